@@ -62,6 +62,8 @@ enum Command {
     Large(Options),
     /// The 22 queries of TPC-H at scale 0.3 in tables of rows, on one thread
     Tpch(Options),
+    /// Ten questions over 1,000,000 events in columns, beside PostgreSQL, DuckDB, Hyper and ClickHouse
+    Analytics(Options),
     /// Plans for many tables, and reads beside changes of the catalog
     Plans(Options),
     /// What this disk allows: durable 160-byte records a second
@@ -137,6 +139,9 @@ fn run(command: Command) -> Result<()> {
             measure("large", &options, Priority::Preferred, suite::transactions::run)
         }
         Command::Tpch(options) => measure("tpch", &options, Priority::Preferred, suite::tpch::run),
+        Command::Analytics(options) => {
+            measure("analytics", &options, Priority::Preferred, suite::analytics::run)
+        }
         Command::Plans(options) => {
             measure("plans", &options, Priority::RealTime, suite::plans::run)
         }

@@ -141,6 +141,9 @@ fn title(report: &Report) -> &'static str {
         "tpch" => {
             "Anywhen beside PostgreSQL 17: the 22 queries of TPC-H in tables of rows, one thread"
         }
+        "analytics" => {
+            "Anywhen beside PostgreSQL 17: ten questions over 1,000,000 events in columns, one thread"
+        }
         "plans" => "Anywhen beside PostgreSQL 17: making plans, and keeping them",
         _ => "Anywhen beside PostgreSQL 17",
     }

@@ -8,7 +8,8 @@ use crate::report::{Report, between_markers};
 use crate::{Result, plot};
 
 /// The suites in the order in which they are published.
-const SUITES: [&str; 7] = ["versioned", "history", "pgwire", "rest", "large", "tpch", "plans"];
+const SUITES: [&str; 8] =
+    ["versioned", "history", "pgwire", "rest", "large", "tpch", "analytics", "plans"];
 
 /// Writes `SUITE.json` and `SUITE.svg` into `folder`.
 pub fn results(report: &Report, folder: &Path) -> Result<()> {

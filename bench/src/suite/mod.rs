@@ -10,6 +10,7 @@
 //! A disk that shares its machine drifts within minutes. Contenders therefore take turns in short
 //! slices, so that a slow minute is slow for everybody, and the median of many slices is published.
 
+pub mod analytics;
 mod bulk;
 pub mod history;
 mod large;

@@ -17,6 +17,7 @@ use crate::ctx::Shared;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
+use crate::op::batches::Batches;
 use crate::op::depends::Depends;
 use crate::op::distinct::{Distinct, DistinctOn};
 use crate::op::frame::{Bound, Frame};
@@ -224,6 +225,11 @@ impl Builder<'_> {
                 let calls = aggregate.calls.iter().map(|call| self.aggregate_call(call));
                 let calls = calls.collect::<Result<_>>()?;
                 let (sets, masks) = (&aggregate.sets, aggregate.masks.clone());
+                if let (true, Kind::Scan(scan)) = (aggregate.in_batches, &aggregate.input.kind) {
+                    let nothing = Box::new(Given::default());
+                    let rest = Aggregate::new(nothing, keys, sets, calls, masks);
+                    return self.batches(aggregate, scan, rest);
+                }
                 let input = self.node(&aggregate.input)?;
                 Box::new(Aggregate::new(input, keys, sets, calls, masks))
             }
@@ -276,6 +282,33 @@ impl Builder<'_> {
                 Box::new(LockRows::new(self.node(input)?, locks))
             }
         })
+    }
+
+    /// The operator for an aggregate over a scan that is computed in batches. `rest` takes the rows for whose groups
+    /// there is no room.
+    fn batches(
+        &mut self,
+        aggregate: &plan::Aggregate,
+        scan: &plan::Scan,
+        rest: Aggregate,
+    ) -> Result<Input> {
+        let types = &aggregate.input.types;
+        let position = |attnum: &i16| usize::try_from(attnum - 1).unwrap_or(usize::MAX);
+        let columns: Vec<(usize, Type)> =
+            scan.attnums.iter().map(position).zip(types.iter().copied()).collect();
+        let shape = batch::Shape {
+            columns: &columns,
+            condition: scan.condition.as_ref(),
+            keys: &aggregate.keys,
+            calls: &aggregate.calls,
+        };
+        let aggregation =
+            batch::Aggregation::compile(shape, self.types, &mut |expr| self.program(expr))?;
+        // The aggregation computes the condition.
+        let bare = plan::Scan { condition: None, ..scan.clone() };
+        let input = Box::new(self.scan(&bare, types)?);
+        let input = self.looked_at(&aggregate.input, input);
+        Ok(Box::new(Batches::new(input, aggregation, rest)))
     }
 
     fn scan(&mut self, scan: &plan::Scan, types: &[Type]) -> Result<Scan> {

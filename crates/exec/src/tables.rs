@@ -9,7 +9,9 @@ use std::ops::Bound;
 
 use sql::eval::Row as EvalRow;
 use sql::plan::{LockStrength, LockWait};
+use table::columnar::Block;
 use table::index::Ask;
+use table::rows::{Batch, Layout};
 use types::time::TimestampTz;
 use types::{Datum, Oid, Result};
 
@@ -130,6 +132,18 @@ pub trait Tables {
         first_that(test, out, |out| self.next(scan, out))
     }
 
+    /// Calls `f` with the next rows of a scan, as they lie; false at the end.
+    ///
+    /// # Errors
+    /// What the store and `f` report.
+    fn next_piece(
+        &self,
+        scan: &mut Scanning,
+        f: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        piece_of_rows(f, |out| self.next(scan, out))
+    }
+
     /// Counts the next rows of a scan in place of giving them, up to about so many; 0 at the end.
     ///
     /// # Errors
@@ -218,6 +232,52 @@ pub trait Tables {
         attnums: &[i16],
         out: &mut Vec<Datum>,
     ) -> Result<bool>;
+}
+
+/// Rows that come together.
+pub enum Piece<'p> {
+    /// A block of columns, and how the rows of its table lie.
+    Block(&'p Block, &'p Layout),
+    /// Rows in row form.
+    Rows(&'p Batch),
+    /// Rows of values.
+    Values(&'p [Vec<Datum>]),
+}
+
+impl Piece<'_> {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Piece::Block(block, _) => block.len(),
+            Piece::Rows(batch) => batch.len(),
+            Piece::Values(rows) => rows.len(),
+        }
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Calls `f` with some rows, which `next` gives one by one; false where it gives none.
+///
+/// # Errors
+/// Those of `next` and `f`.
+pub(crate) fn piece_of_rows(
+    f: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+    mut next: impl FnMut(&mut Vec<Datum>) -> Result<bool>,
+) -> Result<bool> {
+    const ROWS_MAX: usize = 256;
+    let (mut rows, mut row) = (Vec::new(), Vec::new());
+    while rows.len() < ROWS_MAX && next(&mut row)? {
+        rows.push(std::mem::take(&mut row));
+    }
+    if rows.is_empty() {
+        return Ok(false);
+    }
+    f(Piece::Values(&rows))?;
+    Ok(true)
 }
 
 /// Takes rows from `next` until `test` is true for one, which is left in `out`; false at the end.

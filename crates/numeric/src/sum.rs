@@ -117,6 +117,12 @@ impl Sum {
         }
     }
 
+    /// Takes `count` values in whose sum is `total`. Its scale is the largest of theirs.
+    pub fn add_total(&mut self, total: &Numeric, count: u64) {
+        self.add(total);
+        self.count = self.count - 1 + count;
+    }
+
     /// Takes in all that another one took in.
     pub fn merge(&mut self, other: &Self) {
         self.total.merge(&other.total);

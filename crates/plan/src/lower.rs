@@ -156,6 +156,7 @@ impl Lowering<'_> {
                 sets: aggregate.sets,
                 calls: aggregate.calls,
                 masks: aggregate.masks,
+                in_batches: false,
             })),
             Bound::Window { input, calls } => Kind::Window { input: self.boxed(input), calls },
             Bound::Distinct(input) => Kind::Distinct(self.boxed(input)),

@@ -26,6 +26,8 @@ pub struct TableFacts {
     pub apart: Vec<i16>,
     /// The names of its checks, and the texts of their expressions.
     pub checks: Vec<(String, String)>,
+    /// True where a scan of all of it gives blocks of columns.
+    pub has_blocks: bool,
     /// About how many rows it has.
     pub rows: u64,
     /// What the values of its columns are like, which is found out when it is asked for.

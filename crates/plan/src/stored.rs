@@ -60,11 +60,12 @@ pub fn facts(
         live.filter(|attnum| table.rows().is_apart(position(*attnum)))
     });
     let apart = apart.collect();
+    let has_blocks = table.as_ref().is_some_and(|table| table.rows().has_blocks());
     let values = table.map(|table| {
         let engine = Arc::downgrade(handles.engine());
         Values::new(move || table.statistics(&engine.upgrade()?, rows))
     });
-    Some(TableFacts { relation, keys, apart, checks, rows, values })
+    Some(TableFacts { relation, keys, apart, checks, has_blocks, rows, values })
 }
 
 /// What is known of an index of a table; none where it cannot be read.

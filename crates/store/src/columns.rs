@@ -29,6 +29,7 @@ use std::sync::Arc;
 use stripe::{ByteStrings, Chunk, Column, Values};
 
 use crate::block::{Block, BlockBuilder};
+use crate::block_keys::BlockKeys;
 use crate::error::StoreError;
 use crate::group::{Group, Tag};
 use crate::key::TABLE_LEN;
@@ -44,6 +45,8 @@ const STRIPE_BYTES_MAX: usize = 48 << 20;
 
 /// The parts that the store itself writes for each block: keys, commits, tags.
 const OWN_PARTS: usize = 3;
+/// The tag of a deletion.
+const DELETE: i64 = Tag::Delete as i64;
 
 /// Turns the values of a table into columns.
 pub trait ColumnEncoder: Send + Sync {
@@ -235,7 +238,7 @@ const NUMBERS: u8 = 0;
 const PREFIXED: u8 = 1;
 const WHOLE: u8 = 2;
 
-const NUMBER_BYTES: usize = 8;
+pub(crate) const NUMBER_BYTES: usize = 8;
 
 fn keys_part<'k>(keys: impl Iterator<Item = &'k [u8]> + Clone) -> Vec<u8> {
     let count = keys.clone().count();
@@ -404,6 +407,54 @@ impl ColumnBlock {
         }
     }
 
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Reads the keys of all rows.
+    pub(crate) fn keys(&self, segment: &Segment) -> Result<BlockKeys, StoreError> {
+        let part = self.part(segment, 0)?;
+        let table = TableId(self.table);
+        if let Some((&NUMBERS, rest)) = part.split_first()
+            && let Ok(chunk) = Chunk::read(rest)
+            && let (Values::Ints(numbers), true) = (chunk.values(), chunk.len() == self.rows)
+        {
+            // They are numbers without a sign, in the order of their bytes.
+            let numbers = numbers.to_vec().into_iter().map(|number| number as u64).collect();
+            return Ok(BlockKeys::Numbers(table, numbers));
+        }
+        let (mut full, mut ends) = (Vec::new(), Vec::with_capacity(self.rows));
+        let read = read_keys(&part, self.rows, &mut |key| {
+            full.extend_from_slice(&table.0.to_be_bytes());
+            full.extend_from_slice(key);
+            ends.push(full.len());
+        });
+        match read {
+            Ok(()) => Ok(BlockKeys::Whole(full, ends)),
+            Err(ColumnError::Store(error)) => Err(error),
+            Err(ColumnError::Damaged(what)) => Err(segment.damaged(0, what)),
+        }
+    }
+
+    /// Sets `hidden` for each row that is a deletion.
+    pub(crate) fn mark_deleted(
+        &self,
+        segment: &Segment,
+        hidden: &mut [bool],
+    ) -> Result<(), StoreError> {
+        let damaged = || segment.damaged(0, "the tags of a block of columns");
+        let part = self.part(segment, 2)?;
+        let chunk = Chunk::read(&part).map_err(|_| damaged())?;
+        let Values::Ints(tags) = chunk.values() else { return Err(damaged()) };
+        if tags.len() != hidden.len() {
+            return Err(damaged());
+        }
+        let tags = tags.to_vec();
+        hidden.iter_mut().zip(tags).for_each(|(is_hidden, tag)| *is_hidden |= tag == DELETE);
+        Ok(())
+    }
+
     /// Decodes all rows into a block of rows.
     pub(crate) fn to_block(
         &self,
@@ -431,7 +482,7 @@ impl ColumnBlock {
         let mut each = |value: &[u8]| {
             let tag = match tags.get(row) {
                 Some(0) => Tag::Put,
-                Some(2) => Tag::Delete,
+                Some(&DELETE) => Tag::Delete,
                 _ => Tag::Image,
             };
             let (Some(csn), Some(end)) = (csns.get(row), ends.get(row)) else { return };
@@ -452,18 +503,34 @@ impl ColumnBlock {
     }
 }
 
-/// A block of columns that a scan has come to. The scan sees all its rows.
+/// A block of columns that a scan has come to.
 pub struct ColumnRows {
     segment: Arc<Segment>,
     block: Arc<ColumnBlock>,
+    seen: Option<Vec<u16>>,
 }
 
 impl ColumnRows {
     pub(crate) fn new(segment: Arc<Segment>, block: Arc<ColumnBlock>) -> ColumnRows {
-        ColumnRows { segment, block }
+        ColumnRows { segment, block, seen: None }
     }
 
-    /// Returns the number of rows, at least 1.
+    /// Returns the block without rows that are hidden: none where all are. `hidden` says it of each row, or is empty.
+    pub(crate) fn without(self, hidden: &[bool]) -> Option<ColumnRows> {
+        if !hidden.contains(&true) {
+            return Some(self);
+        }
+        let seen = (0..).zip(hidden).filter(|(_, is_hidden)| !**is_hidden);
+        let seen: Vec<u16> = seen.map(|(row, _)| row).collect();
+        (!seen.is_empty()).then_some(ColumnRows { seen: Some(seen), ..self })
+    }
+
+    /// Returns the numbers of the rows that the scan sees, ascending; `None` if it sees all.
+    pub fn seen(&self) -> Option<&[u16]> {
+        self.seen.as_deref()
+    }
+
+    /// Returns the number of rows, at least 1, those that the scan does not see among them.
     pub fn len(&self) -> usize {
         self.block.rows
     }

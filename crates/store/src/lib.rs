@@ -48,6 +48,8 @@
 
 mod background;
 mod block;
+mod block_keys;
+mod block_scan;
 mod bulk;
 mod cache;
 mod columns;
@@ -80,6 +82,7 @@ mod writer;
 
 use std::sync::Arc;
 
+pub use block_scan::BlockScan;
 pub use bulk::{Bulk, KeptFiles, Loaded, Span, Staged, StagedCursor};
 pub use cache::BlockReads;
 pub use columns::{

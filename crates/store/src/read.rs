@@ -15,6 +15,7 @@
 //!   nothing below it.
 
 use crate::block::{Block, Place};
+use crate::block_scan::BlockScan;
 use crate::bulk::Staged;
 use crate::filter;
 use crate::group::Found;
@@ -246,6 +247,18 @@ impl Store {
     ) -> Scan {
         let range = key::range(table, lower, upper);
         Scan::new(self.shared.clone(), table, range, at, reverse, staged)
+    }
+
+    /// The live keys of a range in no order, with blocks of columns; `None` where only [`Store::scan`] knows them:
+    /// below the checkpoint, and where something of the table is erased.
+    pub fn block_scan(
+        &self,
+        table: TableId,
+        lower: Bound<Vec<u8>>,
+        upper: Bound<Vec<u8>>,
+        at: Csn,
+    ) -> Option<BlockScan> {
+        BlockScan::new(self.shared.clone(), table, key::range(table, lower, upper), at)
     }
 
     /// The keys of a range that ever had a version of which anything is kept, in order, or in reverse.

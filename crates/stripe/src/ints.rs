@@ -109,6 +109,14 @@ impl<'a> Ints<'a> {
         self.count == 0
     }
 
+    /// Returns the value that all have, if the stream says so.
+    pub fn constant(&self) -> Option<i64> {
+        match &self.form {
+            Form::Constant(value) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// Decodes block `index` into the front of `out` and returns the number of its values.
     pub fn block(&self, index: usize, out: &mut [i64; BLOCK_ROWS]) -> usize {
         let start = index * BLOCK_ROWS;

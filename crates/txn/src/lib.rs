@@ -36,6 +36,7 @@
 //!   one by one in that order.
 //! * This crate knows nothing of SQL or JSON, and has no threads of its own.
 
+mod blocks;
 mod bytes;
 mod changes;
 mod commits;
@@ -67,6 +68,7 @@ mod interleavings;
 #[cfg(test)]
 mod tracker_tests;
 
+pub use blocks::Blocks;
 pub use bytes::Malformed;
 pub use changes::{CHANGES_TABLE, ChangeList, TableChange, TableChanges, Touched};
 pub use cursor::{Cursor, KeyRange};

@@ -188,7 +188,15 @@ pub(crate) fn take_again<'a>(input: &mut &'a [u8], repr: Repr) -> DatumRef<'a> {
 
 /// As [`take`]; without a depth, arrays and records are known to be sound.
 fn take_value<'a>(input: &mut &'a [u8], repr: Repr, depth: Option<u32>) -> Result<DatumRef<'a>> {
-    let mut bytes = take_raw(input, repr)?;
+    value_of(take_raw(input, repr)?, repr, depth)
+}
+
+/// The value whose bytes these are, as [`take_raw`] takes them.
+pub(crate) fn value_of<'a>(
+    mut bytes: &'a [u8],
+    repr: Repr,
+    depth: Option<u32>,
+) -> Result<DatumRef<'a>> {
     let bytes = &mut bytes;
     Ok(match repr {
         Repr::Bool => match bytes {

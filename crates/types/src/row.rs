@@ -75,6 +75,15 @@ pub fn write_raw<'a>(
     }
 }
 
+/// Reads the bytes of one value, as [`Columns::next_raw`] returns them.
+///
+/// # Errors
+/// XX001 if they are no value that is held like this.
+#[inline]
+pub fn read_value(bytes: &[u8], repr: Repr) -> Result<DatumRef<'_>> {
+    packed::value_of(bytes, repr, Some(0))
+}
+
 /// The version of the schema that a row was written under: what is needed to know its columns.
 ///
 /// # Errors

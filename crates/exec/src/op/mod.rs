@@ -10,6 +10,7 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod basic;
+pub(crate) mod batches;
 pub(crate) mod constant;
 pub(crate) mod depends;
 pub(crate) mod distinct;
@@ -39,6 +40,7 @@ pub(crate) mod with;
 use types::{Datum, Result};
 
 use crate::ctx::{Env, Shared};
+use crate::tables::{Piece, piece_of_rows};
 
 /// A row: the values of its columns.
 pub(crate) type Row = Vec<Datum>;
@@ -52,6 +54,16 @@ pub(crate) trait Operator: Send {
     /// Counts the rows that are left, in place of giving them.
     fn count(&mut self, env: &Env<'_>) -> Result<u64> {
         count_given(self, env)
+    }
+
+    /// Calls `f` with the next rows, as they lie; it returns how many of them it keeps. False at the end. All rows
+    /// are given like this or none.
+    fn next_piece(
+        &mut self,
+        env: &Env<'_>,
+        f: &mut dyn FnMut(Piece<'_>) -> Result<u64>,
+    ) -> Result<bool> {
+        piece_of_rows(&mut |piece| f(piece).map(drop), |out| self.next(env, out))
     }
 
     /// Starts again from the beginning.

@@ -1,6 +1,8 @@
 //! What an operator did, for `EXPLAIN ANALYZE`: how often it was run, how many rows it gave, how long it
 //! took. Only plans that are explained have probes.
 
+use std::cell::Cell;
+
 use plan::explain::seen::Blocks;
 use store::BlockReads;
 use types::Result;
@@ -8,6 +10,7 @@ use types::Result;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
 use crate::spill::TempBytes;
+use crate::tables::Piece;
 
 /// What the calling thread has looked at since it began.
 fn blocks() -> Blocks {
@@ -33,11 +36,17 @@ impl Probe {
     }
 }
 
-impl Operator for Probe {
-    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+impl Probe {
+    /// Looks at what `step` does: it says whether there are more rows. `rows` tells how many it gave.
+    fn look(
+        &mut self,
+        env: &Env<'_>,
+        step: impl FnOnce(&mut Input) -> Result<bool>,
+        rows: impl FnOnce() -> u64,
+    ) -> Result<bool> {
         let now_us = || env.ctx.clock.map_or(0, |clock| clock());
         let (start_us, before) = (now_us(), blocks());
-        let more = self.input.next(env, out);
+        let more = step(&mut self.input);
         let (took_us, after) = (now_us().saturating_sub(start_us), blocks());
         let mut all = env.shared.seen.borrow_mut();
         let seen = &mut all[self.at];
@@ -47,10 +56,30 @@ impl Operator for Probe {
         }
         seen.total_us += took_us;
         seen.blocks.add(before, after);
-        seen.rows += u64::from(matches!(more, Ok(true)));
+        seen.rows += if matches!(more, Ok(true)) { rows() } else { 0 };
         seen.is_running = matches!(more, Ok(true));
         seen.report = self.input.report();
         more
+    }
+}
+
+impl Operator for Probe {
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        self.look(env, |input| input.next(env, out), || 1)
+    }
+
+    fn next_piece(
+        &mut self,
+        env: &Env<'_>,
+        f: &mut dyn FnMut(Piece<'_>) -> Result<u64>,
+    ) -> Result<bool> {
+        let kept = Cell::new(0);
+        let mut counted = |piece: Piece<'_>| {
+            let rows = f(piece)?;
+            kept.set(kept.get() + rows);
+            Ok(rows)
+        };
+        self.look(env, |input| input.next_piece(env, &mut counted), || kept.get())
     }
 
     fn rewind(&mut self, shared: &Shared) {

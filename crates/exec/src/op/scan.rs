@@ -13,7 +13,7 @@ use types::{Datum, Error, Oid, Result, SqlState, key};
 use super::path::Path;
 use super::{Operator, Row, count_given};
 use crate::ctx::{Env, Shared, TICKS_MAX};
-use crate::tables::{Asked, Moment, Range, Reach, Scanning};
+use crate::tables::{Asked, Moment, Piece, Range, Reach, Scanning, piece_of_rows};
 use plan::explain::seen::Report;
 
 /// Which states are read, ready to be computed.
@@ -245,6 +245,36 @@ impl Operator for Scan {
                 return Ok(true);
             }
             self.removed += 1;
+        }
+    }
+
+    fn next_piece(
+        &mut self,
+        env: &Env<'_>,
+        f: &mut dyn FnMut(Piece<'_>) -> Result<u64>,
+    ) -> Result<bool> {
+        if self.condition.is_some() || self.sample.is_some() || self.looks_up() {
+            return piece_of_rows(&mut |piece| f(piece).map(drop), |out| self.next(env, out));
+        }
+        loop {
+            let Some(rows) = &mut self.open else {
+                env.tick()?;
+                if !self.open_next(env)? {
+                    return Ok(false);
+                }
+                continue;
+            };
+            let mut removed = 0;
+            let more = env.ctx.tables.next_piece(rows, &mut |piece| {
+                let all = piece.len() as u64;
+                removed += all - f(piece)?.min(all);
+                Ok(())
+            })?;
+            self.removed += removed;
+            if more {
+                return Ok(true);
+            }
+            self.open = None;
         }
     }
 

@@ -30,7 +30,7 @@ use types::{Datum, Error, Oid, Result, SqlState};
 
 pub use values::{Programs, Values};
 
-use crate::tables::{Inserted, Locked, Reach, Scanning, Tables, first_that};
+use crate::tables::{Inserted, Locked, Piece, Reach, Scanning, Tables, first_that, piece_of_rows};
 use scan::{Scan, found, leads_nowhere};
 
 /// Tables of `pg_catalog` and `information_schema`, which are computed.
@@ -344,6 +344,17 @@ impl Tables for Stored<'_> {
             return scan.next_that(self, test, out);
         }
         first_that(test, out, |out| self.next(scan, out))
+    }
+
+    fn next_piece(
+        &self,
+        scan: &mut Scanning,
+        f: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        match scan.downcast_mut::<Scan>() {
+            Some(scan) => scan.next_piece(self, f),
+            None => piece_of_rows(f, |out| self.next(scan, out)),
+        }
     }
 
     fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {

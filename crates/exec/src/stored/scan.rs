@@ -16,11 +16,13 @@ use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use super::{Stored, error, position};
-use crate::tables::{Asked, Moment, Reach, count_given, first_that};
+use crate::tables::{Asked, Moment, Piece, Reach, count_given, first_that, piece_of_rows};
 
 /// How many rows are read at once at first, and at most.
 const ROWS_FIRST: usize = 4;
 const ROWS_MAX: usize = 256;
+/// How many rows in row form come in one piece at most.
+const PIECE_ROWS_MAX: usize = 1_024;
 /// Of so many columns the values are looked at without an allocation.
 const COLUMNS_FEW: usize = 16;
 /// How many rows can be read one after the other in the time of a look-up.
@@ -488,6 +490,43 @@ impl Scan {
             }
         }
         first_that(test, out, |out| self.next(stored, out))
+    }
+
+    /// Calls `f` with the next rows, as they lie; false at the end.
+    pub(super) fn next_piece(
+        &mut self,
+        stored: &Stored<'_>,
+        f: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        let Self { table, attnums, plain: Some(_), source, then, .. } = self else {
+            return piece_of_rows(f, |out| self.next(stored, out));
+        };
+        let Source::Rows { cursor: Some(cursor), past, batch, at, .. } = source else {
+            return piece_of_rows(f, |out| self.next(stored, out));
+        };
+        if *at < batch.len() || (cursor.is_at_end() && !then.is_empty()) {
+            return piece_of_rows(f, |out| self.next(stored, out));
+        }
+        batch.clear();
+        *at = 0;
+        let wanted = Wanted::Columns(attnums);
+        let block = {
+            let txn = stored.txn.borrow();
+            let view = match past {
+                Some(snapshot) => View::past(snapshot),
+                None => txn.view(),
+            };
+            cursor.fill_to_block(view, wanted, batch, PIECE_ROWS_MAX, true).map_err(error)?
+        };
+        let has_rows = !batch.is_empty();
+        if has_rows {
+            f(Piece::Rows(batch))?;
+            batch.clear();
+        }
+        if let Some(block) = &block {
+            f(Piece::Block(block, table.layout()))?;
+        }
+        Ok(has_rows || block.is_some())
     }
 
     /// Reads the next rows where none is left in the batch; false where there are no more.

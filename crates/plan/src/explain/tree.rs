@@ -293,6 +293,9 @@ impl Teller<'_> {
                     if is_plain { ("Aggregate", "Plain") } else { ("HashAggregate", "Hashed") };
                 entry.head = head.to_owned();
                 entry.facts.push(("Strategy", text(strategy)));
+                if aggregate.in_batches {
+                    entry.properties.push(("Batches", text("columns")));
+                }
                 let keys: Vec<String> =
                     aggregate.keys.iter().map(|key| self.expr(&names, key)).collect();
                 let all: Vec<usize> = (0..keys.len()).collect();

@@ -147,6 +147,7 @@ impl Making<'_> {
                         keys: of_keys,
                         calls: aggregate.calls.clone(),
                         masks: Vec::new(),
+                        in_batches: false,
                     })),
                 };
                 let types = aggregate.input.types.clone();

@@ -18,11 +18,13 @@
 //!   order     an order that a key has need not be made; a limit bounds the sort below it
 //!   texts     documents of which only the text is wanted are not made values of
 //!   freeze    statements that change rows in several places read them as they were at the start
+//!   batches   aggregates over blocks of columns are computed over the columns
 //! ```
 //!
 //! Where sizes matter they are guessed from the number of rows and the keys that tables have ([`estimate`]).
 
 mod access;
+mod batches;
 mod collapse;
 mod estimate;
 mod expr;
@@ -82,6 +84,7 @@ pub fn rewrite(
     each_root(plan, &mut |_, node| order::orders(node, types, schema));
     each_root(plan, &mut |_, node| texts::texts(node, schema));
     freeze::freeze(plan);
+    each_root(plan, &mut |_, node| batches::batches(node, schema));
 }
 
 /// Calls `f` for the root of the plan and for that of each subplan.

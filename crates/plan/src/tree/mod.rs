@@ -356,6 +356,9 @@ pub struct Aggregate {
     pub calls: Vec<AggregateCall>,
     /// Which keys each mask is about.
     pub masks: Vec<Vec<usize>>,
+    /// True where the input is a scan whose rows come in blocks of columns, and all of this is computed over those
+    /// ([`batch::Aggregation`]).
+    pub in_batches: bool,
 }
 
 /// A table of a [`Kind::With`].

@@ -13,7 +13,8 @@ mod number;
 mod ordered;
 mod regression;
 
-use types::{Datum, DatumRef, Result, Type};
+use numeric::Sum;
+use types::{Datum, DatumRef, Error, Result, SqlState, Type};
 
 use crate::function::{Call, Function};
 
@@ -73,6 +74,30 @@ pub trait Accumulator: Send {
         (0..count).try_for_each(|_| self.add(call, &[]))
     }
 
+    /// Takes so many rows in that have the same arguments.
+    ///
+    /// # Errors
+    /// As [`Accumulator::add`].
+    fn add_times(&mut self, call: &Call<'_>, args: &[DatumRef<'_>], count: u64) -> Result<()> {
+        (0..count).try_for_each(|_| self.add(call, args))
+    }
+
+    /// Takes rows in by the sum of their integers or numerics: of `sum` and `avg` over these.
+    ///
+    /// # Errors
+    /// As [`Accumulator::add`]; XX000 if the aggregate is another one.
+    fn add_sum(&mut self, _: &Sum) -> Result<()> {
+        Err(no_sum())
+    }
+
+    /// Takes `count` rows in by the sum of their floating point numbers: of `sum` over `float8`, and of `avg`.
+    ///
+    /// # Errors
+    /// XX000 if the aggregate is another one.
+    fn add_floats(&mut self, _sum: f64, _count: u64) -> Result<()> {
+        Err(no_sum())
+    }
+
     /// True where it keeps values of any length, so that what it holds is to be counted.
     fn keeps(&self) -> bool {
         false
@@ -88,6 +113,11 @@ pub trait Accumulator: Send {
     /// # Errors
     /// What the aggregate reports.
     fn finish(&self, call: &Call<'_>) -> Result<Datum>;
+}
+
+#[cold]
+fn no_sum() -> Error {
+    Error::new(SqlState::INTERNAL_ERROR, "the aggregate does not take sums")
 }
 
 /// True for types some of whose values lie elsewhere, and may be long.

@@ -38,6 +38,15 @@ impl<T: for<'a> Argument<'a> + Into<i64> + Send> Accumulator for Wide<T> {
         Ok(())
     }
 
+    fn add_sum(&mut self, sum: &Sum) -> Result<()> {
+        if let Some(sum) = sum.sum()? {
+            let sum = sum.to_i64().map_err(|_| i64::out_of_range())?;
+            let sum = self.sum.unwrap_or(0).checked_add(sum);
+            self.sum = Some(sum.ok_or_else(i64::out_of_range)?);
+        }
+        Ok(())
+    }
+
     fn finish(&self, _: &Call<'_>) -> Result<Datum> {
         self.sum.put()
     }
@@ -67,6 +76,11 @@ impl<T: for<'a> Argument<'a> + Into<Numeric> + Send> Accumulator for Exact<T> {
         if let Some(value) = value::<T>(args)? {
             self.sum.add(&value.into());
         }
+        Ok(())
+    }
+
+    fn add_sum(&mut self, sum: &Sum) -> Result<()> {
+        self.sum.merge(sum);
         Ok(())
     }
 
@@ -128,6 +142,15 @@ macro_rules! plain {
                 Ok(())
             }
 
+            fn add_floats(&mut self, sum: f64, _: u64) -> Result<()> {
+                // What was added in 64 bits is not what 32 bits would have come to.
+                self.sum = Some(match self.sum {
+                    Some(before) => $add(before, sum as $float)?,
+                    None => sum as $float,
+                });
+                Ok(())
+            }
+
             fn finish(&self, _: &Call<'_>) -> Result<Datum> {
                 self.sum.put()
             }
@@ -182,6 +205,12 @@ impl<T: for<'a> Argument<'a> + Into<f64> + Send> Accumulator for Moments<T> {
             }
             self.squares = f64::NAN;
         }
+        Ok(())
+    }
+
+    fn add_floats(&mut self, sum: f64, count: u64) -> Result<()> {
+        self.count += count as f64;
+        self.sum += sum;
         Ok(())
     }
 

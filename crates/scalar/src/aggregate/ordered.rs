@@ -16,7 +16,10 @@ struct Percentile {
     /// The type of the values, for a result that is an array of them.
     element: Type,
     fractions: Datum,
+    /// The values in order; one that is there many times may stand once, up to its place in `ends`.
     values: Vec<Datum>,
+    /// Where the values end, exclusive; empty if each is there once.
+    ends: Vec<u64>,
     /// What the values have elsewhere.
     heap_bytes: usize,
     /// The value between two neighbours, where values in between are wanted.
@@ -25,8 +28,8 @@ struct Percentile {
 
 impl Percentile {
     fn discrete(args: &[Type]) -> Self {
-        let (fractions, values) = (Datum::Null, Vec::new());
-        Self { element: args[1], fractions, values, heap_bytes: 0, between: None }
+        let (fractions, values, ends) = (Datum::Null, Vec::new(), Vec::new());
+        Self { element: args[1], fractions, values, ends, heap_bytes: 0, between: None }
     }
 
     fn continuous(args: &[Type], between: Between) -> Self {
@@ -45,15 +48,27 @@ impl Percentile {
         }
         let Some(between) = self.between else {
             // The first value with at least that fraction of all values up to it.
-            let rank = (fraction * self.values.len() as f64).ceil() as usize;
-            return Ok(self.values[rank.max(1) - 1].clone());
+            let rank = (fraction * self.count() as f64).ceil() as u64;
+            return Ok(self.value(rank.max(1) - 1).clone());
         };
-        let place = fraction * (self.values.len() - 1) as f64;
-        let (low, high) = (place.floor() as usize, place.ceil() as usize);
+        let place = fraction * (self.count() - 1) as f64;
+        let (low, high) = (place.floor() as u64, place.ceil() as u64);
         if low == high {
-            return Ok(self.values[low].clone());
+            return Ok(self.value(low).clone());
         }
-        between(place - low as f64, self.values[low].as_ref(), self.values[high].as_ref())
+        between(place - low as f64, self.value(low).as_ref(), self.value(high).as_ref())
+    }
+
+    fn count(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(self.values.len() as u64)
+    }
+
+    /// The value at a place among all.
+    fn value(&self, place: u64) -> &Datum {
+        match self.ends.is_empty() {
+            true => &self.values[place as usize],
+            false => &self.values[self.ends.partition_point(|end| *end <= place)],
+        }
     }
 }
 
@@ -62,11 +77,27 @@ impl Accumulator for Percentile {
         self.fractions = direct[0].to_owned();
     }
 
-    fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+    fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        if !self.ends.is_empty() {
+            return self.add_times(call, args, 1);
+        }
         if !args[0].is_null() {
             self.heap_bytes += args[0].heap_bytes();
             self.values.push(args[0].to_owned());
         }
+        Ok(())
+    }
+
+    fn add_times(&mut self, _: &Call<'_>, args: &[DatumRef<'_>], count: u64) -> Result<()> {
+        if count == 0 || args[0].is_null() {
+            return Ok(());
+        }
+        if self.ends.is_empty() {
+            self.ends.extend(1..=self.values.len() as u64);
+        }
+        self.ends.push(self.ends.last().copied().unwrap_or(0) + count);
+        self.heap_bytes += args[0].heap_bytes();
+        self.values.push(args[0].to_owned());
         Ok(())
     }
 
@@ -75,7 +106,7 @@ impl Accumulator for Percentile {
     }
 
     fn held_bytes(&self) -> usize {
-        self.values.capacity() * size_of::<Datum>() + self.heap_bytes
+        self.values.capacity() * size_of::<Datum>() + self.ends.capacity() * 8 + self.heap_bytes
     }
 
     fn finish(&self, call: &Call<'_>) -> Result<Datum> {
@@ -121,14 +152,18 @@ struct Mode {
 }
 
 impl Accumulator for Mode {
-    fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+    fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+        self.add_times(call, args, 1)
+    }
+
+    fn add_times(&mut self, _: &Call<'_>, args: &[DatumRef<'_>], count: u64) -> Result<()> {
         if args[0].is_null() {
             return Ok(());
         }
         if self.run.1 > 0 && self.run.0.as_ref() == args[0] {
-            self.run.1 += 1;
+            self.run.1 += count;
         } else {
-            self.run = (args[0].to_owned(), 1);
+            self.run = (args[0].to_owned(), count);
             self.held_bytes = self.held_bytes.max(2 * args[0].heap_bytes());
         }
         if self.run.1 > self.best.1 {

@@ -11,9 +11,11 @@
 //! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
 //! random histories, with the proof that they have a serial order, are in `histories`; what a disk
 //! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
-//! `fuzz`; what one statement may take of memory and time in `limits`; answers that must agree in `oracles`; tables of different access methods in `methods`;
+//! `fuzz`; what one statement may take of memory and time in `limits`; answers that must agree in `oracles`; aggregates over
+//! columns in `batches`; tables of different access methods in `methods`;
 //! several databases of one server in `databases`.
 
+mod batches;
 mod client;
 mod databases;
 mod erase;

@@ -248,6 +248,45 @@ fn keys_by_columns(mut scan: Scan, at: u64) -> Vec<Vec<u8>> {
     found.into_inner()
 }
 
+/// The keys and values of a scan in no order. It rests behind every few rows, and behind every second block.
+fn rows_by_blocks(mut scan: BlockScan, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let found = std::cell::RefCell::new(Vec::new());
+    let steps = std::cell::Cell::new(0);
+    let go_on = |every: u64| {
+        steps.set(steps.get() + 1);
+        match steps.get() % every {
+            0 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    };
+    let mut row = |key: &[u8], seen: Seen<'_>| {
+        let image = match &seen {
+            Seen::Image { bytes, .. } => bytes.to_vec(),
+            Seen::State(state) => {
+                state.image(&Texts(table), key).expect("texts merge").into_owned()
+            }
+        };
+        found.borrow_mut().push((key.to_vec(), image));
+        go_on(3)
+    };
+    let mut columns = |rows: ColumnRows| {
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
+        rows.keys(&mut |key| keys.push(key.to_vec())).expect("keys decode");
+        let mut each = |value: &[u8]| values.push(value.to_vec());
+        let part = |index| rows.part(index);
+        TextColumns.decode(rows.head(), rows.len(), &part, &mut each).expect("values decode");
+        let all = keys.into_iter().zip(values).enumerate();
+        let is_seen = |at: usize| rows.seen().is_none_or(|seen| seen.contains(&(at as u16)));
+        found.borrow_mut().extend(all.filter(|(at, _)| is_seen(*at)).map(|(_, pair)| pair));
+        COLUMN_BLOCKS.with(|count| count.set(count.get() + u64::from(rows.seen().is_some())));
+        go_on(2)
+    };
+    while !scan.is_at_end() {
+        scan.visit(&mut row, &mut columns).expect("scans succeed");
+    }
+    found.into_inner()
+}
+
 thread_local! {
     /// The blocks of columns that scans of this thread have taken.
     pub static COLUMN_BLOCKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
@@ -371,7 +410,7 @@ impl World {
         if let Some(key) = seek {
             scan.seek(key);
         }
-        let mut got = Vec::new();
+        let (mut got, mut images) = (Vec::new(), Vec::new());
         let mut take = |key: &[u8], seen: Seen<'_>| {
             let image = match &seen {
                 Seen::Image { bytes, .. } => bytes.to_vec(),
@@ -379,6 +418,7 @@ impl World {
                     state.image(&Texts(table), key).expect("texts merge").into_owned()
                 }
             };
+            images.push(image.clone());
             self.compare(table, key, at, Ok(Some((seen.csn().0, image))));
             got.push(key.to_vec());
         };
@@ -399,6 +439,19 @@ impl World {
         if table == COLUMNS && !reverse && seek.is_none() {
             let scan = self.store.scan(table, range.0.clone(), range.1.clone(), Csn(at), false);
             assert_eq!(keys_by_columns(scan, at), got, "columns of table {} at {at}", table.0);
+        }
+        let (lower, upper) = range.clone();
+        // Of pages only the newest state is known.
+        if table != PAGES
+            && let Some(blocks) = self.store.block_scan(table, lower, upper, Csn(at))
+            && !reverse
+            && seek.is_none()
+        {
+            let mut rows = rows_by_blocks(blocks, table);
+            rows.sort();
+            let keys: Vec<&Vec<u8>> = rows.iter().map(|(key, _)| key).collect();
+            assert_eq!(keys, got.iter().collect::<Vec<_>>(), "blocks of table {} at {at}", table.0);
+            assert_eq!(rows.into_iter().map(|(_, image)| image).collect::<Vec<_>>(), images);
         }
         let inside = |key: &Vec<u8>| {
             crate::key::above(&range.0, key)

@@ -11,15 +11,17 @@
 //! a columnar table has them by construction: only the bytes of blocks of newest rows are others
 //! ([`store::ColumnEncoder`]).
 
+mod block;
 mod codec;
 mod scan;
 
 use std::sync::Arc;
 
-use store::{ColumnDecoder, ColumnEncoder, Csn, Sorter};
+use store::{ColumnDecoder, ColumnEncoder, Csn, Op, Sorter};
 use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, Oid};
 
+pub use self::block::{Block, BlockColumn};
 use self::codec::{RowDecoder, RowEncoder};
 use self::scan::ColumnarScan;
 use crate::Result;
@@ -71,8 +73,12 @@ struct ColumnarRows {
 }
 
 impl Rows for ColumnarRows {
+    fn has_blocks(&self) -> bool {
+        true
+    }
+
     fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan> {
-        Box::new(ColumnarScan::new(txn::Cursor::new(self.heap.storage, range, is_backward)))
+        Box::new(ColumnarScan::new(self.heap.storage, range, is_backward))
     }
 
     fn read(
@@ -122,11 +128,13 @@ impl Rows for ColumnarRows {
         &self,
         txn: &mut Transaction,
         key: &[u8],
-        locked: Locked,
-        old: &[Datum],
+        _: Locked,
+        _: &[Datum],
         new: &[Datum],
     ) -> Result<()> {
-        self.heap.update(txn, key, locked, old, new)
+        // A patch would need a row of a block, which is far to fetch.
+        let bytes = self.heap.encode(new.iter().map(Datum::as_ref));
+        self.heap.change(txn, key.to_vec(), Op::Put(bytes))
     }
 
     fn delete(&self, txn: &mut Transaction, key: &[u8], old: &[Datum]) -> Result<()> {

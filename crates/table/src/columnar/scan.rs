@@ -9,11 +9,12 @@
 
 use std::ops::ControlFlow;
 
-use store::{ColumnError, ColumnRows};
-use txn::{TxnError, View};
+use store::TableId;
+use txn::{Blocks, KeyRange, TxnError, View};
 use types::{Repr, row};
 
-use super::codec::{BlockHead, RawColumn};
+use super::block::Block;
+use super::codec::RawColumn;
 use crate::heap::put_row;
 use crate::method::{RowScan, Wanted};
 use crate::rows::Batch;
@@ -21,7 +22,11 @@ use crate::{Error, Result};
 
 /// A scan of a columnar table.
 pub(super) struct ColumnarScan {
+    table: TableId,
+    range: KeyRange,
     cursor: txn::Cursor,
+    /// Where rows may come in any order, from the first fill on: the scan that gives most blocks, if the view has it.
+    unordered: Option<Option<Blocks>>,
     /// The block that the scan is in.
     block: Option<OpenBlock>,
 }
@@ -39,10 +44,9 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    fn read(rows: &ColumnRows, wanted: Wanted<'_>) -> Result<OpenBlock> {
+    fn read(block: &Block, wanted: Wanted<'_>) -> Result<OpenBlock> {
+        let (head, rows) = (block.head(), block.rows());
         let damaged = |error| Error::from(rows.fault(error));
-        let head = BlockHead::read(rows.head())
-            .ok_or_else(|| damaged(ColumnError::Damaged("the head of a block")))?;
         let part = |index| rows.part(index);
         let column = |(at, known)| match wanted.has(at) {
             true => RawColumn::read(known, rows.len(), &part).map(Some).map_err(damaged),
@@ -81,8 +85,27 @@ impl OpenBlock {
 }
 
 impl ColumnarScan {
-    pub fn new(cursor: txn::Cursor) -> ColumnarScan {
-        ColumnarScan { cursor, block: None }
+    pub fn new(table: TableId, range: KeyRange, is_backward: bool) -> ColumnarScan {
+        let cursor = txn::Cursor::new(table, range.clone(), is_backward);
+        ColumnarScan { table, range, cursor, unordered: None, block: None }
+    }
+
+    /// Adds the next rows to a batch, until it has `end` or there is a block.
+    fn fill_rows(
+        &mut self,
+        view: View<'_>,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+        end: usize,
+    ) -> Result<Option<Block>> {
+        let columns = self.cursor.fill_to_columns(view, |key, row| {
+            put_row(batch, key, row, wanted)?;
+            Ok::<_, Error>(match batch.len() < end {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
+        columns.map(Block::read).transpose()
     }
 
     /// Forgets a block whose rows were all handed out.
@@ -109,16 +132,35 @@ impl RowScan for ColumnarScan {
             if self.cursor.is_at_end() {
                 break;
             }
-            let columns = self.cursor.fill_to_columns(view, |key, row| {
-                put_row(batch, key, row, wanted)?;
-                Ok::<_, Error>(match batch.len() < end {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                })
-            })?;
-            self.block = columns.map(|rows| OpenBlock::read(&rows, wanted)).transpose()?;
+            let block = self.fill_rows(view, wanted, batch, end)?;
+            self.block = block.map(|block| OpenBlock::read(&block, wanted)).transpose()?;
         }
         Ok(())
+    }
+
+    fn fill_to_block(
+        &mut self,
+        view: View<'_>,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+        rows_max: usize,
+    ) -> Result<Option<Block>> {
+        let (table, range, end) = (self.table, &self.range, batch.len() + rows_max);
+        let unordered = self.unordered.get_or_insert_with(|| Blocks::new(view, table, range));
+        let Some(blocks) = unordered else {
+            if self.cursor.is_at_end() {
+                return Ok(None);
+            }
+            return self.fill_rows(view, wanted, batch, end);
+        };
+        let columns = blocks.fill(|key, row| {
+            put_row(batch, key, row, wanted)?;
+            Ok::<_, Error>(match batch.len() < end {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
+        })?;
+        columns.map(Block::read).transpose()
     }
 
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64> {
@@ -144,7 +186,9 @@ impl RowScan for ColumnarScan {
             })?;
             match columns {
                 Some(rows) if rows.len() as u64 <= rows_max - count => count += rows.len() as u64,
-                Some(rows) => self.block = Some(OpenBlock::read(&rows, Wanted::NOTHING)?),
+                Some(rows) => {
+                    self.block = Some(OpenBlock::read(&Block::read(rows)?, Wanted::NOTHING)?);
+                }
                 None => {}
             }
         }
@@ -152,6 +196,9 @@ impl RowScan for ColumnarScan {
     }
 
     fn is_at_end(&self) -> bool {
-        self.block.is_none() && self.cursor.is_at_end()
+        match &self.unordered {
+            Some(Some(blocks)) => blocks.is_at_end(),
+            _ => self.block.is_none() && self.cursor.is_at_end(),
+        }
     }
 }

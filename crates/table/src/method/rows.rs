@@ -24,6 +24,7 @@ use txn::{Engine, KeyRange, Locked, Snapshot, Touched, Transaction, TxnError, Vi
 use types::Datum;
 
 use crate::Result;
+use crate::columnar::Block;
 use crate::index::RowKeys;
 use crate::rows::{Batch, RowRef, RowVersion};
 
@@ -71,6 +72,11 @@ pub trait Rows: Any + Debug + Send + Sync {
     /// True where the value of the column at a position is kept apart from its row: a reader that does not
     /// want it does not pay for it, and [`Rows::text`] gives its text without making the value.
     fn is_apart(&self, _position: usize) -> bool {
+        false
+    }
+
+    /// True where [`RowScan::fill_to_block`] may give blocks of columns.
+    fn has_blocks(&self) -> bool {
         false
     }
 
@@ -182,6 +188,19 @@ pub trait RowScan: Send {
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()>;
+
+    /// As [`RowScan::fill`], where rows may come in any order, and stops behind a block of columns, which it
+    /// returns. A scan is filled in one of the two ways.
+    fn fill_to_block(
+        &mut self,
+        view: View<'_>,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+        rows_max: usize,
+    ) -> Result<Option<Block>> {
+        self.fill(view, wanted, batch, rows_max)?;
+        Ok(None)
+    }
 
     /// Passes the next rows, up to so many, and returns how many; fewer only at the end.
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64>;

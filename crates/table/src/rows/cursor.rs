@@ -15,6 +15,7 @@ use txn::{KeyRange, View};
 
 use super::layout::Batch;
 use super::table::Table;
+use crate::columnar::Block;
 use crate::index::{Entry, Index};
 use crate::method::{Access, RowScan, Wanted};
 use crate::{Error, Result};
@@ -76,13 +77,31 @@ impl Cursor {
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()> {
+        self.fill_to_block(view, wanted, batch, rows_max, false).map(drop)
+    }
+
+    /// As [`Cursor::fill`]. With `stops_at_blocks` rows come in any order, and it stops behind a block of columns,
+    /// if its table has such, which it returns. All fills are alike in that.
+    pub fn fill_to_block(
+        &mut self,
+        view: View<'_>,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+        rows_max: usize,
+        stops_at_blocks: bool,
+    ) -> Result<Option<Block>> {
         let table = &self.table;
         batch.lay_out(table.layout());
         if rows_max == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let entries = match &mut self.source {
-            Source::Rows(scan) => return scan.fill(view, wanted, batch, rows_max),
+            Source::Rows(scan) if stops_at_blocks => {
+                return scan.fill_to_block(view, wanted, batch, rows_max);
+            }
+            Source::Rows(scan) => {
+                return scan.fill(view, wanted, batch, rows_max).map(|()| None);
+            }
             Source::Entries(entries) => entries,
         };
         // Keys first: the cursor's snapshot is known to be held only between its fills, and the rows that
@@ -109,6 +128,6 @@ impl Cursor {
                 return Err(Error::Damaged { what: "an index entry without a row" });
             }
         }
-        Ok(())
+        Ok(None)
     }
 }

@@ -46,6 +46,11 @@ impl Layout {
         &self.reprs
     }
 
+    /// The value that a column has in rows that are older than it.
+    pub fn missing(&self, position: usize) -> &Datum {
+        &self.missing[position]
+    }
+
     /// How many columns there are, dropped ones included.
     pub fn width(&self) -> usize {
         self.reprs.len()

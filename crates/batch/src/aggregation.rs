@@ -1,0 +1,628 @@
+//! [`Aggregation`]: a scan's condition, groups and aggregates, over blocks of columns and over rows.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use scalar::aggregate::{Accumulator, Aggregate as Kernel, Kind};
+use scalar::function::{self, Eval};
+use scalar::registry;
+use sql::eval::{Program, Row};
+use sql::plan::{AggregateCall, Cast, Expr, ExprKind};
+use table::columnar::Block;
+use table::rows::{Batch, Layout};
+use types::{Datum, DatumRef, Error, Repr, Result, SqlState, Type, TypeSource, bounded};
+
+use crate::condition::{Condition, Known};
+use crate::groups::{Groups, KEYS_MAX, NONE};
+use crate::slice::{Selection, Slice};
+use crate::source::{self, ScanColumn};
+use crate::state::{Counts, Distinct, Extremes, Floats, Missing, Rows, State, Totals};
+use crate::value::{Compiler, Lent, Run, Value};
+use crate::vector::{Ints, Values, Vector, Words};
+
+/// What is computed: the parts of an aggregate over the scan of one table.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape<'p> {
+    /// The positions and types of the columns of the scan.
+    pub columns: &'p [(usize, Type)],
+    /// Which rows are wanted.
+    pub condition: Option<&'p Expr>,
+    /// The keys of the groups.
+    pub keys: &'p [Expr],
+    /// The calls.
+    pub calls: &'p [AggregateCall],
+}
+
+/// Returns true if an aggregate with these keys and calls is one that [`Aggregation`] computes.
+pub fn can_aggregate(keys: &[Expr], calls: &[AggregateCall]) -> bool {
+    keys.len() <= KEYS_MAX && calls.iter().all(is_known)
+}
+
+fn is_known(call: &AggregateCall) -> bool {
+    let Some(kernel) = kernel_of(call) else { return false };
+    match kernel.kind {
+        Kind::Normal if call.distinct => {
+            call.order.is_empty() && call.name == "count" && call.args.len() == 1
+        }
+        Kind::Normal => call.order.is_empty(),
+        Kind::OrderedSet { .. } => {
+            let counted = call.args.first().is_some_and(|arg| counted_type(arg).is_some());
+            let is_one = call.args.len() == 1 && call.order.len() == 1;
+            is_one && counted && !call.distinct && call.filter.is_none()
+        }
+        Kind::Hypothetical => false,
+    }
+}
+
+fn kernel_of(call: &AggregateCall) -> Option<Kernel> {
+    match registry::function(call.function)?.eval {
+        Eval::Aggregate(kernel) => Some(kernel),
+        _ => None,
+    }
+}
+
+/// Returns the expression whose integers an ordered-set aggregate counts, and whether it sees them as floats.
+fn counted_type(arg: &Expr) -> Option<(&Expr, bool)> {
+    let is_counted = |ty| {
+        let counted = [Type::INT2, Type::INT4, Type::INT8, Type::DATE, Type::TIMESTAMPTZ];
+        counted.contains(&ty) || ty == Type::TIMESTAMP
+    };
+    match &arg.kind {
+        ExprKind::Cast { expr, how: Cast::Type { .. } } if arg.ty == Type::FLOAT8 => {
+            let is_integer = matches!(expr.ty, Type::INT2 | Type::INT4 | Type::INT8);
+            is_integer.then_some((&**expr, true))
+        }
+        _ => is_counted(arg.ty).then_some((arg, false)),
+    }
+}
+
+/// What kind of state a call has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Rows,
+    Present,
+    Totals,
+    Floats,
+    Extremes { is_least: bool, repr: Repr },
+    Distinct,
+    Counts { repr: Repr, is_float: bool, is_descending: bool },
+    Each,
+}
+
+impl Form {
+    fn start(self) -> State {
+        match self {
+            Form::Rows => State::Rows,
+            Form::Present => State::Present(Missing::default()),
+            Form::Totals => State::Totals(Totals::default()),
+            Form::Floats => State::Floats(Floats::default()),
+            Form::Extremes { is_least, repr } => State::Extremes(Extremes::new(is_least, repr)),
+            Form::Distinct => State::Distinct(Distinct::default()),
+            Form::Counts { repr, is_float, is_descending } => {
+                State::Counts(Counts::new(repr, is_float, is_descending))
+            }
+            Form::Each => State::Each(Vec::new()),
+        }
+    }
+}
+
+/// A call of an aggregate.
+struct Call {
+    kernel: Kernel,
+    /// The types of the arguments, direct ones first.
+    types: Vec<Type>,
+    ty: Type,
+    direct: Vec<Program>,
+    /// Which inputs are the arguments.
+    inputs: Vec<usize>,
+    filter: Option<Condition>,
+    form: Form,
+    /// The state that it has now, which calls may share.
+    state: usize,
+}
+
+impl Call {
+    /// True where another call needs the same state.
+    fn shares_state_with(&self, other: &Call) -> bool {
+        let is_alike = self.form == other.form && self.inputs == other.inputs;
+        is_alike && self.form != Form::Each && self.filter.is_none() && other.filter.is_none()
+    }
+
+    fn start(&self) -> Box<dyn Accumulator> {
+        (self.kernel.start)(&self.types)
+    }
+
+    fn context<'r>(&'r self, run: Run<'r>) -> function::Call<'r> {
+        let context = run.frame.context;
+        function::Call { context, args: &self.types, ret: self.ty, spread: false }
+    }
+}
+
+/// What a caller does with rows for whose groups there is no room.
+pub type PutOff<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
+
+/// An aggregate over the scan of one table, and what it has come to.
+pub struct Aggregation {
+    columns: Vec<ScanColumn>,
+    condition: Option<Condition>,
+    keys: Vec<Value>,
+    inputs: Vec<Value>,
+    calls: Vec<Call>,
+    states: Vec<State>,
+    groups: Groups,
+    /// The number of rows of each group.
+    rows: Vec<u64>,
+    words: Vec<OnceCell<Arc<Words>>>,
+    numbers: Vec<u32>,
+}
+
+impl Aggregation {
+    /// Compiles an aggregate that [`can_aggregate`] knows. `program` makes the programs of expressions.
+    ///
+    /// # Errors
+    /// What making a program reports; XX000 for an aggregate that is not known.
+    pub fn compile(
+        shape: Shape<'_>,
+        types: &dyn TypeSource,
+        program: &mut dyn FnMut(&Expr) -> Result<Program>,
+    ) -> Result<Aggregation> {
+        let mut compiler = Compiler { types, program };
+        let columns = shape.columns.iter().map(|(position, ty)| {
+            Ok(ScanColumn { position: *position, repr: types.repr_of(*ty)? })
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let condition = shape.condition.map(|expr| Condition::compile(expr, &mut compiler));
+        let keys = shape.keys.iter().map(|key| Value::compile(key, &mut compiler));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let mut aggregation = Aggregation {
+            words: columns.iter().map(|_| OnceCell::new()).collect(),
+            columns,
+            condition: None,
+            groups: Groups::new(keys.len()),
+            keys,
+            inputs: Vec::new(),
+            calls: Vec::new(),
+            states: Vec::new(),
+            rows: Vec::new(),
+            numbers: Vec::new(),
+        };
+        aggregation.condition = condition.transpose()?;
+        for call in shape.calls {
+            aggregation.add_call(call, &mut compiler)?;
+        }
+        aggregation.clear();
+        Ok(aggregation)
+    }
+
+    fn add_call(&mut self, call: &AggregateCall, compiler: &mut Compiler<'_>) -> Result<()> {
+        let kernel = kernel_of(call).filter(|_| is_known(call)).ok_or_else(|| {
+            let message = format!("aggregate {} is not one over columns", call.name);
+            Error::new(SqlState::INTERNAL_ERROR, message)
+        })?;
+        let is_ordered = kernel.kind != Kind::Normal;
+        let mut inputs = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            let counted = counted_type(arg).filter(|_| is_ordered);
+            let value = Value::compile(counted.map_or(arg, |(inner, _)| inner), compiler)?;
+            inputs.push(self.input(value));
+        }
+        let filter = call.filter.as_ref().map(|filter| Condition::compile(filter, compiler));
+        let filter = filter.transpose()?;
+        let direct = call.direct.iter().map(|expr| (compiler.program)(expr));
+        let direct = direct.collect::<Result<Vec<_>>>()?;
+        let types = call.direct.iter().chain(&call.args).map(|arg| arg.ty).collect();
+        let form = form_of(call, kernel, filter.is_some(), compiler);
+        let ty = call.ty;
+        self.calls.push(Call { kernel, types, ty, direct, inputs, filter, form, state: 0 });
+        Ok(())
+    }
+
+    /// Returns the number of an input, which calls share if it is a column.
+    fn input(&mut self, value: Value) -> usize {
+        let is_same = |known: &Value| matches!((known, &value), (Value::Column(a), Value::Column(b)) if a == b);
+        match self.inputs.iter().position(is_same) {
+            Some(at) => at,
+            None => {
+                self.inputs.push(value);
+                self.inputs.len() - 1
+            }
+        }
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&mut self) {
+        self.groups = Groups::new(self.keys.len());
+        self.rows.clear();
+        self.rows.resize(self.groups.len(), 0);
+        self.states.clear();
+        for at in 0..self.calls.len() {
+            let (before, rest) = self.calls.split_at_mut(at);
+            let call = &mut rest[0];
+            call.state = match before.iter().find(|known| known.shares_state_with(call)) {
+                Some(known) => known.state,
+                None => {
+                    self.states.push(call.form.start());
+                    self.states.len() - 1
+                }
+            };
+        }
+    }
+
+    /// Returns the number of groups.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns true if there are no groups.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns about how many bytes are held.
+    pub fn bytes(&self) -> usize {
+        let states: usize = self.states.iter().map(State::bytes).sum();
+        let of_group = (self.states.len() + 1) * 2 * size_of::<u64>();
+        self.groups.bytes() + states + self.groups.len() * of_group
+    }
+
+    /// Takes the rows of a block in, which are laid out like this. Returns how many of them are wanted.
+    ///
+    /// # Errors
+    /// What reading the block, the programs, the aggregates and `put_off` report.
+    pub fn take_block(
+        &mut self,
+        run: Run<'_>,
+        block: &Block,
+        layout: &Layout,
+        put_off: Option<&mut PutOff<'_>>,
+    ) -> Result<u64> {
+        let columns = self.columns.clone();
+        let zone = |at: usize| {
+            let column = block.column(columns[at].position)?;
+            Some((column.zone(), column.repr()))
+        };
+        let known = match &self.condition {
+            None => Known::Always,
+            Some(condition) => condition.known(run, &zone),
+        };
+        if known == Known::Never {
+            (run.tick)(1)?;
+            return Ok(0);
+        }
+        source::keep_words(block, &columns, &mut self.words)?;
+        let mut is_told = vec![false; self.states.len()];
+        if known == Known::Always && self.keys.is_empty() && block.seen().is_none() {
+            self.take_zones(block, &mut is_told)?;
+            if is_told.iter().all(|is_told| *is_told) {
+                (run.tick)(1)?;
+                self.rows[0] += block.len() as u64;
+                return Ok(block.len() as u64);
+            }
+        }
+        let words = std::mem::take(&mut self.words);
+        let (mut put_off, mut kept) = (put_off, 0);
+        let done = source::slices_of_block(block, layout, &columns, &words, &mut |slice, seen| {
+            let is_open = known == Known::Open;
+            kept += self.take(run, slice, seen, is_open, &is_told, put_off.as_deref_mut())?;
+            Ok(())
+        });
+        self.words = words;
+        done.map(|()| kept)
+    }
+
+    /// Takes rows in that are laid out as their table says.
+    ///
+    /// # Errors
+    /// As [`Aggregation::take_block`].
+    pub fn take_rows(
+        &mut self,
+        run: Run<'_>,
+        batch: &Batch,
+        put_off: Option<&mut PutOff<'_>>,
+    ) -> Result<u64> {
+        let (columns, mut put_off, mut kept) = (self.columns.clone(), put_off, 0);
+        source::slices_of_rows(batch, &columns, &mut |slice| {
+            let all = Selection::All(slice.rows());
+            kept += self.take(run, slice, all, true, &[], put_off.as_deref_mut())?;
+            Ok(())
+        })?;
+        Ok(kept)
+    }
+
+    /// Takes rows in that have the values of the scan's columns.
+    ///
+    /// # Errors
+    /// As [`Aggregation::take_block`].
+    pub fn take_values(
+        &mut self,
+        run: Run<'_>,
+        rows: &[Vec<Datum>],
+        put_off: Option<&mut PutOff<'_>>,
+    ) -> Result<u64> {
+        let (columns, mut put_off, mut kept) = (self.columns.clone(), put_off, 0);
+        source::slices_of_values(rows, &columns, &mut |slice| {
+            let all = Selection::All(slice.rows());
+            kept += self.take(run, slice, all, true, &[], put_off.as_deref_mut())?;
+            Ok(())
+        })?;
+        Ok(kept)
+    }
+
+    /// Takes all rows of a block into the states that the zones of its columns tell enough for, and notes these.
+    fn take_zones(&mut self, block: &Block, is_told: &mut [bool]) -> Result<()> {
+        for call in &self.calls {
+            if call.filter.is_some() || is_told[call.state] {
+                continue;
+            }
+            if call.form == Form::Rows {
+                is_told[call.state] = true;
+                continue;
+            }
+            let [input] = call.inputs[..] else { continue };
+            let Value::Column(column) = self.inputs[input] else { continue };
+            let Some(column) = block.column(self.columns[column].position) else { continue };
+            let is_numeric = column.repr() == Repr::Numeric;
+            let scale = if is_numeric { source::scale_of(column)? } else { None };
+            if !is_numeric || scale.is_some() || call.form == Form::Present {
+                is_told[call.state] = self.states[call.state].update_by_zone(column.zone(), scale);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes rows of a slice in, except into states that know its rows already. Rows of new groups are put off, if the
+    /// caller does that. Returns how many rows the condition is true for.
+    fn take(
+        &mut self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        mut rows: Selection,
+        is_open: bool,
+        is_told: &[bool],
+        put_off: Option<&mut PutOff<'_>>,
+    ) -> Result<u64> {
+        (run.tick)(slice.rows() as u64)?;
+        if let Some(condition) = self.condition.as_ref().filter(|_| is_open) {
+            condition.narrow(run, slice, &mut rows)?;
+        }
+        let kept = rows.len() as u64;
+        if kept == 0 {
+            return Ok(0);
+        }
+        let mut numbers = std::mem::take(&mut self.numbers);
+        let done = self.take_selected(run, slice, rows, is_told, put_off, &mut numbers);
+        self.numbers = numbers;
+        done.map(|()| kept)
+    }
+
+    fn take_selected(
+        &mut self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        mut rows: Selection,
+        is_told: &[bool],
+        put_off: Option<&mut PutOff<'_>>,
+        numbers: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut groups = None;
+        if !self.keys.is_empty() {
+            let keys = self.keys.iter().map(|key| key.vector(run, slice, &rows));
+            let keys = keys.collect::<Result<Vec<Lent<'_, '_>>>>()?;
+            let vectors: Vec<&Vector<'_>> = keys.iter().map(|key| &**key).collect();
+            let may_grow = put_off.is_none();
+            self.groups.numbers(&vectors, &rows, may_grow, numbers, slice.rows());
+            if let Some(put_off) = put_off {
+                let all: Vec<usize> = (0..slice.width()).collect();
+                rows.try_retain(|row| {
+                    if numbers[row] != NONE {
+                        return Ok(true);
+                    }
+                    slice.with_row(row, &all, |values| {
+                        let values: Vec<Datum> =
+                            values.iter().map(|one| DatumRef::to_owned(*one)).collect();
+                        put_off(&values)
+                    })?;
+                    Ok(false)
+                })?;
+            }
+            groups = Some(&numbers[..]);
+        }
+        let count = self.groups.len();
+        let selected = Rows { rows: &rows, groups, count };
+        let mut is_taken = vec![false; self.states.len()];
+        is_taken[..is_told.len()].copy_from_slice(is_told);
+        for at in 0..self.calls.len() {
+            let call = &self.calls[at];
+            if is_taken.get(call.state).is_some_and(|is_taken| *is_taken) {
+                continue;
+            }
+            is_taken[call.state] = true;
+            if let Some(filter) = &call.filter {
+                let mut wanted = rows.clone();
+                filter.narrow(run, slice, &mut wanted)?;
+                self.take_filtered(run, slice, at, &wanted, selected)?;
+            } else {
+                self.take_call(run, slice, at, selected)?;
+            }
+            // States that were made meanwhile have taken the rows in.
+            is_taken.resize(self.states.len(), true);
+        }
+        self.rows.resize(count, 0);
+        match groups {
+            None => self.rows[0] += rows.len() as u64,
+            Some(numbers) => {
+                let counts = &mut self.rows;
+                rows.each(|row| counts[numbers[row] as usize] += 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes rows into the state of a call whose filter is true for the rows that are wanted.
+    fn take_filtered(
+        &mut self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        at: usize,
+        wanted: &Selection,
+        selected: Rows<'_>,
+    ) -> Result<()> {
+        let call = &self.calls[at];
+        if call.form == Form::Each || matches!(self.states[call.state], State::Each(_)) {
+            return self.take_each(run, slice, at, Rows { rows: wanted, ..selected });
+        }
+        // The other rows have NULL.
+        let mut nulls = vec![true; slice.rows()];
+        let vector = match call.inputs[..] {
+            [input] => self.inputs[input].vector(run, slice, wanted)?,
+            _ => {
+                let ints = Ints { repr: Repr::Int8, values: Vec::new(), bound: 0 };
+                Lent::Owned(Vector { values: Values::Ints(ints), nulls: Vec::new() })
+            }
+        };
+        wanted.each(|row| nulls[row] = vector.is_null(row));
+        let vector = Vector { values: vector.values.clone(), nulls };
+        if self.states[call.state].update(&vector, selected) {
+            return Ok(());
+        }
+        let state = call.state;
+        self.replace(run, state, selected.count)?;
+        self.take_each(run, slice, at, Rows { rows: wanted, ..selected })
+    }
+
+    fn take_call(
+        &mut self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        at: usize,
+        selected: Rows<'_>,
+    ) -> Result<()> {
+        let call = &self.calls[at];
+        if call.form == Form::Rows {
+            return Ok(());
+        }
+        if matches!(self.states[call.state], State::Each(_)) {
+            return self.take_each(run, slice, at, selected);
+        }
+        let vector = self.inputs[call.inputs[0]].vector(run, slice, selected.rows)?;
+        let state = call.state;
+        if self.states[state].update(&vector, selected) {
+            return Ok(());
+        }
+        drop(vector);
+        for at in self.replace(run, state, selected.count)? {
+            self.take_each(run, slice, at, selected)?;
+        }
+        Ok(())
+    }
+
+    /// Puts accumulators that go on in the place of a state, into a state of its own for each call that has it.
+    /// Returns these calls.
+    fn replace(&mut self, run: Run<'_>, state: usize, groups: usize) -> Result<Vec<usize>> {
+        let has_it = |at: &usize| self.calls[*at].state == state;
+        let sharing: Vec<usize> = (0..self.calls.len()).filter(has_it).collect();
+        let mut made = Vec::with_capacity(sharing.len());
+        for at in &sharing {
+            let call = &self.calls[*at];
+            let context = call.context(run);
+            let mut all = Vec::with_capacity(groups);
+            for group in 0..groups {
+                let mut accumulator = call.start();
+                let rows = self.rows.get(group).copied().unwrap_or(0);
+                self.states[state].give(group, rows, &context, accumulator.as_mut())?;
+                all.push(accumulator);
+            }
+            made.push(State::Each(all));
+        }
+        for (place, (at, each)) in sharing.iter().zip(made).enumerate() {
+            if place == 0 {
+                self.states[state] = each;
+            } else {
+                self.calls[*at].state = self.states.len();
+                self.states.push(each);
+            }
+        }
+        Ok(sharing)
+    }
+
+    /// Takes rows into the accumulators of a call.
+    fn take_each(
+        &mut self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        at: usize,
+        rows: Rows<'_>,
+    ) -> Result<()> {
+        let call = &self.calls[at];
+        let inputs =
+            call.inputs.iter().map(|input| self.inputs[*input].vector(run, slice, rows.rows));
+        let inputs = inputs.collect::<Result<Vec<Lent<'_, '_>>>>()?;
+        let vectors: Vec<&Vector<'_>> = inputs.iter().map(|input| &**input).collect();
+        self.states[call.state].update_each(&vectors, rows, &call.context(run), &|| call.start())
+    }
+
+    /// Puts the keys and the results of a group into `out`. Each group is finished once.
+    ///
+    /// # Errors
+    /// What the aggregates report.
+    pub fn finish(&mut self, run: Run<'_>, group: usize, out: &mut Vec<Datum>) -> Result<()> {
+        out.clear();
+        out.extend(self.groups.keys(group).cloned());
+        let keys = out.len();
+        for call in &self.calls {
+            let context = call.context(run);
+            if let State::Each(groups) = &self.states[call.state]
+                && let Some(accumulator) = groups.get(group)
+            {
+                out.push(bounded::value(accumulator.finish(&context)?)?);
+                continue;
+            }
+            let mut accumulator = call.start();
+            if !call.direct.is_empty() {
+                let direct =
+                    call.direct.iter().map(|one| run.value(one, Row::Values(&out[..keys])));
+                let direct = direct.collect::<Result<Vec<Datum>>>()?;
+                let direct: Vec<DatumRef<'_>> = direct.iter().map(Datum::as_ref).collect();
+                accumulator.begin(&direct);
+            }
+            let rows = self.rows.get(group).copied().unwrap_or(0);
+            self.states[call.state].give(group, rows, &context, accumulator.as_mut())?;
+            out.push(bounded::value(accumulator.finish(&context)?)?);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the form of the state of a call.
+fn form_of(
+    call: &AggregateCall,
+    kernel: Kernel,
+    is_filtered: bool,
+    compiler: &Compiler<'_>,
+) -> Form {
+    let arg = call.args.first();
+    if kernel.kind != Kind::Normal {
+        let counted = arg.and_then(counted_type);
+        let repr = counted.and_then(|(inner, _)| compiler.repr(inner.ty)).unwrap_or(Repr::Int8);
+        let is_float = counted.is_some_and(|(_, is_float)| is_float);
+        let is_descending = call.order.first().is_some_and(|key| key.descending);
+        return Form::Counts { repr, is_float, is_descending };
+    }
+    let is_exact = |ty| matches!(ty, Type::INT2 | Type::INT4 | Type::INT8 | Type::NUMERIC);
+    let has_order = |ty| {
+        is_exact(ty) || matches!(ty, Type::DATE | Type::TIME | Type::TIMESTAMP | Type::TIMESTAMPTZ)
+    };
+    match (call.name, arg.map(|arg| arg.ty)) {
+        ("count", Some(_)) if call.distinct => Form::Distinct,
+        ("count", None) if !is_filtered => Form::Rows,
+        ("count", _) if call.args.len() < 2 => Form::Present,
+        ("sum" | "avg", Some(ty)) if is_exact(ty) => Form::Totals,
+        ("sum", Some(Type::FLOAT8)) => Form::Floats,
+        ("avg", Some(Type::FLOAT4 | Type::FLOAT8)) => Form::Floats,
+        ("min" | "max", Some(ty)) if has_order(ty) => {
+            let repr = compiler.repr(ty).unwrap_or(Repr::Int8);
+            Form::Extremes { is_least: call.name == "min", repr }
+        }
+        _ => Form::Each,
+    }
+}

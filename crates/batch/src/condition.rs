@@ -1,0 +1,374 @@
+//! Conditions over slices: which rows are wanted. What the bounds of a block tell of them.
+//!
+//! ```text
+//!   day between $1 and $2       Compare(day >= $1), Compare(day <= $2)      arrays
+//!   url like '/page/1%'         Word: once for each entry of the dictionary
+//!   length(note) > 10           Rows: row by row
+//! ```
+//!
+//! The parts of a conjunction narrow the selection one after the other: a part is computed only for rows that the
+//! parts before it have left.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use scalar::{Comparison, registry};
+use sql::eval::Row;
+use sql::plan::{Expr, ExprKind};
+use stripe::{Bounds, Zone};
+use types::{DatumRef, Repr, Result};
+
+use crate::slice::{Selection, Slice};
+use crate::value::{ByRow, Compiler, Run, Value};
+use crate::vector::{SCALE_MAX, Values, Vector, Words, int_of, is_int, power};
+
+/// A condition.
+#[derive(Debug)]
+pub(crate) enum Condition {
+    /// All of them are true.
+    And(Vec<Condition>),
+    /// One of them is true.
+    Or(Vec<Condition>),
+    /// A value against one that is the same for all rows.
+    Compare(Compare),
+    /// A value is NULL, or is not.
+    IsNull(Value, bool),
+    /// A condition on one column, for each entry of its dictionary.
+    Word(usize, ByRow, RefCell<Memo>),
+    Rows(ByRow),
+}
+
+#[derive(Debug)]
+pub(crate) struct Compare {
+    value: Value,
+    how: Comparison,
+    with: ByRow,
+    whole: ByRow,
+}
+
+/// What a condition says of the entries of a dictionary.
+#[derive(Debug, Default)]
+pub(crate) struct Memo {
+    words: Option<Arc<Words>>,
+    verdicts: Vec<Option<bool>>,
+}
+
+impl Memo {
+    fn verdicts_of(&mut self, words: &Arc<Words>) -> &mut [Option<bool>] {
+        if !self.words.as_ref().is_some_and(|known| Arc::ptr_eq(known, words)) {
+            self.words = Some(Arc::clone(words));
+            self.verdicts.clear();
+            self.verdicts.resize(words.len(), None);
+        }
+        &mut self.verdicts
+    }
+}
+
+/// What is known of a condition for all rows of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It is true for none.
+    Never,
+    /// It is true for all.
+    Always,
+    /// It has to be looked at.
+    Open,
+}
+
+/// Turns a comparison around: `a < b` says of `b` and `a` what `b > a` says.
+fn flipped(how: Comparison) -> Comparison {
+    match how {
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+        same => same,
+    }
+}
+
+impl Condition {
+    /// Returns the fastest form of a condition over the columns of a slice.
+    ///
+    /// # Errors
+    /// What compiling a program reports.
+    pub fn compile(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Condition> {
+        let all = |list: &[Expr], compiler: &mut Compiler<'_>| {
+            list.iter().map(|part| Condition::compile(part, compiler)).collect::<Result<Vec<_>>>()
+        };
+        match &expr.kind {
+            ExprKind::And(list) => return Ok(Condition::And(all(list, compiler)?)),
+            ExprKind::Or(list) => return Ok(Condition::Or(all(list, compiler)?)),
+            ExprKind::IsNull { expr: inner, negated }
+                if !matches!(inner.kind, ExprKind::Row { .. }) =>
+            {
+                return Ok(Condition::IsNull(Value::compile(inner, compiler)?, *negated));
+            }
+            _ => {}
+        }
+        let whole = compiler.by_row(expr)?;
+        if let Some(compare) = compare(expr, compiler)? {
+            let (value, how, with) = compare;
+            let of_text = matches!(&value, Value::Column(_)) && !compare_is_native(expr, compiler);
+            if !of_text {
+                return Ok(Condition::Compare(Compare { value, how, with, whole }));
+            }
+        }
+        Ok(match whole.only_column() {
+            Some(column) => Condition::Word(column, whole, RefCell::default()),
+            None => Condition::Rows(whole),
+        })
+    }
+
+    /// Keeps the rows for which the condition is true.
+    ///
+    /// # Errors
+    /// What reading the columns and the programs report.
+    pub fn narrow(&self, run: Run<'_>, slice: &Slice<'_>, rows: &mut Selection) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        match self {
+            Condition::And(list) => list.iter().try_for_each(|part| part.narrow(run, slice, rows)),
+            Condition::Or(list) => {
+                let mut rest = rows.clone();
+                let mut found = vec![false; slice.rows()];
+                for part in list {
+                    let mut taken = rest.clone();
+                    part.narrow(run, slice, &mut taken)?;
+                    taken.each(|row| found[row] = true);
+                    rest.retain(|row| !found[row]);
+                }
+                rows.retain(|row| found[row]);
+                Ok(())
+            }
+            Condition::IsNull(value, negated) => {
+                let vector = value.vector(run, slice, rows)?;
+                rows.retain(|row| vector.is_null(row) != *negated);
+                Ok(())
+            }
+            Condition::Compare(compare) => compare.narrow(run, slice, rows),
+            Condition::Word(column, whole, memo) => {
+                let vector = slice.column(*column)?;
+                let Values::Codes(words, codes) = &vector.values else {
+                    return rows.try_retain(|row| whole.test(run, slice, row));
+                };
+                let mut memo = memo.borrow_mut();
+                let verdicts = memo.verdicts_of(words);
+                // First every code gets its verdict, then all rows are looked at without a branch.
+                rows.try_each(|row| {
+                    let verdict = &mut verdicts[codes[row] as usize];
+                    if verdict.is_none() && !vector.is_null(row) {
+                        *verdict = Some(whole.test(run, slice, row)?);
+                    }
+                    Ok::<_, types::Error>(())
+                })?;
+                if vector.nulls.is_empty() {
+                    rows.retain(|row| verdicts[codes[row] as usize] == Some(true));
+                    return Ok(());
+                }
+                rows.try_retain(|row| match vector.is_null(row) {
+                    true => whole.test(run, slice, row),
+                    false => Ok(verdicts[codes[row] as usize] == Some(true)),
+                })
+            }
+            Condition::Rows(whole) => rows.try_retain(|row| whole.test(run, slice, row)),
+        }
+    }
+
+    /// Says what the zones of a block tell of the condition. `zone` gives that of a column, and how its values are
+    /// held; `None` if nothing is known.
+    pub fn known<'z>(
+        &self,
+        run: Run<'_>,
+        zone: &dyn Fn(usize) -> Option<(&'z Zone, Repr)>,
+    ) -> Known {
+        match self {
+            Condition::And(list) => {
+                let mut known = Known::Always;
+                for part in list {
+                    match part.known(run, zone) {
+                        Known::Never => return Known::Never,
+                        Known::Open => known = Known::Open,
+                        Known::Always => {}
+                    }
+                }
+                known
+            }
+            Condition::Or(list) => {
+                let mut known = Known::Never;
+                for part in list {
+                    match part.known(run, zone) {
+                        Known::Always => return Known::Always,
+                        Known::Open => known = Known::Open,
+                        Known::Never => {}
+                    }
+                }
+                known
+            }
+            Condition::IsNull(Value::Column(column), negated) => match zone(*column) {
+                Some((zone, _)) if zone.nulls == 0 => is_known(*negated),
+                Some((zone, _)) if zone.nulls == zone.count => is_known(!*negated),
+                _ => Known::Open,
+            },
+            Condition::Compare(compare) => compare.known(run, zone),
+            _ => Known::Open,
+        }
+    }
+}
+
+fn is_known(always: bool) -> Known {
+    if always { Known::Always } else { Known::Never }
+}
+
+/// Returns true if the values that a comparison is about are kept as numbers.
+fn compare_is_native(expr: &Expr, compiler: &Compiler<'_>) -> bool {
+    let is_number = |part: &Expr| {
+        let repr = compiler.repr(part.ty);
+        repr.is_some_and(|repr| {
+            is_int(repr) || matches!(repr, Repr::Numeric | Repr::Float4 | Repr::Float8)
+        })
+    };
+    match &expr.kind {
+        ExprKind::Call(call) => call.args.iter().all(is_number),
+        _ => is_number(expr),
+    }
+}
+
+/// Takes a comparison of a value with one that is the same for all rows apart; a truth value is compared with true.
+fn compare(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Option<(Value, Comparison, ByRow)>> {
+    let truth = |value: bool| Expr::bool(value);
+    match &expr.kind {
+        ExprKind::Column { .. } => {
+            let value = Value::compile(expr, compiler)?;
+            return Ok(Some((value, Comparison::Equal, compiler.by_row(&truth(true))?)));
+        }
+        ExprKind::Not(inner) if matches!(inner.kind, ExprKind::Column { .. }) => {
+            let value = Value::compile(inner, compiler)?;
+            return Ok(Some((value, Comparison::Equal, compiler.by_row(&truth(false))?)));
+        }
+        _ => {}
+    }
+    let ExprKind::Call(call) = &expr.kind else { return Ok(None) };
+    let how = registry::function(call.function).and_then(Comparison::of);
+    let (Some(how), [left, right]) = (how, &call.args[..]) else { return Ok(None) };
+    for (value, with, how) in [(left, right, how), (right, left, flipped(how))] {
+        let with = compiler.by_row(with)?;
+        if with.is_constant() {
+            return Ok(Some((Value::compile(value, compiler)?, how, with)));
+        }
+    }
+    Ok(None)
+}
+
+/// A constant as the numbers that it is compared with.
+enum Target {
+    Int(i64),
+    Float(f64),
+}
+
+impl Compare {
+    fn narrow(&self, run: Run<'_>, slice: &Slice<'_>, rows: &mut Selection) -> Result<()> {
+        let with = run.value(&self.with.program, Row::NONE)?;
+        if with.is_null() {
+            *rows = Selection::Some(Vec::new());
+            return Ok(());
+        }
+        let vector = self.value.vector(run, slice, rows)?;
+        match (&vector.values, target(&vector, with.as_ref())) {
+            (Values::Ints(all), Some(Target::Int(with))) => {
+                keep_ints(self.how, &all.values, with, rows);
+            }
+            (Values::Decimals(all), Some(Target::Int(with))) => {
+                keep_ints(self.how, &all.mantissas, with, rows);
+            }
+            (Values::Floats(_, all), Some(Target::Float(with))) => {
+                keep_floats(self.how, all, with, rows);
+            }
+            _ => return rows.try_retain(|row| self.whole.test(run, slice, row)),
+        }
+        if !vector.nulls.is_empty() {
+            rows.retain(|row| !vector.nulls[row]);
+        }
+        Ok(())
+    }
+
+    fn known<'z>(&self, run: Run<'_>, zone: &dyn Fn(usize) -> Option<(&'z Zone, Repr)>) -> Known {
+        let Value::Column(column) = self.value else { return Known::Open };
+        let Some((zone, repr)) = zone(column) else { return Known::Open };
+        // An error is one only if a row needs the value.
+        let Ok(with) = run.value(&self.with.program, Row::NONE) else { return Known::Open };
+        if with.is_null() || zone.nulls == zone.count {
+            return Known::Never;
+        }
+        let Bounds::Ints(min, max) = zone.bounds else { return Known::Open };
+        // The mantissas of decimals have a scale that the zone does not tell.
+        if !is_int(repr) || with.repr() != Some(repr) {
+            return Known::Open;
+        }
+        let Some(with) = int_of(with.as_ref()) else { return Known::Open };
+        let (all, none) = match self.how {
+            Comparison::Equal => (min == with && max == with, with < min || with > max),
+            Comparison::NotEqual => (with < min || with > max, min == with && max == with),
+            Comparison::Less => (max < with, min >= with),
+            Comparison::LessOrEqual => (max <= with, min > with),
+            Comparison::Greater => (min > with, max <= with),
+            Comparison::GreaterOrEqual => (min >= with, max < with),
+        };
+        match (all && zone.nulls == 0, none) {
+            (true, _) => Known::Always,
+            (_, true) => Known::Never,
+            _ => Known::Open,
+        }
+    }
+}
+
+/// Returns the number that the values of a vector are to be compared with, if they can be compared as numbers.
+fn target(vector: &Vector<'_>, with: DatumRef<'_>) -> Option<Target> {
+    match &vector.values {
+        Values::Ints(all) => {
+            let is_number = |repr| matches!(repr, Repr::Int2 | Repr::Int4 | Repr::Int8);
+            let repr = with.repr()?;
+            let is_alike = repr == all.repr || (is_number(repr) && is_number(all.repr));
+            is_alike.then(|| int_of(with).map(Target::Int))?
+        }
+        Values::Decimals(all) => {
+            let DatumRef::Numeric(number) = with else { return None };
+            let (mantissa, digits) = number.as_short()?;
+            // More digits than the values have are not compared as integers.
+            let missing = all.scale.checked_sub(digits).filter(|missing| *missing <= SCALE_MAX)?;
+            mantissa.checked_mul(power(missing)).map(Target::Int)
+        }
+        Values::Floats(..) => match with {
+            DatumRef::Float4(with) => Some(f64::from(with)),
+            DatumRef::Float8(with) => Some(with),
+            _ => None,
+        }
+        .filter(|with| !with.is_nan())
+        .map(Target::Float),
+        _ => None,
+    }
+}
+
+fn keep_ints(how: Comparison, values: &[i64], with: i64, rows: &mut Selection) {
+    match how {
+        Comparison::Equal => rows.retain(|row| values[row] == with),
+        Comparison::NotEqual => rows.retain(|row| values[row] != with),
+        Comparison::Less => rows.retain(|row| values[row] < with),
+        Comparison::LessOrEqual => rows.retain(|row| values[row] <= with),
+        Comparison::Greater => rows.retain(|row| values[row] > with),
+        Comparison::GreaterOrEqual => rows.retain(|row| values[row] >= with),
+    }
+}
+
+/// Compares as PostgreSQL does: NaN, which `with` is not, is above all other numbers.
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN is greater than every number")]
+fn keep_floats(how: Comparison, values: &[f64], with: f64, rows: &mut Selection) {
+    match how {
+        Comparison::Equal => rows.retain(|row| values[row] == with),
+        Comparison::NotEqual => rows.retain(|row| values[row] != with),
+        Comparison::Less => rows.retain(|row| values[row] < with),
+        Comparison::LessOrEqual => rows.retain(|row| values[row] <= with),
+        Comparison::Greater => rows.retain(|row| !(values[row] <= with)),
+        Comparison::GreaterOrEqual => rows.retain(|row| !(values[row] < with)),
+    }
+}

@@ -1,0 +1,429 @@
+//! The numbers of groups: each different combination of keys has one, in the order in which they come.
+//!
+//! ```text
+//!   browser   is_mobile             numbers of values       mixed        group
+//!   Chrome    t                     0  0                    0 | 0 << 3   0
+//!   Safari    t                     1  0                    1 | 0 << 3   1
+//!   Chrome    f                     0  1                    0 | 1 << 3   2
+//! ```
+//!
+//! Each key numbers its different values; the numbers of a row's values, side by side in one integer, are looked up
+//! in an array if it is small, else in a hash table.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use types::{Datum, Repr};
+
+use crate::slice::Selection;
+use crate::vector::{Ints, Values, Vector, Words, int_datum};
+
+/// The number of a value or a group that is not known, and for which there is no room.
+pub const NONE: u32 = u32::MAX;
+
+/// Gives integers numbers, from 0 on: by an array if they lie close together, else by a hash table.
+#[derive(Debug, Default)]
+pub struct Numbers {
+    /// The integer at the start of the array.
+    base: i64,
+    slots: Vec<u32>,
+    others: HashMap<i64, u32, FixedState>,
+}
+
+/// The longest array of numbers.
+const SLOTS_MAX: usize = 1 << 20;
+
+impl Numbers {
+    #[inline]
+    fn slot_of(&self, value: i64) -> Option<usize> {
+        let at = value.wrapping_sub(self.base) as u64;
+        (at < self.slots.len() as u64).then_some(at as usize)
+    }
+
+    /// Returns the number of an integer; if it has none, `next` gives it one, or [`NONE`].
+    #[inline]
+    pub fn get(&mut self, value: i64, next: impl FnOnce() -> u32) -> u32 {
+        match self.slot_of(value) {
+            Some(at) if self.slots[at] != NONE => self.slots[at],
+            _ => self.find(value, next),
+        }
+    }
+
+    fn find(&mut self, value: i64, next: impl FnOnce() -> u32) -> u32 {
+        if let Some(known) = self.others.get(&value) {
+            return *known;
+        }
+        let number = next();
+        if number == NONE {
+            return NONE;
+        }
+        if self.reach(value)
+            && let Some(at) = self.slot_of(value)
+        {
+            self.slots[at] = number;
+        } else {
+            self.others.insert(value, number);
+        }
+        number
+    }
+
+    /// Makes the array longer, to have a place for an integer, unless it would be too long.
+    fn reach(&mut self, value: i64) -> bool {
+        const SLOTS_MIN: usize = 1 << 10;
+        if self.slots.is_empty() {
+            // There is room before the first integer and behind it.
+            self.base = value.saturating_sub(SLOTS_MIN as i64 / 2);
+            self.slots = vec![NONE; SLOTS_MIN];
+        }
+        if self.slot_of(value).is_some() {
+            return true;
+        }
+        let Some(distance) = value.checked_sub(self.base) else { return false };
+        if distance >= 0 {
+            let needed = distance as usize + 1;
+            if needed > SLOTS_MAX {
+                return false;
+            }
+            self.slots.resize(needed.next_power_of_two().min(SLOTS_MAX), NONE);
+            return true;
+        }
+        let before = usize::try_from(distance.unsigned_abs()).unwrap_or(usize::MAX);
+        let before = before.max(self.slots.len());
+        if before > SLOTS_MAX || before + self.slots.len() > SLOTS_MAX {
+            return false;
+        }
+        let Some(base) = self.base.checked_sub(before as i64) else { return false };
+        self.base = base;
+        self.slots.splice(0..0, std::iter::repeat_n(NONE, before));
+        true
+    }
+
+    /// Returns about how many bytes are held.
+    pub fn bytes(&self) -> usize {
+        self.slots.len() * size_of::<u32>() + self.others.capacity() * 24
+    }
+}
+
+/// The different values of a key.
+#[derive(Debug, Default)]
+pub struct KeyValues {
+    values: Vec<Datum>,
+    numbers: HashMap<u64, Vec<u32>, FixedState>,
+    hasher: FixedState,
+    ints: Numbers,
+    /// The representation of `ints`.
+    repr: Option<Repr>,
+    null: Option<u32>,
+    /// The numbers of the entries of a dictionary.
+    words: Option<(Arc<Words>, Vec<u32>)>,
+    bytes: usize,
+}
+
+impl KeyValues {
+    /// Returns the number of a value; [`NONE`] if it is new and `may_grow` is false.
+    fn number(&mut self, value: Datum, may_grow: bool) -> u32 {
+        if value.is_null() {
+            if self.null.is_none() && may_grow {
+                self.null = Some(self.push(Datum::Null));
+            }
+            return self.null.unwrap_or(NONE);
+        }
+        let hash = self.hasher.hash_one(&value);
+        let known = self.numbers.get(&hash).into_iter().flatten();
+        if let Some(number) = known.copied().find(|number| self.values[*number as usize] == value) {
+            return number;
+        }
+        if !may_grow {
+            return NONE;
+        }
+        let number = self.push(value);
+        self.numbers.entry(hash).or_default().push(number);
+        self.bytes += 64;
+        number
+    }
+
+    fn push(&mut self, value: Datum) -> u32 {
+        let number = self.values.len() as u32;
+        self.bytes += size_of::<Datum>() + value.heap_bytes();
+        self.values.push(value);
+        number
+    }
+
+    /// Puts the numbers of the selected rows' values into `out`, which has a place for each row.
+    pub fn numbers(
+        &mut self,
+        vector: &Vector<'_>,
+        rows: &Selection,
+        may_grow: bool,
+        out: &mut [u32],
+    ) {
+        match &vector.values {
+            Values::Ints(ints) if self.repr.is_none_or(|repr| repr == ints.repr) => {
+                self.repr = Some(ints.repr);
+                self.int_numbers(ints, vector, rows, may_grow, out);
+            }
+            Values::Codes(words, codes) => {
+                let (known, mut numbers) = match self.words.take() {
+                    Some((known, numbers)) if Arc::ptr_eq(&known, words) => (known, numbers),
+                    _ => (Arc::clone(words), vec![NONE; words.len()]),
+                };
+                rows.each(|row| {
+                    if vector.is_null(row) {
+                        out[row] = self.number(Datum::Null, may_grow);
+                        return;
+                    }
+                    let code = codes[row];
+                    let mut number = numbers[code as usize];
+                    if number == NONE {
+                        number = self.number(words.get(code).to_owned(), may_grow);
+                        numbers[code as usize] = number;
+                    }
+                    out[row] = number;
+                });
+                self.words = Some((known, numbers));
+            }
+            _ => rows.each(|row| out[row] = self.number(vector.datum(row), may_grow)),
+        }
+    }
+
+    fn int_numbers(
+        &mut self,
+        ints: &Ints,
+        vector: &Vector<'_>,
+        rows: &Selection,
+        may_grow: bool,
+        out: &mut [u32],
+    ) {
+        let mut numbers = std::mem::take(&mut self.ints);
+        let mut last = None;
+        rows.each(|row| {
+            if vector.is_null(row) {
+                out[row] = self.number(Datum::Null, may_grow);
+                return;
+            }
+            let value = ints.values[row];
+            // Sorted columns have the same value many times in a row.
+            let number = match last {
+                Some((before, number)) if before == value => number,
+                _ => numbers.get(value, || match may_grow {
+                    true => self.push(int_datum(ints.repr, value).to_owned()),
+                    false => NONE,
+                }),
+            };
+            last = Some((value, number));
+            out[row] = number;
+        });
+        self.ints = numbers;
+    }
+
+    /// Returns the value with a number.
+    pub fn value(&self, number: u32) -> &Datum {
+        &self.values[number as usize]
+    }
+
+    /// Returns the number of different values.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns about how many bytes are held.
+    pub fn bytes(&self) -> usize {
+        self.bytes + self.ints.bytes()
+    }
+}
+
+/// The groups so far.
+#[derive(Debug)]
+pub struct Groups {
+    keys: Vec<KeyValues>,
+    /// The bits that each key has in a mixed number.
+    bits: Vec<u32>,
+    /// The groups by their mixed numbers, if these have few bits.
+    dense: Vec<u32>,
+    /// The same if they have many.
+    sparse: HashMap<u128, u32, FixedState>,
+    /// The numbers of each group's keys, one group after the other.
+    members: Vec<u32>,
+    count: usize,
+    numbers: Vec<Vec<u32>>,
+}
+
+/// The largest number of keys: their numbers, of 32 bits each, fit one mixed number.
+pub const KEYS_MAX: usize = 4;
+
+/// The bits of mixed numbers that are looked up in an array.
+const DENSE_BITS_MAX: u32 = 16;
+
+impl Groups {
+    /// Returns no groups yet; one if there are no keys.
+    pub fn new(keys: usize) -> Groups {
+        Groups {
+            keys: (0..keys).map(|_| KeyValues::default()).collect(),
+            bits: vec![0; keys],
+            dense: vec![NONE; 1],
+            sparse: HashMap::default(),
+            members: Vec::new(),
+            count: usize::from(keys == 0),
+            numbers: vec![Vec::new(); keys],
+        }
+    }
+
+    /// Returns the number of groups.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Returns about how many bytes are held.
+    pub fn bytes(&self) -> usize {
+        let keys: usize = self.keys.iter().map(KeyValues::bytes).sum();
+        let tables = self.dense.len() * size_of::<u32>() + self.sparse.capacity() * 32;
+        keys + tables + self.members.len() * size_of::<u32>()
+    }
+
+    /// Returns the keys of a group.
+    pub fn keys(&self, group: usize) -> impl Iterator<Item = &Datum> {
+        let numbers = &self.members[group * self.keys.len()..][..self.keys.len()];
+        self.keys.iter().zip(numbers).map(|(key, number)| key.value(*number))
+    }
+
+    /// Puts the group of each selected row into `out`, which has a place for each row. If `may_grow` is false,
+    /// rows of new groups get [`NONE`].
+    pub fn numbers(
+        &mut self,
+        vectors: &[&Vector<'_>],
+        rows: &Selection,
+        may_grow: bool,
+        out: &mut Vec<u32>,
+        slice_rows: usize,
+    ) {
+        out.clear();
+        out.resize(slice_rows, NONE);
+        let mut numbers = std::mem::take(&mut self.numbers);
+        for ((key, vector), numbers) in self.keys.iter_mut().zip(vectors).zip(&mut numbers) {
+            numbers.clear();
+            numbers.resize(slice_rows, NONE);
+            key.numbers(vector, rows, may_grow, numbers);
+        }
+        self.make_room();
+        match &numbers[..] {
+            [only] => rows.each(|row| out[row] = self.group(&[only[row]], may_grow)),
+            [first, second] => {
+                rows.each(|row| out[row] = self.group(&[first[row], second[row]], may_grow));
+            }
+            _ => {
+                let mut of_row = vec![0; numbers.len()];
+                rows.each(|row| {
+                    of_row.iter_mut().zip(&numbers).for_each(|(one, all)| *one = all[row]);
+                    out[row] = self.group(&of_row, may_grow);
+                });
+            }
+        }
+        self.numbers = numbers;
+    }
+
+    /// Gives the keys as many bits as the numbers of their values need.
+    fn make_room(&mut self) {
+        let needed = |key: &KeyValues| usize::BITS - key.len().leading_zeros();
+        let fits = self.keys.iter().zip(&self.bits).all(|(key, bits)| needed(key) <= *bits);
+        if fits {
+            return;
+        }
+        for (key, bits) in self.keys.iter().zip(&mut self.bits) {
+            *bits = needed(key).max(*bits);
+        }
+        // All groups are entered anew, under their wider numbers.
+        let total: u32 = self.bits.iter().sum();
+        self.sparse.clear();
+        self.dense.clear();
+        if total <= DENSE_BITS_MAX {
+            self.dense.resize(1 << total, NONE);
+        }
+        for group in 0..self.count {
+            let members = &self.members[group * self.keys.len()..][..self.keys.len()];
+            let mixed = mix(&self.bits, members);
+            self.enter(mixed, group as u32);
+        }
+    }
+
+    fn enter(&mut self, mixed: u128, group: u32) {
+        match self.dense.is_empty() {
+            false => self.dense[mixed as usize] = group,
+            true => drop(self.sparse.insert(mixed, group)),
+        }
+    }
+
+    #[inline]
+    fn group(&mut self, members: &[u32], may_grow: bool) -> u32 {
+        if members.contains(&NONE) {
+            return NONE;
+        }
+        let mixed = mix(&self.bits, members);
+        let known = match self.dense.is_empty() {
+            false => self.dense[mixed as usize],
+            true => self.sparse.get(&mixed).copied().unwrap_or(NONE),
+        };
+        if known != NONE || !may_grow {
+            return known;
+        }
+        let group = self.count as u32;
+        self.count += 1;
+        self.members.extend_from_slice(members);
+        self.enter(mixed, group);
+        group
+    }
+}
+
+#[inline]
+fn mix(bits: &[u32], members: &[u32]) -> u128 {
+    let pairs = bits.iter().zip(members);
+    pairs.fold(0, |mixed, (bits, member)| mixed << bits | u128::from(*member))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Integers keep their numbers, near or far, however the array grows.
+    #[test]
+    fn integers_keep_their_numbers() {
+        let mut numbers = Numbers::default();
+        let all = [5, 6, -400, 100_000, i64::MIN, i64::MAX, -900_000, 1 << 40, 5, -400, i64::MAX];
+        let mut known: Vec<i64> = Vec::new();
+        for value in all {
+            let before = known.iter().position(|known| *known == value);
+            let next = known.len() as u32;
+            let number = numbers.get(value, || next);
+            assert_eq!(number, before.map_or(next, |before| before as u32), "{value}");
+            if before.is_none() {
+                known.push(value);
+            }
+        }
+        for (number, value) in known.iter().enumerate() {
+            assert_eq!(numbers.get(*value, || panic!("{value} is known")), number as u32);
+        }
+        assert_eq!(numbers.get(77, || NONE), NONE, "there is no room");
+        assert_eq!(numbers.get(77, || 100), 100);
+    }
+
+    /// Groups keep their numbers when their keys need more bits.
+    #[test]
+    fn groups_keep_their_numbers() {
+        let mut groups = Groups::new(2);
+        let rows = Selection::All(1_000);
+        let ints = |of: &dyn Fn(i64) -> i64| {
+            Vector::of_datums(Repr::Int8, (0..1_000).map(|row| Datum::Int8(of(row))).collect())
+        };
+        let (few, many) = (ints(&|row| row % 3), ints(&|row| row / 2));
+        let (mut first, mut again) = (Vec::new(), Vec::new());
+        groups.numbers(&[&few, &few], &rows, true, &mut first, 1_000);
+        assert_eq!((&first[..4], groups.len()), (&[0, 1, 2, 0][..], 3));
+        groups.numbers(&[&many, &few], &rows, true, &mut again, 1_000);
+        assert!(groups.len() > 600, "{}", groups.len());
+        groups.numbers(&[&few, &few], &rows, false, &mut again, 1_000);
+        assert_eq!(again, first);
+        let keys: Vec<&Datum> = groups.keys(2).collect();
+        assert_eq!(keys, [&Datum::Int8(2), &Datum::Int8(2)]);
+    }
+}

@@ -1,0 +1,47 @@
+//! Aggregates over columns: conditions, groups and sums, up to 1,024 rows at a time.
+//!
+//! ```text
+//!   select country, sum(amount) from sale where day >= $1 group by country
+//!
+//!   Slice      1,024 rows: columns are read when something asks for them
+//!     │
+//!   Condition  day >= $1 ──────────> Selection   the rows that are wanted
+//!     │
+//!   Groups     country ────────────> 0 2 0 1 ..  the number of each row's group
+//!     │
+//!   States     sum(amount) ────────> one array with a place for each group
+//! ```
+//!
+//! The meaning of every function stays where it is: in `scalar` and in the programs of `sql::eval`. What this
+//! crate does on arrays, it does where the result is provably the same: comparisons, sums, extremes and counts of
+//! integers, decimals, floats, dates and times. An expression of one column that has a dictionary is evaluated once
+//! for each entry. Everything else runs its program row by row. An accumulator of `scalar` finishes each result.
+//!
+//! | module | contains |
+//! |---|---|
+//! | `vector` | `Vector`: the values of a column or an expression; `Words`: a dictionary |
+//! | `slice` | `Slice`: up to 1,024 rows; `Selection`: some of them |
+//! | `source` | blocks of columns, and rows, as slices |
+//! | `value` | expressions over slices |
+//! | `condition` | conditions over slices; what the bounds of a block tell of them |
+//! | `groups` | the numbers of groups |
+//! | `state` | what calls of aggregates have come to, for all groups |
+//! | `aggregation` | [`Aggregation`]: all of it together |
+//!
+//! # Absent on purpose
+//! No scans, no transactions, no memory limits: the executor gives the rows and counts the bytes.
+
+mod aggregation;
+mod condition;
+mod groups;
+mod slice;
+mod source;
+mod state;
+mod value;
+mod vector;
+
+pub use aggregation::{Aggregation, PutOff, Shape, can_aggregate};
+pub use value::Run;
+
+/// The largest number of rows in a slice.
+const ROWS_MAX: usize = stripe::BLOCK_ROWS;

@@ -1,0 +1,167 @@
+//! [`Slice`]: up to 1,024 rows, whose columns are read when something asks for them. [`Selection`]: some of them.
+
+use std::cell::OnceCell;
+
+use types::{DatumRef, Result};
+
+use crate::vector::Vector;
+
+/// Reads a column of a slice, by its position.
+pub type Load<'a> = dyn Fn(usize) -> Result<Vector<'a>> + 'a;
+
+/// Up to 1,024 rows.
+pub struct Slice<'a> {
+    rows: usize,
+    columns: Vec<OnceCell<Vector<'a>>>,
+    load: &'a Load<'a>,
+}
+
+impl<'a> Slice<'a> {
+    /// Returns a slice of so many rows and columns.
+    pub fn new(rows: usize, width: usize, load: &'a Load<'a>) -> Slice<'a> {
+        Slice { rows, columns: (0..width).map(|_| OnceCell::new()).collect(), load }
+    }
+
+    /// Returns the number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns the number of columns.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Returns a column.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn column(&self, at: usize) -> Result<&Vector<'a>> {
+        let cell = &self.columns[at];
+        if let Some(vector) = cell.get() {
+            return Ok(vector);
+        }
+        let vector = (self.load)(at)?;
+        Ok(cell.get_or_init(|| vector))
+    }
+
+    /// Calls `f` with a row in which the columns at `columns` have their values; the others are NULL.
+    ///
+    /// # Errors
+    /// As [`Slice::column`], and what `f` reports.
+    pub fn with_row<R>(
+        &self,
+        row: usize,
+        columns: &[usize],
+        f: impl FnOnce(&[DatumRef<'_>]) -> Result<R>,
+    ) -> Result<R> {
+        // Decimals are not kept as values.
+        let mut made = Vec::new();
+        for column in columns {
+            let vector = self.column(*column)?;
+            made.push(vector.get(row).is_none().then(|| vector.datum(row)));
+        }
+        let mut values = vec![DatumRef::Null; self.width()];
+        for (column, made) in columns.iter().zip(&made) {
+            values[*column] = match made {
+                Some(value) => value.as_ref(),
+                None => self.column(*column)?.get(row).unwrap_or(DatumRef::Null),
+            };
+        }
+        f(&values)
+    }
+}
+
+/// Some rows of a slice, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Selection {
+    /// The first so many rows: all of the slice.
+    All(usize),
+    /// The rows with these numbers, ascending.
+    Some(Vec<u16>),
+}
+
+impl Selection {
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Selection::All(rows) => *rows,
+            Selection::Some(rows) => rows.len(),
+        }
+    }
+
+    /// Returns true if no row is selected.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `f` with each row.
+    #[inline]
+    pub fn each(&self, mut f: impl FnMut(usize)) {
+        match self {
+            Selection::All(rows) => (0..*rows).for_each(f),
+            Selection::Some(rows) => rows.iter().for_each(|row| f(usize::from(*row))),
+        }
+    }
+
+    /// Calls `f` with each row until it fails.
+    ///
+    /// # Errors
+    /// What `f` reports.
+    pub fn try_each<E>(
+        &self,
+        mut f: impl FnMut(usize) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        match self {
+            Selection::All(rows) => (0..*rows).try_for_each(f),
+            Selection::Some(rows) => rows.iter().try_for_each(|row| f(usize::from(*row))),
+        }
+    }
+
+    /// Keeps the rows for which `keep` is true.
+    #[inline]
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        match self {
+            Selection::All(count) => {
+                // Each row is written, and the place moves on where it is kept: no branch depends on the values.
+                let mut rows = vec![0_u16; *count];
+                let mut kept = 0;
+                for row in 0..*count {
+                    rows[kept] = row as u16;
+                    kept += usize::from(keep(row));
+                }
+                if kept < *count {
+                    rows.truncate(kept);
+                    *self = Selection::Some(rows);
+                }
+            }
+            Selection::Some(rows) => {
+                let mut kept = 0;
+                for at in 0..rows.len() {
+                    let row = rows[at];
+                    rows[kept] = row;
+                    kept += usize::from(keep(usize::from(row)));
+                }
+                rows.truncate(kept);
+            }
+        }
+    }
+
+    /// Keeps the rows for which `keep` is true.
+    ///
+    /// # Errors
+    /// What `keep` reports.
+    pub fn try_retain(&mut self, mut keep: impl FnMut(usize) -> Result<bool>) -> Result<()> {
+        let mut rows = Vec::with_capacity(self.len());
+        self.try_each(|row| {
+            if keep(row)? {
+                rows.push(row as u16);
+            }
+            Ok::<_, types::Error>(())
+        })?;
+        if rows.len() < self.len() {
+            *self = Selection::Some(rows);
+        }
+        Ok(())
+    }
+}

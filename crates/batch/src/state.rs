@@ -1,0 +1,707 @@
+//! What calls of aggregates have come to: arrays with a place for each group.
+//!
+//! ```text
+//!   sum(amount), avg(amount)     Totals      exact, 64 bits at first, then 128
+//!   sum(price), avg(price)       Floats      added in the order of the rows
+//!   min(amount)                  Extremes
+//!   count(distinct user_id)      Distinct    a bitmap of the numbers of values
+//!   percentile_disc(...)         Counts      how often each value is there
+//!   all others                   Each        an accumulator for each group, row by row
+//! ```
+//!
+//! A state that cannot take a vector (numbers of more than 64 bits, NaN) says so, and is replaced by accumulators
+//! that go on from what it has come to.
+
+use std::collections::{BTreeMap, HashSet};
+
+use foldhash::fast::FixedState;
+use numeric::{Numeric, Sum};
+use scalar::aggregate::Accumulator;
+use scalar::function::Call;
+use stripe::{Bounds, Zone};
+use types::{Datum, DatumRef, Repr, Result};
+
+use crate::groups::KeyValues;
+use crate::slice::Selection;
+use crate::value::rescaled;
+use crate::vector::{Decimals, Ints, Shown, Values, Vector, int_datum, numeric, power};
+
+/// The selected rows of a slice and their groups.
+#[derive(Clone, Copy)]
+pub struct Rows<'s> {
+    /// The rows.
+    pub rows: &'s Selection,
+    /// The group of each row of the slice; `None` if all are of the first one.
+    pub groups: Option<&'s [u32]>,
+    /// The number of groups.
+    pub count: usize,
+}
+
+impl Rows<'_> {
+    /// Calls `f` with each row that has a value, and its group; `null` with the groups of the others.
+    #[inline]
+    fn each(
+        &self,
+        vector: &Vector<'_>,
+        mut f: impl FnMut(usize, usize),
+        mut null: impl FnMut(usize),
+    ) {
+        match (self.groups, vector.nulls.is_empty()) {
+            (None, true) => self.rows.each(|row| f(row, 0)),
+            (Some(groups), true) => self.rows.each(|row| f(row, groups[row] as usize)),
+            (groups, false) => self.rows.each(|row| {
+                let group = groups.map_or(0, |groups| groups[row] as usize);
+                if vector.nulls[row] { null(group) } else { f(row, group) }
+            }),
+        }
+    }
+}
+
+/// What a call has come to, for all groups.
+pub enum State {
+    /// The number of rows; the groups know it.
+    Rows,
+    /// The number of values that are not NULL.
+    Present(Missing),
+    /// See the module.
+    Totals(Totals),
+    /// See the module.
+    Floats(Floats),
+    /// See the module.
+    Extremes(Extremes),
+    /// See the module.
+    Distinct(Distinct),
+    /// See the module.
+    Counts(Counts),
+    /// See the module.
+    Each(Vec<Box<dyn Accumulator>>),
+}
+
+/// The number of rows of each group that have no value.
+#[derive(Default)]
+pub struct Missing(Vec<u64>);
+
+impl Missing {
+    fn add(&mut self, group: usize, count: usize) {
+        if self.0.len() <= group {
+            self.0.resize(count.max(group + 1), 0);
+        }
+        self.0[group] += 1;
+    }
+
+    /// Notes so many rows of the first group.
+    fn add_many(&mut self, rows: u64) {
+        if self.0.is_empty() {
+            self.0.push(0);
+        }
+        self.0[0] += rows;
+    }
+
+    /// Returns the number of values of a group of so many rows.
+    fn present(&self, group: usize, rows: u64) -> u64 {
+        rows - self.0.get(group).copied().unwrap_or(0)
+    }
+
+    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) {
+        if !vector.nulls.is_empty() {
+            rows.each(vector, |_, _| {}, |group| self.add(group, rows.count));
+        }
+    }
+}
+
+/// Exact sums of integers and decimals.
+#[derive(Default)]
+pub struct Totals {
+    missing: Missing,
+    /// The part of each sum that fits 64 bits, and how much can still be added to any without a look.
+    narrow: Vec<i64>,
+    room: u64,
+    wide: Vec<i128>,
+    /// The digits after the point that all sums have.
+    scale: u32,
+    /// The digits that all values so far show; `None` if each group has its own in `shown`.
+    shown_by_all: Option<u8>,
+    shown: Vec<u8>,
+    begun: bool,
+}
+
+impl Totals {
+    fn reach(&mut self, count: usize) {
+        self.narrow.resize(count, 0);
+        self.wide.resize(count, 0);
+        if self.shown_by_all.is_none() {
+            self.shown.resize(count, 0);
+        }
+    }
+
+    /// Moves what is in 64 bits to where 128 are.
+    fn widen(&mut self) {
+        for (narrow, wide) in self.narrow.iter_mut().zip(&mut self.wide) {
+            *wide += i128::from(std::mem::take(narrow));
+        }
+        self.room = i64::MAX as u64;
+    }
+
+    /// Has all sums have as many digits after the point as `numbers`, or these as many as the sums.
+    fn align<'d>(&mut self, numbers: &'d Decimals) -> Option<(std::borrow::Cow<'d, [i64]>, u64)> {
+        if numbers.scale > self.scale {
+            self.widen();
+            let factor = i128::from(power(numbers.scale - self.scale));
+            if self.wide.iter().any(|sum| sum.checked_mul(factor).is_none()) {
+                return None;
+            }
+            self.wide.iter_mut().for_each(|sum| *sum *= factor);
+            self.scale = numbers.scale;
+        }
+        rescaled(numbers, self.scale)
+    }
+
+    fn note_shown(&mut self, shown: &Shown, vector: &Vector<'_>, rows: Rows<'_>) {
+        if !self.begun {
+            self.begun = true;
+            if let Shown::Same(digits) = shown {
+                self.shown_by_all = Some(*digits);
+            }
+        }
+        match (self.shown_by_all, shown) {
+            (Some(all), Shown::Same(digits)) if all == *digits => return,
+            (Some(all), _) => {
+                self.shown_by_all = None;
+                self.shown.clear();
+                self.shown.resize(rows.count, all);
+            }
+            (None, _) => {}
+        }
+        self.shown.resize(rows.count, 0);
+        let known = &mut self.shown;
+        rows.each(vector, |row, group| known[group] = known[group].max(shown.get(row)), |_| {});
+    }
+
+    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
+        self.reach(rows.count);
+        match &vector.values {
+            Values::Ints(ints) => {
+                self.note_shown(&Shown::Same(0), vector, rows);
+                self.add(&ints.values, ints.bound, vector, rows);
+            }
+            Values::Decimals(numbers) => {
+                let Some((values, bound)) = self.align(numbers) else { return false };
+                self.note_shown(&numbers.shown, vector, rows);
+                self.add(&values, bound, vector, rows);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn add(&mut self, values: &[i64], bound: u64, vector: &Vector<'_>, rows: Rows<'_>) {
+        self.missing.update(vector, rows);
+        let most = bound.saturating_mul(rows.rows.len() as u64);
+        if most > i64::MAX as u64 / 2 {
+            let wide = &mut self.wide;
+            return rows.each(vector, |row, group| wide[group] += i128::from(values[row]), |_| {});
+        }
+        if most > self.room {
+            self.widen();
+        }
+        self.room -= most;
+        let narrow = &mut self.narrow;
+        match (rows.groups, rows.rows, vector.nulls.is_empty()) {
+            (None, Selection::All(count), true) => {
+                narrow[0] += values[..*count].iter().sum::<i64>();
+            }
+            (None, _, _) => {
+                let mut sum = 0;
+                rows.each(vector, |row, _| sum += values[row], |_| {});
+                narrow[0] += sum;
+            }
+            _ => rows.each(vector, |row, group| narrow[group] += values[row], |_| {}),
+        }
+    }
+
+    /// Returns the sum of a group of so many rows.
+    fn sum(&self, group: usize, rows: u64) -> Sum {
+        let mut sum = Sum::new();
+        let count = self.missing.present(group, rows);
+        let Some(wide) = self.wide.get(group).filter(|_| count > 0) else { return sum };
+        let total = wide + i128::from(self.narrow[group]);
+        let shown = self.shown_by_all.unwrap_or_else(|| self.shown[group]);
+        let cut = total / i128::from(power(self.scale - u32::from(shown)));
+        let total = Numeric::new(cut, shown.into()).expect("a scale of two digits");
+        sum.add_total(&total, count);
+        sum
+    }
+}
+
+/// Sums of floating point numbers.
+#[derive(Default)]
+pub struct Floats {
+    missing: Missing,
+    sums: Vec<f64>,
+}
+
+/// Numbers up to this have squares, and sums of squares, that are finite.
+const CALM_MAX: f64 = 1e140;
+
+impl Floats {
+    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
+        let Values::Floats(_, values) = &vector.values else { return false };
+        let mut is_calm = true;
+        rows.each(vector, |row, _| is_calm &= values[row].abs() <= CALM_MAX, |_| {});
+        if !is_calm {
+            return false;
+        }
+        self.missing.update(vector, rows);
+        self.sums.resize(rows.count, 0.0);
+        let sums = &mut self.sums;
+        if rows.groups.is_none() {
+            let mut sum = sums[0];
+            rows.each(vector, |row, _| sum += values[row], |_| {});
+            sums[0] = sum;
+        } else {
+            rows.each(vector, |row, group| sums[group] += values[row], |_| {});
+        }
+        true
+    }
+}
+
+/// The least or the greatest values.
+pub struct Extremes {
+    is_least: bool,
+    repr: Repr,
+    best: Vec<i64>,
+    shown: Vec<u8>,
+    has: Vec<bool>,
+    /// The digits after the point that all values have; `None` before the first one, and for integers.
+    scale: Option<u32>,
+}
+
+impl Extremes {
+    /// Returns the state of `min`, or of `max`, over values that are held like this.
+    pub fn new(is_least: bool, repr: Repr) -> Extremes {
+        let (best, shown, has) = (Vec::new(), Vec::new(), Vec::new());
+        Extremes { is_least, repr, best, shown, has, scale: None }
+    }
+
+    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
+        let (values, shown) = match &vector.values {
+            Values::Ints(ints) => (&ints.values, None),
+            Values::Decimals(numbers) => {
+                if *self.scale.get_or_insert(numbers.scale) != numbers.scale {
+                    return false;
+                }
+                (&numbers.mantissas, Some(&numbers.shown))
+            }
+            _ => return false,
+        };
+        self.best.resize(rows.count, 0);
+        self.has.resize(rows.count, false);
+        self.shown.resize(rows.count, 0);
+        let (best, has, digits) = (&mut self.best, &mut self.has, &mut self.shown);
+        let is_least = self.is_least;
+        let take = |row: usize, group: usize| {
+            let (value, so_far) = (values[row], best[group]);
+            let is_better = if is_least { value < so_far } else { value > so_far };
+            // The first of equal values stays, as it shows its own digits.
+            if is_better || !has[group] {
+                (best[group], has[group]) = (value, true);
+                if let Some(shown) = shown {
+                    digits[group] = shown.get(row);
+                }
+            }
+        };
+        rows.each(vector, take, |_| {});
+        true
+    }
+
+    fn value(&self, group: usize) -> Datum {
+        if !self.has.get(group).is_some_and(|has| *has) {
+            return Datum::Null;
+        }
+        match self.scale {
+            Some(scale) => Datum::from(numeric(self.best[group], scale, self.shown[group])),
+            None => int_datum(self.repr, self.best[group]).to_owned(),
+        }
+    }
+}
+
+/// The different values of each group.
+#[derive(Default)]
+pub struct Distinct {
+    values: KeyValues,
+    seen: Seen,
+    counts: Vec<u64>,
+    numbers: Vec<u32>,
+}
+
+/// Which values were seen in which groups.
+enum Seen {
+    /// A bitmap of the numbers of values for each group.
+    Bits(Vec<Vec<u64>>),
+    /// Groups and numbers, where there are many groups.
+    Pairs(HashSet<u64, FixedState>),
+}
+
+impl Default for Seen {
+    fn default() -> Seen {
+        Seen::Bits(Vec::new())
+    }
+}
+
+/// The largest number of groups that have bitmaps.
+const BITMAPS_MAX: usize = 64;
+
+fn pair(group: usize, number: u32) -> u64 {
+    (group as u64) << 32 | u64::from(number)
+}
+
+impl Distinct {
+    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) {
+        let mut numbers = std::mem::take(&mut self.numbers);
+        numbers.clear();
+        numbers.resize(crate::ROWS_MAX, 0);
+        self.values.numbers(vector, rows.rows, true, &mut numbers);
+        self.counts.resize(rows.count, 0);
+        self.change_form(rows.count);
+        let counts = &mut self.counts;
+        match &mut self.seen {
+            Seen::Bits(bits) => {
+                let words = self.values.len().div_ceil(64);
+                bits.resize(rows.count, Vec::new());
+                bits.iter_mut().for_each(|of_group| of_group.resize(words, 0));
+                rows.each(
+                    vector,
+                    |row, group| {
+                        let number = numbers[row] as usize;
+                        let word = &mut bits[group][number / 64];
+                        let bit = 1 << (number % 64);
+                        counts[group] += u64::from(*word & bit == 0);
+                        *word |= bit;
+                    },
+                    |_| {},
+                );
+            }
+            Seen::Pairs(pairs) => rows.each(
+                vector,
+                |row, group| counts[group] += u64::from(pairs.insert(pair(group, numbers[row]))),
+                |_| {},
+            ),
+        }
+        self.numbers = numbers;
+    }
+
+    fn change_form(&mut self, groups: usize) {
+        let Seen::Bits(bits) = &self.seen else { return };
+        if groups <= BITMAPS_MAX {
+            return;
+        }
+        let mut pairs = HashSet::default();
+        for (group, bits) in bits.iter().enumerate() {
+            for (at, word) in bits.iter().enumerate() {
+                let of_word = (0..64).filter(|bit| word >> bit & 1 == 1);
+                pairs.extend(of_word.map(|bit| pair(group, (at * 64) as u32 + bit)));
+            }
+        }
+        self.seen = Seen::Pairs(pairs);
+    }
+
+    fn bytes(&self) -> usize {
+        let seen = match &self.seen {
+            Seen::Bits(bits) => bits.iter().map(|of_group| of_group.len() * 8).sum(),
+            Seen::Pairs(pairs) => pairs.capacity() * 16,
+        };
+        self.values.bytes() + seen
+    }
+}
+
+/// How often each integer is there, in each group.
+pub struct Counts {
+    groups: Vec<OfGroup>,
+    /// What the integers are, and whether they are given as floats.
+    repr: Repr,
+    is_float: bool,
+    is_descending: bool,
+}
+
+/// The integers of a group.
+#[derive(Default)]
+struct OfGroup {
+    /// The integer that the first slot counts.
+    base: i64,
+    slots: Vec<u32>,
+    others: BTreeMap<i64, u64>,
+}
+
+/// Slots reach so far from the first integer of a group, both ways, before any other counts one by one.
+const REACH_MAX: i64 = 1 << 17;
+
+impl OfGroup {
+    #[inline]
+    fn add(&mut self, value: i64) {
+        let at = value.wrapping_sub(self.base) as u64;
+        match self.slots.get_mut(at as usize) {
+            Some(slot) if *slot < u32::MAX => *slot += 1,
+            _ => self.add_far(value),
+        }
+    }
+
+    #[cold]
+    fn add_far(&mut self, value: i64) {
+        const FEW: usize = 64;
+        let seen = self.others.entry(value).or_default();
+        *seen += 1;
+        let (Some((first, _)), Some((last, _))) =
+            (self.others.first_key_value(), self.others.last_key_value())
+        else {
+            return;
+        };
+        // Many integers that lie close together get slots.
+        let end = self.base.saturating_add(self.slots.len() as i64);
+        let (low, high) = match self.slots.is_empty() {
+            true => (*first, *last),
+            false => (self.base.min(*first), end.max(*last)),
+        };
+        let Some(span) = high.checked_sub(low).filter(|span| *span < REACH_MAX) else { return };
+        if self.others.len() < FEW
+            || self.others.values().any(|count| *count > u64::from(u32::MAX) / 2)
+        {
+            return;
+        }
+        let mut slots = vec![0; (span as usize + 1).next_power_of_two()];
+        for (at, count) in self.slots.iter().enumerate().filter(|(_, count)| **count > 0) {
+            slots[(self.base - low) as usize + at] = *count;
+        }
+        for (value, count) in std::mem::take(&mut self.others) {
+            slots[(value - low) as usize] += count as u32;
+        }
+        (self.base, self.slots) = (low, slots);
+    }
+
+    /// Calls `f` with each integer and how often it is there, ascending.
+    fn each(&self, mut f: impl FnMut(i64, u64) -> Result<()>) -> Result<()> {
+        let mut others = self.others.iter().peekable();
+        while let Some((value, count)) = others.next_if(|(value, _)| **value < self.base) {
+            f(*value, *count)?;
+        }
+        for (at, count) in self.slots.iter().enumerate() {
+            let value = self.base + at as i64;
+            let more = others.next_if(|(other, _)| **other == value).map_or(0, |(_, count)| *count);
+            if u64::from(*count) + more > 0 {
+                f(value, u64::from(*count) + more)?;
+            }
+        }
+        others.try_for_each(|(value, count)| f(*value, *count))
+    }
+}
+
+impl Counts {
+    /// Returns the state of a call that sees its values in order.
+    pub fn new(repr: Repr, is_float: bool, is_descending: bool) -> Counts {
+        Counts { groups: Vec::new(), repr, is_float, is_descending }
+    }
+
+    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
+        let Values::Ints(ints) = &vector.values else { return false };
+        self.groups.resize_with(rows.count, OfGroup::default);
+        let groups = &mut self.groups;
+        rows.each(vector, |row, group| groups[group].add(ints.values[row]), |_| {});
+        true
+    }
+
+    /// Gives an accumulator the values of a group, in order.
+    fn give(&self, group: usize, call: &Call<'_>, to: &mut dyn Accumulator) -> Result<()> {
+        let Some(of_group) = self.groups.get(group) else { return Ok(()) };
+        let datum = |value: i64| match self.is_float {
+            true => DatumRef::Float8(value as f64),
+            false => int_datum(self.repr, value),
+        };
+        if !self.is_descending {
+            return of_group.each(|value, count| to.add_times(call, &[datum(value)], count));
+        }
+        let mut all = Vec::new();
+        of_group.each(|value, count| {
+            all.push((value, count));
+            Ok(())
+        })?;
+        let mut descending = all.into_iter().rev();
+        descending.try_for_each(|(value, count)| to.add_times(call, &[datum(value)], count))
+    }
+
+    fn bytes(&self) -> usize {
+        let of = |group: &OfGroup| group.slots.len() * 4 + group.others.len() * 32;
+        self.groups.iter().map(of).sum()
+    }
+}
+
+impl State {
+    /// Takes rows in, by the value of the only argument; false if this state cannot, and has not.
+    pub fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
+        match self {
+            State::Rows => true,
+            State::Present(missing) => {
+                missing.update(vector, rows);
+                true
+            }
+            State::Totals(totals) => totals.update(vector, rows),
+            State::Floats(floats) => floats.update(vector, rows),
+            State::Extremes(extremes) => extremes.update(vector, rows),
+            State::Distinct(distinct) => {
+                distinct.update(vector, rows);
+                true
+            }
+            State::Counts(counts) => counts.update(vector, rows),
+            State::Each(_) => false,
+        }
+    }
+
+    /// Takes rows in one by one, by the values of all arguments.
+    ///
+    /// # Errors
+    /// What the accumulators report.
+    pub fn update_each(
+        &mut self,
+        vectors: &[&Vector<'_>],
+        rows: Rows<'_>,
+        call: &Call<'_>,
+        start: &dyn Fn() -> Box<dyn Accumulator>,
+    ) -> Result<()> {
+        let State::Each(groups) = self else { return Ok(()) };
+        groups.resize_with(rows.count, start);
+        rows.rows.try_each(|row| {
+            let group = rows.groups.map_or(0, |groups| groups[row] as usize);
+            match vectors {
+                [] => groups[group].add(call, &[]),
+                [only] => only.with(row, |value| groups[group].add(call, &[value])),
+                all => {
+                    let values: Vec<Datum> = all.iter().map(|vector| vector.datum(row)).collect();
+                    let refs: Vec<DatumRef<'_>> = values.iter().map(Datum::as_ref).collect();
+                    groups[group].add(call, &refs)
+                }
+            }
+        })
+    }
+
+    /// Gives an accumulator what a group of so many rows has come to. It takes a place in `Each` next, or finishes.
+    ///
+    /// # Errors
+    /// What the accumulator reports.
+    pub fn give(
+        &self,
+        group: usize,
+        rows: u64,
+        call: &Call<'_>,
+        to: &mut dyn Accumulator,
+    ) -> Result<()> {
+        match self {
+            State::Rows => to.add_rows(call, rows),
+            State::Present(missing) => to.add_rows(call, missing.present(group, rows)),
+            State::Totals(totals) => to.add_sum(&totals.sum(group, rows)),
+            State::Floats(floats) => match floats.missing.present(group, rows) {
+                0 => Ok(()),
+                count => to.add_floats(floats.sums[group], count),
+            },
+            State::Extremes(extremes) => to.add(call, &[extremes.value(group).as_ref()]),
+            State::Distinct(distinct) => {
+                to.add_rows(call, distinct.counts.get(group).copied().unwrap_or(0))
+            }
+            State::Counts(counts) => counts.give(group, call, to),
+            State::Each(_) => Ok(()),
+        }
+    }
+
+    /// Takes all rows of a block in by what is known of a column, for the only group there is; false if that does
+    /// not tell enough. `scale` has the digits that the values have and show, if they are decimals that all show
+    /// the same number.
+    pub fn update_by_zone(&mut self, zone: &Zone, scale: Option<(u32, u8)>) -> bool {
+        let nulls = u64::from(zone.nulls);
+        match self {
+            State::Rows => true,
+            State::Present(missing) => {
+                missing.add_many(nulls);
+                true
+            }
+            State::Totals(totals) => {
+                let Some(sum) = zone.sum else { return false };
+                let (scale, shown) = scale.unwrap_or((0, 0));
+                let is_alike = (totals.shown_by_all, totals.scale) == (Some(shown), scale);
+                if totals.begun && !is_alike {
+                    return false;
+                }
+                (totals.begun, totals.shown_by_all, totals.scale) = (true, Some(shown), scale);
+                totals.reach(1);
+                let Some(total) = totals.wide[0].checked_add(sum) else { return false };
+                totals.wide[0] = total;
+                totals.missing.add_many(nulls);
+                true
+            }
+            State::Extremes(extremes) => match (&zone.bounds, scale) {
+                (Bounds::Nothing, _) => true,
+                (Bounds::Ints(min, max), None) => {
+                    let value = if extremes.is_least { *min } else { *max };
+                    let ints = Ints { repr: extremes.repr, values: vec![value], bound: u64::MAX };
+                    let vector = Vector { values: Values::Ints(ints), nulls: Vec::new() };
+                    let rows = Rows { rows: &Selection::All(1), groups: None, count: 1 };
+                    extremes.update(&vector, rows)
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Returns about how many bytes are held beside a few for each group.
+    pub fn bytes(&self) -> usize {
+        match self {
+            State::Distinct(distinct) => distinct.bytes(),
+            State::Counts(counts) => counts.bytes(),
+            State::Each(groups) => groups.iter().map(|one| 64 + one.held_bytes()).sum(),
+            _ => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counted integers come in order, near ones and far ones, each as often as it was there.
+    #[test]
+    fn counted_integers_come_in_order() {
+        let mut of_group = OfGroup::default();
+        let mut all: Vec<i64> = (0..2_000).map(|n| n * 7919 % 500).collect();
+        all.extend([i64::MIN, i64::MAX, -3, 900_000_000, 900_000_000, -3, 70_000]);
+        all.iter().for_each(|value| of_group.add(*value));
+        assert!(!of_group.slots.is_empty(), "integers that lie close together have slots");
+        let mut given = Vec::new();
+        let each = |value, count| {
+            given.extend(std::iter::repeat_n(value, count as usize));
+            Ok(())
+        };
+        of_group.each(each).expect("all are given");
+        all.sort_unstable();
+        assert_eq!(given, all);
+    }
+
+    /// Sums stay exact where 64 bits do not suffice, and where scales differ.
+    #[test]
+    fn sums_are_exact() {
+        let mut totals = Totals::default();
+        let rows = Selection::All(4);
+        let rows = Rows { rows: &rows, groups: Some(&[0, 1, 0, 1]), count: 2 };
+        let ints = |all: [i64; 4]| Vector::of_datums(Repr::Int8, all.map(Datum::Int8).into());
+        assert!(totals.update(&ints([i64::MAX, 1, i64::MAX, 2]), rows));
+        assert!(totals.update(&ints([-5, 1, 3, i64::MIN]), rows));
+        let sum = |totals: &Totals, group| totals.sum(group, 4).sum().unwrap().unwrap().to_string();
+        assert_eq!(sum(&totals, 0), "18446744073709551612");
+        assert_eq!(sum(&totals, 1), "-9223372036854775804");
+
+        let mut totals = Totals::default();
+        let texts = |all: [&str; 4]| {
+            let number = |text: &str| Datum::from(text.parse::<Numeric>().unwrap());
+            Vector::of_datums(Repr::Numeric, all.map(number).into())
+        };
+        assert!(totals.update(&texts(["1.5", "2.5", "0.5", "0.5"]), rows));
+        assert!(totals.update(&texts(["1.25", "7", "0.125", "0"]), rows));
+        assert_eq!((sum(&totals, 0), sum(&totals, 1)), ("3.375".into(), "10.0".into()));
+    }
+}

@@ -1,0 +1,474 @@
+//! Expressions over slices.
+//!
+//! ```text
+//!   price * quantity            Arithmetic(Mul, Column 6, ToFloat(Column 7))      arrays
+//!   case when kind = 'buy'      When(Condition, Column 5)                         the column, and more NULLs
+//!        then amount end
+//!   substr(url, 1, 5)           Rows(program)                                     row by row
+//! ```
+
+use scalar::registry;
+use sql::bind::walk;
+use sql::eval::{Around, Frame, Program, Row};
+use sql::plan::{Cast, Expr, ExprKind};
+use types::{Datum, DatumRef, Repr, Result, Type, TypeSource};
+
+use crate::condition::Condition;
+use crate::slice::{Selection, Slice};
+use crate::vector::{Decimals, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, power};
+
+/// What programs need to run.
+#[derive(Clone, Copy)]
+pub struct Run<'r> {
+    /// The statement and its session.
+    pub frame: Frame<'r>,
+    /// What is around the rows.
+    pub around: &'r dyn Around,
+    /// Counts rows that were looked at, and says whether the statement may go on.
+    pub tick: &'r dyn Fn(u64) -> Result<()>,
+}
+
+impl Run<'_> {
+    /// Returns the value of a program for a row.
+    ///
+    /// # Errors
+    /// What the program reports.
+    pub(crate) fn value<'v>(&self, program: &Program, row: impl Into<Row<'v>>) -> Result<Datum> {
+        program.run_in(row, self.frame, self.around)
+    }
+
+    /// Returns true if the value of a program for a row is true.
+    ///
+    /// # Errors
+    /// What the program reports.
+    pub(crate) fn test<'v>(&self, program: &Program, row: impl Into<Row<'v>>) -> Result<bool> {
+        program.test_in(row, self.frame, self.around)
+    }
+}
+
+/// Compiles expressions: makes programs, and knows how types are held.
+pub(crate) struct Compiler<'c> {
+    pub types: &'c dyn TypeSource,
+    pub program: &'c mut dyn FnMut(&Expr) -> Result<Program>,
+}
+
+impl Compiler<'_> {
+    /// Returns how values of a type are held.
+    pub fn repr(&self, ty: Type) -> Option<Repr> {
+        self.types.repr_of(ty).ok()
+    }
+
+    pub fn by_row(&mut self, expr: &Expr) -> Result<ByRow> {
+        let columns = columns_of(expr);
+        let is_volatile = walk::is_volatile(expr);
+        Ok(ByRow { program: (self.program)(expr)?, columns, repr: self.repr(expr.ty), is_volatile })
+    }
+}
+
+/// Returns the columns that an expression reads, ascending.
+pub(crate) fn columns_of(expr: &Expr) -> Vec<usize> {
+    fn visit(expr: &mut Expr, columns: &mut Vec<usize>) {
+        if let ExprKind::Column { index, .. } = expr.kind {
+            columns.push(index as usize);
+        }
+        walk::parts(expr, &mut |part| visit(part, columns));
+    }
+    let mut columns = Vec::new();
+    visit(&mut expr.clone(), &mut columns);
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+/// An expression that its program computes row by row.
+#[derive(Debug)]
+pub(crate) struct ByRow {
+    pub program: Program,
+    /// The columns that it reads.
+    pub columns: Vec<usize>,
+    repr: Option<Repr>,
+    pub is_volatile: bool,
+}
+
+impl ByRow {
+    /// Returns true if the value is the same for all rows of an execution.
+    pub fn is_constant(&self) -> bool {
+        self.columns.is_empty() && !self.is_volatile
+    }
+
+    /// Returns the column, if the expression reads one and has the same value whenever that has.
+    pub fn only_column(&self) -> Option<usize> {
+        match self.columns[..] {
+            [column] if !self.is_volatile => Some(column),
+            _ => None,
+        }
+    }
+
+    /// Computes the value of a row.
+    pub fn value(&self, run: Run<'_>, slice: &Slice<'_>, row: usize) -> Result<Datum> {
+        slice.with_row(row, &self.columns, |values| run.value(&self.program, values_of(values)))
+    }
+
+    /// Returns true if the value of a row is true.
+    pub fn test(&self, run: Run<'_>, slice: &Slice<'_>, row: usize) -> Result<bool> {
+        slice.with_row(row, &self.columns, |values| run.test(&self.program, values_of(values)))
+    }
+
+    /// Computes the values of the selected rows.
+    fn vector<'a>(&self, run: Run<'_>, slice: &Slice<'a>, rows: &Selection) -> Result<Vector<'a>> {
+        let mut values = vec![Datum::Null; slice.rows()];
+        rows.try_each(|row| {
+            values[row] = self.value(run, slice, row)?;
+            Ok::<_, types::Error>(())
+        })?;
+        Ok(match self.repr {
+            Some(repr) => Vector::of_datums(repr, values),
+            None => Vector::of_datums(Repr::Text, values),
+        })
+    }
+}
+
+fn values_of<'v>(values: &'v [DatumRef<'v>]) -> Row<'v> {
+    Row::Refs(values)
+}
+
+/// The operations that are computed on arrays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+}
+
+/// What the numbers of an operation are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Numbers {
+    Float8,
+    Int4,
+    Int8,
+    Numeric,
+}
+
+/// Returns the operation that a function is, if it is one.
+fn operation(name: &str) -> Option<(Arithmetic, Numbers)> {
+    use Arithmetic::{Add, Multiply, Subtract};
+    Some(match name {
+        "float8pl" => (Add, Numbers::Float8),
+        "float8mi" => (Subtract, Numbers::Float8),
+        "float8mul" => (Multiply, Numbers::Float8),
+        "int4pl" => (Add, Numbers::Int4),
+        "int4mi" => (Subtract, Numbers::Int4),
+        "int4mul" => (Multiply, Numbers::Int4),
+        "int8pl" => (Add, Numbers::Int8),
+        "int8mi" => (Subtract, Numbers::Int8),
+        "int8mul" => (Multiply, Numbers::Int8),
+        "numeric_add" => (Add, Numbers::Numeric),
+        "numeric_sub" => (Subtract, Numbers::Numeric),
+        "numeric_mul" => (Multiply, Numbers::Numeric),
+        _ => return None,
+    })
+}
+
+/// An expression.
+#[derive(Debug)]
+pub(crate) enum Value {
+    Column(usize),
+    /// The same for all rows of an execution.
+    Constant(ByRow),
+    /// An integer as a `float8`.
+    ToFloat(Box<Value>),
+    /// Computed on arrays; by the program where that would not be exact.
+    Arithmetic(Arithmetic, Numbers, Box<[Value; 2]>, ByRow),
+    /// The value where the condition is true, else NULL.
+    When(Box<Condition>, Box<Value>),
+    Rows(ByRow),
+}
+
+/// A vector that a slice has, or that was computed.
+pub(crate) enum Lent<'s, 'a> {
+    Borrowed(&'s Vector<'a>),
+    Owned(Vector<'a>),
+}
+
+impl<'a> std::ops::Deref for Lent<'_, 'a> {
+    type Target = Vector<'a>;
+
+    fn deref(&self) -> &Vector<'a> {
+        match self {
+            Lent::Borrowed(vector) => vector,
+            Lent::Owned(vector) => vector,
+        }
+    }
+}
+
+impl Value {
+    /// Returns the fastest form of an expression over the columns of a slice.
+    ///
+    /// # Errors
+    /// What compiling a program reports.
+    pub fn compile(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Value> {
+        if let ExprKind::Column { levels_up: 0, index } = expr.kind {
+            return Ok(Value::Column(index as usize));
+        }
+        let whole = compiler.by_row(expr)?;
+        if whole.is_constant() {
+            return Ok(Value::Constant(whole));
+        }
+        Ok(match &expr.kind {
+            ExprKind::Cast { expr: inner, how: Cast::Type { .. } }
+                if expr.ty == Type::FLOAT8
+                    && matches!(inner.ty, Type::INT2 | Type::INT4 | Type::INT8) =>
+            {
+                Value::ToFloat(Box::new(Value::compile(inner, compiler)?))
+            }
+            ExprKind::Call(call) => {
+                let function = registry::function(call.function);
+                let found = function.and_then(|function| operation(function.name));
+                match (found, &call.args[..]) {
+                    (Some((how, numbers)), [left, right]) => {
+                        let left = Value::compile(left, compiler)?;
+                        let right = Value::compile(right, compiler)?;
+                        Value::Arithmetic(how, numbers, Box::new([left, right]), whole)
+                    }
+                    _ => Value::Rows(whole),
+                }
+            }
+            ExprKind::Case { operand: None, arms, otherwise } if otherwise.is_null_const() => {
+                match &arms[..] {
+                    [(condition, result)] => {
+                        let condition = Condition::compile(condition, compiler)?;
+                        let result = Value::compile(result, compiler)?;
+                        Value::When(Box::new(condition), Box::new(result))
+                    }
+                    _ => Value::Rows(whole),
+                }
+            }
+            _ => Value::Rows(whole),
+        })
+    }
+
+    /// Computes the values of the selected rows.
+    ///
+    /// # Errors
+    /// What reading the columns and the programs report.
+    pub fn vector<'s, 'a>(
+        &self,
+        run: Run<'_>,
+        slice: &'s Slice<'a>,
+        rows: &Selection,
+    ) -> Result<Lent<'s, 'a>> {
+        Ok(Lent::Owned(match self {
+            Value::Column(column) => return slice.column(*column).map(Lent::Borrowed),
+            Value::Constant(whole) => {
+                let value = match rows.is_empty() {
+                    true => Datum::Null,
+                    false => run.value(&whole.program, Row::NONE)?,
+                };
+                Vector::constant(whole.repr, &value, slice.rows())
+            }
+            Value::ToFloat(inner) => {
+                let vector = inner.vector(run, slice, rows)?;
+                let Values::Ints(ints) = &vector.values else {
+                    return self.by_value(&vector, rows).map(Lent::Owned);
+                };
+                let values = ints.values.iter().map(|value| *value as f64).collect();
+                Vector { values: Values::Floats(Repr::Float8, values), nulls: vector.nulls.clone() }
+            }
+            Value::Arithmetic(how, numbers, sides, whole) => {
+                let left = sides[0].vector(run, slice, rows)?;
+                let right = sides[1].vector(run, slice, rows)?;
+                let nulls = either_null(&left.nulls, &right.nulls);
+                let values = compute(*how, *numbers, &left, &right, rows, &nulls);
+                match values {
+                    Some(values) => Vector { values, nulls },
+                    None => whole.vector(run, slice, rows)?,
+                }
+            }
+            Value::When(condition, inner) => {
+                let mut wanted = rows.clone();
+                condition.narrow(run, slice, &mut wanted)?;
+                let vector = inner.vector(run, slice, &wanted)?;
+                let mut nulls = vec![true; slice.rows()];
+                wanted.each(|row| nulls[row] = vector.is_null(row));
+                Vector { values: vector.values.clone(), nulls }
+            }
+            Value::Rows(whole) => match whole.only_column() {
+                Some(column) if matches!(slice.column(column)?.values, Values::Codes(..)) => {
+                    by_code(whole, slice.column(column)?, run, slice, rows)?
+                }
+                _ => whole.vector(run, slice, rows)?,
+            },
+        }))
+    }
+
+    /// Integers that are not kept as such, as floats.
+    fn by_value<'a>(&self, vector: &Vector<'_>, rows: &Selection) -> Result<Vector<'a>> {
+        let mut floats = vec![Datum::Null; vector_len(vector)];
+        rows.each(|row| {
+            let value = vector.with(row, |value| match value {
+                DatumRef::Int2(value) => Datum::Float8(value.into()),
+                DatumRef::Int4(value) => Datum::Float8(value.into()),
+                DatumRef::Int8(value) => Datum::Float8(value as f64),
+                _ => Datum::Null,
+            });
+            floats[row] = value;
+        });
+        Ok(Vector::of_datums(Repr::Float8, floats))
+    }
+}
+
+fn vector_len(vector: &Vector<'_>) -> usize {
+    match &vector.values {
+        Values::Ints(all) => all.values.len(),
+        Values::Decimals(all) => all.mantissas.len(),
+        Values::Floats(_, all) => all.len(),
+        Values::Codes(_, all) => all.len(),
+        Values::Refs(all) => all.len(),
+        Values::Datums(all) => all.len(),
+    }
+}
+
+/// Computes an expression of one column once for each of its codes that is there.
+fn by_code<'a>(
+    whole: &ByRow,
+    column: &Vector<'_>,
+    run: Run<'_>,
+    slice: &Slice<'_>,
+    rows: &Selection,
+) -> Result<Vector<'a>> {
+    let Values::Codes(words, codes) = &column.values else {
+        return Ok(Vector::of_datums(Repr::Text, Vec::new()));
+    };
+    let mut known: Vec<Option<Datum>> = vec![None; words.len() + 1];
+    let mut values = vec![Datum::Null; slice.rows()];
+    rows.try_each(|row| {
+        let at = if column.is_null(row) { words.len() } else { codes[row] as usize };
+        let value = match &known[at] {
+            Some(value) => value.clone(),
+            None => known[at].insert(whole.value(run, slice, row)?).clone(),
+        };
+        values[row] = value;
+        Ok::<_, types::Error>(())
+    })?;
+    Ok(Vector::of_datums(whole.repr.unwrap_or(Repr::Text), values))
+}
+
+fn either_null(left: &[bool], right: &[bool]) -> Vec<bool> {
+    match (left.is_empty(), right.is_empty()) {
+        (_, true) => left.to_vec(),
+        (true, false) => right.to_vec(),
+        (false, false) => left.iter().zip(right).map(|(left, right)| *left | *right).collect(),
+    }
+}
+
+/// Computes an operation on arrays; `None` if the result is not exact for every selected row.
+fn compute<'a>(
+    how: Arithmetic,
+    numbers: Numbers,
+    left: &Vector<'_>,
+    right: &Vector<'_>,
+    rows: &Selection,
+    nulls: &[bool],
+) -> Option<Values<'a>> {
+    let is_present = |row: usize| !nulls.get(row).is_some_and(|is_null| *is_null);
+    match (numbers, &left.values, &right.values) {
+        (Numbers::Float8, Values::Floats(_, left), Values::Floats(_, right)) => {
+            let values = floats(how, left, right);
+            // A result that is infinite, no number or 0 can be an error.
+            let mut is_plain = true;
+            rows.each(|row| {
+                let value = values[row];
+                let may_be_zero =
+                    how != Arithmetic::Multiply || left[row] == 0.0 || right[row] == 0.0;
+                let is_fine = value.is_finite() && (value != 0.0 || may_be_zero);
+                is_plain &= is_fine | !is_present(row);
+            });
+            is_plain.then_some(Values::Floats(Repr::Float8, values))
+        }
+        (Numbers::Int4 | Numbers::Int8, Values::Ints(left), Values::Ints(right)) => {
+            let repr = if numbers == Numbers::Int4 { Repr::Int4 } else { Repr::Int8 };
+            let values = ints(how, &left.values, &right.values, left.bound, right.bound)?;
+            let bound = bound_of(&values);
+            let fits = numbers == Numbers::Int8 || bound <= i32::MAX as u64;
+            fits.then_some(Values::Ints(Ints { repr, values, bound }))
+        }
+        (Numbers::Numeric, Values::Decimals(left), Values::Decimals(right)) => {
+            decimals(how, left, right).map(Values::Decimals)
+        }
+        _ => None,
+    }
+}
+
+fn floats(how: Arithmetic, left: &[f64], right: &[f64]) -> Vec<f64> {
+    let pairs = left.iter().zip(right);
+    match how {
+        Arithmetic::Add => pairs.map(|(left, right)| left + right).collect(),
+        Arithmetic::Subtract => pairs.map(|(left, right)| left - right).collect(),
+        Arithmetic::Multiply => pairs.map(|(left, right)| left * right).collect(),
+    }
+}
+
+/// Computes with integers whose bounds say that no result has more than 63 bits.
+fn ints(
+    how: Arithmetic,
+    left: &[i64],
+    right: &[i64],
+    left_bound: u64,
+    right_bound: u64,
+) -> Option<Vec<i64>> {
+    let most = match how {
+        Arithmetic::Add | Arithmetic::Subtract => left_bound.checked_add(right_bound)?,
+        Arithmetic::Multiply => left_bound.checked_mul(right_bound)?,
+    };
+    i64::try_from(most).ok()?;
+    let pairs = left.iter().zip(right);
+    Some(match how {
+        Arithmetic::Add => pairs.map(|(left, right)| left.wrapping_add(*right)).collect(),
+        Arithmetic::Subtract => pairs.map(|(left, right)| left.wrapping_sub(*right)).collect(),
+        Arithmetic::Multiply => pairs.map(|(left, right)| left.wrapping_mul(*right)).collect(),
+    })
+}
+
+fn decimals(how: Arithmetic, left: &Decimals, right: &Decimals) -> Option<Decimals> {
+    let (scale, shown, values);
+    if how == Arithmetic::Multiply {
+        scale = left.scale + right.scale;
+        shown = each_shown(left, right, |left, right| left + right);
+        values = ints(how, &left.mantissas, &right.mantissas, left.bound, right.bound)?;
+    } else {
+        scale = left.scale.max(right.scale);
+        shown = each_shown(left, right, u8::max);
+        let (left, left_bound) = rescaled(left, scale)?;
+        let (right, right_bound) = rescaled(right, scale)?;
+        values = ints(how, &left, &right, left_bound, right_bound)?;
+    }
+    if scale > SCALE_MAX {
+        return None;
+    }
+    let bound = bound_of(&values);
+    Some(Decimals { scale, mantissas: values, shown, bound })
+}
+
+/// Returns the mantissas of numbers at a larger scale, and their bound.
+pub(crate) fn rescaled(
+    numbers: &Decimals,
+    scale: u32,
+) -> Option<(std::borrow::Cow<'_, [i64]>, u64)> {
+    if numbers.scale == scale {
+        return Some((numbers.mantissas.as_slice().into(), numbers.bound));
+    }
+    let factor = power(scale - numbers.scale);
+    let bound = numbers.bound.checked_mul(factor as u64).filter(|b| i64::try_from(*b).is_ok())?;
+    let all: Vec<i64> = numbers.mantissas.iter().map(|one| one.wrapping_mul(factor)).collect();
+    Some((all.into(), bound))
+}
+
+fn each_shown(left: &Decimals, right: &Decimals, combine: fn(u8, u8) -> u8) -> Shown {
+    match (&left.shown, &right.shown) {
+        (Shown::Same(left), Shown::Same(right)) => Shown::Same(combine(*left, *right)),
+        (left_shown, right_shown) => {
+            let each = |row| combine(left_shown.get(row), right_shown.get(row));
+            Shown::Each((0..left.mantissas.len()).map(each).collect())
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! [`Vector`]: the values of a column or an expression in a slice. [`Words`]: the dictionary of a column.
+
+use std::sync::Arc;
+
+use numeric::Numeric;
+use stripe::Dictionary;
+use types::time::{Date, Time, Timestamp, TimestampTz};
+use types::{Datum, DatumRef, NumericRef, Oid, Repr, Result, row};
+
+/// The values of a column or an expression, one for each row of a slice. Where a value is NULL or its row is not
+/// selected, any value stands.
+#[derive(Clone, Debug)]
+pub struct Vector<'a> {
+    /// The values.
+    pub values: Values<'a>,
+    /// Which values are NULL; empty if none is.
+    pub nulls: Vec<bool>,
+}
+
+/// The values of a vector.
+#[derive(Clone, Debug)]
+pub enum Values<'a> {
+    /// Truth values, integers, dates and times, as the representation says.
+    Ints(Ints),
+    /// Decimal numbers of at most 64 bits.
+    Decimals(Decimals),
+    /// Floating point numbers. Those of 32 bits are widened.
+    Floats(Repr, Vec<f64>),
+    /// Positions in a dictionary.
+    Codes(Arc<Words>, Vec<u32>),
+    /// Values that lie in a block or in rows.
+    Refs(Vec<DatumRef<'a>>),
+    /// Values that were computed.
+    Datums(Vec<Datum>),
+}
+
+/// Integers, and what is kept as such.
+#[derive(Clone, Debug)]
+pub struct Ints {
+    /// What they are.
+    pub repr: Repr,
+    /// The numbers.
+    pub values: Vec<i64>,
+    /// No number is further from 0 than this.
+    pub bound: u64,
+}
+
+/// Decimal numbers: each is `mantissa / 10^scale`.
+#[derive(Clone, Debug)]
+pub struct Decimals {
+    /// The digits after the point that all mantissas have, at most 18.
+    pub scale: u32,
+    /// The mantissas.
+    pub mantissas: Vec<i64>,
+    /// The digits after the point that the numbers show.
+    pub shown: Shown,
+    /// No mantissa is further from 0 than this.
+    pub bound: u64,
+}
+
+/// The digits after the point that decimals show, at most as many as they have.
+#[derive(Clone, Debug)]
+pub enum Shown {
+    /// All show the same number.
+    Same(u8),
+    /// Each shows its own.
+    Each(Vec<u8>),
+}
+
+impl Shown {
+    /// Returns the digits that a number shows.
+    #[inline]
+    pub fn get(&self, row: usize) -> u8 {
+        match self {
+            Shown::Same(digits) => *digits,
+            Shown::Each(digits) => digits[row],
+        }
+    }
+}
+
+/// The largest scale of decimals of 64 bits.
+pub const SCALE_MAX: u32 = 18;
+
+/// Returns `10^digits`.
+pub fn power(digits: u32) -> i64 {
+    10_i64.pow(digits.min(SCALE_MAX))
+}
+
+/// Returns the numeric that shows so many digits of a decimal.
+pub fn numeric(mantissa: i64, scale: u32, shown: u8) -> Numeric {
+    let shown = u32::from(shown);
+    let cut = mantissa / power(scale.saturating_sub(shown));
+    Numeric::new(cut.into(), shown).expect("a scale of two digits")
+}
+
+/// Returns an integer as a value of a representation that is kept as integers.
+pub fn int_datum(repr: Repr, value: i64) -> DatumRef<'static> {
+    match repr {
+        Repr::Bool => DatumRef::Bool(value != 0),
+        Repr::Int2 => DatumRef::Int2(value as i16),
+        Repr::Int4 => DatumRef::Int4(value as i32),
+        Repr::Oid => DatumRef::Oid(Oid(value as u32)),
+        Repr::Date => DatumRef::Date(Date(value as i32)),
+        Repr::Time => DatumRef::Time(Time(value)),
+        Repr::Timestamp => DatumRef::Timestamp(Timestamp(value)),
+        Repr::TimestampTz => DatumRef::TimestampTz(TimestampTz(value)),
+        _ => DatumRef::Int8(value),
+    }
+}
+
+/// Returns a value that is kept as an integer; `None` for others and for NULL.
+pub fn int_of(value: DatumRef<'_>) -> Option<i64> {
+    Some(match value {
+        DatumRef::Bool(value) => value.into(),
+        DatumRef::Int2(value) => value.into(),
+        DatumRef::Int4(value) => value.into(),
+        DatumRef::Int8(value) => value,
+        DatumRef::Oid(value) => value.0.into(),
+        DatumRef::Date(value) => value.0.into(),
+        DatumRef::Time(value) => value.0,
+        DatumRef::Timestamp(value) => value.0,
+        DatumRef::TimestampTz(value) => value.0,
+        _ => return None,
+    })
+}
+
+/// Returns true for representations that are kept as integers.
+pub fn is_int(repr: Repr) -> bool {
+    matches!(
+        repr,
+        Repr::Bool
+            | Repr::Int2
+            | Repr::Int4
+            | Repr::Int8
+            | Repr::Oid
+            | Repr::Date
+            | Repr::Time
+            | Repr::Timestamp
+            | Repr::TimestampTz
+    )
+}
+
+fn float_of(value: DatumRef<'_>) -> Option<f64> {
+    match value {
+        DatumRef::Float4(value) => Some(value.into()),
+        DatumRef::Float8(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn float_datum(repr: Repr, value: f64) -> DatumRef<'static> {
+    match repr {
+        Repr::Float4 => DatumRef::Float4(value as f32),
+        _ => DatumRef::Float8(value),
+    }
+}
+
+/// Returns the largest distance of a number from 0.
+pub fn bound_of(values: &[i64]) -> u64 {
+    values.iter().fold(0, |bound, value| bound.max(value.unsigned_abs()))
+}
+
+/// Values of one representation, which are collected one by one.
+enum Typed {
+    Ints(Vec<i64>),
+    Decimals(Vec<i64>, Vec<u8>),
+    Floats(Vec<f64>),
+}
+
+impl<'a> Vector<'a> {
+    /// Returns a vector of values that are held like this, in the form for them. Values that do not fit the form
+    /// leave all of them as they are.
+    pub fn of_refs(repr: Repr, values: Vec<DatumRef<'a>>) -> Vector<'a> {
+        match Vector::typed(repr, values.iter().copied()) {
+            Some(vector) => vector,
+            None => {
+                Vector { nulls: nulls_of(values.iter().copied()), values: Values::Refs(values) }
+            }
+        }
+    }
+
+    /// As [`Vector::of_refs`] for values that were computed.
+    pub fn of_datums(repr: Repr, values: Vec<Datum>) -> Vector<'a> {
+        match Vector::typed(repr, values.iter().map(Datum::as_ref)) {
+            Some(vector) => vector,
+            None => Vector {
+                nulls: nulls_of(values.iter().map(Datum::as_ref)),
+                values: Values::Datums(values),
+            },
+        }
+    }
+
+    fn typed<'d>(
+        repr: Repr,
+        values: impl ExactSizeIterator<Item = DatumRef<'d>>,
+    ) -> Option<Vector<'a>> {
+        let count = values.len();
+        let mut typed = match repr {
+            _ if is_int(repr) => Typed::Ints(Vec::with_capacity(count)),
+            Repr::Numeric => Typed::Decimals(Vec::with_capacity(count), Vec::with_capacity(count)),
+            Repr::Float4 | Repr::Float8 => Typed::Floats(Vec::with_capacity(count)),
+            _ => return None,
+        };
+        let mut nulls = Vec::new();
+        for (at, value) in values.enumerate() {
+            if value.is_null() {
+                nulls.resize(count, false);
+                nulls[at] = true;
+            }
+            match &mut typed {
+                Typed::Ints(all) => all.push(if value.is_null() { 0 } else { int_of(value)? }),
+                Typed::Floats(all) => {
+                    all.push(if value.is_null() { 0.0 } else { float_of(value)? });
+                }
+                Typed::Decimals(all, shown) => {
+                    let (mantissa, digits) = match value {
+                        DatumRef::Null => (0, 0),
+                        DatumRef::Numeric(number) => number.as_short()?,
+                        _ => return None,
+                    };
+                    all.push(mantissa);
+                    shown.push(u8::try_from(digits).ok().filter(|d| u32::from(*d) <= SCALE_MAX)?);
+                }
+            }
+        }
+        let values = match typed {
+            Typed::Ints(values) => {
+                let bound = bound_of(&values);
+                Values::Ints(Ints { repr, values, bound })
+            }
+            Typed::Floats(values) => Values::Floats(repr, values),
+            Typed::Decimals(mantissas, shown) => Values::Decimals(scaled(mantissas, shown)?),
+        };
+        Some(Vector { values, nulls })
+    }
+
+    /// Returns a vector in which every row has the same value.
+    pub fn constant(repr: Option<Repr>, value: &Datum, rows: usize) -> Vector<'a> {
+        let repr = repr.or(value.repr()).unwrap_or(Repr::Text);
+        Vector::of_datums(repr, vec![value.clone(); rows])
+    }
+
+    /// Returns true if the value of a row is NULL.
+    #[inline]
+    pub fn is_null(&self, row: usize) -> bool {
+        self.nulls.get(row).is_some_and(|is_null| *is_null)
+    }
+
+    /// Calls `f` with the value of a row.
+    pub fn with<R>(&self, row: usize, f: impl FnOnce(DatumRef<'_>) -> R) -> R {
+        if self.is_null(row) {
+            return f(DatumRef::Null);
+        }
+        match &self.values {
+            Values::Decimals(all) => {
+                let number = numeric(all.mantissas[row], all.scale, all.shown.get(row));
+                f(DatumRef::Numeric(NumericRef::from(&number)))
+            }
+            _ => f(self.get(row).unwrap_or(DatumRef::Null)),
+        }
+    }
+
+    /// Returns the value of a row where it lies; `None` for decimals, which are not kept as values.
+    pub fn get(&self, row: usize) -> Option<DatumRef<'_>> {
+        if self.is_null(row) {
+            return Some(DatumRef::Null);
+        }
+        Some(match &self.values {
+            Values::Ints(all) => int_datum(all.repr, all.values[row]),
+            Values::Floats(repr, all) => float_datum(*repr, all[row]),
+            Values::Codes(words, codes) => words.get(codes[row]),
+            Values::Refs(all) => all[row],
+            Values::Datums(all) => all[row].as_ref(),
+            Values::Decimals(_) => return None,
+        })
+    }
+
+    /// Returns the value of a row.
+    pub fn datum(&self, row: usize) -> Datum {
+        self.with(row, |value| value.to_owned())
+    }
+}
+
+fn nulls_of<'d>(values: impl ExactSizeIterator<Item = DatumRef<'d>> + Clone) -> Vec<bool> {
+    match values.clone().any(DatumRef::is_null) {
+        true => values.map(DatumRef::is_null).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// Brings mantissas to a common scale, if they fit.
+fn scaled(mut mantissas: Vec<i64>, shown: Vec<u8>) -> Option<Decimals> {
+    let scale = shown.iter().copied().max().unwrap_or(0);
+    let is_same = shown.iter().all(|digits| *digits == scale);
+    if !is_same {
+        for (mantissa, digits) in mantissas.iter_mut().zip(&shown) {
+            *mantissa = mantissa.checked_mul(power((scale - digits).into()))?;
+        }
+    }
+    let bound = bound_of(&mantissas);
+    let shown = if is_same { Shown::Same(scale) } else { Shown::Each(shown) };
+    Some(Decimals { scale: scale.into(), mantissas, shown, bound })
+}
+
+/// The dictionary of a column of a stripe: different values, in the order of their bytes.
+#[derive(Debug)]
+pub struct Words {
+    /// The bytes that it was read from.
+    bytes: Arc<[u8]>,
+    repr: Repr,
+    strings: Dictionary,
+}
+
+impl Words {
+    /// Reads a dictionary of values that are held like this.
+    ///
+    /// # Errors
+    /// XX001 if the bytes are damaged.
+    pub fn read(bytes: Arc<[u8]>, repr: Repr) -> Result<Words> {
+        let strings = Dictionary::read(&bytes).map_err(|error| {
+            types::Error::new(types::SqlState::DATA_CORRUPTED, error.to_string())
+        })?;
+        // The empty string stands for NULL, and need not be a value.
+        for string in strings.strings().iter().filter(|string| !string.is_empty()) {
+            row::read_value(string, repr)?;
+        }
+        Ok(Words { bytes, repr, strings })
+    }
+
+    /// Returns true if it was read from these bytes, wherever they lie.
+    pub fn is_of(&self, bytes: &Arc<[u8]>) -> bool {
+        Arc::ptr_eq(&self.bytes, bytes)
+    }
+
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
+        self.strings.strings().len()
+    }
+
+    /// Returns the value with a code.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn get(&self, code: u32) -> DatumRef<'_> {
+        let string = self.strings.strings().get(code as usize);
+        row::read_value(string, self.repr).unwrap_or(DatumRef::Null)
+    }
+}

@@ -1,0 +1,299 @@
+//! Aggregates over columns: whatever is grouped, filtered and summed, a table in columns and one in rows give the
+//! same answer.
+//!
+//! ```text
+//!   r    a heap                        row by row
+//!   c    USING columnar                over blocks of columns, and over the rows between them
+//! ```
+//!
+//! Values are extreme on purpose: NULL, NaN, infinities, numbers of 19 and of 40 digits, empty texts, decimals that
+//! show different digits. `ANYWHEN_SEED` and `ANYWHEN_TIMES` as ever.
+
+use session::Session;
+use vfs::{SimRandom, SimVfs, seeds};
+
+use crate::client::{connect, instance_on};
+use crate::methods::answer;
+
+/// The columns of both tables, with how often two values of one are equal: often for keys.
+const COLUMNS: &str = "id int primary key, word text, code char(2), flag bool, small int2, n int4, big int8, \
+                       exact numeric, money numeric(12, 2), f float8, r float4, day date, at timestamptz, note text, \
+                       doc jsonb, tags text[]";
+
+struct Twins {
+    dice: SimRandom,
+    session: Session,
+    seed: u64,
+    rows: u64,
+}
+
+impl Twins {
+    fn pick<'t>(&self, of: &[&'t str]) -> &'t str {
+        of[self.dice.below(of.len() as u64) as usize]
+    }
+
+    fn run(&mut self, text: &str) -> String {
+        answer(&mut self.session, text)
+    }
+
+    /// Does the same to both tables, `%` being the name, in one commit: they are alike at every moment.
+    fn both(&mut self, text: &str) {
+        self.run("BEGIN");
+        let rows = self.run(&text.replace('%', "r"));
+        if rows.contains("ERROR") {
+            return drop(self.run("ROLLBACK"));
+        }
+        let columns = self.run(&text.replace('%', "c"));
+        self.run("COMMIT");
+        assert_eq!(columns, rows, "ANYWHEN_SEED={}: {text}", self.seed);
+    }
+
+    /// A row after the key, as values of SQL.
+    fn row(&self) -> String {
+        let odd = self.dice.below(40) == 0;
+        let or_null = |value: String| if self.dice.below(8) == 0 { "NULL".into() } else { value };
+        let word = self.pick(&["'a'", "'b'", "'c d'", "''", "'ä'"]).to_owned();
+        let code = self.pick(&["'DE'", "'US'", "'F'"]).to_owned();
+        let flag = self.pick(&["true", "false"]).to_owned();
+        let small = self.dice.below(7).to_string();
+        let n = if odd {
+            "2147483647".into()
+        } else {
+            (self.dice.below(2_000) as i64 - 900).to_string()
+        };
+        let big = match odd {
+            true => self.pick(&["9223372036854775807", "-9223372036854775808"]).to_owned(),
+            false => (self.dice.below(1 << 40) as i64 - (1 << 39)).to_string(),
+        };
+        let exact = match odd {
+            true => self.pick(&["'NaN'", "1e30", "-1e-20", "0.000"]).to_owned(),
+            false => format!("{}.{}", self.dice.below(90), self.pick(&["5", "50", "125", "0"])),
+        };
+        let money = format!("{}.{:02}", self.dice.below(5_000), self.dice.below(100));
+        let f = match odd {
+            true => self.pick(&["'NaN'", "'Infinity'", "1e100", "-1e90", "0"]).to_owned(),
+            false => format!("{}.{}", self.dice.below(900), self.dice.below(100)),
+        };
+        let r = format!("{}.25", self.dice.below(50));
+        let day = format!("date '2024-01-01' + {}", self.dice.below(60));
+        let at = format!(
+            "timestamptz '2024-01-01 00:00:00+00' + interval '1 minute' * {}",
+            self.dice.below(90_000)
+        );
+        let note = format!("'note {} of many'", self.dice.below(100_000));
+        let doc =
+            format!("'{{\"k\": {}, \"s\": \"x{}\"}}'", self.dice.below(4), self.dice.below(3));
+        let tags = self.pick(&["'{a,b}'", "'{}'", "'{c,NULL}'"]).to_owned();
+        let all = [word, code, flag, small, n, big, exact, money, f, r, day, at, note, doc, tags];
+        all.map(or_null).join(", ")
+    }
+
+    fn fill(&mut self, rows: u64) {
+        let mut values = Vec::new();
+        for id in self.rows..self.rows + rows {
+            values.push(format!("({id}, {})", self.row()));
+        }
+        self.rows += rows;
+        for some in values.chunks(500) {
+            self.both(&format!("INSERT INTO % VALUES {}", some.join(", ")));
+        }
+    }
+
+    fn condition(&self) -> String {
+        let n = self.dice.below(1_800) as i64 - 850;
+        match self.dice.below(16) {
+            0 => format!("n > {n}"),
+            1 => format!("{n} <= n"),
+            2 => format!("n BETWEEN {} AND {n}", n - 300),
+            3 => format!("money < {}.{}", self.dice.below(5_000), self.dice.below(1_000)),
+            4 => format!("exact = {}.5", self.dice.below(90)),
+            5 => format!("f >= {}", self.dice.below(900)),
+            6 => format!("word {} 'b'", self.pick(&["=", "<>", "<", ">=", "IS DISTINCT FROM"])),
+            7 => "word LIKE 'c_d'".into(),
+            8 => self.pick(&["flag", "NOT flag", "flag IS NULL", "n IS NOT NULL"]).into(),
+            9 => format!("day >= date '2024-01-01' + {}", self.dice.below(70)),
+            10 => format!("starts_with(note, 'note {}')", self.dice.below(10)),
+            11 => format!("doc @> '{{\"k\": {}}}'", self.dice.below(5)),
+            12 => "tags @> '{a}'".into(),
+            13 => format!("code IN ('DE', '{}')", self.pick(&["US", "F", "XX"])),
+            14 => format!("(n + small > {n} OR word = 'a')"),
+            _ => format!("mod(big, 3) = {}", self.dice.below(3)),
+        }
+    }
+
+    fn conditions(&self) -> String {
+        let all: Vec<_> = (0..self.dice.below(3)).map(|_| self.condition()).collect();
+        if all.is_empty() { String::new() } else { format!(" WHERE {}", all.join(" AND ")) }
+    }
+
+    fn key(&self) -> &'static str {
+        self.pick(&[
+            "word",
+            "code",
+            "flag",
+            "small",
+            "n",
+            "day",
+            "trim_scale(exact)",
+            "money",
+            "f",
+            "note",
+            "upper(word)",
+            "mod(n, 10)",
+            "doc ->> 's'",
+            "date_trunc('day', at)",
+            "tags",
+            "length(note)",
+            "big",
+        ])
+    }
+
+    fn number(&self) -> &'static str {
+        self.pick(&[
+            "small",
+            "n",
+            "big",
+            "exact",
+            "money",
+            "f",
+            "r",
+            "n + 1",
+            "n * small",
+            "f * n",
+            "money * exact",
+            "money - exact",
+            "big + n",
+            "CASE WHEN word = 'a' THEN money END",
+            "CASE WHEN n > 0 THEN f END",
+            "n::float8",
+            "-n",
+            "length(note)",
+        ])
+    }
+
+    fn call(&self) -> String {
+        let any = self
+            .pick(&["word", "n", "exact", "at", "note", "flag", "doc", "f", "day", "tags", "r"]);
+        let call = match self.dice.below(14) {
+            0 => "count(*)".into(),
+            1 => format!("count({any})"),
+            2 => format!(
+                "count(DISTINCT {})",
+                self.pick(&["word", "n", "exact", "note", "day", "f", "r"])
+            ),
+            3..=5 => format!("sum({})", self.number()),
+            6 | 7 => format!("avg({})", self.number()),
+            8 | 9 => {
+                let of = self.pick(&[
+                    "n",
+                    "big",
+                    "trim_scale(exact)",
+                    "money",
+                    "at",
+                    "day",
+                    "word",
+                    "f",
+                    "note",
+                    "small",
+                ]);
+                format!("{}({of})", self.pick(&["min", "max"]))
+            }
+            10 => {
+                let of = self.pick(&["n", "day", "small", "big"]);
+                let order = self.pick(&["", " DESC"]);
+                return format!(
+                    "percentile_disc(0.{}) WITHIN GROUP (ORDER BY {of}{order})",
+                    self.dice.below(100)
+                );
+            }
+            11 => {
+                return format!(
+                    "percentile_cont(0.{}) WITHIN GROUP (ORDER BY n)",
+                    self.dice.below(100)
+                );
+            }
+            12 => format!("stddev({})", self.pick(&["n", "r", "money"])),
+            _ => self.pick(&["bool_or(flag)", "bit_or(small)", "max(length(note))"]).into(),
+        };
+        match self.dice.below(6) {
+            0 => format!("{call} FILTER (WHERE {})", self.condition()),
+            _ => call,
+        }
+    }
+
+    /// Asks both tables; rows come in any order.
+    fn ask(&mut self, moment: &str) {
+        let keys: Vec<_> = (0..self.dice.below(4)).map(|_| self.key()).collect();
+        let calls: Vec<_> = (0..1 + self.dice.below(5)).map(|_| self.call()).collect();
+        let list: Vec<String> = keys.iter().map(|key| (*key).to_owned()).chain(calls).collect();
+        let group =
+            if keys.is_empty() { String::new() } else { format!(" GROUP BY {}", keys.join(", ")) };
+        let condition = self.conditions();
+        let text = format!("SELECT {} FROM %{moment}{condition}{group}", list.join(", "));
+        let sorted = |shown: String| {
+            // Of an error the code: which row is met first decides what it says.
+            if let Some(at) = shown.find("ERROR:") {
+                return shown[at..].chars().take(14).collect();
+            }
+            let mut lines: Vec<&str> = shown.lines().collect();
+            lines.sort_unstable();
+            lines.join("\n")
+        };
+        let rows = sorted(self.run(&text.replace('%', "r")));
+        let columns = sorted(self.run(&text.replace('%', "c")));
+        // What is NULL and not true is not looked at further over columns, row by row it may yet be false.
+        if rows.starts_with("ERROR:  22") && !columns.starts_with("ERROR") {
+            return;
+        }
+        let same = rows.lines().count() == columns.lines().count();
+        let differ = columns.lines().zip(rows.lines()).find(|(one, other)| !is_near(one, other));
+        assert!(same && differ.is_none(), "ANYWHEN_SEED={}: {text}: {differ:?}", self.seed);
+    }
+}
+
+/// True where two rows are the same, or differ in the last digits of floating point numbers: these are added in
+/// another order.
+fn is_near(one: &str, other: &str) -> bool {
+    const NEAR: f64 = 1e-9;
+    let near = |(one, other): (&str, &str)| match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(a), Ok(b)) if a.is_finite() => (a - b).abs() <= NEAR * a.abs().max(b.abs()),
+        _ => one == other,
+    };
+    one == other || one.split('|').zip(other.split('|')).all(near)
+}
+
+#[test]
+fn columns_and_rows_have_the_same_aggregates() {
+    seeds(6_100, 3, |seed| {
+        let dice = SimRandom::new(seed);
+        let session = connect(&instance_on(&SimVfs::new(seed)));
+        let mut twins = Twins { dice, session, seed, rows: 0 };
+        twins.run(&format!("CREATE TABLE r ({COLUMNS})"));
+        twins.run(&format!("CREATE TABLE c ({COLUMNS}) USING columnar"));
+        let plan = twins.run("EXPLAIN SELECT word, sum(n) FROM c GROUP BY word");
+        assert!(plan.contains("Batches"), "columns are grouped over columns: {plan}");
+        twins.fill(3_000);
+        twins.run("CHECKPOINT");
+        for step in 0..60 {
+            match twins.dice.below(12) {
+                0 => twins.fill(200),
+                1 => drop(twins.run("CHECKPOINT")),
+                2 => {
+                    let condition = twins.condition();
+                    twins.both(&format!("UPDATE % SET n = n / 2, word = 'b' WHERE {condition}"));
+                }
+                3 => twins.both(&format!("DELETE FROM % WHERE mod(id, 97) = {step}")),
+                4 => {
+                    let work = twins.pick(&["64kB", "4MB"]);
+                    twins.run(&format!("SET work_mem = '{work}'"));
+                }
+                _ => {}
+            }
+            for _ in 0..5 {
+                twins.ask("");
+            }
+            let version = 8 + twins.dice.below(60);
+            twins.ask(&format!(" FOR SYSTEM_VERSION AS OF {version}"));
+        }
+    });
+}

@@ -1,0 +1,166 @@
+//! [`BlockKeys`]: the keys of a block or of a part of a memtable, to find those that two of them have.
+
+use crate::key::{self, TABLE_LEN};
+use crate::{TableId, columns::NUMBER_BYTES};
+
+/// Full keys in order, each once.
+#[derive(Debug)]
+pub(crate) enum BlockKeys {
+    /// Keys of one table that are numbers of 8 bytes, as most hidden ids are.
+    Numbers(TableId, Vec<u64>),
+    /// Any keys, one after the other, and where each ends.
+    Whole(Vec<u8>, Vec<usize>),
+}
+
+impl Default for BlockKeys {
+    fn default() -> BlockKeys {
+        BlockKeys::Whole(Vec::new(), Vec::new())
+    }
+}
+
+impl BlockKeys {
+    /// Collects full keys, which come in order.
+    pub fn of<'k>(keys: impl Iterator<Item = &'k [u8]> + Clone) -> BlockKeys {
+        let table = keys.clone().next().map(|key| key::split(key).0);
+        let number = |full: &[u8]| {
+            let (of, key) = key::split(full);
+            let bytes = key.try_into().ok().filter(|_| Some(of) == table)?;
+            Some(u64::from_be_bytes(bytes))
+        };
+        let numbers: Option<Vec<u64>> = keys.clone().map(number).collect();
+        match (table, numbers) {
+            (Some(table), Some(numbers)) => BlockKeys::Numbers(table, numbers),
+            _ => {
+                let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+                for key in keys {
+                    bytes.extend_from_slice(key);
+                    ends.push(bytes.len());
+                }
+                BlockKeys::Whole(bytes, ends)
+            }
+        }
+    }
+
+    /// Returns the number of keys.
+    pub fn len(&self) -> usize {
+        match self {
+            BlockKeys::Numbers(_, numbers) => numbers.len(),
+            BlockKeys::Whole(_, ends) => ends.len(),
+        }
+    }
+
+    /// Puts the full key at a position into `out`.
+    fn key_into(&self, at: usize, out: &mut Vec<u8>) {
+        out.clear();
+        match self {
+            BlockKeys::Numbers(table, numbers) => {
+                out.extend_from_slice(&table.0.to_be_bytes());
+                out.extend_from_slice(&numbers[at].to_be_bytes());
+            }
+            BlockKeys::Whole(bytes, ends) => {
+                let start = if at == 0 { 0 } else { ends[at - 1] };
+                out.extend_from_slice(&bytes[start..ends[at]]);
+            }
+        }
+    }
+
+    /// Sets `hidden` at the position of each key that `newer` has too.
+    pub fn mark(&self, newer: &BlockKeys, hidden: &mut [bool]) {
+        match (self, newer) {
+            (BlockKeys::Numbers(table, own), BlockKeys::Numbers(of, newer)) => {
+                if table == of {
+                    both(own.len(), newer.len(), |at, other| own[at].cmp(&newer[other]), hidden);
+                }
+            }
+            _ => {
+                let (mut own, mut other) = (Vec::new(), Vec::new());
+                let compare = |at: usize, of: usize| {
+                    self.key_into(at, &mut own);
+                    newer.key_into(of, &mut other);
+                    own.cmp(&other)
+                };
+                both(self.len(), newer.len(), compare, hidden);
+            }
+        }
+    }
+}
+
+/// Sets `hidden` at each position of the first of two ordered rows at which the second has an equal one.
+fn both(
+    own: usize,
+    newer: usize,
+    mut compare: impl FnMut(usize, usize) -> std::cmp::Ordering,
+    hidden: &mut [bool],
+) {
+    if own == 0 || newer == 0 {
+        return;
+    }
+    // What lies before the first own key, and behind the last one, is not looked at.
+    let from = first_that(0, newer, |other| compare(0, other).is_le());
+    let to = first_that(from, newer, |other| compare(own - 1, other).is_lt());
+    let are_few = (to - from) * 8 < own;
+    let mut at = 0;
+    for other in from..to {
+        at = match are_few {
+            true => first_that(at, own, |at| compare(at, other).is_ge()),
+            false => (at..own).find(|at| compare(*at, other).is_ge()).unwrap_or(own),
+        };
+        if at == own {
+            return;
+        }
+        hidden[at] |= compare(at, other).is_eq();
+    }
+}
+
+/// Returns the first position in `from..to` for which `is` is true: it is for all behind that one. `to` if there is
+/// none.
+fn first_that(from: usize, to: usize, mut is: impl FnMut(usize) -> bool) -> usize {
+    let (mut low, mut high) = (from, to);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
+}
+
+const _: () = assert!(NUMBER_BYTES == size_of::<u64>() && TABLE_LEN == size_of::<u32>());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(all: &[&[u8]]) -> BlockKeys {
+        BlockKeys::of(all.iter().copied())
+    }
+
+    fn numbers(table: u32, all: impl Iterator<Item = u64>) -> BlockKeys {
+        let full = all.map(|number| [&table.to_be_bytes()[..], &number.to_be_bytes()].concat());
+        let full: Vec<Vec<u8>> = full.collect();
+        BlockKeys::of(full.iter().map(Vec::as_slice))
+    }
+
+    fn marked(own: &BlockKeys, newer: &BlockKeys) -> Vec<usize> {
+        let mut hidden = vec![false; own.len()];
+        own.mark(newer, &mut hidden);
+        (0..own.len()).filter(|at| hidden[*at]).collect()
+    }
+
+    /// Keys that two rows of keys have are found, whether they are numbers, and whether few or many.
+    #[test]
+    fn common_keys_are_found() {
+        let own = numbers(7, (0..100).map(|n| n * 3));
+        assert!(matches!(own, BlockKeys::Numbers(..)));
+        let every_second = marked(&own, &numbers(7, (0..100).map(|n| n * 2)));
+        assert_eq!(every_second, (0..34).map(|n| n * 2).collect::<Vec<_>>());
+        assert_eq!(marked(&own, &numbers(7, [0, 4, 297].into_iter())), [0, 99]);
+        assert!(marked(&own, &numbers(8, 0..100)).is_empty(), "it is another table");
+        assert!(marked(&own, &BlockKeys::default()).is_empty());
+
+        let words = keys(&[b"\0\0\0\x07a", b"\0\0\0\x07bc", b"\0\0\0\x07c"]);
+        assert_eq!(marked(&words, &keys(&[b"\0\0\0\x07bc", b"\0\0\0\x07d"])), [1]);
+        // A number among other keys is the same key.
+        let mixed = keys(&[b"\0\0\0\x07\0\0\0\0\0\0\0\x06", b"\0\0\0\x07x"]);
+        assert_eq!(marked(&own, &mixed), [2]);
+        assert_eq!(marked(&mixed, &own), [0]);
+    }
+}
