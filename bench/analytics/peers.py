@@ -123,8 +123,7 @@ def hyper(data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: int) -
     from tableauhyperapi import Connection, CreateMode, HyperProcess, Telemetry
 
     file = folder / "event.hyper"
-    parameters = {"max_query_threads" if threads == 1 else "hard_concurrent_query_thread_limit": str(threads),
-                  "log_config": "", "default_database_version": "2"}
+    parameters = {"hard_concurrent_query_thread_limit": str(threads), "log_config": "", "default_database_version": "4"}
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS)
     with HyperProcess(Telemetry.DO_NOT_SEND_USAGE_DATA_TO_TABLEAU, parameters=parameters) as process:
         with Connection(process.endpoint, file, CreateMode.CREATE_AND_REPLACE) as connection:
@@ -151,6 +150,7 @@ def clickhouse(data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: i
     kind |= {"session_id": "String", "metadata": "JSON", "tags": "Array(LowCardinality(String))"}
     columns = ", ".join(f"{name} {of}" for name, of in kind.items())
     read = ", ".join(f"{name} {'String' if name in ('metadata', 'tags') else of}" for name, of in kind.items())
+    quoted = read.replace("'", "\\'")
     listed = ", ".join(name for name, _ in COLUMNS[:-2])
     session = Session(str(home))
     session.query(f"CREATE TABLE event ({columns}) ENGINE = MergeTree ORDER BY event_date")
@@ -158,7 +158,7 @@ def clickhouse(data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: i
     start = time.perf_counter()
     session.query(
         f"INSERT INTO event SELECT {listed}, metadata::JSON, splitByChar(',', trim(BOTH '{{}}' FROM tags)) "
-        f"FROM file('{data}', CSVWithNames, '{read}'){limit}, date_time_input_format = 'best_effort'"
+        f"FROM file('{data}', CSVWithNames, '{quoted}'){limit}, date_time_input_format = 'best_effort'"
     )
     session.query("OPTIMIZE TABLE event FINAL")
     loaded = time.perf_counter() - start
@@ -170,8 +170,9 @@ def clickhouse(data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: i
         has_tag="has(tags, 'tag_5')",
     )
     ms = measure(lambda text: session.query(text + limit), texts, rounds)
+    parts = session.query("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND table = 'event'", "CSV")
     session.close()
-    return {"load_s": loaded, "bytes": size(home / "store") if (home / "store").exists() else size(home), "ms": ms}
+    return {"load_s": loaded, "bytes": int(str(parts).strip()), "ms": ms}
 
 
 def main(engine: str, data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: int) -> None:

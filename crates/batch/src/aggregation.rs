@@ -451,8 +451,13 @@ impl Aggregation {
         match groups {
             None => self.rows[0] += rows.len() as u64,
             Some(numbers) => {
-                let counts = &mut self.rows;
-                rows.each(|row| counts[numbers[row] as usize] += 1);
+                let counts = &mut self.rows[..];
+                match &rows {
+                    Selection::All(count) => {
+                        numbers[..*count].iter().for_each(|group| counts[*group as usize] += 1);
+                    }
+                    some => some.each(|row| counts[numbers[row] as usize] += 1),
+                }
             }
         }
         Ok(())

@@ -42,6 +42,13 @@ impl Numbers {
         (at < self.slots.len() as u64).then_some(at as usize)
     }
 
+    /// Returns the number of an integer that has one in the array; else [`NONE`].
+    #[inline]
+    fn known(&self, value: i64) -> u32 {
+        let at = value.wrapping_sub(self.base) as u64;
+        self.slots.get(at as usize).copied().unwrap_or(NONE)
+    }
+
     /// Returns the number of an integer; if it has none, `next` gives it one, or [`NONE`].
     #[inline]
     pub fn get(&mut self, value: i64, next: impl FnOnce() -> u32) -> u32 {
@@ -169,8 +176,20 @@ impl KeyValues {
                     Some((known, numbers)) if Arc::ptr_eq(&known, words) => (known, numbers),
                     _ => (Arc::clone(words), vec![NONE; words.len()]),
                 };
+                let has_nulls = !vector.nulls.is_empty();
+                if let (Selection::All(count), false) = (rows, has_nulls) {
+                    let mut is_known = true;
+                    for (slot, code) in out[..*count].iter_mut().zip(codes) {
+                        *slot = numbers[*code as usize];
+                        is_known &= *slot != NONE;
+                    }
+                    if is_known {
+                        self.words = Some((known, numbers));
+                        return;
+                    }
+                }
                 rows.each(|row| {
-                    if vector.is_null(row) {
+                    if has_nulls && vector.nulls[row] {
                         out[row] = self.number(Datum::Null, may_grow);
                         return;
                     }
@@ -198,8 +217,20 @@ impl KeyValues {
     ) {
         let mut numbers = std::mem::take(&mut self.ints);
         let mut last = None;
+        let has_nulls = !vector.nulls.is_empty();
+        if let (Selection::All(count), false) = (rows, has_nulls) {
+            let mut is_known = true;
+            for (slot, value) in out[..*count].iter_mut().zip(&ints.values) {
+                *slot = numbers.known(*value);
+                is_known &= *slot != NONE;
+            }
+            if is_known {
+                self.ints = numbers;
+                return;
+            }
+        }
         rows.each(|row| {
-            if vector.is_null(row) {
+            if has_nulls && vector.nulls[row] {
                 out[row] = self.number(Datum::Null, may_grow);
                 return;
             }
@@ -244,7 +275,7 @@ pub struct Groups {
     dense: Vec<u32>,
     /// The same if they have many.
     sparse: HashMap<u128, u32, FixedState>,
-    /// The numbers of each group's keys, one group after the other.
+    /// The numbers of each group's keys, one group after the other. A single key's number is that of its group.
     members: Vec<u32>,
     count: usize,
     numbers: Vec<Vec<u32>>,
@@ -284,8 +315,12 @@ impl Groups {
 
     /// Returns the keys of a group.
     pub fn keys(&self, group: usize) -> impl Iterator<Item = &Datum> {
-        let numbers = &self.members[group * self.keys.len()..][..self.keys.len()];
-        self.keys.iter().zip(numbers).map(|(key, number)| key.value(*number))
+        let width = self.keys.len();
+        let number = move |at: usize| match width {
+            1 => group as u32,
+            _ => self.members[group * width + at],
+        };
+        self.keys.iter().enumerate().map(move |(at, key)| key.value(number(at)))
     }
 
     /// Puts the group of each selected row into `out`, which has a place for each row. If `may_grow` is false,
@@ -306,21 +341,55 @@ impl Groups {
             numbers.resize(slice_rows, NONE);
             key.numbers(vector, rows, may_grow, numbers);
         }
-        self.make_room();
-        match &numbers[..] {
-            [only] => rows.each(|row| out[row] = self.group(&[only[row]], may_grow)),
-            [first, second] => {
-                rows.each(|row| out[row] = self.group(&[first[row], second[row]], may_grow));
+        match &mut numbers[..] {
+            // Each new value is a new group.
+            [only] => {
+                std::mem::swap(out, only);
+                self.count = self.keys[0].len();
             }
-            _ => {
-                let mut of_row = vec![0; numbers.len()];
-                rows.each(|row| {
-                    of_row.iter_mut().zip(&numbers).for_each(|(one, all)| *one = all[row]);
-                    out[row] = self.group(&of_row, may_grow);
-                });
+            numbers => {
+                self.make_room();
+                self.mixed_groups(numbers, rows, may_grow, out);
             }
         }
         self.numbers = numbers;
+    }
+
+    /// Puts the groups of rows into `out`, by the numbers of their keys.
+    fn mixed_groups(
+        &mut self,
+        numbers: &[Vec<u32>],
+        rows: &Selection,
+        may_grow: bool,
+        out: &mut [u32],
+    ) {
+        if let ([first, second], true, false) = (numbers, may_grow, self.dense.is_empty()) {
+            let bits = self.bits[1];
+            if let Selection::All(count) = rows {
+                let mut is_known = true;
+                let pairs = first[..*count].iter().zip(&second[..*count]);
+                for (slot, (first, second)) in out.iter_mut().zip(pairs) {
+                    *slot = self.dense[(first << bits | second) as usize];
+                    is_known &= *slot != NONE;
+                }
+                if is_known {
+                    return;
+                }
+            }
+            return rows.each(|row| {
+                let (first, second) = (first[row], second[row]);
+                let known = self.dense[(first << bits | second) as usize];
+                out[row] = match known {
+                    NONE => self.group(&[first, second], true),
+                    known => known,
+                };
+            });
+        }
+        let mut of_row = vec![0; numbers.len()];
+        rows.each(|row| {
+            of_row.iter_mut().zip(numbers).for_each(|(one, all)| *one = all[row]);
+            out[row] = self.group(&of_row, may_grow);
+        });
     }
 
     /// Gives the keys as many bits as the numbers of their values need.

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use stripe::{Chunk, Ints as IntStream, Values as ChunkValues};
+use stripe::{Bounds, Chunk, Ints as IntStream, Values as ChunkValues, Zone};
 use table::columnar::{Block, BlockColumn};
 use table::rows::{Batch, Layout};
 use types::{Datum, DatumRef, Error, Repr, Result, row};
@@ -120,7 +120,7 @@ fn vector_of<'a>(
     let values = match chunk.values() {
         ChunkValues::Ints(stream) => {
             let values = block_of(stream, index);
-            let bound = bound_of(&values);
+            let bound = bound_by(column.zone(), &values);
             Values::Ints(Ints { repr, values, bound })
         }
         ChunkValues::Decimals { scale, mantissas, shown } => {
@@ -134,7 +134,7 @@ fn vector_of<'a>(
                     Shown::Each(digits.collect::<Option<Vec<u8>>>().ok_or_else(wrong)?)
                 }
             };
-            let bound = bound_of(&mantissas);
+            let bound = bound_by(column.zone(), &mantissas);
             Values::Decimals(Decimals { scale: (*scale).min(SCALE_MAX), mantissas, shown, bound })
         }
         ChunkValues::Floats(stream) => {
@@ -150,12 +150,15 @@ fn vector_of<'a>(
         ChunkValues::Strings(strings) => match (strings.codes(), strings.whole()) {
             (Some(stream), _) => {
                 let words = words_of(column, words)?;
-                let codes = block_of(stream, index);
-                let wrong = || damaged(column, "a code is not in the dictionary");
-                let code =
-                    |code: i64| u32::try_from(code).ok().filter(|c| (*c as usize) < words.len());
-                let codes = codes.into_iter().map(code).collect::<Option<Vec<u32>>>();
-                Values::Codes(words.clone(), codes.ok_or_else(wrong)?)
+                let mut room = [0; ROWS_MAX];
+                let count = stream.block(index, &mut room);
+                let room = &room[..count];
+                // A code below 0 is a large number without a sign.
+                let greatest = room.iter().fold(0, |greatest, code| greatest.max(*code as u64));
+                if greatest >= words.len().max(1) as u64 {
+                    return Err(damaged(column, "a code is not in the dictionary"));
+                }
+                Values::Codes(words.clone(), room.iter().map(|code| *code as u32).collect())
             }
             (None, Some(whole)) => {
                 let value = |row: usize| match nulls.get(row - start) {
@@ -175,6 +178,14 @@ fn block_of(stream: &IntStream<'_>, index: usize) -> Vec<i64> {
     let mut room = [0; ROWS_MAX];
     let count = stream.block(index, &mut room);
     room[..count].to_vec()
+}
+
+/// Returns how far a value of a column can be from 0. Where a value is NULL, one before it stands, or 0.
+fn bound_by(zone: &Zone, values: &[i64]) -> u64 {
+    match zone.bounds {
+        Bounds::Ints(min, max) => min.unsigned_abs().max(max.unsigned_abs()),
+        _ => bound_of(values),
+    }
 }
 
 /// Forgets the dictionaries that are not those of a block.

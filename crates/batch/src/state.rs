@@ -38,6 +38,26 @@ pub struct Rows<'s> {
 }
 
 impl Rows<'_> {
+    /// Calls `f` with the value and the group of each row, if all rows of the slice are selected and have a value in
+    /// one of several groups; false if not.
+    #[inline]
+    fn each_of_all<T: Copy>(
+        &self,
+        vector: &Vector<'_>,
+        values: &[T],
+        mut f: impl FnMut(T, usize),
+    ) -> bool {
+        match (self.groups, self.rows) {
+            (Some(groups), Selection::All(count)) if vector.nulls.is_empty() => {
+                for (value, group) in values[..*count].iter().zip(&groups[..*count]) {
+                    f(*value, *group as usize);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Calls `f` with each row that has a value, and its group; `null` with the groups of the others.
     #[inline]
     fn each(
@@ -215,7 +235,12 @@ impl Totals {
                 rows.each(vector, |row, _| sum += values[row], |_| {});
                 narrow[0] += sum;
             }
-            _ => rows.each(vector, |row, group| narrow[group] += values[row], |_| {}),
+            _ => {
+                let narrow = &mut narrow[..];
+                if !rows.each_of_all(vector, values, |value, group| narrow[group] += value) {
+                    rows.each(vector, |row, group| narrow[group] += values[row], |_| {});
+                }
+            }
         }
     }
 
@@ -246,20 +271,28 @@ const CALM_MAX: f64 = 1e140;
 impl Floats {
     fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
         let Values::Floats(_, values) = &vector.values else { return false };
-        let mut is_calm = true;
-        rows.each(vector, |row, _| is_calm &= values[row].abs() <= CALM_MAX, |_| {});
+        let is_far = |value: f64| value.is_nan() || value.abs() > CALM_MAX;
+        let is_calm = match rows.rows {
+            Selection::All(count) => {
+                !values[..*count].iter().fold(false, |far, one| far | is_far(*one))
+            }
+            Selection::Some(some) => !some.iter().any(|row| is_far(values[usize::from(*row)])),
+        };
         if !is_calm {
             return false;
         }
         self.missing.update(vector, rows);
         self.sums.resize(rows.count, 0.0);
-        let sums = &mut self.sums;
-        if rows.groups.is_none() {
-            let mut sum = sums[0];
-            rows.each(vector, |row, _| sum += values[row], |_| {});
-            sums[0] = sum;
-        } else {
-            rows.each(vector, |row, group| sums[group] += values[row], |_| {});
+        let sums = &mut self.sums[..];
+        match (rows.groups, rows.rows) {
+            (None, Selection::All(count)) if vector.nulls.is_empty() => {
+                sums[0] = values[..*count].iter().fold(sums[0], |sum, value| sum + value);
+            }
+            _ => {
+                if !rows.each_of_all(vector, values, |value, group| sums[group] += value) {
+                    rows.each(vector, |row, group| sums[group] += values[row], |_| {});
+                }
+            }
         }
         true
     }
@@ -297,6 +330,26 @@ impl Extremes {
         self.best.resize(rows.count, 0);
         self.has.resize(rows.count, false);
         self.shown.resize(rows.count, 0);
+        // Where all show the same digits the value alone decides, once each group has one.
+        let is_same = match shown {
+            Some(Shown::Same(digits)) => self.shown.iter().all(|shown| shown == digits),
+            Some(Shown::Each(_)) => false,
+            None => true,
+        };
+        if is_same && self.has.iter().all(|has| *has) {
+            let best = &mut self.best[..];
+            let is_done = match self.is_least {
+                true => rows.each_of_all(vector, values, |value, group| {
+                    best[group] = best[group].min(value);
+                }),
+                false => rows.each_of_all(vector, values, |value, group| {
+                    best[group] = best[group].max(value);
+                }),
+            };
+            if is_done {
+                return true;
+            }
+        }
         let (best, has, digits) = (&mut self.best, &mut self.has, &mut self.shown);
         let is_least = self.is_least;
         let take = |row: usize, group: usize| {

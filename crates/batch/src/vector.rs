@@ -327,9 +327,9 @@ impl Words {
         Ok(Words { bytes, repr, strings })
     }
 
-    /// Returns true if it was read from these bytes, wherever they lie.
+    /// Returns true if these bytes are the same dictionary: stripes often have equal ones.
     pub fn is_of(&self, bytes: &Arc<[u8]>) -> bool {
-        Arc::ptr_eq(&self.bytes, bytes)
+        Arc::ptr_eq(&self.bytes, bytes) || self.bytes == *bytes
     }
 
     /// Returns the number of values.

@@ -4,21 +4,70 @@ use crate::key::{self, TABLE_LEN};
 use crate::{TableId, columns::NUMBER_BYTES};
 
 /// Full keys in order, each once.
+#[derive(Debug, Default)]
+pub(crate) struct BlockKeys {
+    keys: Keys,
+    /// How many keys of other tables were left out at the start.
+    lead: usize,
+}
+
 #[derive(Debug)]
-pub(crate) enum BlockKeys {
+enum Keys {
     /// Keys of one table that are numbers of 8 bytes, as most hidden ids are.
     Numbers(TableId, Vec<u64>),
     /// Any keys, one after the other, and where each ends.
     Whole(Vec<u8>, Vec<usize>),
 }
 
-impl Default for BlockKeys {
-    fn default() -> BlockKeys {
-        BlockKeys::Whole(Vec::new(), Vec::new())
+impl Default for Keys {
+    fn default() -> Keys {
+        Keys::Whole(Vec::new(), Vec::new())
     }
 }
 
 impl BlockKeys {
+    /// Returns keys of a table that are numbers.
+    pub fn numbers(table: TableId, numbers: Vec<u64>) -> BlockKeys {
+        BlockKeys { keys: Keys::Numbers(table, numbers), lead: 0 }
+    }
+
+    /// Returns the keys of a table among full keys, which come in order.
+    pub fn of_table(table: TableId, all: &[Vec<u8>]) -> BlockKeys {
+        let lead = all.partition_point(|key| key::split(key).0 < table);
+        let end = all.partition_point(|key| key::split(key).0 <= table);
+        BlockKeys { lead, ..BlockKeys::of(all[lead..end].iter().map(Vec::as_slice)) }
+    }
+
+    /// Returns how many keys of other tables were left out at the start.
+    pub fn lead(&self) -> usize {
+        self.lead
+    }
+
+    /// Returns the first and the last key; empty if there are none.
+    pub fn bounds(&self) -> (Vec<u8>, Vec<u8>) {
+        let (mut first, mut last) = (Vec::new(), Vec::new());
+        if let Some(end) = self.len().checked_sub(1) {
+            self.key_into(0, &mut first);
+            self.key_into(end, &mut last);
+        }
+        (first, last)
+    }
+
+    /// Returns true if one of the keys lies from `first` up to `end`.
+    pub fn meets(&self, first: &[u8], end: &[u8]) -> bool {
+        let mut full = Vec::new();
+        let mut is_from = |at: usize| {
+            self.key_into(at, &mut full);
+            full.as_slice() >= first
+        };
+        let at = first_that(0, self.len(), &mut is_from);
+        if at == self.len() {
+            return false;
+        }
+        self.key_into(at, &mut full);
+        full.as_slice() < end
+    }
+
     /// Collects full keys, which come in order.
     pub fn of<'k>(keys: impl Iterator<Item = &'k [u8]> + Clone) -> BlockKeys {
         let table = keys.clone().next().map(|key| key::split(key).0);
@@ -28,36 +77,39 @@ impl BlockKeys {
             Some(u64::from_be_bytes(bytes))
         };
         let numbers: Option<Vec<u64>> = keys.clone().map(number).collect();
-        match (table, numbers) {
-            (Some(table), Some(numbers)) => BlockKeys::Numbers(table, numbers),
-            _ => {
-                let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-                for key in keys {
-                    bytes.extend_from_slice(key);
-                    ends.push(bytes.len());
-                }
-                BlockKeys::Whole(bytes, ends)
-            }
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        if let (Some(table), Some(numbers)) = (table, numbers) {
+            return BlockKeys::numbers(table, numbers);
         }
+        for key in keys {
+            bytes.extend_from_slice(key);
+            ends.push(bytes.len());
+        }
+        BlockKeys::whole(bytes, ends)
+    }
+
+    /// Returns full keys that lie one after the other, and end at these places.
+    pub fn whole(bytes: Vec<u8>, ends: Vec<usize>) -> BlockKeys {
+        BlockKeys { keys: Keys::Whole(bytes, ends), lead: 0 }
     }
 
     /// Returns the number of keys.
     pub fn len(&self) -> usize {
-        match self {
-            BlockKeys::Numbers(_, numbers) => numbers.len(),
-            BlockKeys::Whole(_, ends) => ends.len(),
+        match &self.keys {
+            Keys::Numbers(_, numbers) => numbers.len(),
+            Keys::Whole(_, ends) => ends.len(),
         }
     }
 
     /// Puts the full key at a position into `out`.
     fn key_into(&self, at: usize, out: &mut Vec<u8>) {
         out.clear();
-        match self {
-            BlockKeys::Numbers(table, numbers) => {
+        match &self.keys {
+            Keys::Numbers(table, numbers) => {
                 out.extend_from_slice(&table.0.to_be_bytes());
                 out.extend_from_slice(&numbers[at].to_be_bytes());
             }
-            BlockKeys::Whole(bytes, ends) => {
+            Keys::Whole(bytes, ends) => {
                 let start = if at == 0 { 0 } else { ends[at - 1] };
                 out.extend_from_slice(&bytes[start..ends[at]]);
             }
@@ -66,8 +118,8 @@ impl BlockKeys {
 
     /// Sets `hidden` at the position of each key that `newer` has too.
     pub fn mark(&self, newer: &BlockKeys, hidden: &mut [bool]) {
-        match (self, newer) {
-            (BlockKeys::Numbers(table, own), BlockKeys::Numbers(of, newer)) => {
+        match (&self.keys, &newer.keys) {
+            (Keys::Numbers(table, own), Keys::Numbers(of, newer)) => {
                 if table == of {
                     both(own.len(), newer.len(), |at, other| own[at].cmp(&newer[other]), hidden);
                 }
@@ -149,7 +201,7 @@ mod tests {
     #[test]
     fn common_keys_are_found() {
         let own = numbers(7, (0..100).map(|n| n * 3));
-        assert!(matches!(own, BlockKeys::Numbers(..)));
+        assert!(matches!(own.keys, Keys::Numbers(..)));
         let every_second = marked(&own, &numbers(7, (0..100).map(|n| n * 2)));
         assert_eq!(every_second, (0..34).map(|n| n * 2).collect::<Vec<_>>());
         assert_eq!(marked(&own, &numbers(7, [0, 4, 297].into_iter())), [0, 99]);

@@ -14,7 +14,7 @@
 //! * The commit is not below the checkpoint: current runs have no later entries, and history is not asked.
 //! * The table keeps history of all its keys: what began later has an older state in an older layer.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::{Bound, ControlFlow, Range as Positions};
 use std::sync::Arc;
 
@@ -39,6 +39,7 @@ const LISTS_KEPT: usize = 8;
 pub struct BlockScan {
     shared: Arc<Shared>,
     state: Arc<State>,
+    table: TableId,
     range: Range,
     at: u64,
     /// Newest first.
@@ -47,6 +48,8 @@ pub struct BlockScan {
     layer: Option<usize>,
     place: Place,
     lists: VecDeque<(ListId, Arc<BlockKeys>)>,
+    /// The first and the last key of each list that was read.
+    bounds: HashMap<ListId, (Vec<u8>, Vec<u8>)>,
 }
 
 enum Layer {
@@ -95,7 +98,8 @@ impl BlockScan {
         layers.extend(current.cloned().map(Layer::Run));
         let (place, lists) = (Place::Start, VecDeque::new());
         let layer = layers.len().checked_sub(1);
-        Some(BlockScan { shared, state, range, at: at.0, layers, layer, place, lists })
+        let (at, bounds) = (at.0, HashMap::new());
+        Some(BlockScan { shared, state, table, range, at, layers, layer, place, lists, bounds })
     }
 
     /// Returns true if nothing more comes.
@@ -205,12 +209,11 @@ impl BlockScan {
             }
             // A key that begins later is of an older layer.
             hits.retain(|hit| hit.state.is_some());
-            let keys = BlockKeys::of(hits.iter().map(|hit| hit.key.as_slice()));
-            let bounds = (hits.first(), hits.last());
-            hidden = match bounds {
+            hidden = match (hits.first(), hits.last()) {
                 (Some(first), Some(last)) => {
                     let end = [last.key.as_slice(), &[0]].concat();
-                    self.hidden(layer, &keys, &first.key.to_vec(), Some(&end))?
+                    let own = || Ok(Arc::new(BlockKeys::of(hits.iter().map(|hit| &hit.key[..]))));
+                    self.hidden(layer, &first.key, &end, |_| own())?
                 }
                 _ => Vec::new(),
             };
@@ -251,35 +254,28 @@ impl BlockScan {
         let file = &run.segments[segment];
         let guide = file.guide()?;
         let info = &guide.blocks()[number];
-        let end = end_of(&run, segment, &guide, number)?;
+        let end = end_of(&run, segment, &guide, number);
         // A block of columns has one table, and rows of it alone are given as such.
-        let is_whole = info.header > 0
-            && key::above(&self.range.0, guide.key(info))
-            && end.as_ref().is_none_or(|end| is_up_to(&self.range.1, end));
         let first = guide.key(info).to_vec();
-        if is_whole {
-            let columns = file.columns(&guide, number)?;
-            let mut hidden = Vec::new();
-            if self.has_newer(layer, &first, end.as_deref())? {
-                let keys = self.list((layer, segment, number))?;
-                hidden = self.hidden(layer, &keys, &first, end.as_deref())?;
-            }
-            if columns.deleted() > 0 {
-                hidden.resize(columns.rows(), false);
-                columns.mark_deleted(file, &mut hidden)?;
-            }
-            self.enter(&run, segment, number + 1)?;
-            let rows = ColumnRows::new(file.clone(), columns).without(&hidden);
-            return Ok(match rows {
-                Some(rows) => g(rows),
-                None => ControlFlow::Continue(()),
-            });
+        let is_whole =
+            info.header > 0 && key::above(&self.range.0, &first) && is_up_to(&self.range.1, &end);
+        let id = (layer, segment, number);
+        let mut hidden = self.hidden(layer, &first, &end, |scan| scan.list(id))?;
+        if !is_whole {
+            let block = file.block(&guide, number)?;
+            self.place = Place::Rows { segment, number, block, hidden, passed: 0 };
+            return Ok(ControlFlow::Continue(()));
         }
-        let block = file.block(&guide, number)?;
-        let keys = self.list((layer, segment, number))?;
-        let hidden = self.hidden(layer, &keys, &first, end.as_deref())?;
-        self.place = Place::Rows { segment, number, block, hidden, passed: 0 };
-        Ok(ControlFlow::Continue(()))
+        let columns = file.columns(&guide, number)?;
+        if columns.deleted() > 0 {
+            hidden.resize(columns.rows(), false);
+            columns.mark_deleted(file, &mut hidden)?;
+        }
+        self.enter(&run, segment, number + 1)?;
+        Ok(match ColumnRows::new(file.clone(), columns).without(&hidden) {
+            Some(rows) => g(rows),
+            None => ControlFlow::Continue(()),
+        })
     }
 
     fn visit_rows(
@@ -316,47 +312,21 @@ impl BlockScan {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns true if a newer layer may have keys from `first` up to `end`.
-    fn has_newer(
-        &mut self,
-        layer: usize,
-        first: &[u8],
-        end: Option<&[u8]>,
-    ) -> Result<bool, StoreError> {
-        let range = between(first, end);
-        for layer in &self.layers[..layer] {
-            match layer {
-                Layer::Memtable(mem) => {
-                    let mut hits = Vec::new();
-                    mem.batch(&range, false, self.at, 1, &mut hits);
-                    if !hits.is_empty() {
-                        return Ok(true);
-                    }
-                }
-                Layer::Run(run) => {
-                    if run.meets(&range) {
-                        return Ok(true);
-                    }
-                }
-            }
-        }
-        Ok(false)
-    }
-
-    /// Returns which of these keys, which lie from `first` up to `end`, a newer layer has.
+    /// Returns which keys of a part of a layer, from `first` up to `end`, a newer layer has: nothing if it has none.
+    /// `own` gives the keys of the part.
     fn hidden(
         &mut self,
         layer: usize,
-        keys: &BlockKeys,
         first: &[u8],
-        end: Option<&[u8]>,
+        end: &[u8],
+        own: impl FnOnce(&mut BlockScan) -> Result<Arc<BlockKeys>, StoreError>,
     ) -> Result<Vec<bool>, StoreError> {
-        let mut hidden = vec![false; keys.len()];
-        let range = between(first, end);
-        for layer in 0..layer {
-            match &self.layers[layer] {
+        let mut newer = Vec::new();
+        for above in 0..layer {
+            match &self.layers[above] {
                 Layer::Memtable(mem) => {
-                    let mut rest = Some(range.clone());
+                    let mut rest =
+                        Some((Bound::Included(first.to_vec()), Bound::Excluded(end.to_vec())));
                     while let Some(part) = rest.take() {
                         let mut hits = Vec::new();
                         mem.batch(&part, false, self.at, HITS, &mut hits);
@@ -364,22 +334,41 @@ impl BlockScan {
                             let last = hits[HITS - 1].key.to_vec();
                             rest = Some((Bound::Excluded(last), part.1));
                         }
-                        let begun = hits.iter().filter(|hit| hit.state.is_some());
-                        let newer = BlockKeys::of(begun.map(|hit| hit.key.as_slice()));
-                        keys.mark(&newer, &mut hidden);
+                        hits.retain(|hit| hit.state.is_some());
+                        if !hits.is_empty() {
+                            newer
+                                .push(Arc::new(BlockKeys::of(hits.iter().map(|hit| &hit.key[..]))));
+                        }
                     }
                 }
                 Layer::Run(run) => {
                     let run = run.clone();
                     for (segment, numbers) in blocks_between(&run, first, end)? {
                         for number in numbers {
-                            let newer = self.list((layer, segment, number))?;
-                            keys.mark(&newer, &mut hidden);
+                            let id = (above, segment, number);
+                            let is_apart = |(low, high): &(Vec<u8>, Vec<u8>)| {
+                                high.as_slice() < first || low.as_slice() >= end
+                            };
+                            if self.bounds.get(&id).is_some_and(is_apart) {
+                                continue;
+                            }
+                            let keys = self.list(id)?;
+                            if keys.meets(first, end) {
+                                newer.push(keys);
+                            }
                         }
                     }
                 }
             }
         }
+        if newer.is_empty() {
+            return Ok(Vec::new());
+        }
+        let own = own(self)?;
+        let mut hidden = vec![false; own.len()];
+        newer.iter().for_each(|keys| own.mark(keys, &mut hidden));
+        // Keys of other tables that stand before are not among the own ones.
+        hidden.splice(0..0, std::iter::repeat_n(false, own.lead()));
         Ok(hidden)
     }
 
@@ -401,22 +390,18 @@ impl BlockScan {
                     full
                 };
                 let all: Vec<Vec<u8>> = (0..block.count()).map(key).collect();
-                BlockKeys::of(all.iter().map(Vec::as_slice))
+                BlockKeys::of_table(self.table, &all)
             }
             _ => file.columns(&guide, number)?.keys(file)?,
         };
         let keys = Arc::new(keys);
+        self.bounds.entry(id).or_insert_with(|| keys.bounds());
         if self.lists.len() == LISTS_KEPT {
             self.lists.pop_front();
         }
         self.lists.push_back((id, keys.clone()));
         Ok(keys)
     }
-}
-
-fn between(first: &[u8], end: Option<&[u8]>) -> Range {
-    let end = end.map_or(Bound::Unbounded, |end| Bound::Excluded(end.to_vec()));
-    (Bound::Included(first.to_vec()), end)
 }
 
 fn bound_key(bound: &Bound<Vec<u8>>) -> &[u8] {
@@ -436,12 +421,7 @@ fn is_up_to(upper: &Bound<Vec<u8>>, end: &[u8]) -> bool {
 }
 
 /// Returns a key above all of a block, and not above the keys behind it.
-fn end_of(
-    run: &Run,
-    segment: usize,
-    guide: &Guide,
-    number: usize,
-) -> Result<Option<Vec<u8>>, StoreError> {
+fn end_of(run: &Run, segment: usize, guide: &Guide, number: usize) -> Vec<u8> {
     let (table, _) = key::split(guide.key(&guide.blocks()[number]));
     let next = guide.blocks().get(number + 1).map(|next| guide.key(next).to_vec());
     let last = || [run.segments[segment].meta.last_key.as_slice(), &[0]].concat();
@@ -449,24 +429,24 @@ fn end_of(
     // The rows of a block of columns end with their table.
     let is_columns = guide.blocks()[number].header > 0;
     let after = key::after(table);
-    Ok(Some(if is_columns && end > after { after } else { end }))
+    if is_columns && end > after { after } else { end }
 }
 
 /// Returns the blocks of a run, segment by segment, that may have keys from `first` up to `end`.
 fn blocks_between(
     run: &Run,
     first: &[u8],
-    end: Option<&[u8]>,
+    end: &[u8],
 ) -> Result<Vec<(usize, Positions<usize>)>, StoreError> {
     let from = run.segments.partition_point(|one| one.meta.last_key.as_slice() < first);
     let mut found = Vec::new();
     for (segment, file) in run.segments.iter().enumerate().skip(from) {
-        if end.is_some_and(|end| file.meta.first.0.as_slice() >= end) {
+        if file.meta.first.0.as_slice() >= end {
             break;
         }
         let guide = file.guide()?;
         let low = guide.before(first, 0).saturating_sub(1);
-        let high = end.map_or(guide.blocks().len(), |end| guide.before(end, 0));
+        let high = guide.before(end, 0);
         found.push((segment, low..high));
     }
     Ok(found)

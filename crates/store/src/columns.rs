@@ -422,7 +422,7 @@ impl ColumnBlock {
         {
             // They are numbers without a sign, in the order of their bytes.
             let numbers = numbers.to_vec().into_iter().map(|number| number as u64).collect();
-            return Ok(BlockKeys::Numbers(table, numbers));
+            return Ok(BlockKeys::numbers(table, numbers));
         }
         let (mut full, mut ends) = (Vec::new(), Vec::with_capacity(self.rows));
         let read = read_keys(&part, self.rows, &mut |key| {
@@ -431,7 +431,7 @@ impl ColumnBlock {
             ends.push(full.len());
         });
         match read {
-            Ok(()) => Ok(BlockKeys::Whole(full, ends)),
+            Ok(()) => Ok(BlockKeys::whole(full, ends)),
             Err(ColumnError::Store(error)) => Err(error),
             Err(ColumnError::Damaged(what)) => Err(segment.damaged(0, what)),
         }

@@ -104,12 +104,14 @@ impl Dictionary {
 
     /// Returns a dictionary of the strings, or `None` if there are too many different ones for it to pay.
     pub fn of<'s>(strings: impl Iterator<Item = &'s [u8]>) -> Option<Dictionary> {
+        /// So many strings tell whether there are few different ones: values that come in turns look different at first.
+        const TELLING: usize = 1 << 15;
         let mut seen: HashMap<&[u8], ()> = HashMap::new();
         let mut count = 0;
         for string in strings {
             seen.insert(string, ());
             count += 1;
-            if seen.len() > Self::STRINGS_MAX || (count >= 4096 && seen.len() > count / 2) {
+            if seen.len() > Self::STRINGS_MAX || (count >= TELLING && seen.len() > count / 2) {
                 return None;
             }
         }

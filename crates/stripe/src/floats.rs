@@ -42,6 +42,8 @@ pub trait Float: Copy + sealed::Sealed {
     fn put(self, out: &mut Vec<u8>);
     #[doc(hidden)]
     fn of(bytes: &[u8]) -> Self;
+    #[doc(hidden)]
+    fn fill(bytes: &[u8], out: &mut [Self]);
 }
 
 mod sealed {
@@ -54,18 +56,30 @@ macro_rules! float {
     ($($float:ty),*) => {$(
         impl Float for $float {
             const BYTES: usize = size_of::<$float>();
+            #[inline(always)]
             fn widen(self) -> f64 {
                 f64::from(self)
             }
+            #[inline(always)]
             fn narrow(value: f64) -> Self {
                 value as $float
             }
+            #[inline(always)]
             fn is(self, other: Self) -> bool {
                 self.to_bits() == other.to_bits()
             }
+            #[inline(always)]
             fn put(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
+            #[inline(always)]
+            fn fill(bytes: &[u8], out: &mut [Self]) {
+                let (numbers, _) = bytes.as_chunks::<{ size_of::<$float>() }>();
+                for (slot, bytes) in out.iter_mut().zip(numbers) {
+                    *slot = <$float>::from_le_bytes(*bytes);
+                }
+            }
+            #[inline(always)]
             fn of(bytes: &[u8]) -> Self {
                 <$float>::from_le_bytes(bytes.try_into().expect("the bytes of one number"))
             }
@@ -146,14 +160,14 @@ impl<'a, F: Float> Floats<'a, F> {
         match &self.form {
             Form::Plain(bytes) => {
                 let bytes = &bytes[start * F::BYTES..][..count * F::BYTES];
-                let numbers = bytes.chunks_exact(F::BYTES).map(F::of);
-                out.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
+                F::fill(bytes, &mut out[..count]);
             }
             Form::Decimal { power, mantissas, exceptions } => {
                 let mut block = [0; BLOCK_ROWS];
                 mantissas.block(index, &mut block);
-                let numbers = block[..count].iter().map(|mantissa| decimal(*mantissa, *power));
-                out.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
+                for (slot, mantissa) in out.iter_mut().zip(&block[..count]) {
+                    *slot = decimal(*mantissa, *power);
+                }
                 let first = exceptions.partition_point(|(at, _)| (*at as usize) < start);
                 let within = |(at, _): &&(u32, F)| (*at as usize) < start + count;
                 for (at, number) in exceptions[first..].iter().take_while(within) {

@@ -67,24 +67,32 @@ trait Lane: BitPacking + Copy {
     fn narrow(value: u64) -> Self;
     fn widen(self) -> u64;
     fn put(self, out: &mut Vec<u8>);
-    fn of(bytes: &[u8]) -> Self;
+    /// Reads as many lanes as `out` has places.
+    fn fill(bytes: &[u8], out: &mut [Self]);
 }
 
 macro_rules! lane {
     ($($lane:ty),*) => {$(
         impl Lane for $lane {
             const ZEROS: [Self; BLOCK_ROWS] = [0; BLOCK_ROWS];
+            #[inline(always)]
             fn narrow(value: u64) -> Self {
                 value as $lane
             }
+            #[inline(always)]
             fn widen(self) -> u64 {
                 u64::from(self)
             }
+            #[inline(always)]
             fn put(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
-            fn of(bytes: &[u8]) -> Self {
-                <$lane>::from_le_bytes(bytes.try_into().expect("the bytes of one lane"))
+            #[inline(always)]
+            fn fill(bytes: &[u8], out: &mut [Self]) {
+                let (lanes, _) = bytes.as_chunks::<{ size_of::<$lane>() }>();
+                for (slot, bytes) in out.iter_mut().zip(lanes) {
+                    *slot = <$lane>::from_le_bytes(*bytes);
+                }
             }
         }
     )*};
@@ -105,8 +113,7 @@ fn pack_lanes<L: Lane>(values: &[u64], width: u32, out: &mut Vec<u8>) {
 fn aligned<'r, L: Lane>(packed: &[u8], width: u32, room: &'r mut [L; BLOCK_ROWS]) -> &'r [L] {
     let room = &mut room[..BLOCK_ROWS * width as usize / L::T];
     assert_eq!(packed.len(), size_of_val(room), "the bytes of a whole block");
-    let lanes = packed.chunks_exact(size_of::<L>());
-    room.iter_mut().zip(lanes).for_each(|(slot, bytes)| *slot = L::of(bytes));
+    L::fill(packed, room);
     room
 }
 
@@ -115,8 +122,9 @@ fn unpack_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64, out: &mut [i
     let packed = aligned(packed, width, &mut room);
     // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill, and the output has 1,024.
     unsafe { L::unchecked_unpack(width as usize, packed, &mut block) };
-    let widened = block.iter().map(|lane| reference.wrapping_add(lane.widen() as i64));
-    out.iter_mut().zip(widened).for_each(|(slot, value)| *slot = value);
+    for (slot, lane) in out.iter_mut().zip(&block) {
+        *slot = reference.wrapping_add(lane.widen() as i64);
+    }
 }
 
 fn one_of_lanes<L: Lane>(packed: &[u8], width: u32, index: usize) -> u64 {

@@ -24,11 +24,7 @@ fn has_blocks(aggregate: &Aggregate, schema: &dyn Schema) -> bool {
     let is_plain = aggregate.masks.is_empty()
         && matches!(&aggregate.sets[..], [set] if has_all_keys(set))
         && batch::can_aggregate(&aggregate.keys, &aggregate.calls);
-    // Whoever only counts all rows reads no column.
-    let is_count = aggregate.keys.is_empty()
-        && scan.condition.is_none()
-        && aggregate.calls.iter().all(|call| call.args.is_empty() && call.filter.is_none());
-    is_plain && !is_count && gives_blocks(scan, schema)
+    is_plain && gives_blocks(scan, schema)
 }
 
 fn gives_blocks(scan: &Scan, schema: &dyn Schema) -> bool {
