@@ -12,14 +12,16 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use json::jsonb::{Jsonb, JsonbRef};
 use scalar::{Comparison, registry};
 use sql::eval::Row;
 use sql::plan::{Expr, ExprKind};
 use stripe::{Bounds, Zone};
-use types::{DatumRef, Repr, Result};
+use types::{Datum, DatumRef, Repr, Result};
 
 use crate::slice::{Selection, Slice};
-use crate::value::{ByRow, Compiler, Run, Value};
+use crate::source::FieldForm;
+use crate::value::{ByRow, Compiler, Run, Value, column_and_name};
 use crate::vector::{SCALE_MAX, Values, Vector, Words, int_of, is_int, power};
 
 /// A condition.
@@ -33,9 +35,54 @@ pub(crate) enum Condition {
     Compare(Compare),
     /// A value is NULL, or is not.
     IsNull(Value, bool),
+    /// Objects contain these fields.
+    Contains(Vec<Member>, ByRow),
+    /// Objects have a field.
+    HasField(usize, ByRow),
+    /// Texts of a column begin with these bytes.
+    Prefix(usize, String, ByRow),
     /// A condition on one column, for each entry of its dictionary.
     Word(usize, ByRow, RefCell<Memo>),
     Rows(ByRow),
+}
+
+/// A field that objects are to contain.
+#[derive(Debug)]
+pub(crate) struct Member {
+    field: usize,
+    value: Jsonb,
+    memo: RefCell<Memo>,
+}
+
+impl Member {
+    /// Returns true if a value of the field contains that of the member.
+    fn is_in(&self, value: DatumRef<'_>) -> Result<bool> {
+        let DatumRef::Jsonb(value) = value else { return Ok(false) };
+        let wanted = self.value.root();
+        // Only at its top an array contains a scalar.
+        let is_alike = wanted.kind().is_container() == value.kind().is_container();
+        Ok(is_alike && value.contains(wanted)?)
+    }
+
+    fn narrow(&self, vector: &Vector<'_>, rows: &mut Selection) -> Result<()> {
+        if !vector.nulls.is_empty() {
+            rows.retain(|row| !vector.nulls[row]);
+        }
+        let Values::Codes(words, codes) = &vector.values else {
+            return rows.try_retain(|row| vector.with(row, |value| self.is_in(value)));
+        };
+        let mut memo = self.memo.borrow_mut();
+        let verdicts = memo.verdicts_of(words);
+        rows.try_each(|row| {
+            let verdict = &mut verdicts[codes[row] as usize];
+            if verdict.is_none() {
+                *verdict = Some(self.is_in(words.get(codes[row]))?);
+            }
+            Ok::<_, types::Error>(())
+        })?;
+        rows.retain(|row| verdicts[codes[row] as usize] == Some(true));
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
@@ -106,6 +153,25 @@ impl Condition {
             _ => {}
         }
         let whole = compiler.by_row(expr)?;
+        if let ExprKind::Call(call) = &expr.kind {
+            let name = registry::function(call.function).map(|function| function.name);
+            if let (Some("jsonb_exists"), Some((column, field))) =
+                (name, column_and_name(&call.args))
+            {
+                let number = compiler.field(column, field, FieldForm::Presence);
+                return Ok(Condition::HasField(number, whole));
+            }
+            if name == Some("textlike")
+                && let Some((column, prefix)) = column_and_name(&call.args).and_then(prefix_of)
+            {
+                return Ok(Condition::Prefix(column, prefix, whole));
+            }
+            if name == Some("jsonb_contains")
+                && let Some(members) = members(&call.args, compiler)
+            {
+                return Ok(Condition::Contains(members, whole));
+            }
+        }
         if let Some(compare) = compare(expr, compiler)? {
             let (value, how, with) = compare;
             let of_text = matches!(&value, Value::Column(_)) && !compare_is_native(expr, compiler);
@@ -147,6 +213,34 @@ impl Condition {
                 Ok(())
             }
             Condition::Compare(compare) => compare.narrow(run, slice, rows),
+            Condition::Contains(members, whole) => {
+                let fields = members.iter().map(|member| slice.field(member.field));
+                let fields = fields.collect::<Result<Option<Vec<&Vector<'_>>>>>()?;
+                let Some(fields) = fields else {
+                    return rows.try_retain(|row| whole.test(run, slice, row));
+                };
+                let mut pairs = members.iter().zip(fields);
+                pairs.try_for_each(|(member, vector)| member.narrow(vector, rows))
+            }
+            Condition::Prefix(column, prefix, whole) => {
+                let vector = slice.column(*column)?;
+                let Values::Codes(words, codes) = &vector.values else {
+                    return rows.try_retain(|row| whole.test(run, slice, row));
+                };
+                let (from, to) = words.with_prefix(prefix.as_bytes());
+                rows.retain(|row| codes[row].wrapping_sub(from) < to - from);
+                if !vector.nulls.is_empty() {
+                    rows.retain(|row| !vector.nulls[row]);
+                }
+                Ok(())
+            }
+            Condition::HasField(number, whole) => match slice.field(*number)? {
+                None => rows.try_retain(|row| whole.test(run, slice, row)),
+                Some(vector) => {
+                    rows.retain(|row| !vector.is_null(row));
+                    Ok(())
+                }
+            },
             Condition::Word(column, whole, memo) => {
                 let vector = slice.column(*column)?;
                 let Values::Codes(words, codes) = &vector.values else {
@@ -172,6 +266,19 @@ impl Condition {
                 })
             }
             Condition::Rows(whole) => rows.try_retain(|row| whole.test(run, slice, row)),
+        }
+    }
+
+    /// Forgets what parameters and values around have decided.
+    pub fn forget(&self) {
+        match self {
+            Condition::And(list) | Condition::Or(list) => list.iter().for_each(Condition::forget),
+            Condition::Compare(compare) => compare.value.forget(),
+            Condition::IsNull(value, _) => value.forget(),
+            Condition::Word(_, _, memo) => *memo.borrow_mut() = Memo::default(),
+            // Their members are known without either.
+            Condition::Contains(..) | Condition::HasField(..) => {}
+            Condition::Prefix(..) | Condition::Rows(_) => {}
         }
     }
 
@@ -260,6 +367,31 @@ fn compare(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Option<(Value, Co
     Ok(None)
 }
 
+/// Returns a column, and what a pattern of `LIKE` says that its texts begin with, if it says no more.
+fn prefix_of((column, pattern): (usize, &str)) -> Option<(usize, String)> {
+    let prefix = pattern.strip_suffix('%')?;
+    let is_plain = !prefix.is_empty() && !prefix.contains(['%', '_', '\\']);
+    is_plain.then(|| (column, prefix.to_owned()))
+}
+
+/// Returns the fields of an object that a column is to contain; `None` if that is not what is asked.
+fn members(args: &[Expr], compiler: &mut Compiler<'_>) -> Option<Vec<Member>> {
+    let [column, wanted] = args else { return None };
+    let (ExprKind::Column { levels_up: 0, index }, ExprKind::Const(Datum::Jsonb(wanted))) =
+        (&column.kind, &wanted.kind)
+    else {
+        return None;
+    };
+    // Every object contains the empty one, with or without fields that are columns.
+    let object = wanted.root().as_object().filter(|object| !object.is_empty())?;
+    let member = |(name, value): (&str, JsonbRef<'_>)| Member {
+        field: compiler.field(*index as usize, name, FieldForm::Value),
+        value: value.to_jsonb(),
+        memo: RefCell::default(),
+    };
+    Some(object.iter().map(member).collect())
+}
+
 /// A constant as the numbers that it is compared with.
 enum Target {
     Int(i64),
@@ -281,8 +413,8 @@ impl Compare {
             (Values::Decimals(all), Some(Target::Int(with))) => {
                 keep_ints(self.how, &all.mantissas, with, rows);
             }
-            (Values::Floats(_, all), Some(Target::Float(with))) => {
-                keep_floats(self.how, all, with, rows);
+            (Values::Floats(all), Some(Target::Float(with))) => {
+                keep_floats(self.how, &all.values, with, rows);
             }
             _ => return rows.try_retain(|row| self.whole.test(run, slice, row)),
         }

@@ -6,20 +6,36 @@ use types::{DatumRef, Result};
 
 use crate::vector::Vector;
 
-/// Reads a column of a slice, by its position.
-pub type Load<'a> = dyn Fn(usize) -> Result<Vector<'a>> + 'a;
+/// Where the columns of a slice come from.
+pub trait Load<'a> {
+    /// Reads a column, by its position.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn column(&self, at: usize) -> Result<Vector<'a>>;
+
+    /// Reads a field of the objects of a column, by its number; `None` if it is not a column of its own.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn field(&self, _number: usize) -> Result<Option<Vector<'a>>> {
+        Ok(None)
+    }
+}
 
 /// Up to 1,024 rows.
 pub struct Slice<'a> {
     rows: usize,
     columns: Vec<OnceCell<Vector<'a>>>,
-    load: &'a Load<'a>,
+    fields: Vec<OnceCell<Option<Vector<'a>>>>,
+    load: &'a dyn Load<'a>,
 }
 
 impl<'a> Slice<'a> {
-    /// Returns a slice of so many rows and columns.
-    pub fn new(rows: usize, width: usize, load: &'a Load<'a>) -> Slice<'a> {
-        Slice { rows, columns: (0..width).map(|_| OnceCell::new()).collect(), load }
+    /// Returns a slice of so many rows, columns and fields of objects.
+    pub fn new(rows: usize, width: usize, fields: usize, load: &'a dyn Load<'a>) -> Slice<'a> {
+        let columns = (0..width).map(|_| OnceCell::new()).collect();
+        Slice { rows, columns, fields: (0..fields).map(|_| OnceCell::new()).collect(), load }
     }
 
     /// Returns the number of rows.
@@ -41,8 +57,21 @@ impl<'a> Slice<'a> {
         if let Some(vector) = cell.get() {
             return Ok(vector);
         }
-        let vector = (self.load)(at)?;
+        let vector = self.load.column(at)?;
         Ok(cell.get_or_init(|| vector))
+    }
+
+    /// Returns a field of the objects of a column, by its number; `None` if it is not a column of its own.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn field(&self, number: usize) -> Result<Option<&Vector<'a>>> {
+        let cell = &self.fields[number];
+        if let Some(vector) = cell.get() {
+            return Ok(vector.as_ref());
+        }
+        let vector = self.load.field(number)?;
+        Ok(cell.get_or_init(|| vector).as_ref())
     }
 
     /// Calls `f` with a row in which the columns at `columns` have their values; the others are NULL.

@@ -4,13 +4,13 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use stripe::{Bounds, Chunk, Ints as IntStream, Values as ChunkValues, Zone};
-use table::columnar::{Block, BlockColumn};
+use table::columnar::{Block, BlockColumn, RawColumn};
 use table::rows::{Batch, Layout};
 use types::{Datum, DatumRef, Error, Repr, Result, row};
 
 use crate::ROWS_MAX;
-use crate::slice::{Selection, Slice};
-use crate::vector::{Decimals, Ints, SCALE_MAX, Shown, Values, Vector, Words, bound_of};
+use crate::slice::{Load, Selection, Slice};
+use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words, bound_of};
 
 /// What a table reports, as the user is told it.
 fn reported(error: table::Error) -> Error {
@@ -33,17 +33,179 @@ pub(crate) struct ScanColumn {
     pub repr: Repr,
 }
 
+/// A field of the objects of a column, as an expression asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Field {
+    /// The position of the column in the scan.
+    pub column: usize,
+    /// Its name.
+    pub name: String,
+    /// What is wanted of it.
+    pub form: FieldForm,
+}
+
+/// What an expression wants of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FieldForm {
+    /// The value, as `->` gives it.
+    Value,
+    /// Its text, as `->>` gives it.
+    Text,
+    /// Whether it is there, where every value of the column is an object.
+    Presence,
+}
+
+/// What a scan reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// The columns.
+    pub columns: Vec<ScanColumn>,
+    /// The fields of objects.
+    pub fields: Vec<Field>,
+}
+
+/// The dictionaries of the columns and fields of a scan, which are read once for all blocks of a stripe.
+#[derive(Debug, Default)]
+pub(crate) struct Dictionaries {
+    columns: Vec<OnceCell<Arc<Words>>>,
+    fields: Vec<OnceCell<Arc<Words>>>,
+}
+
+impl Dictionaries {
+    /// Returns room for the dictionaries of a scan.
+    pub fn of(wanted: &Wanted) -> Dictionaries {
+        Dictionaries {
+            columns: wanted.columns.iter().map(|_| OnceCell::new()).collect(),
+            fields: wanted.fields.iter().map(|_| OnceCell::new()).collect(),
+        }
+    }
+
+    /// Forgets the dictionaries that are not those of a block.
+    pub fn keep(&mut self, block: &Block, wanted: &Wanted) -> Result<()> {
+        for (column, cell) in wanted.columns.iter().zip(&mut self.columns) {
+            keep_words(block.column(column.position), cell)?;
+        }
+        for (field, cell) in wanted.fields.iter().zip(&mut self.fields) {
+            keep_words(field_of(block, wanted, field), cell)?;
+        }
+        Ok(())
+    }
+}
+
+fn keep_words(column: Option<BlockColumn<'_>>, cell: &mut OnceCell<Arc<Words>>) -> Result<()> {
+    let Some(known) = cell.get() else { return Ok(()) };
+    let bytes = match column {
+        Some(column) => column.dictionary().map_err(reported)?,
+        None => None,
+    };
+    if !bytes.is_some_and(|bytes| known.is_of(&bytes)) {
+        cell.take();
+    }
+    Ok(())
+}
+
+fn field_of<'b>(block: &'b Block, wanted: &Wanted, field: &Field) -> Option<BlockColumn<'b>> {
+    let column = block.column(wanted.columns[field.column].position)?;
+    let is_told = field.form != FieldForm::Presence || column.has_only_objects();
+    column.field(&field.name).filter(|_| is_told)
+}
+
+/// The bytes of a chunk and the chunk, once they were read.
+#[derive(Default)]
+struct ChunkCell<'b> {
+    chunk: OnceCell<Chunk<'b>>,
+    /// The values of a column that is taken apart.
+    raw: OnceCell<RawColumn>,
+}
+
+/// Reads slices of a block.
+struct BlockLoad<'a, 'b> {
+    block: &'a Block,
+    layout: &'a Layout,
+    wanted: &'a Wanted,
+    dictionaries: &'a Dictionaries,
+    bytes: &'b [OnceCell<Arc<[u8]>>],
+    chunks: &'a [ChunkCell<'b>],
+    start: usize,
+    rows: usize,
+}
+
+impl<'a, 'b> BlockLoad<'a, 'b> {
+    /// Returns the chunk of a column or field, by its place among both.
+    fn chunk(&self, at: usize, column: BlockColumn<'_>) -> Result<&'a Chunk<'b>> {
+        let cell = &self.chunks[at].chunk;
+        if let Some(chunk) = cell.get() {
+            return Ok(chunk);
+        }
+        let bytes = match self.bytes[at].get() {
+            Some(bytes) => bytes,
+            None => {
+                let bytes = column.chunk().map_err(reported)?;
+                self.bytes[at].get_or_init(|| bytes)
+            }
+        };
+        let chunk = Chunk::read(bytes).map_err(|_| damaged(column, "a chunk of a column"))?;
+        if chunk.len() != self.block.len() {
+            return Err(damaged(column, "a chunk has too many or too few values"));
+        }
+        Ok(cell.get_or_init(|| chunk))
+    }
+
+    /// Returns values of a column that is taken apart.
+    fn put_together(&self, at: usize, column: BlockColumn<'_>) -> Result<Vector<'a>> {
+        let cell = &self.chunks[at].raw;
+        let raw = match cell.get() {
+            Some(raw) => raw,
+            None => {
+                let raw = column.raw().map_err(reported)?;
+                cell.get_or_init(|| raw)
+            }
+        };
+        let value = |row: usize| match raw.get(row) {
+            Some(bytes) => row::read_value(bytes, column.repr()),
+            None => Ok(DatumRef::Null),
+        };
+        let values = (self.start..self.start + self.rows).map(value).collect::<Result<Vec<_>>>()?;
+        Ok(Vector::of_refs(column.repr(), values))
+    }
+}
+
+impl<'a> Load<'a> for BlockLoad<'a, '_> {
+    fn column(&self, at: usize) -> Result<Vector<'a>> {
+        let ScanColumn { position, repr } = self.wanted.columns[at];
+        let Some(column) = self.block.column(position) else {
+            return Ok(Vector::constant(Some(repr), self.layout.missing(position), self.rows));
+        };
+        if column.is_shredded() {
+            return self.put_together(at, column);
+        }
+        let chunk = self.chunk(at, column)?;
+        let words = &self.dictionaries.columns[at];
+        vector_of(column, chunk, (self.start, self.rows), words, false)
+    }
+
+    fn field(&self, number: usize) -> Result<Option<Vector<'a>>> {
+        let field = &self.wanted.fields[number];
+        let Some(column) = field_of(self.block, self.wanted, field) else { return Ok(None) };
+        let chunk = self.chunk(self.wanted.columns.len() + number, column)?;
+        let words = &self.dictionaries.fields[number];
+        let is_text = field.form == FieldForm::Text;
+        vector_of(column, chunk, (self.start, self.rows), words, is_text).map(Some)
+    }
+}
+
 /// Calls `f` with the slices of a block, and the rows of each that are seen.
 pub(crate) fn slices_of_block(
     block: &Block,
     layout: &Layout,
-    columns: &[ScanColumn],
-    words: &[OnceCell<Arc<Words>>],
+    wanted: &Wanted,
+    dictionaries: &Dictionaries,
     f: &mut dyn FnMut(&Slice<'_>, Selection) -> Result<()>,
 ) -> Result<()> {
+    let (columns, fields) = (wanted.columns.len(), wanted.fields.len());
+    let bytes: Vec<OnceCell<Arc<[u8]>>> = (0..columns + fields).map(|_| OnceCell::new()).collect();
+    let chunks: Vec<ChunkCell<'_>> = bytes.iter().map(|_| ChunkCell::default()).collect();
     let mut seen = block.seen();
-    let bytes: Vec<OnceCell<Arc<[u8]>>> = columns.iter().map(|_| OnceCell::new()).collect();
-    let chunks: Vec<OnceCell<Chunk<'_>>> = columns.iter().map(|_| OnceCell::new()).collect();
     for start in (0..block.len()).step_by(ROWS_MAX) {
         let rows = ROWS_MAX.min(block.len() - start);
         let selected = match &mut seen {
@@ -55,36 +217,11 @@ pub(crate) fn slices_of_block(
                 Selection::Some(of_slice.iter().map(|row| row - start as u16).collect())
             }
         };
-        let load = |at: usize| {
-            let ScanColumn { position, repr } = columns[at];
-            let Some(column) = block.column(position) else {
-                return Ok(Vector::constant(Some(repr), layout.missing(position), rows));
-            };
-            let chunk = match chunks[at].get() {
-                Some(chunk) => chunk,
-                None => {
-                    let read = chunk_bytes(&bytes[at], column)?;
-                    let chunk =
-                        Chunk::read(read).map_err(|_| damaged(column, "a chunk of a column"))?;
-                    if chunk.len() != block.len() {
-                        return Err(damaged(column, "a chunk has too many or too few values"));
-                    }
-                    chunks[at].get_or_init(|| chunk)
-                }
-            };
-            vector_of(column, chunk, start, rows, &words[at])
-        };
-        f(&Slice::new(rows, columns.len(), &load), selected)?;
+        let (bytes, chunks) = (&bytes[..], &chunks[..]);
+        let load = BlockLoad { block, layout, wanted, dictionaries, bytes, chunks, start, rows };
+        f(&Slice::new(rows, columns, fields, &load), selected)?;
     }
     Ok(())
-}
-
-fn chunk_bytes<'b>(cell: &'b OnceCell<Arc<[u8]>>, column: BlockColumn<'_>) -> Result<&'b [u8]> {
-    if let Some(bytes) = cell.get() {
-        return Ok(bytes);
-    }
-    let bytes = column.chunk().map_err(reported)?;
-    Ok(cell.get_or_init(|| bytes))
 }
 
 /// Returns the digits that decimals of a column have and show, if all of a block show the same number.
@@ -103,13 +240,14 @@ fn shown_digits(shown: i64, scale: u32) -> Option<u8> {
     u8::try_from(shown).ok().filter(|shown| u32::from(*shown) <= scale)
 }
 
-/// Returns `rows` values of a chunk from `start` on, which is a multiple of [`ROWS_MAX`].
+/// Returns `rows` values of a chunk from `start` on, which is a multiple of [`ROWS_MAX`]; of `jsonb` as text if
+/// `is_text`.
 fn vector_of<'a>(
     column: BlockColumn<'_>,
     chunk: &'a Chunk<'_>,
-    start: usize,
-    rows: usize,
+    (start, rows): (usize, usize),
     words: &OnceCell<Arc<Words>>,
+    is_text: bool,
 ) -> Result<Vector<'a>> {
     let index = start / ROWS_MAX;
     let repr = column.repr();
@@ -140,31 +278,45 @@ fn vector_of<'a>(
         ChunkValues::Floats(stream) => {
             let mut room = [0.0; ROWS_MAX];
             let count = stream.block(index, &mut room);
-            Values::Floats(Repr::Float8, room[..count].to_vec())
+            Values::Floats(Floats {
+                repr: Repr::Float8,
+                values: room[..count].to_vec(),
+                bound: float_bound_by(column.zone()),
+            })
         }
         ChunkValues::Floats32(stream) => {
             let mut room = [0.0; ROWS_MAX];
             let count = stream.block(index, &mut room);
-            Values::Floats(Repr::Float4, room[..count].iter().map(|one| f64::from(*one)).collect())
+            Values::Floats(Floats {
+                repr: Repr::Float4,
+                values: room[..count].iter().map(|one| f64::from(*one)).collect(),
+                bound: float_bound_by(column.zone()),
+            })
         }
         ChunkValues::Strings(strings) => match (strings.codes(), strings.whole()) {
             (Some(stream), _) => {
-                let words = words_of(column, words)?;
+                let words = words_of(column, words, is_text)?;
                 let mut room = [0; ROWS_MAX];
-                let count = stream.block(index, &mut room);
-                let room = &room[..count];
-                // A code below 0 is a large number without a sign.
-                let greatest = room.iter().fold(0, |greatest, code| greatest.max(*code as u64));
-                if greatest >= words.len().max(1) as u64 {
-                    return Err(damaged(column, "a code is not in the dictionary"));
+                let wrong = || damaged(column, "a code is not in the dictionary");
+                let count = stream.block_small(index, &mut room).ok_or_else(wrong)?;
+                let codes = room[..count].to_vec();
+                let greatest = codes.iter().fold(0, |greatest, code| greatest.max(*code));
+                if greatest as usize >= words.len().max(1) {
+                    return Err(wrong());
                 }
-                Values::Codes(words.clone(), room.iter().map(|code| *code as u32).collect())
+                let nulls = words.nulls(nulls, &codes);
+                return Ok(Vector { values: Values::Codes(words.clone(), codes), nulls });
             }
             (None, Some(whole)) => {
                 let value = |row: usize| match nulls.get(row - start) {
                     Some(true) => Ok(DatumRef::Null),
                     _ => row::read_value(whole.get(row), repr),
                 };
+                if is_text {
+                    let value = |row: usize| text_of(value(row)?);
+                    let values = (start..start + rows).map(value).collect::<Result<Vec<_>>>()?;
+                    return Ok(Vector::of_datums(Repr::Text, values));
+                }
                 let values = (start..start + rows).map(value).collect::<Result<Vec<_>>>()?;
                 return Ok(Vector::of_refs(repr, values));
             }
@@ -188,42 +340,56 @@ fn bound_by(zone: &Zone, values: &[i64]) -> u64 {
     }
 }
 
-/// Forgets the dictionaries that are not those of a block.
-pub(crate) fn keep_words(
-    block: &Block,
-    columns: &[ScanColumn],
-    words: &mut [OnceCell<Arc<Words>>],
-) -> Result<()> {
-    for (column, cell) in columns.iter().zip(words) {
-        let Some(known) = cell.get() else { continue };
-        let bytes = match block.column(column.position) {
-            Some(column) => column.dictionary().map_err(reported)?,
-            None => None,
-        };
-        if !bytes.is_some_and(|bytes| known.is_of(&bytes)) {
-            cell.take();
-        }
+/// Returns how far a value of a column can be from 0, if that is known; infinity if one is NaN. Where a value is NULL,
+/// one before it stands, or 0.
+fn float_bound_by(zone: &Zone) -> Option<f64> {
+    match zone.bounds {
+        // NaN is the greatest of all.
+        Bounds::Floats(_, max) if max.is_nan() => Some(f64::INFINITY),
+        Bounds::Floats(min, max) => Some(min.abs().max(max.abs())),
+        _ => None,
     }
-    Ok(())
 }
 
 /// Returns the dictionary of a column, which is read once for all blocks of a stripe.
-fn words_of<'w>(column: BlockColumn<'_>, cell: &'w OnceCell<Arc<Words>>) -> Result<&'w Arc<Words>> {
+fn words_of<'w>(
+    column: BlockColumn<'_>,
+    cell: &'w OnceCell<Arc<Words>>,
+    is_text: bool,
+) -> Result<&'w Arc<Words>> {
     if let Some(words) = cell.get() {
         return Ok(words);
     }
     let bytes = column.dictionary().map_err(reported)?;
     let bytes = bytes.ok_or_else(|| damaged(column, "codes without a dictionary"))?;
-    let words = Arc::new(Words::read(bytes, column.repr())?);
+    let words = Arc::new(Words::read(bytes, column.repr(), is_text)?);
     Ok(cell.get_or_init(|| words))
+}
+
+/// Reads columns by a closure.
+struct FromFn<F>(F);
+
+impl<'a, F: Fn(usize) -> Vector<'a>> Load<'a> for FromFn<F> {
+    fn column(&self, at: usize) -> Result<Vector<'a>> {
+        Ok((self.0)(at))
+    }
+}
+
+/// Returns a value of `jsonb` as `->>` gives it.
+pub(crate) fn text_of(value: DatumRef<'_>) -> Result<Datum> {
+    Ok(match value {
+        DatumRef::Jsonb(value) => value.to_text()?.map_or(Datum::Null, Datum::text),
+        _ => Datum::Null,
+    })
 }
 
 /// Calls `f` with the slices of rows in row form.
 pub(crate) fn slices_of_rows(
     batch: &Batch,
-    columns: &[ScanColumn],
+    wanted: &Wanted,
     f: &mut dyn FnMut(&Slice<'_>) -> Result<()>,
 ) -> Result<()> {
+    let columns = &wanted.columns;
     let positions: Vec<usize> = columns.iter().map(|column| column.position).collect();
     let width = columns.len();
     let mut values = Vec::new();
@@ -236,11 +402,11 @@ pub(crate) fn slices_of_rows(
                 batch.row(start + row).columns_into(&positions, out).map_err(reported)?;
             }
         }
-        let load = |at: usize| {
+        let load = FromFn(|at: usize| {
             let values = values.iter().skip(at).step_by(width).copied().collect();
-            Ok(Vector::of_refs(columns[at].repr, values))
-        };
-        f(&Slice::new(rows, width, &load))?;
+            Vector::of_refs(columns[at].repr, values)
+        });
+        f(&Slice::new(rows, width, wanted.fields.len(), &load))?;
     }
     Ok(())
 }
@@ -248,15 +414,16 @@ pub(crate) fn slices_of_rows(
 /// Calls `f` with the slices of rows of values.
 pub(crate) fn slices_of_values(
     all: &[Vec<Datum>],
-    columns: &[ScanColumn],
+    wanted: &Wanted,
     f: &mut dyn FnMut(&Slice<'_>) -> Result<()>,
 ) -> Result<()> {
+    let (columns, fields) = (&wanted.columns, wanted.fields.len());
     for rows in all.chunks(ROWS_MAX) {
-        let load = |at: usize| {
+        let load = FromFn(|at: usize| {
             let values = rows.iter().map(|row| row[at].as_ref()).collect();
-            Ok(Vector::of_refs(columns[at].repr, values))
-        };
-        f(&Slice::new(rows.len(), columns.len(), &load))?;
+            Vector::of_refs(columns[at].repr, values)
+        });
+        f(&Slice::new(rows.len(), columns.len(), fields, &load))?;
     }
     Ok(())
 }

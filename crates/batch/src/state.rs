@@ -270,13 +270,17 @@ const CALM_MAX: f64 = 1e140;
 
 impl Floats {
     fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
-        let Values::Floats(_, values) = &vector.values else { return false };
+        let Values::Floats(numbers) = &vector.values else { return false };
+        let values = &numbers.values;
         let is_far = |value: f64| value.is_nan() || value.abs() > CALM_MAX;
-        let is_calm = match rows.rows {
-            Selection::All(count) => {
+        let is_calm = match (numbers.bound, rows.rows) {
+            (Some(bound), _) => !is_far(bound),
+            (None, Selection::All(count)) => {
                 !values[..*count].iter().fold(false, |far, one| far | is_far(*one))
             }
-            Selection::Some(some) => !some.iter().any(|row| is_far(values[usize::from(*row)])),
+            (None, Selection::Some(some)) => {
+                !some.iter().any(|row| is_far(values[usize::from(*row)]))
+            }
         };
         if !is_calm {
             return false;
@@ -547,6 +551,43 @@ impl OfGroup {
     }
 }
 
+/// Gives an accumulator values in order. Where it looks at a few places only, the value of each of these stands for
+/// those before it too, which nobody looks at.
+struct Giver<'g> {
+    to: &'g mut dyn Accumulator,
+    call: &'g Call<'g>,
+    /// The places that are looked at, if not all are.
+    places: Option<Vec<u64>>,
+    /// How many values the accumulator has, and how many there were since.
+    given: u64,
+    last: Option<(DatumRef<'static>, u64)>,
+}
+
+impl Giver<'_> {
+    fn give(&mut self, value: DatumRef<'static>, count: u64) -> Result<()> {
+        let since = self.last.map_or(0, |(_, since)| since) + count;
+        let end = self.given + since;
+        let is_looked_at = |place: &u64| *place < end && *place >= end - count;
+        match &self.places {
+            Some(places) if !places.iter().any(is_looked_at) => {
+                self.last = Some((value, since));
+                Ok(())
+            }
+            _ => {
+                (self.given, self.last) = (end, None);
+                self.to.add_times(self.call, &[value], since)
+            }
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self.last {
+            Some((value, since)) => self.to.add_times(self.call, &[value], since),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Counts {
     /// Returns the state of a call that sees its values in order.
     pub fn new(repr: Repr, is_float: bool, is_descending: bool) -> Counts {
@@ -564,12 +605,20 @@ impl Counts {
     /// Gives an accumulator the values of a group, in order.
     fn give(&self, group: usize, call: &Call<'_>, to: &mut dyn Accumulator) -> Result<()> {
         let Some(of_group) = self.groups.get(group) else { return Ok(()) };
+        let mut total = 0;
+        of_group.each(|_, count| {
+            total += count;
+            Ok(())
+        })?;
+        let places = to.places(total);
+        let mut giver = Giver { to, call, places, given: 0, last: None };
         let datum = |value: i64| match self.is_float {
             true => DatumRef::Float8(value as f64),
             false => int_datum(self.repr, value),
         };
         if !self.is_descending {
-            return of_group.each(|value, count| to.add_times(call, &[datum(value)], count));
+            of_group.each(|value, count| giver.give(datum(value), count))?;
+            return giver.finish();
         }
         let mut all = Vec::new();
         of_group.each(|value, count| {
@@ -577,7 +626,8 @@ impl Counts {
             Ok(())
         })?;
         let mut descending = all.into_iter().rev();
-        descending.try_for_each(|(value, count)| to.add_times(call, &[datum(value)], count))
+        descending.try_for_each(|(value, count)| giver.give(datum(value), count))?;
+        giver.finish()
     }
 
     fn bytes(&self) -> usize {

@@ -15,7 +15,8 @@ use types::{Datum, DatumRef, Repr, Result, Type, TypeSource};
 
 use crate::condition::Condition;
 use crate::slice::{Selection, Slice};
-use crate::vector::{Decimals, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, power};
+use crate::source::{Field, FieldForm};
+use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, power};
 
 /// What programs need to run.
 #[derive(Clone, Copy)]
@@ -50,6 +51,8 @@ impl Run<'_> {
 pub(crate) struct Compiler<'c> {
     pub types: &'c dyn TypeSource,
     pub program: &'c mut dyn FnMut(&Expr) -> Result<Program>,
+    /// The fields of objects that expressions ask for.
+    pub fields: Vec<Field>,
 }
 
 impl Compiler<'_> {
@@ -58,10 +61,34 @@ impl Compiler<'_> {
         self.types.repr_of(ty).ok()
     }
 
+    /// Returns the number of a field.
+    pub fn field(&mut self, column: usize, name: &str, form: FieldForm) -> usize {
+        let field = Field { column, name: name.to_owned(), form };
+        match self.fields.iter().position(|known| *known == field) {
+            Some(at) => at,
+            None => {
+                self.fields.push(field);
+                self.fields.len() - 1
+            }
+        }
+    }
+
     pub fn by_row(&mut self, expr: &Expr) -> Result<ByRow> {
         let columns = columns_of(expr);
         let is_volatile = walk::is_volatile(expr);
         Ok(ByRow { program: (self.program)(expr)?, columns, repr: self.repr(expr.ty), is_volatile })
+    }
+}
+
+/// Returns the column and the text of arguments that are a column and a text which is known.
+pub(crate) fn column_and_name(args: &[Expr]) -> Option<(usize, &str)> {
+    let [column, name] = args else { return None };
+    match (&column.kind, &name.kind) {
+        (ExprKind::Column { levels_up: 0, index }, ExprKind::Const(name)) => match name.as_ref() {
+            DatumRef::Text(name) => Some((*index as usize, name)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -181,6 +208,8 @@ pub(crate) enum Value {
     Arithmetic(Arithmetic, Numbers, Box<[Value; 2]>, ByRow),
     /// The value where the condition is true, else NULL.
     When(Box<Condition>, Box<Value>),
+    /// A field of objects; by the program where it is not a column.
+    Field(usize, ByRow),
     Rows(ByRow),
 }
 
@@ -223,6 +252,14 @@ impl Value {
             }
             ExprKind::Call(call) => {
                 let function = registry::function(call.function);
+                let form = match function.map(|function| function.name) {
+                    Some("jsonb_object_field") => Some(FieldForm::Value),
+                    Some("jsonb_object_field_text") => Some(FieldForm::Text),
+                    _ => None,
+                };
+                if let (Some(form), Some((column, name))) = (form, column_and_name(&call.args)) {
+                    return Ok(Value::Field(compiler.field(column, name, form), whole));
+                }
                 let found = function.and_then(|function| operation(function.name));
                 match (found, &call.args[..]) {
                     (Some((how, numbers)), [left, right]) => {
@@ -245,6 +282,19 @@ impl Value {
             }
             _ => Value::Rows(whole),
         })
+    }
+
+    /// Forgets what parameters and values around have decided.
+    pub fn forget(&self) {
+        match self {
+            Value::ToFloat(inner) => inner.forget(),
+            Value::Arithmetic(_, _, sides, _) => sides.iter().for_each(Value::forget),
+            Value::When(condition, inner) => {
+                condition.forget();
+                inner.forget();
+            }
+            Value::Column(_) | Value::Constant(_) | Value::Field(..) | Value::Rows(_) => {}
+        }
     }
 
     /// Computes the values of the selected rows.
@@ -272,7 +322,7 @@ impl Value {
                     return self.by_value(&vector, rows).map(Lent::Owned);
                 };
                 let values = ints.values.iter().map(|value| *value as f64).collect();
-                Vector { values: Values::Floats(Repr::Float8, values), nulls: vector.nulls.clone() }
+                Vector { values: Values::Floats(Floats::of(values)), nulls: vector.nulls.clone() }
             }
             Value::Arithmetic(how, numbers, sides, whole) => {
                 let left = sides[0].vector(run, slice, rows)?;
@@ -292,6 +342,10 @@ impl Value {
                 wanted.each(|row| nulls[row] = vector.is_null(row));
                 Vector { values: vector.values.clone(), nulls }
             }
+            Value::Field(number, whole) => match slice.field(*number)? {
+                Some(vector) => return Ok(Lent::Borrowed(vector)),
+                None => whole.vector(run, slice, rows)?,
+            },
             Value::Rows(whole) => match whole.only_column() {
                 Some(column) if matches!(slice.column(column)?.values, Values::Codes(..)) => {
                     by_code(whole, slice.column(column)?, run, slice, rows)?
@@ -321,7 +375,7 @@ fn vector_len(vector: &Vector<'_>) -> usize {
     match &vector.values {
         Values::Ints(all) => all.values.len(),
         Values::Decimals(all) => all.mantissas.len(),
-        Values::Floats(_, all) => all.len(),
+        Values::Floats(all) => all.values.len(),
         Values::Codes(_, all) => all.len(),
         Values::Refs(all) => all.len(),
         Values::Datums(all) => all.len(),
@@ -372,7 +426,8 @@ fn compute<'a>(
 ) -> Option<Values<'a>> {
     let is_present = |row: usize| !nulls.get(row).is_some_and(|is_null| *is_null);
     match (numbers, &left.values, &right.values) {
-        (Numbers::Float8, Values::Floats(_, left), Values::Floats(_, right)) => {
+        (Numbers::Float8, Values::Floats(left), Values::Floats(right)) => {
+            let (left, right) = (&left.values, &right.values);
             let values = floats(how, left, right);
             // A result that is infinite, no number or 0 can be an error.
             let mut is_plain = true;
@@ -383,7 +438,7 @@ fn compute<'a>(
                 let is_fine = value.is_finite() && (value != 0.0 || may_be_zero);
                 is_plain &= is_fine | !is_present(row);
             });
-            is_plain.then_some(Values::Floats(Repr::Float8, values))
+            is_plain.then(|| Values::Floats(Floats::of(values)))
         }
         (Numbers::Int4 | Numbers::Int8, Values::Ints(left), Values::Ints(right)) => {
             let repr = if numbers == Numbers::Int4 { Repr::Int4 } else { Repr::Int8 };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::source::text_of;
 use numeric::Numeric;
 use stripe::Dictionary;
 use types::time::{Date, Time, Timestamp, TimestampTz};
@@ -25,7 +26,7 @@ pub enum Values<'a> {
     /// Decimal numbers of at most 64 bits.
     Decimals(Decimals),
     /// Floating point numbers. Those of 32 bits are widened.
-    Floats(Repr, Vec<f64>),
+    Floats(Floats),
     /// Positions in a dictionary.
     Codes(Arc<Words>, Vec<u32>),
     /// Values that lie in a block or in rows.
@@ -43,6 +44,24 @@ pub struct Ints {
     pub values: Vec<i64>,
     /// No number is further from 0 than this.
     pub bound: u64,
+}
+
+/// Floating point numbers.
+#[derive(Clone, Debug)]
+pub struct Floats {
+    /// What they are.
+    pub repr: Repr,
+    /// The numbers.
+    pub values: Vec<f64>,
+    /// No number is further from 0 than this; `None` if that is not known.
+    pub bound: Option<f64>,
+}
+
+impl Floats {
+    /// Returns numbers of 64 bits.
+    pub fn of(values: Vec<f64>) -> Floats {
+        Floats { repr: Repr::Float8, values, bound: None }
+    }
 }
 
 /// Decimal numbers: each is `mantissa / 10^scale`.
@@ -228,7 +247,7 @@ impl<'a> Vector<'a> {
                 let bound = bound_of(&values);
                 Values::Ints(Ints { repr, values, bound })
             }
-            Typed::Floats(values) => Values::Floats(repr, values),
+            Typed::Floats(values) => Values::Floats(Floats { repr, values, bound: None }),
             Typed::Decimals(mantissas, shown) => Values::Decimals(scaled(mantissas, shown)?),
         };
         Some(Vector { values, nulls })
@@ -267,7 +286,7 @@ impl<'a> Vector<'a> {
         }
         Some(match &self.values {
             Values::Ints(all) => int_datum(all.repr, all.values[row]),
-            Values::Floats(repr, all) => float_datum(*repr, all[row]),
+            Values::Floats(all) => float_datum(all.repr, all.values[row]),
             Values::Codes(words, codes) => words.get(codes[row]),
             Values::Refs(all) => all[row],
             Values::Datums(all) => all[row].as_ref(),
@@ -302,21 +321,30 @@ fn scaled(mut mantissas: Vec<i64>, shown: Vec<u8>) -> Option<Decimals> {
     Some(Decimals { scale: scale.into(), mantissas, shown, bound })
 }
 
-/// The dictionary of a column of a stripe: different values, in the order of their bytes.
+/// The dictionary of a column or a field of a stripe.
 #[derive(Debug)]
 pub struct Words {
     /// The bytes that it was read from.
     bytes: Arc<[u8]>,
-    repr: Repr,
-    strings: Dictionary,
+    entries: Entries,
+    /// The code that stands for NULL, if there is one.
+    null: Option<u32>,
+}
+
+#[derive(Debug)]
+enum Entries {
+    /// Values that are held like this.
+    Raw(Repr, Dictionary),
+    /// Values that were made of those of the dictionary.
+    Made(Vec<Datum>),
 }
 
 impl Words {
-    /// Reads a dictionary of values that are held like this.
+    /// Reads a dictionary of values that are held like this; of `jsonb` as text if `is_text`.
     ///
     /// # Errors
     /// XX001 if the bytes are damaged.
-    pub fn read(bytes: Arc<[u8]>, repr: Repr) -> Result<Words> {
+    pub fn read(bytes: Arc<[u8]>, repr: Repr, is_text: bool) -> Result<Words> {
         let strings = Dictionary::read(&bytes).map_err(|error| {
             types::Error::new(types::SqlState::DATA_CORRUPTED, error.to_string())
         })?;
@@ -324,7 +352,20 @@ impl Words {
         for string in strings.strings().iter().filter(|string| !string.is_empty()) {
             row::read_value(string, repr)?;
         }
-        Ok(Words { bytes, repr, strings })
+        if !is_text {
+            return Ok(Words { bytes, entries: Entries::Raw(repr, strings), null: None });
+        }
+        let text = |string: &[u8]| match string.is_empty() {
+            true => Ok(Datum::Null),
+            false => text_of(row::read_value(string, repr)?),
+        };
+        let made = strings.strings().iter().map(text).collect::<Result<Vec<Datum>>>()?;
+        let is_null = |(_, value): &(u32, &Datum)| value.is_null();
+        // The empty string is no value of any row.
+        let all = (0..).zip(&made).zip(strings.strings().iter());
+        let null = all.filter(|(_, string)| !string.is_empty()).map(|(pair, _)| pair).find(is_null);
+        let null = null.map(|(code, _)| code);
+        Ok(Words { bytes, entries: Entries::Made(made), null })
     }
 
     /// Returns true if these bytes are the same dictionary: stripes often have equal ones.
@@ -334,7 +375,39 @@ impl Words {
 
     /// Returns the number of values.
     pub fn len(&self) -> usize {
-        self.strings.strings().len()
+        match &self.entries {
+            Entries::Raw(_, strings) => strings.strings().len(),
+            Entries::Made(values) => values.len(),
+        }
+    }
+
+    /// Returns the codes, from the first up to the second, of the values that begin with these bytes; no codes of values
+    /// that were made of others.
+    pub fn with_prefix(&self, prefix: &[u8]) -> (u32, u32) {
+        let Entries::Raw(_, strings) = &self.entries else { return (0, 0) };
+        let strings = strings.strings();
+        // The dictionary is sorted.
+        let first_that = |is: &dyn Fn(&[u8]) -> bool| {
+            let (mut low, mut high) = (0, strings.len());
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if is(strings.get(middle)) { high = middle } else { low = middle + 1 }
+            }
+            low as u32
+        };
+        let from = first_that(&|string| string >= prefix);
+        (from, first_that(&|string| string >= prefix && !string.starts_with(prefix)))
+    }
+
+    /// Adds the rows whose code stands for NULL to those that are NULL.
+    pub fn nulls(&self, nulls: Vec<bool>, codes: &[u32]) -> Vec<bool> {
+        let Some(null) = self.null else { return nulls };
+        let of_code = codes.iter().map(|code| *code == null);
+        match nulls.is_empty() {
+            true if !codes.contains(&null) => nulls,
+            true => of_code.collect(),
+            false => nulls.iter().zip(of_code).map(|(known, of_code)| known | of_code).collect(),
+        }
     }
 
     /// Returns the value with a code.
@@ -343,7 +416,12 @@ impl Words {
     /// If there is none.
     #[inline]
     pub fn get(&self, code: u32) -> DatumRef<'_> {
-        let string = self.strings.strings().get(code as usize);
-        row::read_value(string, self.repr).unwrap_or(DatumRef::Null)
+        match &self.entries {
+            Entries::Raw(repr, strings) => {
+                let string = strings.strings().get(code as usize);
+                row::read_value(string, *repr).unwrap_or(DatumRef::Null)
+            }
+            Entries::Made(values) => values[code as usize].as_ref(),
+        }
     }
 }

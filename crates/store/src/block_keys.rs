@@ -69,23 +69,39 @@ impl BlockKeys {
     }
 
     /// Collects full keys, which come in order.
-    pub fn of<'k>(keys: impl Iterator<Item = &'k [u8]> + Clone) -> BlockKeys {
-        let table = keys.clone().next().map(|key| key::split(key).0);
-        let number = |full: &[u8]| {
-            let (of, key) = key::split(full);
-            let bytes = key.try_into().ok().filter(|_| Some(of) == table)?;
-            Some(u64::from_be_bytes(bytes))
-        };
-        let numbers: Option<Vec<u64>> = keys.clone().map(number).collect();
-        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-        if let (Some(table), Some(numbers)) = (table, numbers) {
-            return BlockKeys::numbers(table, numbers);
+    pub fn of<'k>(keys: impl Iterator<Item = &'k [u8]>) -> BlockKeys {
+        let mut all = BlockKeys::default();
+        keys.for_each(|key| all.push(key));
+        all
+    }
+
+    /// Adds a full key, which comes after all others.
+    pub fn push(&mut self, full: &[u8]) {
+        let (table, key) = key::split(full);
+        let number = key.try_into().ok().map(u64::from_be_bytes);
+        if let Keys::Whole(_, ends) = &self.keys
+            && ends.is_empty()
+            && number.is_some()
+        {
+            self.keys = Keys::Numbers(table, Vec::new());
         }
-        for key in keys {
-            bytes.extend_from_slice(key);
-            ends.push(bytes.len());
+        match (&mut self.keys, number) {
+            (Keys::Numbers(of, numbers), Some(number)) if *of == table => numbers.push(number),
+            (Keys::Whole(bytes, ends), _) => {
+                bytes.extend_from_slice(full);
+                ends.push(bytes.len());
+            }
+            (Keys::Numbers(..), _) => {
+                let (mut bytes, mut ends, mut known) = (Vec::new(), Vec::new(), Vec::new());
+                for at in 0..self.len() {
+                    self.key_into(at, &mut known);
+                    bytes.extend_from_slice(&known);
+                    ends.push(bytes.len());
+                }
+                self.keys = Keys::Whole(bytes, ends);
+                self.push(full);
+            }
         }
-        BlockKeys::whole(bytes, ends)
     }
 
     /// Returns full keys that lie one after the other, and end at these places.

@@ -325,20 +325,18 @@ impl BlockScan {
         for above in 0..layer {
             match &self.layers[above] {
                 Layer::Memtable(mem) => {
-                    let mut rest =
-                        Some((Bound::Included(first.to_vec()), Bound::Excluded(end.to_vec())));
-                    while let Some(part) = rest.take() {
-                        let mut hits = Vec::new();
-                        mem.batch(&part, false, self.at, HITS, &mut hits);
-                        if hits.len() == HITS {
-                            let last = hits[HITS - 1].key.to_vec();
-                            rest = Some((Bound::Excluded(last), part.1));
+                    let mut keys = BlockKeys::default();
+                    let mut from = Bound::Included(first.to_vec());
+                    // The lock is given back now and then.
+                    loop {
+                        let range = (from, Bound::Excluded(end.to_vec()));
+                        match mem.keys(&range, self.at, HITS, &mut |key| keys.push(key)) {
+                            Some(last) => from = Bound::Excluded(last),
+                            None => break,
                         }
-                        hits.retain(|hit| hit.state.is_some());
-                        if !hits.is_empty() {
-                            newer
-                                .push(Arc::new(BlockKeys::of(hits.iter().map(|hit| &hit.key[..]))));
-                        }
+                    }
+                    if keys.len() > 0 {
+                        newer.push(Arc::new(keys));
                     }
                 }
                 Layer::Run(run) => {

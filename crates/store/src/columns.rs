@@ -22,9 +22,10 @@
 //! # Absent on purpose
 //! The store does not know what a value is: the encoder and the decoder are the caller's.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use stripe::{ByteStrings, Chunk, Column, Values};
 
@@ -338,6 +339,8 @@ pub struct ColumnBlock {
     head: Vec<u8>,
     /// Offsets in the file and lengths.
     parts: Vec<(u64, u32)>,
+    /// What a reader has made of `head`.
+    parsed: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ColumnBlock {
@@ -375,7 +378,7 @@ impl ColumnBlock {
         (parts.len() >= OWN_PARTS).then_some(())?;
         let head = bytes[pos..].to_vec();
         let (table, deleted) = (u32::try_from(table).ok()?, usize::try_from(deleted).ok()?);
-        Some(ColumnBlock { table, rows, deleted, head, parts })
+        Some(ColumnBlock { table, rows, deleted, head, parts, parsed: OnceLock::new() })
     }
 
     /// Returns the table whose rows these are.
@@ -390,7 +393,8 @@ impl ColumnBlock {
 
     /// Returns the number of bytes that the block has in memory, parts aside.
     pub(crate) fn size(&self) -> usize {
-        size_of::<ColumnBlock>() + self.head.len() + self.parts.len() * size_of::<(u64, u32)>()
+        // What a reader makes of the head takes about as much as the head twice more.
+        size_of::<ColumnBlock>() + 3 * self.head.len() + self.parts.len() * size_of::<(u64, u32)>()
     }
 
     /// Returns a part, by position: the store's own come first.
@@ -543,6 +547,20 @@ impl ColumnRows {
     /// Returns [`EncodedBlock::head`].
     pub fn head(&self) -> &[u8] {
         &self.block.head
+    }
+
+    /// Returns what `make` makes of [`ColumnRows::head`]. It is made once for all readers, as long as the block is in
+    /// memory; they all make the same type of it. `None` where `make` gives nothing.
+    pub fn parsed<T: Any + Send + Sync>(
+        &self,
+        make: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Option<Arc<T>> {
+        if let Some(known) = self.block.parsed.get() {
+            return known.clone().downcast().ok();
+        }
+        let made = Arc::new(make(&self.block.head)?);
+        self.block.parsed.get_or_init(|| made.clone());
+        Some(made)
     }
 
     /// Reads a part of [`EncodedBlock::parts`], by position.

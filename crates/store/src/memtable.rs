@@ -219,6 +219,30 @@ impl Memtable {
         }
     }
 
+    /// Calls `f` with the keys of `range`, in order, that begin at or below `at`. Looks at up to `count` keys, and
+    /// returns the last of these where there may be more.
+    pub fn keys(
+        &self,
+        range: &Range,
+        at: u64,
+        count: usize,
+        f: &mut dyn FnMut(&[u8]),
+    ) -> Option<Vec<u8>> {
+        let map = self.map.read();
+        let bounds = (as_slice(&range.0), as_slice(&range.1));
+        let mut left = count;
+        for (key, chain) in map.range::<[u8], _>(bounds) {
+            if chain.first() <= at {
+                f(key);
+            }
+            left -= 1;
+            if left == 0 {
+                return Some(key.to_vec());
+            }
+        }
+        None
+    }
+
     /// A memtable with the entries above `csn` only, or `None` where there are none.
     pub fn above(&self, csn: u64) -> Option<Memtable> {
         if self.last() <= csn {

@@ -249,6 +249,30 @@ impl Store {
         Scan::new(self.shared.clone(), table, range, at, reverse, staged)
     }
 
+    /// Returns how many bytes of files a table takes, its past included: those of the blocks that begin with a key of
+    /// it.
+    ///
+    /// # Errors
+    /// What reading an index reports.
+    pub fn table_bytes(&self, table: TableId) -> Result<u64, StoreError> {
+        let state = self.shared.state();
+        let (first, after) = (key::full(table, &[]), key::after(table));
+        let mut bytes = 0;
+        for segment in state.segments() {
+            let meta = &segment.meta;
+            if meta.last_key.as_slice() < &first[..] || meta.first.0 >= after {
+                continue;
+            }
+            let guide = segment.guide()?;
+            let end = |block: usize| match block.checked_sub(1).map(|last| &guide.blocks()[last]) {
+                Some(last) => last.offset + u64::from(last.len),
+                None => 0,
+            };
+            bytes += end(guide.before(&after, 0)) - end(guide.before(&first, 0));
+        }
+        Ok(bytes)
+    }
+
     /// The live keys of a range in no order, with blocks of columns; `None` where only [`Store::scan`] knows them:
     /// below the checkpoint, and where something of the table is erased.
     pub fn block_scan(

@@ -10,7 +10,7 @@
 //! Runs are streams themselves, but not streams of runs.
 
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::packed::{bytes_of, pack, unpack, unpack_one, width_of};
+use crate::packed::{bytes_of, pack, unpack, unpack_one, unpack_small, width_of};
 use crate::{BLOCK_ROWS, Error, Result};
 
 const CONSTANT: u8 = 0;
@@ -145,6 +145,23 @@ impl<'a> Ints<'a> {
             }
         }
         count
+    }
+
+    /// As [`Ints::block`] for values from 0 to 4,294,967,295; `None` if there are others in the block.
+    pub fn block_small(&self, index: usize, out: &mut [u32; BLOCK_ROWS]) -> Option<usize> {
+        let count = BLOCK_ROWS.min(self.count - index * BLOCK_ROWS);
+        if let (Form::Packed(packed), BLOCK_ROWS) = (&self.form, count) {
+            let (reference, width, bits) = packed.block(index, count);
+            if unpack_small(bits, width, reference, out).is_some() {
+                return Some(count);
+            }
+        }
+        let mut block = [0; BLOCK_ROWS];
+        self.block(index, &mut block);
+        for (slot, value) in out.iter_mut().zip(&block[..count]) {
+            *slot = u32::try_from(*value).ok()?;
+        }
+        Some(count)
     }
 
     /// Returns the value at `index`.

@@ -49,6 +49,26 @@ pub(crate) fn unpack(packed: &[u8], width: u32, reference: i64, out: &mut [i64])
     }
 }
 
+/// Unpacks a whole block of integers, each plus `reference`, if none of them can need more than 32 bits.
+pub(crate) fn unpack_small(
+    packed: &[u8],
+    width: u32,
+    reference: i64,
+    out: &mut [u32; BLOCK_ROWS],
+) -> Option<()> {
+    let reference = u32::try_from(reference).ok()?;
+    let most = u64::MAX.checked_shr(64 - width).unwrap_or(0);
+    u32::try_from(u64::from(reference) + most.min(u64::from(u32::MAX))).ok()?;
+    match width {
+        0 => out.fill(reference),
+        1..=8 => unpack_small_lanes::<u8>(packed, width, reference, out),
+        9..=16 => unpack_small_lanes::<u16>(packed, width, reference, out),
+        17..=31 => unpack_small_lanes::<u32>(packed, width, reference, out),
+        _ => return None,
+    }
+    Some(())
+}
+
 /// Unpacks one of `count` integers.
 pub(crate) fn unpack_one(packed: &[u8], width: u32, count: usize, index: usize) -> u64 {
     match width {
@@ -124,6 +144,21 @@ fn unpack_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64, out: &mut [i
     unsafe { L::unchecked_unpack(width as usize, packed, &mut block) };
     for (slot, lane) in out.iter_mut().zip(&block) {
         *slot = reference.wrapping_add(lane.widen() as i64);
+    }
+}
+
+fn unpack_small_lanes<L: Lane>(
+    packed: &[u8],
+    width: u32,
+    reference: u32,
+    out: &mut [u32; BLOCK_ROWS],
+) {
+    let (mut room, mut block) = (L::ZEROS, L::ZEROS);
+    let packed = aligned(packed, width, &mut room);
+    // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill, and the output has 1,024.
+    unsafe { L::unchecked_unpack(width as usize, packed, &mut block) };
+    for (slot, lane) in out.iter_mut().zip(&block) {
+        *slot = reference.wrapping_add(lane.widen() as u32);
     }
 }
 

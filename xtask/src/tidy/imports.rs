@@ -43,7 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "scalar",
         ],
     ),
-    ("batch", &["numeric", "scalar", "sql", "stripe", "table", "types"]),
+    ("batch", &["json", "numeric", "scalar", "sql", "stripe", "table", "types"]),
     ("plan", &["types", "scalar", "sql", "table", "batch"]),
     (
         "exec",

@@ -9,7 +9,7 @@
 
 use super::build::Builder;
 use super::error::JsonbError;
-use super::form::{Jsonb, JsonbRef};
+use super::form::{Jsonb, JsonbRef, OBJECT, Width};
 
 /// `jsonb_build_object`: names and values in turn, here apart from each other. A name that is null
 /// is an error, which counts all arguments.
@@ -28,6 +28,27 @@ pub fn build_object(names: &[Option<&str>], values: &[JsonbRef<'_>]) -> Result<J
     }
     builder.close_container();
     builder.finish()
+}
+
+/// Appends the object of these fields to `out`. Their names differ and ascend as those of objects do: short ones
+/// first, then by bytes.
+pub fn write_object(fields: &[(&str, JsonbRef<'_>)], out: &mut Vec<u8>) {
+    let names: usize = fields.iter().map(|(name, _)| name.len()).sum();
+    let values: usize = fields.iter().map(|(_, value)| value.bytes().len()).sum();
+    let width = Width::of((names + values).max(fields.len()));
+    out.push(width.tag(OBJECT));
+    width.write(fields.len(), out);
+    let mut end = 0;
+    for (name, _) in fields {
+        end += name.len();
+        width.write(end, out);
+    }
+    for (_, value) in fields {
+        end += value.bytes().len();
+        width.write(end, out);
+    }
+    fields.iter().for_each(|(name, _)| out.extend_from_slice(name.as_bytes()));
+    fields.iter().for_each(|(_, value)| out.extend_from_slice(value.bytes()));
 }
 
 /// `jsonb_build_array`.

@@ -37,7 +37,7 @@ pub use direct::DirectText;
 pub use edit::{NullTreatment, Subscript, assign};
 pub use error::JsonbError;
 pub use form::{Array, BYTES_MAX, Jsonb, JsonbRef, Object, Value};
-pub use make::{build_array, build_object, check_pairs, object_of, object_of_two};
+pub use make::{build_array, build_object, check_pairs, object_of, object_of_two, write_object};
 pub use number::Number;
 pub use replace::Replacing;
 

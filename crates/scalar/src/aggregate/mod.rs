@@ -82,6 +82,12 @@ pub trait Accumulator: Send {
         (0..count).try_for_each(|_| self.add(call, args))
     }
 
+    /// The places, from 0, of the values that the result depends on, if so many come in order; `None` if it may depend
+    /// on all of them.
+    fn places(&self, _count: u64) -> Option<Vec<u64>> {
+        None
+    }
+
     /// Takes rows in by the sum of their integers or numerics: of `sum` and `avg` over these.
     ///
     /// # Errors

@@ -46,17 +46,23 @@ impl Percentile {
         if self.values.is_empty() {
             return Ok(Datum::Null);
         }
-        let Some(between) = self.between else {
-            // The first value with at least that fraction of all values up to it.
-            let rank = (fraction * self.count() as f64).ceil() as u64;
-            return Ok(self.value(rank.max(1) - 1).clone());
+        let (low, high) = self.places_of(fraction, self.count());
+        let Some(between) = self.between.filter(|_| low != high) else {
+            return Ok(self.value(low).clone());
         };
         let place = fraction * (self.count() - 1) as f64;
-        let (low, high) = (place.floor() as u64, place.ceil() as u64);
-        if low == high {
-            return Ok(self.value(low).clone());
-        }
         between(place - low as f64, self.value(low).as_ref(), self.value(high).as_ref())
+    }
+
+    /// The places, from 0, of the values at a fraction or around it, of so many.
+    fn places_of(&self, fraction: f64, count: u64) -> (u64, u64) {
+        if self.between.is_some() {
+            let place = fraction * (count - 1) as f64;
+            return (place.floor() as u64, place.ceil() as u64);
+        }
+        // The first value with at least that fraction of all values up to it.
+        let rank = (fraction * count as f64).ceil() as u64;
+        (rank.max(1) - 1, rank.max(1) - 1)
     }
 
     fn count(&self) -> u64 {
@@ -99,6 +105,26 @@ impl Accumulator for Percentile {
         self.heap_bytes += args[0].heap_bytes();
         self.values.push(args[0].to_owned());
         Ok(())
+    }
+
+    fn places(&self, count: u64) -> Option<Vec<u64>> {
+        let fractions: Vec<f64> = match self.fractions.as_ref() {
+            DatumRef::Float8(fraction) => vec![fraction],
+            DatumRef::Array(fractions) => {
+                let number = |fraction: DatumRef<'_>| match fraction {
+                    DatumRef::Float8(fraction) => Some(fraction),
+                    _ => None,
+                };
+                fractions.iter().filter_map(number).collect()
+            }
+            _ => Vec::new(),
+        };
+        let is_right = |fraction: &f64| (0.0..=1.0).contains(fraction) && count > 0;
+        let places = fractions.into_iter().filter(is_right).flat_map(|fraction| {
+            let (low, high) = self.places_of(fraction, count);
+            [low, high]
+        });
+        Some(places.collect())
     }
 
     fn keeps(&self) -> bool {

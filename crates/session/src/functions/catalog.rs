@@ -1,5 +1,8 @@
 //! Functions over the catalog: definitions as SQL, names of objects, comments, sizes.
 
+use std::sync::Arc;
+
+use store::TableId;
 use table::catalog::{
     Action, Address, Class, Constraint, ConstraintKind, IndexMethod, IndexPart, MatchType,
     Relation, SqlText,
@@ -165,16 +168,27 @@ fn comment(names: &Names, oid: Oid, sub: i16, classes: &[Class]) -> Option<Strin
     })
 }
 
-/// About how many bytes a relation takes: its rows are counted, their lengths are not known.
+/// How many bytes of files a relation takes, its past included. Of what lies in memory the rows are counted, their
+/// lengths are not known.
 fn size(names: &Names, relation: Oid, name: &str) -> Datum {
     let Some(table) = names.catalog.table(relation) else {
         let known = names.relation_name(relation).is_some();
         return if known { Datum::Int8(0) } else { Datum::Null };
     };
-    let count = table.relation.table().map_or(0, |data| names.handles.row_count(data.storage));
+    let storage = table.relation.table().map(|data| data.storage);
+    let count = storage.map_or(0, |storage| names.handles.row_count(storage));
     let width: u64 = 16 + 12 * table.relation.columns.len() as u64;
-    let rows = count * width;
-    let indexes = count * 24 * table.indexes.len() as u64;
+    // A file that cannot be read is told to whoever reads rows.
+    let in_files = |storage| names.handles.engine().store().table_bytes(storage).unwrap_or(0);
+    let bytes = |storage: Option<TableId>, estimated: u64| match storage.map_or(0, in_files) {
+        0 => estimated,
+        bytes => bytes,
+    };
+    let rows = bytes(storage, count * width);
+    let of_index = |relation: &Arc<Relation>| {
+        bytes(relation.index().and_then(|index| index.storage), count * 24)
+    };
+    let indexes: u64 = table.indexes.iter().map(of_index).sum();
     Datum::Int8(match name {
         "pg_indexes_size" => indexes,
         "pg_total_relation_size" => rows + indexes,

@@ -81,8 +81,14 @@ impl Twins {
             self.dice.below(90_000)
         );
         let note = format!("'note {} of many'", self.dice.below(100_000));
-        let doc =
-            format!("'{{\"k\": {}, \"s\": \"x{}\"}}'", self.dice.below(4), self.dice.below(3));
+        let (k, s) = (self.dice.below(4), self.dice.below(3));
+        let doc = match self.dice.below(12) {
+            0 => self.pick(&["{}", "[\"s\", 1]", "\"s\"", "7", "null"]).to_owned(),
+            1 => format!("{{\"k\": null, \"deep\": {{\"k\": {k}}}, \"s\": [\"x{s}\"]}}"),
+            2 => format!("{{\"s\": {k}.50, \"n{k}{s}\": true}}"),
+            _ => format!("{{\"k\": {k}, \"s\": \"x{s}\"}}"),
+        };
+        let doc = format!("'{doc}'");
         let tags = self.pick(&["'{a,b}'", "'{}'", "'{c,NULL}'"]).to_owned();
         let all = [word, code, flag, small, n, big, exact, money, f, r, day, at, note, doc, tags];
         all.map(or_null).join(", ")
@@ -113,7 +119,18 @@ impl Twins {
             8 => self.pick(&["flag", "NOT flag", "flag IS NULL", "n IS NOT NULL"]).into(),
             9 => format!("day >= date '2024-01-01' + {}", self.dice.below(70)),
             10 => format!("starts_with(note, 'note {}')", self.dice.below(10)),
-            11 => format!("doc @> '{{\"k\": {}}}'", self.dice.below(5)),
+            11 => {
+                let k = self.dice.below(4);
+                let others = ["doc ? 's'", "doc ? 'k'", "doc ? 'deep'", "doc @> '{}'"];
+                match self.dice.below(6) {
+                    0 => format!("doc @> '{{\"k\": {k}, \"s\": \"x1\"}}'"),
+                    1 => format!("doc @> '{{\"s\": {k}.5}}'"),
+                    2 => self.pick(&others).into(),
+                    3 => format!("doc ->> 'k' = '{k}'"),
+                    4 => format!("doc @> '{{\"deep\": {{\"k\": {k}}}}}'"),
+                    _ => format!("doc @> '{{\"k\": {k}}}'"),
+                }
+            }
             12 => "tags @> '{a}'".into(),
             13 => format!("code IN ('DE', '{}')", self.pick(&["US", "F", "XX"])),
             14 => format!("(n + small > {n} OR word = 'a')"),
@@ -141,6 +158,7 @@ impl Twins {
             "upper(word)",
             "mod(n, 10)",
             "doc ->> 's'",
+            "doc -> 'k'",
             "date_trunc('day', at)",
             "tags",
             "length(note)",
@@ -296,4 +314,26 @@ fn columns_and_rows_have_the_same_aggregates() {
             twins.ask(&format!(" FOR SYSTEM_VERSION AS OF {version}"));
         }
     });
+}
+
+/// What one execution of a prepared statement has found out of the entries of a dictionary says nothing to the next,
+/// which has another parameter.
+#[test]
+fn a_parameter_decides_anew_in_each_execution() {
+    let mut session = connect(&instance_on(&SimVfs::new(3)));
+    let mut run = |text: &str| answer(&mut session, text);
+    run("CREATE TABLE c (word text, n int) USING columnar");
+    run("INSERT INTO c SELECT (array['a', 'b', 'c'])[g % 3 + 1], g FROM generate_series(1, 100) g");
+    run("CHECKPOINT");
+    run(
+        "PREPARE p AS SELECT count(*), sum(CASE WHEN word = $1 THEN n END) FROM c WHERE word >= $1",
+    );
+    for _ in 0..2 {
+        assert_eq!(run("EXECUTE p('a')"), "count|sum\n100|1683\n(1 row)\n");
+        assert_eq!(run("EXECUTE p('b')"), "count|sum\n67|1717\n(1 row)\n");
+    }
+    // A value of the row around is no other than a parameter.
+    let outer =
+        "SELECT w, (SELECT count(*) FROM c WHERE word = w) FROM (VALUES ('a'), ('b'), ('x')) v(w)";
+    assert_eq!(run(outer), "w|count\na|33\nb|34\nx|0\n(3 rows)\n");
 }

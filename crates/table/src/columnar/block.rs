@@ -6,18 +6,18 @@ use store::{ColumnError, ColumnRows};
 use stripe::Zone;
 use types::Repr;
 
-use super::codec::{BlockHead, ColumnHead};
+use super::codec::{BlockHead, ChunkHead, ColumnHead, FieldsHead, RawColumn};
 use crate::{Error, Result};
 
 /// A block of columns that a scan has come to.
 pub struct Block {
     rows: ColumnRows,
-    head: BlockHead,
+    head: Arc<BlockHead>,
 }
 
 impl Block {
     pub(super) fn read(rows: ColumnRows) -> Result<Block> {
-        match BlockHead::read(rows.head()) {
+        match rows.parsed(BlockHead::read) {
             Some(head) => Ok(Block { rows, head }),
             None => Err(rows.fault(ColumnError::Damaged("the head of a block")).into()),
         }
@@ -48,26 +48,65 @@ impl Block {
 
     /// Returns the column at a position (its attribute number less one); `None` if the rows are older than it.
     pub fn column(&self, position: usize) -> Option<BlockColumn<'_>> {
-        self.head.columns.get(position).map(|known| BlockColumn { block: self, known })
+        let known = self.head.columns.get(position)?;
+        let ColumnHead { repr, chunk, .. } = known;
+        Some(BlockColumn { block: self, repr: *repr, chunk, known: Some(known) })
     }
 }
 
-/// A column of a block.
+/// A column of a block, or a field of its objects.
 #[derive(Clone, Copy)]
 pub struct BlockColumn<'b> {
     block: &'b Block,
-    known: &'b ColumnHead,
+    repr: Repr,
+    chunk: &'b ChunkHead,
+    /// `None` for a field.
+    known: Option<&'b ColumnHead>,
 }
 
 impl<'b> BlockColumn<'b> {
     /// Returns how its values are held.
     pub fn repr(self) -> Repr {
-        self.known.repr
+        self.repr
     }
 
     /// Returns what is known of its values.
     pub fn zone(self) -> &'b Zone {
-        &self.known.zone
+        &self.chunk.zone
+    }
+
+    fn fields(self) -> Option<&'b FieldsHead> {
+        self.known.and_then(|known| known.fields.as_ref())
+    }
+
+    /// Returns true if its values are taken apart: its chunk has what is left of them, and [`BlockColumn::raw`] has
+    /// the values.
+    pub fn is_shredded(self) -> bool {
+        self.fields().is_some()
+    }
+
+    /// Returns true if its values are taken apart, and each of them is an object or NULL.
+    pub fn has_only_objects(self) -> bool {
+        self.fields().is_some_and(|fields| fields.has_only_objects)
+    }
+
+    /// Returns the values that objects have under a name, as `jsonb`, NULL where there is none; `None` if these are
+    /// not a column.
+    pub fn field(self, name: &str) -> Option<BlockColumn<'b>> {
+        let fields = self.fields().filter(|fields| !fields.has_whole)?;
+        let at = fields.names.iter().position(|known| known == name)?;
+        Some(BlockColumn { chunk: &fields.chunks[at], known: None, ..self })
+    }
+
+    /// Reads all values.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is damaged.
+    pub fn raw(self) -> Result<RawColumn> {
+        let rows = &self.block.rows;
+        let Some(known) = self.known else { return Err(self.damaged("a field is no column")) };
+        RawColumn::read(known, rows.len(), &|part| rows.part(part))
+            .map_err(|error| rows.fault(error).into())
     }
 
     /// Reads the bytes of its chunk ([`stripe::Chunk::read`]).
@@ -75,7 +114,7 @@ impl<'b> BlockColumn<'b> {
     /// # Errors
     /// If the file cannot be read, or is damaged.
     pub fn chunk(self) -> Result<Arc<[u8]>> {
-        Ok(self.block.rows.part(self.known.chunk)?)
+        Ok(self.block.rows.part(self.chunk.chunk)?)
     }
 
     /// Reads the bytes of its dictionary ([`stripe::Dictionary::read`]), if it has one. Blocks of one stripe have
@@ -84,7 +123,7 @@ impl<'b> BlockColumn<'b> {
     /// # Errors
     /// As [`BlockColumn::chunk`].
     pub fn dictionary(self) -> Result<Option<Arc<[u8]>>> {
-        let part = self.known.dictionary.map(|part| self.block.rows.part(part));
+        let part = self.chunk.dictionary.map(|part| self.block.rows.part(part));
         Ok(part.transpose()?)
     }
 

@@ -27,12 +27,22 @@ use store::{
 use stripe::{ByteStrings, Chunk, Column, Dictionary, Floats, Ints, Strings, Values, Zone};
 use types::{Repr, RowView, row};
 
+use super::shred::{self, Shredded};
 use crate::heap::patch::{put_varint, take_varint};
 
 /// The largest scale of numbers that are kept as decimals of 64 bits.
 const SCALE_MAX: u32 = 18;
 /// Set in the head for a column that has a dictionary, which is the part before its chunk.
 const HAS_DICTIONARY: u8 = 1;
+/// Set in the head for a column of objects whose frequent fields are columns of their own.
+const IS_SHREDDED: u8 = 2;
+/// Set in the head of a shredded column if every value is an object.
+const HAS_ONLY_OBJECTS: u8 = 1;
+/// Set in the head of a shredded column if an object is whole in the rest.
+const HAS_WHOLE: u8 = 2;
+/// The most fields of a column, and bytes of the name of one.
+const FIELDS_MAX: usize = 64;
+const NAME_BYTES_MAX: usize = 1 << 28;
 
 /// Encodes the rows of one table.
 #[derive(Debug)]
@@ -188,30 +198,43 @@ impl ColumnEncoder for RowEncoder {
 
 impl RowEncoder {
     fn write(&self, blocks: &[Block]) -> EncodedStripe {
-        // What a dictionary would hold of numbers is better kept as decimals.
-        let decimals = |block: &Block, at: usize| match &block.columns[at] {
-            Buffer::Strings(strings) if self.reprs[at] == Repr::Numeric => {
-                Decimals::of(strings, &block.nulls[at])
-            }
-            _ => None,
-        };
         let mut stripe = EncodedStripe::default();
-        let dictionaries: Vec<Option<Dictionary>> =
-            (0..self.reprs.len()).map(|at| dictionary_of(blocks, at, self.reprs[at])).collect();
-        let shared: Vec<Option<usize>> = dictionaries
-            .iter()
-            .map(|dictionary| {
-                let bytes = dictionary.as_ref()?.to_bytes();
-                stripe.shared.push(bytes);
-                Some(stripe.shared.len() - 1)
-            })
-            .collect();
-        for block in blocks {
+        let heads = blocks.iter().map(|block| {
             let mut out = EncodedBlock { rows: block.rows, ..EncodedBlock::default() };
             put_varint(&mut out.head, block.version as usize);
             put_varint(&mut out.head, block.columns.len());
-            for (at, buffer) in block.columns.iter().enumerate() {
-                let decimals = decimals(block, at);
+            out
+        });
+        stripe.blocks = heads.collect();
+        for (at, repr) in self.reprs.iter().enumerate() {
+            self.write_column(blocks, at, *repr, &mut stripe);
+        }
+        stripe
+    }
+
+    /// Appends a column of all blocks of a stripe.
+    fn write_column(&self, blocks: &[Block], at: usize, repr: Repr, stripe: &mut EncodedStripe) {
+        let names = match repr {
+            Repr::Jsonb => shred::frequent_fields(strings_of(blocks, at)),
+            _ => Vec::new(),
+        };
+        if names.is_empty() {
+            // What a dictionary would hold of numbers is better kept as decimals.
+            let dictionary = match repr {
+                Repr::Numeric => None,
+                _ => Dictionary::of(strings_of(blocks, at)),
+            };
+            let shared = share(dictionary.as_ref(), stripe);
+            for (block, out) in blocks.iter().zip(&mut stripe.blocks) {
+                let Some(buffer) = block.columns.get(at) else { continue };
+                out.head.push(repr as u8);
+                let nulls = &block.nulls[at];
+                let decimals = match buffer {
+                    Buffer::Strings(strings) if repr == Repr::Numeric => {
+                        Decimals::of(strings, nulls)
+                    }
+                    _ => None,
+                };
                 let column = match (buffer, &decimals) {
                     (_, Some(Decimals { scale, mantissas, shown })) => {
                         Column::Decimals { scale: *scale, mantissas, shown }
@@ -219,35 +242,79 @@ impl RowEncoder {
                     (Buffer::Ints(values), _) => Column::Ints(values),
                     (Buffer::Floats(values), _) => Column::Floats(values),
                     (Buffer::Floats32(values), _) => Column::Floats32(values),
-                    (Buffer::Strings(strings), _) => {
-                        Column::Strings(strings, dictionaries[at].as_ref())
-                    }
+                    (Buffer::Strings(strings), _) => Column::Strings(strings, dictionary.as_ref()),
                 };
-                let dictionary = shared[at].filter(|_| matches!(column, Column::Strings(..)));
-                out.head.push(self.reprs[at] as u8);
-                out.head.push(if dictionary.is_some() { HAS_DICTIONARY } else { 0 });
-                Zone::of(column, &block.nulls[at]).write(&mut out.head);
-                let mut chunk = Vec::new();
-                Chunk::write(column, &block.nulls[at], &mut chunk);
-                out.parts.extend(dictionary.map(EncodedPart::Shared));
-                out.parts.push(EncodedPart::Own(chunk));
+                put_chunk(column, nulls, shared, 0, out);
             }
-            stripe.blocks.push(out);
+            return;
         }
-        stripe
+        let shredded: Vec<Option<Shredded>> = blocks
+            .iter()
+            .map(|block| match block.columns.get(at)? {
+                Buffer::Strings(strings) => Some(Shredded::of(strings, &block.nulls[at], &names)),
+                _ => None,
+            })
+            .collect();
+        let all = || shredded.iter().flatten();
+        let rest = Dictionary::of(all().flat_map(|block| block.rest.iter()));
+        let rest_shared = share(rest.as_ref(), stripe);
+        let mut fields = Vec::with_capacity(names.len());
+        for field in 0..names.len() {
+            let dictionary = Dictionary::of(all().flat_map(|block| block.fields[field].0.iter()));
+            let shared = share(dictionary.as_ref(), stripe);
+            fields.push((dictionary, shared));
+        }
+        for ((block, shredded), out) in blocks.iter().zip(&shredded).zip(&mut stripe.blocks) {
+            let Some(shredded) = shredded else { continue };
+            out.head.push(repr as u8);
+            let column = Column::Strings(&shredded.rest, rest.as_ref());
+            put_chunk(column, &block.nulls[at], rest_shared, IS_SHREDDED, out);
+            let only_objects = if shredded.has_only_objects { HAS_ONLY_OBJECTS } else { 0 };
+            let whole = if shredded.has_whole { HAS_WHOLE } else { 0 };
+            out.head.push(only_objects | whole);
+            put_varint(&mut out.head, names.len());
+            for ((name, (dictionary, shared)), (values, nulls)) in
+                names.iter().zip(&fields).zip(&shredded.fields)
+            {
+                put_varint(&mut out.head, name.len());
+                out.head.extend_from_slice(name.as_bytes());
+                put_chunk(Column::Strings(values, dictionary.as_ref()), nulls, *shared, 0, out);
+            }
+        }
     }
 }
 
-/// Returns the dictionary of a column over all blocks of a stripe, if it has byte strings and few of them.
-fn dictionary_of(blocks: &[Block], at: usize, repr: Repr) -> Option<Dictionary> {
-    if repr == Repr::Numeric {
-        return None;
-    }
-    let strings = blocks.iter().filter_map(|block| match block.columns.get(at)? {
+/// Appends the flags and the zone of a column to the head of a block, and its parts to the block.
+fn put_chunk(
+    column: Column<'_>,
+    nulls: &[bool],
+    shared: Option<usize>,
+    flags: u8,
+    out: &mut EncodedBlock,
+) {
+    let dictionary = shared.filter(|_| matches!(column, Column::Strings(..)));
+    out.head.push(flags | if dictionary.is_some() { HAS_DICTIONARY } else { 0 });
+    Zone::of(column, nulls).write(&mut out.head);
+    let mut chunk = Vec::new();
+    Chunk::write(column, nulls, &mut chunk);
+    out.parts.extend(dictionary.map(EncodedPart::Shared));
+    out.parts.push(EncodedPart::Own(chunk));
+}
+
+/// Adds a dictionary to the parts that the blocks of a stripe share, and returns its position.
+fn share(dictionary: Option<&Dictionary>, stripe: &mut EncodedStripe) -> Option<usize> {
+    let bytes = dictionary?.to_bytes();
+    stripe.shared.push(bytes);
+    Some(stripe.shared.len() - 1)
+}
+
+/// Returns the byte strings of a column over all blocks of a stripe; nothing if it has others.
+fn strings_of(blocks: &[Block], at: usize) -> impl Iterator<Item = &[u8]> {
+    let strings = blocks.iter().filter_map(move |block| match block.columns.get(at)? {
         Buffer::Strings(strings) => Some(strings),
         _ => None,
     });
-    Dictionary::of(strings.flat_map(ByteStrings::iter))
+    strings.flat_map(ByteStrings::iter)
 }
 
 /// What the head of a block says of a column.
@@ -255,12 +322,34 @@ fn dictionary_of(blocks: &[Block], at: usize, repr: Repr) -> Option<Dictionary> 
 pub(crate) struct ColumnHead {
     /// The representation of the values.
     pub repr: Repr,
+    /// Where the values are; of a shredded column what is left of them.
+    pub chunk: ChunkHead,
+    /// The fields that are columns, if the column is shredded.
+    pub fields: Option<FieldsHead>,
+}
+
+/// Where a chunk is, and what is known of its values.
+#[derive(Debug)]
+pub(crate) struct ChunkHead {
     /// The position of the dictionary among the parts, if there is one.
     pub dictionary: Option<usize>,
     /// The position of the chunk among the parts.
     pub chunk: usize,
     /// The bounds, NULLs and sum of the values.
     pub zone: Zone,
+}
+
+/// What the head of a block says of a shredded column.
+#[derive(Debug)]
+pub(crate) struct FieldsHead {
+    /// True if every value is an object.
+    pub has_only_objects: bool,
+    /// True if an object is whole in the rest.
+    pub has_whole: bool,
+    /// The names, in the order of objects.
+    pub names: Vec<String>,
+    /// Where the values of each are.
+    pub chunks: Vec<ChunkHead>,
 }
 
 /// The head of a block.
@@ -272,6 +361,37 @@ pub(crate) struct BlockHead {
     pub columns: Vec<ColumnHead>,
 }
 
+impl ChunkHead {
+    /// Takes a chunk off the front of a head; `part` is the next part. Returns the flags too.
+    fn read(head: &mut &[u8], part: &mut usize) -> Option<(ChunkHead, u8)> {
+        let (flags, rest) = head.split_first()?;
+        *head = rest;
+        let dictionary = (flags & HAS_DICTIONARY != 0).then_some(*part);
+        let chunk = *part + usize::from(dictionary.is_some());
+        *part = chunk + 1;
+        let zone = Zone::read(head).ok()?;
+        Some((ChunkHead { dictionary, chunk, zone }, *flags))
+    }
+}
+
+impl FieldsHead {
+    fn read(head: &mut &[u8], part: &mut usize) -> Option<FieldsHead> {
+        let (flags, rest) = head.split_first()?;
+        *head = rest;
+        let count = take_varint(head).filter(|count| *count <= FIELDS_MAX)?;
+        let (mut names, mut chunks) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let length = take_varint(head).filter(|length| *length <= NAME_BYTES_MAX)?;
+            let (name, rest) = head.split_at_checked(length)?;
+            *head = rest;
+            names.push(std::str::from_utf8(name).ok()?.to_owned());
+            chunks.push(ChunkHead::read(head, part)?.0);
+        }
+        let has_only_objects = flags & HAS_ONLY_OBJECTS != 0;
+        Some(FieldsHead { has_only_objects, has_whole: flags & HAS_WHOLE != 0, names, chunks })
+    }
+}
+
 impl BlockHead {
     /// Takes a head apart; `None` if it is damaged.
     pub fn read(mut head: &[u8]) -> Option<BlockHead> {
@@ -279,13 +399,15 @@ impl BlockHead {
         let count = take_varint(&mut head)?;
         let (mut columns, mut part) = (Vec::new(), 0);
         for _ in 0..count {
-            let ([repr, flags], rest) = head.split_first_chunk()?;
+            let (repr, rest) = head.split_first()?;
             head = rest;
-            let dictionary = (flags & HAS_DICTIONARY != 0).then_some(part);
-            let chunk = part + usize::from(dictionary.is_some());
-            part = chunk + 1;
-            let zone = Zone::read(&mut head).ok()?;
-            columns.push(ColumnHead { repr: Repr::from_number(*repr)?, dictionary, chunk, zone });
+            let repr = Repr::from_number(*repr)?;
+            let (chunk, flags) = ChunkHead::read(&mut head, &mut part)?;
+            let fields = match flags & IS_SHREDDED {
+                0 => None,
+                _ => Some(FieldsHead::read(&mut head, &mut part)?),
+            };
+            columns.push(ColumnHead { repr, chunk, fields });
         }
         head.is_empty().then_some(BlockHead { version, columns })
     }
@@ -295,8 +417,8 @@ impl BlockHead {
 #[derive(Debug)]
 pub(crate) struct RowDecoder;
 
-/// The values of a column of a block, one raw value of a row after the other.
-pub(super) struct RawColumn {
+/// The values of a column of a block, one raw value of a row after the other ([`types::row`]).
+pub struct RawColumn {
     bytes: Vec<u8>,
     ends: Vec<u32>,
     nulls: Vec<bool>,
@@ -313,8 +435,31 @@ impl RawColumn {
     }
 
     /// Reads the column of a block that `known` describes.
-    pub fn read(
+    pub(super) fn read(
         known: &ColumnHead,
+        rows: usize,
+        part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
+    ) -> Result<RawColumn, ColumnError> {
+        let values = RawColumn::read_chunk(known.repr, &known.chunk, rows, part)?;
+        let Some(fields) = &known.fields else { return Ok(values) };
+        let columns = fields.chunks.iter();
+        let columns = columns.map(|chunk| RawColumn::read_chunk(known.repr, chunk, rows, part));
+        let columns = columns.collect::<Result<Vec<RawColumn>, ColumnError>>()?;
+        let nulls = values.nulls.clone();
+        let mut whole = RawColumn { bytes: Vec::new(), ends: Vec::with_capacity(rows), nulls };
+        for row in 0..rows {
+            if let Some(rest) = values.get(row) {
+                let field = |at: usize| columns[at].get(row);
+                shred::put_together(rest, &fields.names, field, &mut whole.bytes);
+            }
+            whole.end();
+        }
+        Ok(whole)
+    }
+
+    fn read_chunk(
+        repr: Repr,
+        known: &ChunkHead,
         rows: usize,
         part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
     ) -> Result<RawColumn, ColumnError> {
@@ -328,7 +473,7 @@ impl RawColumn {
         if chunk.len() != rows || known.zone.count as usize != rows {
             return Err(ColumnError::Damaged("a chunk has too many or too few values"));
         }
-        RawColumn::of(known.repr, &chunk, dictionary.as_ref())
+        RawColumn::of(repr, &chunk, dictionary.as_ref())
     }
 
     fn of(
@@ -458,7 +603,7 @@ mod tests {
     /// Rows as their table has them: of some version, with the first of its columns, or deleted.
     type Rows = Vec<Option<(u32, Vec<Datum>)>>;
 
-    const REPRS: [Repr; 8] = [
+    const REPRS: [Repr; 9] = [
         Repr::Int4,
         Repr::Text,
         Repr::Numeric,
@@ -467,6 +612,7 @@ mod tests {
         Repr::Float4,
         Repr::Interval,
         Repr::Bytea,
+        Repr::Jsonb,
     ];
 
     fn numeric() -> impl Strategy<Value = Datum> {
@@ -475,6 +621,21 @@ mod tests {
         let number = |(mantissa, scale)| Numeric::new(mantissa, scale).expect("a small scale");
         prop_oneof![20 => small.prop_map(number), 1 => large.prop_map(number), 1 => Just(Numeric::NAN)]
             .prop_map(Datum::from)
+    }
+
+    /// Objects of a few names, some of which most have; and other documents.
+    fn document() -> impl Strategy<Value = String> {
+        let value = prop_oneof![
+            (0..5_u8).prop_map(|n| format!("{n}.50")),
+            (0..5_u8).prop_map(|n| format!("\"{n}\"")),
+            Just("null".to_owned()),
+            Just("{\"os\": [1, {}]}".to_owned()),
+        ];
+        let name = prop_oneof![5 => "os|a|version", 1 => "[a-c]{1,3}"];
+        let field = (name, value).prop_map(|(name, value)| format!("\"{name}\": {value}"));
+        let object = prop::collection::vec(field, 0..5);
+        let object = object.prop_map(|fields| format!("{{{}}}", fields.join(", ")));
+        prop_oneof![8 => object, 1 => Just("[1, \"os\"]".to_owned()), 1 => Just("7".to_owned())]
     }
 
     fn value(at: usize) -> BoxedStrategy<Datum> {
@@ -488,6 +649,11 @@ mod tests {
             6 => any::<(i64, i32, i32)>()
                 .prop_map(|(us, days, months)| types::time::Interval { us, days, months }.into())
                 .boxed(),
+            8 => document()
+                .prop_map(|text| {
+                    Datum::Jsonb(json::jsonb::Jsonb::parse(&text).expect("a document"))
+                })
+                .boxed(),
             _ => prop::collection::vec(any::<u8>(), 0..9)
                 .prop_map(|b| Datum::Bytea(b.into()))
                 .boxed(),
@@ -496,7 +662,7 @@ mod tests {
     }
 
     fn rows() -> impl Strategy<Value = Rows> {
-        let row = (0..2_u32, prop_oneof![9 => Just(8_usize), 1 => 0..8_usize]).prop_flat_map(
+        let row = (0..2_u32, prop_oneof![9 => Just(9_usize), 1 => 0..9_usize]).prop_flat_map(
             |(version, width)| {
                 let values: Vec<_> = (0..width).map(value).collect();
                 values.prop_map(move |values| (version, values))

@@ -14,6 +14,7 @@
 mod block;
 mod codec;
 mod scan;
+mod shred;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, Oid};
 
 pub use self::block::{Block, BlockColumn};
+pub use self::codec::RawColumn;
 use self::codec::{RowDecoder, RowEncoder};
 use self::scan::ColumnarScan;
 use crate::Result;
