@@ -224,11 +224,18 @@ impl Condition {
             }
             Condition::Prefix(column, prefix, whole) => {
                 let vector = slice.column(*column)?;
-                let Values::Codes(words, codes) = &vector.values else {
-                    return rows.try_retain(|row| whole.test(run, slice, row));
-                };
-                let (from, to) = words.with_prefix(prefix.as_bytes());
-                rows.retain(|row| codes[row].wrapping_sub(from) < to - from);
+                match &vector.values {
+                    Values::Codes(words, codes) => {
+                        let (from, to) = words.with_prefix(prefix.as_bytes());
+                        rows.retain(|row| codes[row].wrapping_sub(from) < to - from);
+                    }
+                    Values::Refs(values) => {
+                        let prefix = prefix.as_str();
+                        let begins = |value| matches!(value, DatumRef::Text(text) if text.starts_with(prefix));
+                        rows.retain(|row| begins(values[row]));
+                    }
+                    _ => return rows.try_retain(|row| whole.test(run, slice, row)),
+                }
                 if !vector.nulls.is_empty() {
                     rows.retain(|row| !vector.nulls[row]);
                 }

@@ -333,12 +333,11 @@ impl Groups {
         out: &mut Vec<u32>,
         slice_rows: usize,
     ) {
-        out.clear();
-        out.resize(slice_rows, NONE);
+        // Of rows that are not selected any number stands.
+        out.resize(slice_rows.max(out.len()), NONE);
         let mut numbers = std::mem::take(&mut self.numbers);
         for ((key, vector), numbers) in self.keys.iter_mut().zip(vectors).zip(&mut numbers) {
-            numbers.clear();
-            numbers.resize(slice_rows, NONE);
+            numbers.resize(slice_rows.max(numbers.len()), NONE);
             key.numbers(vector, rows, may_grow, numbers);
         }
         match &mut numbers[..] {

@@ -556,35 +556,35 @@ impl OfGroup {
 struct Giver<'g> {
     to: &'g mut dyn Accumulator,
     call: &'g Call<'g>,
-    /// The places that are looked at, if not all are.
+    /// The places that are looked at and still ahead, the last one first; `None` if all are looked at.
     places: Option<Vec<u64>>,
-    /// How many values the accumulator has, and how many there were since.
+    /// How many values the accumulator has, and how many there were.
     given: u64,
-    last: Option<(DatumRef<'static>, u64)>,
+    seen: u64,
+    last: Option<DatumRef<'static>>,
 }
 
 impl Giver<'_> {
+    #[inline]
     fn give(&mut self, value: DatumRef<'static>, count: u64) -> Result<()> {
-        let since = self.last.map_or(0, |(_, since)| since) + count;
-        let end = self.given + since;
-        let is_looked_at = |place: &u64| *place < end && *place >= end - count;
-        match &self.places {
-            Some(places) if !places.iter().any(is_looked_at) => {
-                self.last = Some((value, since));
-                Ok(())
-            }
-            _ => {
-                (self.given, self.last) = (end, None);
-                self.to.add_times(self.call, &[value], since)
-            }
+        self.seen += count;
+        self.last = Some(value);
+        let next = self.places.as_ref().map(|places| places.last().copied().unwrap_or(u64::MAX));
+        match next {
+            Some(place) if place >= self.seen => Ok(()),
+            _ => self.give_last(),
         }
     }
 
-    fn finish(self) -> Result<()> {
-        match self.last {
-            Some((value, since)) => self.to.add_times(self.call, &[value], since),
-            None => Ok(()),
+    /// Gives the last value for all that were not given.
+    fn give_last(&mut self) -> Result<()> {
+        let Some(value) = self.last.take() else { return Ok(()) };
+        let count = self.seen - std::mem::replace(&mut self.given, self.seen);
+        if let Some(places) = &mut self.places {
+            let seen = self.seen;
+            while places.pop_if(|place| *place < seen).is_some() {}
         }
+        self.to.add_times(self.call, &[value], count)
     }
 }
 
@@ -610,15 +610,18 @@ impl Counts {
             total += count;
             Ok(())
         })?;
-        let places = to.places(total);
-        let mut giver = Giver { to, call, places, given: 0, last: None };
+        let mut places = to.places(total);
+        if let Some(places) = &mut places {
+            places.sort_unstable_by(|one, other| other.cmp(one));
+        }
+        let mut giver = Giver { to, call, places, given: 0, seen: 0, last: None };
         let datum = |value: i64| match self.is_float {
             true => DatumRef::Float8(value as f64),
             false => int_datum(self.repr, value),
         };
         if !self.is_descending {
             of_group.each(|value, count| giver.give(datum(value), count))?;
-            return giver.finish();
+            return giver.give_last();
         }
         let mut all = Vec::new();
         of_group.each(|value, count| {
@@ -627,7 +630,7 @@ impl Counts {
         })?;
         let mut descending = all.into_iter().rev();
         descending.try_for_each(|(value, count)| giver.give(datum(value), count))?;
-        giver.finish()
+        giver.give_last()
     }
 
     fn bytes(&self) -> usize {
