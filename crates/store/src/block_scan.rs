@@ -53,6 +53,8 @@ pub struct BlockScan {
 }
 
 enum Layer {
+    /// Keys that are left out.
+    Without(Arc<BlockKeys>),
     Memtable(Arc<Memtable>),
     Run(Arc<Run>),
 }
@@ -80,6 +82,7 @@ impl BlockScan {
         table: TableId,
         range: Range,
         at: Csn,
+        without: &[Vec<u8>],
     ) -> Option<BlockScan> {
         let state = shared.state();
         let is_erased = state.erased.as_ref().is_some_and(|erased| erased.touches(table));
@@ -87,6 +90,11 @@ impl BlockScan {
             return None;
         }
         let mut layers = Vec::new();
+        if !without.is_empty() {
+            let mut keys = BlockKeys::default();
+            without.iter().for_each(|key| keys.push(&key::full(table, key)));
+            layers.push(Layer::Without(Arc::new(keys)));
+        }
         for mem in state.memtables().filter(|mem| !mem.is_empty()) {
             layers.push(Layer::Memtable(mem.clone()));
             // The entries of a late run are all of one commit.
@@ -147,6 +155,10 @@ impl BlockScan {
                     passed: 0,
                     rest: Some(self.range.clone()),
                 };
+                return Ok(ControlFlow::Continue(()));
+            }
+            Layer::Without(_) => {
+                self.leave();
                 return Ok(ControlFlow::Continue(()));
             }
             Layer::Run(run) => run.clone(),
@@ -324,6 +336,11 @@ impl BlockScan {
         let mut newer = Vec::new();
         for above in 0..layer {
             match &self.layers[above] {
+                Layer::Without(keys) => {
+                    if keys.meets(first, end) {
+                        newer.push(keys.clone());
+                    }
+                }
                 Layer::Memtable(mem) => {
                     let mut keys = BlockKeys::default();
                     let mut from = Bound::Included(first.to_vec());

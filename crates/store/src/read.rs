@@ -273,16 +273,17 @@ impl Store {
         Ok(bytes)
     }
 
-    /// The live keys of a range in no order, with blocks of columns; `None` where only [`Store::scan`] knows them:
-    /// below the checkpoint, and where something of the table is erased.
+    /// The live keys of a range in no order, with blocks of columns, but for those in `without`, which ascend. `None`
+    /// where only [`Store::scan`] knows them: below the checkpoint, and where something of the table is erased.
     pub fn block_scan(
         &self,
         table: TableId,
         lower: Bound<Vec<u8>>,
         upper: Bound<Vec<u8>>,
         at: Csn,
+        without: &[Vec<u8>],
     ) -> Option<BlockScan> {
-        BlockScan::new(self.shared.clone(), table, key::range(table, lower, upper), at)
+        BlockScan::new(self.shared.clone(), table, key::range(table, lower, upper), at, without)
     }
 
     /// The keys of a range that ever had a version of which anything is kept, in order, or in reverse.

@@ -1,68 +1,94 @@
 //! [`Blocks`]: a scan in no order, block by block, that borrows nothing while it rests.
+//!
+//! ```text
+//!   store            blocks and rows, without the keys that the transaction has written
+//!   own writes       row row row                                                            last
+//! ```
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
 use store::{BlockScan, ColumnRows, TableId};
 
-use crate::cursor::KeyRange;
+use crate::cursor::{KeyRange, slice};
 use crate::error::TxnError;
 use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::view::View;
+use crate::writeset::Moment;
 
 /// A scan of a range of a table, whose rows come in no order. All of it is of the view that it was made of.
 pub struct Blocks {
+    table: TableId,
     scan: BlockScan,
-    /// Holds what the scan reads.
-    _snapshot: Snapshot,
+    /// The keys that the transaction has written, and how many of them are passed.
+    own: Vec<Vec<u8>>,
+    passed: usize,
+    moment: Moment,
+    snapshot: Snapshot,
 }
 
 impl Blocks {
     /// Returns the scan; `None` if the view needs an ordered one ([`crate::Cursor`]): it is of a serializable
-    /// transaction, or of one that has written to the table, or of the past before the store's checkpoint, or
+    /// transaction, or of one that has loaded rows into the table, or of the past before the store's checkpoint, or
     /// something of the table is erased.
     pub fn new(view: View<'_>, table: TableId, range: &KeyRange) -> Option<Blocks> {
-        let is_plain = view.transaction().is_none_or(|transaction| {
-            let has_written = transaction.writes.touches(table) || transaction.loads.touches(table);
-            !transaction.is_serializable() && !has_written
-        });
-        if !is_plain {
-            return None;
+        let moment = view.settled().moment();
+        let mut own = Vec::new();
+        if let Some(transaction) = view.transaction() {
+            if transaction.is_serializable() || transaction.loads.touches(table) {
+                return None;
+            }
+            let (lower, upper) = (slice(&range.lower), slice(&range.upper));
+            let writes = transaction.writes.range(table, lower, upper, moment);
+            own.extend(writes.map(|(key, _)| key.to_vec()));
         }
         let snapshot = view.snapshot().clone();
-        let KeyRange { lower, upper } = range.clone();
+        let (lower, upper): (Bound<Vec<u8>>, _) = (range.lower.clone(), range.upper.clone());
         let store = snapshot.engine().store();
-        let scan = store.block_scan(table, lower, upper, snapshot.csn())?;
-        Some(Blocks { scan, _snapshot: snapshot })
+        let scan = store.block_scan(table, lower, upper, snapshot.csn(), &own)?;
+        Some(Blocks { table, scan, own, passed: 0, moment, snapshot })
     }
 
     /// Returns true if nothing more comes.
     pub fn is_at_end(&self) -> bool {
-        self.scan.is_at_end()
+        self.scan.is_at_end() && self.passed == self.own.len()
     }
 
     /// Calls `f` with rows until it breaks or fails (it has taken that one then), or there is a block of columns,
-    /// which is returned, or nothing more comes.
+    /// which is returned, or nothing more comes. All views are of the transaction of the first one, or of none.
     ///
     /// # Errors
     /// What the store and `f` report.
     pub fn fill<E: From<TxnError>>(
         &mut self,
+        view: View<'_>,
         mut f: impl FnMut(&[u8], &Row<'_>) -> Result<ControlFlow<()>, E>,
     ) -> Result<Option<ColumnRows>, E> {
-        let (mut failed, mut columns) = (None, None);
-        let mut row = |key: &[u8], seen: store::Seen<'_>| match f(key, &Row::seen(seen)) {
-            Ok(flow) => flow,
-            Err(error) => {
+        let (mut failed, mut columns, mut is_full) = (None, None, false);
+        let mut row = |key: &[u8], seen: store::Seen<'_>| {
+            let flow = f(key, &Row::seen(seen)).unwrap_or_else(|error| {
                 failed = Some(error);
                 ControlFlow::Break(())
-            }
+            });
+            is_full = flow.is_break();
+            flow
         };
         let mut block = |rows| {
             columns = Some(rows);
             ControlFlow::Break(())
         };
         self.scan.visit(&mut row, &mut block).map_err(TxnError::from)?;
-        failed.map_or(Ok(columns), Err)
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let view = view.at(&self.snapshot).at_moment(self.moment);
+        while columns.is_none() && !is_full && self.passed < self.own.len() {
+            let key = &self.own[self.passed];
+            self.passed += 1;
+            if let Some(row) = view.read(self.table, key)? {
+                is_full = f(key, &row)?.is_break();
+            }
+        }
+        Ok(columns)
     }
 }

@@ -270,7 +270,7 @@ impl Cursor {
     }
 }
 
-fn slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+pub(crate) fn slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     match bound {
         Bound::Included(key) => Bound::Included(key),
         Bound::Excluded(key) => Bound::Excluded(key),

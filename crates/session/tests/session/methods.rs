@@ -100,16 +100,16 @@ impl Twins {
             _ => shown,
         };
         let h = end(h);
-        for other in others {
-            assert_eq!(end(other), h, "{text}");
+        for (table, other) in TABLES.iter().zip(others) {
+            assert_eq!(end(other), h, "{table}: {text}");
         }
     }
 
     /// Asks all tables; the answers are the same.
     fn compare(&mut self, text: &str) {
         let [others @ .., h] = TABLES.map(|table| self.run(&text.replace('%', table)));
-        for other in others {
-            assert_eq!(other, h, "{text}");
+        for (table, other) in TABLES.iter().zip(others) {
+            assert_eq!(other, h, "{table}: {text}");
         }
         self.done.truncate(self.done.len() - TABLES.len());
     }

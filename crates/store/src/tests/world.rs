@@ -443,7 +443,7 @@ impl World {
         let (lower, upper) = range.clone();
         // Of pages only the newest state is known.
         if table != PAGES
-            && let Some(blocks) = self.store.block_scan(table, lower, upper, Csn(at))
+            && let Some(blocks) = self.store.block_scan(table, lower, upper, Csn(at), &[])
             && !reverse
             && seek.is_none()
         {

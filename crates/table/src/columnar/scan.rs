@@ -153,7 +153,7 @@ impl RowScan for ColumnarScan {
             }
             return self.fill_rows(view, wanted, batch, end);
         };
-        let columns = blocks.fill(|key, row| {
+        let columns = blocks.fill(view, |key, row| {
             put_row(batch, key, row, wanted)?;
             Ok::<_, Error>(match batch.len() < end {
                 true => ControlFlow::Continue(()),
