@@ -72,14 +72,8 @@ impl Member {
             return rows.try_retain(|row| vector.with(row, |value| self.is_in(value)));
         };
         let mut memo = self.memo.borrow_mut();
-        let verdicts = memo.verdicts_of(words);
-        rows.try_each(|row| {
-            let verdict = &mut verdicts[codes[row] as usize];
-            if verdict.is_none() {
-                *verdict = Some(self.is_in(words.get(codes[row]))?);
-            }
-            Ok::<_, types::Error>(())
-        })?;
+        let test = |row: usize| self.is_in(words.get(codes[row])).map(Some);
+        let verdicts = memo.judge(words, codes, rows, test)?;
         rows.retain(|row| verdicts[codes[row] as usize] == Some(true));
         Ok(())
     }
@@ -98,16 +92,37 @@ pub(crate) struct Compare {
 pub(crate) struct Memo {
     words: Option<Arc<Words>>,
     verdicts: Vec<Option<bool>>,
+    /// How many entries have no verdict yet.
+    open: usize,
 }
 
 impl Memo {
-    fn verdicts_of(&mut self, words: &Arc<Words>) -> &mut [Option<bool>] {
+    /// Finds out what the condition says of the entries that rows have. `test` gives the verdict of the entry that a
+    /// row has.
+    fn judge(
+        &mut self,
+        words: &Arc<Words>,
+        codes: &[u32],
+        rows: &Selection,
+        mut test: impl FnMut(usize) -> Result<Option<bool>>,
+    ) -> Result<&[Option<bool>]> {
         if !self.words.as_ref().is_some_and(|known| Arc::ptr_eq(known, words)) {
             self.words = Some(Arc::clone(words));
             self.verdicts.clear();
             self.verdicts.resize(words.len(), None);
+            self.open = words.len();
         }
-        &mut self.verdicts
+        if self.open > 0 {
+            rows.try_each(|row| {
+                let verdict = &mut self.verdicts[codes[row] as usize];
+                if verdict.is_none() {
+                    *verdict = test(row)?;
+                    self.open -= usize::from(verdict.is_some());
+                }
+                Ok::<_, types::Error>(())
+            })?;
+        }
+        Ok(&self.verdicts)
     }
 }
 
@@ -254,14 +269,10 @@ impl Condition {
                     return rows.try_retain(|row| whole.test(run, slice, row));
                 };
                 let mut memo = memo.borrow_mut();
-                let verdicts = memo.verdicts_of(words);
                 // First every code gets its verdict, then all rows are looked at without a branch.
-                rows.try_each(|row| {
-                    let verdict = &mut verdicts[codes[row] as usize];
-                    if verdict.is_none() && !vector.is_null(row) {
-                        *verdict = Some(whole.test(run, slice, row)?);
-                    }
-                    Ok::<_, types::Error>(())
+                let verdicts = memo.judge(words, codes, rows, |row| match vector.is_null(row) {
+                    true => Ok(None),
+                    false => whole.test(run, slice, row).map(Some),
                 })?;
                 if vector.nulls.is_empty() {
                     rows.retain(|row| verdicts[codes[row] as usize] == Some(true));

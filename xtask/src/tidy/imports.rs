@@ -6,7 +6,8 @@
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric, posix
 //!   server ──> session ──> exec ──> sql ──> scalar ──> types ──┘
-//!                            └────> table ──> txn, scalar
+//!                            └────> plan ──> batch ──> table ──> txn, scalar
+//!                                              └─────> stripe <── store
 //! ```
 //!
 //! The table below is that picture. A new edge is an event: it is added here

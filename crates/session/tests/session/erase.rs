@@ -8,6 +8,7 @@ use store::{Csn, TableId};
 use vfs::{OpenMode, SimVfs, Vfs};
 
 use crate::client::{Kept, Nothing, connect, instance_on};
+use crate::methods::answer;
 
 const SECRET: &[u8] = b"hush";
 
@@ -178,4 +179,29 @@ fn a_row_with_a_long_past_leaves_nothing() {
     let mut portal = session.start(statement, true).expect("it starts");
     session.execute(&mut portal, 0, &mut shown).expect("it runs");
     assert_eq!(shown.0, ["t"]);
+}
+
+/// A transaction changes a row, has the table written anew, and erases the row. Nothing of the change stays where the
+/// row was before: a patch of a row that never was could not be read.
+#[test]
+fn a_change_before_the_rewrite_is_erased_with_its_row() {
+    for using in ["", "using document", "using columnar"] {
+        let mut session = connect(&instance_on(&SimVfs::new(4)));
+        let statements = [
+            &format!("create table t (k text primary key, n int, note text, doc jsonb) {using}"),
+            "insert into t select k, 1, repeat('x', 2000), '[]' from unnest(array['a', 'b']) k",
+            "begin",
+            "update t set n = 2, doc = doc || '1'",
+            "alter table t alter n type bigint",
+            "erase from t where k = 'a'",
+            "commit",
+        ];
+        statements.into_iter().for_each(|text| run(&mut session, text));
+        let versions = "select k, n, doc from t for system_time all order by n";
+        assert_eq!(
+            answer(&mut session, versions),
+            "k|n|doc\nb|1|[]\nb|2|[1]\n(2 rows)\n",
+            "{using}"
+        );
+    }
 }

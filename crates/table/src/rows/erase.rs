@@ -82,6 +82,10 @@ pub fn erase(
         let storage = era.table.storage();
         let keys = found.get(&storage).unwrap_or(&none);
         for key in sorted(keys) {
+            // Of what the transaction itself has changed before it wrote the rows anew nothing stays either.
+            if change.txn.read(storage, key)?.is_some_and(|row| row.csn() == Csn::MAX) {
+                change.txn.write(storage, key.to_vec(), Op::Delete)?;
+            }
             era.table.erase_changes(change.txn, key)?;
             era.table.rows().erase(change.txn, key, None)?;
         }
