@@ -1,5 +1,6 @@
 //! The databases we are compared with: one module each, the only place where they are named.
 
+pub mod driver;
 pub mod pgbench;
 pub mod postgres;
 pub mod wire;

@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use postgres::Client;
 use serde::Deserialize;
 
 use super::{Context, take_turns};
 use crate::Result;
 use crate::ours::Server;
+use crate::peer::driver::{answer, connect, timed_ms};
 use crate::peer::postgres::{NAME, Postgres};
 use crate::report::{Row, Target, median};
 
@@ -66,13 +67,7 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     }
     let folder = context.work.join("ours");
     let server = Server::start_with(&folder, &["--cache-mib", CACHE_MIB])?;
-    let address = server.address();
-    let mut ours = Config::new()
-        .host(&address.ip().to_string())
-        .port(address.port())
-        .user("postgres")
-        .dbname("postgres")
-        .connect(NoTls)?;
+    let mut ours = connect(server.address())?;
     let postgres = Postgres::start(&context.cache, &context.work)?;
     let mut theirs = postgres.connect()?;
     theirs.batch_execute(
@@ -114,8 +109,8 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     for (at, (what, sql)) in QUERIES.iter().zip(&queries).enumerate() {
         context.step(format!("Q{}: {what}", at + 1));
         must_agree(at, &answer(&mut ours, sql)?, &answer(&mut theirs, sql)?)?;
-        let mut of_ours = || timed(&mut ours, sql);
-        let mut of_theirs = || timed(&mut theirs, sql);
+        let mut of_ours = || timed_ms(&mut ours, sql);
+        let mut of_theirs = || timed_ms(&mut theirs, sql);
         // One after the other, as the engines that are asked in their process: nobody's caches are emptied.
         let mine = median(&take_turns(rounds, &mut [&mut of_ours])?[0]);
         let other = median(&take_turns(rounds, &mut [&mut of_theirs])?[0]);
@@ -168,7 +163,7 @@ fn after_changes(
         for (at, sql) in queries.iter().enumerate() {
             context.step(format!("Q{} {when}", at + 1));
             answer(ours, sql)?;
-            let mut of_ours = || timed(ours, sql);
+            let mut of_ours = || timed_ms(ours, sql);
             let mine = median(&take_turns(rounds.min(3), &mut [&mut of_ours])?[0]);
             let row = Row::new(format!("q{}-{id}", at + 1), format!("Q{} {when}", at + 1), "ms");
             let limit = before[at] * 1.3;
@@ -305,17 +300,6 @@ fn size(client: &mut Client) -> Result<f64> {
     Ok(bytes.unwrap_or_default().parse()?)
 }
 
-/// The rows of a query, as text.
-fn answer(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
-    let mut rows = Vec::new();
-    for message in client.simple_query(sql)? {
-        if let SimpleQueryMessage::Row(row) = message {
-            rows.push((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect());
-        }
-    }
-    Ok(rows)
-}
-
 /// Fails the run where two answers differ, beyond the last digits of floating point numbers.
 fn must_agree(
     at: usize,
@@ -339,11 +323,4 @@ fn must_agree(
         return Ok(());
     }
     Err(format!("Q{}: the servers answer differently:\n{ours:?}\n{theirs:?}", at + 1).into())
-}
-
-/// How many milliseconds a query takes.
-fn timed(client: &mut Client, sql: &str) -> Result<f64> {
-    let start = Instant::now();
-    client.simple_query(sql)?;
-    Ok(start.elapsed().as_secs_f64() * 1e3)
 }

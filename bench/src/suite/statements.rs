@@ -13,13 +13,14 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::SystemTime;
 
+use postgres::Client;
 use postgres::types::ToSql;
-use postgres::{Client, Config, NoTls};
 
 use super::{Context, micros_each, must_equal, per_second, race, together, warm_race};
 use crate::Result;
 use crate::document::{Numbers, SIZES, Size, generate};
 use crate::ours::Server;
+use crate::peer::driver::connect;
 use crate::peer::postgres::{NAME, Postgres, SCHEMA};
 use crate::peer::wire::Wire;
 use crate::report::{Row, Target, median};
@@ -116,12 +117,7 @@ impl Side {
 
     /// A connection whose search path is the schema of the tables.
     fn connect(address: SocketAddr, words: &'static Words) -> Result<Self> {
-        let mut client = Config::new()
-            .host(&address.ip().to_string())
-            .port(address.port())
-            .user("postgres")
-            .dbname("postgres")
-            .connect(NoTls)?;
+        let mut client = connect(address)?;
         client.batch_execute("SET search_path = statements")?;
         Ok(Side { address, client, words, prepared: HashMap::new() })
     }

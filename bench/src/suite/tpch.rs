@@ -12,14 +12,14 @@ use std::fs;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
-use postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use postgres::Client;
 
 use super::{Context, take_turns};
 use crate::Result;
 use crate::ours::Server;
 use crate::peer::DUCKDB;
+use crate::peer::driver::{answer, connect, timed_ms};
 use crate::peer::postgres::{NAME, Postgres};
 use crate::report::{Row, Target, median};
 
@@ -62,13 +62,7 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     let data = generate(context, scale)?;
     let folder = context.work.join("ours");
     let server = Server::start_with(&folder, &["--cache-mib", CACHE_MIB])?;
-    let address = server.address();
-    let mut ours = Config::new()
-        .host(&address.ip().to_string())
-        .port(address.port())
-        .user("postgres")
-        .dbname("postgres")
-        .connect(NoTls)?;
+    let mut ours = connect(server.address())?;
     let postgres = Postgres::start(&context.cache, &context.work)?;
     let mut theirs = postgres.connect()?;
     for (whose, client) in [("Anywhen", &mut ours), ("PostgreSQL", &mut theirs)] {
@@ -86,8 +80,8 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
         if first != second {
             return Err(format!("{id}: the servers answer differently").into());
         }
-        let mut of_ours = || timed(&mut ours, sql);
-        let mut of_theirs = || timed(&mut theirs, sql);
+        let mut of_ours = || timed_ms(&mut ours, sql);
+        let mut of_theirs = || timed_ms(&mut theirs, sql);
         let samples = take_turns(rounds, &mut [&mut of_ours, &mut of_theirs])?;
         let (mine, other) = (median(&samples[0]), median(&samples[1]));
         logarithms += (mine / other).ln();
@@ -150,24 +144,6 @@ fn load(context: &Context, whose: &str, client: &mut Client, data: &Path) -> Res
     client.simple_query("VACUUM ANALYZE")?;
     client.simple_query("CHECKPOINT")?;
     Ok(())
-}
-
-/// The rows of a query, as text.
-fn answer(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
-    let mut rows = Vec::new();
-    for message in client.simple_query(sql)? {
-        if let SimpleQueryMessage::Row(row) = message {
-            rows.push((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect());
-        }
-    }
-    Ok(rows)
-}
-
-/// How many milliseconds a query takes.
-fn timed(client: &mut Client, sql: &str) -> Result<f64> {
-    let start = Instant::now();
-    client.simple_query(sql)?;
-    Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 
 /// The milliseconds that DuckDB takes for each query.

@@ -19,7 +19,7 @@ use crate::state::{Counts, Distinct, Extremes, Floats, Missing, Rows, State, Tot
 use crate::value::{Compiler, Lent, Run, Value};
 use crate::vector::{Ints, Values, Vector};
 
-/// What is computed: the parts of an aggregate over the scan of one table.
+/// The parts of an aggregate over the scan of one table, for [`Aggregation::compile`].
 #[derive(Clone, Copy, Debug)]
 pub struct Shape<'p> {
     /// The positions and types of the columns of the scan.

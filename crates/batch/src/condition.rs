@@ -126,14 +126,14 @@ impl Memo {
     }
 }
 
-/// What is known of a condition for all rows of a block.
+/// How many rows of a block fulfil a condition, as far as the zones of its columns tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// It is true for none.
+    /// None.
     Never,
-    /// It is true for all.
+    /// All.
     Always,
-    /// It has to be looked at.
+    /// The zones do not tell: the condition must be evaluated for each row.
     Open,
 }
 

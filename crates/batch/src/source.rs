@@ -40,7 +40,7 @@ pub(crate) struct Field {
     pub column: usize,
     /// Its name.
     pub name: String,
-    /// What is wanted of it.
+    /// The operator that reads it.
     pub form: FieldForm,
 }
 

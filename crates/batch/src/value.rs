@@ -23,7 +23,7 @@ use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, bo
 pub struct Run<'r> {
     /// The statement and its session.
     pub frame: Frame<'r>,
-    /// What is around the rows.
+    /// The values of outer queries and the subqueries, which programs ask for.
     pub around: &'r dyn Around,
     /// Counts rows that were looked at, and says whether the statement may go on.
     pub tick: &'r dyn Fn(u64) -> Result<()>,

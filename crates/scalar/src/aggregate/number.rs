@@ -143,7 +143,7 @@ macro_rules! plain {
             }
 
             fn add_floats(&mut self, sum: f64, _: u64) -> Result<()> {
-                // What was added in 64 bits is not what 32 bits would have come to.
+                // A sum of float4 may differ in its last digits: the caller has added in 64 bits, `add` rounds each step to 32.
                 self.sum = Some(match self.sum {
                     Some(before) => $add(before, sum as $float)?,
                     None => sum as $float,

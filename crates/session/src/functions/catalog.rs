@@ -178,7 +178,7 @@ fn size(names: &Names, relation: Oid, name: &str) -> Datum {
     let storage = table.relation.table().map(|data| data.storage);
     let count = storage.map_or(0, |storage| names.handles.row_count(storage));
     let width: u64 = 16 + 12 * table.relation.columns.len() as u64;
-    // A file that cannot be read is told to whoever reads rows.
+    // If a file cannot be read, the size is an estimate; a query of its rows reports the damage.
     let in_files = |storage| names.handles.engine().store().table_bytes(storage).unwrap_or(0);
     let bytes = |storage: Option<TableId>, estimated: u64| match storage.map_or(0, in_files) {
         0 => estimated,

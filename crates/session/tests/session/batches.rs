@@ -265,7 +265,7 @@ impl Twins {
             sorted(shown)
         };
         let (rows, columns) = (asked("r"), asked("c"));
-        // What is NULL and not true is not looked at further over columns, row by row it may yet be false.
+        // Over columns, AND stops at NULL; row by row it evaluates the next part, which may fail.
         if rows.starts_with("ERROR:  22") && !columns.starts_with("ERROR") {
             return;
         }

@@ -98,13 +98,8 @@ impl ColumnarScan {
         batch: &mut Batch,
         end: usize,
     ) -> Result<Option<Block>> {
-        let columns = self.cursor.fill_to_columns(view, |key, row| {
-            put_row(batch, key, row, wanted)?;
-            Ok::<_, Error>(match batch.len() < end {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            })
-        })?;
+        let columns =
+            self.cursor.fill_to_columns(view, |key, row| put_row(batch, key, row, wanted, end))?;
         columns.map(Block::read).transpose()
     }
 
@@ -153,13 +148,7 @@ impl RowScan for ColumnarScan {
             }
             return self.fill_rows(view, wanted, batch, end);
         };
-        let columns = blocks.fill(view, |key, row| {
-            put_row(batch, key, row, wanted)?;
-            Ok::<_, Error>(match batch.len() < end {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            })
-        })?;
+        let columns = blocks.fill(view, |key, row| put_row(batch, key, row, wanted, end))?;
         columns.map(Block::read).transpose()
     }
 

@@ -50,7 +50,7 @@ pub(super) fn frequent_fields<'v>(values: impl Iterator<Item = &'v [u8]>) -> Vec
 /// The values of a column of a block, taken apart.
 #[derive(Default)]
 pub(super) struct Shredded {
-    /// What is left of each value.
+    /// Each value without the fields that are columns.
     pub rest: ByteStrings,
     /// For each field its values, and where there are none.
     pub fields: Vec<(ByteStrings, Vec<bool>)>,

@@ -287,21 +287,21 @@ pub(crate) fn fill(
         return Ok(());
     }
     let end = batch.len() + rows_max;
-    cursor.fill(view, |key, row| {
-        put_row(batch, key, row, wanted)?;
-        Ok(if batch.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-    })
+    cursor.fill(view, |key, row| put_row(batch, key, row, wanted, end))
 }
 
-/// Adds a row that lies in the table of the store to a batch: the key alone where nothing else is wanted.
+/// Adds a row that lies in the table of the store to a batch: the key alone where nothing else is wanted. It
+/// breaks when the batch has `end` rows.
 pub(crate) fn put_row(
     batch: &mut Batch,
     key: &[u8],
     row: &txn::Row<'_>,
     wanted: Wanted<'_>,
-) -> Result<bool> {
+    end: usize,
+) -> Result<ControlFlow<()>> {
     let is_key = wanted.is_nothing();
-    batch.push(key, |out| if is_key { Ok(true) } else { image(row, out).map(|()| true) })
+    batch.push(key, |out| if is_key { Ok(true) } else { image(row, out).map(|()| true) })?;
+    Ok(if batch.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
 }
 
 /// Rows on their way into a sorted file.
