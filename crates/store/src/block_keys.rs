@@ -3,7 +3,7 @@
 use crate::key::{self, TABLE_LEN};
 use crate::{TableId, columns::NUMBER_BYTES};
 
-/// Full keys in order, each once.
+/// Full keys in order.
 #[derive(Debug, Default)]
 pub(crate) struct BlockKeys {
     keys: Keys,
@@ -132,51 +132,67 @@ impl BlockKeys {
         }
     }
 
-    /// Sets `hidden` at the position of each key that `newer` has too.
-    pub fn mark(&self, newer: &BlockKeys, hidden: &mut [bool]) {
-        match (&self.keys, &newer.keys) {
-            (Keys::Numbers(table, own), Keys::Numbers(of, newer)) => {
+    /// Returns true if the key behind a position is the same.
+    pub fn repeats(&self, at: usize) -> bool {
+        if at + 1 >= self.len() {
+            return false;
+        }
+        match &self.keys {
+            Keys::Numbers(_, numbers) => numbers[at] == numbers[at + 1],
+            Keys::Whole(..) => {
+                let (mut own, mut next) = (Vec::new(), Vec::new());
+                self.key_into(at, &mut own);
+                self.key_into(at + 1, &mut next);
+                own == next
+            }
+        }
+    }
+
+    /// Calls `f` with the positions, here and there, of each key that both have, ascending.
+    pub fn common(&self, other: &BlockKeys, f: impl FnMut(usize, usize)) {
+        match (&self.keys, &other.keys) {
+            (Keys::Numbers(table, own), Keys::Numbers(of, other)) => {
                 if table == of {
-                    both(own.len(), newer.len(), |at, other| own[at].cmp(&newer[other]), hidden);
+                    both(own.len(), other.len(), |at, there| own[at].cmp(&other[there]), f);
                 }
             }
             _ => {
-                let (mut own, mut other) = (Vec::new(), Vec::new());
-                let compare = |at: usize, of: usize| {
+                let (mut own, mut its) = (Vec::new(), Vec::new());
+                let compare = |at: usize, there: usize| {
                     self.key_into(at, &mut own);
-                    newer.key_into(of, &mut other);
-                    own.cmp(&other)
+                    other.key_into(there, &mut its);
+                    own.cmp(&its)
                 };
-                both(self.len(), newer.len(), compare, hidden);
+                both(self.len(), other.len(), compare, f);
             }
         }
     }
 }
 
-/// Sets `hidden` at each position of the first of two ordered rows at which the second has an equal one.
+/// Calls `f` with each two positions at which two ordered rows are equal.
 fn both(
     own: usize,
-    newer: usize,
+    other: usize,
     mut compare: impl FnMut(usize, usize) -> std::cmp::Ordering,
-    hidden: &mut [bool],
+    mut f: impl FnMut(usize, usize),
 ) {
-    if own == 0 || newer == 0 {
+    if own == 0 || other == 0 {
         return;
     }
     // What lies before the first own key, and behind the last one, is not looked at.
-    let from = first_that(0, newer, |other| compare(0, other).is_le());
-    let to = first_that(from, newer, |other| compare(own - 1, other).is_lt());
+    let from = first_that(0, other, |there| compare(0, there).is_le());
+    let to = first_that(from, other, |there| compare(own - 1, there).is_lt());
     let are_few = (to - from) * 8 < own;
     let mut at = 0;
-    for other in from..to {
+    for there in from..to {
         at = match are_few {
-            true => first_that(at, own, |at| compare(at, other).is_ge()),
-            false => (at..own).find(|at| compare(*at, other).is_ge()).unwrap_or(own),
+            true => first_that(at, own, |at| compare(at, there).is_ge()),
+            false => (at..own).find(|at| compare(*at, there).is_ge()).unwrap_or(own),
         };
         if at == own {
             return;
         }
-        hidden[at] |= compare(at, other).is_eq();
+        (at..own).take_while(|at| compare(*at, there).is_eq()).for_each(|at| f(at, there));
     }
 }
 
@@ -208,9 +224,9 @@ mod tests {
     }
 
     fn marked(own: &BlockKeys, newer: &BlockKeys) -> Vec<usize> {
-        let mut hidden = vec![false; own.len()];
-        own.mark(newer, &mut hidden);
-        (0..own.len()).filter(|at| hidden[*at]).collect()
+        let mut positions = Vec::new();
+        own.common(newer, |at, _| positions.push(at));
+        positions
     }
 
     /// Keys that two rows of keys have are found, whether they are numbers, and whether few or many.

@@ -11,6 +11,7 @@
 //! * A shard's slots never weigh more than its share of the budget.
 
 use crate::block::Block;
+use crate::block_layers::Mask;
 use crate::columns::ColumnBlock;
 use crate::segment::Guide;
 use parking_lot::Mutex;
@@ -30,6 +31,11 @@ pub const GUIDE: u64 = u32::MAX as u64;
 pub const PARTS: u64 = 1 << 62;
 /// See [`PARTS`].
 pub const HEADERS: u64 = 1 << 61;
+/// From here on lie the masks of blocks of columns, by the number of the block, and from [`MASKS_PAST`] on those for a
+/// commit below the newest of the runs.
+pub const MASKS: u64 = 1 << 60;
+/// See [`MASKS`].
+pub const MASKS_PAST: u64 = 1 << 59;
 
 /// Something cached.
 #[derive(Clone)]
@@ -38,6 +44,7 @@ pub enum Cached {
     Guide(Arc<Guide>),
     Columns(Arc<ColumnBlock>),
     Part(Arc<[u8]>),
+    Mask(Arc<Mask>),
 }
 
 impl Cached {
@@ -47,6 +54,7 @@ impl Cached {
             Cached::Guide(g) => g.size(),
             Cached::Columns(c) => c.size(),
             Cached::Part(p) => p.len(),
+            Cached::Mask(m) => m.size(),
         }
     }
 }

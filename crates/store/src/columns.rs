@@ -1,4 +1,4 @@
-//! Blocks of columns: rows of a current run, laid out column by column.
+//! Blocks of columns: entries of a run, laid out column by column.
 //!
 //! ```text
 //!   stripe   entries of one table, one after the other, up to 131,072
@@ -16,7 +16,8 @@
 //! ([`ColumnBlock::part`]) reads the parts that it needs and no others. Every part has a checksum.
 //!
 //! # Invariants
-//! * Each key of a block of columns has one entry, which is no delta.
+//! * No entry of a block of columns is a delta. In a current run each key has one entry, in a history run it may
+//!   have several, by their commits.
 //! * What the decoder returns is byte for byte what the encoder got.
 //!
 //! # Absent on purpose
@@ -31,6 +32,7 @@ use stripe::{ByteStrings, Chunk, Column, Values};
 
 use crate::block::{Block, BlockBuilder};
 use crate::block_keys::BlockKeys;
+use crate::block_layers::shown;
 use crate::error::StoreError;
 use crate::group::{Group, Tag};
 use crate::key::TABLE_LEN;
@@ -152,9 +154,7 @@ impl StripeBuilder {
     /// Adds an entry of a table with this encoder.
     pub fn push(&mut self, full: &[u8], group: &Group, encoder: Arc<dyn ColumnEncoder>) {
         self.encoder.get_or_insert(encoder);
-        debug_assert_eq!(group.len(), 1, "a current run has one entry of each key");
-        let entries = group.view().entries();
-        for entry in entries {
+        for entry in group.view().entries() {
             let (key, value) = (self.keys.len(), self.values.len());
             self.keys.extend_from_slice(full);
             self.values.extend_from_slice(entry.bytes);
@@ -441,6 +441,19 @@ impl ColumnBlock {
         }
     }
 
+    /// Reads the commits of all rows.
+    pub(crate) fn csns(&self, segment: &Segment) -> Result<Vec<u64>, StoreError> {
+        let damaged = || segment.damaged(0, "the commits of a block of columns");
+        let part = self.part(segment, 1)?;
+        let chunk = Chunk::read(&part).map_err(|_| damaged())?;
+        let Values::Ints(csns) = chunk.values() else { return Err(damaged()) };
+        if csns.len() != self.rows {
+            return Err(damaged());
+        }
+        let shift = segment.meta.shift;
+        Ok(csns.to_vec().into_iter().map(|csn| (csn as u64).wrapping_add(shift)).collect())
+    }
+
     /// Sets `hidden` for each row that is a deletion.
     pub(crate) fn mark_deleted(
         &self,
@@ -511,7 +524,7 @@ impl ColumnBlock {
 pub struct ColumnRows {
     segment: Arc<Segment>,
     block: Arc<ColumnBlock>,
-    seen: Option<Vec<u16>>,
+    seen: Option<Arc<[u16]>>,
 }
 
 impl ColumnRows {
@@ -519,14 +532,19 @@ impl ColumnRows {
         ColumnRows { segment, block, seen: None }
     }
 
-    /// Returns the block without rows that are hidden: none where all are. `hidden` says it of each row, or is empty.
-    pub(crate) fn without(self, hidden: &[bool]) -> Option<ColumnRows> {
-        if !hidden.contains(&true) {
-            return Some(self);
-        }
-        let seen = (0..).zip(hidden).filter(|(_, is_hidden)| !**is_hidden);
-        let seen: Vec<u16> = seen.map(|(row, _)| row).collect();
-        (!seen.is_empty()).then_some(ColumnRows { seen: Some(seen), ..self })
+    /// Returns the block with these rows seen, ascending, `None` for all, but for those that are hidden: none if no row
+    /// is left. `hidden` says it of each row, or is empty.
+    pub(crate) fn with(self, seen: Option<Arc<[u16]>>, hidden: &[bool]) -> Option<ColumnRows> {
+        let seen = match seen {
+            seen if !hidden.contains(&true) => seen,
+            None => Some(shown(hidden)),
+            Some(seen) => {
+                let left = seen.iter().filter(|row| !hidden[usize::from(**row)]);
+                Some(left.copied().collect::<Vec<u16>>().into())
+            }
+        };
+        let is_empty = seen.as_ref().is_some_and(|seen| seen.is_empty());
+        (!is_empty).then_some(ColumnRows { seen, ..self })
     }
 
     /// Returns the numbers of the rows that the scan sees, ascending; `None` if it sees all.

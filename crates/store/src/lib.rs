@@ -49,6 +49,7 @@
 mod background;
 mod block;
 mod block_keys;
+mod block_layers;
 mod block_scan;
 mod bulk;
 mod cache;

@@ -273,8 +273,8 @@ impl Store {
         Ok(bytes)
     }
 
-    /// The live keys of a range in no order, with blocks of columns, but for those in `without`, which ascend. `None`
-    /// where only [`Store::scan`] knows them: below the checkpoint, and where something of the table is erased.
+    /// The live keys of a range at `at` in no order, with blocks of columns, but for those in `without`, which ascend.
+    /// `None` where only [`Store::scan`] knows what is seen: something of the table is erased, or forgotten at `at`.
     pub fn block_scan(
         &self,
         table: TableId,

@@ -376,6 +376,11 @@ impl Segment {
         }
     }
 
+    /// What blocks of the file are cached in.
+    pub fn cache(&self) -> &Cache {
+        &self.reader.cache
+    }
+
     /// What messages call the file.
     pub fn describe(&self) -> String {
         self.reader.home.describe(&self.meta.name())

@@ -171,7 +171,7 @@ impl RunWriter {
 
     /// What keeps such an entry in columns; `None` where it is kept as a row.
     fn encoder_for(&mut self, key: &[u8], group: &Group) -> Option<Arc<dyn ColumnEncoder>> {
-        if self.half == Half::History || self.scratch || group.tail().deltas > 0 {
+        if self.scratch || group.view().entries().any(|entry| entry.tag == Tag::Delta) {
             return None;
         }
         let table = key::split(key).0;

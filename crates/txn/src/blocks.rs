@@ -29,8 +29,7 @@ pub struct Blocks {
 
 impl Blocks {
     /// Returns the scan; `None` if the view needs an ordered one ([`crate::Cursor`]): it is of a serializable
-    /// transaction, or of one that has loaded rows into the table, or of the past before the store's checkpoint, or
-    /// something of the table is erased.
+    /// transaction, or of one that has loaded rows into the table, or something of the table is erased.
     pub fn new(view: View<'_>, table: TableId, range: &KeyRange) -> Option<Blocks> {
         let moment = view.settled().moment();
         let mut own = Vec::new();
