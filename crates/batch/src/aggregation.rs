@@ -305,9 +305,9 @@ impl Aggregation {
         }
         let dictionaries = std::mem::take(&mut self.dictionaries);
         let (mut put_off, mut kept) = (put_off, 0);
-        let mut take = |slice: &Slice<'_>, seen: Selection| {
-            let is_open = known == Known::Open;
-            kept += self.take(run, slice, seen, is_open, &is_told, put_off.as_deref_mut())?;
+        let is_open = known == Known::Open;
+        let mut take = |slice: &Slice<'_>| {
+            kept += self.take(run, slice, is_open, &is_told, put_off.as_deref_mut())?;
             Ok(())
         };
         let done = source::slices_of_block(block, layout, &wanted, &dictionaries, &mut take);
@@ -327,8 +327,7 @@ impl Aggregation {
     ) -> Result<u64> {
         let (wanted, mut put_off, mut kept) = (Arc::clone(&self.wanted), put_off, 0);
         source::slices_of_rows(batch, &wanted, &mut |slice| {
-            let all = Selection::All(slice.rows());
-            kept += self.take(run, slice, all, true, &[], put_off.as_deref_mut())?;
+            kept += self.take(run, slice, true, &[], put_off.as_deref_mut())?;
             Ok(())
         })?;
         Ok(kept)
@@ -346,8 +345,7 @@ impl Aggregation {
     ) -> Result<u64> {
         let (wanted, mut put_off, mut kept) = (Arc::clone(&self.wanted), put_off, 0);
         source::slices_of_values(rows, &wanted, &mut |slice| {
-            let all = Selection::All(slice.rows());
-            kept += self.take(run, slice, all, true, &[], put_off.as_deref_mut())?;
+            kept += self.take(run, slice, true, &[], put_off.as_deref_mut())?;
             Ok(())
         })?;
         Ok(kept)
@@ -381,12 +379,12 @@ impl Aggregation {
         &mut self,
         run: Run<'_>,
         slice: &Slice<'_>,
-        mut rows: Selection,
         is_open: bool,
         is_told: &[bool],
         put_off: Option<&mut PutOff<'_>>,
     ) -> Result<u64> {
         (run.tick)(slice.rows() as u64)?;
+        let mut rows = Selection::All(slice.rows());
         if let Some(condition) = self.condition.as_ref().filter(|_| is_open) {
             condition.narrow(run, slice, &mut rows)?;
         }

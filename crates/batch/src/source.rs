@@ -9,7 +9,7 @@ use table::rows::{Batch, Layout};
 use types::{Datum, DatumRef, Error, Repr, Result, row};
 
 use crate::ROWS_MAX;
-use crate::slice::{Load, Selection, Slice};
+use crate::slice::{Load, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words, bound_of};
 
 /// What a table reports, as the user is told it.
@@ -128,6 +128,8 @@ struct BlockLoad<'a, 'b> {
     chunks: &'a [ChunkCell<'b>],
     start: usize,
     rows: usize,
+    /// Which rows from `start` on the slice has; `None` if it has all.
+    picked: Option<&'a [u16]>,
 }
 
 impl<'a, 'b> BlockLoad<'a, 'b> {
@@ -165,8 +167,34 @@ impl<'a, 'b> BlockLoad<'a, 'b> {
             Some(bytes) => row::read_value(bytes, column.repr()),
             None => Ok(DatumRef::Null),
         };
-        let values = (self.start..self.start + self.rows).map(value).collect::<Result<Vec<_>>>()?;
+        let values = match self.picked {
+            None => (self.start..self.start + self.rows).map(value).collect::<Result<Vec<_>>>()?,
+            Some(rows) => {
+                let rows = rows.iter().map(|row| self.start + usize::from(*row));
+                rows.map(value).collect::<Result<Vec<_>>>()?
+            }
+        };
         Ok(Vector::of_refs(column.repr(), values))
+    }
+
+    /// Returns the number of rows that the slice has.
+    fn len(&self) -> usize {
+        self.picked.map_or(self.rows, <[u16]>::len)
+    }
+
+    /// Returns what the slice has of the values of a chunk.
+    fn of_chunk(
+        &self,
+        column: BlockColumn<'_>,
+        chunk: &'a Chunk<'_>,
+        words: &OnceCell<Arc<Words>>,
+        is_text: bool,
+    ) -> Result<Vector<'a>> {
+        let vector = vector_of(column, chunk, (self.start, self.rows), words, is_text)?;
+        Ok(match self.picked {
+            None => vector,
+            Some(rows) => vector.pick(rows),
+        })
     }
 }
 
@@ -174,14 +202,14 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
     fn column(&self, at: usize) -> Result<Vector<'a>> {
         let ScanColumn { position, repr } = self.wanted.columns[at];
         let Some(column) = self.block.column(position) else {
-            return Ok(Vector::constant(Some(repr), self.layout.missing(position), self.rows));
+            return Ok(Vector::constant(Some(repr), self.layout.missing(position), self.len()));
         };
         if column.is_shredded() {
             return self.put_together(at, column);
         }
         let chunk = self.chunk(at, column)?;
         let words = &self.dictionaries.columns[at];
-        vector_of(column, chunk, (self.start, self.rows), words, false)
+        self.of_chunk(column, chunk, words, false)
     }
 
     fn field(&self, number: usize) -> Result<Option<Vector<'a>>> {
@@ -190,36 +218,42 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
         let chunk = self.chunk(self.wanted.columns.len() + number, column)?;
         let words = &self.dictionaries.fields[number];
         let is_text = field.form == FieldForm::Text;
-        vector_of(column, chunk, (self.start, self.rows), words, is_text).map(Some)
+        self.of_chunk(column, chunk, words, is_text).map(Some)
     }
 }
 
-/// Calls `f` with the slices of a block, and the rows of each that are seen.
+/// Calls `f` with slices that have the rows of a block which are seen.
 pub(crate) fn slices_of_block(
     block: &Block,
     layout: &Layout,
     wanted: &Wanted,
     dictionaries: &Dictionaries,
-    f: &mut dyn FnMut(&Slice<'_>, Selection) -> Result<()>,
+    f: &mut dyn FnMut(&Slice<'_>) -> Result<()>,
 ) -> Result<()> {
     let (columns, fields) = (wanted.columns.len(), wanted.fields.len());
     let bytes: Vec<OnceCell<Arc<[u8]>>> = (0..columns + fields).map(|_| OnceCell::new()).collect();
     let chunks: Vec<ChunkCell<'_>> = bytes.iter().map(|_| ChunkCell::default()).collect();
     let mut seen = block.seen();
+    let mut of_slice = Vec::new();
     for start in (0..block.len()).step_by(ROWS_MAX) {
         let rows = ROWS_MAX.min(block.len() - start);
-        let selected = match &mut seen {
-            None => Selection::All(rows),
+        let picked = match &mut seen {
+            None => None,
             Some(seen) => {
                 let count = seen.partition_point(|row| usize::from(*row) < start + rows);
-                let (of_slice, rest) = seen.split_at(count);
+                let (first, rest) = seen.split_at(count);
                 *seen = rest;
-                Selection::Some(of_slice.iter().map(|row| row - start as u16).collect())
+                of_slice.clear();
+                of_slice.extend(first.iter().map(|row| row - start as u16));
+                (first.len() < rows).then_some(&of_slice[..])
             }
         };
         let (bytes, chunks) = (&bytes[..], &chunks[..]);
-        let load = BlockLoad { block, layout, wanted, dictionaries, bytes, chunks, start, rows };
-        f(&Slice::new(rows, columns, fields, &load), selected)?;
+        let load =
+            BlockLoad { block, layout, wanted, dictionaries, bytes, chunks, start, rows, picked };
+        if load.len() > 0 {
+            f(&Slice::new(load.len(), columns, fields, &load))?;
+        }
     }
     Ok(())
 }

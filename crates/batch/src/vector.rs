@@ -187,6 +187,38 @@ enum Typed {
 }
 
 impl<'a> Vector<'a> {
+    /// Returns the values at these positions, which ascend.
+    pub fn pick(self, positions: &[u16]) -> Vector<'a> {
+        fn of<T: Copy>(all: &[T], positions: &[u16]) -> Vec<T> {
+            positions.iter().map(|at| all[usize::from(*at)]).collect()
+        }
+        let nulls = match self.nulls.is_empty() {
+            true => Vec::new(),
+            false => of(&self.nulls, positions),
+        };
+        let values = match self.values {
+            Values::Ints(ints) => Values::Ints(Ints { values: of(&ints.values, positions), ..ints }),
+            Values::Decimals(all) => {
+                let shown = match all.shown {
+                    Shown::Same(digits) => Shown::Same(digits),
+                    Shown::Each(digits) => Shown::Each(of(&digits, positions)),
+                };
+                let mantissas = of(&all.mantissas, positions);
+                Values::Decimals(Decimals { mantissas, shown, ..all })
+            }
+            Values::Floats(floats) => {
+                Values::Floats(Floats { values: of(&floats.values, positions), ..floats })
+            }
+            Values::Codes(words, codes) => Values::Codes(words, of(&codes, positions)),
+            Values::Refs(refs) => Values::Refs(of(&refs, positions)),
+            Values::Datums(mut all) => {
+                let take = |at: &u16| std::mem::replace(&mut all[usize::from(*at)], Datum::Null);
+                Values::Datums(positions.iter().map(take).collect())
+            }
+        };
+        Vector { values, nulls }
+    }
+
     /// Returns a vector of values that are held like this, in the form for them. Values that do not fit the form
     /// leave all of them as they are.
     pub fn of_refs(repr: Repr, values: Vec<DatumRef<'a>>) -> Vector<'a> {

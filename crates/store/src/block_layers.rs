@@ -197,10 +197,11 @@ impl Layers {
         let mut hidden = own.later.clone();
         hidden.resize(own.keys.len(), false);
         if is_past {
+            let last = own.keys.len().saturating_sub(1);
             let goes_on = self.goes_on(&run, place, &own)?;
-            for at in 0..own.keys.len() {
+            for (at, is_hidden) in hidden.iter_mut().enumerate() {
                 let next_is = own.keys.repeats(at) && !own.is_later(at + 1);
-                hidden[at] |= next_is || goes_on && at + 1 == own.keys.len();
+                *is_hidden |= next_is || goes_on && at == last;
             }
         }
         self.mark(&own, is_past, &newer, &mut hidden);

@@ -175,8 +175,11 @@ impl Cache {
             return;
         }
         let mut shard = self.shard(place).lock();
-        if shard.map.contains_key(&place) {
-            return;
+        match shard.map.get(&place).copied() {
+            // Another mask holds from now on; everything else is what the file has.
+            Some(at) if matches!(value, Cached::Mask(_)) => shard.remove(at),
+            Some(_) => return,
+            None => {}
         }
         while shard.bytes + size > self.share {
             shard.evict();

@@ -407,13 +407,21 @@ impl RunCursor {
     }
 
     /// Goes on to the first key at or after `key`, forwards, from where it stands; stays where it is there
-    /// already. Near keys cost a step each.
+    /// already. Near keys cost a step each, and keys of the block in which it stands no look at another.
     pub fn seek_ahead(&mut self, key: &[u8]) -> Result<(), StoreError> {
         for _ in 0..STEPS_AHEAD {
             if self.key().is_none_or(|at| at >= key) {
                 return Ok(());
             }
             self.advance()?;
+        }
+        if let Some(position) = self.position.as_mut().filter(|_| self.key.as_slice() < key) {
+            let group = position.block.before(key, 0);
+            if group < position.block.count() {
+                position.group = group;
+                self.note();
+                return Ok(());
+            }
         }
         match self.key() {
             Some(at) if at < key => self.seek(Some(key), false),
