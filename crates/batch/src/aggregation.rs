@@ -1,20 +1,18 @@
 //! [`Aggregation`]: a scan's condition, groups and aggregates, over blocks of columns and over rows.
 
-use std::sync::Arc;
-
 use scalar::aggregate::{Accumulator, Aggregate as Kernel, Kind};
 use scalar::function::{self, Eval};
 use scalar::registry;
 use sql::eval::{Program, Row};
 use sql::plan::{AggregateCall, Cast, Expr, ExprKind};
 use table::columnar::Block;
-use table::rows::{Batch, Layout};
 use types::{Datum, DatumRef, Error, Repr, Result, SqlState, Type, TypeSource, bounded};
 
 use crate::condition::{Condition, Known};
 use crate::groups::{Groups, KEYS_MAX, NONE};
+use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Selection, Slice};
-use crate::source::{self, Dictionaries, ScanColumn, Wanted};
+use crate::source;
 use crate::state::{Counts, Distinct, Extremes, Floats, Missing, Rows, State, Totals};
 use crate::value::{Compiler, Lent, Run, Value};
 use crate::vector::{Ints, Values, Vector};
@@ -142,8 +140,7 @@ pub type PutOff<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
 
 /// An aggregate over the scan of one table, and what it has come to.
 pub struct Aggregation {
-    wanted: Arc<Wanted>,
-    condition: Option<Condition>,
+    reader: Reader,
     keys: Vec<Value>,
     inputs: Vec<Value>,
     calls: Vec<Call>,
@@ -151,7 +148,6 @@ pub struct Aggregation {
     groups: Groups,
     /// The number of rows of each group.
     rows: Vec<u64>,
-    dictionaries: Dictionaries,
     numbers: Vec<u32>,
 }
 
@@ -166,17 +162,11 @@ impl Aggregation {
         program: &mut dyn FnMut(&Expr) -> Result<Program>,
     ) -> Result<Aggregation> {
         let mut compiler = Compiler { types, program, fields: Vec::new() };
-        let columns = shape.columns.iter().map(|(position, ty)| {
-            Ok(ScanColumn { position: *position, repr: types.repr_of(*ty)? })
-        });
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let condition = shape.condition.map(|expr| Condition::compile(expr, &mut compiler));
+        let condition = condition_of(shape.condition, &mut compiler)?;
         let keys = shape.keys.iter().map(|key| Value::compile(key, &mut compiler));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let mut aggregation = Aggregation {
-            wanted: Arc::default(),
-            dictionaries: Dictionaries::default(),
-            condition: None,
+            reader: Reader::default(),
             groups: Groups::new(keys.len()),
             keys,
             inputs: Vec::new(),
@@ -185,12 +175,10 @@ impl Aggregation {
             rows: Vec::new(),
             numbers: Vec::new(),
         };
-        aggregation.condition = condition.transpose()?;
         for call in shape.calls {
             aggregation.add_call(call, &mut compiler)?;
         }
-        aggregation.wanted = Arc::new(Wanted { columns, fields: compiler.fields });
-        aggregation.dictionaries = Dictionaries::of(&aggregation.wanted);
+        aggregation.reader = Reader::new(shape.columns, condition, compiler)?;
         aggregation.clear();
         Ok(aggregation)
     }
@@ -232,7 +220,7 @@ impl Aggregation {
 
     /// Forgets all rows, for another execution.
     pub fn clear(&mut self) {
-        self.condition.iter().for_each(Condition::forget);
+        self.reader.forget();
         self.calls.iter().filter_map(|call| call.filter.as_ref()).for_each(Condition::forget);
         self.keys.iter().chain(&self.inputs).for_each(Value::forget);
         self.groups = Groups::new(self.keys.len());
@@ -269,33 +257,24 @@ impl Aggregation {
         self.groups.bytes() + states + self.groups.len() * of_group
     }
 
-    /// Takes the rows of a block in, which are laid out like this. Returns how many of them are wanted.
+    /// Takes the rows of a piece in. Rows of new groups are put off, if the caller does that. Returns how many rows are
+    /// wanted.
     ///
     /// # Errors
-    /// What reading the block, the programs, the aggregates and `put_off` report.
-    pub fn take_block(
+    /// What reading the rows, the programs, the aggregates and `put_off` report.
+    pub fn take(
         &mut self,
         run: Run<'_>,
-        block: &Block,
-        layout: &Layout,
-        put_off: Option<&mut PutOff<'_>>,
+        piece: &Piece<'_, '_>,
+        mut put_off: Option<&mut PutOff<'_>>,
     ) -> Result<u64> {
-        let wanted = Arc::clone(&self.wanted);
-        let zone = |at: usize| {
-            let column = block.column(wanted.columns[at].position)?;
-            Some((column.zone(), column.repr()))
-        };
-        let known = match &self.condition {
-            None => Known::Always,
-            Some(condition) => condition.known(run, &zone),
-        };
-        if known == Known::Never {
-            (run.tick)(1)?;
-            return Ok(0);
-        }
-        self.dictionaries.keep(block, &wanted)?;
-        let mut is_told = vec![false; self.states.len()];
-        if known == Known::Always && self.keys.is_empty() && block.seen().is_none() {
+        let mut is_told = Vec::new();
+        if let Piece::Block(block, _) = piece
+            && self.keys.is_empty()
+            && block.seen().is_none()
+            && self.reader.known(run, block) == Known::Always
+        {
+            is_told.resize(self.states.len(), false);
             self.take_zones(block, &mut is_told)?;
             if is_told.iter().all(|is_told| *is_told) {
                 (run.tick)(1)?;
@@ -303,52 +282,13 @@ impl Aggregation {
                 return Ok(block.len() as u64);
             }
         }
-        let dictionaries = std::mem::take(&mut self.dictionaries);
-        let (mut put_off, mut kept) = (put_off, 0);
-        let is_open = known == Known::Open;
-        let mut take = |slice: &Slice<'_>| {
-            kept += self.take(run, slice, is_open, &is_told, put_off.as_deref_mut())?;
-            Ok(())
-        };
-        let done = source::slices_of_block(block, layout, &wanted, &dictionaries, &mut take);
-        self.dictionaries = dictionaries;
-        done.map(|()| kept)
-    }
-
-    /// Takes rows in that are laid out as their table says.
-    ///
-    /// # Errors
-    /// As [`Aggregation::take_block`].
-    pub fn take_rows(
-        &mut self,
-        run: Run<'_>,
-        batch: &Batch,
-        put_off: Option<&mut PutOff<'_>>,
-    ) -> Result<u64> {
-        let (wanted, mut put_off, mut kept) = (Arc::clone(&self.wanted), put_off, 0);
-        source::slices_of_rows(batch, &wanted, &mut |slice| {
-            kept += self.take(run, slice, true, &[], put_off.as_deref_mut())?;
-            Ok(())
-        })?;
-        Ok(kept)
-    }
-
-    /// Takes rows in that have the values of the scan's columns.
-    ///
-    /// # Errors
-    /// As [`Aggregation::take_block`].
-    pub fn take_values(
-        &mut self,
-        run: Run<'_>,
-        rows: &[Vec<Datum>],
-        put_off: Option<&mut PutOff<'_>>,
-    ) -> Result<u64> {
-        let (wanted, mut put_off, mut kept) = (Arc::clone(&self.wanted), put_off, 0);
-        source::slices_of_values(rows, &wanted, &mut |slice| {
-            kept += self.take(run, slice, true, &[], put_off.as_deref_mut())?;
-            Ok(())
-        })?;
-        Ok(kept)
+        let (mut reader, mut numbers) =
+            (std::mem::take(&mut self.reader), std::mem::take(&mut self.numbers));
+        let kept = reader.read(run, piece, &mut |slice, rows| {
+            self.take_selected(run, slice, rows, &is_told, put_off.as_deref_mut(), &mut numbers)
+        });
+        (self.reader, self.numbers) = (reader, numbers);
+        kept
     }
 
     /// Takes all rows of a block into the states that the zones of its columns tell enough for, and notes these.
@@ -363,7 +303,9 @@ impl Aggregation {
             }
             let [input] = call.inputs[..] else { continue };
             let Value::Column(column) = self.inputs[input] else { continue };
-            let Some(column) = block.column(self.wanted.columns[column].position) else { continue };
+            let Some(column) = block.column(self.reader.wanted().columns[column].position) else {
+                continue;
+            };
             let is_numeric = column.repr() == Repr::Numeric;
             let scale = if is_numeric { source::scale_of(column)? } else { None };
             if !is_numeric || scale.is_some() || call.form == Form::Present {
@@ -373,31 +315,7 @@ impl Aggregation {
         Ok(())
     }
 
-    /// Takes rows of a slice in, except into states that know its rows already. Rows of new groups are put off, if the
-    /// caller does that. Returns how many rows the condition is true for.
-    fn take(
-        &mut self,
-        run: Run<'_>,
-        slice: &Slice<'_>,
-        is_open: bool,
-        is_told: &[bool],
-        put_off: Option<&mut PutOff<'_>>,
-    ) -> Result<u64> {
-        (run.tick)(slice.rows() as u64)?;
-        let mut rows = Selection::All(slice.rows());
-        if let Some(condition) = self.condition.as_ref().filter(|_| is_open) {
-            condition.narrow(run, slice, &mut rows)?;
-        }
-        let kept = rows.len() as u64;
-        if kept == 0 {
-            return Ok(0);
-        }
-        let mut numbers = std::mem::take(&mut self.numbers);
-        let done = self.take_selected(run, slice, rows, is_told, put_off, &mut numbers);
-        self.numbers = numbers;
-        done.map(|()| kept)
-    }
-
+    /// Takes rows of a slice in, except into states that know its rows already.
     fn take_selected(
         &mut self,
         run: Run<'_>,

@@ -17,6 +17,7 @@ use scalar::{Comparison, registry};
 use sql::eval::Row;
 use sql::plan::{Expr, ExprKind};
 use stripe::{Bounds, Zone};
+use types::time::{DAY_US, Date, Timestamp};
 use types::{Datum, DatumRef, Repr, Result};
 
 use crate::slice::{Selection, Slice};
@@ -33,6 +34,8 @@ pub(crate) enum Condition {
     Or(Vec<Condition>),
     /// A value against one that is the same for all rows.
     Compare(Compare),
+    /// A value against another one of the row.
+    Columns(Box<[Value; 2]>, Comparison, ByRow),
     /// A value is NULL, or is not.
     IsNull(Value, bool),
     /// Objects contain these fields.
@@ -194,10 +197,19 @@ impl Condition {
                 return Ok(Condition::Compare(Compare { value, how, with, whole }));
             }
         }
-        Ok(match whole.only_column() {
-            Some(column) => Condition::Word(column, whole, RefCell::default()),
-            None => Condition::Rows(whole),
-        })
+        if let Some(column) = whole.only_column() {
+            return Ok(Condition::Word(column, whole, RefCell::default()));
+        }
+        if let ExprKind::Call(call) = &expr.kind
+            && let Some(how) = registry::function(call.function).and_then(Comparison::of)
+            && let [left, right] = &call.args[..]
+            && left.ty == right.ty
+            && compiler.repr(left.ty).is_some_and(|repr| is_int(repr) || repr == Repr::Numeric)
+        {
+            let sides = [Value::compile(left, compiler)?, Value::compile(right, compiler)?];
+            return Ok(Condition::Columns(Box::new(sides), how, whole));
+        }
+        Ok(Condition::Rows(whole))
     }
 
     /// Keeps the rows for which the condition is true.
@@ -240,7 +252,7 @@ impl Condition {
             Condition::Prefix(column, prefix, whole) => {
                 let vector = slice.column(*column)?;
                 match &vector.values {
-                    Values::Codes(words, codes) => {
+                    Values::Codes(words, codes) if words.is_sorted() => {
                         let (from, to) = words.with_prefix(prefix.as_bytes());
                         rows.retain(|row| codes[row].wrapping_sub(from) < to - from);
                     }
@@ -283,6 +295,27 @@ impl Condition {
                     false => Ok(verdicts[codes[row] as usize] == Some(true)),
                 })
             }
+            Condition::Columns(sides, how, whole) => {
+                let left = sides[0].vector(run, slice, rows)?;
+                let right = sides[1].vector(run, slice, rows)?;
+                match (&left.values, &right.values) {
+                    (Values::Ints(left), Values::Ints(right)) => {
+                        keep_pairs(*how, &left.values, &right.values, rows);
+                    }
+                    (Values::Decimals(left), Values::Decimals(right))
+                        if left.scale == right.scale =>
+                    {
+                        keep_pairs(*how, &left.mantissas, &right.mantissas, rows);
+                    }
+                    _ => return rows.try_retain(|row| whole.test(run, slice, row)),
+                }
+                for vector in [&left, &right] {
+                    if !vector.nulls.is_empty() {
+                        rows.retain(|row| !vector.nulls[row]);
+                    }
+                }
+                Ok(())
+            }
             Condition::Rows(whole) => rows.try_retain(|row| whole.test(run, slice, row)),
         }
     }
@@ -293,6 +326,7 @@ impl Condition {
             Condition::And(list) | Condition::Or(list) => list.iter().for_each(Condition::forget),
             Condition::Compare(compare) => compare.value.forget(),
             Condition::IsNull(value, _) => value.forget(),
+            Condition::Columns(sides, ..) => sides.iter().for_each(Value::forget),
             Condition::Word(_, _, memo) => *memo.borrow_mut() = Memo::default(),
             // Their members are known without either.
             Condition::Contains(..) | Condition::HasField(..) => {}
@@ -416,6 +450,24 @@ enum Target {
     Float(f64),
 }
 
+/// Returns a comparison of dates with a moment as one with a date: a day begins before a moment within it.
+fn with_date(how: Comparison, with: Datum, repr: Repr) -> (Comparison, Datum) {
+    let (Repr::Date, Datum::Timestamp(Timestamp(us))) = (repr, &with) else { return (how, with) };
+    let is_infinite = [Timestamp::INFINITY, Timestamp::NEG_INFINITY].contains(&Timestamp(*us));
+    let (day, rest) = (us.div_euclid(DAY_US), us.rem_euclid(DAY_US));
+    let how_it_was = how;
+    let how = match how {
+        how if rest == 0 => how,
+        Comparison::Less | Comparison::LessOrEqual => Comparison::LessOrEqual,
+        Comparison::Greater | Comparison::GreaterOrEqual => Comparison::Greater,
+        Comparison::Equal | Comparison::NotEqual => return (how, with),
+    };
+    match i32::try_from(day) {
+        Ok(day) if !is_infinite => (how, Datum::Date(Date(day))),
+        _ => (how_it_was, with),
+    }
+}
+
 impl Compare {
     fn narrow(&self, run: Run<'_>, slice: &Slice<'_>, rows: &mut Selection) -> Result<()> {
         let with = run.value(&self.with.program, Row::NONE)?;
@@ -424,15 +476,19 @@ impl Compare {
             return Ok(());
         }
         let vector = self.value.vector(run, slice, rows)?;
+        let (how, with) = match &vector.values {
+            Values::Ints(all) => with_date(self.how, with, all.repr),
+            _ => (self.how, with),
+        };
         match (&vector.values, target(&vector, with.as_ref())) {
             (Values::Ints(all), Some(Target::Int(with))) => {
-                keep_ints(self.how, &all.values, with, rows);
+                keep_ints(how, &all.values, with, rows);
             }
             (Values::Decimals(all), Some(Target::Int(with))) => {
-                keep_ints(self.how, &all.mantissas, with, rows);
+                keep_ints(how, &all.mantissas, with, rows);
             }
             (Values::Floats(all), Some(Target::Float(with))) => {
-                keep_floats(self.how, &all.values, with, rows);
+                keep_floats(how, &all.values, with, rows);
             }
             _ => return rows.try_retain(|row| self.whole.test(run, slice, row)),
         }
@@ -451,12 +507,13 @@ impl Compare {
             return Known::Never;
         }
         let Bounds::Ints(min, max) = zone.bounds else { return Known::Open };
+        let (how, with) = with_date(self.how, with, repr);
         // The mantissas of decimals have a scale that the zone does not tell.
         if !is_int(repr) || with.repr() != Some(repr) {
             return Known::Open;
         }
         let Some(with) = int_of(with.as_ref()) else { return Known::Open };
-        let (all, none) = match self.how {
+        let (all, none) = match how {
             Comparison::Equal => (min == with && max == with, with < min || with > max),
             Comparison::NotEqual => (with < min || with > max, min == with && max == with),
             Comparison::Less => (max < with, min >= with),
@@ -507,6 +564,17 @@ fn keep_ints(how: Comparison, values: &[i64], with: i64, rows: &mut Selection) {
         Comparison::LessOrEqual => rows.retain(|row| values[row] <= with),
         Comparison::Greater => rows.retain(|row| values[row] > with),
         Comparison::GreaterOrEqual => rows.retain(|row| values[row] >= with),
+    }
+}
+
+fn keep_pairs(how: Comparison, left: &[i64], right: &[i64], rows: &mut Selection) {
+    match how {
+        Comparison::Equal => rows.retain(|row| left[row] == right[row]),
+        Comparison::NotEqual => rows.retain(|row| left[row] != right[row]),
+        Comparison::Less => rows.retain(|row| left[row] < right[row]),
+        Comparison::LessOrEqual => rows.retain(|row| left[row] <= right[row]),
+        Comparison::Greater => rows.retain(|row| left[row] > right[row]),
+        Comparison::GreaterOrEqual => rows.retain(|row| left[row] >= right[row]),
     }
 }
 

@@ -275,14 +275,16 @@ pub struct Groups {
     dense: Vec<u32>,
     /// The same if they have many.
     sparse: HashMap<u128, u32, FixedState>,
+    /// The groups by the numbers of their keys, if mixed numbers do not fit.
+    wide: HashMap<Box<[u32]>, u32, FixedState>,
     /// The numbers of each group's keys, one group after the other. A single key's number is that of its group.
     members: Vec<u32>,
     count: usize,
     numbers: Vec<Vec<u32>>,
 }
 
-/// The largest number of keys: their numbers, of 32 bits each, fit one mixed number.
-pub const KEYS_MAX: usize = 4;
+/// The largest number of keys.
+pub const KEYS_MAX: usize = 16;
 
 /// The bits of mixed numbers that are looked up in an array.
 const DENSE_BITS_MAX: u32 = 16;
@@ -295,6 +297,7 @@ impl Groups {
             bits: vec![0; keys],
             dense: vec![NONE; 1],
             sparse: HashMap::default(),
+            wide: HashMap::default(),
             members: Vec::new(),
             count: usize::from(keys == 0),
             numbers: vec![Vec::new(); keys],
@@ -309,7 +312,10 @@ impl Groups {
     /// Returns about how many bytes are held.
     pub fn bytes(&self) -> usize {
         let keys: usize = self.keys.iter().map(KeyValues::bytes).sum();
-        let tables = self.dense.len() * size_of::<u32>() + self.sparse.capacity() * 32;
+        let of_wide = 32 + self.keys.len() * size_of::<u32>();
+        let tables = self.dense.len() * size_of::<u32>()
+            + self.sparse.capacity() * 32
+            + self.wide.capacity() * of_wide;
         keys + tables + self.members.len() * size_of::<u32>()
     }
 
@@ -405,20 +411,29 @@ impl Groups {
         let total: u32 = self.bits.iter().sum();
         self.sparse.clear();
         self.dense.clear();
+        self.wide.clear();
         if total <= DENSE_BITS_MAX {
             self.dense.resize(1 << total, NONE);
         }
-        for group in 0..self.count {
-            let members = &self.members[group * self.keys.len()..][..self.keys.len()];
-            let mixed = mix(&self.bits, members);
-            self.enter(mixed, group as u32);
+        let all = std::mem::take(&mut self.members);
+        for (group, members) in all.chunks_exact(self.keys.len()).enumerate() {
+            self.enter(members, group as u32);
         }
+        self.members = all;
     }
 
-    fn enter(&mut self, mixed: u128, group: u32) {
-        match self.dense.is_empty() {
-            false => self.dense[mixed as usize] = group,
-            true => drop(self.sparse.insert(mixed, group)),
+    /// Returns the mixed number of a group; `None` if it would have too many bits.
+    #[inline]
+    fn mixed(&self, members: &[u32]) -> Option<u128> {
+        let fits = self.bits.len() <= 4 || self.bits.iter().sum::<u32>() <= u128::BITS;
+        fits.then(|| mix(&self.bits, members))
+    }
+
+    fn enter(&mut self, members: &[u32], group: u32) {
+        match self.mixed(members) {
+            Some(mixed) if !self.dense.is_empty() => self.dense[mixed as usize] = group,
+            Some(mixed) => drop(self.sparse.insert(mixed, group)),
+            None => drop(self.wide.insert(members.into(), group)),
         }
     }
 
@@ -427,10 +442,10 @@ impl Groups {
         if members.contains(&NONE) {
             return NONE;
         }
-        let mixed = mix(&self.bits, members);
-        let known = match self.dense.is_empty() {
-            false => self.dense[mixed as usize],
-            true => self.sparse.get(&mixed).copied().unwrap_or(NONE),
+        let known = match self.mixed(members) {
+            Some(mixed) if !self.dense.is_empty() => self.dense[mixed as usize],
+            Some(mixed) => self.sparse.get(&mixed).copied().unwrap_or(NONE),
+            None => self.wide.get(members).copied().unwrap_or(NONE),
         };
         if known != NONE || !may_grow {
             return known;
@@ -438,7 +453,7 @@ impl Groups {
         let group = self.count as u32;
         self.count += 1;
         self.members.extend_from_slice(members);
-        self.enter(mixed, group);
+        self.enter(members, group);
         group
     }
 }
@@ -493,5 +508,15 @@ mod tests {
         assert_eq!(again, first);
         let keys: Vec<&Datum> = groups.keys(2).collect();
         assert_eq!(keys, [&Datum::Int8(2), &Datum::Int8(2)]);
+
+        // The numbers of 16 keys with 1,000 values each do not fit 128 bits.
+        let mut wide = Groups::new(16);
+        let all = ints(&|row| row);
+        let few = [&few; 16];
+        wide.numbers(&few, &rows, true, &mut first, 1_000);
+        wide.numbers(&[&all; 16], &rows, true, &mut again, 1_000);
+        assert_eq!((&again[..4], wide.len()), (&[0, 1, 2, 3][..], 1_000));
+        wide.numbers(&few, &rows, false, &mut again, 1_000);
+        assert_eq!((again, wide.keys(999).next()), (first, Some(&Datum::Int8(999))));
     }
 }

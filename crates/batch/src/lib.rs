@@ -34,6 +34,10 @@
 mod aggregation;
 mod condition;
 mod groups;
+mod join;
+mod kept;
+mod projection;
+mod reader;
 mod slice;
 mod source;
 mod state;
@@ -41,7 +45,14 @@ mod value;
 mod vector;
 
 pub use aggregation::{Aggregation, PutOff, Shape, can_aggregate};
+pub use join::{Join, JoinShape, Partners, Side, can_join};
+pub use projection::Projection;
+pub use reader::Piece;
+pub use slice::{Selection, Slice};
 pub use value::Run;
+
+/// What makes the programs of expressions.
+pub type Programs<'p> = dyn FnMut(&sql::plan::Expr) -> types::Result<sql::eval::Program> + 'p;
 
 /// The largest number of rows in a slice.
 const ROWS_MAX: usize = stripe::BLOCK_ROWS;

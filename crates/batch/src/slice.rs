@@ -66,7 +66,7 @@ impl<'a> Slice<'a> {
     /// # Errors
     /// If it cannot be read.
     pub fn field(&self, number: usize) -> Result<Option<&Vector<'a>>> {
-        let cell = &self.fields[number];
+        let Some(cell) = self.fields.get(number) else { return Ok(None) };
         if let Some(vector) = cell.get() {
             return Ok(vector.as_ref());
         }

@@ -193,7 +193,7 @@ impl<'a, 'b> BlockLoad<'a, 'b> {
         let vector = vector_of(column, chunk, (self.start, self.rows), words, is_text)?;
         Ok(match self.picked {
             None => vector,
-            Some(rows) => vector.pick(rows),
+            Some(rows) => vector.gather(rows),
         })
     }
 }

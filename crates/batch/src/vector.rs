@@ -187,34 +187,34 @@ enum Typed {
 }
 
 impl<'a> Vector<'a> {
-    /// Returns the values at these positions, which ascend.
-    pub fn pick(self, positions: &[u16]) -> Vector<'a> {
-        fn of<T: Copy>(all: &[T], positions: &[u16]) -> Vec<T> {
-            positions.iter().map(|at| all[usize::from(*at)]).collect()
+    /// Returns the values at these positions.
+    pub fn gather(&self, positions: &[u16]) -> Vector<'a> {
+        fn of<T: Clone>(all: &[T], positions: &[u16]) -> Vec<T> {
+            positions.iter().map(|at| all[usize::from(*at)].clone()).collect()
         }
         let nulls = match self.nulls.is_empty() {
             true => Vec::new(),
             false => of(&self.nulls, positions),
         };
-        let values = match self.values {
-            Values::Ints(ints) => Values::Ints(Ints { values: of(&ints.values, positions), ..ints }),
-            Values::Decimals(all) => {
-                let shown = match all.shown {
-                    Shown::Same(digits) => Shown::Same(digits),
-                    Shown::Each(digits) => Shown::Each(of(&digits, positions)),
-                };
-                let mantissas = of(&all.mantissas, positions);
-                Values::Decimals(Decimals { mantissas, shown, ..all })
+        let values = match &self.values {
+            Values::Ints(Ints { repr, values, bound }) => {
+                Values::Ints(Ints { repr: *repr, values: of(values, positions), bound: *bound })
             }
-            Values::Floats(floats) => {
-                Values::Floats(Floats { values: of(&floats.values, positions), ..floats })
+            Values::Decimals(all) => Values::Decimals(Decimals {
+                scale: all.scale,
+                mantissas: of(&all.mantissas, positions),
+                shown: match &all.shown {
+                    Shown::Same(digits) => Shown::Same(*digits),
+                    Shown::Each(digits) => Shown::Each(of(digits, positions)),
+                },
+                bound: all.bound,
+            }),
+            Values::Floats(Floats { repr, values, bound }) => {
+                Values::Floats(Floats { repr: *repr, values: of(values, positions), bound: *bound })
             }
-            Values::Codes(words, codes) => Values::Codes(words, of(&codes, positions)),
-            Values::Refs(refs) => Values::Refs(of(&refs, positions)),
-            Values::Datums(mut all) => {
-                let take = |at: &u16| std::mem::replace(&mut all[usize::from(*at)], Datum::Null);
-                Values::Datums(positions.iter().map(take).collect())
-            }
+            Values::Codes(words, codes) => Values::Codes(Arc::clone(words), of(codes, positions)),
+            Values::Refs(refs) => Values::Refs(of(refs, positions)),
+            Values::Datums(all) => Values::Datums(of(all, positions)),
         };
         Vector { values, nulls }
     }
@@ -354,7 +354,7 @@ fn scaled(mut mantissas: Vec<i64>, shown: Vec<u8>) -> Option<Decimals> {
 }
 
 /// The dictionary of a column or a field of a stripe.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Words {
     /// The bytes that it was read from.
     bytes: Arc<[u8]>,
@@ -369,6 +369,12 @@ enum Entries {
     Raw(Repr, Dictionary),
     /// Values that were made of those of the dictionary.
     Made(Vec<Datum>),
+}
+
+impl Default for Entries {
+    fn default() -> Entries {
+        Entries::Made(Vec::new())
+    }
 }
 
 impl Words {
@@ -403,6 +409,16 @@ impl Words {
     /// Returns true if these bytes are the same dictionary: stripes often have equal ones.
     pub fn is_of(&self, bytes: &Arc<[u8]>) -> bool {
         Arc::ptr_eq(&self.bytes, bytes) || self.bytes == *bytes
+    }
+
+    /// Returns a dictionary of values that were computed.
+    pub fn made(values: Vec<Datum>) -> Words {
+        Words { bytes: Arc::default(), entries: Entries::Made(values), null: None }
+    }
+
+    /// Returns true if the codes have the order of the bytes of their values.
+    pub fn is_sorted(&self) -> bool {
+        matches!(self.entries, Entries::Raw(..))
     }
 
     /// Returns the number of values.

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::iter;
 
+use batch::{Partners, Projection};
 use scalar::facts::Facts;
 use scalar::function::Eval;
 use scalar::{registry, resolve};
@@ -17,6 +18,8 @@ use crate::ctx::Shared;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
+use crate::op::batch_join::{BatchJoin, ByRow};
+use crate::op::batch_project::BatchProject;
 use crate::op::batches::Batches;
 use crate::op::depends::Depends;
 use crate::op::distinct::{Distinct, DistinctOn};
@@ -42,7 +45,7 @@ use crate::op::window::{self, Ordering, Window, WindowCall};
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
 use plan::explain::seen::Seen;
 use plan::explain::tree::Observed;
-use plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Table, each_part};
+use plan::{self, Body, Constant, Join, JoinKind, Kind, Link, Node, Plan, Reads, Table, each_part};
 
 /// A plan with everything that is needed to run it, once at a time.
 pub(crate) struct Machine {
@@ -136,6 +139,14 @@ struct Builder<'a> {
     kept: Option<Cell<u32>>,
 }
 
+/// An input whose rows are taken as they lie, with the condition that whoever takes them looks at.
+struct Pieces {
+    input: Input,
+    /// The positions and types of the columns.
+    columns: Vec<(usize, Type)>,
+    condition: Option<Expr>,
+}
+
 /// So many rows of `VALUES` may be worth loading.
 const VALUES_MANY: usize = 1_000;
 
@@ -225,10 +236,10 @@ impl Builder<'_> {
                 let calls = aggregate.calls.iter().map(|call| self.aggregate_call(call));
                 let calls = calls.collect::<Result<_>>()?;
                 let (sets, masks) = (&aggregate.sets, aggregate.masks.clone());
-                if let (true, Kind::Scan(scan)) = (aggregate.in_batches, &aggregate.input.kind) {
+                if aggregate.in_batches {
                     let nothing = Box::new(Given::default());
                     let rest = Aggregate::new(nothing, keys, sets, calls, masks);
-                    return self.batches(aggregate, scan, rest);
+                    return self.batches(aggregate, rest);
                 }
                 let input = self.node(&aggregate.input)?;
                 Box::new(Aggregate::new(input, keys, sets, calls, masks))
@@ -284,31 +295,87 @@ impl Builder<'_> {
         })
     }
 
-    /// The operator for an aggregate over a scan that is computed in batches. `rest` takes the rows for whose groups
-    /// there is no room.
-    fn batches(
-        &mut self,
-        aggregate: &plan::Aggregate,
-        scan: &plan::Scan,
-        rest: Aggregate,
-    ) -> Result<Input> {
-        let types = &aggregate.input.types;
-        let position = |attnum: &i16| usize::try_from(attnum - 1).unwrap_or(usize::MAX);
-        let columns: Vec<(usize, Type)> =
-            scan.attnums.iter().map(position).zip(types.iter().copied()).collect();
+    /// The operator for an aggregate that is computed in batches. `rest` takes the rows for whose groups there is no
+    /// room.
+    fn batches(&mut self, aggregate: &plan::Aggregate, rest: Aggregate) -> Result<Input> {
+        let pieces = self.pieces(&aggregate.input)?;
         let shape = batch::Shape {
-            columns: &columns,
-            condition: scan.condition.as_ref(),
+            columns: &pieces.columns,
+            condition: pieces.condition.as_ref(),
             keys: &aggregate.keys,
             calls: &aggregate.calls,
         };
         let aggregation =
             batch::Aggregation::compile(shape, self.types, &mut |expr| self.program(expr))?;
-        // The aggregation computes the condition.
-        let bare = plan::Scan { condition: None, ..scan.clone() };
-        let input = Box::new(self.scan(&bare, types)?);
-        let input = self.looked_at(&aggregate.input, input);
-        Ok(Box::new(Batches::new(input, aggregation, rest)))
+        Ok(Box::new(Batches::new(pieces.input, aggregation, rest)))
+    }
+
+    /// The operator for a join that is computed in batches.
+    fn batch_join(&mut self, join: &Join) -> Result<Input> {
+        let keys: (Vec<Expr>, Vec<Expr>) = join.keys.iter().cloned().unzip();
+        let programs = (self.programs(&keys.0)?, self.programs(&keys.1)?);
+        let condition = self.maybe(join.condition.as_ref())?;
+        let (left, right) = (self.pieces(&join.left)?, self.pieces(&join.right)?);
+        let sides = [(&left, &keys.0), (&right, &keys.1)];
+        let [left_side, right_side] = sides.map(|(pieces, keys)| batch::Side {
+            columns: &pieces.columns,
+            condition: pieces.condition.as_ref(),
+            keys,
+        });
+        let (probe, build) =
+            if join.build_left { (right_side, left_side) } else { (left_side, right_side) };
+        let (keeps_left, keeps_right) = (join.kind.keeps_left(), join.kind.keeps_right());
+        let shape = batch::JoinShape {
+            partners: match (join.kind, join.build_left) {
+                (JoinKind::Semi, false) => Partners::Some,
+                (JoinKind::Semi, true) => Partners::KeptWithSome,
+                (JoinKind::Anti, false) => Partners::None,
+                (JoinKind::Anti, true) => Partners::KeptWithNone,
+                (_, false) => Partners::Pairs { keeps_probe: keeps_left, keeps_build: keeps_right },
+                (_, true) => Partners::Pairs { keeps_probe: keeps_right, keeps_build: keeps_left },
+            },
+            probe,
+            build,
+            is_build_first: join.build_left,
+            condition: join.condition.as_ref(),
+        };
+        let compiled = batch::Join::compile(shape, self.types, &mut |expr| self.program(expr))?;
+        let left = Side { input: left.input, keys: programs.0, width: join.left.width() };
+        let right = Side { input: right.input, keys: programs.1, width: join.right.width() };
+        let by_row = ByRow { kind: join.kind, condition, build_left: join.build_left };
+        Ok(Box::new(BatchJoin::new(compiled, left, right, by_row)))
+    }
+
+    /// The operator for an input whose rows are taken as they lie.
+    fn pieces(&mut self, node: &Node) -> Result<Pieces> {
+        if let Kind::Scan(scan) = &node.kind {
+            let position = |attnum: &i16| usize::try_from(attnum - 1).unwrap_or(usize::MAX);
+            let positions = scan.attnums.iter().map(position);
+            let columns = positions.zip(node.types.iter().copied()).collect();
+            let input = Box::new(self.scan(scan, &node.types)?.leaving_condition());
+            // What is in its rows when they do not come as they lie was tested.
+            let condition = scan.condition.clone();
+            return Ok(Pieces { input: self.looked_at(node, input), columns, condition });
+        }
+        let columns = node.types.iter().copied().enumerate().collect();
+        let input = match &node.kind {
+            Kind::Project { input, exprs } => {
+                let operator = Box::new(self.batch_project(input, exprs)?);
+                self.looked_at(node, operator)
+            }
+            _ => self.node(node)?,
+        };
+        Ok(Pieces { input, columns, condition: None })
+    }
+
+    fn batch_project(&mut self, input: &Node, exprs: &[Expr]) -> Result<BatchProject> {
+        let programs = self.programs(exprs)?;
+        let Pieces { input: below, columns, condition } = self.pieces(input)?;
+        let projection =
+            Projection::compile(&columns, condition.as_ref(), exprs, self.types, &mut |expr| {
+                self.program(expr)
+            })?;
+        Ok(BatchProject::new(Project::new(below, programs, input.width()), projection))
     }
 
     fn scan(&mut self, scan: &plan::Scan, types: &[Type]) -> Result<Scan> {
@@ -520,6 +587,9 @@ impl Builder<'_> {
     }
 
     fn join(&mut self, join: &Join) -> Result<Input> {
+        if join.in_batches {
+            return self.batch_join(join);
+        }
         let condition = self.maybe(join.condition.as_ref())?;
         let widths = (join.left.width(), join.right.width());
         if join.keys.is_empty() {

@@ -7,11 +7,10 @@
 use std::any::Any;
 use std::ops::Bound;
 
+pub use batch::Piece;
 use sql::eval::Row as EvalRow;
 use sql::plan::{LockStrength, LockWait};
-use table::columnar::Block;
 use table::index::Ask;
-use table::rows::{Batch, Layout};
 use types::time::TimestampTz;
 use types::{Datum, Oid, Result};
 
@@ -139,7 +138,7 @@ pub trait Tables {
     fn next_piece(
         &self,
         scan: &mut Scanning,
-        f: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>,
     ) -> Result<bool> {
         piece_of_rows(f, |out| self.next(scan, out))
     }
@@ -234,38 +233,12 @@ pub trait Tables {
     ) -> Result<bool>;
 }
 
-/// Rows that come together.
-pub enum Piece<'p> {
-    /// A block of columns, and how the rows of its table lie.
-    Block(&'p Block, &'p Layout),
-    /// Rows in row form.
-    Rows(&'p Batch),
-    /// Rows of values.
-    Values(&'p [Vec<Datum>]),
-}
-
-impl Piece<'_> {
-    /// The number of rows.
-    pub fn len(&self) -> usize {
-        match self {
-            Piece::Block(block, _) => block.len(),
-            Piece::Rows(batch) => batch.len(),
-            Piece::Values(rows) => rows.len(),
-        }
-    }
-
-    /// True where there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
 /// Calls `f` with some rows, which `next` gives one by one; false where it gives none.
 ///
 /// # Errors
 /// Those of `next` and `f`.
 pub(crate) fn piece_of_rows(
-    f: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+    f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>,
     mut next: impl FnMut(&mut Vec<Datum>) -> Result<bool>,
 ) -> Result<bool> {
     const ROWS_MAX: usize = 256;

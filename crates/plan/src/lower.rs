@@ -215,8 +215,16 @@ impl Lowering<'_> {
             bound::JoinKind::Right => JoinKind::Right,
             bound::JoinKind::Full => JoinKind::Full,
         };
-        let join =
-            Join { kind, left, right, keys: Vec::new(), build_left: false, condition, lateral };
+        let join = Join {
+            kind,
+            left,
+            right,
+            keys: Vec::new(),
+            build_left: false,
+            condition,
+            lateral,
+            in_batches: false,
+        };
         Node { kind: Kind::Join(Box::new(join)), types }
     }
 

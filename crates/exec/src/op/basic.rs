@@ -85,6 +85,11 @@ enum Output {
 }
 
 impl Project {
+    /// What the rows come from.
+    pub(crate) fn input(&mut self) -> &mut Input {
+        &mut self.input
+    }
+
     pub(crate) fn new(input: Input, programs: Vec<Program>, width: usize) -> Self {
         // A column can be moved where all there is are columns, and it is named once.
         let mut uses = vec![0; width];

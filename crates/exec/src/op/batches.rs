@@ -36,7 +36,7 @@ impl Batches {
         let tick = |rows| env.ticks(rows);
         let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
         let Self { input, aggregation, rest, held, has_rest, .. } = self;
-        let mut take = |piece: Piece<'_>| {
+        let mut take = |piece: Piece<'_, '_>| {
             let folder = held.is_over(env, true);
             let mut put_off;
             let put_off: Option<&mut batch::PutOff<'_>> = match folder {
@@ -47,13 +47,7 @@ impl Batches {
                     Some(&mut put_off)
                 }
             };
-            let kept = match piece {
-                Piece::Block(block, layout) => {
-                    aggregation.take_block(run, block, layout, put_off)?
-                }
-                Piece::Rows(rows) => aggregation.take_rows(run, rows, put_off)?,
-                Piece::Values(rows) => aggregation.take_values(run, rows, put_off)?,
-            };
+            let kept = aggregation.take(run, &piece, put_off)?;
             let bytes = aggregation.bytes() as u64;
             held.add(env, bytes.saturating_sub(held.bytes()) as usize)?;
             Ok(kept)

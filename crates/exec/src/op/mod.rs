@@ -10,6 +10,8 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod basic;
+pub(crate) mod batch_join;
+pub(crate) mod batch_project;
 pub(crate) mod batches;
 pub(crate) mod constant;
 pub(crate) mod depends;
@@ -61,7 +63,7 @@ pub(crate) trait Operator: Send {
     fn next_piece(
         &mut self,
         env: &Env<'_>,
-        f: &mut dyn FnMut(Piece<'_>) -> Result<u64>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
     ) -> Result<bool> {
         piece_of_rows(&mut |piece| f(piece).map(drop), |out| self.next(env, out))
     }

@@ -71,10 +71,10 @@ impl Operator for Probe {
     fn next_piece(
         &mut self,
         env: &Env<'_>,
-        f: &mut dyn FnMut(Piece<'_>) -> Result<u64>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
     ) -> Result<bool> {
         let kept = Cell::new(0);
-        let mut counted = |piece: Piece<'_>| {
+        let mut counted = |piece: Piece<'_, '_>| {
             let rows = f(piece)?;
             kept.set(kept.get() + rows);
             Ok(rows)

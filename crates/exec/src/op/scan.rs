@@ -61,6 +61,8 @@ pub(crate) struct Scan {
     chance: Option<Chance>,
     sample: Option<Sample>,
     condition: Option<Program>,
+    /// True where the condition is not looked at when rows are given as they lie: whoever takes them does.
+    leaves_condition: bool,
     /// True where the chance is taken.
     by_chance: bool,
     /// What an index of items is asked.
@@ -96,6 +98,7 @@ impl Scan {
             chance,
             sample,
             condition,
+            leaves_condition: false,
             by_chance: false,
             asked: Vec::new(),
             ranges: None,
@@ -105,6 +108,11 @@ impl Scan {
             removed: 0,
             chance_of_row: None,
         }
+    }
+
+    /// The same, which leaves the condition to whoever takes the rows as they lie.
+    pub(crate) fn leaving_condition(self) -> Self {
+        Self { leaves_condition: true, ..self }
     }
 
     /// The path that is taken.
@@ -251,9 +259,10 @@ impl Operator for Scan {
     fn next_piece(
         &mut self,
         env: &Env<'_>,
-        f: &mut dyn FnMut(Piece<'_>) -> Result<u64>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
     ) -> Result<bool> {
-        if self.condition.is_some() || self.sample.is_some() || self.looks_up() {
+        let is_tested = self.condition.is_some() && !self.leaves_condition;
+        if is_tested || self.sample.is_some() || self.looks_up() {
             return piece_of_rows(&mut |piece| f(piece).map(drop), |out| self.next(env, out));
         }
         loop {

@@ -349,7 +349,7 @@ impl Tables for Stored<'_> {
     fn next_piece(
         &self,
         scan: &mut Scanning,
-        f: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>,
     ) -> Result<bool> {
         match scan.downcast_mut::<Scan>() {
             Some(scan) => scan.next_piece(self, f),

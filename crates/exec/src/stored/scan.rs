@@ -496,7 +496,7 @@ impl Scan {
     pub(super) fn next_piece(
         &mut self,
         stored: &Stored<'_>,
-        f: &mut dyn FnMut(Piece<'_>) -> Result<()>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>,
     ) -> Result<bool> {
         let Self { table, attnums, plain: Some(_), source, then, .. } = self else {
             return piece_of_rows(f, |out| self.next(stored, out));

@@ -636,10 +636,16 @@ impl Teller<'_> {
         let mut entry = self.over(node, kind, below);
         entry.head = match (join.kind, is_hash) {
             (JoinKind::Inner, _) => kind.to_owned(),
+            (JoinKind::Semi | JoinKind::Anti, true) if join.build_left => {
+                format!("Hash Right {join_type} Join")
+            }
             (_, true) => format!("Hash {join_type} Join"),
             (_, false) => format!("Nested Loop {join_type} Join"),
         };
         entry.facts.push(("Join Type", text(join_type)));
+        if join.in_batches {
+            entry.properties.push(("Batches", text("columns")));
+        }
         if is_hash {
             let pairs: Vec<String> = join
                 .keys

@@ -1,30 +1,56 @@
-//! Aggregates over scans whose rows come in blocks of columns are computed over the columns.
+//! Aggregates over scans whose rows come in blocks of columns, and over joins of such scans, are computed over the
+//! columns.
 //!
 //! ```text
-//!   Aggregate [sum(#1)] by [#0]                 the condition, the keys and the calls of all of these are
-//!     Scan sale, condition #2 > 7    ──>        computed 1,024 values at a time, where `batch` knows the calls
+//!   Aggregate [sum(#1)] by [#5]                 the conditions, the keys and the calls of all of these are
+//!     Join hash inner keys [#0 = #0]    ──>     computed 1,024 values at a time, where `batch` knows them
+//!       Scan sale, condition #2 > 7
+//!       Scan shop
 //! ```
 
 use sql::plan::Moment;
 
+use super::estimate::rows;
 use crate::schema::Schema;
-use crate::tree::{Aggregate, Kind, Node, Scan};
+use crate::tree::{Aggregate, Join, JoinKind, Kind, Node, Scan};
 
-/// Marks the aggregates of a plan that are computed over columns.
+/// Marks the aggregates and joins of a plan that are computed over columns.
 pub(super) fn batches(node: &mut Node, schema: &dyn Schema) {
     node.inputs(&mut |input| batches(input, schema));
     if let Kind::Aggregate(aggregate) = &mut node.kind {
-        aggregate.in_batches = has_blocks(aggregate, schema);
+        aggregate.in_batches = is_known(aggregate) && in_batches(&mut aggregate.input, schema);
     }
 }
 
-fn has_blocks(aggregate: &Aggregate, schema: &dyn Schema) -> bool {
-    let Kind::Scan(scan) = &aggregate.input.kind else { return false };
+fn is_known(aggregate: &Aggregate) -> bool {
     let has_all_keys = |set: &Vec<usize>| set.iter().copied().eq(0..aggregate.keys.len());
-    let is_plain = aggregate.masks.is_empty()
+    aggregate.masks.is_empty()
         && matches!(&aggregate.sets[..], [set] if has_all_keys(set))
-        && batch::can_aggregate(&aggregate.keys, &aggregate.calls);
-    is_plain && gives_blocks(scan, schema)
+        && batch::can_aggregate(&aggregate.keys, &aggregate.calls)
+}
+
+/// Has the joins of an input computed over columns, as far as they can be; false if the input gives nothing but rows.
+fn in_batches(node: &mut Node, schema: &dyn Schema) -> bool {
+    match &mut node.kind {
+        Kind::Scan(scan) => gives_blocks(scan, schema),
+        Kind::Join(join) => join_in_batches(join, schema),
+        Kind::Project { input, .. } => in_batches(input, schema),
+        _ => false,
+    }
+}
+
+fn join_in_batches(join: &mut Join, schema: &dyn Schema) -> bool {
+    let types = join.keys.iter().map(|(left, right)| (left.ty, right.ty));
+    if join.lateral.is_some() || !batch::can_join(types) {
+        return false;
+    }
+    let (left, right) = (in_batches(&mut join.left, schema), in_batches(&mut join.right, schema));
+    join.in_batches = left || right;
+    if join.in_batches && matches!(join.kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Anti) {
+        // Either side can be kept, so the smaller one is.
+        join.build_left = rows(&join.left, schema) < rows(&join.right, schema);
+    }
+    join.in_batches
 }
 
 fn gives_blocks(scan: &Scan, schema: &dyn Schema) -> bool {

@@ -82,6 +82,7 @@ fn ordinary(plan: &Plan, join: &Join, types: &dyn TypeSource) -> Option<Node> {
             build_left: false,
             condition: all_of(conditions),
             lateral: None,
+            in_batches: false,
         };
         Node { kind: Kind::Join(Box::new(join)), types }
     };

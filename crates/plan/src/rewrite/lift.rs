@@ -159,6 +159,7 @@ impl Lifted {
                     build_left: false,
                     condition: None,
                     lateral: None,
+                    in_batches: false,
                 };
                 Node { kind: Kind::Join(Box::new(join)), types }
             }

@@ -82,7 +82,8 @@ pub(super) fn semi_joins(plan: &mut Plan, node: &mut Node, schema: &dyn Schema) 
         if kind == JoinKind::Semi && binds_key(&right, &conditions, width, schema) {
             let both = left.types.iter().chain(&right.types).copied().collect();
             let (kind, condition) = (JoinKind::Inner, all_of(conditions));
-            let join = Join { kind, left, right, keys, build_left, condition, lateral };
+            let in_batches = false;
+            let join = Join { kind, left, right, keys, build_left, condition, lateral, in_batches };
             let input = Box::new(Node { kind: Kind::Join(Box::new(join)), types: both });
             let column = |(at, ty): (usize, &types::Type)| {
                 let kind = ExprKind::Column { levels_up: 0, index: at as u32 };
@@ -93,7 +94,8 @@ pub(super) fn semi_joins(plan: &mut Plan, node: &mut Node, schema: &dyn Schema) 
             continue;
         }
         let condition = all_of(conditions);
-        let join = Join { kind, left, right, keys, build_left, condition, lateral };
+        let in_batches = false;
+        let join = Join { kind, left, right, keys, build_left, condition, lateral, in_batches };
         *node = Node { kind: Kind::Join(Box::new(join)), types };
     }
     if let Some(condition) = all_of(costly) {

@@ -307,6 +307,8 @@ pub struct Join {
     /// The slots that the right side needs, over the left row: it is computed for each left row.
     /// None where the right side is the same for all.
     pub lateral: Option<Vec<(Expr, u32)>>,
+    /// True where it is computed on columns, for an aggregate that is.
+    pub in_batches: bool,
 }
 
 /// Which rows of a join come out.

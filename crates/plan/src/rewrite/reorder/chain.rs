@@ -306,6 +306,7 @@ impl Chain {
             build_left: false,
             condition: all_of(moved),
             lateral: None,
+            in_batches: false,
         };
         (Node { kind: Kind::Join(Box::new(join)), types }, places)
     }
@@ -349,7 +350,16 @@ impl SemiJoin {
         });
         let types = left.types.clone();
         let (keys, build_left, condition) = (Vec::new(), false, Some(condition));
-        let join = Join { kind, left, right, keys, build_left, condition, lateral: None };
+        let join = Join {
+            kind,
+            left,
+            right,
+            keys,
+            build_left,
+            condition,
+            lateral: None,
+            in_batches: false,
+        };
         Node { kind: Kind::Join(Box::new(join)), types }
     }
 }

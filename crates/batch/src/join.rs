@@ -1,0 +1,604 @@
+//! [`Join`]: one input is kept in a hash table, the rows of the other look for their partners in it.
+//!
+//! ```text
+//!   build    orders of 1995     o_orderkey ──> table ──> rows with that key, one after the other
+//!                               o_orderdate ──> Kept
+//!   probe    lineitem           1,024 keys ──> pairs (row of the slice, row that is kept)
+//!                                                │
+//!                                                └──> a slice of pairs: a column is put together
+//!                                                     when something above asks for it
+//! ```
+//!
+//! Columns of the probe side that nothing asks for are not read, and of the others only the rows that have a partner are
+//! passed on. A key of one integer is looked up in an array if the integers lie close together, else in a table with
+//! open addressing. Other keys get the numbers of [`Groups`].
+
+use sql::plan::Expr;
+use types::{Datum, Repr, Result, Type, TypeSource};
+
+use crate::condition::Condition;
+use crate::groups::{Groups, KEYS_MAX, NONE};
+use crate::kept::{Kept, NO_ROW};
+use crate::reader::{Piece, Reader, condition_of};
+use crate::slice::{Load, Selection, Slice};
+use crate::source::ScanColumn;
+use crate::value::{Compiler, Lent, Run, Value};
+use crate::vector::{Values, Vector};
+use crate::{Programs, ROWS_MAX};
+
+/// Which rows a join gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partners {
+    /// Pairs.
+    Pairs {
+        /// Also rows of the probe side without a partner.
+        keeps_probe: bool,
+        /// Also rows of the build side without a partner.
+        keeps_build: bool,
+    },
+    /// Rows of the probe side that have a partner.
+    Some,
+    /// Rows of the probe side that have none.
+    None,
+    /// Rows of the build side that have a partner.
+    KeptWithSome,
+    /// Rows of the build side that have none.
+    KeptWithNone,
+}
+
+/// An input of a join.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'p> {
+    /// The positions and types of its columns.
+    pub columns: &'p [(usize, Type)],
+    /// Which of its rows are wanted.
+    pub condition: Option<&'p Expr>,
+    /// What is equal to the keys of the other input.
+    pub keys: &'p [Expr],
+}
+
+/// The parts of a join, for [`Join::compile`].
+#[derive(Clone, Copy, Debug)]
+pub struct JoinShape<'p> {
+    /// Which rows come out.
+    pub partners: Partners,
+    /// The input whose rows look for partners.
+    pub probe: Side<'p>,
+    /// The input that is kept.
+    pub build: Side<'p>,
+    /// True if the columns of the build side come first.
+    pub is_build_first: bool,
+    /// What is true of partners beside their keys.
+    pub condition: Option<&'p Expr>,
+}
+
+/// Returns true if a join with these types of keys is one that [`Join`] computes.
+pub fn can_join(keys: impl Iterator<Item = (Type, Type)>) -> bool {
+    let mut count = 0;
+    let are_alike = keys.inspect(|_| count += 1).all(|(probe, build)| probe == build);
+    are_alike && (1..=KEYS_MAX).contains(&count)
+}
+
+/// A join by a hash table.
+pub struct Join {
+    partners: Partners,
+    is_build_first: bool,
+    probe: Reader,
+    probe_keys: Vec<Value>,
+    build: Reader,
+    build_keys: Vec<Value>,
+    condition: Option<Condition>,
+    kept: Kept,
+    /// How the columns and then the keys of the build side are held.
+    reprs: Vec<Repr>,
+    /// How many columns of the build side are kept, in front of its keys.
+    width: usize,
+    table: Table,
+    /// Which kept rows have found a partner.
+    has_partner: Vec<bool>,
+    numbers: Vec<u32>,
+}
+
+/// Where the first kept row of a key is, and after each row the next one with the same key.
+#[derive(Debug, Default)]
+struct Table {
+    index: Index,
+    following: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Index {
+    /// By the distance from an integer.
+    Near { base: i64, first: Vec<u32> },
+    /// Integers by open addressing: as many slots as a power of two, at most half of them taken.
+    Far { slots: Vec<(i64, u32)>, shift: u32 },
+    /// By the number of a group.
+    Groups { groups: Box<Groups>, first: Vec<u32> },
+}
+
+impl Default for Index {
+    fn default() -> Index {
+        Index::Near { base: 0, first: Vec::new() }
+    }
+}
+
+impl Index {
+    fn slot(value: i64, shift: u32) -> usize {
+        ((value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
+    }
+
+    #[inline]
+    fn first_of_int(&self, value: i64) -> u32 {
+        match self {
+            Index::Near { base, first } => {
+                let at = value.wrapping_sub(*base) as u64;
+                first.get(at as usize).copied().unwrap_or(NO_ROW)
+            }
+            Index::Far { slots, shift } => {
+                let mut at = Index::slot(value, *shift);
+                loop {
+                    let (key, row) = slots[at];
+                    if row == NO_ROW || key == value {
+                        return row;
+                    }
+                    at = (at + 1) & (slots.len() - 1);
+                }
+            }
+            Index::Groups { .. } => NO_ROW,
+        }
+    }
+}
+
+impl Table {
+    /// Returns the table of integers. A row whose key is NULL has no partner.
+    fn of_ints(values: &[i64], is_null: impl Fn(usize) -> bool) -> Table {
+        /// An array may have so many places for each row, and this many in any case.
+        const SPARE: usize = 8;
+        const PLACES_MIN: usize = 1 << 16;
+        let rows = || (0..values.len()).filter(|row| !is_null(*row));
+        let bounds = rows().map(|row| values[row]).fold(None, |bounds, value| match bounds {
+            None => Some((value, value)),
+            Some((low, high)) => Some((value.min(low), value.max(high))),
+        });
+        let (low, high) = bounds.unwrap_or((0, 0));
+        let mut following = vec![NO_ROW; values.len()];
+        let span = high.checked_sub(low).and_then(|span| usize::try_from(span).ok());
+        let most = PLACES_MIN.max(values.len() * SPARE);
+        if let Some(span) = span.filter(|span| *span < most) {
+            let mut first = vec![NO_ROW; if bounds.is_some() { span + 1 } else { 0 }];
+            // From the last row on, so that the first one of each key ends up in front.
+            for row in rows().rev() {
+                let head = &mut first[(values[row] - low) as usize];
+                following[row] = std::mem::replace(head, row as u32);
+            }
+            return Table { index: Index::Near { base: low, first }, following };
+        }
+        let count = (values.len() * 2).next_power_of_two().max(16);
+        let shift = u64::BITS - count.trailing_zeros();
+        let mut slots = vec![(0, NO_ROW); count];
+        for row in rows().rev() {
+            let mut at = Index::slot(values[row], shift);
+            while slots[at].1 != NO_ROW && slots[at].0 != values[row] {
+                at = (at + 1) & (count - 1);
+            }
+            following[row] = slots[at].1;
+            slots[at] = (values[row], row as u32);
+        }
+        Table { index: Index::Far { slots, shift }, following }
+    }
+
+    /// Returns the table of any keys, which lie in columns from `first_key` on.
+    fn of_keys(kept: &Kept, first_key: usize) -> Table {
+        let keys = kept.width() - first_key;
+        let mut groups = Groups::new(keys);
+        let mut of_rows = vec![NONE; kept.len()];
+        let mut numbers = Vec::new();
+        let all: Vec<u32> = (0..kept.len() as u32).collect();
+        for (at, rows) in all.chunks(ROWS_MAX).enumerate() {
+            let vectors: Vec<Vector<'_>> =
+                (0..keys).map(|key| kept.gather(first_key + key, rows)).collect();
+            let vectors: Vec<&Vector<'_>> = vectors.iter().collect();
+            let selected = with_keys(&vectors, &Selection::All(rows.len()));
+            groups.numbers(&vectors, &selected, true, &mut numbers, rows.len());
+            selected.each(|row| of_rows[at * ROWS_MAX + row] = numbers[row]);
+        }
+        let (mut first, mut following) = (vec![NO_ROW; groups.len()], vec![NO_ROW; kept.len()]);
+        for (row, group) in of_rows.iter().enumerate().rev().filter(|(_, group)| **group != NONE) {
+            following[row] = std::mem::replace(&mut first[*group as usize], row as u32);
+        }
+        Table { index: Index::Groups { groups: Box::new(groups), first }, following }
+    }
+
+    /// Puts the first kept row with the keys of each selected row into `out`; [`NO_ROW`] if there is none.
+    fn find(
+        &mut self,
+        keys: &[&Vector<'_>],
+        rows: &Selection,
+        numbers: &mut Vec<u32>,
+        out: &mut Vec<u32>,
+        slice_rows: usize,
+    ) {
+        out.clear();
+        out.resize(slice_rows, NO_ROW);
+        let selected = with_keys(keys, rows);
+        match (&mut self.index, keys) {
+            (Index::Groups { groups, first }, _) => {
+                groups.numbers(keys, &selected, false, numbers, slice_rows);
+                selected.each(|row| {
+                    out[row] = first.get(numbers[row] as usize).copied().unwrap_or(NO_ROW);
+                });
+            }
+            (index, [key]) => match &key.values {
+                Values::Ints(ints) => {
+                    selected.each(|row| out[row] = index.first_of_int(ints.values[row]));
+                }
+                _ => selected.each(|row| {
+                    let value = key.get(row).and_then(crate::vector::int_of);
+                    out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
+                }),
+            },
+            _ => {}
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let index = match &self.index {
+            Index::Near { first, .. } => first.len() * size_of::<u32>(),
+            Index::Far { slots, .. } => size_of_val(&slots[..]),
+            Index::Groups { groups, first } => groups.bytes() + first.len() * size_of::<u32>(),
+        };
+        index + self.following.len() * size_of::<u32>()
+    }
+}
+
+/// Returns the rows of which no key is NULL.
+fn with_keys(keys: &[&Vector<'_>], rows: &Selection) -> Selection {
+    let mut selected = rows.clone();
+    for key in keys.iter().filter(|key| !key.nulls.is_empty()) {
+        selected.retain(|row| !key.nulls[row]);
+    }
+    selected
+}
+
+/// What takes slices of joined rows, and which of their rows are meant.
+type TakeJoined<'f> = dyn FnMut(&Slice<'_>, &Selection) -> Result<()> + 'f;
+
+/// The rows of the probe side in pairs.
+enum Probe<'p, 's> {
+    /// These rows of a slice.
+    Rows(&'p Slice<'s>, &'p [u16]),
+    /// None: the values of these columns are NULL.
+    Nobody(&'p [ScanColumn]),
+}
+
+/// Reads the columns of pairs.
+struct Pairs<'p, 's> {
+    /// The rows of the probe side.
+    probe: Probe<'p, 's>,
+    kept: &'p Kept,
+    /// The rows of the build side.
+    rows: &'p [u32],
+    /// The columns that each side has.
+    widths: (usize, usize),
+    is_build_first: bool,
+}
+
+impl<'p> Load<'p> for Pairs<'p, '_> {
+    fn column(&self, at: usize) -> Result<Vector<'p>> {
+        let (probe_width, build_width) = self.widths;
+        let (of_build, at) = match (self.is_build_first, at) {
+            (true, at) if at < build_width => (true, at),
+            (true, at) => (false, at - build_width),
+            (false, at) if at < probe_width => (false, at),
+            (false, at) => (true, at - probe_width),
+        };
+        if of_build {
+            return Ok(self.kept.gather(at, self.rows));
+        }
+        Ok(match self.probe {
+            Probe::Rows(slice, rows) => slice.column(at)?.gather(rows),
+            Probe::Nobody(columns) => {
+                Vector::constant(Some(columns[at].repr), &Datum::Null, self.rows.len())
+            }
+        })
+    }
+}
+
+impl Join {
+    /// Compiles a join that [`can_join`] knows. `program` makes the programs of expressions.
+    ///
+    /// # Errors
+    /// What making a program reports.
+    pub fn compile(
+        shape: JoinShape<'_>,
+        types: &dyn TypeSource,
+        program: &mut Programs<'_>,
+    ) -> Result<Join> {
+        let mut side = |side: Side<'_>| -> Result<(Reader, Vec<Value>)> {
+            let mut compiler = Compiler { types, program: &mut *program, fields: Vec::new() };
+            let condition = condition_of(side.condition, &mut compiler)?;
+            let keys = side.keys.iter().map(|key| Value::compile(key, &mut compiler));
+            let keys = keys.collect::<Result<Vec<_>>>()?;
+            Ok((Reader::new(side.columns, condition, compiler)?, keys))
+        };
+        let (probe, probe_keys) = side(shape.probe)?;
+        let (build, build_keys) = side(shape.build)?;
+        let mut compiler = Compiler { types, program, fields: Vec::new() };
+        let condition = condition_of(shape.condition, &mut compiler)?;
+        let is_by_probe = matches!(shape.partners, Partners::Some | Partners::None);
+        let shows_build = !is_by_probe || condition.is_some();
+        let width = if shows_build { shape.build.columns.len() } else { 0 };
+        let columns = build.wanted().columns.iter().take(width).map(|column| Ok(column.repr));
+        let keys = shape.build.keys.iter().map(|key| types.repr_of(key.ty));
+        let reprs = columns.chain(keys).collect::<Result<Vec<Repr>>>()?;
+        Ok(Join {
+            partners: shape.partners,
+            is_build_first: shape.is_build_first,
+            probe,
+            probe_keys,
+            build,
+            build_keys,
+            condition,
+            kept: Kept::new(&reprs),
+            reprs,
+            width,
+            table: Table::default(),
+            has_partner: Vec::new(),
+            numbers: Vec::new(),
+        })
+    }
+
+    /// Returns true if it is noted which rows of the build side have a partner.
+    fn notes_partners(&self) -> bool {
+        match self.partners {
+            Partners::Pairs { keeps_build, .. } => keeps_build,
+            Partners::KeptWithSome | Partners::KeptWithNone => true,
+            Partners::Some | Partners::None => false,
+        }
+    }
+
+    /// Returns true if no row of the build side comes out that has no key.
+    fn drops_without_key(&self) -> bool {
+        !matches!(self.partners, Partners::Pairs { keeps_build: true, .. } | Partners::KeptWithNone)
+    }
+
+    /// Returns true if no row comes out where the build side has none.
+    pub fn needs_partners(&self) -> bool {
+        match self.partners {
+            Partners::Pairs { keeps_probe, .. } => !keeps_probe,
+            Partners::Some | Partners::KeptWithSome | Partners::KeptWithNone => true,
+            Partners::None => false,
+        }
+    }
+
+    /// Returns true if no row is kept.
+    pub fn is_empty(&self) -> bool {
+        self.kept.len() == 0
+    }
+
+    /// Forgets all rows, for another execution.
+    pub fn clear(&mut self) {
+        self.probe.forget();
+        self.build.forget();
+        self.condition.iter().for_each(Condition::forget);
+        self.probe_keys.iter().chain(&self.build_keys).for_each(Value::forget);
+        self.kept = Kept::new(&self.reprs);
+        self.table = Table::default();
+        self.has_partner.clear();
+    }
+
+    /// Returns about how many bytes are held.
+    pub fn bytes(&self) -> usize {
+        self.kept.bytes() + self.table.bytes() + self.has_partner.len()
+    }
+
+    /// Keeps the rows of a piece of the build side. Returns how many of them its condition wants.
+    ///
+    /// # Errors
+    /// What reading the rows and the programs report.
+    pub fn keep(&mut self, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
+        let mut reader = std::mem::take(&mut self.build);
+        let done = reader.read(run, piece, &mut |slice, mut rows| {
+            let keys = self.build_keys.iter().map(|key| key.vector(run, slice, &rows));
+            let keys = keys.collect::<Result<Vec<Lent<'_, '_>>>>()?;
+            if self.drops_without_key() {
+                let vectors: Vec<&Vector<'_>> = keys.iter().map(|key| &**key).collect();
+                rows = with_keys(&vectors, &rows);
+            }
+            if rows.is_empty() {
+                return Ok(());
+            }
+            for column in 0..self.width {
+                self.kept.add(column, slice.column(column)?, &rows);
+            }
+            for (at, key) in keys.iter().enumerate() {
+                self.kept.add(self.width + at, key, &rows);
+            }
+            self.kept.added(rows.len());
+            Ok(())
+        });
+        self.build = reader;
+        done
+    }
+
+    /// Makes the table of all rows that are kept: no more come.
+    pub fn end(&mut self) {
+        self.kept.end();
+        let of_ints = match self.build_keys.len() {
+            1 => self.kept.ints(self.width),
+            _ => None,
+        };
+        self.table = match of_ints {
+            Some((_, ints)) => Table::of_ints(ints, |row| self.kept.is_null(self.width, row)),
+            None if self.kept.len() == 0 => Table::default(),
+            None => Table::of_keys(&self.kept, self.width),
+        };
+        if self.notes_partners() {
+            self.has_partner.resize(self.kept.len(), false);
+        }
+    }
+
+    /// Calls `f` with the joined rows of a piece of the probe side. Returns how many rows its condition wants.
+    ///
+    /// # Errors
+    /// What reading the rows, the programs and `f` report.
+    pub fn probe(
+        &mut self,
+        run: Run<'_>,
+        piece: &Piece<'_, '_>,
+        f: &mut TakeJoined<'_>,
+    ) -> Result<u64> {
+        let mut reader = std::mem::take(&mut self.probe);
+        let done = reader.read(run, piece, &mut |slice, rows| self.join(run, slice, rows, f));
+        self.probe = reader;
+        done
+    }
+
+    /// Joins the selected rows of a slice.
+    fn join(
+        &mut self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        mut rows: Selection,
+        f: &mut TakeJoined<'_>,
+    ) -> Result<()> {
+        let mut first = Vec::new();
+        {
+            let keys = self.probe_keys.iter().map(|key| key.vector(run, slice, &rows));
+            let keys = keys.collect::<Result<Vec<Lent<'_, '_>>>>()?;
+            let vectors: Vec<&Vector<'_>> = keys.iter().map(|key| &**key).collect();
+            self.table.find(&vectors, &rows, &mut self.numbers, &mut first, slice.rows());
+        }
+        let wants_none = self.partners == Partners::None;
+        if self.condition.is_none() && matches!(self.partners, Partners::Some | Partners::None) {
+            rows.retain(|row| (first[row] == NO_ROW) == wants_none);
+            return self.give_probe(slice, &rows, f);
+        }
+        let mut is_matched = vec![false; slice.rows()];
+        let (mut of_probe, mut of_build) = (Vec::new(), Vec::new());
+        rows.try_each(|row| {
+            let mut partner = first[row];
+            while partner != NO_ROW {
+                of_probe.push(row as u16);
+                of_build.push(partner);
+                partner = self.table.following[partner as usize];
+                if of_probe.len() == ROWS_MAX {
+                    self.pairs(run, slice, (&of_probe, &of_build), &mut is_matched, f)?;
+                    of_probe.clear();
+                    of_build.clear();
+                }
+            }
+            Ok::<_, types::Error>(())
+        })?;
+        self.pairs(run, slice, (&of_probe, &of_build), &mut is_matched, f)?;
+        match self.partners {
+            Partners::Pairs { keeps_probe: true, .. } => {
+                let mut alone = Vec::new();
+                rows.each(|row| {
+                    if !is_matched[row] {
+                        alone.push(row as u16);
+                    }
+                });
+                let nobody = vec![NO_ROW; alone.len()];
+                self.give(slice, (&alone, &nobody), |slice| f(slice, &Selection::All(slice.rows())))
+            }
+            Partners::Pairs { .. } | Partners::KeptWithSome | Partners::KeptWithNone => Ok(()),
+            Partners::Some | Partners::None => {
+                rows.retain(|row| is_matched[row] != wants_none);
+                self.give_probe(slice, &rows, f)
+            }
+        }
+    }
+
+    /// Gives rows of the probe side alone.
+    fn give_probe(
+        &self,
+        slice: &Slice<'_>,
+        rows: &Selection,
+        f: &mut TakeJoined<'_>,
+    ) -> Result<()> {
+        let mut of_probe = Vec::with_capacity(rows.len());
+        rows.each(|row| of_probe.push(row as u16));
+        let widths = (slice.width(), 0);
+        let (probe, kept) = (Probe::Rows(slice, &of_probe), &self.kept);
+        let pairs = Pairs { probe, kept, rows: &[], widths, is_build_first: false };
+        if of_probe.is_empty() {
+            return Ok(());
+        }
+        f(&Slice::new(of_probe.len(), slice.width(), 0, &pairs), &Selection::All(of_probe.len()))
+    }
+
+    /// Looks which pairs fulfil the condition, and gives those if pairs are wanted.
+    fn pairs(
+        &mut self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        (of_probe, of_build): (&[u16], &[u32]),
+        is_matched: &mut [bool],
+        f: &mut TakeJoined<'_>,
+    ) -> Result<()> {
+        let mut has_partner = std::mem::take(&mut self.has_partner);
+        let done = self.give(slice, (of_probe, of_build), |joined| {
+            let mut rows = Selection::All(joined.rows());
+            if let Some(condition) = &self.condition {
+                (run.tick)(joined.rows() as u64)?;
+                condition.narrow(run, joined, &mut rows)?;
+            }
+            rows.each(|pair| is_matched[usize::from(of_probe[pair])] = true);
+            if !has_partner.is_empty() {
+                rows.each(|pair| has_partner[of_build[pair] as usize] = true);
+            }
+            match self.partners {
+                Partners::Pairs { .. } if !rows.is_empty() => f(joined, &rows),
+                _ => Ok(()),
+            }
+        });
+        self.has_partner = has_partner;
+        done
+    }
+
+    /// Calls `f` with a slice of pairs, if there are any.
+    fn give(
+        &self,
+        slice: &Slice<'_>,
+        (of_probe, of_build): (&[u16], &[u32]),
+        f: impl FnOnce(&Slice<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if of_probe.is_empty() {
+            return Ok(());
+        }
+        let widths = (slice.width(), self.width);
+        let pairs = Pairs {
+            probe: Probe::Rows(slice, of_probe),
+            kept: &self.kept,
+            rows: of_build,
+            widths,
+            is_build_first: self.is_build_first,
+        };
+        f(&Slice::new(of_probe.len(), widths.0 + widths.1, 0, &pairs))
+    }
+
+    /// Calls `f` with the rows of the build side that come out when all of the probe side has been joined.
+    ///
+    /// # Errors
+    /// What `f` reports.
+    pub fn rest(&mut self, f: &mut TakeJoined<'_>) -> Result<()> {
+        let wants_some = self.partners == Partners::KeptWithSome;
+        let wanted =
+            (0..).zip(&self.has_partner).filter(|(_, has_partner)| **has_partner == wants_some);
+        let wanted: Vec<u32> = wanted.map(|(row, _)| row).collect();
+        // Without pairs the columns of the probe side do not come out.
+        let columns: &[ScanColumn] = match self.partners {
+            Partners::Pairs { .. } => &self.probe.wanted().columns,
+            _ => &[],
+        };
+        for rows in wanted.chunks(ROWS_MAX) {
+            let widths = (columns.len(), self.width);
+            let (probe, is_build_first) = (Probe::Nobody(columns), self.is_build_first);
+            let pairs = Pairs { probe, kept: &self.kept, rows, widths, is_build_first };
+            let slice = Slice::new(rows.len(), widths.0 + widths.1, 0, &pairs);
+            f(&slice, &Selection::All(rows.len()))?;
+        }
+        Ok(())
+    }
+}

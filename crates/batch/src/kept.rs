@@ -1,0 +1,288 @@
+//! [`Kept`]: rows that a join keeps, column by column, and gives back by their numbers.
+//!
+//! Values have the form of the vectors in which they came, as long as all that come have one; else they are kept as
+//! values. Entries of dictionaries get codes of one dictionary of their own.
+
+use std::sync::Arc;
+
+use types::{Datum, DatumRef, Repr};
+
+use crate::slice::Selection;
+use crate::vector::{Decimals, Floats, Ints, Shown, Values, Vector, Words};
+
+/// The number of a row that is not there: its values are NULL.
+pub(crate) const NO_ROW: u32 = u32::MAX;
+
+/// Rows, column by column.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+#[derive(Debug)]
+struct Column {
+    /// How the values are held.
+    repr: Repr,
+    form: Form,
+    /// Which values are NULL; empty if none is.
+    nulls: Vec<bool>,
+    /// The bytes that values have beside their places.
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+enum Form {
+    #[default]
+    Nothing,
+    Ints {
+        repr: Repr,
+        values: Vec<i64>,
+        bound: u64,
+    },
+    Decimals {
+        scale: u32,
+        mantissas: Vec<i64>,
+        /// The digits that all of them show.
+        shown: u8,
+        bound: u64,
+    },
+    Floats {
+        repr: Repr,
+        values: Vec<f64>,
+    },
+    Codes(Box<Dictionary>, Vec<u32>),
+    Datums(Vec<Datum>),
+}
+
+/// The entries of all dictionaries that came, as far as rows have them.
+#[derive(Debug, Default)]
+struct Dictionary {
+    entries: Vec<Datum>,
+    /// The dictionaries, and the codes that their entries have here. Equal entries of two of them stay apart: they may
+    /// differ in how they look.
+    known: Vec<(Arc<Words>, Vec<u32>)>,
+    /// All entries, once no more come.
+    words: Arc<Words>,
+}
+
+impl Dictionary {
+    /// Returns the code that an entry of a dictionary has here.
+    fn code(&mut self, words: &Arc<Words>, code: u32) -> u32 {
+        let is_it = |(known, _): &(Arc<Words>, Vec<u32>)| Arc::ptr_eq(known, words);
+        let at = match self.known.iter().rposition(is_it) {
+            Some(at) => at,
+            None => {
+                self.known.push((Arc::clone(words), vec![NO_ROW; words.len()]));
+                self.known.len() - 1
+            }
+        };
+        let own = &mut self.known[at].1[code as usize];
+        if *own == NO_ROW {
+            *own = self.entries.len() as u32;
+            self.entries.push(words.get(code).to_owned());
+        }
+        *own
+    }
+}
+
+impl Kept {
+    /// Returns no rows yet, of columns whose values are held like this.
+    pub fn new(reprs: &[Repr]) -> Kept {
+        let column =
+            |repr: &Repr| Column { repr: *repr, form: Form::Nothing, nulls: Vec::new(), bytes: 0 };
+        Kept { columns: reprs.iter().map(column).collect(), rows: 0 }
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns the number of columns.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Adds the values that selected rows have in a column. Each column gets values of the same rows, and then
+    /// [`Kept::added`] is told of them.
+    pub fn add(&mut self, column: usize, vector: &Vector<'_>, rows: &Selection) {
+        let before = self.rows;
+        self.columns[column].add(vector, rows, before);
+    }
+
+    /// Notes that all columns have got values of so many more rows.
+    pub fn added(&mut self, rows: usize) {
+        self.rows += rows;
+    }
+
+    /// Notes that no more rows come.
+    pub fn end(&mut self) {
+        for column in &mut self.columns {
+            if let Form::Codes(dictionary, _) = &mut column.form {
+                dictionary.known.clear();
+                let entries = std::mem::take(&mut dictionary.entries);
+                dictionary.words = Arc::new(Words::made(entries));
+            }
+        }
+    }
+
+    /// Returns the values that rows have in a column; NULL for [`NO_ROW`].
+    pub fn gather(&self, column: usize, rows: &[u32]) -> Vector<'_> {
+        self.columns[column].gather(rows)
+    }
+
+    /// Returns the integers of a column that has nothing else; `None` for others. Where a value is NULL any integer
+    /// stands.
+    pub fn ints(&self, column: usize) -> Option<(Repr, &[i64])> {
+        match &self.columns[column].form {
+            Form::Ints { repr, values, .. } => Some((*repr, values)),
+            _ => None,
+        }
+    }
+
+    /// Returns true if a value is NULL.
+    pub fn is_null(&self, column: usize, row: usize) -> bool {
+        self.columns[column].nulls.get(row).is_some_and(|is_null| *is_null)
+    }
+
+    /// Returns about how many bytes are held.
+    pub fn bytes(&self) -> usize {
+        let of = |column: &Column| {
+            let place = match &column.form {
+                Form::Nothing => 0,
+                Form::Codes(..) => size_of::<u32>(),
+                Form::Ints { .. } | Form::Decimals { .. } | Form::Floats { .. } => size_of::<i64>(),
+                Form::Datums(_) => size_of::<Datum>(),
+            };
+            place * self.rows + column.bytes + column.nulls.len()
+        };
+        self.columns.iter().map(of).sum()
+    }
+}
+
+impl Column {
+    fn add(&mut self, vector: &Vector<'_>, rows: &Selection, before: usize) {
+        if !vector.nulls.is_empty() {
+            self.nulls.resize(before, false);
+            rows.each(|row| self.nulls.push(vector.nulls[row]));
+        } else if !self.nulls.is_empty() {
+            self.nulls.resize(before + rows.len(), false);
+        }
+        if before == 0 && matches!(self.form, Form::Nothing) {
+            self.form = Form::of(vector);
+        }
+        match (&mut self.form, &vector.values) {
+            (Form::Ints { repr, values, bound }, Values::Ints(more)) if *repr == more.repr => {
+                extend(values, &more.values, rows);
+                *bound = (*bound).max(more.bound);
+            }
+            (Form::Decimals { scale, mantissas, shown, bound }, Values::Decimals(more))
+                if *scale == more.scale
+                    && matches!(more.shown, Shown::Same(digits) if digits == *shown) =>
+            {
+                extend(mantissas, &more.mantissas, rows);
+                *bound = (*bound).max(more.bound);
+            }
+            (Form::Floats { repr, values }, Values::Floats(more)) if *repr == more.repr => {
+                extend(values, &more.values, rows);
+            }
+            (Form::Codes(dictionary, codes), Values::Codes(words, more)) => {
+                let known = dictionary.entries.len();
+                rows.each(|row| {
+                    let is_null = vector.nulls.get(row).is_some_and(|is_null| *is_null);
+                    codes.push(if is_null { 0 } else { dictionary.code(words, more[row]) });
+                });
+                let new = &dictionary.entries[known..];
+                self.bytes += new.iter().map(|one| 96 + 2 * one.heap_bytes()).sum::<usize>();
+            }
+            (Form::Datums(values), _) => {
+                let first = values.len();
+                rows.each(|row| values.push(vector.datum(row)));
+                self.bytes += values[first..].iter().map(Datum::heap_bytes).sum::<usize>();
+            }
+            _ => {
+                let all: Vec<u32> = (0..before as u32).collect();
+                let known = self.known(&all);
+                let mut values: Vec<Datum> = (0..before).map(|row| known.datum(row)).collect();
+                rows.each(|row| values.push(vector.datum(row)));
+                self.bytes = values.iter().map(Datum::heap_bytes).sum();
+                self.form = Form::Datums(values);
+            }
+        }
+    }
+
+    /// Returns the values of rows while more may come.
+    fn known(&mut self, rows: &[u32]) -> Vector<'_> {
+        if let Form::Codes(dictionary, _) = &mut self.form {
+            dictionary.words = Arc::new(Words::made(dictionary.entries.clone()));
+        }
+        self.gather(rows)
+    }
+
+    fn gather(&self, rows: &[u32]) -> Vector<'_> {
+        fn of<T: Clone + Default>(all: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().map(|row| all.get(*row as usize).cloned().unwrap_or_default()).collect()
+        }
+        let values = match &self.form {
+            Form::Nothing => return Vector::constant(Some(self.repr), &Datum::Null, rows.len()),
+            Form::Ints { repr, values, bound } => {
+                Values::Ints(Ints { repr: *repr, values: of(values, rows), bound: *bound })
+            }
+            Form::Decimals { scale, mantissas, shown, bound } => Values::Decimals(Decimals {
+                scale: *scale,
+                mantissas: of(mantissas, rows),
+                shown: Shown::Same(*shown),
+                bound: *bound,
+            }),
+            Form::Floats { repr, values } => {
+                Values::Floats(Floats { repr: *repr, values: of(values, rows), bound: None })
+            }
+            Form::Codes(dictionary, codes) => {
+                Values::Codes(Arc::clone(&dictionary.words), of(codes, rows))
+            }
+            Form::Datums(all) => {
+                let value =
+                    |row: &u32| all.get(*row as usize).map_or(DatumRef::Null, Datum::as_ref);
+                Values::Refs(rows.iter().map(value).collect())
+            }
+        };
+        let has_nulls = !self.nulls.is_empty() || rows.contains(&NO_ROW);
+        let is_null = |row: &u32| match self.nulls.get(*row as usize) {
+            Some(is_null) => *is_null,
+            None => *row == NO_ROW,
+        };
+        let mut nulls: Vec<bool> =
+            if has_nulls { rows.iter().map(is_null).collect() } else { Vec::new() };
+        if let (Form::Datums(all), false) = (&self.form, nulls.is_empty()) {
+            for (is_null, row) in nulls.iter_mut().zip(rows) {
+                *is_null |= all.get(*row as usize).is_none_or(Datum::is_null);
+            }
+        }
+        Vector { values, nulls }
+    }
+}
+
+impl Form {
+    fn of(vector: &Vector<'_>) -> Form {
+        match &vector.values {
+            Values::Ints(ints) => Form::Ints { repr: ints.repr, values: Vec::new(), bound: 0 },
+            Values::Decimals(all) => match all.shown {
+                Shown::Same(shown) => {
+                    Form::Decimals { scale: all.scale, mantissas: Vec::new(), shown, bound: 0 }
+                }
+                Shown::Each(_) => Form::Datums(Vec::new()),
+            },
+            Values::Floats(floats) => Form::Floats { repr: floats.repr, values: Vec::new() },
+            Values::Codes(..) => Form::Codes(Box::default(), Vec::new()),
+            Values::Refs(_) | Values::Datums(_) => Form::Datums(Vec::new()),
+        }
+    }
+}
+
+fn extend<T: Copy>(to: &mut Vec<T>, from: &[T], rows: &Selection) {
+    match rows {
+        Selection::All(count) => to.extend_from_slice(&from[..*count]),
+        Selection::Some(rows) => to.extend(rows.iter().map(|row| from[usize::from(*row)])),
+    }
+}

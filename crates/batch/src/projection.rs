@@ -1,0 +1,77 @@
+//! [`Projection`]: rows of expressions over the rows of an input, computed when something asks for them.
+
+use sql::plan::Expr;
+use types::{Result, Type, TypeSource};
+
+use crate::Programs;
+use crate::reader::{Piece, Reader, condition_of};
+use crate::slice::{Load, Selection, Slice};
+use crate::value::{Compiler, Lent, Run, Value};
+use crate::vector::Vector;
+
+/// Expressions over the rows of an input.
+pub struct Projection {
+    reader: Reader,
+    values: Vec<Value>,
+}
+
+/// Computes the columns of a slice from those of another.
+struct Computed<'p, 's> {
+    values: &'p [Value],
+    run: Run<'p>,
+    slice: &'p Slice<'s>,
+    rows: &'p Selection,
+}
+
+impl<'p> Load<'p> for Computed<'p, '_> {
+    fn column(&self, at: usize) -> Result<Vector<'p>> {
+        Ok(match self.values[at].vector(self.run, self.slice, self.rows)? {
+            Lent::Borrowed(vector) => vector.clone(),
+            Lent::Owned(vector) => vector,
+        })
+    }
+}
+
+impl Projection {
+    /// Compiles expressions over rows with these columns: their positions and types. Only rows are taken for which the
+    /// condition is true. `program` makes the programs of expressions.
+    ///
+    /// # Errors
+    /// What making a program reports.
+    pub fn compile(
+        columns: &[(usize, Type)],
+        condition: Option<&Expr>,
+        exprs: &[Expr],
+        types: &dyn TypeSource,
+        program: &mut Programs<'_>,
+    ) -> Result<Projection> {
+        let mut compiler = Compiler { types, program, fields: Vec::new() };
+        let condition = condition_of(condition, &mut compiler)?;
+        let values = exprs.iter().map(|expr| Value::compile(expr, &mut compiler));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        Ok(Projection { reader: Reader::new(columns, condition, compiler)?, values })
+    }
+
+    /// Calls `f` with the rows of expressions of a piece. Returns how many rows are wanted.
+    ///
+    /// # Errors
+    /// What reading the rows, the programs and `f` report.
+    pub fn take(
+        &mut self,
+        run: Run<'_>,
+        piece: &Piece<'_, '_>,
+        f: &mut dyn FnMut(&Slice<'_>, &Selection) -> Result<()>,
+    ) -> Result<u64> {
+        let values = &self.values[..];
+        self.reader.read(run, piece, &mut |slice, rows| {
+            let computed = Computed { values, run, slice, rows: &rows };
+            f(&Slice::new(slice.rows(), values.len(), 0, &computed), &rows)
+        })
+    }
+
+    /// Forgets what parameters and values around have decided.
+    pub fn forget(&self) {
+        self.reader.forget();
+        self.values.iter().for_each(Value::forget);
+    }
+}

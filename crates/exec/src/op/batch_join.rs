@@ -1,0 +1,192 @@
+//! Hash joins over blocks of columns, whose rows are taken as they lie by the operator above.
+//!
+//! ```text
+//!   build ──pieces──> batch::Join   one table; if it does not fit, both inputs start again, row by row
+//!   probe ──pieces──> batch::Join ──slices of joined rows──> a join or an aggregate in batches
+//! ```
+
+use std::collections::VecDeque;
+
+use batch::{Join, Run, Selection, Slice};
+use plan::JoinKind;
+use sql::eval::Program;
+use types::{DatumRef, Result};
+
+use super::hash_join::{HashJoin, Side};
+use super::{Operator, Row};
+use crate::ctx::{Env, Held, Shared};
+use crate::tables::{Piece, piece_of_rows};
+
+/// What a join needs to be computed row by row.
+pub(crate) struct ByRow {
+    pub(crate) kind: JoinKind,
+    pub(crate) condition: Option<Program>,
+    pub(crate) build_left: bool,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Build,
+    Probe,
+    Rest,
+    End,
+}
+
+/// The inputs, and what becomes of them if the build side is too large.
+enum Inputs {
+    /// The left and the right one.
+    Pieces(Side, Side, ByRow),
+    ByRow(Box<HashJoin>),
+    /// Neither, while one becomes the other.
+    Nothing,
+}
+
+/// A join in batches.
+pub(crate) struct BatchJoin {
+    join: Join,
+    inputs: Inputs,
+    phase: Phase,
+    held: Held,
+    /// Rows that wait, where somebody wants them one by one.
+    rows: VecDeque<Row>,
+}
+
+impl BatchJoin {
+    pub(crate) fn new(join: Join, left: Side, right: Side, by_row: ByRow) -> Self {
+        let inputs = Inputs::Pieces(left, right, by_row);
+        let (held, rows) = (Held::default(), VecDeque::new());
+        Self { join, inputs, phase: Phase::Build, held, rows }
+    }
+
+    /// Keeps the build side. If it is too large, rows are joined one by one from now on, which can be divided.
+    fn fill(&mut self, env: &Env<'_>) -> Result<()> {
+        let Self { join, inputs, held, .. } = self;
+        let Inputs::Pieces(left, right, by_row) = inputs else { return Ok(()) };
+        let build = if by_row.build_left { &mut left.input } else { &mut right.input };
+        let tick = |rows| env.ticks(rows);
+        let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
+        let (mut more, mut is_over) = (true, false);
+        while more && !is_over {
+            more = build.next_piece(env, &mut |piece| {
+                let kept = join.keep(run, &piece)?;
+                let bytes = join.bytes() as u64;
+                held.add(env, bytes.saturating_sub(held.bytes()) as usize)?;
+                Ok(kept)
+            })?;
+            is_over = held.is_over(env, true).is_some();
+        }
+        if !is_over {
+            join.end();
+            let is_done = join.is_empty() && join.needs_partners();
+            self.phase = if is_done { Phase::End } else { Phase::Probe };
+            return Ok(());
+        }
+        self.forget(env.shared);
+        if let Inputs::Pieces(mut left, mut right, by_row) =
+            std::mem::replace(&mut self.inputs, Inputs::Nothing)
+        {
+            left.input.rewind(env.shared);
+            right.input.rewind(env.shared);
+            let ByRow { kind, condition, build_left } = by_row;
+            let build_left = build_left && kind.shows_right();
+            let join = HashJoin::new(kind, left, right, condition, build_left);
+            self.inputs = Inputs::ByRow(Box::new(join));
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, shared: &Shared) {
+        self.join.clear();
+        self.held.clear(shared);
+        self.rows.clear();
+        self.phase = Phase::Build;
+    }
+}
+
+impl Operator for BatchJoin {
+    fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        loop {
+            if let Some(row) = self.rows.pop_front() {
+                *out = row;
+                return Ok(true);
+            }
+            if let Inputs::ByRow(join) = &mut self.inputs {
+                return join.next(env, out);
+            }
+            let mut rows = std::mem::take(&mut self.rows);
+            let more = self.next_piece(env, &mut |piece| {
+                match piece {
+                    Piece::Joined(slice, selected) => {
+                        let all: Vec<usize> = (0..slice.width()).collect();
+                        selected.try_each(|row| {
+                            slice.with_row(row, &all, |values| {
+                                let values = values.iter().map(|one| DatumRef::to_owned(*one));
+                                rows.push_back(values.collect());
+                                Ok(())
+                            })
+                        })?;
+                    }
+                    Piece::Values(values) => rows.extend(values.iter().cloned()),
+                    Piece::Block(..) | Piece::Rows(_) => {}
+                }
+                Ok(0)
+            })?;
+            self.rows = rows;
+            if !more && self.rows.is_empty() {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn next_piece(
+        &mut self,
+        env: &Env<'_>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
+    ) -> Result<bool> {
+        if self.phase == Phase::Build && matches!(self.inputs, Inputs::Pieces(..)) {
+            self.fill(env)?;
+        }
+        let (left, right, build_left) = match &mut self.inputs {
+            Inputs::Pieces(left, right, by_row) => (left, right, by_row.build_left),
+            Inputs::ByRow(join) => {
+                return piece_of_rows(&mut |piece| f(piece).map(drop), |out| join.next(env, out));
+            }
+            Inputs::Nothing => return Ok(false),
+        };
+        let probe = if build_left { &mut right.input } else { &mut left.input };
+        let join = &mut self.join;
+        let tick = |rows| env.ticks(rows);
+        let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
+        let mut give =
+            |slice: &Slice<'_>, selected: &Selection| f(Piece::Joined(slice, selected)).map(drop);
+        match self.phase {
+            Phase::Probe => {
+                let more =
+                    probe.next_piece(env, &mut |piece| join.probe(run, &piece, &mut give))?;
+                if !more {
+                    self.phase = Phase::Rest;
+                }
+                Ok(true)
+            }
+            Phase::Rest => {
+                join.rest(&mut give)?;
+                self.phase = Phase::End;
+                Ok(true)
+            }
+            Phase::Build | Phase::End => Ok(false),
+        }
+    }
+
+    fn rewind(&mut self, shared: &Shared) {
+        self.forget(shared);
+        match &mut self.inputs {
+            Inputs::Pieces(left, right, _) => {
+                left.input.rewind(shared);
+                right.input.rewind(shared);
+            }
+            Inputs::ByRow(join) => join.rewind(shared),
+            Inputs::Nothing => {}
+        }
+    }
+}
