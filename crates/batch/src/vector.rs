@@ -288,7 +288,7 @@ impl<'a> Vector<'a> {
     /// Returns a vector in which every row has the same value.
     pub fn constant(repr: Option<Repr>, value: &Datum, rows: usize) -> Vector<'a> {
         let repr = repr.or(value.repr()).unwrap_or(Repr::Text);
-        Vector::of_datums(repr, vec![value.clone(); rows])
+        Vector::of_datums(repr, vec![value.clone()]).gather(&vec![0; rows])
     }
 
     /// Returns true if the value of a row is NULL.
