@@ -25,6 +25,7 @@ mod copy;
 mod cursor;
 mod define;
 mod document_rights;
+mod engine;
 mod error;
 mod evaluate;
 mod explain;

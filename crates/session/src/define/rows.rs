@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::table::catalog::{Catalog, Constraint, ConstraintKind, IndexPart, Relation};
 use ::table::method::Wanted;
-use ::table::rows::{Batch, Change, Cursor, RowValues, Table};
+use ::table::rows::{Batch, Change, Cursor, LOAD_BYTES_MIN, RowValues, Table};
 use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 
 use super::Maker;
@@ -253,28 +253,53 @@ impl Maker<'_, '_> {
             let old_width = before.relation().columns.len();
             let relation = after.relation();
             self.checks.set_catalog(Arc::clone(&catalog));
-            let mut rows = Vec::new();
-            self.each_row(&before, &mut |row| {
-                rows.push(row);
-                Ok(true)
-            })?;
-            for old in rows {
-                let mut new = old.clone();
-                let old = refs(&old, &live);
-                for (position, program) in &programs {
-                    new[*position] = program.run(&old, evaluator.frame())?;
+            let mut cursor = Cursor::over(&before, txn::KeyRange::ALL, false);
+            let (mut batch, mut first, mut load) = (Batch::new(), Vec::new(), None);
+            let (mut bytes, mut is_begun) = (0, false);
+            while !(is_begun && cursor.is_at_end()) {
+                interrupt::check().map_err(SqlError::from)?;
+                batch.clear();
+                let latest = self.ddl.transaction().latest();
+                let view = txn::View::of(self.ddl.transaction(), &latest);
+                cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+                for row in batch.iter() {
+                    let old = row.to_datums()?;
+                    let mut new = old.clone();
+                    let old = refs(&old, &live);
+                    for (position, program) in &programs {
+                        new[*position] = program.run(&old, evaluator.frame())?;
+                    }
+                    for position in old_width..relation.columns.len() {
+                        let value = values.default(relation, position)?;
+                        new.push(value);
+                    }
+                    let completed = values.complete(relation, &mut new);
+                    completed.map_err(|error| of_some_row(error.into()))?;
+                    bytes += exec::row_bytes(&new);
+                    first.push(new);
                 }
-                for position in old_width..relation.columns.len() {
-                    let value = values.default(relation, position)?;
-                    new.push(value);
+                // The first rows decide whether the others are loaded.
+                if !is_begun {
+                    let is_large = bytes >= LOAD_BYTES_MIN;
+                    if !is_large && !cursor.is_at_end() {
+                        continue;
+                    }
+                    load = after.load(self.ddl.transaction(), is_large)?;
+                    is_begun = true;
                 }
-                values.complete(relation, &mut new).map_err(|error| of_some_row(error.into()))?;
-                let mut change = Change {
-                    txn: self.ddl.transaction(),
-                    values: &mut values,
-                    checks: self.checks,
-                };
-                after.insert(&mut change, &new)?;
+                let txn = self.ddl.transaction();
+                let mut change = Change { txn, values: &mut values, checks: self.checks };
+                for new in first.drain(..) {
+                    match &mut load {
+                        Some(load) => load.insert(&mut change, &new)?,
+                        None => drop(after.insert(&mut change, &new)?),
+                    }
+                }
+            }
+            let txn = self.ddl.transaction();
+            let mut change = Change { txn, values: &mut values, checks: self.checks };
+            if let Some(load) = load {
+                load.finish(&mut change)?;
             }
             self.checks.end_statement(self.ddl.transaction(), &mut values)?;
         }

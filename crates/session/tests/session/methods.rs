@@ -1,6 +1,6 @@
 //! Tables of different access methods to which the same is done: whatever the statements, all have the same
 //! rows, now, inside of transactions, and at every commit of their past. One is an ordinary table, one keeps
-//! documents, one columns, and one keeps its rows in memory by a method that only tests have.
+//! documents, one columns, one batches of rows, and one keeps its rows in memory by a method that only tests have.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,8 +15,8 @@ use vfs::{SimRandom, SimVfs, seeds};
 use crate::client::{connect, instance_on, options, query};
 use crate::memory::Memory;
 
-/// Documents, rows in memory, rows in columns, rows in a heap.
-const TABLES: [&str; 4] = ["d", "m", "c", "h"];
+/// Documents, rows in memory, rows in columns, rows in batches, rows in a heap.
+const TABLES: [&str; 5] = ["d", "m", "c", "r", "h"];
 const KEYS: u64 = 5;
 
 /// What comes back of a statement.
@@ -51,7 +51,7 @@ struct Twins {
 impl Twins {
     fn new(seed: u64) -> Twins {
         let (dice, disk) = (SimRandom::new(seed), SimVfs::new(seed));
-        let mut twins = Twins { dice, disk, open: None, forgotten: 5, done: Vec::new() };
+        let mut twins = Twins { dice, disk, open: None, forgotten: 6, done: Vec::new() };
         twins.reopen();
         let options = match twins.dice.below(2) {
             0 => "",
@@ -62,6 +62,9 @@ impl Twins {
         ));
         twins.run("create table m (k text primary key, n int, doc jsonb) using memory");
         twins.run("create table c (k text primary key, n int, doc jsonb) using columnar");
+        twins.run(
+            "create table r (k text primary key, n int, doc jsonb) using rowcompress with (batch_size = 2)",
+        );
         twins.run("create table h (k text primary key, n int, doc jsonb)");
         if twins.dice.below(2) == 0 {
             twins.all("create index on % ((doc ->> 'a'))");

@@ -1,0 +1,178 @@
+//! `rowcompress`: a heap whose newest rows lie in the files as compressed batches.
+//!
+//! ```text
+//!   memory, log, history    rows in row form, as in a heap
+//!   files                   batches: the rows of one behind the other, compressed together
+//! ```
+//!
+//! A batch is a block of columns of the store ([`store::ColumnEncoder`]) with one column, whose values are whole
+//! rows. A scan reads whole rows; a read by key decodes one batch. The bytes are described in
+//! `docs/format-columnar.md`.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use store::{BLOCK_ROWS_MAX, ColumnEncoder, EncodedBlock, EncodedPart, EncodedStripe};
+use stripe::{ByteStrings, Chunk, Column as Values, Compression};
+use types::Oid;
+
+use crate::Result;
+use crate::catalog::{Column, MethodData, Relation, TableData};
+use crate::columnar::write_batch_head;
+use crate::heap::HeapRows;
+use crate::method::parameters::{Compressing, integer, value_of};
+use crate::method::{AccessMethod, Options, Rows};
+use crate::rows::Layout;
+
+/// The rows that `batch_size` can name. A batch has at most [`BLOCK_ROWS_MAX`].
+const BATCH_SIZES: RangeInclusive<u32> = 1..=100_000;
+/// A batch whose rows nothing is said of ends when it has so many bytes.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// The access method `rowcompress`.
+#[derive(Clone, Copy, Debug)]
+pub struct RowCompress;
+
+impl RowCompress {
+    /// The number in `pg_am`.
+    pub const OID: Oid = Oid(16_379);
+
+    /// Returns the settings of a table; `None` if it has another method.
+    pub fn settings(data: &TableData) -> Option<BatchSettings> {
+        let is_own = data.method.oid == RowCompress::OID;
+        is_own.then(|| BatchSettings::from_bytes(&data.method.settings).unwrap_or_default())
+    }
+}
+
+/// What the parameters of a table say; `None` where they say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchSettings {
+    compressing: Compressing,
+    batch_rows: Option<u32>,
+}
+
+impl BatchSettings {
+    fn of(options: &Options) -> Result<BatchSettings> {
+        let rows = value_of(options, "batch_size");
+        let rows = rows.map(|value| integer("batch_size", value, &BATCH_SIZES)).transpose()?;
+        Ok(BatchSettings { compressing: Compressing::of(options)?, batch_rows: rows })
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        if self == BatchSettings::default() {
+            return Vec::new();
+        }
+        let rows = self.batch_rows.unwrap_or(0).to_le_bytes();
+        [&self.compressing.to_bytes()[..], &rows[..]].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<BatchSettings> {
+        let [name, level, rows @ ..] = bytes else {
+            return bytes.is_empty().then(BatchSettings::default);
+        };
+        let rows = u32::from_le_bytes(rows.try_into().ok()?);
+        Some(BatchSettings {
+            compressing: Compressing::from_bytes([*name, *level]),
+            batch_rows: (rows > 0).then_some(rows),
+        })
+    }
+
+    /// Returns the rows of a full batch; `None` if a batch ends by its bytes.
+    pub fn batch_rows(&self) -> Option<usize> {
+        self.batch_rows.map(|rows| BLOCK_ROWS_MAX.min(rows as usize))
+    }
+
+    /// Returns the compression and its level.
+    pub fn compression(&self) -> (&'static str, i32) {
+        self.compressing.effective()
+    }
+
+    fn encoder(&self) -> Arc<dyn ColumnEncoder> {
+        let compression = self.compressing.compression();
+        Arc::new(BatchEncoder { rows: self.batch_rows(), compression })
+    }
+}
+
+impl AccessMethod for RowCompress {
+    fn name(&self) -> &'static str {
+        "rowcompress"
+    }
+
+    fn oid(&self) -> Oid {
+        RowCompress::OID
+    }
+
+    fn takes(&self, parameter: &str) -> bool {
+        parameter == "batch_size" || Compressing::takes(parameter)
+    }
+
+    fn changes(&self, parameter: &str) -> bool {
+        self.takes(parameter)
+    }
+
+    fn define(&self, options: &Options, _: &[Column]) -> Result<Vec<u8>> {
+        BatchSettings::of(options).map(BatchSettings::to_bytes)
+    }
+
+    fn parameters(&self, _: &Relation, data: &MethodData) -> Options {
+        let settings = BatchSettings::from_bytes(&data.settings).unwrap_or_default();
+        let rows = settings.batch_rows.map(|rows| ("batch_size", rows.to_string()));
+        let all = rows.into_iter().chain(settings.compressing.parameters());
+        all.map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    fn column_encoder(&self, relation: &Relation) -> Option<Arc<dyn ColumnEncoder>> {
+        Some(RowCompress::settings(relation.table()?)?.encoder())
+    }
+
+    fn open(&self, _: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows> {
+        let settings = RowCompress::settings(data).unwrap_or_default();
+        Box::new(HeapRows::new(data.storage, layout).encoded_by(settings.encoder()))
+    }
+}
+
+/// Encodes rows as batches.
+#[derive(Debug)]
+struct BatchEncoder {
+    /// The rows of a full batch.
+    rows: Option<usize>,
+    compression: Compression,
+}
+
+impl BatchEncoder {
+    fn is_full(&self, rows: usize, bytes: usize) -> bool {
+        rows >= self.rows.unwrap_or(BLOCK_ROWS_MAX) || self.rows.is_none() && bytes >= BATCH_BYTES
+    }
+
+    fn write(&self, rows: &ByteStrings, is_deleted: &[bool]) -> EncodedBlock {
+        let mut block = EncodedBlock { rows: rows.len(), ..EncodedBlock::default() };
+        write_batch_head(&mut block.head);
+        let mut chunk = Vec::new();
+        let values = Values::Strings(rows, None);
+        Chunk::write_by(self.compression, values, is_deleted, &mut chunk);
+        block.parts.push(EncodedPart::Own(chunk));
+        block
+    }
+}
+
+impl ColumnEncoder for BatchEncoder {
+    fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe> {
+        let mut stripe = EncodedStripe::default();
+        let (mut rows, mut is_deleted, mut bytes) = (ByteStrings::default(), Vec::new(), 0);
+        for value in values {
+            let row = value.unwrap_or_default();
+            rows.push(row);
+            is_deleted.push(value.is_none());
+            bytes += row.len();
+            if self.is_full(rows.len(), bytes) {
+                stripe.blocks.push(self.write(&rows, &is_deleted));
+                (rows, bytes) = (ByteStrings::default(), 0);
+                is_deleted.clear();
+            }
+        }
+        if !rows.is_empty() {
+            stripe.blocks.push(self.write(&rows, &is_deleted));
+        }
+        Some(stripe)
+    }
+}
