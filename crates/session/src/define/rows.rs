@@ -255,7 +255,7 @@ impl Maker<'_, '_> {
             self.checks.set_catalog(Arc::clone(&catalog));
             let mut cursor = Cursor::over(&before, txn::KeyRange::ALL, false);
             let (mut batch, mut first, mut load) = (Batch::new(), Vec::new(), None);
-            let (mut bytes, mut is_begun) = (0, false);
+            let (mut bytes, mut is_begun, mut count) = (0, false, 0);
             while !(is_begun && cursor.is_at_end()) {
                 interrupt::check().map_err(SqlError::from)?;
                 batch.clear();
@@ -289,6 +289,7 @@ impl Maker<'_, '_> {
                 }
                 let txn = self.ddl.transaction();
                 let mut change = Change { txn, values: &mut values, checks: self.checks };
+                count += first.len() as i64;
                 for new in first.drain(..) {
                     match &mut load {
                         Some(load) => load.insert(&mut change, &new)?,
@@ -302,6 +303,7 @@ impl Maker<'_, '_> {
                 load.finish(&mut change)?;
             }
             self.checks.end_statement(self.ddl.transaction(), &mut values)?;
+            self.ddl.transaction().note_rows(after.storage(), count);
         }
         self.before = Arc::clone(self.ddl.catalog());
         Ok(())

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use session::{Instance, Session};
 
-use crate::client::{connect, instance};
+use crate::client::{connect, instance, query};
 use crate::methods::answer;
 
 /// The methods that compress.
@@ -212,4 +212,89 @@ fn plain_aggregates_are_right() {
         assert_eq!(value(session, groups), "0:571 1:71 2:72 3:71 4:72 5:71 6:71", "{method}");
         assert_eq!(value(session, "select sum(v) from t where id < 0"), "NULL", "{method}");
     });
+}
+
+/// A table of 30,000 rows of 300 days in turns, by `COPY` and by `INSERT ... SELECT`, with a way to lie.
+fn days(session: &mut Session, with: &str) {
+    let table = "create table t (id int primary key, day int, note text) using columnar";
+    answer(session, &format!("{table} with (chunk_group_row_limit = 1000{with})"));
+    let data: Vec<String> =
+        (0..15_000).map(|id| format!("{id}\t{}\tnote {id}", id % 300)).collect();
+    let mut shown = String::new();
+    let mut lines = data.iter().map(String::as_str).chain(["\\."]);
+    query(session, "copy t from stdin", &mut lines, &mut shown);
+    assert_eq!(shown, "COPY 15000\n");
+    let more = "insert into t select g, g % 300, 'note ' || g from generate_series(15000, 29999) g";
+    assert_eq!(answer(session, more), "INSERT 0 15000\n");
+    answer(session, "checkpoint");
+}
+
+/// Returns how many parts of files a query looks at.
+fn blocks(session: &mut Session, text: &str) -> u32 {
+    let shown = answer(session, &format!("explain (analyze, buffers) {text}"));
+    let buffers = shown.lines().find_map(|line| line.trim().strip_prefix("Buffers: shared "));
+    let counts = buffers.unwrap_or_default().split(' ').filter_map(|word| word.split_once('='));
+    counts.map(|(_, count)| count.parse::<u32>().expect("a number")).sum()
+}
+
+/// `orderby` has a query look at fewer parts of blocks, where each statement has sorted what it brought and after a
+/// merge. Answers are the same, and the rows lie in the order.
+#[test]
+fn an_order_leaves_blocks_out() {
+    let sum = "select sum(id), max(note) from t where day = 123";
+    let (mut plain, mut sorted) = (connect(&instance()), connect(&instance()));
+    days(&mut plain, "");
+    days(&mut sorted, ", orderby = 'day'");
+    let answers = answer(&mut plain, sum);
+    for merge in ["select 'merge'", "select engine.colcompress_merge('t')"] {
+        answer(&mut sorted, merge);
+        answer(&mut plain, &merge.replace("merge", "repack"));
+        assert_eq!(answer(&mut sorted, "checkpoint"), "CHECKPOINT\n");
+        assert_eq!(answer(&mut plain, "checkpoint"), "CHECKPOINT\n");
+        assert_eq!(answer(&mut sorted, sum), answers);
+        // What a count looks at, which reads no column, goes for both.
+        let columns = |session: &mut Session| {
+            blocks(session, sum).saturating_sub(blocks(session, "select count(*) from t"))
+        };
+        let (of_plain, of_sorted) = (columns(&mut plain), columns(&mut sorted));
+        assert!(of_sorted * 4 < of_plain, "{merge}: {of_sorted} of {of_plain}");
+    }
+    let falls =
+        "select count(*) from (select day < lag(day) over () as falls from t) x where falls";
+    assert_eq!(value(&mut sorted, falls), "0");
+}
+
+/// Less compression makes more bytes, smaller stripes make more of them, and rows are the same.
+#[test]
+fn parameters_shape_the_files() {
+    let bytes = |with: &str| -> (u64, u64) {
+        let mut session = connect(&instance());
+        answer(
+            &mut session,
+            &format!("create table t (n int, note text) using columnar with ({with})"),
+        );
+        let note = "'some note that is long enough ' || g || ' and ends'";
+        answer(
+            &mut session,
+            &format!("insert into t select g, {note} from generate_series(1, 20000) g"),
+        );
+        answer(&mut session, "checkpoint");
+        assert_eq!(
+            value(&mut session, "select count(distinct note), sum(n) from t"),
+            "20000|200010000"
+        );
+        let mut number = |text| value(&mut session, text).parse().expect("a number");
+        (
+            number("select sum(data_length) from colcompress_stripes"),
+            number("select count(*) from colcompress_stripes"),
+        )
+    };
+    let (usual, stripes) = bytes("compression = zstd");
+    assert_eq!(stripes, 1);
+    let (none, _) = bytes("compression = none");
+    assert!(usual * 3 < none, "{usual}, {none}");
+    let (strong, _) = bytes("compression_level = 15");
+    assert!(strong < usual, "{strong}, {usual}");
+    let (_, stripes) = bytes("stripe_row_limit = 5000");
+    assert_eq!(stripes, 4);
 }

@@ -242,3 +242,55 @@ fn take_name(rest: &mut &str) -> Option<String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn settings() -> impl Strategy<Value = Settings> {
+        let column = (1..100_i16, any::<bool>(), any::<bool>()).prop_map(
+            |(attnum, is_descending, has_nulls_first)| OrderedColumn {
+                attnum,
+                order: KeyOrder { is_descending, has_nulls_first },
+            },
+        );
+        let rows = || prop::option::of(1_u32..10_000_000);
+        let compressing = (prop::option::of(0..5_u8), prop::option::of(1..20_u8));
+        let order = prop::collection::vec(column, 0..4);
+        (compressing, rows(), rows(), order).prop_map(
+            |((name, level), stripe_rows, block_rows, order)| Settings {
+                compressing: Compressing { name, level },
+                stripe_rows,
+                block_rows,
+                order,
+            },
+        )
+    }
+
+    proptest! {
+        /// The catalog gives settings back as they were, and damaged bytes do no harm.
+        #[test]
+        fn settings_come_back(settings in settings(), other in prop::collection::vec(any::<u8>(), 0..20)) {
+            prop_assert_eq!(Settings::from_bytes(&settings.to_bytes()), Some(settings));
+            Settings::from_bytes(&other);
+        }
+    }
+
+    /// Names are read as SQL reads them.
+    #[test]
+    fn names_are_those_of_sql() {
+        for (text, name, rest) in [
+            ("Day, x", Some("day"), ", x"),
+            (" \"Day\" desc", Some("Day"), " desc"),
+            ("\"a\"\"b, c\"", Some("a\"b, c"), ""),
+            ("\"open", None, ""),
+            (", x", None, ""),
+        ] {
+            let mut left = text;
+            assert_eq!(take_name(&mut left).as_deref(), name, "{text}");
+            assert!(name.is_none() || left == rest, "{text}: {left}");
+        }
+    }
+}

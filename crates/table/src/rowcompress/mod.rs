@@ -176,3 +176,60 @@ impl ColumnEncoder for BatchEncoder {
         Some(stripe)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use store::StoreError;
+
+    use super::*;
+    use crate::columnar::Columnar;
+
+    proptest! {
+        /// Rows and deletions come back from batches as they were, whatever the size and the compression; damaged
+        /// bytes give an error or other rows, and no panic.
+        #[test]
+        fn batches_come_back(
+            rows in prop::collection::vec(prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 1..60),
+            batch in prop::option::of(1..20_usize),
+            level in 0..3_i32,
+            damage in any::<(usize, u8)>(),
+        ) {
+            let compression = if level == 0 { Compression::None } else { Compression::Zstd(level) };
+            let encoder = BatchEncoder { rows: batch, compression };
+            let values: Vec<Option<&[u8]>> = rows.iter().map(Option::as_deref).collect();
+            let stripe = encoder.encode(&values).expect("it always encodes");
+            let mut read = Vec::new();
+            for block in &stripe.blocks {
+                prop_assert!(batch.is_none_or(|most| block.rows <= most));
+                let [EncodedPart::Own(bytes)] = &block.parts[..] else { panic!("one part") };
+                let part = |bytes: &[u8]| {
+                    let bytes: Arc<[u8]> = bytes.into();
+                    move |_: usize| -> std::result::Result<Arc<[u8]>, StoreError> { Ok(bytes.clone()) }
+                };
+                let decoder = Columnar::decoder();
+                let mut each = |row: &[u8]| read.push(row.to_vec());
+                decoder.decode(&block.head, block.rows, &part(bytes), &mut each).expect("it decodes");
+                let mut damaged = bytes.clone();
+                let at = damage.0 % damaged.len();
+                damaged[at] ^= damage.1;
+                let _ = decoder.decode(&block.head, block.rows, &part(&damaged), &mut |_| {});
+            }
+            let rows: Vec<Vec<u8>> = rows.into_iter().map(Option::unwrap_or_default).collect();
+            prop_assert_eq!(read, rows);
+        }
+    }
+
+    /// The catalog gives settings back as they were.
+    #[test]
+    fn settings_come_back() {
+        for batch_rows in [None, Some(1), Some(100_000)] {
+            for (name, level) in [(None, None), (Some(0), Some(19))] {
+                let compressing = Compressing { name, level };
+                let settings = BatchSettings { compressing, batch_rows };
+                assert_eq!(BatchSettings::from_bytes(&settings.to_bytes()), Some(settings));
+            }
+        }
+        assert_eq!(BatchSettings::from_bytes(&[1, 2, 3]), None);
+    }
+}

@@ -73,6 +73,7 @@ checkpoint;
 create index on s (note);
 select count(*), sum(id) from s;
 select engine.colcompress_merge('s');
+select reltuples from pg_class where relname = 's';
 select id, day from s limit 3;
 select count(*), sum(id) from s;
 select id, day, note from s where note = 'changed';
