@@ -118,7 +118,7 @@ impl Session {
             }
             Command::Copy(copy) => self.copy(copy, portal),
             Command::Execute { .. } => Err(Error::not_supported("EXECUTE here")),
-            Command::Call { name, args, selects } => self.call_engine(name, args, *selects),
+            Command::Call { name, args, selects } => self.call_extension(name, args, *selects),
         }
     }
 

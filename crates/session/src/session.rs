@@ -16,8 +16,8 @@ use types::{Datum, Oid, SqlState, Style, Type};
 
 use crate::client::{Client, Surroundings};
 use crate::cursor::Cursor;
-use crate::engine;
 use crate::error::{Error, Result, Severity};
+use crate::extension;
 use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::{Names, Seen};
@@ -600,7 +600,7 @@ impl Session {
         self.begin_statement(&parsed)?;
         if let Some(Statement::Command(command)) = parsed.statement.as_deref()
             && let Command::Call { name, args, .. } = &**command
-            && !engine::is_function(name)
+            && !extension::is_function(name)
         {
             let made = self.called(name, args)?;
             return self.prepare(made, params);
@@ -684,7 +684,7 @@ impl Session {
                 Command::Execute { name, args } => {
                     self.plan_execute(parsed.clone(), &name.text, args)
                 }
-                Command::Call { name, args, .. } if !engine::is_function(name) => {
+                Command::Call { name, args, .. } if !extension::is_function(name) => {
                     let made = self.called(name, args)?;
                     self.plan(made, params, values)
                 }

@@ -58,6 +58,11 @@ pub trait ColumnEncoder: Debug + Send + Sync {
         STRIPE_ROWS_MAX
     }
 
+    /// Returns false if only the newest values are kept in columns, and those of the past as rows.
+    fn takes_history(&self) -> bool {
+        true
+    }
+
     /// Returns the values of a stripe as columns, cut into blocks of at most [`BLOCK_ROWS_MAX`] rows. A value
     /// is `None` where its row is deleted. Returns `None` if the values are better kept as rows.
     fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe>;

@@ -18,7 +18,9 @@ const LOCK_MODES: [(&[&str], &str); 8] = [
 ];
 
 /// The functions that change definitions, which a session runs as commands wherever they come from.
-const COMMAND_FUNCTIONS: [&str; 7] = [
+const COMMAND_FUNCTIONS: [&str; 9] = [
+    "alter_columnar_table_set",
+    "alter_columnar_table_reset",
     "colcompress_merge",
     "colcompress_repack",
     "rowcompress_repack",

@@ -156,6 +156,11 @@ impl BatchEncoder {
 }
 
 impl ColumnEncoder for BatchEncoder {
+    /// The past has patches, which lie with the row that they change.
+    fn takes_history(&self) -> bool {
+        false
+    }
+
     fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe> {
         let mut stripe = EncodedStripe::default();
         let (mut rows, mut is_deleted, mut bytes) = (ByteStrings::default(), Vec::new(), 0);

@@ -43,6 +43,7 @@ select * from engine.colcompress_options order by 1;
 select table_name, batch_size from rowcompress_options;
 
 -- Functions: each is a statement of its own.
+set storage_engine.enable_vectorization = on;
 select engine.alter_colcompress_table_set('a'::regclass, orderby => 'd ASC, id', compression => 'zstd', compression_level => 9, index_scan => true);
 select alter_colcompress_table_set('a', 5000, null, 'none');
 call engine.alter_rowcompress_table_set('c', batch_size => 500);
@@ -50,6 +51,9 @@ select reloptions from pg_class where relname in ('a', 'c') order by relname;
 select engine.alter_colcompress_table_reset('a', compression => true, compression_level => true, orderby => false);
 select engine.alter_rowcompress_table_reset('c', batch_size => true);
 select reloptions from pg_class where relname in ('a', 'c') order by relname;
+select columnar.alter_columnar_table_set('e', compression => 'none', stripe_row_limit => 10000);
+select alter_columnar_table_reset('e', stripe_row_limit => true);
+select reloptions from pg_class where relname = 'e';
 select engine.alter_colcompress_table_set('c', compression => 'none');
 select engine.alter_colcompress_table_set('a', nosuch => 1);
 select engine.alter_colcompress_table_set('a', compression_level => 99);

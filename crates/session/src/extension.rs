@@ -1,4 +1,5 @@
-//! The functions of the extension `storage_engine`, for tables `USING columnar` and `USING rowcompress`.
+//! The functions of the extensions `storage_engine` and `citus_columnar`, for tables `USING columnar` and
+//! `USING rowcompress`.
 //!
 //! ```text
 //!   SELECT engine.alter_colcompress_table_set('events', orderby => 'event_date')   parameters of the table
@@ -63,7 +64,19 @@ const OF_BATCHES: &[&str] =
 /// Arguments of the extension that have no meaning here.
 const WITHOUT_EFFECT: [&str; 2] = ["index_scan", "pruning_column"];
 
-const FUNCTIONS: [Function; 7] = [
+const FUNCTIONS: [Function; 9] = [
+    Function {
+        name: "alter_columnar_table_set",
+        effect: Effect::Set,
+        method: COLUMNS,
+        arguments: OF_COLUMNS,
+    },
+    Function {
+        name: "alter_columnar_table_reset",
+        effect: Effect::Reset,
+        method: COLUMNS,
+        arguments: OF_COLUMNS,
+    },
     Function {
         name: "alter_colcompress_table_set",
         effect: Effect::Set,
@@ -103,10 +116,10 @@ const FUNCTIONS: [Function; 7] = [
     },
 ];
 
-/// Returns the function with a name, which may stand in the schema `engine`.
+/// Returns the function with a name, which may stand in the schemas `engine` and `columnar`.
 fn function(name: &Path) -> Option<&'static Function> {
     let words: Vec<&str> = name.parts.iter().map(|part| part.text.as_str()).collect();
-    let ([name] | ["engine", name]) = words[..] else { return None };
+    let ([name] | ["engine" | "columnar", name]) = words[..] else { return None };
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
@@ -121,7 +134,7 @@ impl Session {
     /// # Errors
     /// 42883 if there is no such function or it has no such argument, 42809 if the table has another method,
     /// and what `ALTER TABLE` reports.
-    pub(crate) fn call_engine(
+    pub(crate) fn call_extension(
         &mut self,
         name: &Path,
         args: &[CallArgument],
@@ -134,7 +147,7 @@ impl Session {
         let function = function(name).ok_or_else(unknown)?;
         self.look()?;
         self.must_write(function.name)?;
-        let (table, values) = self.engine_arguments(function, args)?;
+        let (table, values) = self.extension_arguments(function, args)?;
         let lock = match function.effect {
             Effect::Set | Effect::Reset => RelationLock::ShareUpdateExclusive,
             Effect::Merge | Effect::Repack => RelationLock::Define,
@@ -164,7 +177,7 @@ impl Session {
     }
 
     /// Returns the table that a call names, and the other arguments that are not NULL, as texts.
-    fn engine_arguments(
+    fn extension_arguments(
         &self,
         function: &Function,
         args: &[CallArgument],
