@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::table::catalog::{Catalog, Constraint, ConstraintKind, IndexPart, Relation};
 use ::table::method::Wanted;
-use ::table::rows::{Batch, Change, Cursor, LOAD_BYTES_MIN, RowValues, Table};
+use ::table::rows::{Batch, Change, Cursor, LOAD_BYTES_MIN, Load, RowValues, Table};
 use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 
 use super::Maker;
@@ -254,9 +254,8 @@ impl Maker<'_, '_> {
             let relation = after.relation();
             self.checks.set_catalog(Arc::clone(&catalog));
             let mut cursor = Cursor::over(&before, txn::KeyRange::ALL, false);
-            let (mut batch, mut first, mut load) = (Batch::new(), Vec::new(), None);
-            let (mut bytes, mut is_begun, mut count) = (0, false, 0);
-            while !(is_begun && cursor.is_at_end()) {
+            let (mut batch, mut rewritten) = (Batch::new(), Rewritten::new(&after));
+            loop {
                 interrupt::check().map_err(SqlError::from)?;
                 batch.clear();
                 let latest = self.ddl.transaction().latest();
@@ -275,38 +274,72 @@ impl Maker<'_, '_> {
                     }
                     let completed = values.complete(relation, &mut new);
                     completed.map_err(|error| of_some_row(error.into()))?;
-                    bytes += exec::row_bytes(&new);
-                    first.push(new);
-                }
-                // The first rows decide whether the others are loaded.
-                if !is_begun {
-                    let is_large = bytes >= LOAD_BYTES_MIN;
-                    if !is_large && !cursor.is_at_end() {
-                        continue;
-                    }
-                    load = after.load(self.ddl.transaction(), is_large)?;
-                    is_begun = true;
+                    rewritten.push(new);
                 }
                 let txn = self.ddl.transaction();
                 let mut change = Change { txn, values: &mut values, checks: self.checks };
-                count += first.len() as i64;
-                for new in first.drain(..) {
-                    match &mut load {
-                        Some(load) => load.insert(&mut change, &new)?,
-                        None => drop(after.insert(&mut change, &new)?),
-                    }
+                rewritten.put(&mut change, cursor.is_at_end())?;
+                if cursor.is_at_end() {
+                    break;
                 }
             }
             let txn = self.ddl.transaction();
             let mut change = Change { txn, values: &mut values, checks: self.checks };
-            if let Some(load) = load {
-                load.finish(&mut change)?;
-            }
+            let count = rewritten.finish(&mut change)?;
             self.checks.end_statement(self.ddl.transaction(), &mut values)?;
             self.ddl.transaction().note_rows(after.storage(), count);
         }
         self.before = Arc::clone(self.ddl.catalog());
         Ok(())
+    }
+}
+
+/// Rows on their way into a table that is written anew. The first of them decide whether they are loaded.
+struct Rewritten {
+    table: Arc<Table>,
+    waiting: Vec<Vec<Datum>>,
+    /// The bytes of all rows so far.
+    bytes: usize,
+    count: i64,
+    /// `None` before it is decided.
+    load: Option<Option<Load>>,
+}
+
+impl Rewritten {
+    fn new(table: &Arc<Table>) -> Rewritten {
+        let table = Arc::clone(table);
+        Rewritten { table, waiting: Vec::new(), bytes: 0, count: 0, load: None }
+    }
+
+    fn push(&mut self, row: Vec<Datum>) {
+        self.bytes += exec::row_bytes(&row);
+        self.count += 1;
+        self.waiting.push(row);
+    }
+
+    /// Puts the rows that wait into the table, unless more are needed to decide how.
+    fn put(&mut self, change: &mut Change<'_>, is_last: bool) -> Result<()> {
+        let is_large = self.bytes >= LOAD_BYTES_MIN;
+        let load = match &mut self.load {
+            None if !is_large && !is_last => return Ok(()),
+            None => self.load.insert(self.table.load(change.txn, is_large)?),
+            Some(load) => load,
+        };
+        for row in self.waiting.drain(..) {
+            match load {
+                Some(load) => load.insert(change, &row)?,
+                None => drop(self.table.insert(change, &row)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the load, if it is one, and returns how many rows there were.
+    fn finish(self, change: &mut Change<'_>) -> Result<i64> {
+        if let Some(load) = self.load.flatten() {
+            load.finish(change)?;
+        }
+        Ok(self.count)
     }
 }
 

@@ -26,8 +26,10 @@ use crate::rows::Layout;
 
 /// The rows that `batch_size` can name. A batch has at most [`BLOCK_ROWS_MAX`].
 const BATCH_SIZES: RangeInclusive<u32> = 1..=100_000;
-/// A batch whose rows nothing is said of ends when it has so many bytes.
+/// A batch ends when it has so many bytes, where nothing is said of its rows.
 const BATCH_BYTES: usize = 64 << 10;
+/// The same where something is said: a read by key decodes all of it.
+const BATCH_BYTES_MAX: usize = 4 << 20;
 
 /// The access method `rowcompress`.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +143,10 @@ struct BatchEncoder {
 
 impl BatchEncoder {
     fn is_full(&self, rows: usize, bytes: usize) -> bool {
-        rows >= self.rows.unwrap_or(BLOCK_ROWS_MAX) || self.rows.is_none() && bytes >= BATCH_BYTES
+        match self.rows {
+            Some(rows_max) => rows >= rows_max || bytes >= BATCH_BYTES_MAX,
+            None => rows >= BLOCK_ROWS_MAX || bytes >= BATCH_BYTES,
+        }
     }
 
     fn write(&self, rows: &ByteStrings, is_deleted: &[bool]) -> EncodedBlock {
