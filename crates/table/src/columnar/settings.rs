@@ -201,7 +201,10 @@ fn parse_order(text: &str, columns: &[Column]) -> Result<Vec<OrderedColumn>> {
         let column = columns.iter().find(|column| !column.is_dropped && *column.name == *name);
         let column = column.ok_or_else(|| {
             let message = format!("column \"{name}\" named in option \"orderby\" does not exist");
-            Error::new(SqlState::UNDEFINED_COLUMN, message)
+            let live = columns.iter().filter(|column| !column.is_dropped);
+            let names: Vec<String> = live.map(|column| identifier(&column.name)).collect();
+            let error = types::Error::new(SqlState::UNDEFINED_COLUMN, message);
+            Error::from(error.with_hint(format!("The columns are {}.", names.join(", "))))
         })?;
         if matches!(column.ty, Type::JSON | Type::JSONPATH) {
             let message =
