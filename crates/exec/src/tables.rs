@@ -86,6 +86,8 @@ pub type Scanning = Box<dyn Any + Send>;
 pub enum Inserted {
     /// It is there, under this key.
     Done(Vec<u8>),
+    /// It will be there when the load ends.
+    Loading,
     /// A row with this key is there, which is like it.
     Conflict(Vec<u8>),
 }
@@ -159,12 +161,12 @@ pub trait Tables {
     fn insert(&self, relation: Oid, row: &[Datum], arbiters: Option<&[Oid]>) -> Result<Inserted>;
 
     /// Has rows that are inserted without arbiters taken in all together, by [`Tables::end_load`]; until
-    /// then nobody sees them, and their keys are not checked. False where the table has had rows, or
-    /// another transaction is about to change it: then they are inserted one by one.
+    /// then nobody sees them, and their keys are not checked. False where that has no use: few rows, or a
+    /// table that has had rows, for a table that has no order; then they are inserted one by one.
     ///
     /// # Errors
     /// What the store reports.
-    fn begin_load(&self, relation: Oid) -> Result<bool>;
+    fn begin_load(&self, relation: Oid, is_large: bool) -> Result<bool>;
 
     /// Takes in the rows that were inserted since [`Tables::begin_load`].
     ///

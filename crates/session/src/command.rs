@@ -47,6 +47,9 @@ impl Session {
             Command::Execute { name, .. } => {
                 self.statements.get(&name.text).and_then(|prepared| prepared.columns.clone())
             }
+            Command::Call { name, selects: true, .. } => {
+                Some(Arc::new([Column { ty: Type::VOID, ..text_column(name.last()) }]))
+            }
             Command::Show(None) => {
                 Some(Arc::new(["name", "setting", "description"].map(text_column)))
             }
@@ -115,7 +118,7 @@ impl Session {
             }
             Command::Copy(copy) => self.copy(copy, portal),
             Command::Execute { .. } => Err(Error::not_supported("EXECUTE here")),
-            Command::Call { .. } => Err(Error::not_supported("CALL here")),
+            Command::Call { name, args, selects } => self.call_extension(name, args, *selects),
         }
     }
 

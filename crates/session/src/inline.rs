@@ -37,6 +37,7 @@ impl Session {
                 }
                 Command::Declare { hold: true, .. } => return Ok(Done::Blocked),
                 Command::Commit { .. } if self.has_to_hold() => return Ok(Done::Blocked),
+                Command::Call { .. } => return Ok(Done::Blocked),
                 Command::Lock { .. } => true,
                 _ => false,
             },

@@ -28,6 +28,7 @@ mod document_rights;
 mod error;
 mod evaluate;
 mod explain;
+mod extension;
 mod functions;
 mod host;
 mod inline;

@@ -284,7 +284,7 @@ impl Names {
     }
 
     /// What a name means: a relation of users or of the system. Without a schema, those of the system
-    /// that PostgreSQL does not have come after all others.
+    /// that PostgreSQL does not have come after all others; so do the views of `storage_engine` in its schema.
     fn find<T>(
         &self,
         schema: Option<&str>,
@@ -300,7 +300,11 @@ impl Names {
                 None => system().map(&known),
             }
         });
-        found.or_else(|| system::find(system::PG_CATALOG, name).filter(|_| bare).map(known))
+        found.or_else(|| {
+            let system = system::find(system::PG_CATALOG, name)?;
+            let is_meant = bare || schema == Some(system::ENGINE) && system.is_of_engine();
+            is_meant.then(|| known(system))
+        })
     }
 
     /// The schema and the name of a relation, of users or of the system.

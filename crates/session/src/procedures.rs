@@ -8,7 +8,7 @@
 //! It is that statement, with the rights, locks, constraints and parameters of that statement.
 
 use sql::bind::{ColumnDefault, RelationColumn};
-use sql::parse::ast::{Path, SqlExpr};
+use sql::parse::ast::{Name, Path, SqlExpr};
 use table::documents::RowDocuments;
 use types::{Datum, Modifier, Oid, SqlState, Type, format_type, text};
 
@@ -17,15 +17,19 @@ use crate::evaluate::Evaluator;
 use crate::session::Session;
 use crate::statement::Parsed;
 
+/// An argument of a call, and its name where it is passed by name.
+pub(crate) type CallArgument = (Option<Name>, SqlExpr);
+
 impl Session {
     /// The statement that a call stands for.
     ///
     /// # Errors
     /// 42883 where there is no such procedure, 42809 where the table has no documents.
-    pub(crate) fn called(&mut self, name: &Path, args: &[SqlExpr]) -> Result<Parsed> {
+    pub(crate) fn called(&mut self, name: &Path, args: &[CallArgument]) -> Result<Parsed> {
         self.look()?;
+        let args: Vec<&SqlExpr> = args.iter().map(|(_, value)| value).collect();
         let words: Vec<&str> = name.parts.iter().map(|part| part.text.as_str()).collect();
-        match (&words[..], args) {
+        match (&words[..], &args[..]) {
             (["revert"] | ["pg_catalog", "revert"], [table, key, version]) => {
                 let text = self.revert(table, key, version)?;
                 let made = Parsed::shared(&text, &self.client.instance.plans)?.pop();
@@ -89,7 +93,7 @@ impl Session {
     }
 
     /// The value of an argument that must be known when the statement is planned.
-    fn constant(&self, arg: &SqlExpr, name: &str, ty: Type) -> Result<Datum> {
+    pub(crate) fn constant(&self, arg: &SqlExpr, name: &str, ty: Type) -> Result<Datum> {
         let column = RelationColumn {
             attnum: 0,
             name: name.to_owned(),

@@ -460,8 +460,8 @@ impl Session {
             })?;
             let open = self.transaction.as_mut().ok_or_else(gone)?;
             let txn = open.inner.as_mut().ok_or_else(gone)?;
-            if is_large {
-                load = found.load(txn)?;
+            if !is_begun {
+                load = found.load(txn, is_large)?;
             }
             is_begun = true;
             count += rows.len() as u64;
@@ -473,7 +473,7 @@ impl Session {
             for row in rows.drain(..) {
                 match &mut load {
                     Some(load) => load.insert(&mut change, &row)?,
-                    None => found.insert(&mut change, &row)?,
+                    None => drop(found.insert(&mut change, &row)?),
                 };
             }
             if is_last {

@@ -70,7 +70,7 @@ fn is_same_type(before: &Catalog, after: &Catalog, ty: Type) -> bool {
 }
 
 impl Session {
-    fn lock(&mut self, relation: Oid, mode: RelationLock) -> Result<()> {
+    pub(crate) fn lock(&mut self, relation: Oid, mode: RelationLock) -> Result<()> {
         let wait = self.lock_wait();
         let inner = self.open().inner.as_mut().ok_or_else(gone)?;
         Ok(inner.lock_relation(relation.0, mode, wait)?)

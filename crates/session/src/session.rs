@@ -17,6 +17,7 @@ use types::{Datum, Oid, SqlState, Style, Type};
 use crate::client::{Client, Surroundings};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Severity};
+use crate::extension;
 use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::{Names, Seen};
@@ -598,7 +599,8 @@ impl Session {
     fn prepare(&mut self, parsed: Parsed, params: Vec<Type>) -> Result<Prepared> {
         self.begin_statement(&parsed)?;
         if let Some(Statement::Command(command)) = parsed.statement.as_deref()
-            && let Command::Call { name, args } = &**command
+            && let Command::Call { name, args, .. } = &**command
+            && !extension::is_function(name)
         {
             let made = self.called(name, args)?;
             return self.prepare(made, params);
@@ -682,7 +684,7 @@ impl Session {
                 Command::Execute { name, args } => {
                     self.plan_execute(parsed.clone(), &name.text, args)
                 }
-                Command::Call { name, args } => {
+                Command::Call { name, args, .. } if !extension::is_function(name) => {
                     let made = self.called(name, args)?;
                     self.plan(made, params, values)
                 }

@@ -104,7 +104,13 @@ impl List {
 impl Layers {
     /// Returns the layers that have something in the range. Whether that is all that is needed to know what is seen,
     /// the caller has looked at.
-    pub fn new(state: &State, table: TableId, range: &Range, at: u64, without: &[Vec<u8>]) -> Layers {
+    pub fn new(
+        state: &State,
+        table: TableId,
+        range: &Range,
+        at: u64,
+        without: &[Vec<u8>],
+    ) -> Layers {
         let mut layers = Vec::new();
         if !without.is_empty() {
             let mut keys = BlockKeys::default();
@@ -115,7 +121,11 @@ impl Layers {
         let mut add = |layers: &mut Vec<Layer>, run: &Arc<Run>| {
             csn = csn.max(run.csns.1);
             let is_settled = csn <= at;
-            layers.push(Layer::Run { run: run.clone(), above: above.as_slice().into(), is_settled });
+            layers.push(Layer::Run {
+                run: run.clone(),
+                above: above.as_slice().into(),
+                is_settled,
+            });
             above.extend(run.segments.iter().map(|segment| segment.meta.number));
         };
         for mem in state.memtables().filter(|mem| !mem.is_empty() && mem.first() <= at) {

@@ -123,7 +123,8 @@ impl BlockScan {
             Layer::Run { run, .. } => {
                 let run = run.clone();
                 let lower = bound_key(&self.range.0);
-                let segment = run.segments.partition_point(|one| one.meta.last_key.as_slice() < lower);
+                let segment =
+                    run.segments.partition_point(|one| one.meta.last_key.as_slice() < lower);
                 let number = match run.segments.get(segment) {
                     Some(segment) => segment.guide()?.before(lower, 0).saturating_sub(1),
                     None => 0,
@@ -225,7 +226,10 @@ impl BlockScan {
             let mut hidden = self.layers.hidden_by_runs(place)?;
             let recent = self.layers.hidden_by_memory(place)?;
             hidden.resize(hidden.len().max(recent.len()), false);
-            hidden.iter_mut().zip(recent).for_each(|(is_hidden, is_recent)| *is_hidden |= is_recent);
+            hidden
+                .iter_mut()
+                .zip(recent)
+                .for_each(|(is_hidden, is_recent)| *is_hidden |= is_recent);
             let block = file.block(&guide, number)?;
             self.place = Place::Rows { segment, number, block, hidden, passed: 0 };
             return Ok(ControlFlow::Continue(()));

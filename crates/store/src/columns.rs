@@ -40,7 +40,7 @@ use crate::segment::Segment;
 use crate::{TableId, key, varint};
 
 /// The largest number of entries in a stripe.
-const STRIPE_ROWS_MAX: usize = 128 << 10;
+pub const STRIPE_ROWS_MAX: usize = 128 << 10;
 /// The largest number of entries in a block of columns.
 pub const BLOCK_ROWS_MAX: usize = 16 << 10;
 /// A stripe ends when its keys and values have so many bytes.
@@ -52,7 +52,17 @@ const OWN_PARTS: usize = 3;
 const DELETE: i64 = Tag::Delete as i64;
 
 /// Turns the values of a table into columns.
-pub trait ColumnEncoder: Send + Sync {
+pub trait ColumnEncoder: Debug + Send + Sync {
+    /// Returns how many rows a full stripe has, at most [`STRIPE_ROWS_MAX`].
+    fn stripe_rows(&self) -> usize {
+        STRIPE_ROWS_MAX
+    }
+
+    /// Returns false if only the newest values are kept in columns, and those of the past as rows.
+    fn takes_history(&self) -> bool {
+        true
+    }
+
     /// Returns the values of a stripe as columns, cut into blocks of at most [`BLOCK_ROWS_MAX`] rows. A value
     /// is `None` where its row is deleted. Returns `None` if the values are better kept as rows.
     fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe>;
@@ -170,7 +180,8 @@ impl StripeBuilder {
     /// True where an entry more does not belong into the stripe.
     pub fn is_full_for(&self, full: &[u8], value_bytes: usize) -> bool {
         let Some(first) = self.rows.first() else { return false };
-        self.rows.len() >= STRIPE_ROWS_MAX
+        let rows_max = self.encoder.as_ref().map_or(STRIPE_ROWS_MAX, |known| known.stripe_rows());
+        self.rows.len() >= rows_max.min(STRIPE_ROWS_MAX)
             || self.keys.len() + self.values.len() + full.len() + value_bytes > STRIPE_BYTES_MAX
             || self.keys[first.key.clone()][..TABLE_LEN] != full[..TABLE_LEN]
     }
@@ -389,6 +400,11 @@ impl ColumnBlock {
     /// Returns the number of rows that are deletions.
     pub fn deleted(&self) -> usize {
         self.deleted
+    }
+
+    /// Returns the offset of the first of the parts, those that the stripe shares among them.
+    pub(crate) fn begins(&self) -> Option<u64> {
+        self.parts.iter().map(|(offset, _)| *offset).min()
     }
 
     /// Returns the number of bytes that the block has in memory, parts aside.

@@ -72,6 +72,7 @@ mod segment_store;
 mod sorter;
 mod stats;
 mod store;
+mod stripes;
 mod taste;
 #[cfg(test)]
 mod tests;
@@ -88,7 +89,7 @@ pub use bulk::{Bulk, KeptFiles, Loaded, Span, Staged, StagedCursor};
 pub use cache::BlockReads;
 pub use columns::{
     BLOCK_ROWS_MAX, ColumnDecoder, ColumnEncoder, ColumnError, ColumnRows, EncodedBlock,
-    EncodedPart, EncodedStripe,
+    EncodedPart, EncodedStripe, STRIPE_ROWS_MAX,
 };
 pub use error::{MergeError, StoreError};
 pub use scan::{Keys, Scan, Seen};
@@ -96,6 +97,7 @@ pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
 pub use sorter::{Sorted, Sorter, Twice};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
+pub use stripes::{BlockStats, StripeStats};
 pub use verify::{Files, VerifyReport};
 pub use versioned::{Versioned, merge_into};
 

@@ -7,6 +7,8 @@
 //!           any other                                       ──> merged into one
 //! ```
 //!
+//! [`Sorter::walk`] gives the sorted entries to the caller instead, and leaves no files.
+//!
 //! An external merge sort (Knuth, *The Art of Computer Programming*, volume 3, section 5.4) whose runs are
 //! segments of the store: what comes in order, as it often does, is written once and read by nobody.
 //!
@@ -14,7 +16,7 @@
 //! * The table never had a version of any key, and the caller keeps others from writing to it.
 //! * A key that comes twice is found before [`Sorter::finish`] returns.
 
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use crate::TableId;
@@ -44,6 +46,7 @@ pub struct Sorter {
     table: TableId,
     buffer_bytes: usize,
     encoder: Option<Arc<dyn ColumnEncoder>>,
+    is_scratch: bool,
     bytes: Vec<u8>,
     places: Vec<Place>,
     /// The entries of the buffer ascend.
@@ -111,8 +114,13 @@ impl Sorter {
         Sorter { encoder: Some(encoder), ..self }
     }
 
+    /// The same, of entries that [`Sorter::walk`] gives back: files of them are read by this sorter alone.
+    pub fn for_walk(self) -> Sorter {
+        Sorter { is_scratch: true, ..self }
+    }
+
     fn bulk<'s>(&self, store: &'s Store) -> Bulk<'s> {
-        let mut bulk = store.bulk();
+        let mut bulk = if self.is_scratch { store.scratch() } else { store.bulk() };
         if let Some(encoder) = &self.encoder {
             bulk.encode_by(self.table, encoder.clone());
         }
@@ -125,6 +133,7 @@ impl Sorter {
             table,
             buffer_bytes,
             encoder: None,
+            is_scratch: false,
             bytes: Vec::new(),
             places: Vec::new(),
             ascends: true,
@@ -259,8 +268,49 @@ impl Sorter {
         self.merge(store)
     }
 
+    /// Ends the sort and calls `each` with each key and value in order, until it fails. No key came twice.
+    ///
+    /// # Errors
+    /// What `each` returns, and what reading and writing files reports.
+    pub fn walk<E: From<StoreError>>(
+        mut self,
+        store: &Store,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.runs.is_empty() {
+            self.sort();
+            return self.places.iter().try_for_each(|at| each(self.key(*at), self.value(*at)));
+        }
+        if !self.places.is_empty() {
+            self.spill(store)?;
+        }
+        self.each_of_runs(|key, value| each(key, value).map(ControlFlow::Continue))
+    }
+
     /// Merges the runs into one.
     fn merge(&self, store: &Store) -> Result<Sorted, StoreError> {
+        let mut bulk = self.bulk(store);
+        let (mut last, mut twice) = (Vec::new(), None);
+        self.each_of_runs(|key, value| {
+            if last == key && bulk.has_any() {
+                twice = Some(Twice { key: key.to_vec(), value: value.to_vec() });
+                return Ok(ControlFlow::Break(()));
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            bulk.put_new(self.table, key, value).map(ControlFlow::Continue)
+        })?;
+        Ok(match twice {
+            Some(twice) => Sorted::Twice(twice),
+            None => Sorted::Loaded(bulk.finish()?),
+        })
+    }
+
+    /// Calls `each` with the entries of all runs, in order, until it breaks.
+    fn each_of_runs<E: From<StoreError>>(
+        &self,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
         let mut cursors = Vec::with_capacity(self.runs.len());
         for run in &self.runs {
             let mut cursor = RunCursor::new(run.staged.run().clone(), false);
@@ -275,26 +325,20 @@ impl Sorter {
         let mut order: Vec<usize> = (0..cursors.len()).collect();
         order.retain(|at| cursors[*at].key().is_some());
         order.sort_unstable_by(|a, b| cursors[*b].key().cmp(&cursors[*a].key()).then(b.cmp(a)));
-        let mut bulk = self.bulk(store);
-        let mut last = Vec::new();
         while let Some(at) = order.pop() {
             let cursor = &mut cursors[at];
             let Some((block, place)) = cursor.entry() else { continue };
             let Some((_, value)) = block.group(&place).image(u64::MAX) else { continue };
-            let full = cursor.key().unwrap_or_default();
-            let (_, key) = key::split(full);
-            if last == key && bulk.has_any() {
-                return Ok(Sorted::Twice(Twice { key: last, value: value.to_vec() }));
+            let (_, key) = key::split(cursor.key().unwrap_or_default());
+            if each(key, value)?.is_break() {
+                return Ok(());
             }
-            bulk.put_new(self.table, key, value)?;
-            last.clear();
-            last.extend_from_slice(key);
             cursor.advance()?;
             if cursors[at].key().is_some() {
                 let place = order.partition_point(|other| below(&cursors, at, *other));
                 order.insert(place, at);
             }
         }
-        Ok(Sorted::Loaded(bulk.finish()?))
+        Ok(())
     }
 }

@@ -178,7 +178,8 @@ impl RunWriter {
         if self.encoder.as_ref().is_none_or(|(known, _)| *known != table) {
             self.encoder = Some((table, (self.shop.resolve)(table).column_encoder()));
         }
-        self.encoder.as_ref().and_then(|(_, encoder)| encoder.clone())
+        let encoder = self.encoder.as_ref().and_then(|(_, encoder)| encoder.as_ref());
+        encoder.filter(|one| self.half == Half::Current || one.takes_history()).cloned()
     }
 
     /// True where a group does not belong into the block.

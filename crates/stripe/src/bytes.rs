@@ -16,6 +16,22 @@ use crate::cursor::{Cursor, put_unsigned};
 use crate::ints::Ints;
 use crate::{BLOCK_ROWS, CHUNK_BYTES_MAX, CHUNK_ROWS_MAX, Error, Result};
 
+/// How byte strings are compressed that have no shorter form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// By zstd, at a level from 1 to 19.
+    Zstd(i32),
+}
+
+impl Default for Compression {
+    /// zstd at level 3.
+    fn default() -> Self {
+        Compression::Zstd(3)
+    }
+}
+
 const PLAIN: u8 = 0;
 const COMPRESSED: u8 = 1;
 const HEXADECIMAL: u8 = 2;
@@ -130,9 +146,14 @@ impl Dictionary {
 
     /// Returns the dictionary as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_bytes_by(Compression::default())
+    }
+
+    /// Returns the dictionary as bytes that are compressed so.
+    pub fn to_bytes_by(&self, compression: Compression) -> Vec<u8> {
         let mut out = Vec::new();
         put_unsigned(&mut out, self.0.len() as u64);
-        write_whole(&self.0, &mut out);
+        write_whole(&self.0, compression, &mut out);
         out
     }
 
@@ -180,13 +201,18 @@ enum Form<'a> {
 
 impl<'a> Strings<'a> {
     /// Appends strings: as codes if there is a dictionary that has them all.
-    pub(crate) fn write(strings: &ByteStrings, of: Option<&Dictionary>, out: &mut Vec<u8>) {
+    pub(crate) fn write(
+        strings: &ByteStrings,
+        of: Option<&Dictionary>,
+        compression: Compression,
+        out: &mut Vec<u8>,
+    ) {
         match of.and_then(|dictionary| dictionary.codes(strings)) {
             Some(codes) => {
                 out.push(CODES);
                 Ints::write(&codes, out);
             }
-            None => write_whole(strings, out),
+            None => write_whole(strings, compression, out),
         }
     }
 
@@ -252,7 +278,7 @@ impl<'a> Strings<'a> {
     }
 }
 
-fn write_whole(strings: &ByteStrings, out: &mut Vec<u8>) {
+fn write_whole(strings: &ByteStrings, compression: Compression, out: &mut Vec<u8>) {
     if !strings.is_empty() && strings.iter().all(is_uuid) {
         out.push(UUID);
         let digits = |string: &[u8]| string.iter().copied().filter(|byte| *byte != b'-').collect();
@@ -270,7 +296,7 @@ fn write_whole(strings: &ByteStrings, out: &mut Vec<u8>) {
         put_unsigned(out, bytes.len() as u64 / 2);
         return put_digits(bytes, out);
     }
-    let compressed = compress(bytes);
+    let compressed = compress(bytes, compression);
     out.push(if compressed.is_some() { COMPRESSED } else { PLAIN });
     Ints::write(&lengths, out);
     put_unsigned(out, bytes.len() as u64);
@@ -281,13 +307,13 @@ fn write_whole(strings: &ByteStrings, out: &mut Vec<u8>) {
 }
 
 /// Returns the bytes compressed, if that saves at least an eighth of them.
-fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
-    const LEVEL: i32 = 3;
+fn compress(bytes: &[u8], compression: Compression) -> Option<Vec<u8>> {
     const BYTES_MIN: usize = 64;
+    let Compression::Zstd(level) = compression else { return None };
     if bytes.len() < BYTES_MIN {
         return None;
     }
-    let compressed = zstd::bulk::compress(bytes, LEVEL).ok()?;
+    let compressed = zstd::bulk::compress(bytes, level).ok()?;
     (compressed.len() <= bytes.len() - bytes.len() / 8).then_some(compressed)
 }
 

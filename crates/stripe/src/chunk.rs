@@ -4,7 +4,7 @@
 //!   kind  count  NULLs  values
 //! ```
 
-use crate::bytes::{ByteStrings, Dictionary, Strings};
+use crate::bytes::{ByteStrings, Compression, Dictionary, Strings};
 use crate::cursor::{Cursor, put_unsigned};
 use crate::floats::Floats;
 use crate::ints::Ints;
@@ -91,6 +91,19 @@ impl<'a> Chunk<'a> {
     /// # Panics
     /// If it has not, or there are more than [`CHUNK_ROWS_MAX`] values.
     pub fn write(column: Column<'_>, is_null: &[bool], out: &mut Vec<u8>) {
+        Chunk::write_by(Compression::default(), column, is_null, out);
+    }
+
+    /// Appends a chunk, as [`Chunk::write`], whose byte strings are compressed so.
+    ///
+    /// # Panics
+    /// As [`Chunk::write`].
+    pub fn write_by(
+        compression: Compression,
+        column: Column<'_>,
+        is_null: &[bool],
+        out: &mut Vec<u8>,
+    ) {
         let count = column.len();
         assert!(count == is_null.len() && count <= CHUNK_ROWS_MAX, "{count}, {}", is_null.len());
         out.push(match column {
@@ -112,7 +125,9 @@ impl<'a> Chunk<'a> {
             }
             Column::Floats(values) => Floats::write(values, out),
             Column::Floats32(values) => Floats::write(values, out),
-            Column::Strings(strings, dictionary) => Strings::write(strings, dictionary, out),
+            Column::Strings(strings, dictionary) => {
+                Strings::write(strings, dictionary, compression, out);
+            }
         }
     }
 

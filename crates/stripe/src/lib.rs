@@ -45,7 +45,7 @@ mod zone;
 #[cfg(test)]
 mod tests;
 
-pub use bytes::{ByteStrings, Dictionary, Strings};
+pub use bytes::{ByteStrings, Compression, Dictionary, Strings};
 pub use chunk::{Chunk, Column, Values};
 pub use floats::{Float, Floats};
 pub use ints::Ints;

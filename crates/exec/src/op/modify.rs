@@ -11,7 +11,8 @@
 //! statement, however often it comes. The rows that are erased come in all their versions, and go all at once.
 //!
 //! Many rows for a table that never had any are loaded: they go to files of the store as they come, are
-//! seen by nobody, and are there all at once when the last has come.
+//! seen by nobody, and are there all at once when the last has come. Rows for a table with an order are sorted
+//! by it before they go anywhere.
 
 use sql::eval::{Program, Row as EvalRow};
 use sql::plan::{LockStrength, LockWait};
@@ -147,7 +148,7 @@ impl Modify {
         }
         let tables = env.ctx.tables;
         let is_large = bytes >= LOAD_BYTES_MIN;
-        let loads = is_large && tables.begin_load(self.target.relation)?;
+        let loads = tables.begin_load(self.target.relation, is_large)?;
         // What is loaded cannot be seen by what is still to be read.
         let streams = is_large && (loads || self.streams);
         while is_large && !streams && self.input.next(env, &mut row)? {
@@ -320,6 +321,7 @@ impl Target {
                     }
                     return Ok(Some(row));
                 }
+                Inserted::Loading => return Ok(Some(row)),
                 Inserted::Conflict(key) => key,
             };
             let Some((set, filter)) = conflict.and_then(|conflict| conflict.update.as_ref()) else {

@@ -395,7 +395,7 @@ impl Tables for Stored<'_> {
         let load = loading.as_mut().filter(|load| load.table().storage() == table.storage());
         let inserted = self.change(|change| {
             if let (Some(load), None) = (load, arbiters) {
-                return Ok(Inserted::Done(load.insert(change, &row)?));
+                return load.insert(change, &row).map(|()| Inserted::Loading);
             }
             if let Some(arbiters) = arbiters {
                 let deciding = table.indexes().iter().enumerate().filter(|(_, index)| {
@@ -415,14 +415,15 @@ impl Tables for Stored<'_> {
             }
             Ok(Inserted::Done(table.insert(change, &row)?))
         })?;
-        if let Inserted::Done(_) = inserted {
+        if !matches!(inserted, Inserted::Conflict(_)) {
             self.grow(&table, 1);
         }
         Ok(inserted)
     }
 
-    fn begin_load(&self, relation: Oid) -> Result<bool> {
-        let load = self.table(relation)?.load(&mut self.txn.borrow_mut()).map_err(error)?;
+    fn begin_load(&self, relation: Oid, is_large: bool) -> Result<bool> {
+        let table = self.table(relation)?;
+        let load = table.load(&mut self.txn.borrow_mut(), is_large).map_err(error)?;
         let begins = load.is_some();
         *self.loading.borrow_mut() = load;
         Ok(begins)

@@ -68,7 +68,7 @@ enum Way {
     /// One by one.
     Rows,
     /// All at once, at the end.
-    Load(Load),
+    Load(Box<Load>),
 }
 
 impl Session {
@@ -343,8 +343,8 @@ impl Session {
         };
         let open = self.transaction.as_mut().ok_or_else(no_copy)?;
         let txn = open.inner.as_mut().ok_or_else(no_copy)?;
-        let load = if is_large { handle.load(txn)? } else { None };
-        Ok(load.map_or(Way::Rows, Way::Load))
+        let load = handle.load(txn, is_large)?;
+        Ok(load.map_or(Way::Rows, |load| Way::Load(Box::new(load))))
     }
 
     fn insert_copied(&mut self, copy: &mut In, data: &[u8], last: bool) -> Result<()> {
@@ -382,7 +382,7 @@ impl Session {
             let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
             match way {
                 Way::Load(load) => load.insert(&mut change, row),
-                _ => handle.insert(&mut change, row),
+                _ => handle.insert(&mut change, row).map(drop),
             }
             .map_err(context)?;
             *rows += 1;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ::table::catalog::ddl::{ColumnChange, NewConstraint, NewConstraintKind, SequenceOptions};
 use ::table::catalog::{Address, Class, Constraint, ConstraintKind, ConstraintOn, Relation};
+use ::table::method::Options;
 use sql::parse::ast::{
     Alter, ColumnDefinition, Name, ObjectKind, Path, SequenceOption, SqlExpr, TableConstraintKind,
     TypeName,
@@ -310,7 +311,13 @@ fn one(
             Ok(maker.ddl.set_deferrable(constraint.oid, timing.deferrable, timing.deferred)?)
         }
         Alter::SetOptions(options) => {
-            let (kept, history) = table::parameters(table::options(options))?;
+            let (own, others) = table::of_method(maker, relation, table::options(options))?;
+            if !own.is_empty() {
+                let own: Vec<_> =
+                    own.into_iter().map(|(name, value)| (name, Some(value))).collect();
+                maker.ddl.set_parameters(oid, &own)?;
+            }
+            let (kept, history) = table::parameters(others)?;
             if let Some(history) = history {
                 maker.ddl.set_history(oid, history)?;
             }
@@ -328,9 +335,15 @@ fn one(
             if names.iter().any(|name| name == "history") {
                 maker.ddl.set_history(oid, store::Retention::Forever)?;
             }
-            let names: Vec<(Arc<str>, Option<Arc<str>>)> =
-                names.iter().map(|name| (name.as_str().into(), None)).collect();
-            Ok(maker.ddl.set_options(oid, &names)?)
+            let named = names.iter().map(|name| (name.as_str().into(), "".into())).collect();
+            let (own, others) = table::of_method(maker, relation, named)?;
+            let none = |named: Options| -> Vec<(Arc<str>, Option<Arc<str>>)> {
+                named.into_iter().map(|(name, _)| (name, None)).collect()
+            };
+            if !own.is_empty() {
+                maker.ddl.set_parameters(oid, &none(own))?;
+            }
+            Ok(maker.ddl.set_options(oid, &none(others))?)
         }
         Alter::Owner(role) => {
             let owner = maker.role(role)?;

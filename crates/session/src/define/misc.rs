@@ -101,6 +101,24 @@ fn own(maker: &mut Maker<'_, '_>, sequence: Oid, options: &[SequenceOption]) -> 
 
 // --- schemas -------------------------------------------------------------------------------------
 
+/// The extensions of PostgreSQL whose functions are built in.
+const BUILT_IN: [&str; 3] = ["storage_engine", "columnar", "citus_columnar"];
+
+/// `CREATE EXTENSION`: nothing is to be done for one that is built in.
+///
+/// # Errors
+/// 0A000 for any other.
+pub fn create_extension(maker: &Maker<'_, '_>, name: &Name) -> Result<()> {
+    let name = &*name.text;
+    if BUILT_IN.contains(&name) {
+        let message = format!("extension \"{name}\" is built in, skipping");
+        maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
+        return Ok(());
+    }
+    let message = format!("extension \"{name}\" is not available");
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+}
+
 /// `CREATE SCHEMA`
 pub fn create_schema(
     maker: &mut Maker<'_, '_>,

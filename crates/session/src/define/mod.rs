@@ -252,6 +252,7 @@ fn tag(define: &Define) -> &'static str {
         Define::Schema { .. } => "CREATE SCHEMA",
         Define::Enum { .. } | Define::Composite { .. } => "CREATE TYPE",
         Define::Domain { .. } => "CREATE DOMAIN",
+        Define::Extension(_) => "CREATE EXTENSION",
         Define::Database { .. } => "CREATE DATABASE",
         Define::AlterDatabase { .. } => "ALTER DATABASE",
         Define::DropDatabase { .. } => "DROP DATABASE",
@@ -341,6 +342,7 @@ impl Session {
             Define::Domain { name, base, collation, constraints } => {
                 domain::create(maker, name, base, collation.as_ref(), constraints)
             }
+            Define::Extension(name) => misc::create_extension(maker, name),
             Define::Database { name, options } => database::create(maker, name, options),
             Define::AlterDatabase { name, options } => database::alter(maker, name, options),
             Define::DropDatabase { name, if_exists, force } => {

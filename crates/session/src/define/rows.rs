@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::table::catalog::{Catalog, Constraint, ConstraintKind, IndexPart, Relation};
 use ::table::method::Wanted;
-use ::table::rows::{Batch, Change, Cursor, RowValues, Table};
+use ::table::rows::{Batch, Change, Cursor, LOAD_BYTES_MIN, Load, RowValues, Table};
 use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 
 use super::Maker;
@@ -253,33 +253,93 @@ impl Maker<'_, '_> {
             let old_width = before.relation().columns.len();
             let relation = after.relation();
             self.checks.set_catalog(Arc::clone(&catalog));
-            let mut rows = Vec::new();
-            self.each_row(&before, &mut |row| {
-                rows.push(row);
-                Ok(true)
-            })?;
-            for old in rows {
-                let mut new = old.clone();
-                let old = refs(&old, &live);
-                for (position, program) in &programs {
-                    new[*position] = program.run(&old, evaluator.frame())?;
+            let mut cursor = Cursor::over(&before, txn::KeyRange::ALL, false);
+            let (mut batch, mut rewritten) = (Batch::new(), Rewritten::new(&after));
+            loop {
+                interrupt::check().map_err(SqlError::from)?;
+                batch.clear();
+                let latest = self.ddl.transaction().latest();
+                let view = txn::View::of(self.ddl.transaction(), &latest);
+                cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+                for row in batch.iter() {
+                    let old = row.to_datums()?;
+                    let mut new = old.clone();
+                    let old = refs(&old, &live);
+                    for (position, program) in &programs {
+                        new[*position] = program.run(&old, evaluator.frame())?;
+                    }
+                    for position in old_width..relation.columns.len() {
+                        let value = values.default(relation, position)?;
+                        new.push(value);
+                    }
+                    let completed = values.complete(relation, &mut new);
+                    completed.map_err(|error| of_some_row(error.into()))?;
+                    rewritten.push(new);
                 }
-                for position in old_width..relation.columns.len() {
-                    let value = values.default(relation, position)?;
-                    new.push(value);
+                let txn = self.ddl.transaction();
+                let mut change = Change { txn, values: &mut values, checks: self.checks };
+                rewritten.put(&mut change, cursor.is_at_end())?;
+                if cursor.is_at_end() {
+                    break;
                 }
-                values.complete(relation, &mut new).map_err(|error| of_some_row(error.into()))?;
-                let mut change = Change {
-                    txn: self.ddl.transaction(),
-                    values: &mut values,
-                    checks: self.checks,
-                };
-                after.insert(&mut change, &new)?;
             }
+            let txn = self.ddl.transaction();
+            let mut change = Change { txn, values: &mut values, checks: self.checks };
+            let count = rewritten.finish(&mut change)?;
             self.checks.end_statement(self.ddl.transaction(), &mut values)?;
+            self.ddl.transaction().note_rows(after.storage(), count);
         }
         self.before = Arc::clone(self.ddl.catalog());
         Ok(())
+    }
+}
+
+/// Rows on their way into a table that is written anew. The first of them decide whether they are loaded.
+struct Rewritten {
+    table: Arc<Table>,
+    waiting: Vec<Vec<Datum>>,
+    /// The bytes of all rows so far.
+    bytes: usize,
+    count: i64,
+    /// `None` before it is decided.
+    load: Option<Option<Load>>,
+}
+
+impl Rewritten {
+    fn new(table: &Arc<Table>) -> Rewritten {
+        let table = Arc::clone(table);
+        Rewritten { table, waiting: Vec::new(), bytes: 0, count: 0, load: None }
+    }
+
+    fn push(&mut self, row: Vec<Datum>) {
+        self.bytes += exec::row_bytes(&row);
+        self.count += 1;
+        self.waiting.push(row);
+    }
+
+    /// Puts the rows that wait into the table, unless more are needed to decide how.
+    fn put(&mut self, change: &mut Change<'_>, is_last: bool) -> Result<()> {
+        let is_large = self.bytes >= LOAD_BYTES_MIN;
+        let load = match &mut self.load {
+            None if !is_large && !is_last => return Ok(()),
+            None => self.load.insert(self.table.load(change.txn, is_large)?),
+            Some(load) => load,
+        };
+        for row in self.waiting.drain(..) {
+            match load {
+                Some(load) => load.insert(change, &row)?,
+                None => drop(self.table.insert(change, &row)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the load, if it is one, and returns how many rows there were.
+    fn finish(self, change: &mut Change<'_>) -> Result<i64> {
+        if let Some(load) = self.load.flatten() {
+            load.finish(change)?;
+        }
+        Ok(self.count)
     }
 }
 

@@ -514,11 +514,21 @@ pub fn storage(
     let settings = maker.around.client.settings.borrow();
     let name = method.map_or_else(|| settings.text("default_table_access_method"), |m| &m.text);
     let method = methods.named(name)?;
-    let mut wanted = options(wanted);
-    let settings = method.settings(&mut wanted)?;
-    let method = NewMethod { oid: method.oid(), settings, storages: None };
-    let (options, history) = parameters(wanted)?;
+    let (own, others) = options(wanted).into_iter().partition(|(name, _)| method.takes(name));
+    let method = NewMethod { oid: method.oid(), options: own, storages: None };
+    let (options, history) = parameters(others)?;
     Ok(Storage { options, history, method })
+}
+
+/// Parts parameters of a relation: those that its access method can change, and all others.
+pub fn of_method(
+    maker: &Maker<'_, '_>,
+    relation: &Relation,
+    wanted: Options,
+) -> Result<(Options, Options)> {
+    let Some(data) = relation.table() else { return Ok((Vec::new(), wanted)) };
+    let method = maker.names.handles.methods().get(data.method.oid)?;
+    Ok(wanted.into_iter().partition(|(name, _)| method.changes(name)))
 }
 
 /// Storage parameters as they were written.

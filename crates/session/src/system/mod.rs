@@ -14,6 +14,7 @@
 
 mod activity;
 mod classes;
+mod compressed;
 pub mod forms;
 mod grants;
 mod kinds;
@@ -24,6 +25,7 @@ mod statistics;
 mod views;
 
 use std::collections::HashMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 
 use sql::bind::{CheckOption, ColumnDefault, Relation, RelationColumn, RelationKind};
@@ -40,8 +42,13 @@ pub const INFORMATION_SCHEMA: Oid = Oid(13_212);
 /// Who owns all of it: the role that every database has.
 pub const OWNER: Oid = Oid(10);
 
-/// `commits` and `erasures`, which PostgreSQL does not have.
-const OWN: [Oid; 2] = [Oid(9_500), Oid(9_502)];
+/// `commits` and `erasures`, which PostgreSQL does not have, and the views of the extension `storage_engine`.
+const OWN: RangeInclusive<Oid> = Oid(9_500)..=Oid(9_511);
+/// The views of the extension, which are also found in the schema [`ENGINE`].
+const OF_ENGINE: RangeInclusive<Oid> = Oid(9_504)..=Oid(9_511);
+
+/// The schema of the extension `storage_engine`, as far as users have none of this name.
+pub const ENGINE: &str = "engine";
 
 /// A relation of the system.
 #[derive(Debug)]
@@ -98,6 +105,11 @@ impl System {
     /// True for what PostgreSQL does not have, whose names are users' to take.
     pub fn is_own(&self) -> bool {
         OWN.contains(&self.oid)
+    }
+
+    /// True for the views of the extension `storage_engine`.
+    pub fn is_of_engine(&self) -> bool {
+        OF_ENGINE.contains(&self.oid)
     }
 }
 
@@ -209,6 +221,10 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_locks" => activity::locks(scene, &mut rows),
             "commits" => activity::commits(scene, &mut rows)?,
             "erasures" => activity::erasures(scene, &mut rows)?,
+            "colcompress_options" => compressed::column_options(scene, &mut rows),
+            "colcompress_stripes" => compressed::stripes(scene, &mut rows)?,
+            "rowcompress_options" => compressed::batch_options(scene, &mut rows),
+            "rowcompress_batches" => compressed::batches(scene, &mut rows)?,
             _ => {}
         }
     } else {

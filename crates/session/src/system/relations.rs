@@ -50,7 +50,9 @@ fn parameters(scene: Scene<'_>, relation: &Relation) -> Vec<String> {
     let mut all = relation.options.clone();
     if let Some(table) = relation.table() {
         let method = scene.names.handles.methods().get(table.method.oid);
-        all.extend(method.into_iter().flat_map(|method| method.parameters(&table.method)));
+        all.extend(
+            method.into_iter().flat_map(|method| method.parameters(relation, &table.method)),
+        );
         if table.history != usual_history(relation.persistence) {
             let history = match table.history {
                 Retention::None => "none".into(),

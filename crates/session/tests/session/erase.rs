@@ -185,7 +185,7 @@ fn a_row_with_a_long_past_leaves_nothing() {
 /// row was before: a patch of a row that never was could not be read.
 #[test]
 fn a_change_before_the_rewrite_is_erased_with_its_row() {
-    for using in ["", "using document", "using columnar"] {
+    for using in ["", "using document", "using columnar", "using rowcompress"] {
         let mut session = connect(&instance_on(&SimVfs::new(4)));
         let statements = [
             &format!("create table t (k text primary key, n int, note text, doc jsonb) {using}"),

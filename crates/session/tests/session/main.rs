@@ -12,11 +12,13 @@
 //! random histories, with the proof that they have a serial order, are in `histories`; what a disk
 //! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
 //! `fuzz`; what one statement may take of memory and time in `limits`; answers that must agree in `oracles`; aggregates over
-//! columns in `batches`; tables of different access methods in `methods`;
+//! columns in `batches`; tables of different access methods in `methods`; faults that compressed tables of
+//! others have in `compressed`;
 //! several databases of one server in `databases`.
 
 mod batches;
 mod client;
+mod compressed;
 mod databases;
 mod erase;
 mod failing_disk;

@@ -1,6 +1,6 @@
 //! Tables of different access methods to which the same is done: whatever the statements, all have the same
 //! rows, now, inside of transactions, and at every commit of their past. One is an ordinary table, one keeps
-//! documents, one columns, and one keeps its rows in memory by a method that only tests have.
+//! documents, one columns, one batches of rows, and one keeps its rows in memory by a method that only tests have.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,8 +15,8 @@ use vfs::{SimRandom, SimVfs, seeds};
 use crate::client::{connect, instance_on, options, query};
 use crate::memory::Memory;
 
-/// Documents, rows in memory, rows in columns, rows in a heap.
-const TABLES: [&str; 4] = ["d", "m", "c", "h"];
+/// Documents, rows in memory, rows in columns, rows in batches, rows in a heap.
+const TABLES: [&str; 5] = ["d", "m", "c", "r", "h"];
 const KEYS: u64 = 5;
 
 /// What comes back of a statement.
@@ -51,7 +51,7 @@ struct Twins {
 impl Twins {
     fn new(seed: u64) -> Twins {
         let (dice, disk) = (SimRandom::new(seed), SimVfs::new(seed));
-        let mut twins = Twins { dice, disk, open: None, forgotten: 5, done: Vec::new() };
+        let mut twins = Twins { dice, disk, open: None, forgotten: 6, done: Vec::new() };
         twins.reopen();
         let options = match twins.dice.below(2) {
             0 => "",
@@ -62,6 +62,9 @@ impl Twins {
         ));
         twins.run("create table m (k text primary key, n int, doc jsonb) using memory");
         twins.run("create table c (k text primary key, n int, doc jsonb) using columnar");
+        twins.run(
+            "create table r (k text primary key, n int, doc jsonb) using rowcompress with (batch_size = 2)",
+        );
         twins.run("create table h (k text primary key, n int, doc jsonb)");
         if twins.dice.below(2) == 0 {
             twins.all("create index on % ((doc ->> 'a'))");
@@ -325,4 +328,70 @@ fn a_long_history_comes_in_pages() {
         answer(&mut session, changes),
         "version|op|value\n1|insert|1\n2|update|2\n(2 rows)\n"
     );
+}
+
+/// A definition that writes all rows anew reads them while it writes, some hundreds at a time. What it has written
+/// does not come back in what it reads, whatever the method: rows, and documents that stay where they are.
+#[test]
+fn rows_are_written_anew_while_they_are_read() {
+    for (using, is_large) in [
+        ("heap", false),
+        ("heap", true),
+        ("document", false),
+        ("document", true),
+        ("columnar", true),
+        ("columnar with (orderby = 'n desc')", true),
+        ("rowcompress", true),
+    ] {
+        let instance = crate::client::instance();
+        let mut session = connect(&instance);
+        let mut run = |text: &str| {
+            let shown = answer(&mut session, text);
+            assert!(!shown.contains("ERROR"), "{using}: {text}: {shown}");
+            shown
+        };
+        run(&format!("create table t (k int primary key, n int, doc jsonb) using {using}"));
+        run("create index on t (n)");
+        let pad = if is_large { 400 } else { 1 };
+        run(&format!(
+            "insert into t select g, g * 3, jsonb_build_object('g', g, 'pad', repeat('x', {pad}))
+             from generate_series(1, 3000) g"
+        ));
+        run("update t set n = n + 1 where k % 100 = 0");
+        run("delete from t where k % 1000 = 1");
+        let sums =
+            "select count(*), sum(k), sum(n), sum((doc ->> 'g')::int), count(distinct doc) from t";
+        let mut wanted = run(sums);
+        let newest = run("select max(version) from commits");
+        let newest = newest.lines().nth(1).expect("a version");
+        for definition in [
+            "alter table t alter n type bigint",
+            "alter table t alter k type bigint",
+            "alter table t alter doc type jsonb using jsonb_set(doc, '{g}', to_jsonb((doc ->> 'g')::int + 1))",
+            "alter table t add x int default 7 check (x > 0), alter n type int",
+            "alter table t set access method heap",
+            "alter table t set access method columnar",
+        ] {
+            run("begin");
+            run(definition);
+            if definition.contains("using") {
+                let more = sums.replace("int)", "int - 1)");
+                assert_eq!(
+                    run(&more).lines().nth(1),
+                    wanted.lines().nth(1),
+                    "{using}: {definition}"
+                );
+                wanted = run(sums);
+            }
+            assert_eq!(run(sums), wanted, "{using}: {definition}");
+            run("commit");
+            assert_eq!(run(sums), wanted, "{using}: {definition}");
+            let counted = run("select reltuples from pg_class where relname = 't'");
+            assert!(counted.contains("2997"), "{using}: {definition}: {counted}");
+            let found = "select k, (doc ->> 'g')::int - k < 2 from t where n = 1501";
+            assert_eq!(run(found), "k|?column?\n500|t\n(1 row)\n", "{using}: {definition}");
+        }
+        let then = format!("select count(*), sum(n) from t for system_version as of {newest}");
+        assert_eq!(run(&then).lines().nth(1), Some("2997|13495521"), "{using}");
+    }
 }

@@ -88,6 +88,43 @@ fn a_call_has_parameters() {
     }
 }
 
+/// A function that is run as a command is described as a query of one row, which it gives each time; and a `CALL` of
+/// it as a command without rows. Where nothing may block it says so.
+#[test]
+fn functions_that_are_commands_give_a_row() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    for text in [
+        "create table t (n int) using columnar with (orderby = 'n')",
+        "insert into t values (2), (1)",
+    ] {
+        session.parse("", text, &[]).expect("it parses");
+        session.bind("", "", &Params::default(), &[]).expect("it binds");
+        session.execute_named("", 0, &mut kept()).expect("it runs");
+        session.end().expect("nothing is wrong");
+    }
+    for (text, columns, tag) in [
+        ("select engine.colcompress_merge('t')", 1, "SELECT 1"),
+        ("call engine.colcompress_repack('t')", 0, "CALL"),
+    ] {
+        session.parse(tag, text, &[]).expect("it parses");
+        let described = session.describe_statement(tag).expect("it is there");
+        assert_eq!(described.columns.map_or(0, <[Column]>::len), columns, "{text}");
+        for _ in 0..2 {
+            session.bind("", tag, &Params::default(), &[]).expect("it binds");
+            let mut out = kept();
+            session.set_inline(true);
+            let done = session.execute_named("", 0, &mut out).expect("it is no error");
+            assert_eq!(done, Done::Blocked, "{text}");
+            session.set_inline(false);
+            let done = session.execute_named("", 0, &mut out).expect("it runs");
+            assert!(matches!(done, Done::Complete(done) if done.to_string() == tag), "{text}");
+            assert_eq!(out.rows.len(), columns, "{text}");
+            session.end().expect("nothing is wrong");
+        }
+    }
+}
+
 /// A portal stops after as many rows as were asked for, or where the output has enough, and goes on.
 #[test]
 fn portals_are_suspended_and_go_on() {

@@ -17,6 +17,19 @@ const LOCK_MODES: [(&[&str], &str); 8] = [
     (&["access", "exclusive"], "access exclusive"),
 ];
 
+/// The functions that change definitions, which a session runs as commands wherever they come from.
+const COMMAND_FUNCTIONS: [&str; 9] = [
+    "alter_columnar_table_set",
+    "alter_columnar_table_reset",
+    "colcompress_merge",
+    "colcompress_repack",
+    "rowcompress_repack",
+    "alter_colcompress_table_set",
+    "alter_colcompress_table_reset",
+    "alter_rowcompress_table_set",
+    "alter_rowcompress_table_reset",
+];
+
 impl Parser<'_> {
     /// A command of a session, where its first word is one of theirs.
     pub(super) fn session_command(&mut self) -> Result<Option<Command>> {
@@ -55,16 +68,36 @@ impl Parser<'_> {
             "lock" => self.lock_table()?,
             "vacuum" | "analyze" | "cluster" | "reindex" | "checkpoint" => self.maintain(&word)?,
             "do" => self.rest("DO")?,
-            "call" => {
-                self.skip(1);
-                Command::Call { name: self.path()?, args: self.parens(Self::sql_expr)? }
-            }
+            "call" => self.call_command(false)?,
             "load" => self.rest("LOAD")?,
             "import" => self.rest("IMPORT FOREIGN SCHEMA")?,
             "refresh" => self.rest("REFRESH MATERIALIZED VIEW")?,
             "security" => self.rest("SECURITY LABEL")?,
             _ => return Ok(None),
         }))
+    }
+
+    /// True where `SELECT` calls a function that a session runs as a command, and nothing else.
+    pub(super) fn selects_command(&self) -> bool {
+        let is_command = |ahead| {
+            let name = self.word(ahead).is_some_and(|word| COMMAND_FUNCTIONS.contains(&word));
+            name && self.is_punct(ahead + 1, "(")
+        };
+        self.is(&["select"]) && (is_command(1) || self.is_punct(2, ".") && is_command(3))
+    }
+
+    /// `CALL name (arguments)`, or the same with `SELECT`.
+    pub(super) fn call_command(&mut self, selects: bool) -> Result<Command> {
+        self.skip(1);
+        let name = self.path()?;
+        let args = self.parens(|parser| {
+            let named = matches!(parser.peek(0), Token::Word(_) | Token::Quoted(_))
+                && (parser.is_punct(1, "=>") || parser.is_punct(1, ":="));
+            let name = if named { Some(parser.label()?) } else { None };
+            parser.skip(usize::from(named));
+            Ok((name, parser.sql_expr()?))
+        })?;
+        Ok(Command::Call { name, args, selects })
     }
 
     /// Steps over what is left of a statement.

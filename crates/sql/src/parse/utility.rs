@@ -15,6 +15,7 @@ impl Parser<'_> {
             Some("explain") => self.explain(),
             Some("erase") => self.erase(),
             Some("create") if self.is_view() => self.create_view(),
+            Some("select") if self.selects_command() => Ok(self.call_command(true)?.into()),
             Some(
                 "insert" | "update" | "delete" | "merge" | "select" | "values" | "table" | "with",
             ) => self.data_statement(),

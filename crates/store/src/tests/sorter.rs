@@ -2,7 +2,7 @@
 
 use crate::tests::corners::segments;
 use crate::tests::world::{PLAIN, SimRandom, World, delete, erase, put, seeds, small_options};
-use crate::{Csn, Sorted, Sorter};
+use crate::{Csn, Sorted, Sorter, StoreError};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use vfs::SimVfs;
@@ -46,6 +46,40 @@ fn whatever_the_order_it_is_one_load() {
         assert!(files.problems.is_empty());
         let named = loaded.spans().count();
         assert_eq!(segments(&world.disk).len(), named, "{buffer} bytes");
+    });
+}
+
+/// A walk gives the entries in order, from memory or from files that have to be merged, stops where the caller
+/// fails, and leaves nothing on the disk.
+#[test]
+fn a_walk_gives_all_in_order_and_leaves_nothing() {
+    seeds(601, 40, |seed| {
+        let dice = SimRandom::new(seed);
+        let world = world(seed);
+        let count = dice.below(300) as usize;
+        let mut keys: Vec<u32> = (0..count as u32).collect();
+        (1..count).for_each(|i| keys.swap(i, dice.below(i as u64 + 1) as usize));
+        let buffer = [1, 200, 2_000, 1 << 20][dice.below(4) as usize];
+        let fails_after = [usize::MAX, count / 2][dice.below(2) as usize];
+        let mut sorter = Sorter::with_buffer(PLAIN, buffer).for_walk();
+        for key in &keys {
+            let value = |out: &mut Vec<u8>| out.extend_from_slice(&key.to_le_bytes());
+            sorter.put(&world.store, &key.to_be_bytes(), value).unwrap();
+        }
+        let mut walked = Vec::new();
+        let done = sorter.walk(&world.store, |key, value| {
+            let key = u32::from_be_bytes(key.try_into().unwrap());
+            assert_eq!(value, key.to_le_bytes());
+            walked.push(key);
+            match walked.len() > fails_after {
+                true => Err(StoreError::Bulk { table: PLAIN, what: "enough" }),
+                false => Ok(()),
+            }
+        });
+        let expected = fails_after.saturating_add(1).min(count);
+        assert_eq!(walked, (0..expected as u32).collect::<Vec<u32>>());
+        assert_eq!(done.is_err(), walked.len() > fails_after);
+        assert!(segments(&world.disk).is_empty(), "{buffer} bytes");
     });
 }
 

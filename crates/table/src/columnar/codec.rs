@@ -22,9 +22,11 @@ use std::sync::Arc;
 use numeric::Numeric;
 use store::{
     BLOCK_ROWS_MAX, ColumnDecoder, ColumnEncoder, ColumnError, EncodedBlock, EncodedPart,
-    EncodedStripe, StoreError,
+    EncodedStripe, STRIPE_ROWS_MAX, StoreError,
 };
-use stripe::{ByteStrings, Chunk, Column, Dictionary, Floats, Ints, Strings, Values, Zone};
+use stripe::{
+    ByteStrings, Chunk, Column, Compression, Dictionary, Floats, Ints, Strings, Values, Zone,
+};
 use types::{Repr, RowView, row};
 
 use super::shred::{self, Shredded};
@@ -44,16 +46,38 @@ const HAS_WHOLE: u8 = 2;
 const FIELDS_MAX: usize = 64;
 const NAME_BYTES_MAX: usize = 1 << 28;
 
+/// How stripes are cut and compressed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// The most rows of a stripe.
+    pub stripe_rows: usize,
+    /// The most rows of a block.
+    pub block_rows: usize,
+    /// How byte strings are compressed that have no shorter form.
+    pub compression: Compression,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Form {
+            stripe_rows: STRIPE_ROWS_MAX,
+            block_rows: BLOCK_ROWS_MAX,
+            compression: Compression::default(),
+        }
+    }
+}
+
 /// Encodes the rows of one table.
 #[derive(Debug)]
 pub(crate) struct RowEncoder {
     reprs: Arc<[Repr]>,
+    form: Form,
 }
 
 impl RowEncoder {
     /// Returns the encoder of a table whose columns have these representations.
-    pub fn new(reprs: impl IntoIterator<Item = Repr>) -> RowEncoder {
-        RowEncoder { reprs: reprs.into_iter().collect() }
+    pub fn new(reprs: impl IntoIterator<Item = Repr>, form: Form) -> RowEncoder {
+        RowEncoder { reprs: reprs.into_iter().collect(), form }
     }
 }
 
@@ -172,6 +196,10 @@ impl Block {
 }
 
 impl ColumnEncoder for RowEncoder {
+    fn stripe_rows(&self) -> usize {
+        self.form.stripe_rows
+    }
+
     fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe> {
         let mut blocks: Vec<Block> = Vec::new();
         for value in values {
@@ -183,7 +211,7 @@ impl ColumnEncoder for RowEncoder {
                 let is_same = |row: RowView<'_>| {
                     (row.version(), row.len()) == (block.version, block.columns.len())
                 };
-                block.rows >= BLOCK_ROWS_MAX || !row.is_none_or(is_same)
+                block.rows >= self.form.block_rows || !row.is_none_or(is_same)
             });
             if is_new {
                 let width = row.map_or(self.reprs.len(), RowView::len);
@@ -224,7 +252,7 @@ impl RowEncoder {
                 Repr::Numeric => None,
                 _ => Dictionary::of(strings_of(blocks, at)),
             };
-            let shared = share(dictionary.as_ref(), stripe);
+            let shared = self.share(dictionary.as_ref(), stripe);
             for (block, out) in blocks.iter().zip(&mut stripe.blocks) {
                 let Some(buffer) = block.columns.get(at) else { continue };
                 out.head.push(repr as u8);
@@ -244,7 +272,7 @@ impl RowEncoder {
                     (Buffer::Floats32(values), _) => Column::Floats32(values),
                     (Buffer::Strings(strings), _) => Column::Strings(strings, dictionary.as_ref()),
                 };
-                put_chunk(column, nulls, shared, 0, out);
+                self.put_chunk(column, nulls, shared, 0, out);
             }
             return;
         }
@@ -257,18 +285,18 @@ impl RowEncoder {
             .collect();
         let all = || shredded.iter().flatten();
         let rest = Dictionary::of(all().flat_map(|block| block.rest.iter()));
-        let rest_shared = share(rest.as_ref(), stripe);
+        let rest_shared = self.share(rest.as_ref(), stripe);
         let mut fields = Vec::with_capacity(names.len());
         for field in 0..names.len() {
             let dictionary = Dictionary::of(all().flat_map(|block| block.fields[field].0.iter()));
-            let shared = share(dictionary.as_ref(), stripe);
+            let shared = self.share(dictionary.as_ref(), stripe);
             fields.push((dictionary, shared));
         }
         for ((block, shredded), out) in blocks.iter().zip(&shredded).zip(&mut stripe.blocks) {
             let Some(shredded) = shredded else { continue };
             out.head.push(repr as u8);
             let column = Column::Strings(&shredded.rest, rest.as_ref());
-            put_chunk(column, &block.nulls[at], rest_shared, IS_SHREDDED, out);
+            self.put_chunk(column, &block.nulls[at], rest_shared, IS_SHREDDED, out);
             let only_objects = if shredded.has_only_objects { HAS_ONLY_OBJECTS } else { 0 };
             let whole = if shredded.has_whole { HAS_WHOLE } else { 0 };
             out.head.push(only_objects | whole);
@@ -278,34 +306,36 @@ impl RowEncoder {
             {
                 put_varint(&mut out.head, name.len());
                 out.head.extend_from_slice(name.as_bytes());
-                put_chunk(Column::Strings(values, dictionary.as_ref()), nulls, *shared, 0, out);
+                let column = Column::Strings(values, dictionary.as_ref());
+                self.put_chunk(column, nulls, *shared, 0, out);
             }
         }
     }
-}
 
-/// Appends the flags and the zone of a column to the head of a block, and its parts to the block.
-fn put_chunk(
-    column: Column<'_>,
-    nulls: &[bool],
-    shared: Option<usize>,
-    flags: u8,
-    out: &mut EncodedBlock,
-) {
-    let dictionary = shared.filter(|_| matches!(column, Column::Strings(..)));
-    out.head.push(flags | if dictionary.is_some() { HAS_DICTIONARY } else { 0 });
-    Zone::of(column, nulls).write(&mut out.head);
-    let mut chunk = Vec::new();
-    Chunk::write(column, nulls, &mut chunk);
-    out.parts.extend(dictionary.map(EncodedPart::Shared));
-    out.parts.push(EncodedPart::Own(chunk));
-}
+    /// Appends the flags and the zone of a column to the head of a block, and its parts to the block.
+    fn put_chunk(
+        &self,
+        column: Column<'_>,
+        nulls: &[bool],
+        shared: Option<usize>,
+        flags: u8,
+        out: &mut EncodedBlock,
+    ) {
+        let dictionary = shared.filter(|_| matches!(column, Column::Strings(..)));
+        out.head.push(flags | if dictionary.is_some() { HAS_DICTIONARY } else { 0 });
+        Zone::of(column, nulls).write(&mut out.head);
+        let mut chunk = Vec::new();
+        Chunk::write_by(self.form.compression, column, nulls, &mut chunk);
+        out.parts.extend(dictionary.map(EncodedPart::Shared));
+        out.parts.push(EncodedPart::Own(chunk));
+    }
 
-/// Adds a dictionary to the parts that the blocks of a stripe share, and returns its position.
-fn share(dictionary: Option<&Dictionary>, stripe: &mut EncodedStripe) -> Option<usize> {
-    let bytes = dictionary?.to_bytes();
-    stripe.shared.push(bytes);
-    Some(stripe.shared.len() - 1)
+    /// Adds a dictionary to the parts that the blocks of a stripe share, and returns its position.
+    fn share(&self, dictionary: Option<&Dictionary>, stripe: &mut EncodedStripe) -> Option<usize> {
+        let bytes = dictionary?.to_bytes_by(self.form.compression);
+        stripe.shared.push(bytes);
+        Some(stripe.shared.len() - 1)
+    }
 }
 
 /// Returns the byte strings of a column over all blocks of a stripe; nothing if it has others.
@@ -571,6 +601,33 @@ impl RawColumn {
     }
 }
 
+/// Stands where the head of a block of columns has a version, of which there are fewer, if the block has rows
+/// instead: a batch of `rowcompress`.
+const BATCH: usize = 1 << 32;
+
+/// Appends the head of a batch to `out`.
+pub(crate) fn write_batch_head(out: &mut Vec<u8>) {
+    put_varint(out, BATCH);
+}
+
+/// Returns true for the head of a batch.
+fn is_batch(mut head: &[u8]) -> bool {
+    take_varint(&mut head) == Some(BATCH) && head.is_empty()
+}
+
+/// Calls `each` with the rows of a batch.
+fn decode_batch(bytes: &[u8], rows: usize, each: &mut dyn FnMut(&[u8])) -> Result<(), ColumnError> {
+    let wrong = || ColumnError::Damaged("a batch of rows");
+    let chunk = Chunk::read(bytes).map_err(|_| wrong())?;
+    match chunk.values() {
+        Values::Strings(strings) if chunk.len() == rows => {
+            strings.whole().ok_or_else(wrong)?.iter().for_each(each);
+            Ok(())
+        }
+        _ => Err(wrong()),
+    }
+}
+
 impl ColumnDecoder for RowDecoder {
     fn decode(
         &self,
@@ -579,6 +636,9 @@ impl ColumnDecoder for RowDecoder {
         part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
         each: &mut dyn FnMut(&[u8]),
     ) -> Result<(), ColumnError> {
+        if is_batch(head) {
+            return decode_batch(&part(0)?, rows, each);
+        }
         let head = BlockHead::read(head).ok_or(ColumnError::Damaged("the head of a block"))?;
         let columns = head.columns.iter().map(|known| RawColumn::read(known, rows, part));
         let columns = columns.collect::<Result<Vec<RawColumn>, ColumnError>>()?;
@@ -684,7 +744,7 @@ mod tests {
                 })
                 .collect();
             let values: Vec<Option<&[u8]>> = encoded.iter().map(Option::as_deref).collect();
-            let stripe = RowEncoder::new(REPRS).encode(&values).expect("rows have columns");
+            let stripe = RowEncoder::new(REPRS, Form::default()).encode(&values).expect("rows have columns");
             let mut read = Vec::new();
             for block in &stripe.blocks {
                 let part = |index: usize| -> std::result::Result<Arc<[u8]>, StoreError> {

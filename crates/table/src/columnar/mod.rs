@@ -14,23 +14,27 @@
 mod block;
 mod codec;
 mod scan;
+mod settings;
 mod shred;
 
 use std::sync::Arc;
 
-use store::{ColumnDecoder, ColumnEncoder, Csn, Op, Sorter};
+use store::{ColumnDecoder, ColumnEncoder, Csn, Op};
 use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, Oid};
 
 pub use self::block::{Block, BlockColumn};
 pub use self::codec::RawColumn;
+pub(crate) use self::codec::write_batch_head;
 use self::codec::{RowDecoder, RowEncoder};
 use self::scan::ColumnarScan;
+pub use self::settings::{OrderedColumn, Settings};
 use crate::Result;
-use crate::catalog::{Relation, TableData};
+use crate::catalog::{Column, MethodData, Relation, TableData};
 use crate::heap::HeapRows;
 use crate::index::RowKeys;
-use crate::method::{Access, AccessMethod, KeyWalk, RowLoad, RowScan, Rows, Wanted};
+use crate::method::parameters::value_of;
+use crate::method::{Access, AccessMethod, KeyWalk, Options, RowLoad, RowScan, Rows, Wanted};
 use crate::rows::{Layout, RowVersion};
 
 /// The access method `columnar`.
@@ -40,6 +44,12 @@ pub struct Columnar;
 impl Columnar {
     /// The number in `pg_am`.
     pub const OID: Oid = Oid(16_378);
+
+    /// Returns the settings of a table; `None` if it has another method.
+    pub fn settings(data: &TableData) -> Option<Settings> {
+        let is_columnar = data.method.oid == Columnar::OID;
+        is_columnar.then(|| Settings::from_bytes(&data.method.settings).unwrap_or_default())
+    }
 
     /// Returns what a store reads the columns of tables with ([`store::StoreOptions::column_decoder`]).
     pub fn decoder() -> Arc<dyn ColumnDecoder> {
@@ -52,18 +62,47 @@ impl AccessMethod for Columnar {
         "columnar"
     }
 
+    fn synonyms(&self) -> &'static [&'static str] {
+        &["colcompress", "columnstore"]
+    }
+
     fn oid(&self) -> Oid {
         Columnar::OID
     }
 
+    fn takes(&self, parameter: &str) -> bool {
+        Settings::takes(parameter)
+    }
+
+    fn changes(&self, parameter: &str) -> bool {
+        Settings::takes(parameter)
+    }
+
+    fn define(&self, options: &Options, columns: &[Column]) -> Result<Vec<u8>> {
+        Settings::of(options, columns).map(|settings| settings.to_bytes())
+    }
+
+    fn parameters(&self, relation: &Relation, data: &MethodData) -> Options {
+        let settings = Settings::from_bytes(&data.settings).unwrap_or_default();
+        settings.parameters(relation)
+    }
+
+    /// Rows that are to lie in an order of their own cannot lie in that of their primary key.
+    fn is_keyed(&self, options: &Options) -> bool {
+        value_of(options, "orderby").is_none_or(|order| order.trim().is_empty())
+    }
+
     fn column_encoder(&self, relation: &Relation) -> Option<Arc<dyn ColumnEncoder>> {
+        let settings = Columnar::settings(relation.table()?)?;
         let reprs = relation.columns.iter().map(|column| column.repr);
-        Some(Arc::new(RowEncoder::new(reprs)))
+        Some(Arc::new(RowEncoder::new(reprs, settings.form())))
     }
 
     fn open(&self, _: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows> {
-        let encoder = Arc::new(RowEncoder::new(layout.reprs().iter().copied()));
-        Box::new(ColumnarRows { heap: HeapRows::new(data.storage, layout), encoder })
+        let settings = Columnar::settings(data).unwrap_or_default();
+        let encoder = Arc::new(RowEncoder::new(layout.reprs().iter().copied(), settings.form()));
+        let heap = HeapRows::new(data.storage, layout).encoded_by(encoder);
+        Box::new(ColumnarRows { heap, order: settings.order().to_vec() })
     }
 }
 
@@ -71,12 +110,16 @@ impl AccessMethod for Columnar {
 #[derive(Debug)]
 struct ColumnarRows {
     heap: HeapRows,
-    encoder: Arc<RowEncoder>,
+    order: Vec<OrderedColumn>,
 }
 
 impl Rows for ColumnarRows {
     fn has_blocks(&self) -> bool {
         true
+    }
+
+    fn order(&self) -> &[OrderedColumn] {
+        &self.order
     }
 
     fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan> {
@@ -144,8 +187,7 @@ impl Rows for ColumnarRows {
     }
 
     fn load(&self, txn: &Transaction) -> Result<Option<Box<dyn RowLoad>>> {
-        let sorter = Sorter::new(self.heap.storage).in_columns(self.encoder.clone());
-        self.heap.load_by(txn, sorter)
+        self.heap.load(txn)
     }
 
     fn erase(&self, txn: &mut Transaction, key: &[u8], latest: Option<&[Datum]>) -> Result<()> {

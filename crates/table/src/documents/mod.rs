@@ -31,13 +31,14 @@ use std::sync::Arc;
 
 use document::{CollectionOptions, Documents};
 use store::{Csn, TableId};
-use types::{Context, Datum, Modifier, Oid, SqlState, Style, Type, text};
+use types::{Oid, Type};
 
 use crate::catalog::{CATALOG, Column, MethodData, Relation, TableData};
+use crate::method::parameters::{switch, value_of};
 use crate::method::{AccessMethod, NewMethod, Options, Rows};
 use crate::rows::Layout;
 use crate::stored::{Kept, documents_of};
-use crate::{Error, Result, Tables};
+use crate::{Result, Tables};
 
 pub use follow::DocumentRows;
 pub(crate) use follow::document_row;
@@ -82,9 +83,16 @@ impl Document {
 pub(crate) fn new_method(options: &CollectionOptions, storage: Option<TableId>) -> NewMethod {
     NewMethod {
         oid: Document::OID,
-        settings: vec![flags(options.hashes, options.path_summary)],
+        options: parameters(options.hashes, options.path_summary),
         storages: storage.map(|storage| vec![storage]),
     }
+}
+
+/// The storage parameters that are on.
+fn parameters(hashes: bool, path_summary: bool) -> Options {
+    let all = [("hashes", hashes), ("path_summary", path_summary)];
+    let on = all.into_iter().filter(|(_, is_on)| *is_on);
+    on.map(|(name, _)| (name.into(), "true".into())).collect()
 }
 
 fn flags(hashes: bool, path_summary: bool) -> u8 {
@@ -148,30 +156,23 @@ impl AccessMethod for Document {
         Document::OID
     }
 
-    fn settings(&self, options: &mut Options) -> Result<Vec<u8>> {
-        let mut take = |name: &str| -> Result<bool> {
-            let Some(at) = options.iter().rposition(|(known, _)| **known == *name) else {
-                return Ok(false);
-            };
-            let is_on = switch(name, &options[at].1)?;
-            options.retain(|(known, _)| **known != *name);
-            Ok(is_on)
-        };
-        Ok(vec![flags(take("hashes")?, take("path_summary")?)])
-    }
-
-    fn parameters(&self, data: &MethodData) -> Options {
-        let Some(data) = DocumentData::read(data) else { return Vec::new() };
-        let all = [("hashes", data.hashes), ("path_summary", data.path_summary)];
-        let on = all.into_iter().filter(|(_, is_on)| *is_on);
-        on.map(|(name, _)| (name.into(), "true".into())).collect()
+    fn takes(&self, parameter: &str) -> bool {
+        matches!(parameter, "hashes" | "path_summary")
     }
 
     /// The first column of type `jsonb` holds the documents.
-    fn define(&self, settings: &[u8], columns: &[Column]) -> Vec<u8> {
+    fn define(&self, options: &Options, columns: &[Column]) -> Result<Vec<u8>> {
+        let is_on =
+            |name: &str| value_of(options, name).map_or(Ok(false), |value| switch(name, value));
+        let flags = flags(is_on("hashes")?, is_on("path_summary")?);
         let column = columns.iter().find(|column| column.ty == Type::JSONB && !column.is_dropped);
-        let column = column.map_or(0, |column| column.attnum);
-        [settings, &column.to_le_bytes()].concat()
+        let [low, high] = column.map_or(0, |column| column.attnum).to_le_bytes();
+        Ok(vec![flags, low, high])
+    }
+
+    fn parameters(&self, _: &Relation, data: &MethodData) -> Options {
+        let Some(data) = DocumentData::read(data) else { return Vec::new() };
+        parameters(data.hashes, data.path_summary)
     }
 
     fn storages(&self, rows: TableId) -> Vec<TableId> {
@@ -216,17 +217,5 @@ impl AccessMethod for Document {
         let stored = self.tables.documents(documents.storage, documents.options(kept));
         let collection = self.documents.collection(documents.storage, stored);
         Box::new(RowDocuments::new(relation, data, documents.column, layout, collection))
-    }
-}
-
-/// The value of a storage parameter that is on or off.
-fn switch(name: &str, value: &str) -> Result<bool> {
-    let style = Style::default();
-    match text::parse(value, Type::BOOL, Modifier::NONE, &Context::new(&style)) {
-        Ok(Datum::Bool(value)) => Ok(value),
-        _ => {
-            let message = format!("invalid value for boolean option \"{name}\": {value}");
-            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
-        }
     }
 }

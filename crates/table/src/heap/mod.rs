@@ -11,7 +11,7 @@ pub(crate) mod patch;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use store::{Csn, Kind, Op, Sorted, Sorter, TableId, Twice};
+use store::{ColumnEncoder, Csn, Kind, Op, Sorted, Sorter, TableId, Twice};
 use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, DatumRef, Oid, row};
 
@@ -49,11 +49,18 @@ impl AccessMethod for Heap {
 pub(crate) struct HeapRows {
     pub storage: TableId,
     layout: Arc<Layout>,
+    /// What the files of loads are laid out by, where they have another form than rows.
+    encoder: Option<Arc<dyn ColumnEncoder>>,
 }
 
 impl HeapRows {
     pub fn new(storage: TableId, layout: &Arc<Layout>) -> HeapRows {
-        HeapRows { storage, layout: Arc::clone(layout) }
+        HeapRows { storage, layout: Arc::clone(layout), encoder: None }
+    }
+
+    /// The same, of a table whose newest rows the store lays out by this encoder.
+    pub fn encoded_by(self, encoder: Arc<dyn ColumnEncoder>) -> HeapRows {
+        HeapRows { encoder: Some(encoder), ..self }
     }
 
     /// A row as it is stored.
@@ -98,15 +105,6 @@ impl HeapRows {
         let mut before = Vec::with_capacity(bytes.len());
         image(&found, &mut before)?;
         patch::diff(&before, bytes, &self.layout)
-    }
-
-    /// As [`Rows::load`], by a sorter of the table of the rows.
-    pub fn load_by(&self, txn: &Transaction, rows: Sorter) -> Result<Option<Box<dyn RowLoad>>> {
-        if txn.touches(self.storage) || !txn.engine().store().is_fresh(self.storage)? {
-            return Ok(None);
-        }
-        let (storage, layout) = (self.storage, Arc::clone(&self.layout));
-        Ok(Some(Box::new(HeapLoad { storage, rows, layout })))
     }
 
     /// As [`Rows::versions`], from the first commit of which all is kept.
@@ -244,7 +242,15 @@ impl Rows for HeapRows {
     }
 
     fn load(&self, txn: &Transaction) -> Result<Option<Box<dyn RowLoad>>> {
-        self.load_by(txn, Sorter::new(self.storage))
+        if txn.touches(self.storage) || !txn.engine().store().is_fresh(self.storage)? {
+            return Ok(None);
+        }
+        let rows = match &self.encoder {
+            Some(encoder) => Sorter::new(self.storage).in_columns(Arc::clone(encoder)),
+            None => Sorter::new(self.storage),
+        };
+        let (storage, layout) = (self.storage, Arc::clone(&self.layout));
+        Ok(Some(Box::new(HeapLoad { storage, rows, layout })))
     }
 
     fn erase(&self, txn: &mut Transaction, key: &[u8], _: Option<&[Datum]>) -> Result<()> {

@@ -5,6 +5,7 @@
 //!     └── dyn Rows ── read, scan, versions, insert, update, delete, load, erase         one per method
 //!           ├── heap       a version of the row in the store                            crate::heap
 //!           ├── columnar   the same, in files laid out in columns                       crate::columnar
+//!           ├── rowcompress  the same, in files of compressed batches                  crate::rowcompress
 //!           ├── document   the row, and one of its columns as a tree of nodes           crate::documents
 //!           └── ...        [`Methods::with`]
 //!
@@ -22,6 +23,7 @@
 //! * A transaction holds the lock of a row before it has the method change the row.
 //! * What a method keeps in memory follows from the log.
 
+pub(crate) mod parameters;
 mod rows;
 
 use std::fmt;
@@ -33,6 +35,7 @@ use types::{Oid, SqlState};
 use crate::catalog::{Column, MethodData, Relation, TableData};
 use crate::columnar::Columnar;
 use crate::heap::Heap;
+use crate::rowcompress::RowCompress;
 use crate::rows::Layout;
 use crate::{Error, Result};
 
@@ -46,8 +49,8 @@ pub type Options = Vec<(Arc<str>, Arc<str>)>;
 pub struct NewMethod {
     /// The number of the method in `pg_am`.
     pub oid: Oid,
-    /// What [`AccessMethod::settings`] made of the storage parameters.
-    pub settings: Vec<u8>,
+    /// The storage parameters that the method takes ([`AccessMethod::takes`]).
+    pub options: Options,
     /// The tables of the store that the method has beside that of the rows, where they exist already.
     pub storages: Option<Vec<TableId>>,
 }
@@ -55,7 +58,7 @@ pub struct NewMethod {
 impl Default for NewMethod {
     /// `heap`.
     fn default() -> NewMethod {
-        NewMethod { oid: Heap::OID, settings: Vec::new(), storages: None }
+        NewMethod { oid: Heap::OID, options: Vec::new(), storages: None }
     }
 }
 
@@ -64,27 +67,42 @@ pub trait AccessMethod: Send + Sync {
     /// The name after `USING`.
     fn name(&self) -> &'static str;
 
+    /// Other names that `USING` takes for it.
+    fn synonyms(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The number in `pg_am`.
     fn oid(&self) -> Oid;
 
-    /// Takes the storage parameters of this method out of `options`, and returns them as bytes.
+    /// Returns true for the name of a storage parameter of this method.
+    fn takes(&self, _parameter: &str) -> bool {
+        false
+    }
+
+    /// Returns true for a parameter of this method that a table with rows can change.
+    fn changes(&self, _parameter: &str) -> bool {
+        false
+    }
+
+    /// Returns what the catalog keeps of a table with these columns and these parameters, all of which the
+    /// method [takes](AccessMethod::takes). Of a parameter that comes twice the last counts.
     ///
     /// # Errors
-    /// 22023 where a value is none that the parameter can have.
-    fn settings(&self, _options: &mut Options) -> Result<Vec<u8>> {
+    /// 22023 if a parameter cannot have its value, 42703 if the value names a column that does not exist.
+    fn define(&self, _options: &Options, _columns: &[Column]) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    /// The storage parameters that were taken from a table's options, as far as they differ from their
-    /// defaults.
-    fn parameters(&self, _data: &MethodData) -> Options {
+    /// Returns the parameters that the catalog keeps of a table, as [`AccessMethod::define`] takes them.
+    fn parameters(&self, _relation: &Relation, _data: &MethodData) -> Options {
         Vec::new()
     }
 
-    /// What the catalog keeps of a table with these columns: made of the bytes that
-    /// [`AccessMethod::settings`] returned.
-    fn define(&self, settings: &[u8], _columns: &[Column]) -> Vec<u8> {
-        settings.to_vec()
+    /// Returns true if a new table with these parameters has its rows under the primary key; if not, they
+    /// have hidden ids, and the primary key is an index.
+    fn is_keyed(&self, _options: &Options) -> bool {
+        true
     }
 
     /// New, empty tables of the store for a table whose rows lie in `rows`, beside that.
@@ -130,9 +148,10 @@ impl fmt::Debug for Methods {
 }
 
 impl Methods {
-    /// `heap`, `columnar`, and these.
+    /// `heap`, `columnar`, `rowcompress`, and these.
     pub fn with(methods: impl IntoIterator<Item = Arc<dyn AccessMethod>>) -> Methods {
-        let own: [Arc<dyn AccessMethod>; 2] = [Arc::new(Heap), Arc::new(Columnar)];
+        let own: [Arc<dyn AccessMethod>; 3] =
+            [Arc::new(Heap), Arc::new(Columnar), Arc::new(RowCompress)];
         Methods(own.into_iter().chain(methods).collect())
     }
 
@@ -150,12 +169,14 @@ impl Methods {
         found.ok_or(Error::Damaged { what: "the access method of a table" })
     }
 
-    /// The method with this name.
+    /// The method with this name, its own or a synonym.
     ///
     /// # Errors
     /// 42704 where there is none.
     pub fn named(&self, name: &str) -> Result<&dyn AccessMethod> {
-        self.iter().find(|method| method.name() == name).ok_or_else(|| {
+        let is_name =
+            |method: &&dyn AccessMethod| method.name() == name || method.synonyms().contains(&name);
+        self.iter().find(is_name).ok_or_else(|| {
             let message = format!("access method \"{name}\" does not exist");
             Error::new(SqlState::UNDEFINED_OBJECT, message)
         })
@@ -169,7 +190,7 @@ impl Methods {
         rows: TableId,
     ) -> Result<MethodData> {
         let method = self.get(new.oid)?;
-        let settings = method.define(&new.settings, columns);
+        let settings = method.define(&new.options, columns)?;
         let storages = new.storages.unwrap_or_else(|| method.storages(rows));
         Ok(MethodData { oid: method.oid(), storages, settings })
     }

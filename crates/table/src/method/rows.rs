@@ -24,7 +24,7 @@ use txn::{Engine, KeyRange, Locked, Snapshot, Touched, Transaction, TxnError, Vi
 use types::Datum;
 
 use crate::Result;
-use crate::columnar::Block;
+use crate::columnar::{Block, OrderedColumn};
 use crate::index::RowKeys;
 use crate::rows::{Batch, RowRef, RowVersion};
 
@@ -78,6 +78,12 @@ pub trait Rows: Any + Debug + Send + Sync {
     /// True where [`RowScan::fill_to_block`] may give blocks of columns.
     fn has_blocks(&self) -> bool {
         false
+    }
+
+    /// The columns that bulk loads sort rows by before they get their hidden ids; none where rows keep the
+    /// order in which they come.
+    fn order(&self) -> &[OrderedColumn] {
+        &[]
     }
 
     // --- reading ---------------------------------------------------------------------------------

@@ -1,15 +1,21 @@
-//! [`Load`]: many rows for a table that never had any, straight into files of the store.
+//! [`Load`]: many rows for a table at once.
 //!
 //! ```text
-//!   insert ──> row ────────> sorter of the rows ─────┐
-//!          └─> entries ────> sorter of each index ───┤ finish: keys that come twice? 23505
-//!          └─> foreign keys  as ever                 └──> loads of the transaction, which sees them
+//!   insert ──> [ sorter, where the table has an order ] ──> place ──┬─> files, of a table that never had any
+//!                                                                   └─> one by one, of any other
+//!   files
+//!     row ────────> sorter of the rows ─────┐
+//!     entries ────> sorter of each index ───┤ finish: keys that come twice? 23505
+//!     foreign keys  as ever                 └──> loads of the transaction, which sees them
 //! ```
 //!
-//! Nothing of it goes through the transaction's memory or the log, so a load may be larger than either, and
-//! costs a third of what as many insertions do.
+//! Nothing of what goes to files goes through the transaction's memory or the log, so a load may be larger
+//! than either, and costs a third of what as many insertions do.
 //!
-//! # Invariants
+//! A table with an order ([`Rows::order`](crate::method::Rows::order)) gives its hidden ids to the rows of a
+//! load in that order. The rows wait for that in a sorter of their own.
+//!
+//! # Invariants of files
 //! * Nobody else writes to the table: it is held in mode SHARE, besides what is held for changing rows.
 //! * The table and its indexes are fresh: no version of any row is kept, nor any of the transaction's own.
 
@@ -17,9 +23,12 @@ use std::sync::Arc;
 
 use store::{Sorted, Sorter, Twice};
 use txn::{RelationLock, Transaction, TxnError, View, Wait};
+use types::{Datum, key, row};
 
+use super::Row;
 use super::change::Change;
 use super::table::Table;
+use crate::columnar::OrderedColumn;
 use crate::index::Entry;
 use crate::method::RowLoad;
 use crate::{Error, Result};
@@ -27,19 +36,55 @@ use crate::{Error, Result};
 /// From so many bytes of rows on, a load costs less than as many insertions.
 pub const LOAD_BYTES_MIN: usize = 256 << 10;
 
+/// Rows are sorted by so many bytes of their order at most.
+const ORDER_BYTES_MAX: usize = 1 << 10;
+
 /// Rows on their way into a table.
 pub struct Load {
     table: Arc<Table>,
+    sorting: Option<Sorting>,
+    /// `None` where rows are inserted one by one.
+    files: Option<Files>,
+}
+
+/// Rows that wait until all have come.
+struct Sorting {
+    rows: Sorter,
+    order: Vec<OrderedColumn>,
+    count: u64,
+}
+
+/// The files of the rows and of the indexes.
+struct Files {
     rows: Box<dyn RowLoad>,
     /// By positions in [`Table::indexes`].
     indexes: Vec<(usize, Sorter)>,
 }
 
 impl Table {
-    /// Begins a load, where the table can be loaded: it is fresh, has no key that is checked late, its method
-    /// can, and no other transaction is about to change it. Waits for no other transaction.
-    pub fn load(self: &Arc<Self>, txn: &mut Transaction) -> Result<Option<Load>> {
-        if self.begin_load(txn)?.is_none() {
+    /// Begins a load of many rows, or of few. `None` where rows are better inserted one by one: the table has no
+    /// order; and they are few, or the table is not fresh, has a key that is checked late, is about to be changed
+    /// by another transaction, or has a method without files. Waits for no other transaction.
+    pub fn load(self: &Arc<Self>, txn: &mut Transaction, is_large: bool) -> Result<Option<Load>> {
+        let files = if is_large { self.files(txn)? } else { None };
+        let sorting = self.sorting();
+        Ok(match (&files, &sorting) {
+            (None, None) => None,
+            _ => Some(Load { table: Arc::clone(self), sorting, files }),
+        })
+    }
+
+    fn sorting(&self) -> Option<Sorting> {
+        let order = self.rows().order();
+        if order.is_empty() || !self.keyed_by().is_empty() {
+            return None;
+        }
+        let rows = Sorter::new(self.storage()).for_walk();
+        Some(Sorting { rows, order: order.to_vec(), count: 0 })
+    }
+
+    fn files(self: &Arc<Self>, txn: &mut Transaction) -> Result<Option<Files>> {
+        if self.begin_files(txn)?.is_none() {
             return Ok(None);
         }
         match txn.lock_relation(self.relation().oid.0, RelationLock::Share, Wait::Never) {
@@ -48,10 +93,10 @@ impl Table {
             Err(error) => return Err(error.into()),
         }
         // Somebody may have been there just before.
-        self.begin_load(txn)
+        self.begin_files(txn)
     }
 
-    fn begin_load(self: &Arc<Self>, txn: &Transaction) -> Result<Option<Load>> {
+    fn begin_files(self: &Arc<Self>, txn: &Transaction) -> Result<Option<Files>> {
         let indexes = self.indexes().iter().enumerate();
         let indexes: Vec<_> =
             indexes.filter_map(|(at, index)| Some((at, index.storage()?))).collect();
@@ -64,28 +109,32 @@ impl Table {
             return Ok(None);
         }
         let Some(rows) = self.rows().load(txn)? else { return Ok(None) };
-        Ok(Some(Load {
-            rows,
-            indexes: indexes.into_iter().map(|(at, storage)| (at, Sorter::new(storage))).collect(),
-            table: Arc::clone(self),
-        }))
+        let indexes = indexes.into_iter().map(|(at, storage)| (at, Sorter::new(storage))).collect();
+        Ok(Some(Files { rows, indexes }))
     }
 }
 
-impl Load {
-    /// The table.
-    pub fn table(&self) -> &Arc<Table> {
-        &self.table
+impl Sorting {
+    /// Takes a row in.
+    fn put(&mut self, table: &Table, change: &Change<'_>, values: &[Datum]) -> Result<()> {
+        let mut order = Vec::with_capacity(32);
+        for OrderedColumn { attnum, order: direction } in &self.order {
+            // A column that was dropped is NULL in all rows.
+            let value = values.get(*attnum as usize - 1).unwrap_or(&Datum::Null);
+            key::write(value.as_ref(), *direction, &mut order);
+        }
+        order.truncate(ORDER_BYTES_MAX);
+        // Rows that are equal stay as they came.
+        order.extend_from_slice(&self.count.to_be_bytes());
+        self.count += 1;
+        let (version, values) = (table.layout().version(), values.iter().map(Datum::as_ref));
+        let store = change.txn.engine().store();
+        Ok(self.rows.put(store, &order, |out| row::write(version, values, out))?)
     }
+}
 
-    /// Adds a row, a value for each column by position, and gives its key. Keys are checked when the
-    /// load ends.
-    ///
-    /// # Errors
-    /// As [`Table::insert`], but for 23505. The load is to be dropped then.
-    pub fn insert(&mut self, change: &mut Change<'_>, row: &[types::Datum]) -> Result<Vec<u8>> {
-        let table = &self.table;
-        table.check(row, change.values)?;
+impl Files {
+    fn insert(&mut self, table: &Arc<Table>, change: &mut Change<'_>, row: &[Datum]) -> Result<()> {
         let engine = Arc::clone(change.txn.engine());
         let key = table.new_key(&engine, row)?;
         self.rows.put(&engine, &key, row)?;
@@ -96,21 +145,15 @@ impl Load {
                 sorter.put(engine.store(), &key, |out| out.extend_from_slice(&value))?;
             }
         }
-        change.checks.inserted(table, change.txn, row)?;
-        Ok(key)
+        change.checks.inserted(table, change.txn, row)
     }
 
-    /// Ends the load: the rows are there for the transaction, and for all once it commits.
-    ///
-    /// # Errors
-    /// 23505 where two rows have equal keys; what writing files reports.
-    pub fn finish(self, change: &mut Change<'_>) -> Result<()> {
-        let Load { table, rows, indexes } = self;
+    fn finish(self, table: &Table, change: &mut Change<'_>) -> Result<()> {
         let engine = Arc::clone(change.txn.engine());
-        if let Some(row) = rows.finish(change.txn)? {
+        if let Some(row) = self.rows.finish(change.txn)? {
             return Err(table.duplicate(change.values, None, &row));
         }
-        for (at, sorter) in indexes {
+        for (at, sorter) in self.indexes {
             let index = &table.indexes()[at];
             match sorter.finish(engine.store())? {
                 Sorted::Loaded(loaded) => change.txn.attach(loaded)?,
@@ -123,5 +166,57 @@ impl Load {
             }
         }
         Ok(())
+    }
+}
+
+impl Load {
+    /// The table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// Adds a row, a value for each column by position. Keys are checked when the load ends.
+    ///
+    /// # Errors
+    /// As [`Table::insert`], but for 23505. The load is to be dropped then.
+    pub fn insert(&mut self, change: &mut Change<'_>, row: &[Datum]) -> Result<()> {
+        self.table.check(row, change.values)?;
+        match &mut self.sorting {
+            Some(sorting) => sorting.put(&self.table, change, row),
+            None => place(&self.table, &mut self.files, change, row),
+        }
+    }
+
+    /// Ends the load: the rows are there for the transaction, and for all once it commits.
+    ///
+    /// # Errors
+    /// 23505 where two rows have equal keys; what writing files reports.
+    pub fn finish(self, change: &mut Change<'_>) -> Result<()> {
+        let Load { table, sorting, mut files } = self;
+        if let Some(sorting) = sorting {
+            let engine = Arc::clone(change.txn.engine());
+            sorting.rows.walk(engine.store(), |_, bytes| {
+                interrupt::check().map_err(types::Error::from)?;
+                let row = Row::new(&[], table.layout(), bytes).to_datums()?;
+                place(&table, &mut files, change, &row)
+            })?;
+        }
+        match files {
+            Some(files) => files.finish(&table, change),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Puts a row into the files of a load, or inserts it where there are none.
+fn place(
+    table: &Arc<Table>,
+    files: &mut Option<Files>,
+    change: &mut Change<'_>,
+    row: &[Datum],
+) -> Result<()> {
+    match files {
+        Some(files) => files.insert(table, change, row),
+        None => table.insert(change, row).map(drop),
     }
 }

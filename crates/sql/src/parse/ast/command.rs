@@ -78,12 +78,14 @@ pub enum Command {
         /// The values of the parameters.
         args: Vec<SqlExpr>,
     },
-    /// `CALL name (arguments)`
+    /// `CALL name (arguments)`, or `SELECT name (arguments)` of a function that a session runs as a command
     Call {
         /// The name.
         name: Path,
-        /// The arguments.
-        args: Vec<SqlExpr>,
+        /// The arguments, each with its name where it is passed by name.
+        args: Vec<(Option<Name>, SqlExpr)>,
+        /// True for `SELECT`, which gives a row.
+        selects: bool,
     },
     /// `DEALLOCATE name`; `None` for all.
     Deallocate(Option<Name>),

@@ -36,6 +36,8 @@ pub enum Define {
         /// `AUTHORIZATION`
         owner: Option<Name>,
     },
+    /// `CREATE EXTENSION`, with the name
+    Extension(Name),
     /// `CREATE TYPE ... AS ENUM`
     Enum {
         /// The name.

@@ -93,6 +93,7 @@ impl Parser<'_> {
             Some("schema") => self.create_schema(),
             Some("type") => self.create_type(start),
             Some("domain") => self.create_domain(),
+            Some("extension") => self.create_extension(),
             Some("database") => self.create_database(),
             Some("role" | "user" | "group") if self.word(1) != Some("mapping") => {
                 let login = self.is(&["user"]);
@@ -128,6 +129,26 @@ impl Parser<'_> {
         let expr = self.sql_expr()?;
         self.expect_punct(")")?;
         Ok(expr)
+    }
+
+    /// `CREATE EXTENSION`, of which only the name means something.
+    fn create_extension(&mut self) -> Result<Define> {
+        self.skip(1);
+        self.eat(&["if", "not", "exists"]);
+        let name = self.name()?;
+        self.eat(&["with"]);
+        loop {
+            if self.eat(&["schema"]) {
+                self.name()?;
+            } else if self.eat(&["version"]) {
+                match self.peek(0) {
+                    Token::String(_) => self.skip(1),
+                    _ => drop(self.name()?),
+                }
+            } else if !self.eat(&["cascade"]) {
+                return Ok(Define::Extension(name));
+            }
+        }
     }
 
     fn create_schema(&mut self) -> Result<Define> {

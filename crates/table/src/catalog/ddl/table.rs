@@ -136,7 +136,11 @@ impl Ddl<'_> {
             ddl.take_relation_name(new.schema, &new.name, true)?;
             let oid = ddl.new_oid()?;
             let mut columns = ddl.make_columns(oid, &new.columns)?;
-            let keyed_by = keyed_by(&columns, &new.constraints);
+            let method = ddl.draft.cache().methods().get(new.method.oid)?;
+            let keyed_by = match method.is_keyed(&new.method.options) {
+                true => keyed_by(&columns, &new.constraints),
+                false => Vec::new(),
+            };
             for column in &mut columns {
                 column.not_null |= keyed_by.contains(&column.attnum);
             }
@@ -416,6 +420,59 @@ impl Ddl<'_> {
             let methods = ddl.draft.cache().methods();
             let new = methods.define(method, &relation.columns, data.storage)?;
             ddl.rewrite_as(table, |data| data.method = new)
+        })
+    }
+
+    /// Changes parameters of the access method of a table, or takes them away where the value is `None`. All
+    /// are parameters that the method [changes](crate::method::AccessMethod::changes).
+    ///
+    /// # Errors
+    /// 42501 if the role is not the owner, and as [`crate::method::AccessMethod::define`].
+    pub fn set_parameters(
+        &mut self,
+        table: Oid,
+        changes: &[(Arc<str>, Option<Arc<str>>)],
+    ) -> Result<()> {
+        self.whole(|ddl| {
+            ddl.check_owner(Address::relation(table))?;
+            let mut relation = Relation::clone(&*ddl.relation_to_change(table)?);
+            let Some(data) = relation.table() else { return Ok(()) };
+            let method = ddl.draft.cache().methods().get(data.method.oid)?;
+            let mut options = method.parameters(&relation, &data.method);
+            for (name, value) in changes {
+                options.retain(|(known, _)| known != name);
+                options.extend(value.clone().map(|value| (name.clone(), value)));
+            }
+            let settings = method.define(&options, &relation.columns)?;
+            if let RelationKind::Table(data) = &mut relation.kind {
+                data.method.settings = settings;
+            }
+            ddl.put_relation(relation).map(drop)
+        })
+    }
+
+    /// Has the rows of a table written anew under hidden ids, or under the keys that they have. The primary
+    /// key of rows that had their place by it is an index from then on.
+    ///
+    /// # Errors
+    /// 42809 if it is no table, 42501 if the role is not the owner.
+    pub fn rewrite_rows(&mut self, table: Oid, under_ids: bool) -> Result<()> {
+        self.whole(|ddl| {
+            ddl.check_owner(Address::relation(table))?;
+            let def = ddl.table(table)?;
+            let Some(data) = def.relation.table() else { return Ok(()) };
+            let keyed_by = if under_ids { Vec::new() } else { data.keyed_by.clone() };
+            ddl.rewrite(table, keyed_by, None)?;
+            let is_table = |index: &&Arc<Relation>| index.storage().is_none();
+            let Some(index) = def.indexes.iter().find(is_table).filter(|_| under_ids) else {
+                return Ok(());
+            };
+            let mut index = Relation::clone(index);
+            let storage = ddl.new_storage()?;
+            if let RelationKind::Index(data) = &mut index.kind {
+                (data.storage, data.is_whole) = (Some(storage), true);
+            }
+            ddl.put_relation(index).map(drop)
         })
     }
 

@@ -106,7 +106,6 @@ impl World {
         constraints: Vec<NewConstraint>,
     ) {
         let method = self.handles.methods().named(method).expect("there is such a method");
-        let settings = method.settings(&mut Vec::new()).expect("nothing is set");
         let columns = columns.iter().map(|(name, ty)| NewColumn::new(name, *ty)).collect();
         let new = NewTable {
             schema: PUBLIC,
@@ -116,7 +115,7 @@ impl World {
             constraints,
             options: Vec::new(),
             history: Retention::Forever,
-            method: NewMethod { oid: method.oid(), settings, storages: None },
+            method: NewMethod { oid: method.oid(), options: Vec::new(), storages: None },
         };
         self.ddl(|ddl| ddl.create_table(new)).expect("the table is made");
     }

@@ -17,7 +17,7 @@ use crate::catalog::ddl::NewIndexKey;
 type Model = BTreeMap<i32, Vec<Datum>>;
 
 /// The access methods. The last one is of the tests.
-const METHODS: [&str; 4] = ["heap", "columnar", "document", "memory"];
+const METHODS: [&str; 5] = ["heap", "columnar", "rowcompress", "document", "memory"];
 
 fn create(world: &World, method: &str) {
     let columns =
