@@ -1,7 +1,8 @@
-//! The 22 queries of TPC-H in tables of rows, one thread each, beside PostgreSQL and DuckDB.
+//! The 22 queries of TPC-H in tables of rows and in tables of columns, one thread each, beside PostgreSQL and DuckDB.
 //!
 //! ```text
 //!  tpchgen-cli ──> csv ──COPY──> Anywhen, PostgreSQL     primary keys, indexes on foreign keys
+//!                      ──COPY──> Anywhen USING columnar  primary keys
 //!                      ──read──> DuckDB                  columns of its own, in a file
 //!
 //!  each query: once to warm up, then in turns; the median; the answers of both servers are compared
@@ -66,7 +67,7 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     let postgres = Postgres::start(&context.cache, &context.work)?;
     let mut theirs = postgres.connect()?;
     for (whose, client) in [("Anywhen", &mut ours), ("PostgreSQL", &mut theirs)] {
-        load(context, whose, client, &data)?;
+        load(context, whose, client, &data, &fs::read_to_string(home().join("indexes.sql"))?)?;
         client.batch_execute(&format!("SET work_mem = '{WORK_MEM}'"))?;
     }
     theirs.batch_execute("SET max_parallel_workers_per_gather = 0")?;
@@ -74,12 +75,14 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     let duckdb = duckdb(context, &data, rounds)?;
     let mut rows = Vec::new();
     let mut logarithms = 0.0;
+    let mut answers = Vec::new();
     for (at, ((id, what), sql)) in QUERIES.iter().zip(&queries).enumerate() {
         context.step(format!("{id}: {what}"));
         let (first, second) = (answer(&mut ours, sql)?, answer(&mut theirs, sql)?);
         if first != second {
             return Err(format!("{id}: the servers answer differently").into());
         }
+        answers.push(first);
         let mut of_ours = || timed_ms(&mut ours, sql);
         let mut of_theirs = || timed_ms(&mut theirs, sql);
         let samples = take_turns(rounds, &mut [&mut of_ours, &mut of_theirs])?;
@@ -94,7 +97,43 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     let mean = (logarithms / QUERIES.len() as f64).exp();
     let what = "geometric mean of the 22: our time by that of PostgreSQL";
     rows.push(Row::new("mean", what, "ratio").ours(mean).target("≤ 1", Target::AtMost(1.0)));
+    in_columns(context, &mut ours, (&data, &queries), (&answers, &duckdb), rounds, &mut rows)?;
     Ok(rows)
+}
+
+/// The same queries in tables of columns.
+fn in_columns(
+    context: &Context,
+    ours: &mut Client,
+    (data, queries): (&Path, &[String]),
+    (answers, duckdb): (&[Vec<Vec<Option<String>>>], &[f64]),
+    rounds: u32,
+    rows: &mut Vec<Row>,
+) -> Result<()> {
+    ours.batch_execute(
+        "CREATE SCHEMA columns; SET search_path = columns; \
+         SET default_table_access_method = 'columnar'",
+    )?;
+    load(context, "Anywhen in columns", ours, data, "")?;
+    let mut logarithms = 0.0;
+    for (at, ((id, what), sql)) in QUERIES.iter().zip(queries).enumerate() {
+        context.step(format!("{id} in columns"));
+        if answer(ours, sql)? != answers[at] {
+            return Err(format!("{id}: rows and columns answer differently").into());
+        }
+        let samples = take_turns(rounds, &mut [&mut || timed_ms(ours, sql)])?;
+        let mine = median(&samples[0]);
+        logarithms += (mine / duckdb[at]).ln();
+        let id = format!("{id}-columns");
+        let row = Row::new(id, format!("Q{} in columns: {what}", at + 1), "ms");
+        let row = row.ours(mine).peer(DUCKDB, duckdb[at]);
+        rows.push(row.target("≤ 2.5 × DuckDB", Target::AtMost(2.5 * duckdb[at])));
+    }
+    let mean = (logarithms / QUERIES.len() as f64).exp();
+    let what = "geometric mean of the 22 in columns: our time by that of DuckDB";
+    let row = Row::new("mean-columns", what, "ratio").ours(mean);
+    rows.push(row.target("≤ 1.2", Target::AtMost(1.2)));
+    Ok(())
 }
 
 fn home() -> PathBuf {
@@ -123,7 +162,13 @@ fn generate(context: &Context, scale: &str) -> Result<PathBuf> {
     }
 }
 
-fn load(context: &Context, whose: &str, client: &mut Client, data: &Path) -> Result<()> {
+fn load(
+    context: &Context,
+    whose: &str,
+    client: &mut Client,
+    data: &Path,
+    indexes: &str,
+) -> Result<()> {
     client.batch_execute(&fs::read_to_string(home().join("schema.sql"))?)?;
     for table in TABLES {
         context.step(format!("{whose}: loading {table}"));
@@ -140,7 +185,7 @@ fn load(context: &Context, whose: &str, client: &mut Client, data: &Path) -> Res
         copy.finish()?;
     }
     context.step(format!("{whose}: making indexes"));
-    client.batch_execute(&fs::read_to_string(home().join("indexes.sql"))?)?;
+    client.batch_execute(indexes)?;
     client.simple_query("VACUUM ANALYZE")?;
     client.simple_query("CHECKPOINT")?;
     Ok(())
