@@ -8,6 +8,7 @@
 //!   server ──> session ──> exec ──> sql ──> scalar ──> types ──┘
 //!                            └────> plan ──> batch ──> table ──> txn, scalar
 //!                                              └─────> stripe <── store
+//!   session, anywhen ──> interchange ──> types, vfs
 //! ```
 //!
 //! The table below is that picture. A new edge is an event: it is added here
@@ -78,15 +79,27 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "table",
             "plan",
             "exec",
+            "interchange",
         ],
     ),
+    ("interchange", &["vfs", "numeric", "types"]),
     ("server", &["types", "txn", "session"]),
     ("document", &["vfs", "store", "txn", "json"]),
     (
         "anywhen",
         &[
-            "vfs", "log", "store", "txn", "json", "document", "types", "scalar", "table",
-            "session", "server",
+            "vfs",
+            "log",
+            "store",
+            "txn",
+            "json",
+            "document",
+            "types",
+            "scalar",
+            "table",
+            "session",
+            "server",
+            "interchange",
         ],
     ),
     ("http", &["anywhen", "interrupt", "json"]),

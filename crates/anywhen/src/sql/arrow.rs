@@ -1,54 +1,25 @@
 //! Answers as Arrow record batches: columns for programs that compute with them.
 //!
-//! | SQL | Arrow |
-//! |---|---|
-//! | `bool`, `int2`, `int4`, `int8`, `float4`, `float8` | `Boolean`, `Int16`, `Int32`, `Int64`, `Float32`, `Float64` |
-//! | `oid` and its kin | `UInt32` |
-//! | `numeric(p, s)` with p <= 38 and 0 <= s <= p | `Decimal128(p, s)` |
-//! | any other `numeric` | `Utf8`: all digits, as PostgreSQL shows them |
-//! | `bytea` | `Binary` |
-//! | `date`, `time` | `Date32`, `Time64(us)` |
-//! | `timestamp`, `timestamptz` | `Timestamp(us)`, `Timestamp(us, "UTC")` |
-//! | `interval` | `Interval(MonthDayNano)` |
-//! | `uuid` | `FixedSizeBinary(16)`, the extension type `arrow.uuid` |
-//! | `json`, `jsonb` | `Utf8`, the extension type `arrow.json` |
-//! | arrays of one dimension | `List` |
-//! | everything else | `Utf8`, as PostgreSQL shows it |
-//!
-//! (Apache Arrow, *Columnar Format* and *Canonical Extension Types*.) Rows go into the columns as they are
-//! computed; there is no copy of them between.
+//! Which Arrow type stands for which type of SQL is said in [`interchange::encode`]. Rows go into the columns as they
+//! are computed; there is no copy of them between.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, FixedSizeBinaryBuilder,
-    Float32Builder, Float64Builder, Int16Builder, Int32Builder, Int64Builder,
-    IntervalMonthDayNanoBuilder, StringBuilder, Time64MicrosecondBuilder,
-    TimestampMicrosecondBuilder, UInt32Builder,
-};
-use arrow_array::types::IntervalMonthDayNano;
-use arrow_array::{ArrayRef, ListArray, RecordBatch, RecordBatchOptions};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, Schema, TimeUnit};
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use interchange::{Encoder, Target};
 use session::Output;
-use types::{Context, DatumRef, Modifier, Shape, SqlState};
+use types::Context;
 
-use super::{Column, Connection, Datum, Result, Tag, ToSql, Type};
-
-/// Rows in a batch at most.
-const BATCH_ROWS: usize = 65_536;
-/// Days, and microseconds, from 1970 to 2000.
-const EPOCH_DAYS: i32 = 10_957;
-const EPOCH_US: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
+use super::{Column, Connection, Datum, Result, Tag, ToSql};
 
 /// What a statement gave, in columns.
 #[derive(Debug)]
 pub struct Batches {
     /// Names and types of the columns; none where the statement gives no rows.
     pub schema: Arc<Schema>,
-    /// The rows in order, 65,536 in a batch and the rest in the last.
+    /// The rows in order, 65,536 in a batch at most and the rest in the last.
     pub batches: Vec<RecordBatch>,
     /// What was done, such as `SELECT 3`.
     pub tag: Tag,
@@ -71,8 +42,8 @@ impl Connection {
         let columns = self.session.portal("")?.columns().unwrap_or_default().to_vec();
         let mut sink = Sink::new(&columns, &self.session.style())?;
         let tag = self.give_rows(&mut sink)?;
-        sink.end_batch()?;
-        Ok(Batches { schema: sink.schema, batches: sink.batches, tag })
+        let (schema, batches) = sink.finish()?;
+        Ok(Batches { schema, batches, tag })
     }
 }
 
@@ -90,43 +61,29 @@ pub(super) fn columns(
         // It takes every row: there is nothing to look at.
         let _ = sink.row(row, columns, context)?;
     }
-    sink.end_batch()?;
-    Ok((sink.schema, sink.batches))
+    Ok(sink.finish()?)
 }
 
 /// Rows on their way into columns.
 struct Sink {
-    schema: Arc<Schema>,
-    columns: Vec<(Type, Modifier, Builder)>,
-    rows: usize,
+    encoder: Encoder,
     batches: Vec<RecordBatch>,
 }
 
 impl Sink {
-    fn new(columns: &[Column], context: &Context<'_>) -> Result<Sink> {
-        let mut fields = Vec::with_capacity(columns.len());
-        let mut builders = Vec::with_capacity(columns.len());
-        for column in columns {
-            let builder = Builder::new(column.ty, column.modifier, context)?;
-            let field = Field::new(&column.name, builder.data_type(), true);
-            fields.push(field.with_metadata(extension(column.ty)));
-            builders.push((column.ty, column.modifier, builder));
-        }
-        let schema = Arc::new(Schema::new(fields));
-        Ok(Sink { schema, columns: builders, rows: 0, batches: Vec::new() })
+    fn new(columns: &[Column], context: &Context<'_>) -> types::Result<Sink> {
+        let columns = columns.iter().map(|column| interchange::Column {
+            name: column.name.clone(),
+            ty: column.ty,
+            modifier: column.modifier,
+        });
+        let encoder = Encoder::new(columns, Target::Arrow, context)?;
+        Ok(Sink { encoder, batches: Vec::new() })
     }
 
-    fn end_batch(&mut self) -> types::Result<()> {
-        if self.rows == 0 {
-            return Ok(());
-        }
-        let arrays = self.columns.iter_mut().map(|(.., builder)| builder.finish()).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
-        self.rows = 0;
-        let schema = Arc::clone(&self.schema);
-        let batch = RecordBatch::try_new_with_options(schema, arrays, &options);
-        self.batches.push(batch.map_err(|error| unfit(&error))?);
-        Ok(())
+    fn finish(mut self) -> types::Result<Columns> {
+        self.batches.extend(self.encoder.finish()?);
+        Ok((Arc::clone(self.encoder.schema()), self.batches))
     }
 }
 
@@ -137,295 +94,8 @@ impl Output for Sink {
         _columns: &[Column],
         context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>> {
-        for ((ty, modifier, builder), value) in self.columns.iter_mut().zip(row) {
-            builder.push(value.as_ref(), *ty, *modifier, context)?;
-        }
-        self.rows += 1;
-        if self.rows == BATCH_ROWS {
-            self.end_batch()?;
-        }
+        self.batches.extend(self.encoder.push(row, context)?);
         Ok(ControlFlow::Continue(()))
-    }
-}
-
-fn unfit(error: &ArrowError) -> types::Error {
-    types::Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, error.to_string())
-}
-
-fn no_place(what: &str) -> types::Error {
-    types::Error::new(
-        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
-        format!("{what} has no place in an Arrow column"),
-    )
-    .with_hint("Cast the column to text.")
-}
-
-/// The name of the extension type of a column.
-fn extension(ty: Type) -> HashMap<String, String> {
-    let name = match ty {
-        Type::UUID => "arrow.uuid",
-        Type::JSON | Type::JSONB => "arrow.json",
-        _ => return HashMap::new(),
-    };
-    HashMap::from([("ARROW:extension:name".to_owned(), name.to_owned())])
-}
-
-/// A column that grows.
-enum Builder {
-    Bool(BooleanBuilder),
-    Int2(Int16Builder),
-    Int4(Int32Builder),
-    Int8(Int64Builder),
-    Oid(UInt32Builder),
-    Float4(Float32Builder),
-    Float8(Float64Builder),
-    Decimal(Decimal128Builder, u8, i8),
-    Binary(BinaryBuilder),
-    Date(Date32Builder),
-    Time(Time64MicrosecondBuilder),
-    Timestamp(TimestampMicrosecondBuilder, bool),
-    Interval(IntervalMonthDayNanoBuilder),
-    Uuid(FixedSizeBinaryBuilder),
-    Text(StringBuilder, String),
-    List(Box<List>),
-}
-
-/// A column of arrays: their elements one behind the other, and where each ends.
-struct List {
-    element: Type,
-    elements: Builder,
-    /// Elements so far, and how many of them were there after each array.
-    count: i32,
-    ends: Vec<i32>,
-    is_there: Vec<bool>,
-}
-
-impl Builder {
-    fn new(ty: Type, modifier: Modifier, context: &Context<'_>) -> Result<Builder> {
-        if let Shape::Array(element) = context.types.shape_of(ty)? {
-            let elements = Builder::new(element, modifier, context)?;
-            return Ok(Builder::List(Box::new(List::new(element, elements))));
-        }
-        Ok(match ty {
-            Type::BOOL => Builder::Bool(BooleanBuilder::new()),
-            Type::INT2 => Builder::Int2(Int16Builder::new()),
-            Type::INT4 => Builder::Int4(Int32Builder::new()),
-            Type::INT8 => Builder::Int8(Int64Builder::new()),
-            Type::OID => Builder::Oid(UInt32Builder::new()),
-            Type::FLOAT4 => Builder::Float4(Float32Builder::new()),
-            Type::FLOAT8 => Builder::Float8(Float64Builder::new()),
-            Type::NUMERIC => match decimal(modifier) {
-                Some((precision, scale)) => {
-                    let ty = DataType::Decimal128(precision, scale);
-                    let builder = Decimal128Builder::new().with_data_type(ty);
-                    Builder::Decimal(builder, precision, scale)
-                }
-                None => Builder::text(),
-            },
-            Type::BYTEA => Builder::Binary(BinaryBuilder::new()),
-            Type::DATE => Builder::Date(Date32Builder::new()),
-            Type::TIME => Builder::Time(Time64MicrosecondBuilder::new()),
-            Type::TIMESTAMP => Builder::Timestamp(TimestampMicrosecondBuilder::new(), false),
-            Type::TIMESTAMPTZ => {
-                let builder = TimestampMicrosecondBuilder::new().with_timezone("UTC");
-                Builder::Timestamp(builder, true)
-            }
-            Type::INTERVAL => Builder::Interval(IntervalMonthDayNanoBuilder::new()),
-            Type::UUID => Builder::Uuid(FixedSizeBinaryBuilder::new(16)),
-            _ => Builder::text(),
-        })
-    }
-
-    fn text() -> Builder {
-        Builder::Text(StringBuilder::new(), String::new())
-    }
-
-    fn data_type(&self) -> DataType {
-        match self {
-            Builder::Bool(_) => DataType::Boolean,
-            Builder::Int2(_) => DataType::Int16,
-            Builder::Int4(_) => DataType::Int32,
-            Builder::Int8(_) => DataType::Int64,
-            Builder::Oid(_) => DataType::UInt32,
-            Builder::Float4(_) => DataType::Float32,
-            Builder::Float8(_) => DataType::Float64,
-            Builder::Decimal(_, precision, scale) => DataType::Decimal128(*precision, *scale),
-            Builder::Binary(_) => DataType::Binary,
-            Builder::Date(_) => DataType::Date32,
-            Builder::Time(_) => DataType::Time64(TimeUnit::Microsecond),
-            Builder::Timestamp(_, has_zone) => {
-                DataType::Timestamp(TimeUnit::Microsecond, has_zone.then(|| "UTC".into()))
-            }
-            Builder::Interval(_) => DataType::Interval(IntervalUnit::MonthDayNano),
-            Builder::Uuid(_) => DataType::FixedSizeBinary(16),
-            Builder::Text(..) => DataType::Utf8,
-            Builder::List(list) => DataType::List(Arc::new(list.field())),
-        }
-    }
-
-    /// Adds a value.
-    fn push(
-        &mut self,
-        value: DatumRef<'_>,
-        ty: Type,
-        modifier: Modifier,
-        context: &Context<'_>,
-    ) -> types::Result<()> {
-        macro_rules! append {
-            ($builder:expr, $pattern:pat => $value:expr) => {
-                match value {
-                    DatumRef::Null => $builder.append_null(),
-                    $pattern => $builder.append_value($value),
-                    _ => return Err(no_place("a value of another type")),
-                }
-            };
-        }
-        match self {
-            Builder::Bool(builder) => append!(builder, DatumRef::Bool(value) => value),
-            Builder::Int2(builder) => append!(builder, DatumRef::Int2(value) => value),
-            Builder::Int4(builder) => append!(builder, DatumRef::Int4(value) => value),
-            Builder::Int8(builder) => append!(builder, DatumRef::Int8(value) => value),
-            Builder::Oid(builder) => append!(builder, DatumRef::Oid(value) => value.0),
-            Builder::Float4(builder) => append!(builder, DatumRef::Float4(value) => value),
-            Builder::Float8(builder) => append!(builder, DatumRef::Float8(value) => value),
-            Builder::Binary(builder) => append!(builder, DatumRef::Bytea(value) => value),
-            Builder::Time(builder) => append!(builder, DatumRef::Time(value) => value.0),
-            Builder::Decimal(builder, precision, scale) => match value {
-                DatumRef::Null => builder.append_null(),
-                DatumRef::Numeric(value) => {
-                    let value = value.get();
-                    let mantissa = value.as_small().and_then(|small| scaled(small, *scale as u32));
-                    let fits = |mantissa: &i128| {
-                        mantissa.unsigned_abs() < 10_u128.pow(u32::from(*precision))
-                    };
-                    let mantissa = mantissa.filter(fits);
-                    builder.append_value(mantissa.ok_or_else(|| no_place(&value.to_string()))?);
-                }
-                _ => return Err(no_place("a value of another type")),
-            },
-            Builder::Date(builder) => match value {
-                DatumRef::Null => builder.append_null(),
-                DatumRef::Date(date) => {
-                    let days = date.0.checked_add(EPOCH_DAYS).filter(|_| date.0 != i32::MIN);
-                    builder.append_value(days.ok_or_else(|| no_place("an infinite date"))?);
-                }
-                _ => return Err(no_place("a value of another type")),
-            },
-            Builder::Timestamp(builder, _) => match value {
-                DatumRef::Null => builder.append_null(),
-                DatumRef::Timestamp(types::time::Timestamp(us))
-                | DatumRef::TimestampTz(types::time::TimestampTz(us)) => {
-                    let us = us.checked_add(EPOCH_US).filter(|_| us != i64::MIN);
-                    builder.append_value(us.ok_or_else(|| no_place("an infinite timestamp"))?);
-                }
-                _ => return Err(no_place("a value of another type")),
-            },
-            Builder::Interval(builder) => match value {
-                DatumRef::Null => builder.append_null(),
-                DatumRef::Interval(value) => {
-                    let ns = value.us.checked_mul(1000);
-                    let ns = ns.ok_or_else(|| no_place("an interval of more than 292 years"))?;
-                    builder.append_value(IntervalMonthDayNano::new(value.months, value.days, ns));
-                }
-                _ => return Err(no_place("a value of another type")),
-            },
-            Builder::Uuid(builder) => match value {
-                DatumRef::Null => builder.append_null(),
-                DatumRef::Uuid(value) => {
-                    builder.append_value(value).map_err(|error| unfit(&error))?;
-                }
-                _ => return Err(no_place("a value of another type")),
-            },
-            Builder::Text(builder, text) => match value {
-                DatumRef::Null => builder.append_null(),
-                DatumRef::Text(value) if ty != Type::BPCHAR => builder.append_value(value),
-                value => {
-                    text.clear();
-                    types::text::write(value, ty, modifier, context, text)?;
-                    builder.append_value(&*text);
-                }
-            },
-            Builder::List(list) => list.push(value, modifier, context)?,
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Builder::Bool(builder) => Arc::new(builder.finish()),
-            Builder::Int2(builder) => Arc::new(builder.finish()),
-            Builder::Int4(builder) => Arc::new(builder.finish()),
-            Builder::Int8(builder) => Arc::new(builder.finish()),
-            Builder::Oid(builder) => Arc::new(builder.finish()),
-            Builder::Float4(builder) => Arc::new(builder.finish()),
-            Builder::Float8(builder) => Arc::new(builder.finish()),
-            Builder::Decimal(builder, ..) => Arc::new(builder.finish()),
-            Builder::Binary(builder) => Arc::new(builder.finish()),
-            Builder::Date(builder) => Arc::new(builder.finish()),
-            Builder::Time(builder) => Arc::new(builder.finish()),
-            Builder::Timestamp(builder, _) => Arc::new(builder.finish()),
-            Builder::Interval(builder) => Arc::new(builder.finish()),
-            Builder::Uuid(builder) => Arc::new(builder.finish()),
-            Builder::Text(builder, _) => Arc::new(builder.finish()),
-            Builder::List(list) => list.finish(),
-        }
-    }
-}
-
-impl List {
-    fn new(element: Type, elements: Builder) -> List {
-        List { element, elements, count: 0, ends: vec![0], is_there: Vec::new() }
-    }
-
-    fn field(&self) -> Field {
-        let field = Field::new("item", self.elements.data_type(), true);
-        field.with_metadata(extension(self.element))
-    }
-
-    fn push(
-        &mut self,
-        value: DatumRef<'_>,
-        modifier: Modifier,
-        context: &Context<'_>,
-    ) -> types::Result<()> {
-        if let DatumRef::Array(array) = value {
-            if array.dimensions().len() > 1 {
-                return Err(no_place("an array of several dimensions"));
-            }
-            for element in array.iter() {
-                self.elements.push(element, self.element, modifier, context)?;
-                let count = self.count.checked_add(1);
-                self.count = count.ok_or_else(|| no_place("so many elements in one batch"))?;
-            }
-        }
-        self.ends.push(self.count);
-        self.is_there.push(!matches!(value, DatumRef::Null));
-        Ok(())
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        let ends = std::mem::replace(&mut self.ends, vec![0]);
-        let nulls = NullBuffer::from(std::mem::take(&mut self.is_there));
-        self.count = 0;
-        let (field, elements) = (Arc::new(self.field()), self.elements.finish());
-        Arc::new(ListArray::new(field, OffsetBuffer::new(ends.into()), elements, Some(nulls)))
-    }
-}
-
-/// Precision and scale, where 128 bits hold all such values.
-fn decimal(modifier: Modifier) -> Option<(u8, i8)> {
-    let (digits, scale) = modifier.numeric()?;
-    (digits <= 38 && (0..=digits).contains(&scale)).then_some((digits as u8, scale as i8))
-}
-
-/// A mantissa with a scale as one with another, where it fits.
-fn scaled((mantissa, has): (i128, u32), scale: u32) -> Option<i128> {
-    match has.cmp(&scale) {
-        std::cmp::Ordering::Greater => {
-            let by = 10_i128.checked_pow(has - scale)?;
-            (mantissa % by == 0).then_some(mantissa / by)
-        }
-        _ => mantissa.checked_mul(10_i128.checked_pow(scale - has)?),
     }
 }
 

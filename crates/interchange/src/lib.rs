@@ -1,0 +1,41 @@
+//! Rows in the formats that other programs read: Arrow record batches, and the files of Apache Parquet and Arrow IPC.
+//!
+//! ```text
+//!   rows of Datum ──Encoder──> RecordBatch ──Writer──> Parquet, Arrow file, Arrow stream ──Replacement──> path
+//!   rows of Datum <──Cells──── RecordBatch <──Reader── Parquet, Arrow file  <── vfs::File
+//!                                          <──Stream── Arrow stream         <── bytes
+//! ```
+//!
+//! One table says which Arrow type stands for which type of SQL ([`encode`]), and one says the way back ([`decode`]);
+//! all ways in and out use these two.
+//!
+//! # Invariants
+//! * No value changes on its way: a decimal stays a decimal, and what has no exact counterpart goes as its text.
+//! * A damaged file gives an error. It never ends the process, and no length in it is allocated before it was compared
+//!   with the length of the file ([`guard`]).
+//! * A written file appears under its name when it is whole and durable, or not at all ([`Replacement`]).
+//!
+//! # Absent on purpose
+//! SQL, plans, transactions, and who may read which file. Files come from [`vfs`].
+
+pub mod decode;
+pub mod encode;
+mod file;
+mod guard;
+mod ipc;
+mod nested;
+mod parquet_file;
+mod read;
+mod write;
+
+pub use arrow_array::RecordBatch;
+pub use arrow_schema::Schema;
+pub use decode::{Cells, Natural, natural};
+pub use encode::{BATCH_ROWS_MAX, Column, Encoder, Target};
+pub use file::{Replacement, could_not};
+pub use ipc::Stream;
+pub use read::{FileFormat, Reader};
+pub use write::{Compression, Format, Writer};
+
+#[cfg(test)]
+mod tests;
