@@ -300,7 +300,7 @@ Nothing is lost: the revisions in between stay, and can be reverted to in turn.
 Examples:
   anywhen revert articles/a1 2 --message 'the numbers were right before'")]
     Revert(RevertArgs),
-    /// Bring in JSON files, folders, exports, or whole histories
+    /// Bring in JSON files, folders, exports, whole histories, or tables
     #[command(
         args_conflicts_with_subcommands = true,
         subcommand_negates_reqs = true,
@@ -312,10 +312,13 @@ Examples:
   anywhen import events.ndjson --as events --key id
   anywhen import data/                            every .json file below, collection `data`
   anywhen import git ~/code/app package.json      every version of a file in git
-  anywhen import history versions.ndjson.gz --as conf/main"
+  anywhen import history versions.ndjson.gz --as conf/main
+  anywhen import sales.csv                        a table `sales`: columns and types are found out
+  anywhen import part-*.parquet --into sales --using columnar
+  anywhen import events.ndjson --into events      rows, not documents"
     )]
     Import(ImportArgs),
-    /// Write documents out: as lines, as files, or with all their history
+    /// Write documents out: as lines, as files, or with all their history; and tables
     #[command(after_help = "\
 Lines are {\"key\": ..., \"doc\": ...}; `anywhen import FILE.ndjson --as COLLECTION` reads them back.
 
@@ -323,7 +326,9 @@ Examples:
   anywhen export articles > articles.ndjson
   anywhen export articles --to folder/            one file a document
   anywhen export articles --at 2026-01-01
-  anywhen export articles/a1 --history > a1.ndjson    every revision; `import history` reads it back")]
+  anywhen export articles/a1 --history > a1.ndjson    every revision; `import history` reads it back
+  anywhen export sales sales.parquet --compression zstd
+  anywhen export 'SELECT * FROM sales WHERE year = 2026' sales.csv")]
     Export(ExportArgs),
     /// Check every checksum and every invariant of the data folder
     #[command(after_help = "\
@@ -668,9 +673,15 @@ pub(crate) struct RevertArgs {
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
     pub from: Option<ImportFrom>,
-    /// A .json file, a .ndjson file (.gz too), or a folder
+    /// A .json file, a .ndjson file (.gz too), or a folder; for a table .csv, .ndjson, .parquet or .arrow files
     #[arg(required = true, value_name = "FILE|DIR")]
-    pub path: Option<PathBuf>,
+    pub paths: Vec<PathBuf>,
+    /// The table that the rows of the files go to; it is made where it is missing
+    #[arg(long, value_name = "TABLE")]
+    pub into: Option<String>,
+    /// How a new table keeps its rows, such as columnar
+    #[arg(long, value_name = "METHOD")]
+    pub using: Option<String>,
     /// Where it goes: COLLECTION, or COLLECTION/DOC for a .json file
     #[arg(long = "as", value_name = "COLLECTION[/DOC]")]
     pub target: Option<String>,
@@ -722,9 +733,15 @@ Examples:
 
 #[derive(Args, Debug)]
 pub(crate) struct ExportArgs {
-    /// COLLECTION or COLLECTION/DOC
-    #[arg(value_name = "COLLECTION[/DOC]")]
+    /// COLLECTION or COLLECTION/DOC; for a file of rows a table or a query
+    #[arg(value_name = "COLLECTION[/DOC]|TABLE|QUERY")]
     pub target: String,
+    /// Write the rows of the table or query to this .parquet, .arrow or .csv file
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// How the file is compressed: snappy, zstd, lz4, gzip or none
+    #[arg(long, value_name = "NAME", requires = "file")]
+    pub compression: Option<String>,
     /// As things were at this moment
     #[arg(long, value_name = "MOMENT", conflicts_with = "history")]
     pub at: Option<At>,

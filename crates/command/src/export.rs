@@ -1,4 +1,4 @@
-//! Writing documents out, in forms that `import` reads back.
+//! Writing documents out, in forms that `import` reads back. Rows of tables go out by [`tables`](crate::tables).
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,9 @@ use crate::screen::{self, count};
 use crate::session::{Session, missing};
 
 pub(crate) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
+    if let Some(file) = &a.file {
+        return crate::tables::export(session, a, file);
+    }
     let (name, key) = match a.target.split_once('/') {
         Some((name, key)) => (name, Some(key)),
         None => (a.target.as_str(), None),

@@ -6,6 +6,8 @@
 //!   history FILE, git REPO ──> one commit for each version, oldest first
 //! ```
 //!
+//! Rows of CSV, NDJSON, Parquet and Arrow go into tables: [`tables`](crate::tables).
+//!
 //! A version of a history that is equal to the one before makes no revision.
 
 use std::fs::File;
@@ -46,8 +48,16 @@ pub(crate) fn import(session: &mut Session, a: &ImportArgs) -> Outcome {
                 Lines::open(file)?.map(|line| line.and_then(|(n, text)| line_version(n, &text)));
             write_history(session, target, None, lines)
         }
+        None if crate::tables::is_table(a) => crate::tables::import(session, a),
+        None if a.using.is_some() => {
+            Err(Failure::new(Kind::Usage, "--using is for tables: name one with --into"))
+        }
+        None if a.paths.len() > 1 => {
+            Err(Failure::new(Kind::Usage, "documents come from one file or folder at a time")
+                .hint("several files make a table: name it with --into"))
+        }
         None => {
-            let path = a.path.as_deref().unwrap_or(Path::new("-"));
+            let path = a.paths.first().map_or(Path::new("-"), PathBuf::as_path);
             if path.is_dir() {
                 folder(session, a, path)
             } else if is_lines(path) {
@@ -66,7 +76,7 @@ fn is_lines(path: &Path) -> bool {
 }
 
 /// The name of a file without its ending.
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("document").to_owned()
 }

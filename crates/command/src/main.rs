@@ -4,7 +4,7 @@
 //! any program could, and the answer printed.
 //!
 //! ```text
-//!   words ──args──> Command ──run──> read · write · collections · import · export · care · serve · sql
+//!   words ──args──> Command ──run──> read · write · collections · import · export · tables · care · serve · sql
 //!                                       |         (each: Session -> Outcome)
 //!                                       v
 //!                            Database (the library)     render, screen ──> stdout
@@ -36,6 +36,7 @@ mod serve;
 mod session;
 mod shell;
 mod sql;
+mod tables;
 mod token;
 mod visible;
 mod write;

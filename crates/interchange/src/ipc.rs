@@ -116,7 +116,9 @@ impl Stream {
         if size == 0 {
             return Ok(Some((head, head)));
         }
-        self.within_limit(size)?;
+        if size > MESSAGE_BYTES_MAX {
+            return Err(damaged(&self.what, "the description of a message is too long"));
+        }
         let Some(message) = bytes.get(head..head + size) else { return Ok(None) };
         let message =
             arrow_ipc::root_as_message(message).map_err(|error| damaged(&self.what, error))?;

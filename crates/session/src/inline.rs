@@ -7,7 +7,7 @@
 //!
 //! What has given rows cannot be taken back: whether it may have to wait is known before from its plan.
 
-use sql::parse::ast::{Command, Direction, Statement};
+use sql::parse::ast::{Command, CopyEnd, Direction, Statement};
 use types::SqlState;
 
 use crate::error::Result;
@@ -39,6 +39,9 @@ impl Session {
                 Command::Commit { .. } if self.has_to_hold() => return Ok(Done::Blocked),
                 Command::Call { .. } => return Ok(Done::Blocked),
                 Command::Lock { .. } => true,
+                Command::Copy(copy) if !matches!(copy.end, CopyEnd::Client) => {
+                    return Ok(Done::Blocked);
+                }
                 _ => false,
             },
             // A change of the catalog takes a millisecond, and there may be many.
@@ -121,6 +124,8 @@ impl Running {
     /// True where it is known that it would have to be taken back, and could not.
     fn may_not_be_inline(&self) -> bool {
         let planned = &self.planned;
-        planned.locks || (self.has_given && (planned.writes || planned.calls_server))
+        // A file is read from the disk, and is not in memory as a table may be.
+        let reads_files = !planned.files.is_empty();
+        reads_files || planned.locks || (self.has_given && (planned.writes || planned.calls_server))
     }
 }

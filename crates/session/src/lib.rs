@@ -29,6 +29,7 @@ mod error;
 mod evaluate;
 mod explain;
 mod extension;
+mod files;
 mod functions;
 mod host;
 mod inline;

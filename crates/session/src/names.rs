@@ -16,7 +16,8 @@ use exec::stored::Programs;
 use parking_lot::Mutex;
 use plan::TableFacts;
 use sql::bind::{
-    CheckOption, ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex,
+    CheckOption, ColumnDefault, FileCall, IndexKey, Relation, RelationColumn, RelationKind,
+    UniqueIndex,
 };
 use sql::eval::Program;
 use sql::parse::ast::Path;
@@ -29,6 +30,7 @@ use types::time::TimestampTz;
 use types::{Modifier, Oid, Shape, SqlState, Type, TypeSource};
 
 use crate::error::{Error, Result};
+use crate::files::{self, FileTable, Files};
 use crate::rights::Rights;
 use crate::system::{self, System};
 
@@ -56,6 +58,8 @@ pub struct Names {
     pub is_superuser: bool,
     /// The handles of tables, which know how many rows there are.
     pub handles: Arc<Handles>,
+    /// Files that statements read.
+    pub files: Files,
     /// Programs of indexes, defaults and checks.
     pub programs: Programs,
     /// Relations as the binder sees them, made when they are asked for.
@@ -70,6 +74,8 @@ pub struct Names {
 pub(crate) struct Looked {
     /// The relations, of users and of the system.
     pub relations: Vec<Oid>,
+    /// The files that it reads.
+    pub files: Vec<Arc<FileTable>>,
     /// True where the binder looked up anything else: a type of users, a schema, an object whose name stands for
     /// its number.
     pub further: bool,
@@ -115,6 +121,7 @@ impl Names {
     pub fn new(
         seen: Seen,
         handles: Arc<Handles>,
+        files: Files,
         database: Oid,
         user: &str,
         path: &[String],
@@ -151,6 +158,7 @@ impl Names {
             present,
             moment,
             handles,
+            files,
             database,
             path,
             explicit,
@@ -167,10 +175,10 @@ impl Names {
     }
 
     /// No names: before it is known who asks.
-    pub fn none(handles: Arc<Handles>) -> Self {
+    pub fn none(handles: Arc<Handles>, files: Files) -> Self {
         let catalog: Arc<Catalog> = Arc::default();
         let seen = Seen { present: Arc::clone(&catalog), catalog, moment: None };
-        Names::new(seen, handles, Oid::NONE, "", &[], 0)
+        Names::new(seen, handles, files, Oid::NONE, "", &[], 0)
     }
 
     /// The same search path over another catalog.
@@ -186,6 +194,7 @@ impl Names {
             process: self.process,
             database: self.database,
             handles: Arc::clone(&self.handles),
+            files: self.files.next(),
             path,
             explicit: self.explicit.clone(),
             role: self.role,
@@ -202,6 +211,7 @@ impl Names {
     pub(crate) fn take_looked(&self) -> Looked {
         Looked {
             relations: std::mem::take(&mut *self.looked_at.lock()),
+            files: self.files.take(),
             further: self.looked_further.swap(false, Ordering::Relaxed),
         }
     }
@@ -521,6 +531,17 @@ pub fn of_value((ty, modifier): (Type, Modifier)) -> Relation {
 
 impl plan::Schema for Names {
     fn table(&self, relation: Oid) -> Option<Arc<TableFacts>> {
+        if let Some(file) = self.files.find(relation) {
+            return Some(Arc::new(TableFacts {
+                relation: Arc::clone(&file.relation),
+                keys: Vec::new(),
+                apart: Vec::new(),
+                checks: Vec::new(),
+                has_blocks: false,
+                rows: file.rows,
+                values: None,
+            }));
+        }
         self.look_at(relation);
         let bound = self.bound(self.catalog.relation(relation)?);
         let facts = plan::facts(&self.catalog, &self.handles, relation, bound, self);
@@ -594,6 +615,11 @@ impl sql::bind::Names for Names {
 
     fn moment(&self) -> Option<TimestampTz> {
         self.moment
+    }
+
+    fn file(&self, call: &FileCall<'_>) -> types::Result<Arc<Relation>> {
+        files::require_read("read a file", &self.present, self.role, self.database)?;
+        Ok(Arc::clone(&self.files.open(call)?.relation))
     }
 }
 

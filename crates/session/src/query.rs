@@ -21,6 +21,7 @@ use crate::client::{Client, Surroundings};
 use crate::cursor::Taken;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
+use crate::files::FileTable;
 use crate::names::{Looked, Names};
 use crate::plans::Basis;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
@@ -54,6 +55,8 @@ pub(crate) struct Planned {
     pub reads: Box<[Oid]>,
     /// True where it calls functions that the session computes: some of them wait.
     pub calls_server: bool,
+    /// The files that it reads.
+    pub files: Box<[Arc<FileTable>]>,
     /// What it takes rights to do.
     uses: Uses,
     /// True where superusers need not be asked.
@@ -115,8 +118,8 @@ impl Definition {
 
 impl MadeOf {
     /// What the plan was made of that was just made, of a statement that uses these relations.
-    fn looked_up(names: &Names, uses: &Uses) -> MadeOf {
-        let Looked { mut relations, further } = names.take_looked();
+    fn looked_up(looked: Looked, names: &Names, uses: &Uses) -> MadeOf {
+        let Looked { mut relations, further, .. } = looked;
         relations.extend(uses.relations.iter().map(|used| used.relation));
         relations.sort_unstable();
         relations.dedup();
@@ -249,7 +252,10 @@ impl Session {
             return Ok(planned);
         }
         let planned = Arc::new(plan(statement, &known.text, params, &surroundings)?);
-        known.keep(basis, &planned);
+        // Files may have other columns the next time.
+        if planned.files.is_empty() {
+            known.keep(basis, &planned);
+        }
         Ok(planned)
     }
 
@@ -348,6 +354,7 @@ impl Session {
             client: &self.client,
             statements: &self.statements,
             cursors: &self.cursors,
+            files: &planned.files,
         };
         let memory = match planned.prepared.holds_rows() {
             true => Memory::of(&self.client),
@@ -571,6 +578,8 @@ fn plan_for(
     let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names, wishes)?;
     let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
     let writes = is_change || !prepared.changed().is_empty();
+    let mut looked = names.take_looked();
+    let files = std::mem::take(&mut looked.files);
     let reads = reads_of(&bound.uses, &prepared);
     Ok(Planned {
         prepared,
@@ -582,7 +591,8 @@ fn plan_for(
         locks,
         reads,
         calls_server,
-        made_of: MadeOf::looked_up(names, &bound.uses),
+        files: files.into(),
+        made_of: MadeOf::looked_up(looked, names, &bound.uses),
         uses: bound.uses,
         open_to_superusers,
         allowed: AtomicU32::new(0),

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use sql::parse::ast::{Command, Statement};
 use types::{Datum, Oid, SqlState, Style, Type};
@@ -18,6 +18,7 @@ use crate::client::{Client, Surroundings};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result, Severity};
 use crate::extension;
+use crate::files::Files;
 use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
 use crate::names::{Names, Seen};
@@ -62,7 +63,8 @@ impl Session {
     ) -> Result<Session> {
         let database = if start.database.is_empty() { &start.user } else { &start.database };
         let client = Client::new(instance, slot, &login, database, &start);
-        let names = Arc::new(Names::none(Arc::clone(&client.instance.handles)));
+        let files = Files::new(client.instance.env.clone());
+        let names = Arc::new(Names::none(Arc::clone(&client.instance.handles), files));
         let mut session = Session {
             client,
             transaction: None,
@@ -113,6 +115,11 @@ impl Session {
     /// What whoever cancels it must know.
     pub fn secret(&self) -> &[u8] {
         &self.client.slot.secret
+    }
+
+    /// How many rows its statements have read from files: grows while one runs.
+    pub fn file_rows(&self) -> Arc<AtomicU64> {
+        self.names.files.rows_read()
     }
 
     /// The settings that a client is told of when it begins, and from now on when they change.
@@ -565,6 +572,7 @@ impl Session {
             self.names = Arc::new(Names::new(
                 Seen { catalog, present, moment },
                 Arc::clone(&self.client.instance.handles),
+                self.names.files.next(),
                 self.client.database_oid,
                 &who.user,
                 &path,

@@ -18,6 +18,7 @@ mod kill;
 mod serial;
 mod serve_killed;
 mod sql;
+mod tables;
 mod terminals;
 mod tour;
 mod unstorable;

@@ -30,17 +30,22 @@ use types::{Datum, Error, Oid, Result, SqlState};
 
 pub use values::{Programs, Values};
 
-use crate::tables::{Inserted, Locked, Piece, Reach, Scanning, Tables, first_that, piece_of_rows};
+use crate::tables::{
+    Inserted, Locked, Piece, Reach, Scanning, Tables, count_given, first_that, piece_of_rows,
+};
 use scan::{Scan, found, leads_nowhere};
 
-/// Tables of `pg_catalog` and `information_schema`, which are computed.
+/// Tables that are not stored: those of `pg_catalog` and `information_schema`, which are computed, and files.
 pub trait Computed {
     /// All rows of a table, with the columns of `attnums`.
     ///
     /// # Errors
-    /// What computing them reports.
-    fn rows(&self, relation: Oid, attnums: &[i16]) -> Result<Vec<Vec<Datum>>>;
+    /// What computing them, or opening the file, reports.
+    fn rows(&self, relation: Oid, attnums: &[i16]) -> Result<ComputedRows>;
 }
+
+/// The rows of a table that is not stored.
+pub type ComputedRows = Box<dyn Iterator<Item = Result<Vec<Datum>>> + Send>;
 
 /// The tables of a database in one transaction.
 pub struct Stored<'a> {
@@ -315,7 +320,7 @@ pub(crate) fn error(error: table::Error) -> Error {
 impl Tables for Stored<'_> {
     fn scan(&self, reach: Reach<'_>) -> Result<Scanning> {
         Ok(match reach.is_computed {
-            true => Box::new(self.computed.rows(reach.relation, reach.attnums)?.into_iter()),
+            true => Box::new(self.computed.rows(reach.relation, reach.attnums)?),
             false => Box::new(Scan::start(self, reach)?),
         })
     }
@@ -324,8 +329,8 @@ impl Tables for Stored<'_> {
         if let Some(scan) = scan.downcast_mut::<Scan>() {
             return scan.next(self, out);
         }
-        let rows = scan.downcast_mut::<std::vec::IntoIter<Vec<Datum>>>();
-        match rows.and_then(Iterator::next) {
+        let rows = scan.downcast_mut::<ComputedRows>();
+        match rows.and_then(Iterator::next).transpose()? {
             Some(row) => {
                 *out = row;
                 Ok(true)
@@ -360,10 +365,7 @@ impl Tables for Stored<'_> {
     fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {
         match scan.downcast_mut::<Scan>() {
             Some(scan) => scan.count(self, most),
-            None => {
-                let rows = scan.downcast_mut::<std::vec::IntoIter<Vec<Datum>>>();
-                Ok(rows.map_or(0, |rows| rows.by_ref().count() as u64))
-            }
+            None => count_given(most, |row| self.next(scan, row)),
         }
     }
 

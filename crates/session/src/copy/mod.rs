@@ -5,11 +5,14 @@
 //!   rows of a plan ──> fields ──> lines | binary ──> Output::copy_data, a message for each row
 //! ```
 //!
-//! What the forms are is in rooms of their own, which know bytes and texts and nothing of tables.
+//! What the forms are is in rooms of their own, which know bytes and texts and nothing of tables. Columns of Parquet
+//! and Arrow are in [`columns`], files of the server in [`server_file`].
 
 mod binary;
-mod lines;
-mod options;
+mod columns;
+pub(crate) mod lines;
+pub(crate) mod options;
+mod server_file;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -38,6 +41,8 @@ pub(crate) struct Out {
     options: CopyOptions,
     /// True once it was announced.
     begun: bool,
+    /// The rows that were not sent yet, where the form has columns.
+    writer: Option<interchange::Writer<Vec<u8>>>,
 }
 
 /// Data that comes in.
@@ -46,9 +51,15 @@ pub(crate) struct In {
     name: String,
     /// The place of each column in the table's rows, its name, type and modifier.
     columns: Vec<(usize, String, Type, Modifier)>,
+    /// True where the statement names the columns.
+    is_listed: bool,
     options: CopyOptions,
     lines: lines::Reader,
     binary: binary::Reader,
+    /// Where rows come from in a form that has columns.
+    input: Option<columns::Input>,
+    /// The file of the server that is read, for errors.
+    file: Option<String>,
     rows: u64,
     line: u64,
     header: bool,
@@ -76,15 +87,18 @@ impl Session {
     pub(crate) fn copy(&mut self, copy: &Copy, portal: &Portal) -> Result<Work> {
         self.look()?;
         self.open().looked = true;
-        match &copy.end {
-            CopyEnd::Client => {}
-            CopyEnd::File(_) => return Err(Error::not_supported("COPY with a file of the server")),
+        let file = match &copy.end {
+            CopyEnd::Client => None,
+            CopyEnd::File(path) => Some(self.server_file(path, copy.from)?),
             CopyEnd::Program(_) => return Err(Error::not_supported("COPY with a program")),
-        }
+        };
         let options = CopyOptions::new(&copy.options, copy.from)?;
         if copy.from {
             self.must_write("COPY FROM")?;
-            return self.begin_in(copy, options, portal.alone);
+            return match file {
+                Some(path) => self.copy_from_file(copy, options, &path),
+                None => self.begin_in(copy, options, portal.alone),
+            };
         }
         let parsed = match &copy.what {
             CopyWhat::Statement(_, text) => {
@@ -126,7 +140,10 @@ impl Session {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
         let plan = self.plan_portal(parsed, Arc::new(planned))?;
-        Ok(Work::CopyOut(Box::new(Out { plan, options, begun: false })))
+        match file {
+            Some(path) => self.copy_to_file(plan, &options, &path).map(Work::Done),
+            None => Ok(Work::CopyOut(Box::new(Out { plan, options, begun: false, writer: None }))),
+        }
     }
 
     /// The columns of a table that goes out where none are named: those that are not generated. None
@@ -167,40 +184,32 @@ impl Session {
     /// Goes on with data that goes out.
     pub(crate) fn run_copy_out(&mut self, copy: &mut Out, out: &mut dyn Output) -> Result<Done> {
         let columns = copy.plan.columns.clone().unwrap_or_else(|| Arc::new([]));
-        let binary = copy.options.style == Style::Binary;
+        let style = copy.options.style;
         if !copy.begun {
             copy.begun = true;
-            let format = if binary { Format::Binary } else { Format::Text };
+            let is_text = matches!(style, Style::Text | Style::Csv);
+            let format = if is_text { Format::Text } else { Format::Binary };
             return Ok(Done::CopyOut(CopyFormat { format, columns: columns.len() }));
         }
+        if style.is_columns() {
+            return self.run_columns_out(copy, &columns, out);
+        }
+        // It goes out with the first row, or with the end where there is none: what reads row by row counts on it.
         let mut head = Vec::new();
         if copy.plan.rows == 0 {
-            if binary {
-                // It goes out with the first row, or with the end where there is none: what reads
-                // row by row counts on it.
-                binary::header(&mut head);
-            } else if copy.options.header {
-                let mut line = Vec::new();
-                for (at, column) in columns.iter().enumerate() {
-                    let field = lines::Value {
-                        text: Some(&column.name),
-                        is_quoted: false,
-                        is_first: at == 0,
-                        is_only: columns.len() == 1,
-                    };
-                    lines::write(field, &copy.options, &mut line);
-                }
-                line.push(b'\n');
-                let _ = out.copy_data(&line);
+            head = head_of(&columns, &copy.options);
+            if style != Style::Binary && !head.is_empty() {
+                let _ = out.copy_data(&head);
+                head.clear();
             }
         }
         let (line, text) = (Vec::new(), String::new());
         let mut writer = Writer { out, options: &copy.options, head, line, text };
         match self.run_plan(&mut copy.plan, 0, &mut writer)? {
             Done::Complete(tag) => {
-                if binary {
+                if style == Style::Binary {
                     let mut end = writer.head;
-                    end.extend_from_slice(&(-1_i16).to_be_bytes());
+                    end.extend_from_slice(BINARY_END);
                     let _ = out.copy_data(&end);
                 }
                 let rows = tag.rows.unwrap_or(copy.plan.rows);
@@ -215,6 +224,11 @@ impl Session {
         let CopyWhat::Table(path, names) = &copy.what else {
             return Err(Error::not_supported("COPY FROM into a query"));
         };
+        if options.style == Style::Parquet && matches!(copy.end, CopyEnd::Client) {
+            return Err(Error::not_supported("COPY FROM STDIN with FORMAT parquet").hint(
+                "A Parquet file is read from its end. Use FORMAT arrow, or a file of the server.",
+            ));
+        }
         let (schema, name) = self.names.split(path)?;
         self.names.require_schema(schema)?;
         let find = |names: &Names| {
@@ -269,8 +283,8 @@ impl Session {
         let used = Use { relation: relation.oid, inserts: Some(inserts), ..Use::default() };
         Rights::of(&self.names).require_use(&used)?;
         let format = match options.style {
-            Style::Binary => Format::Binary,
-            _ => Format::Text,
+            Style::Text | Style::Csv => Format::Text,
+            Style::Binary | Style::Parquet | Style::Arrow => Format::Binary,
         };
         let filter = match &copy.filter {
             Some(filter) => Some(self.filter_of(&relation, &filter.text)?),
@@ -281,7 +295,10 @@ impl Session {
             table: relation.oid,
             name: relation.name.to_string(),
             columns,
+            is_listed: !names.is_empty(),
             header: options.header,
+            input: (options.style == Style::Arrow).then(columns::Input::of_stream),
+            file: None,
             options,
             lines: lines::Reader::new(),
             binary: binary::Reader::new(),
@@ -360,14 +377,24 @@ impl Session {
         let evaluator = Evaluator::new(&around, &names);
         let mut values = evaluator.values();
         open.checks.set_catalog(Arc::clone(&names.catalog));
-        copy.lines.push(if copy.options.style == Style::Binary { &[] } else { data });
-        copy.binary.push(if copy.options.style == Style::Binary { data } else { &[] });
+        match (&mut copy.input, copy.options.style) {
+            (Some(input), _) => input.push(data),
+            (None, Style::Binary) => copy.binary.push(data),
+            (None, _) => copy.lines.push(data),
+        }
+        if let Some(input) = copy.input.as_mut().filter(|input| !input.is_ready()) {
+            let types = around.types();
+            let (columns, is_listed) = (&mut copy.columns, copy.is_listed);
+            let into = columns::Into { relation: handle.relation(), columns, is_listed };
+            input.prepare(into, &names, types)?;
+        }
         let before = copy.rows;
         while copy.next_row(&handle, &mut values, &around.types(), last)? {
-            let In { row, filter, way, rows, name, line, .. } = copy;
+            let place = copy.place();
+            let In { row, filter, way, rows, .. } = copy;
             let context = |error: table::Error| {
                 let error = Error::from(error);
-                let cause = error.cause.with_context(format!("COPY {name}, line {line}"));
+                let cause = error.cause.with_context(place());
                 Error { cause, ..error }
             };
             if let Some(filter) = filter {
@@ -401,13 +428,23 @@ impl Session {
     /// Ends the data that comes in.
     pub(crate) fn end_in(&mut self) -> Result<Tag> {
         self.take_in(&[], true)?;
+        let (tag, alone) = self.finish_in()?;
+        self.settle(alone)?;
+        Ok(tag)
+    }
+
+    /// Checks that the data are whole; the tag, and whether the statement is all of its message.
+    fn finish_in(&mut self) -> Result<(Tag, bool)> {
         let Some(copy) = self.copying.take() else { return Err(no_copy()) };
-        if copy.options.style == Style::Binary && !copy.binary.is_whole() {
+        let is_whole = match &copy.input {
+            Some(input) => input.is_whole(),
+            None => copy.options.style != Style::Binary || copy.binary.is_whole(),
+        };
+        if !is_whole {
             let message = "unexpected EOF in COPY data";
             return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
         }
-        self.settle(copy.alone)?;
-        Ok(Tag::rows("COPY", copy.rows))
+        Ok((Tag::rows("COPY", copy.rows), copy.alone))
     }
 }
 
@@ -415,7 +452,38 @@ pub(crate) fn no_copy() -> Error {
     Error::new(SqlState::PROTOCOL_VIOLATION, "there is no COPY FROM STDIN in progress")
 }
 
+/// What ends the binary form.
+const BINARY_END: &[u8] = &(-1_i16).to_be_bytes();
+
+/// What comes before the first row.
+fn head_of(columns: &[Column], options: &CopyOptions) -> Vec<u8> {
+    let mut head = Vec::new();
+    if options.style == Style::Binary {
+        binary::header(&mut head);
+    } else if options.header {
+        for (at, column) in columns.iter().enumerate() {
+            let field = lines::Value {
+                text: Some(&column.name),
+                is_quoted: false,
+                is_first: at == 0,
+                is_only: columns.len() == 1,
+            };
+            lines::write(field, options, &mut head);
+        }
+        head.push(b'\n');
+    }
+    head
+}
+
 impl In {
+    /// What errors say about the row that was read last, beside what is wrong with it.
+    fn place(&self) -> impl Fn() -> String + use<> {
+        let unit = if self.input.is_some() { "row" } else { "line" };
+        let (name, line) = (self.name.clone(), self.line);
+        let file = self.file.as_ref().map(|file| format!(", file \"{file}\""));
+        move || format!("COPY {name}{}, {unit} {line}", file.as_deref().unwrap_or_default())
+    }
+
     /// Reads the next row of the table; false where more data is needed, or there is no more.
     fn next_row(
         &mut self,
@@ -429,7 +497,11 @@ impl In {
         self.row.resize(width, Datum::Null);
         self.given.clear();
         self.given.resize(width, false);
-        if self.options.style == Style::Binary {
+        if self.input.is_some() {
+            if !self.next_columns(values.frame, context)? {
+                return Ok(false);
+            }
+        } else if self.options.style == Style::Binary {
             let Some(fields) = self.binary.next(self.columns.len())? else { return Ok(false) };
             self.line += 1;
             for ((at, name, ty, modifier), field) in self.columns.iter().zip(fields) {

@@ -1,5 +1,6 @@
 //! The options of `COPY`, checked as PostgreSQL checks them.
 
+use interchange::Compression;
 use sql::parse::ast::{CopyValue, Name};
 use types::SqlState;
 
@@ -15,6 +16,17 @@ pub(crate) enum Style {
     Csv,
     /// PostgreSQL's binary form.
     Binary,
+    /// Columns of Apache Parquet.
+    Parquet,
+    /// Columns of Arrow IPC.
+    Arrow,
+}
+
+impl Style {
+    /// True for the forms that have columns, with names and types of their own.
+    pub fn is_columns(self) -> bool {
+        matches!(self, Style::Parquet | Style::Arrow)
+    }
 }
 
 /// Columns that an option is about.
@@ -53,6 +65,8 @@ pub(crate) struct CopyOptions {
     pub force_quote: Columns,
     pub force_not_null: Columns,
     pub force_null: Columns,
+    /// How columns are compressed.
+    pub compression: Option<Compression>,
 }
 
 fn invalid(message: impl Into<String>) -> Error {
@@ -97,6 +111,25 @@ fn columns(value: &CopyValue) -> Result<Columns> {
 }
 
 impl CopyOptions {
+    /// Those of CSV where nothing is said.
+    pub fn csv() -> Self {
+        let none = || Columns::Some(Vec::new());
+        CopyOptions {
+            style: Style::Csv,
+            delimiter: b',',
+            null: String::new(),
+            default: None,
+            header: false,
+            header_match: false,
+            quote: b'"',
+            escape: b'"',
+            force_quote: none(),
+            force_not_null: none(),
+            force_null: none(),
+            compression: None,
+        }
+    }
+
     /// The options that were given, for `COPY FROM` or `COPY TO`.
     ///
     /// # Errors
@@ -105,6 +138,7 @@ impl CopyOptions {
         let mut style = Style::Text;
         let (mut delimiter, mut null, mut quote, mut escape) = (None, None, None, None);
         let (mut header, mut header_match, mut default) = (false, false, None);
+        let mut compression = None;
         let none = || Columns::Some(Vec::new());
         let (mut force_quote, mut force_not_null, mut force_null) = (none(), none(), none());
         let mut seen: Vec<&str> = Vec::new();
@@ -120,6 +154,8 @@ impl CopyOptions {
                         "text" => Style::Text,
                         "csv" => Style::Csv,
                         "binary" => Style::Binary,
+                        "parquet" => Style::Parquet,
+                        "arrow" => Style::Arrow,
                         other => {
                             return Err(invalid(format!("COPY format \"{other}\" not recognized")));
                         }
@@ -149,6 +185,14 @@ impl CopyOptions {
                         return Err(Error::not_supported("COPY in another encoding than UTF8"));
                     }
                 }
+                "compression" => {
+                    let name = text(name, value)?;
+                    let known = Compression::named(name).ok_or_else(|| {
+                        invalid(format!("COPY compression \"{name}\" not recognized"))
+                            .hint("It is one of snappy, zstd, lz4, gzip and none.")
+                    })?;
+                    compression = Some(known);
+                }
                 "on_error" => {
                     if text(name, value)? != "stop" {
                         return Err(Error::not_supported("COPY ON_ERROR ignore"));
@@ -171,7 +215,24 @@ impl CopyOptions {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message));
             }
         }
+        if style.is_columns() {
+            let refused =
+                [(delimiter.is_some(), "DELIMITER"), (null.is_some(), "NULL"), (header, "HEADER")];
+            if let Some((_, name)) = refused.iter().find(|(given, _)| *given) {
+                return Err(invalid(format!("COPY {name} requires text or CSV mode")));
+            }
+        }
         match () {
+            () if compression.is_some() && !style.is_columns() => {
+                return Err(invalid("COPY COMPRESSION requires FORMAT parquet or arrow"));
+            }
+            () if compression.is_some() && from => {
+                return Err(invalid("COPY COMPRESSION cannot be used with COPY FROM")
+                    .hint("The data say how they are compressed."));
+            }
+            () if default.is_some() && style.is_columns() => {
+                return Err(invalid("COPY DEFAULT requires text or CSV mode"));
+            }
             () if quote.is_some() && !csv => return only_csv("QUOTE"),
             () if escape.is_some() && !csv => return only_csv("ESCAPE"),
             () if force_quote != none() && !csv => return only_csv("FORCE_QUOTE"),
@@ -212,6 +273,7 @@ impl CopyOptions {
             return Err(invalid("COPY delimiter and quote must be different"));
         }
         Ok(CopyOptions {
+            compression,
             style,
             delimiter,
             null,

@@ -22,6 +22,7 @@ mod compressed;
 mod databases;
 mod erase;
 mod failing_disk;
+mod files;
 mod fuzz;
 mod generate;
 mod grammar;

@@ -100,6 +100,11 @@ impl Binder<'_> {
                 Ok(Part { plan, items: vec![item] })
             }),
             Source::Functions { calls, ordinality, lateral: _, alias, columns, at } => {
+                if let [(expr, _)] = &calls[..]
+                    && let Some(call) = super::file::reader_call(expr)
+                {
+                    return self.file(call, *ordinality, alias.as_ref(), *at);
+                }
                 // Functions are lateral whether it is written or not.
                 self.lateral(true, |binder| {
                     binder.functions(calls, *ordinality, alias.as_ref(), columns, *at)

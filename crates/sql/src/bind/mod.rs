@@ -9,7 +9,7 @@
 //!     select  SELECT, clause by clause        types   names of types
 //!     group   GROUP BY and what it forbids    dml     INSERT, UPDATE, DELETE, MERGE
 //!     query   WITH, UNION, VALUES, LIMIT      place   columns get their places
-//!     uses    what it takes rights to do
+//!     uses    what it takes rights to do      file    files as tables
 //! ```
 //!
 //! Every column gets a number of its own while a statement is bound, and expressions refer to
@@ -20,6 +20,7 @@ mod coerce;
 mod collation;
 mod dml;
 mod expr;
+mod file;
 mod from;
 mod group;
 mod insert;
@@ -41,8 +42,8 @@ pub mod walk;
 mod window;
 
 pub use names::{
-    CheckOption, ColumnDefault, IndexKey, Names, Relation, RelationColumn, RelationKind,
-    UniqueIndex,
+    CheckOption, ColumnDefault, FILE_READERS, FileCall, FileOption, IndexKey, Names, Relation,
+    RelationColumn, RelationKind, UniqueIndex,
 };
 pub use updatable::why_not_updatable;
 pub use uses::{Use, Uses};

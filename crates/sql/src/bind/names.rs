@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use types::time::TimestampTz;
-use types::{Modifier, Oid, Type, TypeSource};
+use types::{Modifier, Oid, SqlState, Type, TypeSource};
 
 /// The names that a statement may use.
 pub trait Names: TypeSource {
@@ -34,7 +34,42 @@ pub trait Names: TypeSource {
     fn moment(&self) -> Option<TimestampTz> {
         None
     }
+
+    /// The relation whose rows are those of files: of the kind [`RelationKind::System`].
+    ///
+    /// # Errors
+    /// 42501 where whoever runs the statement may not read files, 58P01 where there is no such file, and what its
+    /// reader reports.
+    fn file(&self, call: &FileCall<'_>) -> types::Result<Arc<Relation>> {
+        let message = format!("{} is not supported here", call.reader);
+        Err(types::Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+    }
 }
+
+/// A call in `FROM` that stands for the rows of files: `read_csv('a-*.csv', header => true)`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileCall<'a> {
+    /// The function: one of [`FILE_READERS`].
+    pub reader: &'a str,
+    /// The files: paths, in which `*`, `?` and `[...]` stand for several.
+    pub paths: Vec<&'a str>,
+    /// The options by name.
+    pub options: Vec<(&'a str, FileOption<'a>)>,
+}
+
+/// The value of an option of a [`FileCall`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileOption<'a> {
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(&'a str),
+}
+
+/// The functions that read files.
+pub const FILE_READERS: [&str; 4] = ["read_parquet", "read_csv", "read_json", "read_arrow"];
 
 /// A table or view, as the binder sees it.
 #[derive(Clone, PartialEq, Debug)]

@@ -8,17 +8,31 @@
 //!   t AT (TIMESTAMP => e)            t AT (VERSION => n)
 //! ```
 //!
-//! The clause stands between the name of the table and its alias.
+//! The clause stands between the name of the table and its alias. A file is written as its path, `'x.parquet'`.
 
 use super::ast::{
-    Alias, ColumnDef, Expr, Join, JoinCondition, JoinKind, Moment, Sample, Source, TableRef,
+    Alias, Arg, Call, ColumnDef, Expr, ExprKind, Join, JoinCondition, JoinKind, Moment, Name, Path,
+    Sample, Source, TableRef,
 };
 use super::cursor::{DEPTH_MAX, Parser};
 use super::expr::level;
-use crate::error::Result;
+use super::lexer::Token;
+use crate::error::{At, Result};
 
 /// The words that begin a join.
 const JOIN_WORDS: [&str; 7] = ["join", "inner", "left", "right", "full", "cross", "natural"];
+
+/// The function that reads the files with an extension; `None` for extensions that none reads.
+fn reader_of(path: &str) -> Option<&'static str> {
+    let (_, extension) = path.rsplit_once('.')?;
+    Some(match extension.to_ascii_lowercase().as_str() {
+        "parquet" => "read_parquet",
+        "csv" | "tsv" => "read_csv",
+        "ndjson" | "jsonl" | "json" => "read_json",
+        "arrow" | "arrows" | "feather" | "ipc" => "read_arrow",
+        _ => return None,
+    })
+}
 
 impl Parser<'_> {
     /// The items of `FROM`, each joined with those before it.
@@ -110,13 +124,50 @@ impl Parser<'_> {
             let call = self.source_call()?;
             return self.functions(vec![(call, Vec::new())], lateral, at);
         }
+        if let Token::String(path) = self.peek(0)
+            && let Some(reader) = reader_of(path)
+        {
+            let path = path.clone().into_owned();
+            return self.file(reader, path, at);
+        }
         let table = self.table_ref()?;
         Ok(Source::Table(Box::new(table)))
     }
 
+    /// A file by its path, which is a call of the function that reads it. It goes by the name of the file without
+    /// folders and extension.
+    fn file(&mut self, reader: &str, path: String, at: At) -> Result<Source> {
+        self.skip(1);
+        let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        let stem = file.split('.').next().unwrap_or_default();
+        let name = Name { text: stem.to_owned(), at };
+        let argument = Expr { kind: ExprKind::String(path), at };
+        let call = Call {
+            name: Path { parts: vec![Name { text: reader.to_owned(), at }] },
+            args: vec![Arg { name: None, value: argument }],
+            star: false,
+            distinct: false,
+            variadic: false,
+            order: Vec::new(),
+            within_group: Vec::new(),
+            filter: None,
+            over: None,
+            syntax: false,
+        };
+        let call = Expr { kind: ExprKind::Call(Box::new(call)), at };
+        let alias = self.alias()?.or(Some(Alias { name, columns: Vec::new() }));
+        Ok(Source::Functions {
+            calls: vec![(call, Vec::new())],
+            ordinality: false,
+            lateral: false,
+            alias,
+            columns: Vec::new(),
+            at,
+        })
+    }
+
     /// True where a call stands as a table.
     fn is_source_call(&self) -> bool {
-        use super::lexer::Token;
         if self.is(&["only"]) {
             return false;
         }
@@ -147,7 +198,7 @@ impl Parser<'_> {
         &mut self,
         calls: Vec<(Expr, Vec<ColumnDef>)>,
         lateral: bool,
-        at: crate::error::At,
+        at: At,
     ) -> Result<Source> {
         let ordinality = self.eat(&["with", "ordinality"]);
         let mut alias = None;
@@ -192,7 +243,7 @@ impl Parser<'_> {
     }
 
     /// Parentheses in which a query is the first thing: all of it, or the first side of a join.
-    fn query_or_joins(&mut self, lateral: bool, at: crate::error::At) -> Result<Source> {
+    fn query_or_joins(&mut self, lateral: bool, at: At) -> Result<Source> {
         self.deeper(|parser| {
             parser.expect_punct("(")?;
             if parser.is_query_start() || lateral {
