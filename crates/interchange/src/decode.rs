@@ -5,7 +5,7 @@
 //! | `Boolean`, `Int8` to `Int64`, `Float16` to `Float64` | `bool`, `int2`, `int4`, `int8`, `float4`, `float8` |
 //! | `UInt8`, `UInt16`, `UInt32`, `UInt64` | `int2`, `int4`, `int8`, `numeric(20, 0)`: the next type that holds all |
 //! | `Decimal32` to `Decimal256` | `numeric(p, s)`, exactly |
-//! | `Utf8`, `LargeUtf8`, `Utf8View` | `text`; `jsonb` with the extension type `arrow.json` |
+//! | `Utf8`, `LargeUtf8`, `Utf8View` | `text`; `jsonb` with the extension type `arrow.json`; what [`encode`](crate::encode) has marked is what it was |
 //! | `Binary`, `LargeBinary`, `BinaryView`, `FixedSizeBinary` | `bytea`; `uuid` with the extension type `arrow.uuid` |
 //! | `Date32`, `Date64`, `Time32`, `Time64` | `date`, `time` |
 //! | `Timestamp` of any unit, with a zone | `timestamp`, `timestamptz` |
@@ -25,7 +25,7 @@ use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use types::time::{DAY_US, Date, Interval, Time, Timestamp, TimestampTz};
 use types::{Context, Datum, Error, Modifier, Repr, Result, SqlState, Style, Type, builtin};
 
-use crate::encode::{EPOCH_DAYS, EPOCH_US};
+use crate::encode::{EPOCH_DAYS, EPOCH_US, MARKED_TYPES, TYPE_KEY};
 use crate::nested;
 
 /// The type of SQL that holds all values of a column.
@@ -48,13 +48,18 @@ impl From<Type> for Natural {
 /// # Errors
 /// 0A000 for unions and other types that nothing of SQL stands for.
 pub fn natural(field: &Field) -> Result<Natural> {
-    let extension = field.extension_type_name();
-    of_type(field.data_type(), extension).ok_or_else(|| {
+    of_type(field.data_type(), meaning(field)).ok_or_else(|| {
         let message =
             format!("column \"{}\" has the Arrow type {}", field.name(), field.data_type());
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
             .with_detail("No type of SQL stands for it.")
     })
+}
+
+/// What a field says of its values beside their Arrow type: the name of an extension type, or of a type of SQL.
+fn meaning(field: &Field) -> Option<&str> {
+    let marked = field.metadata().get(TYPE_KEY).map(String::as_str);
+    field.extension_type_name().or(marked)
 }
 
 fn of_type(ty: &DataType, extension: Option<&str>) -> Option<Natural> {
@@ -72,7 +77,10 @@ fn of_type(ty: &DataType, extension: Option<&str>) -> Option<Natural> {
         | DataType::Decimal256(precision, scale) => numeric(*precision, *scale),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => match extension {
             Some("arrow.json") => Type::JSONB.into(),
-            _ => Type::TEXT.into(),
+            meaning => {
+                let marked = MARKED_TYPES.iter().find(|(_, name)| meaning == Some(*name));
+                marked.map_or(Type::TEXT, |(ty, _)| *ty).into()
+            }
         },
         DataType::FixedSizeBinary(16) if extension == Some("arrow.uuid") => Type::UUID.into(),
         DataType::Binary
@@ -88,7 +96,7 @@ fn of_type(ty: &DataType, extension: Option<&str>) -> Option<Natural> {
         DataType::Dictionary(_, values) => return of_type(values, extension),
         DataType::Struct(_) | DataType::Map(..) => Type::JSONB.into(),
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-            let element = of_type(item.data_type(), item.extension_type_name())?;
+            let element = of_type(item.data_type(), meaning(item))?;
             let is_nested = item.data_type().is_nested() && !is_dictionary(item.data_type());
             match array_of(element.ty).filter(|_| !is_nested) {
                 Some(ty) => Natural { ty, modifier: element.modifier },
@@ -223,7 +231,7 @@ impl Cells {
             Kind::Nested => {
                 let mut text = String::new();
                 nested::write(&self.array, row, &mut text)?;
-                jsonb(&text)
+                parsed(&text, Type::JSONB)
             }
         }
     }
@@ -248,14 +256,14 @@ pub(crate) fn list_range(array: &ArrayRef, row: usize) -> std::ops::Range<usize>
     }
 }
 
-fn jsonb(text: &str) -> Result<Datum> {
+fn parsed(text: &str, ty: Type) -> Result<Datum> {
     let style = Style::default();
-    types::text::parse(text, Type::JSONB, Modifier::NONE, &Context::new(&style))
+    types::text::parse(text, ty, Modifier::NONE, &Context::new(&style))
 }
 
 fn text(text: &str, ty: Type) -> Result<Datum> {
-    if ty == Type::JSONB {
-        return jsonb(text);
+    if ty != Type::TEXT {
+        return parsed(text, ty);
     }
     if text.as_bytes().contains(&0) {
         let message = "invalid byte sequence for encoding \"UTF8\": 0x00";

@@ -5,15 +5,18 @@
 //! | `bool`, `int2`, `int4`, `int8`, `float4`, `float8` | `Boolean`, `Int16`, `Int32`, `Int64`, `Float32`, `Float64` |
 //! | `oid` | `UInt32` |
 //! | `numeric(p, s)` of up to 38 digits, of up to 76 | `Decimal128`, `Decimal256` |
-//! | any other `numeric` | `Utf8`: all digits, as PostgreSQL shows them |
+//! | any other `numeric` | `Utf8`: all digits, as PostgreSQL shows them; marked |
 //! | `bytea` | `Binary` |
 //! | `date`, `time` | `Date32`, `Time64(us)` |
 //! | `timestamp`, `timestamptz` | `Timestamp(us)`, `Timestamp(us, "UTC")` |
-//! | `interval` | `Interval(MonthDayNano)`; `Utf8` in Parquet, which has no such type |
+//! | `interval` | `Interval(MonthDayNano)`; marked `Utf8` in Parquet, which has no such type |
 //! | `uuid` | `FixedSizeBinary(16)`, the extension type `arrow.uuid` |
 //! | `json`, `jsonb` | `Utf8`, the extension type `arrow.json` |
 //! | arrays of one dimension | `List` |
 //! | everything else | `Utf8`, as PostgreSQL shows it |
+//!
+//! The field of a marked column says which type of SQL its texts are of, so that [`decode`](crate::decode) reads them
+//! as that.
 //!
 //! (Apache Arrow, *Columnar Format* and *Canonical Extension Types*.) Rows go into the columns as they are computed;
 //! there is no copy of them between.
@@ -31,7 +34,7 @@ use arrow_array::types::IntervalMonthDayNano;
 use arrow_array::{ArrayRef, ListArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::{NullBuffer, OffsetBuffer, i256};
 use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, Schema, TimeUnit};
-use types::{Context, Datum, DatumRef, Error, Modifier, Result, Shape, SqlState, Type};
+use types::{Context, Datum, DatumRef, Error, Modifier, Result, Shape, SqlState, Style, Type};
 
 /// Rows in a batch at most.
 pub const BATCH_ROWS_MAX: usize = 65_536;
@@ -84,7 +87,8 @@ impl Encoder {
         for column in columns {
             let builder = Builder::new(column.ty, column.modifier, target, context)?;
             let field = Field::new(&column.name, builder.data_type(), true);
-            fields.push(field.with_metadata(extension(column.ty)));
+            let metadata = metadata(column.ty, field.data_type());
+            fields.push(field.with_metadata(metadata));
             builders.push((column, builder));
         }
         let schema = Arc::new(Schema::new(fields));
@@ -144,12 +148,22 @@ fn no_place(what: &str) -> Error {
     .with_hint("Cast the column to text.")
 }
 
-/// The name of the extension type of a column.
-fn extension(ty: Type) -> HashMap<String, String> {
+/// The key of a field's metadata that says which type of SQL its texts are of, and the types that are marked so:
+/// readers other than this crate see text.
+pub(crate) const TYPE_KEY: &str = "anywhen.type";
+pub(crate) const MARKED_TYPES: [(Type, &str); 3] =
+    [(Type::NUMERIC, "numeric"), (Type::INTERVAL, "interval"), (Type::TIMETZ, "timetz")];
+
+/// What the field of a column says beside its Arrow type: an extension type, or the type of SQL of its texts.
+fn metadata(ty: Type, arrow: &DataType) -> HashMap<String, String> {
     let name = match ty {
         Type::UUID => "arrow.uuid",
         Type::JSON | Type::JSONB => "arrow.json",
-        _ => return HashMap::new(),
+        _ => {
+            let marked = MARKED_TYPES.iter().filter(|(known, _)| *known == ty);
+            let marked = marked.filter(|_| *arrow == DataType::Utf8);
+            return marked.map(|(_, name)| (TYPE_KEY.to_owned(), (*name).to_owned())).collect();
+        }
     };
     let key = |end: &str| format!("ARROW:extension:{end}");
     HashMap::from([(key("name"), name.to_owned()), (key("metadata"), String::new())])
@@ -339,7 +353,11 @@ impl Builder {
                 DatumRef::Text(value) if ty != Type::BPCHAR => builder.append_value(value),
                 value => {
                     text.clear();
-                    types::text::write(value, ty, modifier, context, text)?;
+                    // How an interval is read must not depend on how the session shows it.
+                    let style = (ty == Type::INTERVAL).then(Style::default);
+                    let context =
+                        Context { style: style.as_ref().unwrap_or(context.style), ..*context };
+                    types::text::write(value, ty, modifier, &context, text)?;
                     builder.append_value(&*text);
                 }
             },
@@ -378,7 +396,8 @@ impl List {
 
     fn field(&self) -> Field {
         let field = Field::new("item", self.elements.data_type(), true);
-        field.with_metadata(extension(self.element))
+        let metadata = metadata(self.element, field.data_type());
+        field.with_metadata(metadata)
     }
 
     fn push(

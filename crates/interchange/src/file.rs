@@ -106,8 +106,11 @@ impl Replacement {
     /// Begins a file that is going to be at `path`.
     ///
     /// # Errors
-    /// Where no file can be made in that folder.
+    /// Where no file can be made in that folder, and where a directory, a device or a pipe has that name.
     pub fn begin(env: &Env, path: &Path) -> io::Result<Replacement> {
+        if env.fs.exists(path)? {
+            require_regular(env, path)?;
+        }
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
         let beside = path.with_file_name(format!(".{name}.{:016x}", env.random.next_u64()));
         let file = env.fs.open(&beside, OpenMode::CreateNew)?;
@@ -130,6 +133,17 @@ impl Replacement {
             None => self.env.fs.sync_dir(Path::new(".")),
         }
     }
+}
+
+/// Fails for what is there and is no file of bytes: a device such as `/dev/null` must not be replaced by a file.
+fn require_regular(env: &Env, path: &Path) -> io::Result<()> {
+    let file = env.fs.open(path, OpenMode::ReadWrite)?;
+    // Devices and pipes have no length, and refuse to be given one.
+    if file.is_empty()? {
+        file.set_len(0)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))?;
+    }
+    Ok(())
 }
 
 impl Write for Replacement {

@@ -61,10 +61,10 @@ fn write_value(
                 if at > offsets[row] as usize {
                     out.push(',');
                 }
-                let key = Cells::new(keys, &key_field)?;
-                let text = match key.text(at) {
+                let key = Cells::new(&keys.slice(at, 1), &key_field)?;
+                let text = match key.text(0) {
                     Some(text) => text.to_owned(),
-                    None => shown(&key, at)?,
+                    None => shown(&key)?,
                 };
                 write_string(&text, out);
                 out.push(':');
@@ -89,28 +89,27 @@ fn write_value(
             out.push(']');
         }
         _ => {
-            let cells = Cells::new(array, field)?;
-            let value = cells.get(row)?;
+            // Of one row alone: a column with a dictionary is prepared row by row.
+            let cells = Cells::new(&array.slice(row, 1), field)?;
+            let value = cells.get(0)?;
             match &value {
                 Datum::Null => out.push_str("null"),
                 Datum::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-                Datum::Int2(_) | Datum::Int4(_) | Datum::Int8(_) => {
-                    out.push_str(&shown(&cells, row)?)
-                }
-                Datum::Float4(number) if number.is_finite() => out.push_str(&shown(&cells, row)?),
-                Datum::Float8(number) if number.is_finite() => out.push_str(&shown(&cells, row)?),
+                Datum::Int2(_) | Datum::Int4(_) | Datum::Int8(_) => out.push_str(&shown(&cells)?),
+                Datum::Float4(number) if number.is_finite() => out.push_str(&shown(&cells)?),
+                Datum::Float8(number) if number.is_finite() => out.push_str(&shown(&cells)?),
                 Datum::Numeric(number) if number.is_finite() => out.push_str(&number.to_string()),
-                Datum::Jsonb(_) => out.push_str(&shown(&cells, row)?),
-                _ => write_string(&shown(&cells, row)?, out),
+                Datum::Jsonb(_) => out.push_str(&shown(&cells)?),
+                _ => write_string(&shown(&cells)?, out),
             }
         }
     }
     Ok(())
 }
 
-/// The text form of a value; empty for NULL.
-fn shown(cells: &Cells, row: usize) -> Result<String> {
-    let (value, natural, style) = (cells.get(row)?, cells.natural(), Style::default());
+/// The text form of the first value; empty for NULL.
+fn shown(cells: &Cells) -> Result<String> {
+    let (value, natural, style) = (cells.get(0)?, cells.natural(), Style::default());
     let context = Context::new(&style);
     let text = types::text::try_to_string(value.as_ref(), natural.ty, natural.modifier, &context)?;
     Ok(text.unwrap_or_default())

@@ -67,7 +67,7 @@ const EXTREMES: &[(&str, &[&str])] = &[
     ("numeric(10,2)[]", &["{1.50,NULL}"]),
     ("timestamptz[]", &["{\"2001-02-03 04:05:06+00\"}"]),
     ("oid", &["4294967295", "0"]),
-    ("inet", &["10.0.0.0/8"]),
+    ("pg_lsn", &["16/B374D848", "0/0"]),
 ];
 
 fn context(style: &Style) -> Context<'_> {
@@ -281,6 +281,26 @@ fn json_keeps_its_text() {
     let batch = reader.next_batch().unwrap().unwrap();
     let cells = Cells::new(batch.column(0), batch.schema().field(0)).unwrap();
     assert_eq!((cells.text(0), cells.natural().ty), (Some(text), Type::JSONB));
+}
+
+/// What goes as text because Arrow has no type for it is a value of its type again, and not text.
+#[test]
+fn marked_texts_have_their_types() {
+    let env = Env::sim(&SimVfs::new(1), 1);
+    let names = ["numeric", "interval", "timetz", "numeric[]", "pg_lsn"];
+    let column = |name: &&str| {
+        let (ty, modifier) = ty(name);
+        Column { name: (*name).to_owned(), ty, modifier }
+    };
+    let columns: Vec<Column> = names.iter().map(column).collect();
+    for (format, file_format, compression) in FORMATS {
+        let path = Path::new("marked");
+        write(&env, path, format, compression, &columns, &[vec![Datum::Null; names.len()]]);
+        let found = read(&env, path, file_format, None).unwrap();
+        let types: Vec<Type> = found[0].iter().map(|(_, natural)| natural.ty).collect();
+        let numeric = ty("numeric[]").0;
+        assert_eq!(types, [Type::NUMERIC, Type::INTERVAL, Type::TIMETZ, numeric, Type::TEXT]);
+    }
 }
 
 /// What no column of Arrow has a place for is refused, with the column, and is not changed.

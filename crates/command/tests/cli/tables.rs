@@ -69,6 +69,13 @@ fn what_is_refused_leaves_nothing() {
     }
     world.fails(1, &["export", "nothing", "out.parquet"]);
     world.fails(1, &["export", "SELECT 1 / 0", "out.parquet"]);
+    // What is no regular file is not replaced by one.
+    let made = std::process::Command::new("mkfifo").arg(world.path("pipe")).status();
+    if made.is_ok_and(|status| status.success()) {
+        let copy = format!("COPY (SELECT 1) TO '{}'", world.path("pipe").display());
+        let said = world.fails(1, &["sql", "-c", &copy]);
+        assert!(said.contains("not a regular file"), "{said}");
+    }
     let left = std::fs::read_dir(world.path("")).unwrap().filter_map(|entry| entry.ok());
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("out")), "{left:?}");

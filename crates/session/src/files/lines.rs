@@ -45,8 +45,9 @@ impl Pieces {
     /// The next bytes; none at the end.
     ///
     /// # Errors
-    /// 58030 where the file cannot be read.
+    /// 58030 where the file cannot be read, 57014 where the statement is to stop.
     pub fn next(&mut self) -> Result<Vec<u8>> {
+        interrupt::check()?;
         let mut piece = vec![0; PIECE_BYTES];
         let read = self.file.read_at(&mut piece, self.at);
         let read = read.map_err(|error| could_not("read", &self.path, &error))?;

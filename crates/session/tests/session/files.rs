@@ -210,6 +210,8 @@ fn columns_go_to_clients_and_back() {
         done
     };
     assert_eq!(send(&mut session, &stream, 1013).unwrap().to_string(), "COPY 100000");
+    let error = send(&mut session, STREAM, 512).unwrap_err();
+    assert_eq!(error.state().code(), "42703", "the stream of another table: {error}");
     assert_eq!(answer(&mut session, "SELECT count(s), sum(a) FROM t"), sums);
     let error = send(&mut session, &stream[..stream.len() / 2], 4096).unwrap_err();
     assert_eq!(error.state().code(), "22P04");
