@@ -178,7 +178,7 @@ pub fn could_not(what: &str, path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::NotFound => SqlState::UNDEFINED_FILE,
         io::ErrorKind::PermissionDenied => SqlState::INSUFFICIENT_PRIVILEGE,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => SqlState::DISK_FULL,
-        io::ErrorKind::IsADirectory => SqlState::WRONG_OBJECT_TYPE,
+        io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => SqlState::WRONG_OBJECT_TYPE,
         _ => SqlState::IO_ERROR,
     };
     let why = match error.kind() {
