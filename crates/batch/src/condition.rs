@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use json::jsonb::{Jsonb, JsonbRef};
+use memchr::memmem::Finder;
 use scalar::{Comparison, registry};
 use sql::eval::Row;
 use sql::plan::{Expr, ExprKind};
@@ -33,7 +34,7 @@ pub(crate) enum Condition {
     /// One of them is true.
     Or(Vec<Condition>),
     /// A value against one that is the same for all rows.
-    Compare(Compare),
+    Compare(Box<Compare>),
     /// A value against another one of the row.
     Columns(Box<[Value; 2]>, Comparison, ByRow),
     /// A value is NULL, or is not.
@@ -45,7 +46,7 @@ pub(crate) enum Condition {
     /// Texts of a column begin with these bytes.
     Prefix(usize, String, ByRow),
     /// A condition on one column, for each entry of its dictionary.
-    Word(usize, ByRow, RefCell<Memo>),
+    Word(usize, ByRow, RefCell<Memo>, Option<Like>),
     Rows(ByRow),
 }
 
@@ -129,6 +130,61 @@ impl Memo {
     }
 }
 
+/// A pattern of `LIKE` of texts, some of them with any text between.
+#[derive(Debug)]
+pub(crate) struct Like {
+    first: Vec<u8>,
+    middle: Vec<Finder<'static>>,
+    last: Vec<u8>,
+    /// True for `NOT LIKE`.
+    is_negated: bool,
+}
+
+impl Like {
+    /// Returns the pattern that an expression matches a column with, if it has nothing else in it.
+    fn of(expr: &Expr) -> Option<Like> {
+        let ExprKind::Call(call) = &expr.kind else { return None };
+        let is_negated = match registry::function(call.function)?.name {
+            "textlike" => false,
+            "textnlike" => true,
+            _ => return None,
+        };
+        let (_, pattern) = column_and_name(&call.args)?;
+        if pattern.contains(['_', '\\']) {
+            return None;
+        }
+        let parts: Vec<&str> = pattern.split('%').collect();
+        let [first, middle @ .., last] = &parts[..] else { return None };
+        let middle = middle.iter().filter(|part| !part.is_empty());
+        Some(Like {
+            first: first.as_bytes().to_vec(),
+            middle: middle.map(|part| Finder::new(part).into_owned()).collect(),
+            last: last.as_bytes().to_vec(),
+            is_negated,
+        })
+    }
+
+    fn is_true(&self, value: DatumRef<'_>) -> bool {
+        let DatumRef::Text(text) = value else { return false };
+        self.matches(text.as_bytes()) != self.is_negated
+    }
+
+    fn matches(&self, text: &[u8]) -> bool {
+        let rest = text.strip_prefix(&self.first[..]);
+        let Some(mut rest) = rest.and_then(|rest| rest.strip_suffix(&self.last[..])) else {
+            return false;
+        };
+        // The first place of each part leaves the most room for those behind.
+        self.middle.iter().all(|part| match part.find(rest) {
+            Some(at) => {
+                rest = &rest[at + part.needle().len()..];
+                true
+            }
+            None => false,
+        })
+    }
+}
+
 /// How many rows of a block fulfil a condition, as far as the zones of its columns tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
@@ -194,11 +250,11 @@ impl Condition {
             let (value, how, with) = compare;
             let of_text = matches!(&value, Value::Column(_)) && !compare_is_native(expr, compiler);
             if !of_text {
-                return Ok(Condition::Compare(Compare { value, how, with, whole }));
+                return Ok(Condition::Compare(Box::new(Compare { value, how, with, whole })));
             }
         }
         if let Some(column) = whole.only_column() {
-            return Ok(Condition::Word(column, whole, RefCell::default()));
+            return Ok(Condition::Word(column, whole, RefCell::default(), Like::of(expr)));
         }
         if let ExprKind::Call(call) = &expr.kind
             && let Some(how) = registry::function(call.function).and_then(Comparison::of)
@@ -275,10 +331,25 @@ impl Condition {
                     Ok(())
                 }
             },
-            Condition::Word(column, whole, memo) => {
+            Condition::Word(column, whole, memo, like) => {
                 let vector = slice.column(*column)?;
-                let Values::Codes(words, codes) = &vector.values else {
-                    return rows.try_retain(|row| whole.test(run, slice, row));
+                let (words, codes) = match (&vector.values, like) {
+                    (Values::Codes(words, codes), _) => (words, codes),
+                    (Values::Refs(values), Some(like)) => {
+                        rows.retain(|row| like.is_true(values[row]) && !vector.is_null(row));
+                        return Ok(());
+                    }
+                    _ => {
+                        let mut found = vec![false; slice.rows()];
+                        let is_true = |value: &Datum| matches!(value, Datum::Bool(true));
+                        if whole.each_by_int(run, slice, rows, |row, value| {
+                            found[row] = is_true(value);
+                        })? {
+                            rows.retain(|row| found[row]);
+                            return Ok(());
+                        }
+                        return rows.try_retain(|row| whole.test(run, slice, row));
+                    }
                 };
                 let mut memo = memo.borrow_mut();
                 // First every code gets its verdict, then all rows are looked at without a branch.
@@ -327,7 +398,10 @@ impl Condition {
             Condition::Compare(compare) => compare.value.forget(),
             Condition::IsNull(value, _) => value.forget(),
             Condition::Columns(sides, ..) => sides.iter().for_each(Value::forget),
-            Condition::Word(_, _, memo) => *memo.borrow_mut() = Memo::default(),
+            Condition::Word(_, whole, memo, _) => {
+                *memo.borrow_mut() = Memo::default();
+                whole.forget();
+            }
             // Their members are known without either.
             Condition::Contains(..) | Condition::HasField(..) => {}
             Condition::Prefix(..) | Condition::Rows(_) => {}

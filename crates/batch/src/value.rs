@@ -7,6 +7,8 @@
 //!   substr(url, 1, 5)           Rows(program)                                     row by row
 //! ```
 
+use std::cell::RefCell;
+
 use scalar::registry;
 use sql::bind::walk;
 use sql::eval::{Around, Frame, Program, Row};
@@ -14,6 +16,7 @@ use sql::plan::{Cast, Expr, ExprKind};
 use types::{Datum, DatumRef, Repr, Result, Type, TypeSource};
 
 use crate::condition::Condition;
+use crate::groups;
 use crate::slice::{Selection, Slice};
 use crate::source::{Field, FieldForm};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, power};
@@ -76,7 +79,8 @@ impl Compiler<'_> {
     pub fn by_row(&mut self, expr: &Expr) -> Result<ByRow> {
         let columns = columns_of(expr);
         let is_volatile = walk::is_volatile(expr);
-        Ok(ByRow { program: (self.program)(expr)?, columns, repr: self.repr(expr.ty), is_volatile })
+        let (program, repr) = ((self.program)(expr)?, self.repr(expr.ty));
+        Ok(ByRow { program, columns, repr, is_volatile, known: RefCell::default() })
     }
 }
 
@@ -115,7 +119,18 @@ pub(crate) struct ByRow {
     pub columns: Vec<usize>,
     repr: Option<Repr>,
     pub is_volatile: bool,
+    known: RefCell<Known>,
 }
+
+/// The values that an expression of one column has for integers of that column.
+#[derive(Debug, Default)]
+struct Known {
+    numbers: groups::Numbers,
+    values: Vec<Datum>,
+}
+
+/// So many integers have values that are known.
+const KNOWN_MAX: usize = 1 << 16;
 
 impl ByRow {
     /// Returns true if the value is the same for all rows of an execution.
@@ -141,9 +156,54 @@ impl ByRow {
         slice.with_row(row, &self.columns, |values| run.test(&self.program, values_of(values)))
     }
 
+    /// Returns true if it is computed once for each integer of the only column that it reads; then calls `f` with each
+    /// selected row and its value.
+    ///
+    /// # Errors
+    /// What the program reports.
+    pub fn each_by_int(
+        &self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        rows: &Selection,
+        mut f: impl FnMut(usize, &Datum),
+    ) -> Result<bool> {
+        let Some(column) = self.only_column() else { return Ok(false) };
+        let vector = slice.column(column)?;
+        let mut known = self.known.borrow_mut();
+        let Values::Ints(ints) = &vector.values else { return Ok(false) };
+        if known.values.len() > KNOWN_MAX {
+            return Ok(false);
+        }
+        let Known { numbers, values } = &mut *known;
+        rows.try_each(|row| {
+            if vector.is_null(row) {
+                f(row, &self.value(run, slice, row)?);
+                return Ok(());
+            }
+            let next = values.len() as u32;
+            let number = numbers.get(ints.values[row], || next);
+            if number == next {
+                values.push(Datum::Null);
+                values[number as usize] = self.value(run, slice, row)?;
+            }
+            f(row, &values[number as usize]);
+            Ok::<_, types::Error>(())
+        })?;
+        Ok(true)
+    }
+
+    /// Forgets what parameters and values around have decided.
+    pub fn forget(&self) {
+        *self.known.borrow_mut() = Known::default();
+    }
+
     /// Computes the values of the selected rows.
     fn vector<'a>(&self, run: Run<'_>, slice: &Slice<'a>, rows: &Selection) -> Result<Vector<'a>> {
         let mut values = vec![Datum::Null; slice.rows()];
+        if self.each_by_int(run, slice, rows, |row, value| values[row] = value.clone())? {
+            return Ok(Vector::of_datums(self.repr.unwrap_or(Repr::Text), values));
+        }
         rows.try_each(|row| {
             values[row] = self.value(run, slice, row)?;
             Ok::<_, types::Error>(())
@@ -288,12 +348,17 @@ impl Value {
     pub fn forget(&self) {
         match self {
             Value::ToFloat(inner) => inner.forget(),
-            Value::Arithmetic(_, _, sides, _) => sides.iter().for_each(Value::forget),
+            Value::Arithmetic(_, _, sides, whole) => {
+                sides.iter().for_each(Value::forget);
+                whole.forget();
+            }
             Value::When(condition, inner) => {
                 condition.forget();
                 inner.forget();
             }
-            Value::Column(_) | Value::Constant(_) | Value::Field(..) | Value::Rows(_) => {}
+            Value::Rows(whole) => whole.forget(),
+            Value::Field(_, whole) => whole.forget(),
+            Value::Column(_) | Value::Constant(_) => {}
         }
     }
 

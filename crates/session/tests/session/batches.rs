@@ -196,7 +196,13 @@ impl Twins {
             4 => format!("exact = {}.5", self.dice.below(90)),
             5 => format!("f >= {}", self.dice.below(900)),
             6 => format!("word {} 'b'", self.pick(&["=", "<>", "<", ">=", "IS DISTINCT FROM"])),
-            7 => "word LIKE 'c_d'".into(),
+            7 => {
+                let texts = ["word", "note"];
+                let patterns =
+                    ["c_d", "%e %7%", "note 1%many", "%3%4%", "%", "note%note%many", "%of many"];
+                let not = self.pick(&["", "NOT "]);
+                format!("{} {not}LIKE '{}'", self.pick(&texts), self.pick(&patterns))
+            }
             8 => self.pick(&["flag", "NOT flag", "flag IS NULL", "n IS NOT NULL"]).into(),
             9 => format!("day >= date '2024-01-01' + {}", self.dice.below(70)),
             10 => format!("starts_with(note, 'note {}')", self.dice.below(10)),
@@ -215,7 +221,14 @@ impl Twins {
             12 => "tags @> '{a}'".into(),
             13 => format!("code IN ('DE', '{}')", self.pick(&["US", "F", "XX"])),
             14 => format!("(n + small > {n} OR word = 'a')"),
-            _ => format!("mod(big, 3) = {}", self.dice.below(3)),
+            _ => self
+                .pick(&[
+                    "mod(big, 3) = 1",
+                    "mod(n, 7) > 2",
+                    "extract(dow from day) < 3",
+                    "n IN (SELECT 3 * g FROM generate_series(1, 40) g)",
+                ])
+                .into(),
         }
     }
 
