@@ -1,4 +1,4 @@
-//! Aggregates over columns: conditions, groups and sums, up to 1,024 rows at a time.
+//! Aggregates and joins over columns: conditions, pairs, groups and sums, up to 1,024 rows at a time.
 //!
 //! ```text
 //!   select country, sum(amount) from sale where day >= $1 group by country
@@ -22,11 +22,14 @@
 //! | `vector` | `Vector`: the values of a column or an expression; `Words`: a dictionary |
 //! | `slice` | `Slice`: up to 1,024 rows; `Selection`: some of them |
 //! | `source` | blocks of columns, and rows, as slices |
+//! | `reader` | [`Piece`]: rows that come together; the slices of those that a condition wants |
 //! | `value` | expressions over slices |
 //! | `condition` | conditions over slices; what the bounds of a block tell of them |
 //! | `groups` | the numbers of groups |
 //! | `state` | what calls of aggregates have come to, for all groups |
 //! | `aggregation` | [`Aggregation`]: all of it together |
+//! | `kept`, `join` | the rows that a join keeps; [`Join`]: slices of pairs |
+//! | `projection` | [`Projection`]: slices of expressions |
 //!
 //! # Absent on purpose
 //! No scans, no transactions, no memory limits: the executor gives the rows and counts the bytes.
