@@ -219,7 +219,10 @@ impl Shard {
             self.hand = if self.hand < self.slots.len() { self.hand } else { 0 };
             let slot = &mut self.slots[self.hand];
             if !std::mem::take(&mut slot.used) {
-                return self.remove(self.hand);
+                self.remove(self.hand);
+                // The newest slot is in the place of the one that is gone: its turn comes in the next round.
+                self.hand += 1;
+                return;
             }
             self.hand += 1;
         }
@@ -265,5 +268,24 @@ mod tests {
         assert!(cache.get((2, 0)).is_none(), "larger than the budget");
         cache.forget(1, 2000);
         assert_eq!(cache.bytes(), 0);
+    }
+
+    /// What is read again and again gets into a cache that is full of other blocks. New blocks once pushed out each
+    /// other, so a table that was first read when the cache was full was read from its files for ever.
+    #[test]
+    fn a_full_cache_takes_in_what_is_read_again() {
+        let cache = Cache::new(100_000);
+        (0..200).for_each(|i| cache.insert((1, i), block(1000)));
+        let mut hits = 0;
+        for _ in 0..3 {
+            hits = 0;
+            for i in 0..40 {
+                match cache.get((2, i)) {
+                    Some(_) => hits += 1,
+                    None => cache.insert((2, i), block(1000)),
+                }
+            }
+        }
+        assert_eq!(hits, 40, "all of them fit");
     }
 }

@@ -204,7 +204,19 @@ impl Twins {
                 format!("{} {not}LIKE '{}'", self.pick(&texts), self.pick(&patterns))
             }
             8 => self.pick(&["flag", "NOT flag", "flag IS NULL", "n IS NOT NULL"]).into(),
-            9 => format!("day >= date '2024-01-01' + {}", self.dice.below(70)),
+            9 => {
+                let how = self.pick(&["<", "<=", ">", ">=", "=", "<>"]);
+                match self.dice.below(3) {
+                    0 => format!("day {how} date '2024-01-01' + {}", self.dice.below(70)),
+                    // A day begins before a moment within it.
+                    1 => {
+                        let hours = self.pick(&["0", "12"]);
+                        let days = self.dice.below(70);
+                        format!("day {how} timestamp '2024-01-01' + interval '{days} days {hours} hours'")
+                    }
+                    _ => format!("day {how} {}", self.pick(&["at", "timestamp 'infinity'", "day"])),
+                }
+            }
             10 => format!("starts_with(note, 'note {}')", self.dice.below(10)),
             11 => {
                 let k = self.dice.below(4);
