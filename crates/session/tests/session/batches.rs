@@ -212,7 +212,9 @@ impl Twins {
                     1 => {
                         let hours = self.pick(&["0", "12"]);
                         let days = self.dice.below(70);
-                        format!("day {how} timestamp '2024-01-01' + interval '{days} days {hours} hours'")
+                        format!(
+                            "day {how} timestamp '2024-01-01' + interval '{days} days {hours} hours'"
+                        )
                     }
                     _ => format!("day {how} {}", self.pick(&["at", "timestamp 'infinity'", "day"])),
                 }
