@@ -43,8 +43,11 @@ pub(crate) struct Layers {
     layers: Vec<Layer>,
     lists: VecDeque<(BlockPlace, Arc<List>)>,
     /// The first and the last key of each list that was read.
-    bounds: HashMap<BlockPlace, (Vec<u8>, Vec<u8>)>,
+    bounds: HashMap<BlockPlace, KeySpan>,
 }
+
+/// Two full keys.
+type KeySpan = (Vec<u8>, Vec<u8>);
 
 pub(crate) enum Layer {
     /// Keys that are left out.
@@ -195,7 +198,7 @@ impl Layers {
     /// nothing if none is hidden.
     pub fn hidden_by_runs(&mut self, place: BlockPlace) -> Result<Vec<bool>, StoreError> {
         let Some(run) = self.run(place.layer).cloned() else { return Ok(Vec::new()) };
-        let (first, end) = bounds_of(&run, place)?;
+        let Some((first, end)) = self.span(&run, place)? else { return Ok(Vec::new()) };
         let newer = self.newer(place.layer, &first, &end)?;
         let guide = run.segments[place.segment].guide()?;
         let is_settled = guide.blocks()[place.number].csns.1 <= self.at;
@@ -220,6 +223,22 @@ impl Layers {
         Ok(hidden)
     }
 
+    /// Returns the first key of the table in a block, and a key above all of these; `None` if the block has none.
+    fn span(&mut self, run: &Run, place: BlockPlace) -> Result<Option<KeySpan>, StoreError> {
+        if run.segments[place.segment].guide()?.blocks()[place.number].header > 0 {
+            return bounds_of(run, place).map(Some);
+        }
+        // A block of rows may end in front of the table and the next one begin behind it. Between the two all of the
+        // table has room, in other runs.
+        let own = self.list(place)?;
+        if own.keys.len() == 0 {
+            return Ok(None);
+        }
+        let (first, mut end) = own.keys.bounds();
+        end.push(0);
+        Ok(Some((first, end)))
+    }
+
     /// Returns which of these keys, which lie in a memtable, a newer layer has: nothing if none has any.
     pub fn hidden_keys(&mut self, layer: usize, own: &List) -> Result<Vec<bool>, StoreError> {
         let (first, mut end) = own.keys.bounds();
@@ -240,7 +259,7 @@ impl Layers {
     /// Returns which rows of a block of a run memtables and keys that are left out hide: nothing if none.
     pub fn hidden_by_memory(&mut self, place: BlockPlace) -> Result<Vec<bool>, StoreError> {
         let Some(run) = self.run(place.layer).cloned() else { return Ok(Vec::new()) };
-        let (first, end) = bounds_of(&run, place)?;
+        let Some((first, end)) = self.span(&run, place)? else { return Ok(Vec::new()) };
         let memory = self.in_memory(place.layer, &first, &end);
         if memory.is_empty() {
             return Ok(Vec::new());
@@ -282,9 +301,8 @@ impl Layers {
             for (segment, numbers) in blocks_between(&run, first, end)? {
                 for number in numbers {
                     let place = BlockPlace { layer: above, segment, number };
-                    let is_apart = |(low, high): &(Vec<u8>, Vec<u8>)| {
-                        high.as_slice() < first || low.as_slice() >= end
-                    };
+                    let is_apart =
+                        |(low, high): &KeySpan| high.as_slice() < first || low.as_slice() >= end;
                     if self.bounds.get(&place).is_some_and(is_apart) {
                         continue;
                     }
@@ -397,7 +415,7 @@ pub(crate) fn shown(hidden: &[bool]) -> Arc<[u16]> {
 
 /// Returns the first key of a block, and a key above all of it. No key lies behind that is below the second, other
 /// than more entries of the last one.
-pub(crate) fn bounds_of(run: &Run, place: BlockPlace) -> Result<(Vec<u8>, Vec<u8>), StoreError> {
+pub(crate) fn bounds_of(run: &Run, place: BlockPlace) -> Result<KeySpan, StoreError> {
     let file = &run.segments[place.segment];
     let guide = file.guide()?;
     let info = &guide.blocks()[place.number];

@@ -614,6 +614,38 @@ fn a_scan_reads_no_block_of_runs_beside_it() {
     assert_eq!(read, 2, "the guide and the block of its own run");
 }
 
+/// An older run has rows in front of a table of columns and behind it, and none of it. A scan of blocks reads no keys of
+/// the table for that: it once read all of them, to find out which of those rows they hide.
+#[test]
+fn a_scan_of_blocks_reads_no_keys_for_runs_beside_it() {
+    let misses = |has_older: bool| {
+        let options = StoreOptions { cache_bytes: 0, memtable_bytes: 16 << 20, ..small_options() };
+        let mut world = World::new(1, SimVfs::unrecorded(), options);
+        let older = if has_older { vec![PLAIN, BRIEF] } else { Vec::new() };
+        if has_older {
+            let large = |table: &TableId| put(*table, b"large", &[b'x'; 1 << 20]);
+            world.commit_durably(older.iter().map(large).collect());
+            world.store.flush().unwrap();
+        }
+        let rows = (0..200u8).map(|row| put(COLUMNS, &[b'k', row], b"a few words"));
+        world.commit_durably(rows.collect());
+        world.store.flush().unwrap();
+        let before = world.store.stats().cache_misses;
+        let scan = world.store.block_scan(COLUMNS, Bound::Unbounded, Bound::Unbounded, Csn(9), &[]);
+        let (mut scan, mut count) = (scan.expect("nothing is erased"), 0);
+        let row = |_: &[u8], _: Seen<'_>| unreachable!("all rows lie in columns");
+        let mut block = |rows: ColumnRows| {
+            count += rows.len();
+            ControlFlow::Continue(())
+        };
+        scan.visit(&mut { row }, &mut block).unwrap();
+        assert_eq!(count, 200);
+        world.store.stats().cache_misses - before
+    };
+    // Of the older run the guide, some times, and the block in front of the table.
+    assert!(misses(true) <= misses(false) + 12, "{} and {}", misses(true), misses(false));
+}
+
 /// A bulk load of nothing is a bulk load like any other.
 #[test]
 fn an_empty_bulk_load() {
