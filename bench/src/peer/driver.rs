@@ -17,8 +17,11 @@ pub fn connect(address: SocketAddr) -> Result<Client> {
         .connect(NoTls)?)
 }
 
+/// The rows of an answer: the texts of their values, `None` for NULL.
+pub type Answer = Vec<Vec<Option<String>>>;
+
 /// Returns the rows of a statement, each value as text; `None` for NULL.
-pub fn answer(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
+pub fn answer(client: &mut Client, sql: &str) -> Result<Answer> {
     let mut rows = Vec::new();
     for message in client.simple_query(sql)? {
         if let SimpleQueryMessage::Row(row) = message {

@@ -20,7 +20,7 @@ use super::{Context, take_turns};
 use crate::Result;
 use crate::ours::Server;
 use crate::peer::DUCKDB;
-use crate::peer::driver::{answer, connect, timed_ms};
+use crate::peer::driver::{Answer, answer, connect, timed_ms};
 use crate::peer::postgres::{NAME, Postgres};
 use crate::report::{Row, Target, median};
 
@@ -106,7 +106,7 @@ fn in_columns(
     context: &Context,
     ours: &mut Client,
     (data, queries): (&Path, &[String]),
-    (answers, duckdb): (&[Vec<Vec<Option<String>>>], &[f64]),
+    (answers, duckdb): (&[Answer], &[f64]),
     rounds: u32,
     rows: &mut Vec<Row>,
 ) -> Result<()> {
