@@ -1,6 +1,9 @@
 """Answers as columns, for whoever takes Arrow; and pictures. Needs requirements-frames.txt."""
 
 import datetime
+import io
+import pathlib
+import re
 from decimal import Decimal
 
 import pytest
@@ -132,3 +135,15 @@ def test_changes_are_bars(articles, pyplot, tmp_path):
     assert "first edit" in text and "tags" in text
     with pytest.raises(ValueError, match="colour"):
         articles.plot_history("a1", by="colour")
+
+
+def test_a_frame_comes_in_as_the_guide_says():
+    """The block of the guide that puts a frame into a table, as printed."""
+    guide = pathlib.Path(__file__).parents[2] / "docs" / "guide" / "python.md"
+    blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), re.S)
+    block = next(block for block in blocks if "write_ipc_stream" in block)
+    frame = polars.DataFrame({"cents": [350, None], "item": ["tea", "salt"]})
+    with anywhen.open(None) as db:
+        db.sql("CREATE TABLE price (item text, cents int)")
+        exec(block, {"io": io, "frame": frame, "db": db})
+        assert list(db.sql("SELECT item, cents FROM price ORDER BY 1")) == [("salt", None), ("tea", 350)]

@@ -98,7 +98,8 @@ def test_the_other_blocks_of_the_guide(server, tmp_path):
     shown = "\n".join(blocks(GUIDE))
     for where in ("anywhen.open(", "db.transaction(", "db.sql(", "db.changes(", "dbapi.connect("):
         assert where in shown, where
-    first, transaction, changes, rows, dbapi = blocks(GUIDE)
+    # The frame needs polars, and is tried in test_frames.
+    first, transaction, changes, rows, _frame, dbapi = blocks(GUIDE)
     given = """
 db.collection("stock")["apples"] = {"count": 3}
 db.collection("orders")
