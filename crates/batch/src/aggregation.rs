@@ -268,11 +268,11 @@ impl Aggregation {
         piece: &Piece<'_, '_>,
         mut put_off: Option<&mut PutOff<'_>>,
     ) -> Result<u64> {
-        let mut is_told = Vec::new();
+        let (known, mut is_told) = (self.reader.known(run, piece), Vec::new());
         if let Piece::Block(block, _) = piece
             && self.keys.is_empty()
             && block.seen().is_none()
-            && self.reader.known(run, block) == Known::Always
+            && known == Known::Always
         {
             is_told.resize(self.states.len(), false);
             self.take_zones(block, &mut is_told)?;
@@ -284,7 +284,7 @@ impl Aggregation {
         }
         let (mut reader, mut numbers) =
             (std::mem::take(&mut self.reader), std::mem::take(&mut self.numbers));
-        let kept = reader.read(run, piece, &mut |slice, rows| {
+        let kept = reader.read_known(run, piece, known, &mut |slice, rows| {
             self.take_selected(run, slice, rows, &is_told, put_off.as_deref_mut(), &mut numbers)
         });
         (self.reader, self.numbers) = (reader, numbers);

@@ -526,19 +526,18 @@ enum Target {
 
 /// Returns a comparison of dates with a moment as one with a date: a day begins before a moment within it.
 fn with_date(how: Comparison, with: Datum, repr: Repr) -> (Comparison, Datum) {
-    let (Repr::Date, Datum::Timestamp(Timestamp(us))) = (repr, &with) else { return (how, with) };
-    let is_infinite = [Timestamp::INFINITY, Timestamp::NEG_INFINITY].contains(&Timestamp(*us));
-    let (day, rest) = (us.div_euclid(DAY_US), us.rem_euclid(DAY_US));
-    let how_it_was = how;
-    let how = match how {
-        how if rest == 0 => how,
-        Comparison::Less | Comparison::LessOrEqual => Comparison::LessOrEqual,
-        Comparison::Greater | Comparison::GreaterOrEqual => Comparison::Greater,
-        Comparison::Equal | Comparison::NotEqual => return (how, with),
+    let Datum::Timestamp(moment @ Timestamp(us)) = with else { return (how, with) };
+    let is_finite = moment != Timestamp::INFINITY && moment != Timestamp::NEG_INFINITY;
+    let day = i32::try_from(us.div_euclid(DAY_US)).ok().filter(|_| is_finite && repr == Repr::Date);
+    let of_day = match how {
+        how if us.rem_euclid(DAY_US) == 0 => Some(how),
+        Comparison::Less | Comparison::LessOrEqual => Some(Comparison::LessOrEqual),
+        Comparison::Greater | Comparison::GreaterOrEqual => Some(Comparison::Greater),
+        Comparison::Equal | Comparison::NotEqual => None,
     };
-    match i32::try_from(day) {
-        Ok(day) if !is_infinite => (how, Datum::Date(Date(day))),
-        _ => (how_it_was, with),
+    match (of_day, day) {
+        (Some(how), Some(day)) => (how, Datum::Date(Date(day))),
+        _ => (how, with),
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Side<'p> {
     pub columns: &'p [(usize, Type)],
     /// Which of its rows are wanted.
     pub condition: Option<&'p Expr>,
-    /// What is equal to the keys of the other input.
+    /// The key of a row: partners have equal keys.
     pub keys: &'p [Expr],
 }
 
@@ -68,7 +68,7 @@ pub struct JoinShape<'p> {
     pub build: Side<'p>,
     /// True if the columns of the build side come first.
     pub is_build_first: bool,
-    /// What is true of partners beside their keys.
+    /// The condition that partners fulfil beside having equal keys.
     pub condition: Option<&'p Expr>,
 }
 
@@ -89,10 +89,12 @@ pub struct Join {
     build_keys: Vec<Value>,
     condition: Option<Condition>,
     kept: Kept,
-    /// How the columns and then the keys of the build side are held.
+    /// How what is kept is held: the columns of the build side, then the keys that are none of them.
     reprs: Vec<Repr>,
-    /// How many columns of the build side are kept, in front of its keys.
+    /// How many columns of the build side are kept.
     width: usize,
+    /// Which of the kept columns are the keys.
+    key_columns: Vec<usize>,
     table: Table,
     /// Which kept rows have found a partner.
     has_partner: Vec<bool>,
@@ -187,16 +189,15 @@ impl Table {
         Table { index: Index::Far { slots, shift }, following }
     }
 
-    /// Returns the table of any keys, which lie in columns from `first_key` on.
-    fn of_keys(kept: &Kept, first_key: usize) -> Table {
-        let keys = kept.width() - first_key;
-        let mut groups = Groups::new(keys);
+    /// Returns the table of any keys, which are these columns.
+    fn of_keys(kept: &Kept, keys: &[usize]) -> Table {
+        let mut groups = Groups::new(keys.len());
         let mut of_rows = vec![NONE; kept.len()];
         let mut numbers = Vec::new();
         let all: Vec<u32> = (0..kept.len() as u32).collect();
         for (at, rows) in all.chunks(ROWS_MAX).enumerate() {
             let vectors: Vec<Vector<'_>> =
-                (0..keys).map(|key| kept.gather(first_key + key, rows)).collect();
+                keys.iter().map(|column| kept.gather(*column, rows)).collect();
             let vectors: Vec<&Vector<'_>> = vectors.iter().collect();
             let selected = with_keys(&vectors, &Selection::All(rows.len()));
             groups.numbers(&vectors, &selected, true, &mut numbers, rows.len());
@@ -329,8 +330,17 @@ impl Join {
         let shows_build = !is_by_probe || condition.is_some();
         let width = if shows_build { shape.build.columns.len() } else { 0 };
         let columns = build.wanted().columns.iter().take(width).map(|column| Ok(column.repr));
-        let keys = shape.build.keys.iter().map(|key| types.repr_of(key.ty));
-        let reprs = columns.chain(keys).collect::<Result<Vec<Repr>>>()?;
+        let mut reprs = columns.collect::<Result<Vec<Repr>>>()?;
+        let mut key_columns = Vec::with_capacity(build_keys.len());
+        for (value, key) in build_keys.iter().zip(shape.build.keys) {
+            key_columns.push(match value {
+                Value::Column(column) if *column < width => *column,
+                _ => {
+                    reprs.push(types.repr_of(key.ty)?);
+                    reprs.len() - 1
+                }
+            });
+        }
         Ok(Join {
             partners: shape.partners,
             is_build_first: shape.is_build_first,
@@ -342,6 +352,7 @@ impl Join {
             kept: Kept::new(&reprs),
             reprs,
             width,
+            key_columns,
             table: Table::default(),
             has_partner: Vec::new(),
             numbers: Vec::new(),
@@ -411,8 +422,10 @@ impl Join {
             for column in 0..self.width {
                 self.kept.add(column, slice.column(column)?, &rows);
             }
-            for (at, key) in keys.iter().enumerate() {
-                self.kept.add(self.width + at, key, &rows);
+            for (column, key) in self.key_columns.iter().zip(&keys) {
+                if *column >= self.width {
+                    self.kept.add(*column, key, &rows);
+                }
             }
             self.kept.added(rows.len());
             Ok(())
@@ -424,14 +437,15 @@ impl Join {
     /// Makes the table of all rows that are kept: no more come.
     pub fn end(&mut self) {
         self.kept.end();
-        let of_ints = match self.build_keys.len() {
-            1 => self.kept.ints(self.width),
+        let kept = &self.kept;
+        let of_ints = match self.key_columns[..] {
+            [column] => kept.ints(column).map(|ints| (column, ints)),
             _ => None,
         };
         self.table = match of_ints {
-            Some((_, ints)) => Table::of_ints(ints, |row| self.kept.is_null(self.width, row)),
-            None if self.kept.len() == 0 => Table::default(),
-            None => Table::of_keys(&self.kept, self.width),
+            Some((column, ints)) => Table::of_ints(ints, |row| kept.is_null(column, row)),
+            None if kept.len() == 0 => Table::default(),
+            None => Table::of_keys(kept, &self.key_columns),
         };
         if self.notes_partners() {
             self.has_partner.resize(self.kept.len(), false);

@@ -99,11 +99,6 @@ impl Kept {
         self.rows
     }
 
-    /// Returns the number of columns.
-    pub fn width(&self) -> usize {
-        self.columns.len()
-    }
-
     /// Adds the values that selected rows have in a column. Each column gets values of the same rows, and then
     /// [`Kept::added`] is told of them.
     pub fn add(&mut self, column: usize, vector: &Vector<'_>, rows: &Selection) {
@@ -134,9 +129,9 @@ impl Kept {
 
     /// Returns the integers of a column that has nothing else; `None` for others. Where a value is NULL any integer
     /// stands.
-    pub fn ints(&self, column: usize) -> Option<(Repr, &[i64])> {
+    pub fn ints(&self, column: usize) -> Option<&[i64]> {
         match &self.columns[column].form {
-            Form::Ints { repr, values, .. } => Some((*repr, values)),
+            Form::Ints { values, .. } => Some(values),
             _ => None,
         }
     }

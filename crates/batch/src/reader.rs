@@ -77,15 +77,15 @@ impl Reader {
         &self.wanted
     }
 
-    /// Says what the zones of a block tell of the condition.
-    pub fn known(&self, run: Run<'_>, block: &Block) -> Known {
-        let zone = |at: usize| {
-            let column = block.column(self.wanted.columns[at].position)?;
-            Some((column.zone(), column.repr()))
-        };
-        match &self.condition {
-            None => Known::Always,
-            Some(condition) => condition.known(run, &zone),
+    /// Says what is known of the condition for all rows of a piece: of a block the zones may tell.
+    pub fn known(&self, run: Run<'_>, piece: &Piece<'_, '_>) -> Known {
+        match (&self.condition, piece) {
+            (None, _) => Known::Always,
+            (Some(condition), Piece::Block(block, _)) => condition.known(run, &|at| {
+                let column = block.column(self.wanted.columns[at].position)?;
+                Some((column.zone(), column.repr()))
+            }),
+            (Some(_), _) => Known::Open,
         }
     }
 
@@ -99,60 +99,40 @@ impl Reader {
         piece: &Piece<'_, '_>,
         f: &mut TakeSlice<'_>,
     ) -> Result<u64> {
-        match piece {
-            Piece::Block(block, layout) => match self.known(run, block) {
-                Known::Never => {
-                    (run.tick)(1)?;
-                    Ok(0)
-                }
-                known => self.read_block(run, block, layout, known == Known::Open, f),
-            },
-            Piece::Rows(batch) => {
-                let (wanted, mut kept) = (Arc::clone(&self.wanted), 0);
-                source::slices_of_rows(batch, &wanted, &mut |slice| {
-                    kept += self.narrowed(run, slice, true, f)?;
-                    Ok(())
-                })?;
-                Ok(kept)
-            }
-            Piece::Values(rows) => {
-                let (wanted, mut kept) = (Arc::clone(&self.wanted), 0);
-                source::slices_of_values(rows, &wanted, &mut |slice| {
-                    kept += self.narrowed(run, slice, true, f)?;
-                    Ok(())
-                })?;
-                Ok(kept)
-            }
-            Piece::Joined(slice, selected) => {
-                let mut rows = (*selected).clone();
-                (run.tick)(rows.len() as u64)?;
-                if let Some(condition) = &self.condition {
-                    condition.narrow(run, slice, &mut rows)?;
-                }
-                let kept = rows.len() as u64;
-                if kept > 0 {
-                    f(slice, rows)?;
-                }
-                Ok(kept)
-            }
-        }
+        let known = self.known(run, piece);
+        self.read_known(run, piece, known, f)
     }
 
-    /// As [`Reader::read`] for a block of which the zones have told whether the condition `is_open`.
-    pub fn read_block(
+    /// As [`Reader::read`], with what [`Reader::known`] says of the piece.
+    pub fn read_known(
         &mut self,
         run: Run<'_>,
-        block: &Block,
-        layout: &Layout,
-        is_open: bool,
+        piece: &Piece<'_, '_>,
+        known: Known,
         f: &mut TakeSlice<'_>,
     ) -> Result<u64> {
+        if known == Known::Never {
+            (run.tick)(1)?;
+            return Ok(0);
+        }
         let (wanted, mut kept) = (Arc::clone(&self.wanted), 0);
-        self.dictionaries.keep(block, &wanted)?;
-        source::slices_of_block(block, layout, &wanted, &self.dictionaries, &mut |slice| {
-            kept += self.narrowed(run, slice, is_open, f)?;
+        if let Piece::Block(block, _) = piece {
+            self.dictionaries.keep(block, &wanted)?;
+        }
+        let mut take = |slice: &Slice<'_>, rows| {
+            kept += self.narrowed(run, slice, rows, known, f)?;
             Ok(())
-        })?;
+        };
+        let mut take_all = |slice: &Slice<'_>| take(slice, Selection::All(slice.rows()));
+        match piece {
+            Piece::Block(block, layout) => {
+                let dictionaries = &self.dictionaries;
+                source::slices_of_block(block, layout, &wanted, dictionaries, &mut take_all)?;
+            }
+            Piece::Rows(batch) => source::slices_of_rows(batch, &wanted, &mut take_all)?,
+            Piece::Values(rows) => source::slices_of_values(rows, &wanted, &mut take_all)?,
+            Piece::Joined(slice, selected) => take(slice, (*selected).clone())?,
+        }
         Ok(kept)
     }
 
@@ -160,12 +140,12 @@ impl Reader {
         &self,
         run: Run<'_>,
         slice: &Slice<'_>,
-        is_open: bool,
+        mut rows: Selection,
+        known: Known,
         f: &mut TakeSlice<'_>,
     ) -> Result<u64> {
-        (run.tick)(slice.rows() as u64)?;
-        let mut rows = Selection::All(slice.rows());
-        if let Some(condition) = self.condition.as_ref().filter(|_| is_open) {
+        (run.tick)(rows.len() as u64)?;
+        if let Some(condition) = self.condition.as_ref().filter(|_| known == Known::Open) {
             condition.narrow(run, slice, &mut rows)?;
         }
         let kept = rows.len() as u64;

@@ -16,7 +16,7 @@ use sql::plan::{Cast, Expr, ExprKind};
 use types::{Datum, DatumRef, Repr, Result, Type, TypeSource};
 
 use crate::condition::Condition;
-use crate::groups;
+use crate::groups::Numbers as IntNumbers;
 use crate::slice::{Selection, Slice};
 use crate::source::{Field, FieldForm};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, power};
@@ -80,7 +80,7 @@ impl Compiler<'_> {
         let columns = columns_of(expr);
         let is_volatile = walk::is_volatile(expr);
         let (program, repr) = ((self.program)(expr)?, self.repr(expr.ty));
-        Ok(ByRow { program, columns, repr, is_volatile, known: RefCell::default() })
+        Ok(ByRow { program, columns, repr, is_volatile, by_int: RefCell::default() })
     }
 }
 
@@ -119,18 +119,18 @@ pub(crate) struct ByRow {
     pub columns: Vec<usize>,
     repr: Option<Repr>,
     pub is_volatile: bool,
-    known: RefCell<Known>,
+    by_int: RefCell<ByInt>,
 }
 
 /// The values that an expression of one column has for integers of that column.
 #[derive(Debug, Default)]
-struct Known {
-    numbers: groups::Numbers,
+struct ByInt {
+    numbers: IntNumbers,
     values: Vec<Datum>,
 }
 
-/// So many integers have values that are known.
-const KNOWN_MAX: usize = 1 << 16;
+/// From so many integers on, the values of others are computed row by row.
+const BY_INT_MAX: usize = 1 << 16;
 
 impl ByRow {
     /// Returns true if the value is the same for all rows of an execution.
@@ -170,12 +170,12 @@ impl ByRow {
     ) -> Result<bool> {
         let Some(column) = self.only_column() else { return Ok(false) };
         let vector = slice.column(column)?;
-        let mut known = self.known.borrow_mut();
+        let mut by_int = self.by_int.borrow_mut();
         let Values::Ints(ints) = &vector.values else { return Ok(false) };
-        if known.values.len() > KNOWN_MAX {
+        if by_int.values.len() > BY_INT_MAX {
             return Ok(false);
         }
-        let Known { numbers, values } = &mut *known;
+        let ByInt { numbers, values } = &mut *by_int;
         rows.try_each(|row| {
             if vector.is_null(row) {
                 f(row, &self.value(run, slice, row)?);
@@ -195,7 +195,7 @@ impl ByRow {
 
     /// Forgets what parameters and values around have decided.
     pub fn forget(&self) {
-        *self.known.borrow_mut() = Known::default();
+        *self.by_int.borrow_mut() = ByInt::default();
     }
 
     /// Computes the values of the selected rows.

@@ -139,7 +139,7 @@ struct Builder<'a> {
     kept: Option<Cell<u32>>,
 }
 
-/// An input whose rows are taken as they lie, with the condition that whoever takes them looks at.
+/// An input that gives pieces, and the condition that the operator above evaluates for their rows.
 struct Pieces {
     input: Input,
     /// The positions and types of the columns.
@@ -346,16 +346,21 @@ impl Builder<'_> {
         Ok(Box::new(BatchJoin::new(compiled, left, right, by_row)))
     }
 
-    /// The operator for an input whose rows are taken as they lie.
+    /// The operator for an input that gives pieces.
     fn pieces(&mut self, node: &Node) -> Result<Pieces> {
         if let Kind::Scan(scan) = &node.kind {
             let position = |attnum: &i16| usize::try_from(attnum - 1).unwrap_or(usize::MAX);
             let positions = scan.attnums.iter().map(position);
             let columns = positions.zip(node.types.iter().copied()).collect();
-            let input = Box::new(self.scan(scan, &node.types)?.leaving_condition());
-            // What is in its rows when they do not come as they lie was tested.
-            let condition = scan.condition.clone();
-            return Ok(Pieces { input: self.looked_at(node, input), columns, condition });
+            let mut input = self.scan(scan, &node.types)?;
+            let mut condition = None;
+            // A sample and a row that is looked up have their condition evaluated by the scan.
+            if scan.sample.is_none() && !scan.path.is_single {
+                condition.clone_from(&scan.condition);
+                input = input.leaving_condition();
+            }
+            let input = self.looked_at(node, Box::new(input));
+            return Ok(Pieces { input, columns, condition });
         }
         let columns = node.types.iter().copied().enumerate().collect();
         let input = match &node.kind {

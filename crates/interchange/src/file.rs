@@ -60,7 +60,7 @@ impl ChunkReader for Source {
 /// A file that is read from a place on, in pieces.
 pub(crate) struct Cursor {
     source: Source,
-    /// What comes after the piece.
+    /// The offset in the file behind the piece.
     next: u64,
     piece: Vec<u8>,
     at: usize,

@@ -72,14 +72,12 @@ impl Session {
             let surroundings = self.surroundings();
             let evaluator = Evaluator::new(&surroundings, &self.names);
             for (at, (arg, ty)) in args.iter().zip(&prepared.params).enumerate() {
-                let column = sql::bind::RelationColumn {
-                    attnum: 0,
-                    name: format!("${}", at + 1),
-                    ty: *ty,
-                    modifier: types::Modifier::NONE,
-                    not_null: false,
-                    default: sql::bind::ColumnDefault::None,
-                };
+                let column = sql::bind::RelationColumn::plain(
+                    0,
+                    format!("${}", at + 1),
+                    *ty,
+                    types::Modifier::NONE,
+                );
                 let context = surroundings.types();
                 let bound =
                     sql::bind::column_value(&arg.text, None, &column, &*self.names, context)

@@ -55,7 +55,7 @@ pub(crate) enum Layer {
     Memtable(Arc<Memtable>),
     Run {
         run: Arc<Run>,
-        /// The segments of the runs above, which together decide what is seen of this one.
+        /// The segments of the runs above that may have rows of the table: they decide what is seen of this one.
         above: Arc<[u64]>,
         /// All entries of this run and of those above are at or below `at`.
         is_settled: bool,
@@ -120,6 +120,7 @@ impl Layers {
             without.iter().for_each(|key| keys.push(&key::full(table, key)));
             layers.push(Layer::Without(Arc::new(keys)));
         }
+        let (first, after) = (key::full(table, &[]), key::after(table));
         let (mut above, mut csn) = (Vec::new(), 0);
         let mut add = |layers: &mut Vec<Layer>, run: &Arc<Run>| {
             csn = csn.max(run.csns.1);
@@ -129,7 +130,10 @@ impl Layers {
                 above: above.as_slice().into(),
                 is_settled,
             });
-            above.extend(run.segments.iter().map(|segment| segment.meta.number));
+            let of_table = run.segments.iter().map(|segment| &segment.meta).filter(|meta| {
+                meta.first.0.as_slice() < &after[..] && meta.last_key.as_slice() >= &first[..]
+            });
+            above.extend(of_table.map(|meta| meta.number));
         };
         for mem in state.memtables().filter(|mem| !mem.is_empty() && mem.first() <= at) {
             layers.push(Layer::Memtable(mem.clone()));
@@ -190,7 +194,7 @@ impl Layers {
         }
         let seen = hidden.contains(&true).then(|| shown(&hidden));
         let mask = Mask { above, at, seen: seen.clone() };
-        file.cache().insert(kept, Cached::Mask(Arc::new(mask)));
+        file.cache().replace(kept, Cached::Mask(Arc::new(mask)));
         Ok(seen)
     }
 

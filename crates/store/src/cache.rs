@@ -175,11 +175,8 @@ impl Cache {
             return;
         }
         let mut shard = self.shard(place).lock();
-        match shard.map.get(&place).copied() {
-            // Another mask holds from now on; everything else is what the file has.
-            Some(at) if matches!(value, Cached::Mask(_)) => shard.remove(at),
-            Some(_) => return,
-            None => {}
+        if shard.map.contains_key(&place) {
+            return;
         }
         while shard.bytes + size > self.share {
             shard.evict();
@@ -191,13 +188,21 @@ impl Cache {
         assert!(shard.bytes <= self.share);
     }
 
+    /// Caches a value in the place of the one that was valid before.
+    pub fn replace(&self, place: Place, value: Cached) {
+        self.drop_place(place);
+        self.insert(place, value);
+    }
+
     /// Forgets a file that is gone.
     pub fn forget(&self, file: u64, blocks: u32) {
-        for block in (0..u64::from(blocks)).chain([GUIDE]) {
-            let mut shard = self.shard((file, block)).lock();
-            if let Some(&at) = shard.map.get(&(file, block)) {
-                shard.remove(at);
-            }
+        (0..u64::from(blocks)).chain([GUIDE]).for_each(|block| self.drop_place((file, block)));
+    }
+
+    fn drop_place(&self, place: Place) {
+        let mut shard = self.shard(place).lock();
+        if let Some(&at) = shard.map.get(&place) {
+            shard.remove(at);
         }
     }
 

@@ -457,17 +457,21 @@ impl ColumnBlock {
         }
     }
 
+    /// Reads a part of the store that has an integer for each row.
+    fn ints(&self, segment: &Segment, index: usize) -> Result<Vec<i64>, StoreError> {
+        let damaged = || segment.damaged(0, "the commits or the tags of a block of columns");
+        let part = self.part(segment, index)?;
+        let chunk = Chunk::read(&part).map_err(|_| damaged())?;
+        match chunk.values() {
+            Values::Ints(values) if values.len() == self.rows => Ok(values.to_vec()),
+            _ => Err(damaged()),
+        }
+    }
+
     /// Reads the commits of all rows.
     pub(crate) fn csns(&self, segment: &Segment) -> Result<Vec<u64>, StoreError> {
-        let damaged = || segment.damaged(0, "the commits of a block of columns");
-        let part = self.part(segment, 1)?;
-        let chunk = Chunk::read(&part).map_err(|_| damaged())?;
-        let Values::Ints(csns) = chunk.values() else { return Err(damaged()) };
-        if csns.len() != self.rows {
-            return Err(damaged());
-        }
-        let shift = segment.meta.shift;
-        Ok(csns.to_vec().into_iter().map(|csn| (csn as u64).wrapping_add(shift)).collect())
+        let (csns, shift) = (self.ints(segment, 1)?, segment.meta.shift);
+        Ok(csns.into_iter().map(|csn| (csn as u64).wrapping_add(shift)).collect())
     }
 
     /// Sets `hidden` for each row that is a deletion.
@@ -476,14 +480,7 @@ impl ColumnBlock {
         segment: &Segment,
         hidden: &mut [bool],
     ) -> Result<(), StoreError> {
-        let damaged = || segment.damaged(0, "the tags of a block of columns");
-        let part = self.part(segment, 2)?;
-        let chunk = Chunk::read(&part).map_err(|_| damaged())?;
-        let Values::Ints(tags) = chunk.values() else { return Err(damaged()) };
-        if tags.len() != hidden.len() {
-            return Err(damaged());
-        }
-        let tags = tags.to_vec();
+        let tags = self.ints(segment, 2)?;
         hidden.iter_mut().zip(tags).for_each(|(is_hidden, tag)| *is_hidden |= tag == DELETE);
         Ok(())
     }
@@ -494,16 +491,7 @@ impl ColumnBlock {
         segment: &Segment,
         decoder: &dyn ColumnDecoder,
     ) -> Result<Block, ColumnError> {
-        let ints = |index: usize| -> Result<Vec<i64>, ColumnError> {
-            let damaged = || ColumnError::Damaged("the commits of a block of columns");
-            let part = self.part(segment, index)?;
-            let chunk = Chunk::read(&part).map_err(|_| damaged())?;
-            match chunk.values() {
-                Values::Ints(values) if values.len() == self.rows => Ok(values.to_vec()),
-                _ => Err(damaged()),
-            }
-        };
-        let (csns, tags) = (ints(1)?, ints(2)?);
+        let (csns, tags) = (self.ints(segment, 1)?, self.ints(segment, 2)?);
         let (mut keys, mut ends) = (Vec::new(), Vec::with_capacity(self.rows));
         read_keys(&self.part(segment, 0)?, self.rows, &mut |key| {
             keys.extend_from_slice(&self.table.to_be_bytes());

@@ -41,7 +41,7 @@ fn files_make_tables() {
     assert_eq!(world.run(&["import", "lines.ndjson"]), "lines: 2 documents\n");
 }
 
-/// What cannot be is refused with the exit code for it, and leaves no table and no file behind.
+/// The command refuses a wrong import or export with the exit code for it, and leaves neither a table nor a file.
 #[test]
 fn what_is_refused_leaves_nothing() {
     let world = World::new();
@@ -69,7 +69,7 @@ fn what_is_refused_leaves_nothing() {
     }
     world.fails(1, &["export", "nothing", "out.parquet"]);
     world.fails(1, &["export", "SELECT 1 / 0", "out.parquet"]);
-    // What is no regular file is not replaced by one.
+    // An export replaces regular files only.
     let made = std::process::Command::new("mkfifo").arg(world.path("pipe")).status();
     if made.is_ok_and(|status| status.success()) {
         let copy = format!("COPY (SELECT 1) TO '{}'", world.path("pipe").display());

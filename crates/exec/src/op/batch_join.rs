@@ -1,4 +1,4 @@
-//! Hash joins over blocks of columns, whose rows are taken as they lie by the operator above.
+//! Hash joins over blocks of columns. They give slices of joined rows to the operator above.
 //!
 //! ```text
 //!   build ──pieces──> batch::Join   one table; if it does not fit, both inputs start again, row by row
@@ -24,7 +24,7 @@ pub(crate) struct ByRow {
     pub(crate) build_left: bool,
 }
 
-/// What comes next.
+/// What the next call of `next_piece` does.
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Build,

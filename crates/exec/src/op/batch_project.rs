@@ -1,4 +1,4 @@
-//! Projections whose rows are taken as they lie by the operator above.
+//! Projections over blocks of columns. They give slices to the operator above.
 
 use batch::{Projection, Run};
 use types::Result;

@@ -61,7 +61,7 @@ pub(crate) struct Scan {
     chance: Option<Chance>,
     sample: Option<Sample>,
     condition: Option<Program>,
-    /// True where the condition is not looked at when rows are given as they lie: whoever takes them does.
+    /// True if `next_piece` does not evaluate the condition: the operator above does.
     leaves_condition: bool,
     /// True where the chance is taken.
     by_chance: bool,
@@ -110,7 +110,7 @@ impl Scan {
         }
     }
 
-    /// The same, which leaves the condition to whoever takes the rows as they lie.
+    /// Returns the scan with the condition of its pieces left to the operator above.
     pub(crate) fn leaving_condition(self) -> Self {
         Self { leaves_condition: true, ..self }
     }

@@ -271,14 +271,7 @@ fn way_of(
     let column =
         FileColumn { name: "value".to_owned(), ty: natural.ty, modifier: natural.modifier };
     let over = crate::files::relation(types::Oid::NONE, "data", &[column]);
-    let target = sql::bind::RelationColumn {
-        attnum: 1,
-        name: name.to_owned(),
-        ty,
-        modifier,
-        not_null: false,
-        default: sql::bind::ColumnDefault::None,
-    };
+    let target = sql::bind::RelationColumn::plain(1, name, ty, modifier);
     let bound = sql::bind::column_value("value", Some(&over), &target, names, context);
     let bound = bound.map_err(|error| match error.cause.state() {
         SqlState::DATATYPE_MISMATCH => {

@@ -472,14 +472,7 @@ fn add_column(
         let over = Over::of(relation, &over);
         new.default = Some(text::expression(text, Some(over), &maker.names)?);
     }
-    let bound = sql::bind::RelationColumn {
-        attnum: 0,
-        name: name.clone(),
-        ty: new.ty,
-        modifier: new.modifier,
-        not_null: false,
-        default: sql::bind::ColumnDefault::None,
-    };
+    let bound = sql::bind::RelationColumn::plain(0, name.clone(), new.ty, new.modifier);
     let mut rewrite = new.identity.is_some() || new.is_generated;
     if let Some(default) = &new.default {
         let schema = maker.names.schema_name(relation.schema);
@@ -627,14 +620,7 @@ fn retyping(
 
 /// A column of a type, as expressions that are to be stored in it are bound.
 fn target(attnum: i16, name: &Name, ty: Type, modifier: Modifier) -> sql::bind::RelationColumn {
-    sql::bind::RelationColumn {
-        attnum,
-        name: name.text.clone(),
-        ty,
-        modifier,
-        not_null: false,
-        default: sql::bind::ColumnDefault::None,
-    }
+    sql::bind::RelationColumn::plain(attnum, name.text.clone(), ty, modifier)
 }
 
 /// `ALTER COLUMN ... TYPE`

@@ -94,14 +94,7 @@ fn kept_default(
 ) -> Result<Option<SqlText>> {
     let kept = table::kept_default(maker, expr, None)?;
     if let Some(kept) = &kept {
-        let column = sql::bind::RelationColumn {
-            attnum: 1,
-            name: name.to_owned(),
-            ty,
-            modifier,
-            not_null: false,
-            default: sql::bind::ColumnDefault::None,
-        };
+        let column = sql::bind::RelationColumn::plain(1, name, ty, modifier);
         one_row::check_default(maker, &kept.text, None, &column, false)?;
     }
     Ok(kept)

@@ -23,9 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use exec::stored::ComputedRows;
 use interchange::FileFormat;
 use parking_lot::Mutex;
-use sql::bind::{
-    CheckOption, ColumnDefault, FileCall, FileOption, Relation, RelationColumn, RelationKind,
-};
+use sql::bind::{CheckOption, FileCall, FileOption, Relation, RelationColumn, RelationKind};
 use table::catalog::Catalog;
 use types::{Datum, Error, Modifier, Oid, Result, SqlState, Type};
 use vfs::Env;
@@ -160,13 +158,8 @@ impl Files {
 
 /// The columns of files as the binder sees them.
 pub(crate) fn relation(oid: Oid, path: &str, columns: &[FileColumn]) -> Relation {
-    let columns = columns.iter().zip(1..).map(|(column, attnum)| RelationColumn {
-        attnum,
-        name: column.name.clone(),
-        ty: column.ty,
-        modifier: column.modifier,
-        not_null: false,
-        default: ColumnDefault::None,
+    let columns = columns.iter().zip(1..).map(|(column, attnum)| {
+        RelationColumn::plain(attnum, column.name.clone(), column.ty, column.modifier)
     });
     Relation {
         oid,

@@ -489,3 +489,46 @@ fn a_parameter_decides_anew_in_each_execution() {
         "SELECT w, (SELECT count(*) FROM c WHERE word = w) FROM (VALUES ('a'), ('b'), ('x')) v(w)";
     assert_eq!(run(outer), "w|count\na|33\nb|34\nx|0\n(3 rows)\n");
 }
+
+/// A join whose smaller side does not fit `work_mem` starts again row by row, and so does one below another. Each kind
+/// gives what it gives in memory.
+#[test]
+fn a_join_that_does_not_fit_gives_the_same_rows() {
+    let mut session = connect(&instance_on(&SimVfs::new(4)));
+    let mut run = |text: &str| answer(&mut session, text);
+    for (table, factor, rows) in [("a", 3, 9_000), ("b", 2, 12_000), ("c", 5, 8_000)] {
+        run(&format!(
+            "CREATE TABLE {table} ({table}k int, {table}n int, {table}t text) USING columnar"
+        ));
+        run(&format!(
+            "INSERT INTO {table} SELECT g * {factor} % 10007, nullif(g % 100, 7), 'text ' || g FROM generate_series(1, {rows}) g"
+        ));
+    }
+    run("CHECKPOINT");
+    let calls = "count(*), sum(an), sum(bn), min(at), max(bt)";
+    let mut questions: Vec<String> = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
+        .iter()
+        .map(|kind| format!("SELECT {calls} FROM a {kind} b ON ak = bk"))
+        .collect();
+    questions.push(format!("SELECT {calls}, sum(cn) FROM a JOIN b ON ak = bk JOIN c ON bk = ck"));
+    questions.push(format!("SELECT {calls} FROM a JOIN b ON ak = bk AND an < bn"));
+    for not in ["", "NOT "] {
+        let partners = "SELECT FROM b WHERE ak = bk";
+        questions.push(format!(
+            "SELECT count(*), sum(an), max(at) FROM a WHERE {not}EXISTS ({partners})"
+        ));
+        let partners = "SELECT FROM a WHERE ak = bk";
+        questions.push(format!(
+            "SELECT count(*), sum(bn), max(bt) FROM b WHERE {not}EXISTS ({partners})"
+        ));
+    }
+    for question in questions {
+        let plan = run(&format!("EXPLAIN {question}"));
+        assert!(plan.matches("Batches").count() >= 2, "{question}: {plan}");
+        run("SET work_mem = '64MB'");
+        let in_memory = run(&question);
+        assert!(in_memory.contains("(1 row)"), "{in_memory}");
+        run("SET work_mem = '64kB'");
+        assert_eq!(run(&question), in_memory, "{question}");
+    }
+}

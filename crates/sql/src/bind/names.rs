@@ -142,6 +142,14 @@ pub struct RelationColumn {
     pub default: ColumnDefault,
 }
 
+impl RelationColumn {
+    /// Returns a column that takes NULL and has no default.
+    pub fn plain(attnum: i16, name: impl Into<String>, ty: Type, modifier: Modifier) -> Self {
+        let (name, not_null, default) = (name.into(), false, ColumnDefault::None);
+        RelationColumn { attnum, name, ty, modifier, not_null, default }
+    }
+}
+
 /// The value of a column where none is given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ColumnDefault {

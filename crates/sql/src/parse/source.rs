@@ -11,11 +11,11 @@
 //! The clause stands between the name of the table and its alias. A file is written as its path, `'x.parquet'`.
 
 use super::ast::{
-    Alias, Arg, Call, ColumnDef, Expr, ExprKind, Join, JoinCondition, JoinKind, Moment, Name, Path,
-    Sample, Source, TableRef,
+    Alias, ColumnDef, Expr, ExprKind, Join, JoinCondition, JoinKind, Moment, Name, Path, Sample,
+    Source, TableRef,
 };
 use super::cursor::{DEPTH_MAX, Parser};
-use super::expr::level;
+use super::expr::{level, plain_call};
 use super::lexer::Token;
 use crate::error::{At, Result};
 
@@ -142,18 +142,8 @@ impl Parser<'_> {
         let stem = file.split('.').next().unwrap_or_default();
         let name = Name { text: stem.to_owned(), at };
         let argument = Expr { kind: ExprKind::String(path), at };
-        let call = Call {
-            name: Path { parts: vec![Name { text: reader.to_owned(), at }] },
-            args: vec![Arg { name: None, value: argument }],
-            star: false,
-            distinct: false,
-            variadic: false,
-            order: Vec::new(),
-            within_group: Vec::new(),
-            filter: None,
-            over: None,
-            syntax: false,
-        };
+        let function = Path { parts: vec![Name { text: reader.to_owned(), at }] };
+        let call = plain_call(function, vec![argument]);
         let call = Expr { kind: ExprKind::Call(Box::new(call)), at };
         let alias = self.alias()?.or(Some(Alias { name, columns: Vec::new() }));
         Ok(Source::Functions {
