@@ -1,5 +1,7 @@
 //! [`Aggregation`]: a scan's condition, groups and aggregates, over blocks of columns and over rows.
 
+use std::ops::Range;
+
 use scalar::aggregate::{Accumulator, Aggregate as Kernel, Kind};
 use scalar::function::{self, Eval};
 use scalar::registry;
@@ -8,12 +10,13 @@ use sql::plan::{AggregateCall, Cast, Expr, ExprKind};
 use table::columnar::Block;
 use types::{Datum, DatumRef, Error, Repr, Result, SqlState, Type, TypeSource, bounded};
 
+use crate::ROWS_MAX;
 use crate::condition::{Condition, Known};
 use crate::groups::{Groups, KEYS_MAX, NONE};
 use crate::reader::{Piece, Reader, condition_of};
-use crate::slice::{Selection, Slice};
+use crate::slice::{Load, Selection, Slice};
 use crate::source;
-use crate::state::{Counts, Distinct, Extremes, Floats, Missing, Rows, State, Totals};
+use crate::state::{Counts, Distinct, Extremes, FEW, Floats, Missing, Rows, State, Totals};
 use crate::value::{Compiler, Lent, Run, Value};
 use crate::vector::{Ints, Values, Vector};
 
@@ -26,6 +29,8 @@ pub struct Shape<'p> {
     pub condition: Option<&'p Expr>,
     /// The keys of the groups.
     pub keys: &'p [Expr],
+    /// Which keys tell groups apart. The others depend on these.
+    pub leading: &'p [usize],
     /// The calls.
     pub calls: &'p [AggregateCall],
 }
@@ -103,8 +108,16 @@ impl Form {
     }
 }
 
+/// Where a key is.
+#[derive(Clone, Copy)]
+enum Place {
+    Leading(usize),
+    Dependent(usize),
+}
+
 /// A call of an aggregate.
 struct Call {
+    name: &'static str,
     kernel: Kernel,
     /// The types of the arguments, direct ones first.
     types: Vec<Type>,
@@ -141,7 +154,16 @@ pub type PutOff<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
 /// An aggregate over the scan of one table, and what it has come to.
 pub struct Aggregation {
     reader: Reader,
+    /// The keys that tell groups apart.
     keys: Vec<Value>,
+    /// The other keys, and their values in the first row of each group.
+    dependent: Vec<(Value, Vec<Datum>)>,
+    /// Where each key of the shape is: among the keys that tell groups apart, or among the others.
+    places: Vec<Place>,
+    /// How the keys are held, and behind these the results.
+    reprs: Vec<Repr>,
+    /// The bytes that values of other keys have beside their places.
+    dependent_bytes: usize,
     inputs: Vec<Value>,
     calls: Vec<Call>,
     states: Vec<State>,
@@ -163,12 +185,29 @@ impl Aggregation {
     ) -> Result<Aggregation> {
         let mut compiler = Compiler { types, program, fields: Vec::new() };
         let condition = condition_of(shape.condition, &mut compiler)?;
-        let keys = shape.keys.iter().map(|key| Value::compile(key, &mut compiler));
-        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let (mut keys, mut dependent) = (Vec::new(), Vec::new());
+        let mut places = Vec::with_capacity(shape.keys.len());
+        for (at, key) in shape.keys.iter().enumerate() {
+            let value = Value::compile(key, &mut compiler)?;
+            if shape.leading.contains(&at) {
+                places.push(Place::Leading(keys.len()));
+                keys.push(value);
+            } else {
+                places.push(Place::Dependent(dependent.len()));
+                dependent.push((value, Vec::new()));
+            }
+        }
+        let all = shape.keys.iter().map(|key| key.ty);
+        let all = all.chain(shape.calls.iter().map(|call| call.ty));
+        let reprs = all.map(|ty| types.repr_of(ty)).collect::<Result<Vec<_>>>()?;
         let mut aggregation = Aggregation {
             reader: Reader::default(),
             groups: Groups::new(keys.len()),
             keys,
+            dependent,
+            places,
+            reprs,
+            dependent_bytes: 0,
             inputs: Vec::new(),
             calls: Vec::new(),
             states: Vec::new(),
@@ -202,7 +241,8 @@ impl Aggregation {
         let types = call.direct.iter().chain(&call.args).map(|arg| arg.ty).collect();
         let form = form_of(call, kernel, filter.is_some(), compiler);
         let ty = call.ty;
-        self.calls.push(Call { kernel, types, ty, direct, inputs, filter, form, state: 0 });
+        let name = call.name;
+        self.calls.push(Call { name, kernel, types, ty, direct, inputs, filter, form, state: 0 });
         Ok(())
     }
 
@@ -223,6 +263,11 @@ impl Aggregation {
         self.reader.forget();
         self.calls.iter().filter_map(|call| call.filter.as_ref()).for_each(Condition::forget);
         self.keys.iter().chain(&self.inputs).for_each(Value::forget);
+        for (value, firsts) in &mut self.dependent {
+            value.forget();
+            firsts.clear();
+        }
+        self.dependent_bytes = 0;
         self.groups = Groups::new(self.keys.len());
         self.rows.clear();
         self.rows.resize(self.groups.len(), 0);
@@ -253,8 +298,9 @@ impl Aggregation {
     /// Returns about how many bytes are held.
     pub fn bytes(&self) -> usize {
         let states: usize = self.states.iter().map(State::bytes).sum();
-        let of_group = (self.states.len() + 1) * 2 * size_of::<u64>();
-        self.groups.bytes() + states + self.groups.len() * of_group
+        let of_group = (self.states.len() + 1) * 2 * size_of::<u64>()
+            + self.dependent.len() * size_of::<Datum>();
+        self.groups.bytes() + states + self.groups.len() * of_group + self.dependent_bytes
     }
 
     /// Takes the rows of a piece in. Rows of new groups are put off, if the caller does that. Returns how many rows are
@@ -346,6 +392,7 @@ impl Aggregation {
                     Ok(false)
                 })?;
             }
+            self.keep_dependent(run, slice, &rows, numbers)?;
             groups = Some(&numbers[..]);
         }
         let count = self.groups.len();
@@ -374,10 +421,45 @@ impl Aggregation {
             Some(numbers) => {
                 let counts = &mut self.rows[..];
                 match &rows {
-                    Selection::All(all) => count_groups(&numbers[..*all], counts),
-                    some => some.each(|row| counts[numbers[row] as usize] += 1),
+                    Selection::All(all) => count_groups(numbers[..*all].iter().copied(), counts),
+                    Selection::Some(some) => {
+                        let numbers = some.iter().map(|row| numbers[usize::from(*row)]);
+                        count_groups(numbers, counts);
+                    }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Keeps the values that the first rows of new groups have in the keys that depend on others.
+    fn keep_dependent(
+        &mut self,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        rows: &Selection,
+        numbers: &[u32],
+    ) -> Result<()> {
+        for (value, firsts) in &mut self.dependent {
+            if firsts.len() == self.groups.len() {
+                continue;
+            }
+            let mut new = Vec::new();
+            let mut next = firsts.len() as u32;
+            // New groups have got their numbers in the order of their first rows.
+            rows.each(|row| {
+                if numbers[row] == next {
+                    new.push(row as u16);
+                    next += 1;
+                }
+            });
+            let new = Selection::Some(new);
+            let vector = value.vector(run, slice, &new)?;
+            new.each(|row| {
+                let value = vector.datum(row);
+                self.dependent_bytes += value.heap_bytes();
+                firsts.push(value);
+            });
         }
         Ok(())
     }
@@ -485,56 +567,97 @@ impl Aggregation {
         self.states[call.state].update_each(&vectors, rows, &call.context(run), &|| call.start())
     }
 
-    /// Puts the keys and the results of a group into `out`. Each group is finished once.
+    /// Calls `f` with up to [`ROWS_MAX`] groups from `first` on: their keys, and behind these their results. Each group
+    /// is given once.
     ///
     /// # Errors
-    /// What the aggregates report.
-    pub fn finish(&mut self, run: Run<'_>, group: usize, out: &mut Vec<Datum>) -> Result<()> {
-        out.clear();
-        out.extend(self.groups.keys(group).cloned());
-        let keys = out.len();
-        for call in &self.calls {
-            let context = call.context(run);
-            if let State::Each(groups) = &self.states[call.state]
-                && let Some(accumulator) = groups.get(group)
-            {
-                out.push(bounded::value(accumulator.finish(&context)?)?);
-                continue;
-            }
-            let mut accumulator = call.start();
-            if !call.direct.is_empty() {
-                let direct =
-                    call.direct.iter().map(|one| run.value(one, Row::Values(&out[..keys])));
-                let direct = direct.collect::<Result<Vec<Datum>>>()?;
-                let direct: Vec<DatumRef<'_>> = direct.iter().map(Datum::as_ref).collect();
-                accumulator.begin(&direct);
-            }
-            let rows = self.rows.get(group).copied().unwrap_or(0);
-            self.states[call.state].give(group, rows, &context, accumulator.as_mut())?;
-            out.push(bounded::value(accumulator.finish(&context)?)?);
+    /// What the aggregates and `f` report.
+    pub fn give(
+        &self,
+        run: Run<'_>,
+        first: usize,
+        f: &mut dyn FnMut(&Slice<'_>, &Selection) -> Result<()>,
+    ) -> Result<()> {
+        let groups = first..self.len().min(first + ROWS_MAX);
+        let (count, width) = (groups.len(), self.places.len() + self.calls.len());
+        let finished = Finished { aggregation: self, run, groups };
+        f(&Slice::new(count, width, 0, &finished), &Selection::All(count))
+    }
+
+    /// Returns a key of a group.
+    fn key(&self, group: usize, at: usize) -> &Datum {
+        match self.places[at] {
+            Place::Leading(at) => self.groups.key(group, at),
+            Place::Dependent(at) => &self.dependent[at].1[group],
         }
-        Ok(())
+    }
+
+    /// Returns the result of a call for a group, by its accumulator.
+    fn result(&self, run: Run<'_>, call: &Call, group: usize) -> Result<Datum> {
+        let context = call.context(run);
+        if let State::Each(groups) = &self.states[call.state]
+            && let Some(accumulator) = groups.get(group)
+        {
+            return bounded::value(accumulator.finish(&context)?);
+        }
+        let mut accumulator = call.start();
+        if !call.direct.is_empty() {
+            let keys: Vec<Datum> =
+                (0..self.places.len()).map(|at| self.key(group, at).clone()).collect();
+            let direct = call.direct.iter().map(|one| run.value(one, Row::Values(&keys)));
+            let direct = direct.collect::<Result<Vec<Datum>>>()?;
+            let direct: Vec<DatumRef<'_>> = direct.iter().map(Datum::as_ref).collect();
+            accumulator.begin(&direct);
+        }
+        let rows = self.rows.get(group).copied().unwrap_or(0);
+        self.states[call.state].give(group, rows, &context, accumulator.as_mut())?;
+        bounded::value(accumulator.finish(&context)?)
+    }
+}
+
+/// Groups with their results.
+struct Finished<'p> {
+    aggregation: &'p Aggregation,
+    run: Run<'p>,
+    groups: Range<usize>,
+}
+
+impl<'p> Load<'p> for Finished<'p> {
+    fn column(&self, at: usize) -> Result<Vector<'p>> {
+        let Self { aggregation, run, groups } = self;
+        let repr = aggregation.reprs[at];
+        let Some(call) = at.checked_sub(aggregation.places.len()) else {
+            let keys = groups.clone().map(|group| aggregation.key(group, at).as_ref());
+            return Ok(Vector::of_refs(repr, keys.collect()));
+        };
+        let call = &aggregation.calls[call];
+        let state = &aggregation.states[call.state];
+        if let Some(vector) = state.results(call.name, groups.clone(), &aggregation.rows, repr) {
+            return Ok(vector);
+        }
+        let results = groups.clone().map(|group| aggregation.result(*run, call, group));
+        Ok(Vector::of_datums(repr, results.collect::<Result<Vec<Datum>>>()?))
     }
 }
 
 /// Counts the rows of each group.
-fn count_groups(numbers: &[u32], counts: &mut [u64]) {
-    const FEW: usize = 64;
+fn count_groups(mut numbers: impl Iterator<Item = u32>, counts: &mut [u64]) {
     if counts.len() > FEW {
-        return numbers.iter().for_each(|group| counts[*group as usize] += 1);
+        return numbers.for_each(|group| counts[group as usize] += 1);
     }
     // Neighbours are often of one group: in tables of their own no addition waits for the one before it.
     let mut tables = [[0_u32; FEW]; 4];
-    let (fours, rest) = numbers.as_chunks::<4>();
-    for four in fours {
-        for (table, group) in tables.iter_mut().zip(four) {
-            table[*group as usize % FEW] += 1;
-        }
-    }
-    rest.iter().for_each(|group| counts[*group as usize] += 1);
-    for table in tables {
-        for (count, more) in counts.iter_mut().zip(table) {
-            *count += u64::from(more);
+    loop {
+        for table in &mut tables {
+            let Some(group) = numbers.next() else {
+                for table in tables {
+                    for (count, more) in counts.iter_mut().zip(table) {
+                        *count += u64::from(more);
+                    }
+                }
+                return;
+            };
+            table[group as usize % FEW] += 1;
         }
     }
 }

@@ -170,10 +170,14 @@ impl Like {
     }
 
     fn matches(&self, text: &[u8]) -> bool {
-        let rest = text.strip_prefix(&self.first[..]);
-        let Some(mut rest) = rest.and_then(|rest| rest.strip_suffix(&self.last[..])) else {
-            return false;
-        };
+        let mut rest = text;
+        if !self.first.is_empty() || !self.last.is_empty() {
+            let inner = text.strip_prefix(&self.first[..]);
+            match inner.and_then(|inner| inner.strip_suffix(&self.last[..])) {
+                Some(inner) => rest = inner,
+                None => return false,
+            }
+        }
         // The first place of each part leaves the most room for those behind.
         self.middle.iter().all(|part| match part.find(rest) {
             Some(at) => {

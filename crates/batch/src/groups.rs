@@ -177,11 +177,18 @@ impl KeyValues {
                     _ => (Arc::clone(words), vec![NONE; words.len()]),
                 };
                 let has_nulls = !vector.nulls.is_empty();
-                if let (Selection::All(count), false) = (rows, has_nulls) {
+                if !has_nulls {
                     let mut is_known = true;
-                    for (slot, code) in out[..*count].iter_mut().zip(codes) {
-                        *slot = numbers[*code as usize];
+                    let mut put = |slot: &mut u32, code: u32| {
+                        *slot = numbers[code as usize];
                         is_known &= *slot != NONE;
+                    };
+                    match rows {
+                        Selection::All(count) => {
+                            let slots = out[..*count].iter_mut().zip(codes);
+                            slots.for_each(|(slot, code)| put(slot, *code));
+                        }
+                        Selection::Some(_) => rows.each(|row| put(&mut out[row], codes[row])),
                     }
                     if is_known {
                         self.words = Some((known, numbers));
@@ -218,11 +225,18 @@ impl KeyValues {
         let mut numbers = std::mem::take(&mut self.ints);
         let mut last = None;
         let has_nulls = !vector.nulls.is_empty();
-        if let (Selection::All(count), false) = (rows, has_nulls) {
+        if !has_nulls {
             let mut is_known = true;
-            for (slot, value) in out[..*count].iter_mut().zip(&ints.values) {
-                *slot = numbers.known(*value);
+            let mut put = |slot: &mut u32, value: i64| {
+                *slot = numbers.known(value);
                 is_known &= *slot != NONE;
+            };
+            match rows {
+                Selection::All(count) => {
+                    let slots = out[..*count].iter_mut().zip(&ints.values);
+                    slots.for_each(|(slot, value)| put(slot, *value));
+                }
+                Selection::Some(_) => rows.each(|row| put(&mut out[row], ints.values[row])),
             }
             if is_known {
                 self.ints = numbers;
@@ -319,14 +333,14 @@ impl Groups {
         keys + tables + self.members.len() * size_of::<u32>()
     }
 
-    /// Returns the keys of a group.
-    pub fn keys(&self, group: usize) -> impl Iterator<Item = &Datum> {
+    /// Returns a key of a group.
+    pub fn key(&self, group: usize, at: usize) -> &Datum {
         let width = self.keys.len();
-        let number = move |at: usize| match width {
+        let number = match width {
             1 => group as u32,
             _ => self.members[group * width + at],
         };
-        self.keys.iter().enumerate().map(move |(at, key)| key.value(number(at)))
+        self.keys[at].value(number)
     }
 
     /// Puts the group of each selected row into `out`, which has a place for each row. If `may_grow` is false,
@@ -370,16 +384,23 @@ impl Groups {
     ) {
         if let ([first, second], true, false) = (numbers, may_grow, self.dense.is_empty()) {
             let bits = self.bits[1];
-            if let Selection::All(count) = rows {
-                let mut is_known = true;
-                let pairs = first[..*count].iter().zip(&second[..*count]);
-                for (slot, (first, second)) in out.iter_mut().zip(pairs) {
-                    *slot = self.dense[(first << bits | second) as usize];
-                    is_known &= *slot != NONE;
+            let mut is_known = true;
+            let mut put = |slot: &mut u32, first: u32, second: u32| {
+                *slot = self.dense[(first << bits | second) as usize];
+                is_known &= *slot != NONE;
+            };
+            match rows {
+                Selection::All(count) => {
+                    let pairs = first[..*count].iter().zip(&second[..*count]);
+                    let slots = out.iter_mut().zip(pairs);
+                    slots.for_each(|(slot, (first, second))| put(slot, *first, *second));
                 }
-                if is_known {
-                    return;
+                Selection::Some(_) => {
+                    rows.each(|row| put(&mut out[row], first[row], second[row]));
                 }
+            }
+            if is_known {
+                return;
             }
             return rows.each(|row| {
                 let (first, second) = (first[row], second[row]);
@@ -506,8 +527,7 @@ mod tests {
         assert!(groups.len() > 600, "{}", groups.len());
         groups.numbers(&[&few, &few], &rows, false, &mut again, 1_000);
         assert_eq!(again, first);
-        let keys: Vec<&Datum> = groups.keys(2).collect();
-        assert_eq!(keys, [&Datum::Int8(2), &Datum::Int8(2)]);
+        assert_eq!([groups.key(2, 0), groups.key(2, 1)], [&Datum::Int8(2), &Datum::Int8(2)]);
 
         // The numbers of 16 keys with 1,000 values each do not fit 128 bits.
         let mut wide = Groups::new(16);
@@ -517,6 +537,6 @@ mod tests {
         wide.numbers(&[&all; 16], &rows, true, &mut again, 1_000);
         assert_eq!((&again[..4], wide.len()), (&[0, 1, 2, 3][..], 1_000));
         wide.numbers(&few, &rows, false, &mut again, 1_000);
-        assert_eq!((again, wide.keys(999).next()), (first, Some(&Datum::Int8(999))));
+        assert_eq!((again, wide.key(999, 0)), (first, &Datum::Int8(999)));
     }
 }

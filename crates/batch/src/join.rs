@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Columns of the probe side that nothing asks for are not read, and of the others only the rows that have a partner are
-//! passed on. A key of one integer is looked up in an array if the integers lie close together, else in a table with
-//! open addressing. Other keys get the numbers of [`Groups`].
+//! passed on. A key of one integer is looked up in an array if the integers lie close together, in a bitmap if they lie
+//! less close, else in a table with open addressing. Other keys get the numbers of [`Groups`].
 
 use sql::plan::Expr;
 use types::{Datum, Repr, Result, Type, TypeSource};
@@ -106,12 +106,16 @@ pub struct Join {
 struct Table {
     index: Index,
     following: Vec<u32>,
+    /// True if no key has two rows.
+    is_unique: bool,
 }
 
 #[derive(Debug)]
 enum Index {
     /// By the distance from an integer.
     Near { base: i64, first: Vec<u32> },
+    /// By the number of keys below an integer, which a bitmap counts: 64 distances, and how many keys are below them.
+    Bits { base: i64, words: Vec<(u64, u32)>, first: Vec<u32> },
     /// Integers by open addressing: as many slots as a power of two, at most half of them taken.
     Far { slots: Vec<(i64, u32)>, shift: u32 },
     /// By the number of a group.
@@ -136,6 +140,16 @@ impl Index {
                 let at = value.wrapping_sub(*base) as u64;
                 first.get(at as usize).copied().unwrap_or(NO_ROW)
             }
+            Index::Bits { base, words, first } => {
+                let at = value.wrapping_sub(*base) as u64;
+                match words.get((at / 64) as usize) {
+                    Some((bits, below)) if bits >> (at % 64) & 1 == 1 => {
+                        let lower = bits & ((1 << (at % 64)) - 1);
+                        first[(below + lower.count_ones()) as usize]
+                    }
+                    _ => NO_ROW,
+                }
+            }
             Index::Far { slots, shift } => {
                 let mut at = Index::slot(value, *shift);
                 loop {
@@ -157,6 +171,9 @@ impl Table {
         /// An array may have so many places for each row, and this many in any case.
         const SPARE: usize = 8;
         const PLACES_MIN: usize = 1 << 16;
+        /// The same of a bitmap.
+        const SPARE_BITS: usize = 256;
+        const BITS_MIN: usize = 1 << 22;
         let rows = || (0..values.len()).filter(|row| !is_null(*row));
         let bounds = rows().map(|row| values[row]).fold(None, |bounds, value| match bounds {
             None => Some((value, value)),
@@ -165,28 +182,54 @@ impl Table {
         let (low, high) = bounds.unwrap_or((0, 0));
         let mut following = vec![NO_ROW; values.len()];
         let span = high.checked_sub(low).and_then(|span| usize::try_from(span).ok());
-        let most = PLACES_MIN.max(values.len() * SPARE);
-        if let Some(span) = span.filter(|span| *span < most) {
+        let is_below = |least: usize, spare: usize| {
+            span.filter(|span| *span < least.max(values.len().saturating_mul(spare)))
+        };
+        let mut is_unique = true;
+        // From the last row on, so that the first one of each key ends up in front.
+        let mut put = |row: usize, head: &mut u32| {
+            is_unique &= *head == NO_ROW;
+            following[row] = std::mem::replace(head, row as u32);
+        };
+        let index = if let Some(span) = is_below(PLACES_MIN, SPARE) {
             let mut first = vec![NO_ROW; if bounds.is_some() { span + 1 } else { 0 }];
-            // From the last row on, so that the first one of each key ends up in front.
+            rows().rev().for_each(|row| put(row, &mut first[(values[row] - low) as usize]));
+            Index::Near { base: low, first }
+        } else if let Some(span) = is_below(BITS_MIN, SPARE_BITS) {
+            let mut words = vec![(0_u64, 0_u32); span / 64 + 1];
+            for row in rows() {
+                let at = (values[row] - low) as usize;
+                words[at / 64].0 |= 1 << (at % 64);
+            }
+            let mut keys = 0;
+            for (bits, below) in &mut words {
+                *below = keys;
+                keys += bits.count_ones();
+            }
+            let mut first = vec![NO_ROW; keys as usize];
             for row in rows().rev() {
-                let head = &mut first[(values[row] - low) as usize];
-                following[row] = std::mem::replace(head, row as u32);
+                let at = (values[row] - low) as usize;
+                let (bits, below) = words[at / 64];
+                let lower = bits & ((1 << (at % 64)) - 1);
+                put(row, &mut first[(below + lower.count_ones()) as usize]);
             }
-            return Table { index: Index::Near { base: low, first }, following };
-        }
-        let count = (values.len() * 2).next_power_of_two().max(16);
-        let shift = u64::BITS - count.trailing_zeros();
-        let mut slots = vec![(0, NO_ROW); count];
-        for row in rows().rev() {
-            let mut at = Index::slot(values[row], shift);
-            while slots[at].1 != NO_ROW && slots[at].0 != values[row] {
-                at = (at + 1) & (count - 1);
+            Index::Bits { base: low, words, first }
+        } else {
+            let count = (values.len() * 2).next_power_of_two().max(16);
+            let shift = u64::BITS - count.trailing_zeros();
+            let mut slots = vec![(0, NO_ROW); count];
+            for row in rows().rev() {
+                let mut at = Index::slot(values[row], shift);
+                while slots[at].1 != NO_ROW && slots[at].0 != values[row] {
+                    at = (at + 1) & (count - 1);
+                }
+                let (key, head) = &mut slots[at];
+                *key = values[row];
+                put(row, head);
             }
-            following[row] = slots[at].1;
-            slots[at] = (values[row], row as u32);
-        }
-        Table { index: Index::Far { slots, shift }, following }
+            Index::Far { slots, shift }
+        };
+        Table { index, following, is_unique }
     }
 
     /// Returns the table of any keys, which are these columns.
@@ -204,10 +247,14 @@ impl Table {
             selected.each(|row| of_rows[at * ROWS_MAX + row] = numbers[row]);
         }
         let (mut first, mut following) = (vec![NO_ROW; groups.len()], vec![NO_ROW; kept.len()]);
+        let mut is_unique = true;
         for (row, group) in of_rows.iter().enumerate().rev().filter(|(_, group)| **group != NONE) {
-            following[row] = std::mem::replace(&mut first[*group as usize], row as u32);
+            let head = &mut first[*group as usize];
+            is_unique &= *head == NO_ROW;
+            following[row] = std::mem::replace(head, row as u32);
         }
-        Table { index: Index::Groups { groups: Box::new(groups), first }, following }
+        let index = Index::Groups { groups: Box::new(groups), first };
+        Table { index, following, is_unique }
     }
 
     /// Puts the first kept row with the keys of each selected row into `out`; [`NO_ROW`] if there is none.
@@ -245,6 +292,9 @@ impl Table {
     fn bytes(&self) -> usize {
         let index = match &self.index {
             Index::Near { first, .. } => first.len() * size_of::<u32>(),
+            Index::Bits { words, first, .. } => {
+                size_of_val(&words[..]) + first.len() * size_of::<u32>()
+            }
             Index::Far { slots, .. } => size_of_val(&slots[..]),
             Index::Groups { groups, first } => groups.bytes() + first.len() * size_of::<u32>(),
         };
@@ -365,6 +415,15 @@ impl Join {
             Partners::Pairs { keeps_build, .. } => keeps_build,
             Partners::KeptWithSome | Partners::KeptWithNone => true,
             Partners::Some | Partners::None => false,
+        }
+    }
+
+    /// Returns true if it is noted which rows of the probe side have a partner.
+    fn notes_probe(&self) -> bool {
+        match self.partners {
+            Partners::Pairs { keeps_probe, .. } => keeps_probe,
+            Partners::Some | Partners::None => true,
+            Partners::KeptWithSome | Partners::KeptWithNone => false,
         }
     }
 
@@ -489,22 +548,34 @@ impl Join {
             return self.give_probe(slice, &rows, f);
         }
         let mut is_matched = vec![false; slice.rows()];
-        let (mut of_probe, mut of_build) = (Vec::new(), Vec::new());
-        rows.try_each(|row| {
-            let mut partner = first[row];
-            while partner != NO_ROW {
-                of_probe.push(row as u16);
-                of_build.push(partner);
-                partner = self.table.following[partner as usize];
-                if of_probe.len() == ROWS_MAX {
-                    self.pairs(run, slice, (&of_probe, &of_build), &mut is_matched, f)?;
-                    of_probe.clear();
-                    of_build.clear();
+        if self.table.is_unique {
+            let (mut of_probe, mut of_build) = (vec![0; rows.len()], vec![0; rows.len()]);
+            let mut pairs = 0;
+            // Each row is written, and the place moves on where it has a partner: no branch depends on the values.
+            rows.each(|row| {
+                of_probe[pairs] = row as u16;
+                of_build[pairs] = first[row];
+                pairs += usize::from(first[row] != NO_ROW);
+            });
+            self.pairs(run, slice, (&of_probe[..pairs], &of_build[..pairs]), &mut is_matched, f)?;
+        } else {
+            let (mut of_probe, mut of_build) = (Vec::new(), Vec::new());
+            rows.try_each(|row| {
+                let mut partner = first[row];
+                while partner != NO_ROW {
+                    of_probe.push(row as u16);
+                    of_build.push(partner);
+                    partner = self.table.following[partner as usize];
+                    if of_probe.len() == ROWS_MAX {
+                        self.pairs(run, slice, (&of_probe, &of_build), &mut is_matched, f)?;
+                        of_probe.clear();
+                        of_build.clear();
+                    }
                 }
-            }
-            Ok::<_, types::Error>(())
-        })?;
-        self.pairs(run, slice, (&of_probe, &of_build), &mut is_matched, f)?;
+                Ok::<_, types::Error>(())
+            })?;
+            self.pairs(run, slice, (&of_probe, &of_build), &mut is_matched, f)?;
+        }
         match self.partners {
             Partners::Pairs { keeps_probe: true, .. } => {
                 let mut alone = Vec::new();
@@ -553,12 +624,17 @@ impl Join {
     ) -> Result<()> {
         let mut has_partner = std::mem::take(&mut self.has_partner);
         let done = self.give(slice, (of_probe, of_build), |joined| {
+            if self.condition.is_none() && !self.notes_probe() && has_partner.is_empty() {
+                return f(joined, &Selection::All(joined.rows()));
+            }
             let mut rows = Selection::All(joined.rows());
             if let Some(condition) = &self.condition {
                 (run.tick)(joined.rows() as u64)?;
                 condition.narrow(run, joined, &mut rows)?;
             }
-            rows.each(|pair| is_matched[usize::from(of_probe[pair])] = true);
+            if self.notes_probe() {
+                rows.each(|pair| is_matched[usize::from(of_probe[pair])] = true);
+            }
             if !has_partner.is_empty() {
                 rows.each(|pair| has_partner[of_build[pair] as usize] = true);
             }

@@ -52,6 +52,11 @@ enum Form {
         values: Vec<f64>,
     },
     Codes(Box<Dictionary>, Vec<u32>),
+    /// Texts behind each other, and where each of them ends.
+    Texts {
+        all: String,
+        ends: Vec<usize>,
+    },
     Datums(Vec<Datum>),
 }
 
@@ -147,7 +152,10 @@ impl Kept {
             let place = match &column.form {
                 Form::Nothing => 0,
                 Form::Codes(..) => size_of::<u32>(),
-                Form::Ints { .. } | Form::Decimals { .. } | Form::Floats { .. } => size_of::<i64>(),
+                Form::Ints { .. }
+                | Form::Decimals { .. }
+                | Form::Floats { .. }
+                | Form::Texts { .. } => size_of::<i64>(),
                 Form::Datums(_) => size_of::<Datum>(),
             };
             place * self.rows + column.bytes + column.nulls.len()
@@ -165,7 +173,7 @@ impl Column {
             self.nulls.resize(before + rows.len(), false);
         }
         if before == 0 && matches!(self.form, Form::Nothing) {
-            self.form = Form::of(vector);
+            self.form = Form::of(vector, self.repr);
         }
         match (&mut self.form, &vector.values) {
             (Form::Ints { repr, values, bound }, Values::Ints(more)) if *repr == more.repr => {
@@ -190,6 +198,16 @@ impl Column {
                 });
                 let new = &dictionary.entries[known..];
                 self.bytes += new.iter().map(|one| 96 + 2 * one.heap_bytes()).sum::<usize>();
+            }
+            (Form::Texts { all, ends }, Values::Refs(more)) => {
+                let before = all.len();
+                rows.each(|row| {
+                    if let DatumRef::Text(text) = more[row] {
+                        all.push_str(text);
+                    }
+                    ends.push(all.len());
+                });
+                self.bytes += all.len() - before;
             }
             (Form::Datums(values), _) => {
                 let first = values.len();
@@ -236,6 +254,19 @@ impl Column {
             Form::Codes(dictionary, codes) => {
                 Values::Codes(Arc::clone(&dictionary.words), of(codes, rows))
             }
+            Form::Texts { all, ends } => {
+                let value = |row: &u32| {
+                    let row = *row as usize;
+                    match ends.get(row) {
+                        Some(end) if self.nulls.get(row) != Some(&true) => {
+                            let start = row.checked_sub(1).map_or(0, |before| ends[before]);
+                            DatumRef::Text(&all[start..*end])
+                        }
+                        _ => DatumRef::Null,
+                    }
+                };
+                Values::Refs(rows.iter().map(value).collect())
+            }
             Form::Datums(all) => {
                 let value =
                     |row: &u32| all.get(*row as usize).map_or(DatumRef::Null, Datum::as_ref);
@@ -259,7 +290,7 @@ impl Column {
 }
 
 impl Form {
-    fn of(vector: &Vector<'_>) -> Form {
+    fn of(vector: &Vector<'_>, repr: Repr) -> Form {
         match &vector.values {
             Values::Ints(ints) => Form::Ints { repr: ints.repr, values: Vec::new(), bound: 0 },
             Values::Decimals(all) => match all.shown {
@@ -270,6 +301,9 @@ impl Form {
             },
             Values::Floats(floats) => Form::Floats { repr: floats.repr, values: Vec::new() },
             Values::Codes(..) => Form::Codes(Box::default(), Vec::new()),
+            Values::Refs(_) if repr == Repr::Text => {
+                Form::Texts { all: String::new(), ends: Vec::new() }
+            }
             Values::Refs(_) | Values::Datums(_) => Form::Datums(Vec::new()),
         }
     }

@@ -58,4 +58,4 @@ pub use value::Run;
 pub type Programs<'p> = dyn FnMut(&sql::plan::Expr) -> types::Result<sql::eval::Program> + 'p;
 
 /// The largest number of rows in a slice.
-const ROWS_MAX: usize = stripe::BLOCK_ROWS;
+pub const ROWS_MAX: usize = stripe::BLOCK_ROWS;

@@ -3,14 +3,14 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use stripe::{Bounds, Chunk, Ints as IntStream, Values as ChunkValues, Zone};
+use stripe::{Bounds, Chunk, Values as ChunkValues, Zone};
 use table::columnar::{Block, BlockColumn, RawColumn};
 use table::rows::{Batch, Layout};
 use types::{Datum, DatumRef, Error, Repr, Result, row};
 
 use crate::ROWS_MAX;
 use crate::slice::{Load, Slice};
-use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words, bound_of};
+use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words};
 
 /// What a table reports, as the user is told it.
 fn reported(error: table::Error) -> Error {
@@ -291,22 +291,21 @@ fn vector_of<'a>(
     };
     let values = match chunk.values() {
         ChunkValues::Ints(stream) => {
-            let values = block_of(stream, index);
-            let bound = bound_by(column.zone(), &values);
+            let (values, bound) = (stream.block_values(index), stream.bound(index));
             Values::Ints(Ints { repr, values, bound })
         }
         ChunkValues::Decimals { scale, mantissas, shown } => {
-            let mantissas = block_of(mantissas, index);
+            let bound = mantissas.bound(index);
+            let mantissas = mantissas.block_values(index);
             let wrong = || damaged(column, "a decimal shows more digits than it has");
             let shown = match shown.constant() {
                 Some(shown) => Shown::Same(shown_digits(shown, *scale).ok_or_else(wrong)?),
                 None => {
-                    let digits = block_of(shown, index);
+                    let digits = shown.block_values(index);
                     let digits = digits.into_iter().map(|shown| shown_digits(shown, *scale));
                     Shown::Each(digits.collect::<Option<Vec<u8>>>().ok_or_else(wrong)?)
                 }
             };
-            let bound = bound_by(column.zone(), &mantissas);
             Values::Decimals(Decimals { scale: (*scale).min(SCALE_MAX), mantissas, shown, bound })
         }
         ChunkValues::Floats(stream) => {
@@ -358,20 +357,6 @@ fn vector_of<'a>(
         },
     };
     Ok(Vector { values, nulls })
-}
-
-fn block_of(stream: &IntStream<'_>, index: usize) -> Vec<i64> {
-    let mut room = [0; ROWS_MAX];
-    let count = stream.block(index, &mut room);
-    room[..count].to_vec()
-}
-
-/// Returns how far a value of a column can be from 0. Where a value is NULL, one before it stands, or 0.
-fn bound_by(zone: &Zone, values: &[i64]) -> u64 {
-    match zone.bounds {
-        Bounds::Ints(min, max) => min.unsigned_abs().max(max.unsigned_abs()),
-        _ => bound_of(values),
-    }
 }
 
 /// Returns how far a value of a column can be from 0, if that is known; infinity if one is NaN. Where a value is NULL,

@@ -13,6 +13,7 @@
 //! that go on from what it has come to.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use foldhash::fast::FixedState;
 use numeric::{Numeric, Sum};
@@ -24,7 +25,9 @@ use types::{Datum, DatumRef, Repr, Result};
 use crate::groups::KeyValues;
 use crate::slice::Selection;
 use crate::value::rescaled;
-use crate::vector::{Decimals, Ints, Shown, Values, Vector, int_datum, numeric, power};
+use crate::vector::{
+    Decimals, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, int_datum, numeric, power,
+};
 
 /// The selected rows of a slice and their groups.
 #[derive(Clone, Copy)]
@@ -235,6 +238,9 @@ impl Totals {
                 rows.each(vector, |row, _| sum += values[row], |_| {});
                 narrow[0] += sum;
             }
+            (Some(groups), selected, true) if narrow.len() <= FEW => {
+                add_to_few(values, groups, selected, narrow);
+            }
             _ => {
                 let narrow = &mut narrow[..];
                 if !rows.each_of_all(vector, values, |value, group| narrow[group] += value) {
@@ -242,6 +248,43 @@ impl Totals {
                 }
             }
         }
+    }
+
+    /// Returns the sums of groups, whose numbers of rows these are, as `sum` gives them; `None` if one has more than 64
+    /// bits.
+    fn sums<'a>(&self, groups: Range<usize>, rows: &[u64], repr: Repr) -> Option<Vector<'a>> {
+        let is_integer = matches!(repr, Repr::Int8) && self.scale == 0;
+        if !is_integer && repr != Repr::Numeric || self.scale > SCALE_MAX {
+            return None;
+        }
+        let (mut values, mut nulls) = (Vec::with_capacity(groups.len()), Vec::new());
+        let mut shown = Vec::new();
+        for (at, group) in groups.clone().enumerate() {
+            let has_value = self.missing.present(group, rows[group]) > 0;
+            if !has_value {
+                nulls.resize(groups.len(), false);
+                nulls[at] = true;
+            }
+            let wide = self.wide.get(group).copied().unwrap_or(0);
+            let narrow = self.narrow.get(group).copied().unwrap_or(0);
+            values.push(i64::try_from(wide.checked_add(narrow.into())?).ok()?);
+            if self.shown_by_all.is_none() {
+                shown.push(self.shown.get(group).copied().unwrap_or(0));
+            }
+        }
+        let bound = bound_of(&values);
+        let values = match self.shown_by_all {
+            _ if is_integer => Values::Ints(Ints { repr, values, bound }),
+            Some(digits) => {
+                let shown = Shown::Same(digits);
+                Values::Decimals(Decimals { scale: self.scale, mantissas: values, shown, bound })
+            }
+            None => {
+                let shown = Shown::Each(shown);
+                Values::Decimals(Decimals { scale: self.scale, mantissas: values, shown, bound })
+            }
+        };
+        Some(Vector { values, nulls })
     }
 
     /// Returns the sum of a group of so many rows.
@@ -255,6 +298,39 @@ impl Totals {
         let total = Numeric::new(cut, shown.into()).expect("a scale of two digits");
         sum.add_total(&total, count);
         sum
+    }
+}
+
+/// Up to so many groups have several tables each.
+pub const FEW: usize = 64;
+
+/// Adds values to the sums of up to [`FEW`] groups.
+fn add_to_few(values: &[i64], groups: &[u32], rows: &Selection, sums: &mut [i64]) {
+    // Neighbours are often of one group: in tables of their own no addition waits for the one before it.
+    let mut tables = [[0_i64; FEW]; 4];
+    let mut add = |table: usize, value: i64, group: u32| {
+        tables[table][group as usize % FEW] += value;
+    };
+    match rows {
+        Selection::All(count) => {
+            let (fours, rest) = values[..*count].as_chunks::<4>();
+            let (of_fours, of_rest) = groups[..*count].as_chunks::<4>();
+            for (values, groups) in fours.iter().zip(of_fours) {
+                (0..4).for_each(|at| add(at, values[at], groups[at]));
+            }
+            rest.iter().zip(of_rest).for_each(|(value, group)| add(0, *value, *group));
+        }
+        Selection::Some(rows) => {
+            let (fours, rest) = rows.as_chunks::<4>();
+            let mut add_row = |at: usize, row: u16| {
+                add(at, values[usize::from(row)], groups[usize::from(row)]);
+            };
+            fours.iter().for_each(|rows| (0..4).for_each(|at| add_row(at, rows[at])));
+            rest.iter().for_each(|row| add_row(0, *row));
+        }
+    }
+    for table in tables {
+        sums.iter_mut().zip(table).for_each(|(sum, more)| *sum += more);
     }
 }
 
@@ -685,6 +761,38 @@ impl State {
                 }
             }
         })
+    }
+
+    /// Returns the results of `count`, `sum`, `min` or `max` for groups, whose numbers of rows these are; `None` if the
+    /// accumulators must be asked.
+    pub fn results<'a>(
+        &self,
+        name: &str,
+        groups: Range<usize>,
+        rows: &[u64],
+        repr: Repr,
+    ) -> Option<Vector<'a>> {
+        let counts = |count: &dyn Fn(usize) -> u64| {
+            let values: Vec<i64> = groups.clone().map(|group| count(group) as i64).collect();
+            let bound = bound_of(&values);
+            let values = Values::Ints(Ints { repr: Repr::Int8, values, bound });
+            Some(Vector { values, nulls: Vec::new() })
+        };
+        match (self, name) {
+            (State::Rows, "count") => counts(&|group| rows[group]),
+            (State::Present(missing), "count") => {
+                counts(&|group| missing.present(group, rows[group]))
+            }
+            (State::Distinct(distinct), "count") => {
+                counts(&|group| distinct.counts.get(group).copied().unwrap_or(0))
+            }
+            (State::Totals(totals), "sum") => totals.sums(groups, rows, repr),
+            (State::Extremes(extremes), "min" | "max") => {
+                let values = groups.map(|group| extremes.value(group)).collect();
+                Some(Vector::of_datums(repr, values))
+            }
+            _ => None,
+        }
     }
 
     /// Gives an accumulator what a group of so many rows has come to. It takes a place in `Each` next, or finishes.

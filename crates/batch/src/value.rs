@@ -9,6 +9,7 @@
 
 use std::cell::RefCell;
 
+use scalar::cast::How;
 use scalar::registry;
 use sql::bind::walk;
 use sql::eval::{Around, Frame, Program, Row};
@@ -84,10 +85,23 @@ impl Compiler<'_> {
     }
 }
 
+/// Returns what an expression casts, if the cast changes no value: `varchar` as `text`.
+fn uncast(expr: &Expr) -> &Expr {
+    let is_text = |ty| matches!(ty, Type::TEXT | Type::VARCHAR);
+    match &expr.kind {
+        ExprKind::Cast { expr: inner, how: Cast::Type { how: How::Relabel, .. } }
+            if is_text(expr.ty) && is_text(inner.ty) =>
+        {
+            uncast(inner)
+        }
+        _ => expr,
+    }
+}
+
 /// Returns the column and the text of arguments that are a column and a text which is known.
 pub(crate) fn column_and_name(args: &[Expr]) -> Option<(usize, &str)> {
     let [column, name] = args else { return None };
-    match (&column.kind, &name.kind) {
+    match (&uncast(column).kind, &name.kind) {
         (ExprKind::Column { levels_up: 0, index }, ExprKind::Const(name)) => match name.as_ref() {
             DatumRef::Text(name) => Some((*index as usize, name)),
             _ => None,
@@ -296,6 +310,7 @@ impl Value {
     /// # Errors
     /// What compiling a program reports.
     pub fn compile(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Value> {
+        let expr = uncast(expr);
         if let ExprKind::Column { levels_up: 0, index } = expr.kind {
             return Ok(Value::Column(index as usize));
         }
@@ -507,8 +522,7 @@ fn compute<'a>(
         }
         (Numbers::Int4 | Numbers::Int8, Values::Ints(left), Values::Ints(right)) => {
             let repr = if numbers == Numbers::Int4 { Repr::Int4 } else { Repr::Int8 };
-            let values = ints(how, &left.values, &right.values, left.bound, right.bound)?;
-            let bound = bound_of(&values);
+            let (values, bound) = ints(how, &left.values, &right.values, left.bound, right.bound)?;
             let fits = numbers == Numbers::Int8 || bound <= i32::MAX as u64;
             fits.then_some(Values::Ints(Ints { repr, values, bound }))
         }
@@ -528,44 +542,47 @@ fn floats(how: Arithmetic, left: &[f64], right: &[f64]) -> Vec<f64> {
     }
 }
 
-/// Computes with integers whose bounds say that no result has more than 63 bits.
+/// Computes with integers whose bounds say that no result has more than 63 bits. Returns the results and their bound.
 fn ints(
     how: Arithmetic,
     left: &[i64],
     right: &[i64],
     left_bound: u64,
     right_bound: u64,
-) -> Option<Vec<i64>> {
+) -> Option<(Vec<i64>, u64)> {
+    /// A bound up to this is good enough, without a look at the results: many of them can still be added.
+    const BOUND_SMALL: u64 = i32::MAX as u64;
     let most = match how {
         Arithmetic::Add | Arithmetic::Subtract => left_bound.checked_add(right_bound)?,
         Arithmetic::Multiply => left_bound.checked_mul(right_bound)?,
     };
     i64::try_from(most).ok()?;
     let pairs = left.iter().zip(right);
-    Some(match how {
+    let values: Vec<i64> = match how {
         Arithmetic::Add => pairs.map(|(left, right)| left.wrapping_add(*right)).collect(),
         Arithmetic::Subtract => pairs.map(|(left, right)| left.wrapping_sub(*right)).collect(),
         Arithmetic::Multiply => pairs.map(|(left, right)| left.wrapping_mul(*right)).collect(),
-    })
+    };
+    let bound = if most <= BOUND_SMALL { most } else { bound_of(&values) };
+    Some((values, bound))
 }
 
 fn decimals(how: Arithmetic, left: &Decimals, right: &Decimals) -> Option<Decimals> {
-    let (scale, shown, values);
+    let (scale, shown, values, bound);
     if how == Arithmetic::Multiply {
         scale = left.scale + right.scale;
         shown = each_shown(left, right, |left, right| left + right);
-        values = ints(how, &left.mantissas, &right.mantissas, left.bound, right.bound)?;
+        (values, bound) = ints(how, &left.mantissas, &right.mantissas, left.bound, right.bound)?;
     } else {
         scale = left.scale.max(right.scale);
         shown = each_shown(left, right, u8::max);
         let (left, left_bound) = rescaled(left, scale)?;
         let (right, right_bound) = rescaled(right, scale)?;
-        values = ints(how, &left, &right, left_bound, right_bound)?;
+        (values, bound) = ints(how, &left, &right, left_bound, right_bound)?;
     }
     if scale > SCALE_MAX {
         return None;
     }
-    let bound = bound_of(&values);
     Some(Decimals { scale, mantissas: values, shown, bound })
 }
 

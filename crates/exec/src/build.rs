@@ -150,6 +150,14 @@ struct Pieces {
 /// So many rows of `VALUES` may be worth loading.
 const VALUES_MANY: usize = 1_000;
 
+/// The columns of a node, as expressions over it.
+fn columns_of(node: &Node) -> Vec<Expr> {
+    let column = |(at, ty): (usize, &Type)| {
+        Expr::of(ExprKind::Column { levels_up: 0, index: at as u32 }, *ty, At::NONE)
+    };
+    node.types.iter().enumerate().map(column).collect()
+}
+
 fn internal(message: impl Into<String>) -> Error {
     Error::new(SqlState::INTERNAL_ERROR, message)
 }
@@ -204,6 +212,12 @@ impl Builder<'_> {
                 let rows = rows.iter().map(|row| self.programs(row));
                 Box::new(Values::new(rows.collect::<Result<_>>()?))
             }
+            Kind::Scan(scan) if scan.in_batches => {
+                let (columns, condition) = self.columns_of_scan(scan, &node.types);
+                let input = Box::new(self.scan(scan, &node.types)?.leaving_condition());
+                let pieces = Pieces { input, columns, condition };
+                Box::new(self.batch_project(pieces, &columns_of(node))?)
+            }
             Kind::Scan(scan) => Box::new(self.scan(scan, &node.types)?),
             Kind::Given => Box::new(Given::default()),
             Kind::Functions { functions, ordinality, .. } => {
@@ -215,8 +229,17 @@ impl Builder<'_> {
                 });
                 Box::new(Functions::new(functions.collect::<Result<_>>()?, *ordinality))
             }
+            Kind::Filter { .. } if self.is_batch(node) => {
+                let pieces = self.pieces(node)?;
+                Box::new(self.batch_project(pieces, &columns_of(node))?)
+            }
             Kind::Filter { input, condition } => {
-                Box::new(Filter::new(self.node(input)?, self.program(condition)?))
+                let asks = self.asks(condition)?;
+                Box::new(Filter::new(self.node(input)?, self.program(condition)?, asks, false))
+            }
+            Kind::Project { input, exprs } if self.is_batch(node) => {
+                let pieces = self.pieces(input)?;
+                Box::new(self.batch_project(pieces, exprs)?)
             }
             Kind::Project { input, exprs } => {
                 let programs = self.programs(exprs)?;
@@ -236,10 +259,10 @@ impl Builder<'_> {
                 let calls = aggregate.calls.iter().map(|call| self.aggregate_call(call));
                 let calls = calls.collect::<Result<_>>()?;
                 let (sets, masks) = (&aggregate.sets, aggregate.masks.clone());
-                if aggregate.in_batches {
+                if let Some(leading) = &aggregate.batches {
                     let nothing = Box::new(Given::default());
                     let rest = Aggregate::new(nothing, keys, sets, calls, masks);
-                    return self.batches(aggregate, rest);
+                    return self.batches(aggregate, leading, rest);
                 }
                 let input = self.node(&aggregate.input)?;
                 Box::new(Aggregate::new(input, keys, sets, calls, masks))
@@ -295,14 +318,20 @@ impl Builder<'_> {
         })
     }
 
-    /// The operator for an aggregate that is computed in batches. `rest` takes the rows for whose groups there is no
-    /// room.
-    fn batches(&mut self, aggregate: &plan::Aggregate, rest: Aggregate) -> Result<Input> {
+    /// The operator for an aggregate that is computed in batches. The keys `leading` tell groups apart; `rest` takes
+    /// the rows for whose groups there is no room.
+    fn batches(
+        &mut self,
+        aggregate: &plan::Aggregate,
+        leading: &[usize],
+        rest: Aggregate,
+    ) -> Result<Input> {
         let pieces = self.pieces(&aggregate.input)?;
         let shape = batch::Shape {
             columns: &pieces.columns,
             condition: pieces.condition.as_ref(),
             keys: &aggregate.keys,
+            leading,
             calls: &aggregate.calls,
         };
         let aggregation =
@@ -346,41 +375,101 @@ impl Builder<'_> {
         Ok(Box::new(BatchJoin::new(compiled, left, right, by_row)))
     }
 
-    /// The operator for an input that gives pieces.
-    fn pieces(&mut self, node: &Node) -> Result<Pieces> {
-        if let Kind::Scan(scan) = &node.kind {
-            let position = |attnum: &i16| usize::try_from(attnum - 1).unwrap_or(usize::MAX);
-            let positions = scan.attnums.iter().map(position);
-            let columns = positions.zip(node.types.iter().copied()).collect();
-            let mut input = self.scan(scan, &node.types)?;
-            let mut condition = None;
-            // A sample and a row that is looked up have their condition evaluated by the scan.
-            if scan.sample.is_none() && !scan.path.is_single {
-                condition.clone_from(&scan.condition);
-                input = input.leaving_condition();
-            }
-            let input = self.looked_at(node, Box::new(input));
-            return Ok(Pieces { input, columns, condition });
-        }
-        let columns = node.types.iter().copied().enumerate().collect();
-        let input = match &node.kind {
+    /// True for an operator whose rows come out of batches, where one that takes rows is above it.
+    fn is_batch(&self, node: &Node) -> bool {
+        match &node.kind {
+            Kind::Scan(scan) => scan.in_batches,
+            Kind::Join(join) => join.in_batches,
+            Kind::Aggregate(aggregate) => aggregate.batches.is_some(),
             Kind::Project { input, exprs } => {
-                let operator = Box::new(self.batch_project(input, exprs)?);
-                self.looked_at(node, operator)
+                !exprs.iter().any(plan::is_volatile) && self.is_batch(input)
             }
-            _ => self.node(node)?,
-        };
-        Ok(Pieces { input, columns, condition: None })
+            Kind::Filter { input, condition } => {
+                let is_plain = !plan::is_volatile(condition);
+                is_plain && self.asked(condition).is_empty() && self.is_batch(input)
+            }
+            _ => false,
+        }
     }
 
-    fn batch_project(&mut self, input: &Node, exprs: &[Expr]) -> Result<BatchProject> {
-        let programs = self.programs(exprs)?;
-        let Pieces { input: below, columns, condition } = self.pieces(input)?;
+    /// The positions and types of the columns of a scan, and the condition that its reader tests.
+    fn columns_of_scan(
+        &self,
+        scan: &plan::Scan,
+        types: &[Type],
+    ) -> (Vec<(usize, Type)>, Option<Expr>) {
+        let position = |attnum: &i16| usize::try_from(attnum - 1).unwrap_or(usize::MAX);
+        let positions = scan.attnums.iter().map(position);
+        // A sample and a row that is looked up have their condition evaluated by the scan.
+        let is_left = scan.sample.is_none() && !scan.path.is_single;
+        let condition = if is_left { scan.condition.clone() } else { None };
+        (positions.zip(types.iter().copied()).collect(), condition)
+    }
+
+    /// The operator for an input that gives pieces.
+    fn pieces(&mut self, node: &Node) -> Result<Pieces> {
+        let columns = node.types.iter().copied().enumerate().collect();
+        match &node.kind {
+            Kind::Scan(scan) => {
+                let (columns, condition) = self.columns_of_scan(scan, &node.types);
+                let mut input = self.scan(scan, &node.types)?;
+                if condition.is_some() {
+                    input = input.leaving_condition();
+                }
+                let input = self.looked_at(node, Box::new(input));
+                Ok(Pieces { input, columns, condition })
+            }
+            Kind::Project { input, exprs } => {
+                let pieces = self.pieces(input)?;
+                let operator = Box::new(self.batch_project(pieces, exprs)?);
+                let input = self.looked_at(node, operator);
+                Ok(Pieces { input, columns, condition: None })
+            }
+            Kind::Filter { input, condition } if self.asked(condition).is_empty() => {
+                let program = self.program(condition)?;
+                let Pieces { input, columns, condition: below } = self.pieces(input)?;
+                let input = Box::new(Filter::new(input, program, Vec::new(), true));
+                let both = below.into_iter().chain([condition.clone()]).collect();
+                let condition = plan::all_of(both);
+                Ok(Pieces { input: self.looked_at(node, input), columns, condition })
+            }
+            _ => Ok(Pieces { input: self.node(node)?, columns, condition: None }),
+        }
+    }
+
+    fn batch_project(&mut self, pieces: Pieces, exprs: &[Expr]) -> Result<BatchProject> {
+        let Pieces { input, columns, condition } = pieces;
         let projection =
             Projection::compile(&columns, condition.as_ref(), exprs, self.types, &mut |expr| {
                 self.program(expr)
             })?;
-        Ok(BatchProject::new(Project::new(below, programs, input.width()), projection))
+        Ok(BatchProject::new(input, projection))
+    }
+
+    /// The subqueries of a condition that are computed for many values at once, and the programs of their arguments.
+    fn asks(&self, condition: &Expr) -> Result<Vec<(usize, Vec<Program>)>> {
+        let asked = self.asked(condition).into_iter();
+        asked.map(|(number, args)| Ok((number, self.programs(&args)?))).collect()
+    }
+
+    /// The subqueries of a condition that are computed for many values at once, and their arguments.
+    fn asked(&self, condition: &Expr) -> Vec<(usize, Vec<Expr>)> {
+        let mut found = Vec::new();
+        if plan::is_volatile(condition) {
+            return found;
+        }
+        each_part(&mut condition.clone(), &mut |part| {
+            if let ExprKind::Subplan { number, args } = &part.kind {
+                // A part of a plan that looks at a row again has no subplans of its own.
+                let subplan = self.plan.subplans.get(*number as usize);
+                let grouped = subplan.and_then(|subplan| subplan.grouped.as_ref());
+                if grouped.is_some_and(|grouped| grouped.some.is_some()) {
+                    found.push((*number as usize, args.clone()));
+                }
+            }
+            true
+        });
+        found
     }
 
     fn scan(&mut self, scan: &plan::Scan, types: &[Type]) -> Result<Scan> {
@@ -834,7 +923,12 @@ impl Builder<'_> {
         let empty = grouped.empty.as_ref().map(|empty| self.node(empty)).transpose()?;
         let asked = self.programs(&grouped.asked)?;
         let root = self.node(&grouped.node)?;
-        Ok(Grouped::new(root, empty, asked, depends(&reads), grouped.cost_rows))
+        let some = match &grouped.some {
+            Some((some, table)) => Some((self.node(some)?, *table)),
+            None => None,
+        };
+        let costs = (grouped.cost_rows, grouped.reads_all);
+        Ok(Grouped::new(root, empty, some, asked, depends(&reads), costs))
     }
 }
 

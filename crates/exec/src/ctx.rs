@@ -164,6 +164,11 @@ impl Env<'_> {
         self.ctx.frame.context.types.types
     }
 
+    /// Tells a subquery which rows will ask for it, by the programs of its arguments.
+    pub(crate) fn expect(&self, number: usize, args: &[Program], rows: &RowStore) -> Result<()> {
+        self.shared.subplans[number].borrow_mut().expect(self, args, rows)
+    }
+
     /// To be called for each row: looks whether the statement may go on.
     #[inline]
     pub(crate) fn tick(&self) -> Result<()> {

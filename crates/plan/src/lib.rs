@@ -38,6 +38,7 @@ mod tree;
 use sql::bind::Names;
 use types::{Context, Datum, Result};
 
+pub use rewrite::all_of;
 pub use schema::{Ask, GinClass, KeyFacts, KeyPart, Schema, TableFacts, Values};
 pub use stored::facts;
 pub use tree::*;

@@ -136,6 +136,7 @@ impl Lowering<'_> {
                 chance: None,
                 condition: None,
                 sure: None,
+                in_batches: false,
             })),
             Bound::FunctionScan { functions, ordinality } => {
                 Kind::Functions { functions, ordinality, columns: names(&plan.columns) }
@@ -156,7 +157,7 @@ impl Lowering<'_> {
                 sets: aggregate.sets,
                 calls: aggregate.calls,
                 masks: aggregate.masks,
-                in_batches: false,
+                batches: None,
             })),
             Bound::Window { input, calls } => Kind::Window { input: self.boxed(input), calls },
             Bound::Distinct(input) => Kind::Distinct(self.boxed(input)),

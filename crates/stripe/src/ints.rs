@@ -10,7 +10,7 @@
 //! Runs are streams themselves, but not streams of runs.
 
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::packed::{bytes_of, pack, unpack, unpack_one, unpack_small, width_of};
+use crate::packed::{bytes_of, pack, unpack, unpack_one, unpack_small, unpacked, width_of};
 use crate::{BLOCK_ROWS, Error, Result};
 
 const CONSTANT: u8 = 0;
@@ -145,6 +145,62 @@ impl<'a> Ints<'a> {
             }
         }
         count
+    }
+
+    /// Returns the values of block `index`.
+    pub fn block_values(&self, index: usize) -> Vec<i64> {
+        let start = index * BLOCK_ROWS;
+        let count = BLOCK_ROWS.min(self.count - start);
+        match &self.form {
+            Form::Constant(value) => vec![*value; count],
+            Form::Stride { first, step } => {
+                let value = |at: usize| first.wrapping_add(step.wrapping_mul(at as i64));
+                (start..start + count).map(value).collect()
+            }
+            Form::Runs(runs) => {
+                let (mut values, mut run) = (Vec::with_capacity(count), runs.run_at(start));
+                while values.len() < count {
+                    let end = count.min(runs.ends[run] as usize - start);
+                    values.resize(end, runs.values[run]);
+                    run += 1;
+                }
+                values
+            }
+            Form::Packed(packed) => {
+                let (reference, width, bits) = packed.block(index, count);
+                unpacked(bits, width, reference, count)
+            }
+        }
+    }
+
+    /// Returns how far a value of block `index` can be from 0.
+    pub fn bound(&self, index: usize) -> u64 {
+        let start = index * BLOCK_ROWS;
+        let count = BLOCK_ROWS.min(self.count - start);
+        let farthest = |one: i64, other: i64| one.unsigned_abs().max(other.unsigned_abs());
+        match &self.form {
+            Form::Constant(value) => value.unsigned_abs(),
+            Form::Stride { first, step } => {
+                let at = |at: usize| first.checked_add(step.checked_mul(at as i64)?);
+                match (at(start), at(start + count.saturating_sub(1))) {
+                    (Some(first), Some(last)) => farthest(first, last),
+                    _ => u64::MAX,
+                }
+            }
+            Form::Runs(runs) => {
+                let last = runs.run_at(start + count.saturating_sub(1));
+                let values = runs.values.get(runs.run_at(start)..=last).unwrap_or_default();
+                values.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0)
+            }
+            Form::Packed(packed) => {
+                let (reference, width, _) = packed.block(index, count);
+                let most = u64::MAX.checked_shr(64 - width).unwrap_or(0);
+                match reference.checked_add_unsigned(most) {
+                    Some(greatest) => farthest(reference, greatest),
+                    None => u64::MAX,
+                }
+            }
+        }
     }
 
     /// As [`Ints::block`] for values from 0 to 4,294,967,295; `None` if there are others in the block.

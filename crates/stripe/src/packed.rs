@@ -49,6 +49,21 @@ pub(crate) fn unpack(packed: &[u8], width: u32, reference: i64, out: &mut [i64])
     }
 }
 
+/// Returns `count` integers, each plus `reference` (wrapping).
+pub(crate) fn unpacked(packed: &[u8], width: u32, reference: i64, count: usize) -> Vec<i64> {
+    match width {
+        0 => vec![reference; count],
+        _ if count < BLOCK_ROWS => {
+            let at = |index| reference.wrapping_add(short_at(packed, width, index) as i64);
+            (0..count).map(at).collect()
+        }
+        1..=8 => unpacked_lanes::<u8>(packed, width, reference),
+        9..=16 => unpacked_lanes::<u16>(packed, width, reference),
+        17..=32 => unpacked_lanes::<u32>(packed, width, reference),
+        _ => unpacked_lanes::<u64>(packed, width, reference),
+    }
+}
+
 /// Unpacks a whole block of integers, each plus `reference`, if none of them can need more than 32 bits.
 pub(crate) fn unpack_small(
     packed: &[u8],
@@ -137,14 +152,25 @@ fn aligned<'r, L: Lane>(packed: &[u8], width: u32, room: &'r mut [L; BLOCK_ROWS]
     room
 }
 
-fn unpack_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64, out: &mut [i64]) {
+/// Returns the lanes of a whole block.
+#[inline(always)]
+fn lanes<L: Lane>(packed: &[u8], width: u32) -> [L; BLOCK_ROWS] {
     let (mut room, mut block) = (L::ZEROS, L::ZEROS);
     let packed = aligned(packed, width, &mut room);
     // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill, and the output has 1,024.
     unsafe { L::unchecked_unpack(width as usize, packed, &mut block) };
-    for (slot, lane) in out.iter_mut().zip(&block) {
+    block
+}
+
+fn unpack_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64, out: &mut [i64]) {
+    for (slot, lane) in out.iter_mut().zip(&lanes::<L>(packed, width)) {
         *slot = reference.wrapping_add(lane.widen() as i64);
     }
+}
+
+fn unpacked_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64) -> Vec<i64> {
+    let lanes = lanes::<L>(packed, width);
+    lanes.iter().map(|lane| reference.wrapping_add(lane.widen() as i64)).collect()
 }
 
 fn unpack_small_lanes<L: Lane>(
@@ -153,11 +179,7 @@ fn unpack_small_lanes<L: Lane>(
     reference: u32,
     out: &mut [u32; BLOCK_ROWS],
 ) {
-    let (mut room, mut block) = (L::ZEROS, L::ZEROS);
-    let packed = aligned(packed, width, &mut room);
-    // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill, and the output has 1,024.
-    unsafe { L::unchecked_unpack(width as usize, packed, &mut block) };
-    for (slot, lane) in out.iter_mut().zip(&block) {
+    for (slot, lane) in out.iter_mut().zip(&lanes::<L>(packed, width)) {
         *slot = reference.wrapping_add(lane.widen() as u32);
     }
 }

@@ -3,8 +3,10 @@
 use sql::eval::{Program, Row as EvalRow, SetProgram};
 use types::{Datum, Result};
 
+use super::waiting::Waiting;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
+use crate::tables::{Piece, piece_of_rows};
 use plan::explain::seen::Report;
 
 /// Rows of expressions.
@@ -37,22 +39,59 @@ impl Operator for Values {
 }
 
 /// The rows of which a condition is true.
+///
+/// ```text
+///   input ──rows──> Waiting ──what will be asked of the subqueries──> their `Grouped`
+///                      └──> the condition, row by row ──> out
+/// ```
 pub(crate) struct Filter {
     input: Input,
     condition: Program,
+    /// The subqueries of the condition that are computed for many values at once: their numbers and arguments.
+    asks: Vec<(usize, Vec<Program>)>,
+    waiting: Waiting,
+    /// True if the operator above tests the condition for pieces.
+    leaves_condition: bool,
     /// How many rows it has left out.
     removed: u64,
 }
 
+/// So many rows are looked at together for what they will ask of subqueries.
+const ROWS_TOGETHER: usize = 1 << 16;
+
 impl Filter {
-    pub(crate) fn new(input: Input, condition: Program) -> Self {
-        Self { input, condition, removed: 0 }
+    pub(crate) fn new(
+        input: Input,
+        condition: Program,
+        asks: Vec<(usize, Vec<Program>)>,
+        leaves_condition: bool,
+    ) -> Self {
+        let waiting = Waiting::default();
+        Self { input, condition, asks, waiting, leaves_condition, removed: 0 }
+    }
+
+    /// Puts the next row of the input into `out`.
+    fn next_row(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        if self.asks.is_empty() {
+            return self.input.next(env, out);
+        }
+        if self.waiting.next(env.shared, out)? {
+            return Ok(true);
+        }
+        while self.waiting.rows().len() < ROWS_TOGETHER && self.input.next(env, out)? {
+            env.tick()?;
+            self.waiting.push(env, std::mem::take(out))?;
+        }
+        for (number, args) in &self.asks {
+            env.expect(*number, args, self.waiting.rows())?;
+        }
+        self.waiting.next(env.shared, out)
     }
 }
 
 impl Operator for Filter {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        while self.input.next(env, out)? {
+        while self.next_row(env, out)? {
             if env.test(&self.condition, &*out)? {
                 return Ok(true);
             }
@@ -61,11 +100,30 @@ impl Operator for Filter {
         Ok(false)
     }
 
+    fn next_piece(
+        &mut self,
+        env: &Env<'_>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
+    ) -> Result<bool> {
+        if !self.leaves_condition {
+            return piece_of_rows(&mut |piece| f(piece).map(drop), |out| self.next(env, out));
+        }
+        let mut removed = 0;
+        let more = self.input.next_piece(env, &mut |piece| {
+            let (all, kept) = (piece.len() as u64, f(piece)?);
+            removed += all.saturating_sub(kept);
+            Ok(kept)
+        })?;
+        self.removed += removed;
+        Ok(more)
+    }
+
     fn report(&self) -> Report {
         Report { removed: self.removed, ..Report::default() }
     }
 
     fn rewind(&mut self, shared: &Shared) {
+        self.waiting.clear(shared);
         self.input.rewind(shared);
     }
 }
@@ -86,10 +144,6 @@ enum Output {
 
 impl Project {
     /// What the rows come from.
-    pub(crate) fn input(&mut self) -> &mut Input {
-        &mut self.input
-    }
-
     pub(crate) fn new(input: Input, programs: Vec<Program>, width: usize) -> Self {
         // A column can be moved where all there is are columns, and it is named once.
         let mut uses = vec![0; width];

@@ -1,18 +1,18 @@
-//! Hash joins over blocks of columns. They give slices of joined rows to the operator above.
+//! Hash joins over blocks of columns. They give slices of joined rows, or rows, to the operator above.
 //!
 //! ```text
 //!   build ──pieces──> batch::Join   one table; if it does not fit, both inputs start again, row by row
-//!   probe ──pieces──> batch::Join ──slices of joined rows──> a join or an aggregate in batches
+//!   probe ──pieces──> batch::Join ──slices of joined rows──> an operator in batches
+//!                                                └──> Waiting ──rows──> any other
 //! ```
-
-use std::collections::VecDeque;
 
 use batch::{Join, Run, Selection, Slice};
 use plan::JoinKind;
 use sql::eval::Program;
-use types::{DatumRef, Result};
+use types::Result;
 
 use super::hash_join::{HashJoin, Side};
+use super::waiting::{self, GivesPieces, Waiting};
 use super::{Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::tables::{Piece, piece_of_rows};
@@ -49,14 +49,14 @@ pub(crate) struct BatchJoin {
     phase: Phase,
     held: Held,
     /// Rows that wait, where somebody wants them one by one.
-    rows: VecDeque<Row>,
+    waiting: Waiting,
 }
 
 impl BatchJoin {
     pub(crate) fn new(join: Join, left: Side, right: Side, by_row: ByRow) -> Self {
         let inputs = Inputs::Pieces(left, right, by_row);
-        let (held, rows) = (Held::default(), VecDeque::new());
-        Self { join, inputs, phase: Phase::Build, held, rows }
+        let (held, waiting) = (Held::default(), Waiting::default());
+        Self { join, inputs, phase: Phase::Build, held, waiting }
     }
 
     /// Keeps the build side. If it is too large, rows are joined one by one from now on, which can be divided.
@@ -99,44 +99,24 @@ impl BatchJoin {
     fn forget(&mut self, shared: &Shared) {
         self.join.clear();
         self.held.clear(shared);
-        self.rows.clear();
+        self.waiting.clear(shared);
         self.phase = Phase::Build;
+    }
+}
+
+impl GivesPieces for BatchJoin {
+    fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
     }
 }
 
 impl Operator for BatchJoin {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        loop {
-            if let Some(row) = self.rows.pop_front() {
-                *out = row;
-                return Ok(true);
-            }
-            if let Inputs::ByRow(join) = &mut self.inputs {
-                return join.next(env, out);
-            }
-            let mut rows = std::mem::take(&mut self.rows);
-            let more = self.next_piece(env, &mut |piece| {
-                match piece {
-                    Piece::Joined(slice, selected) => {
-                        let all: Vec<usize> = (0..slice.width()).collect();
-                        selected.try_each(|row| {
-                            slice.with_row(row, &all, |values| {
-                                let values = values.iter().map(|one| DatumRef::to_owned(*one));
-                                rows.push_back(values.collect());
-                                Ok(())
-                            })
-                        })?;
-                    }
-                    Piece::Values(values) => rows.extend(values.iter().cloned()),
-                    Piece::Block(..) | Piece::Rows(_) => {}
-                }
-                Ok(0)
-            })?;
-            self.rows = rows;
-            if !more && self.rows.is_empty() {
-                return Ok(false);
-            }
+        if let Inputs::ByRow(join) = &mut self.inputs {
+            // What the first piece had may wait still.
+            return Ok(self.waiting.next(env.shared, out)? || join.next(env, out)?);
         }
+        waiting::next_of(self, env, out)
     }
 
     fn next_piece(

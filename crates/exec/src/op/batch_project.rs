@@ -1,29 +1,35 @@
-//! Projections over blocks of columns. They give slices to the operator above.
+//! Conditions and projections over blocks of columns. They give slices, or rows, to the operator above.
 
 use batch::{Projection, Run};
 use types::Result;
 
-use super::basic::Project;
-use super::{Operator, Row};
+use super::waiting::{self, GivesPieces, Waiting};
+use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
 use crate::tables::Piece;
 
-/// For each row one of expressions.
+/// For each row of which a condition is true one of expressions.
 pub(crate) struct BatchProject {
-    /// The same row by row, which has the input.
-    by_row: Project,
+    input: Input,
     projection: Projection,
+    waiting: Waiting,
 }
 
 impl BatchProject {
-    pub(crate) fn new(by_row: Project, projection: Projection) -> Self {
-        Self { by_row, projection }
+    pub(crate) fn new(input: Input, projection: Projection) -> Self {
+        Self { input, projection, waiting: Waiting::default() }
+    }
+}
+
+impl GivesPieces for BatchProject {
+    fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
     }
 }
 
 impl Operator for BatchProject {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        self.by_row.next(env, out)
+        waiting::next_of(self, env, out)
     }
 
     fn next_piece(
@@ -33,14 +39,15 @@ impl Operator for BatchProject {
     ) -> Result<bool> {
         let tick = |rows| env.ticks(rows);
         let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
-        let Self { by_row, projection } = self;
-        by_row.input().next_piece(env, &mut |piece| {
+        let Self { input, projection, .. } = self;
+        input.next_piece(env, &mut |piece| {
             projection.take(run, &piece, &mut |slice, rows| f(Piece::Joined(slice, rows)).map(drop))
         })
     }
 
     fn rewind(&mut self, shared: &Shared) {
+        self.waiting.clear(shared);
         self.projection.forget();
-        self.by_row.rewind(shared);
+        self.input.rewind(shared);
     }
 }

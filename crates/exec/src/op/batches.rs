@@ -1,7 +1,7 @@
 //! Groups and their aggregates over blocks of columns, and over rows as they lie.
 //!
 //! ```text
-//!   scan ──pieces──> batch::Aggregation ──group by group──> out
+//!   scan ──pieces──> batch::Aggregation ──slices of groups──> out
 //!                           └── rows of groups that there is no room for ──> rest, an Aggregate, by hash
 //! ```
 
@@ -9,9 +9,10 @@ use batch::{Aggregation, Run};
 use types::{Datum, Result};
 
 use super::aggregate::Aggregate;
+use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
-use crate::tables::Piece;
+use crate::tables::{Piece, piece_of_rows};
 
 /// One row for each group.
 pub(crate) struct Batches {
@@ -24,12 +25,13 @@ pub(crate) struct Batches {
     at: usize,
     held: Held,
     has_rest: bool,
+    waiting: Waiting,
 }
 
 impl Batches {
     pub(crate) fn new(input: Input, aggregation: Aggregation, rest: Aggregate) -> Self {
-        let held = Held::default();
-        Self { input, aggregation, rest, is_filled: false, at: 0, held, has_rest: false }
+        let (held, waiting) = (Held::default(), Waiting::default());
+        Self { input, aggregation, rest, is_filled: false, at: 0, held, has_rest: false, waiting }
     }
 
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
@@ -63,15 +65,31 @@ impl Batches {
     }
 }
 
+impl GivesPieces for Batches {
+    fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
+    }
+}
+
 impl Operator for Batches {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        waiting::next_of(self, env, out)
+    }
+
+    fn next_piece(
+        &mut self,
+        env: &Env<'_>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
+    ) -> Result<bool> {
         if !self.is_filled {
             self.fill(env)?;
         }
         let run = Run { frame: env.ctx.frame, around: env, tick: &|_| Ok(()) };
         if self.at < self.aggregation.len() {
-            self.at += 1;
-            self.aggregation.finish(run, self.at - 1, out)?;
+            let first = self.at;
+            self.at += batch::ROWS_MAX;
+            self.aggregation
+                .give(run, first, &mut |slice, groups| f(Piece::Joined(slice, groups)).map(drop))?;
             return Ok(true);
         }
         if !self.has_rest {
@@ -80,14 +98,17 @@ impl Operator for Batches {
         if !self.aggregation.is_empty() {
             // The groups that come next need the room.
             self.forget(env.shared);
+            self.at = 0;
         }
-        self.rest.next(env, out)
+        let rest = &mut self.rest;
+        piece_of_rows(&mut |piece| f(piece).map(drop), |out| rest.next(env, out))
     }
 
     fn rewind(&mut self, shared: &Shared) {
         self.forget(shared);
         self.rest.rewind(shared);
         self.input.rewind(shared);
+        self.waiting.clear(shared);
         (self.is_filled, self.at, self.has_rest) = (false, 0, false);
     }
 }

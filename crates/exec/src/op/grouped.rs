@@ -4,6 +4,8 @@
 //! ```text
 //!   the subquery is evaluated for a value
 //!     ──> the table of all values exists:    the entry of the value, or the result of no rows
+//!     ──> the table of some values exists,
+//!         and the value is one of these:     the same
 //!     ──> the memo has the value:            its result
 //!     ──> else the subquery runs, and the rows that it reads are added to its cost
 //!           └─ the cost exceeds that of all values: the next evaluation computes the table, once
@@ -11,7 +13,8 @@
 //!
 //! A subquery that finds its rows by an index never reaches the cost of the table. A subquery that
 //! scans a table reaches it after one or two evaluations. The cost is therefore at most about twice
-//! that of the better way.
+//! that of the better way. Where the operator around knows what many rows will ask for, the table is
+//! made of these values only, and at once if each evaluation reads whole tables.
 //!
 //! # Invariants
 //! * An error for a value that nobody asked for is never reported: the executor gives the table up and
@@ -33,17 +36,24 @@ pub(crate) struct Grouped {
     root: Input,
     /// Gives the row of the subquery over no rows; none where its value is NULL.
     empty: Option<Input>,
+    /// As `root` for the keys that are in a work table, which has this number.
+    some: Option<(Input, u32)>,
     /// The values that the keys are compared with.
     asked: Vec<Program>,
     /// What the rows depend on.
     depends: Depends,
     cost_rows: u64,
+    /// True if an evaluation reads whole tables.
+    reads_all: bool,
+    /// How many rows the evaluations so far have read.
+    spent: u64,
+    /// The keys that will be asked for, as far as they are known.
+    expected: KeyTable,
     state: State,
 }
 
 enum State {
-    /// The evaluations so far have read this many rows.
-    Waiting(u64),
+    Waiting,
     Ready(Box<AllValues>),
     /// The table was given up.
     Off,
@@ -58,25 +68,64 @@ struct AllValues {
     results: Vec<Option<Datum>>,
     /// The result of no rows, once it was asked for.
     empty: Option<Datum>,
+    /// True if it has the expected keys only.
+    has_some: bool,
     held: Held,
 }
+
+/// So many keys must be expected for a table of some values.
+const EXPECTED_MIN: usize = 2;
 
 impl Grouped {
     pub(crate) fn new(
         root: Input,
         empty: Option<Input>,
+        some: Option<(Input, u32)>,
         asked: Vec<Program>,
         depends: Depends,
-        cost_rows: u64,
+        costs: (u64, bool),
     ) -> Self {
-        Self { root, empty, asked, depends, cost_rows, state: State::Waiting(0) }
+        let (cost_rows, reads_all) = costs;
+        let (spent, expected, state) = (0, KeyTable::default(), State::Waiting);
+        Self { root, empty, some, asked, depends, cost_rows, reads_all, spent, expected, state }
     }
 
     /// Adds the rows that one evaluation of the subquery has read.
     pub(crate) fn spend(&mut self, rows: u64) {
-        if let State::Waiting(spent) = &mut self.state {
-            *spent += rows;
+        self.spent += rows;
+    }
+
+    /// True if it is of use to know which keys will be asked for. Those that were expected before are forgotten.
+    pub(crate) fn expects(&mut self, env: &Env<'_>) -> bool {
+        if let State::Ready(all) = &self.state
+            && !self.depends.still(env.shared, &all.known)
+        {
+            self.forget(env.shared);
         }
+        let (Some((_, table)), State::Waiting) = (&self.some, &self.state) else { return false };
+        self.expected.clear();
+        env.shared.work[*table as usize].borrow_mut().clear(env.shared);
+        true
+    }
+
+    /// Notes that the key will be asked for that the slots have.
+    pub(crate) fn expect(&mut self, env: &Env<'_>) -> Result<()> {
+        let Some((_, table)) = self.some else { return Ok(()) };
+        let Some(row) = self.asked_key(env).filter(|row| !row.iter().any(Datum::is_null)) else {
+            return Ok(());
+        };
+        let key: Row = row.iter().cloned().map(canonical).collect();
+        if self.expected.insert(&key).1 {
+            env.shared.work[table as usize].borrow_mut().push(env, row)?;
+        }
+        Ok(())
+    }
+
+    /// The key that is asked for. None if an error stands in its place: the subquery itself evaluates this for each of
+    /// its rows, and so not at all without rows.
+    fn asked_key(&self, env: &Env<'_>) -> Option<Row> {
+        let values = self.asked.iter().map(|program| env.value(program, EvalRow::NONE));
+        values.collect::<Result<Row>>().ok()
     }
 
     /// Forgets all results.
@@ -84,30 +133,45 @@ impl Grouped {
         if let State::Ready(all) = &mut self.state {
             all.held.clear(shared);
         }
-        self.state = State::Waiting(0);
+        (self.state, self.spent) = (State::Waiting, 0);
         self.root.rewind(shared);
         self.empty.iter_mut().for_each(|empty| empty.rewind(shared));
+        self.expected.clear();
+        if let Some((some, table)) = &mut self.some {
+            some.rewind(shared);
+            shared.work[*table as usize].borrow_mut().clear(shared);
+        }
     }
 
-    /// The result for the slots as they are; none where the table does not exist.
+    /// The result for the slots as they are; none where the table does not exist or has not got it.
     pub(crate) fn value(&mut self, env: &Env<'_>) -> Result<Option<Datum>> {
         if let State::Ready(all) = &self.state
             && !self.depends.still(env.shared, &all.known)
         {
             self.forget(env.shared);
         }
-        if let State::Waiting(spent) = self.state
-            && spent >= self.cost_rows
+        let is_worth_all = self.spent >= self.cost_rows;
+        if let State::Waiting = self.state {
+            let has_some = self.expected.len() >= EXPECTED_MIN;
+            if is_worth_all || (has_some && self.reads_all) {
+                self.compute(env, has_some)?;
+            }
+        }
+        if matches!(self.state, State::Off) {
+            return Ok(None);
+        }
+        let Some(key) = self.asked_key(env) else { return Ok(None) };
+        let key: Row = key.into_iter().map(canonical).collect();
+        if let State::Ready(all) = &self.state
+            && all.has_some
+            && self.expected.find(&key).is_none()
         {
-            self.compute(env)?;
+            if !is_worth_all {
+                return Ok(None);
+            }
+            self.compute(env, false)?;
         }
-        let Self { empty, asked, state: State::Ready(all), .. } = self else { return Ok(None) };
-        let mut key = Row::new();
-        for program in asked {
-            // The subquery itself evaluates this for each of its rows, and so not at all without rows.
-            let Ok(value) = env.value(program, EvalRow::NONE) else { return Ok(None) };
-            key.push(canonical(value));
-        }
+        let Self { empty, state: State::Ready(all), .. } = self else { return Ok(None) };
         let has_null = key.iter().any(Datum::is_null);
         if let Some(at) = all.keys.find(&key).filter(|_| !has_null) {
             return all.results[at].clone().ok_or_else(too_many).map(Some);
@@ -122,18 +186,26 @@ impl Grouped {
         Ok(all.empty.clone())
     }
 
-    /// Computes the results for all values.
-    fn compute(&mut self, env: &Env<'_>) -> Result<()> {
+    /// Computes the results for all values, or for those that are expected.
+    fn compute(&mut self, env: &Env<'_>, has_some: bool) -> Result<()> {
+        if let State::Ready(before) = &mut self.state {
+            before.held.clear(env.shared);
+        }
         let mut all = AllValues {
             known: self.depends.now(env.shared),
             keys: KeyTable::default(),
             results: Vec::new(),
             empty: None,
+            has_some,
             held: Held::default(),
         };
-        self.root.rewind(env.shared);
-        let done = fill(&mut self.root, self.asked.len(), env, &mut all);
-        self.root.rewind(env.shared);
+        let root = match &mut self.some {
+            Some((some, _)) if has_some => some,
+            _ => &mut self.root,
+        };
+        root.rewind(env.shared);
+        let done = fill(root, self.asked.len(), env, &mut all);
+        root.rewind(env.shared);
         if matches!(done, Ok(true)) {
             self.state = State::Ready(Box::new(all));
             return Ok(());

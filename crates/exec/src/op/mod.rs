@@ -36,6 +36,7 @@ pub(crate) mod scan;
 pub(crate) mod set;
 pub(crate) mod sort;
 pub(crate) mod subplan;
+pub(crate) mod waiting;
 pub(crate) mod window;
 pub(crate) mod with;
 

@@ -18,6 +18,7 @@ use super::grouped::{Grouped, Memo};
 use super::hash::{KeyTable, canonical};
 use super::{Input, Row};
 use crate::ctx::{Env, Held, Shared};
+use crate::spill::{Place, RowStore};
 
 /// How the rows of a subquery are used.
 pub(crate) enum Link {
@@ -120,6 +121,32 @@ impl Subplan {
             self.last = Some((depends.now(shared), result.clone()));
         }
         Ok(result)
+    }
+
+    /// Notes what rows will ask for, by the programs of the arguments.
+    pub(crate) fn expect(
+        &mut self,
+        env: &Env<'_>,
+        args: &[Program],
+        rows: &RowStore,
+    ) -> Result<()> {
+        let Some(grouped) = &mut self.grouped else { return Ok(()) };
+        if !grouped.expects(env) {
+            return Ok(());
+        }
+        let mut place = Place::default();
+        for at in 0..rows.len() {
+            env.tick()?;
+            let Some(row) = rows.get(at, &mut place)? else { break };
+            let values = args.iter().map(|program| env.value(program, row));
+            // An error is reported when the row asks.
+            let Ok(values) = values.collect::<Result<Row>>() else { continue };
+            for (slot, value) in self.args.iter().zip(values) {
+                env.shared.set_slot(*slot, value);
+            }
+            grouped.expect(env)?;
+        }
+        Ok(())
     }
 
     /// The result for the slots as they are: one that is known, or a new one.

@@ -293,7 +293,7 @@ impl Teller<'_> {
                     if is_plain { ("Aggregate", "Plain") } else { ("HashAggregate", "Hashed") };
                 entry.head = head.to_owned();
                 entry.facts.push(("Strategy", text(strategy)));
-                if aggregate.in_batches {
+                if aggregate.batches.is_some() {
                     entry.properties.push(("Batches", text("columns")));
                 }
                 let keys: Vec<String> =

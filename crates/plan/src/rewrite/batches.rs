@@ -1,5 +1,5 @@
 //! Aggregates over scans whose rows come in blocks of columns, and over joins of such scans, are computed over the
-//! columns.
+//! columns. So are joins and conditions whose rows go to an operator that takes rows.
 //!
 //! ```text
 //!   Aggregate [sum(#1)] by [#5]                 the conditions, the keys and the calls of all of these are
@@ -8,17 +8,58 @@
 //!       Scan shop
 //! ```
 
-use sql::plan::Moment;
+use sql::plan::{Action, Moment};
 
+use super::dependent;
 use super::estimate::rows;
+use super::postpone::asks;
 use crate::schema::Schema;
-use crate::tree::{Aggregate, Join, JoinKind, Kind, Node, Scan};
+use crate::tree::{Aggregate, Join, JoinKind, Kind, Modify, Node, Plan, Scan, is_volatile};
 
-/// Marks the aggregates and joins of a plan that are computed over columns.
-pub(super) fn batches(node: &mut Node, schema: &dyn Schema) {
-    node.inputs(&mut |input| batches(input, schema));
-    if let Kind::Aggregate(aggregate) = &mut node.kind {
-        aggregate.in_batches = is_known(aggregate) && in_batches(&mut aggregate.input, schema);
+/// Marks the parts of a plan that are computed over columns.
+pub(super) fn batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
+    let looks_again = match &mut node.kind {
+        Kind::LockRows { .. } => true,
+        Kind::Modify(modify) => !only_inserts(modify),
+        _ => false,
+    };
+    if looks_again {
+        // Rows that are changed or locked may be looked at again, one by one.
+        return node.inputs(&mut |input| below_change(plan, input, schema));
+    }
+    node.inputs(&mut |input| batches(plan, input, schema));
+    match &mut node.kind {
+        Kind::Aggregate(_) => aggregate(plan, node, schema),
+        Kind::Join(join) => drop(join_in_batches(plan, join, schema)),
+        Kind::Scan(scan) => {
+            let is_tested = scan.condition.as_ref().is_some_and(|expr| !is_volatile(expr));
+            scan.in_batches = is_tested && gives_blocks(scan, schema);
+        }
+        _ => {}
+    }
+}
+
+/// Returns true for a statement that only inserts rows, none of which it reads.
+fn only_inserts(modify: &mut Modify) -> bool {
+    let (relation, mut reads_own) = (modify.relation, false);
+    modify.input.each(&mut |node| {
+        reads_own |= matches!(&node.kind, Kind::Scan(scan) if scan.relation == relation);
+    });
+    matches!(modify.action, Action::Insert { conflict: None, .. }) && !reads_own
+}
+
+/// The same where only aggregates are.
+fn below_change(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
+    if let Kind::Aggregate(_) = node.kind {
+        return batches(plan, node, schema);
+    }
+    node.inputs(&mut |input| below_change(plan, input, schema));
+}
+
+fn aggregate(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
+    let Kind::Aggregate(aggregate) = &mut node.kind else { return };
+    if is_known(aggregate) && in_batches(plan, &mut aggregate.input, schema) {
+        aggregate.batches = Some(dependent::leading(aggregate, schema));
     }
 }
 
@@ -30,21 +71,30 @@ fn is_known(aggregate: &Aggregate) -> bool {
 }
 
 /// Has the joins of an input computed over columns, as far as they can be; false if the input gives nothing but rows.
-fn in_batches(node: &mut Node, schema: &dyn Schema) -> bool {
+fn in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) -> bool {
     match &mut node.kind {
-        Kind::Scan(scan) => gives_blocks(scan, schema),
-        Kind::Join(join) => join_in_batches(join, schema),
-        Kind::Project { input, .. } => in_batches(input, schema),
+        Kind::Scan(scan) => {
+            scan.in_batches = false;
+            gives_blocks(scan, schema)
+        }
+        Kind::Join(join) => join_in_batches(plan, join, schema),
+        Kind::Project { input, .. } => in_batches(plan, input, schema),
+        Kind::Aggregate(aggregate) => aggregate.batches.is_some(),
+        // A filter that asks a subquery for each row looks at many rows together first.
+        Kind::Filter { input, condition } => {
+            !is_volatile(condition) && !asks(plan, condition) && in_batches(plan, input, schema)
+        }
         _ => false,
     }
 }
 
-fn join_in_batches(join: &mut Join, schema: &dyn Schema) -> bool {
+fn join_in_batches(plan: &Plan, join: &mut Join, schema: &dyn Schema) -> bool {
     let types = join.keys.iter().map(|(left, right)| (left.ty, right.ty));
     if join.lateral.is_some() || !batch::can_join(types) {
         return false;
     }
-    let (left, right) = (in_batches(&mut join.left, schema), in_batches(&mut join.right, schema));
+    let (left, right) =
+        (in_batches(plan, &mut join.left, schema), in_batches(plan, &mut join.right, schema));
     join.in_batches = left || right;
     if join.in_batches && matches!(join.kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Anti) {
         // Either side can be kept, so the smaller one is.
@@ -58,7 +108,9 @@ fn gives_blocks(scan: &Scan, schema: &dyn Schema) -> bool {
     let is_scan = !scan.computed && scan.sample.is_none() && scan.chance.is_none();
     let path = &scan.path;
     let is_whole = path.index.is_none() && !path.is_single && !path.backward;
+    let has_columns = scan.attnums.iter().all(|attnum| *attnum > 0);
     is_moment
+        && has_columns
         && is_scan
         && is_whole
         && schema.table(scan.relation).is_some_and(|facts| facts.has_blocks)

@@ -28,6 +28,10 @@ const ROWS_PER_VALUE: f64 = 8.0;
 
 /// What it costs to look up a key, as rows that are scanned.
 pub(super) const LOOK_UP: f64 = 8.0;
+
+/// What a look-up costs in a table whose rows lie in blocks of columns, by what it costs in others: a whole block is
+/// decoded for one row.
+pub(super) const BLOCK_LOOK_UP: f64 = 64.0;
 /// To fetch a row that an index leads to.
 const FETCH: f64 = 8.0;
 
@@ -152,7 +156,8 @@ fn rows_of_scan(scan: &Scan, schema: &dyn Schema) -> f64 {
 /// Rows that an index leads to are looked up one by one, those of the table's own key lie together.
 pub(super) fn cost_of_look_up(key: &KeyFacts, parts: usize, facts: &TableFacts) -> f64 {
     let found = facts.rows as f64 / values_of_key(key, parts, facts);
-    LOOK_UP + found * if key.index.is_some() { FETCH } else { 1.0 }
+    let rows = found * if key.index.is_some() { FETCH } else { 1.0 };
+    (LOOK_UP + rows) * if facts.has_blocks { BLOCK_LOOK_UP } else { 1.0 }
 }
 
 /// How many different values the first `parts` parts of a key have together.

@@ -42,7 +42,7 @@ fn factored(list: Vec<Expr>) -> Vec<Expr> {
 }
 
 /// The condition that all of these are true; none where there are none.
-pub(super) fn all_of(mut list: Vec<Expr>) -> Option<Expr> {
+pub fn all_of(mut list: Vec<Expr>) -> Option<Expr> {
     match list.len() {
         0 => None,
         1 => list.pop(),

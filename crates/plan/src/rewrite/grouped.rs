@@ -12,6 +12,9 @@
 //!                                                   no rows
 //! ```
 //!
+//! Where the executor knows many values that will be asked for, it computes only these: a semi join with a work table
+//! that has them leaves out the other rows before they are grouped.
+//!
 //! Whether that is cheaper is seen while the statement runs ([`crate::op::grouped`]): the subquery as it
 //! was written stays, and what it has cost is compared with what all values cost.
 //!
@@ -21,13 +24,13 @@
 use std::collections::BTreeSet;
 
 use sql::plan::{Expr, ExprKind};
-use types::TypeSource;
+use types::{Type, TypeSource};
 
 use super::expr::{comparison, has_subplan, move_columns, sees_nothing};
 use super::lift::{Lifted, column, columns_of, filter, lift, node_reads, reads};
 use crate::lower::is_hashed;
 use crate::schema::Schema;
-use crate::tree::{Aggregate, Grouped, Kind, Link, Node, Plan, Subplan, each_part};
+use crate::tree::{Aggregate, Grouped, Join, JoinKind, Kind, Link, Node, Plan, Subplan, each_part};
 
 /// Rows that are read at least before it is thought of all values.
 const COST_MIN: u64 = 256;
@@ -62,9 +65,27 @@ pub(super) fn grouped(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Sche
             continue;
         }
         let own: BTreeSet<u32> = subplan.args.iter().copied().collect();
-        let made = Making { plan, own: &own, types }.subquery(&subplan.node);
-        plan.subplans[number].grouped = made.map(|(node, empty, asked)| {
-            Box::new(Grouped { node, empty, asked, cost_rows: cost.max(COST_MIN) })
+        let making = Making { plan, own: &own, types, work_table: None };
+        let Some((node, empty, asked)) = making.subquery(&subplan.node) else { continue };
+        let table = plan.tables;
+        let some = Making { work_table: Some(table), ..making }.subquery(&subplan.node);
+        let some = some.map(|(node, ..)| (node, table));
+        plan.tables += u32::from(some.is_some());
+        let (cost_rows, reads_all) = (cost.max(COST_MIN), false);
+        plan.subplans[number].grouped =
+            Some(Box::new(Grouped { node, empty, some, asked, cost_rows, reads_all }));
+    }
+}
+
+/// Notes which subqueries read whole tables, when it is known how scans find their rows.
+pub(super) fn reads_all(plan: &mut Plan) {
+    for subplan in &mut plan.subplans {
+        let Some(grouped) = &mut subplan.grouped else { continue };
+        grouped.reads_all = true;
+        subplan.node.each(&mut |node| {
+            if let Kind::Scan(scan) = &node.kind {
+                grouped.reads_all &= scan.path.is_full();
+            }
         });
     }
 }
@@ -85,10 +106,40 @@ fn has_not_kept(plan: &Plan, subplan: &Subplan) -> bool {
     found
 }
 
+#[derive(Clone, Copy)]
 struct Making<'a> {
     plan: &'a Plan,
     own: &'a BTreeSet<u32>,
     types: &'a dyn TypeSource,
+    /// The work table with the keys that are wanted; none where all are.
+    work_table: Option<u32>,
+}
+
+/// The rows whose keys, which are their last columns, are a row of a work table. None where the keys have another type
+/// than what they are compared with.
+fn with_keys_of(table: u32, node: Node, keys: &Keys) -> Option<Node> {
+    if keys.iter().any(|(key, asked)| key.ty != asked.ty) {
+        return None;
+    }
+    let first = node.width() - keys.len();
+    let pair =
+        |(at, (key, _)): (usize, &(Expr, Expr))| (column(first + at, key.ty), column(at, key.ty));
+    let pairs = keys.iter().enumerate().map(pair).collect();
+    let columns = (0..keys.len()).map(|at| format!("key{at}")).collect();
+    let kind = Kind::WorkTable { table, name: "asked".to_owned(), columns };
+    let right = Node { kind, types: keys.iter().map(|(key, _)| key.ty).collect() };
+    let types = node.types.clone();
+    let join = Join {
+        kind: JoinKind::Semi,
+        left: node,
+        right,
+        keys: pairs,
+        build_left: false,
+        condition: None,
+        lateral: None,
+        in_batches: false,
+    };
+    Some(Node { kind: Kind::Join(Box::new(join)), types })
 }
 
 /// The keys of the rows, and what each of them is equal to.
@@ -147,7 +198,7 @@ impl Making<'_> {
                         keys: of_keys,
                         calls: aggregate.calls.clone(),
                         masks: Vec::new(),
-                        in_batches: false,
+                        batches: None,
                     })),
                 };
                 let types = aggregate.input.types.clone();
@@ -192,8 +243,12 @@ impl Making<'_> {
         }
         rest.into_iter().for_each(|condition| filter(&mut node, condition));
         exprs.extend(keys.iter().map(|(key, _)| key.clone()));
-        let types = exprs.iter().map(|expr| expr.ty).collect();
-        Some((Node { kind: Kind::Project { input: Box::new(node), exprs }, types }, keys))
+        let types: Vec<Type> = exprs.iter().map(|expr| expr.ty).collect();
+        let node = Node { kind: Kind::Project { input: Box::new(node), exprs }, types };
+        match self.work_table {
+            Some(table) => Some((with_keys_of(table, node, &keys)?, keys)),
+            None => Some((node, keys)),
+        }
     }
 
     /// The sides of an equality of something of the row and something further out.

@@ -25,10 +25,6 @@ use crate::tree::{Equal, Join, JoinKind, Kind, Node, Path, Plan, is_volatile};
 /// Up to how many look-ups in an index are always cheaper than a hash table.
 const LOOK_UPS_FEW: f64 = 32.0;
 
-/// What a look-up costs in a table whose rows lie in blocks of columns, by what it costs in others: a whole block is
-/// decoded for one row.
-const BLOCK_LOOK_UP: f64 = 64.0;
-
 /// Chooses how the joins of a plan are computed.
 ///
 /// True where one of them reads many rows.
@@ -149,10 +145,9 @@ fn by_index(
         && scan.condition.is_none()
         && columns.len() == keys_of_join.len();
     let each = match is_one {
-        true => LOOK_UP,
-        false => cost_of_look_up(key, columns.len(), &facts),
+        true if !facts.has_blocks => LOOK_UP,
+        _ => cost_of_look_up(key, columns.len(), &facts),
     };
-    let each = if facts.has_blocks { each * BLOCK_LOOK_UP } else { each };
     let look_ups = left_rows * each;
     if left_rows > LOOK_UPS_FEW && look_ups > facts.rows as f64 + hashed {
         return None;

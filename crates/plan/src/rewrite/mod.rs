@@ -14,11 +14,12 @@
 //!   reorder   inner joins get the cheapest order
 //!   access    conditions on keys become ranges of keys
 //!   join      equalities become keys of hash tables, or of an index of the right side
+//!   postpone  conditions that ask a subquery for each row are tested after joins that leave out rows
 //!   prune     what only served for these
 //!   order     an order that a key has need not be made; a limit bounds the sort below it
 //!   texts     documents of which only the text is wanted are not made values of
 //!   freeze    statements that change rows in several places read them as they were at the start
-//!   batches   aggregates over blocks of columns are computed over the columns
+//!   batches   aggregates, joins and conditions over blocks of columns are computed over the columns
 //! ```
 //!
 //! Where sizes matter they are guessed from the number of rows and the keys that tables have ([`estimate`]).
@@ -26,6 +27,7 @@
 mod access;
 mod batches;
 mod collapse;
+mod dependent;
 mod estimate;
 mod expr;
 mod freeze;
@@ -37,6 +39,7 @@ mod late;
 mod lateral;
 mod lift;
 mod order;
+mod postpone;
 mod prune;
 mod push;
 mod reorder;
@@ -44,6 +47,7 @@ mod semi;
 mod texts;
 
 pub(crate) use estimate::rows as estimate;
+pub use expr::all_of;
 pub(crate) use expr::substitute;
 use types::TypeSource;
 
@@ -79,12 +83,14 @@ pub fn rewrite(
     each_root(plan, &mut |plan, node| is_large |= join::methods(plan, node, types, schema));
     plan.wants_values = is_large && plan.has_params();
     access::forget_sure(plan);
+    each_root(plan, &mut |plan, node| postpone::postpone(plan, node, schema));
+    grouped::reads_all(plan);
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| order::orders(node, types, schema));
     each_root(plan, &mut |_, node| texts::texts(node, schema));
     freeze::freeze(plan);
-    each_root(plan, &mut |_, node| batches::batches(node, schema));
+    each_root(plan, &mut |plan, node| batches::batches(plan, node, schema));
 }
 
 /// Calls `f` for the root of the plan and for that of each subplan.
@@ -100,6 +106,7 @@ fn each_root(plan: &mut Plan, f: &mut dyn FnMut(&mut Plan, &mut Node)) {
         if let Some(mut grouped) = plan.subplans[number].grouped.take() {
             f(plan, &mut grouped.node);
             grouped.empty.iter_mut().for_each(|empty| f(plan, empty));
+            grouped.some.iter_mut().for_each(|(some, _)| f(plan, some));
             plan.subplans[number].grouped = Some(grouped);
         }
     }

@@ -210,6 +210,9 @@ pub struct Scan {
     pub condition: Option<Expr>,
     /// What the path makes sure of, for a row that was changed and is looked at again.
     pub sure: Option<Expr>,
+    /// True where the rows come in blocks of columns whose condition is evaluated on columns, and go to an operator
+    /// that takes rows.
+    pub in_batches: bool,
 }
 
 /// A path by an index that has only some of the rows.
@@ -307,7 +310,7 @@ pub struct Join {
     /// The slots that the right side needs, over the left row: it is computed for each left row.
     /// None where the right side is the same for all.
     pub lateral: Option<Vec<(Expr, u32)>>,
-    /// True where it is computed on columns, for an aggregate that is.
+    /// True where it is computed on columns.
     pub in_batches: bool,
 }
 
@@ -358,9 +361,9 @@ pub struct Aggregate {
     pub calls: Vec<AggregateCall>,
     /// Which keys each mask is about.
     pub masks: Vec<Vec<usize>>,
-    /// True where the input is a scan whose rows come in blocks of columns, and all of this is computed over those
-    /// ([`batch::Aggregation`]).
-    pub in_batches: bool,
+    /// Some where rows of the input come in blocks of columns, and all of this is computed over those
+    /// ([`batch::Aggregation`]): the keys that groups are told apart by. The other keys depend on these.
+    pub batches: Option<Vec<usize>>,
 }
 
 /// A table of a [`Kind::With`].
@@ -454,10 +457,14 @@ pub struct Grouped {
     pub node: Node,
     /// The one row of no key; none where that is NULL.
     pub empty: Option<Node>,
+    /// As `node`, only for keys that are rows of this work table, where many are known that will be asked for.
+    pub some: Option<(Node, u32)>,
     /// For each key what it is asked to be equal to. They see slots only.
     pub asked: Vec<Expr>,
     /// About how many rows are read for it.
     pub cost_rows: u64,
+    /// True where the subquery itself reads whole tables, for one value as for all.
+    pub reads_all: bool,
 }
 
 /// How the rows of a subquery are used.
