@@ -506,6 +506,9 @@ impl Teller<'_> {
         if let Some(moment) = self.moment(&scan.moment) {
             entry.properties.push(("System Time", text(moment)));
         }
+        if scan.in_batches {
+            entry.properties.push(("Batches", text("columns")));
+        }
         if let Some(condition) = condition {
             let title = if is_asked { "Recheck Cond" } else { "Index Cond" };
             entry.properties.push((title, text(condition)));

@@ -253,6 +253,7 @@ impl Twins {
 
     fn key(&self) -> &'static str {
         self.pick(&[
+            "id",
             "word",
             "code",
             "flag",
@@ -361,10 +362,29 @@ impl Twins {
             calls.push(of.into());
         }
         let list: Vec<String> = keys.iter().map(|key| (*key).to_owned()).chain(calls).collect();
-        let group =
+        let mut group =
             if keys.is_empty() { String::new() } else { format!(" GROUP BY {}", keys.join(", ")) };
-        let condition = self.conditions();
-        let text = format!("SELECT {} FROM {source}{condition}{group}", list.join(", "));
+        if self.dice.below(4) == 0 {
+            let of = ["count(*) > 2", "sum(money) > 900", "max(n) IS NULL", "avg(small) < 3.5"];
+            group = format!("{group} HAVING {}", self.pick(&of));
+        }
+        let mut condition = self.conditions();
+        if has_partners && self.dice.below(6) == 0 {
+            // What many rows ask of the subquery is computed together.
+            let link = if condition.is_empty() { " WHERE" } else { " AND" };
+            let of = self.pick(&["avg(sn)", "max(sn) + count(*)", "count(*)", "sum(smoney)"]);
+            let key = self.pick(&["x.scode = code", "x.sn = n", "x.sword = word AND x.sn = n"]);
+            condition += &format!("{link} n > (SELECT {of} FROM %s{moment} x WHERE {key})");
+        }
+        let text = match self.dice.below(3) {
+            0 => {
+                let columns: Vec<_> = (0..1 + self.dice.below(4))
+                    .map(|_| if self.dice.below(2) == 0 { self.key() } else { self.number() })
+                    .collect();
+                format!("SELECT {} FROM {source}{condition}", columns.join(", "))
+            }
+            _ => format!("SELECT {} FROM {source}{condition}{group}", list.join(", ")),
+        };
         let sorted = |shown: String| {
             // Of an error the code: which row is met first decides what it says.
             if let Some(at) = shown.find("ERROR:") {
@@ -466,6 +486,97 @@ fn columns_and_rows_have_the_same_aggregates() {
             "ANYWHEN_SEED={seed}: {failed} of {asked} failed for one alone"
         );
     });
+}
+
+/// Joins and conditions are computed over columns below operators that take rows, and so are the groups that `HAVING`
+/// looks at.
+#[test]
+fn rows_of_joins_come_out_of_columns() {
+    let mut session = connect(&instance_on(&SimVfs::new(5)));
+    let mut run = |text: &str| answer(&mut session, text);
+    run("CREATE TABLE sale (id int PRIMARY KEY, shop int, amount int) USING columnar");
+    run("CREATE TABLE shop (id int PRIMARY KEY, name text, town text) USING columnar");
+    run("INSERT INTO sale SELECT g, g % 50, g % 7 FROM generate_series(1, 20000) g");
+    run("INSERT INTO shop SELECT g, 'shop ' || g, 'town ' || g % 5 FROM generate_series(0, 49) g");
+    run("CHECKPOINT");
+    run("ANALYZE");
+    let mut batches = |text: &str| run(&format!("EXPLAIN {text}")).matches("Batches").count();
+    let sorted = "SELECT sale.id, name FROM sale JOIN shop ON shop = shop.id WHERE amount = 6 \
+                  ORDER BY sale.id DESC LIMIT 2";
+    assert_eq!(batches(sorted), 1, "the join below the sort");
+    let found = "SELECT count(*) FROM (SELECT id FROM shop WHERE name LIKE '%p 4_' OFFSET 0) x";
+    assert_eq!(batches(found), 1, "the condition below the offset");
+    // Rows that are locked are looked at again, one by one.
+    assert_eq!(batches("SELECT id FROM shop WHERE name LIKE '%7' FOR UPDATE"), 0);
+    assert_eq!(run(sorted), "id|name\n19998|shop 48\n19991|shop 41\n(2 rows)\n");
+    assert_eq!(run(found), "count\n10\n(1 row)\n");
+    let having = "SELECT shop, sum(amount) FROM sale GROUP BY shop HAVING sum(amount) > 1202";
+    assert_eq!(
+        run(having),
+        "shop|sum\n6|1203\n13|1203\n20|1203\n27|1203\n34|1203\n41|1203\n48|1203\n(7 rows)\n"
+    );
+    // More rows wait than `work_mem` has room for.
+    run("SET work_mem = '64kB'");
+    let many = "SELECT a.id, b.id FROM sale a JOIN sale b ON a.shop = b.shop WHERE a.amount = 1 \
+                AND b.id < 2000 ORDER BY 1 DESC, 2 DESC LIMIT 1";
+    assert_eq!(run(many), "id|id\n20000|1950\n(1 row)\n");
+}
+
+/// Groups are told apart by a key of a table alone, if the other keys are columns of the same row. A unique column that
+/// may be NULL identifies no row, and neither does the key of a table that has several versions.
+#[test]
+fn keys_that_depend_on_another_do_not_tell_groups_apart() {
+    let mut session = connect(&instance_on(&SimVfs::new(6)));
+    let mut run = |text: &str| answer(&mut session, text);
+    run("CREATE TABLE p (id int PRIMARY KEY, u int UNIQUE, name text) USING columnar");
+    run("CREATE TABLE q (p int, n int) USING columnar");
+    run("INSERT INTO p VALUES (1, 1, 'a'), (2, NULL, 'b'), (3, NULL, 'c'), (4, 4, NULL)");
+    run("INSERT INTO q VALUES (1, 10), (1, 20), (2, 5), (3, 6), (9, 1), (NULL, 2)");
+    run("CHECKPOINT");
+    let joined = "SELECT p, name, sum(n) FROM q JOIN p ON p = p.id GROUP BY p, name ORDER BY p";
+    assert_eq!(run(joined), "p|name|sum\n1|a|30\n2|b|5\n3|c|6\n(3 rows)\n");
+    let left =
+        "SELECT id, name, sum(n) FROM q LEFT JOIN p ON p = p.id GROUP BY name, id ORDER BY id";
+    assert_eq!(run(left), "id|name|sum\n1|a|30\n2|b|5\n3|c|6\nNULL|NULL|3\n(4 rows)\n");
+    let unique = "SELECT u, name, count(*) FROM p GROUP BY u, name ORDER BY name";
+    assert_eq!(run(unique), "u|name|count\n1|a|1\nNULL|b|1\nNULL|c|1\n4|NULL|1\n(4 rows)\n");
+    run("UPDATE p SET name = 'z' WHERE id = 1");
+    let versions = "SELECT id, name, count(*) FROM p FOR SYSTEM_TIME ALL WHERE id = 1 \
+                    GROUP BY id, name ORDER BY name";
+    assert_eq!(run(versions), "id|name|count\n1|a|1\n1|z|1\n(2 rows)\n");
+}
+
+/// A subquery that a condition above a join asks for many values is computed for these together, and gives each row
+/// what it gives alone.
+#[test]
+fn a_subquery_is_computed_for_the_values_that_rows_ask_for() {
+    let mut session = connect(&instance_on(&SimVfs::new(7)));
+    let mut run = |text: &str| answer(&mut session, text);
+    run("CREATE TABLE item (part int, n int) USING columnar");
+    run("CREATE TABLE part (id int PRIMARY KEY, brand text) USING columnar");
+    run("INSERT INTO item SELECT g % 400, g % 13 FROM generate_series(1, 8000) g");
+    run("INSERT INTO part SELECT g, 'brand ' || g % 40 FROM generate_series(0, 399) g");
+    run("CHECKPOINT");
+    run("ANALYZE");
+    let from = "FROM item JOIN part ON part = id WHERE brand = 'brand 3'";
+    let above = "n > (SELECT avg(x.n) FROM item x WHERE x.part = part.id)";
+    let question = format!("SELECT count(*), sum(n) {from} AND {above}");
+    let plan = run(&format!("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) {question}"));
+    assert!(plan.contains("Aggregate (never executed)"), "not value by value: {plan}");
+    let by_join =
+        "WITH mean AS MATERIALIZED (SELECT part AS of, avg(n) AS of_part FROM item GROUP BY 1)";
+    let expected = run(&format!(
+        "{by_join} SELECT count(*), sum(n) FROM item, part, mean WHERE part = id \
+         AND brand = 'brand 3' AND of = part AND n > of_part"
+    ));
+    assert!(expected.contains("(1 row)"), "{expected}");
+    assert_eq!(run(&question), expected);
+    // A value that no row has gives what the aggregate gives of no rows; NULL asks for nothing.
+    run("INSERT INTO part VALUES (900, 'brand 3'), (901, 'brand 3')");
+    let counted = "SELECT id, (SELECT count(*) FROM item x WHERE x.part = p.id) c FROM part p \
+                   JOIN part o USING (id) WHERE p.id >= 398 \
+                   AND 20 >= (SELECT count(*) FROM item x WHERE x.part = p.id) ORDER BY id";
+    assert_eq!(run(counted), "id|c\n398|20\n399|20\n900|0\n901|0\n(4 rows)\n");
 }
 
 /// What one execution of a prepared statement has found out of the entries of a dictionary says nothing to the next,
