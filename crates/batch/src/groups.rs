@@ -32,8 +32,9 @@ pub struct Numbers {
     others: HashMap<i64, u32, FixedState>,
 }
 
-/// The longest array of numbers.
+/// The longest array of numbers, unless there are many: then it may have [`SPARE`] places for each.
 const SLOTS_MAX: usize = 1 << 20;
+const SPARE: usize = 16;
 
 impl Numbers {
     #[inline]
@@ -66,7 +67,7 @@ impl Numbers {
         if number == NONE {
             return NONE;
         }
-        if self.reach(value)
+        if self.reach(value, SLOTS_MAX.max(number as usize * SPARE))
             && let Some(at) = self.slot_of(value)
         {
             self.slots[at] = number;
@@ -76,8 +77,8 @@ impl Numbers {
         number
     }
 
-    /// Makes the array longer, to have a place for an integer, unless it would be too long.
-    fn reach(&mut self, value: i64) -> bool {
+    /// Makes the array longer, to have a place for an integer, unless it would have more than `most` places.
+    fn reach(&mut self, value: i64, most: usize) -> bool {
         const SLOTS_MIN: usize = 1 << 10;
         if self.slots.is_empty() {
             // There is room before the first integer and behind it.
@@ -89,16 +90,16 @@ impl Numbers {
         }
         let Some(distance) = value.checked_sub(self.base) else { return false };
         if distance >= 0 {
-            let needed = distance as usize + 1;
-            if needed > SLOTS_MAX {
+            let Some(needed) = (distance as usize).checked_add(1).filter(|needed| *needed <= most)
+            else {
                 return false;
-            }
-            self.slots.resize(needed.next_power_of_two().min(SLOTS_MAX), NONE);
+            };
+            self.slots.resize(needed.next_power_of_two().min(most), NONE);
             return true;
         }
         let before = usize::try_from(distance.unsigned_abs()).unwrap_or(usize::MAX);
         let before = before.max(self.slots.len());
-        if before > SLOTS_MAX || before + self.slots.len() > SLOTS_MAX {
+        if before > most || before + self.slots.len() > most {
             return false;
         }
         let Some(base) = self.base.checked_sub(before as i64) else { return false };

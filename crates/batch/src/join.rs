@@ -11,7 +11,8 @@
 //!
 //! Columns of the probe side that nothing asks for are not read, and of the others only the rows that have a partner are
 //! passed on. A key of one integer is looked up in an array if the integers lie close together, in a bitmap if they lie
-//! less close, else in a table with open addressing. Other keys get the numbers of [`Groups`].
+//! less close, else in a table with open addressing. A key of several integers is one integer where its parts fit side by
+//! side. Other keys get the numbers of [`Groups`].
 
 use sql::plan::Expr;
 use types::{Datum, Repr, Result, Type, TypeSource};
@@ -108,6 +109,42 @@ struct Table {
     following: Vec<u32>,
     /// True if no key has two rows.
     is_unique: bool,
+    /// How a key of several integers is one.
+    mix: Option<Mix>,
+}
+
+/// Several integers as one: each as its distance from the least one, in a number whose digits have these ranges.
+#[derive(Debug)]
+struct Mix {
+    parts: Vec<(i64, i64)>,
+}
+
+impl Mix {
+    /// Returns the mix for columns of integers; `None` if they do not fit 63 bits side by side.
+    fn of(columns: &[&[i64]]) -> Option<Mix> {
+        let mut most = 1_i64;
+        let part = |column: &&[i64]| {
+            let least = column.iter().copied().min()?;
+            let range = column.iter().copied().max()?.checked_sub(least)?.checked_add(1)?;
+            most = most.checked_mul(range)?;
+            Some((least, range))
+        };
+        Some(Mix { parts: columns.iter().map(part).collect::<Option<Vec<_>>>()? })
+    }
+
+    /// Returns the integer for the parts of a key; `None` if no kept row has such a part.
+    #[inline]
+    fn value(&self, mut part: impl FnMut(usize) -> i64) -> Option<i64> {
+        let mut value = 0;
+        for (at, (least, range)) in self.parts.iter().enumerate() {
+            let distance = part(at).checked_sub(*least)?;
+            if !(0..*range).contains(&distance) {
+                return None;
+            }
+            value = value * range + distance;
+        }
+        Some(value)
+    }
 }
 
 #[derive(Debug)]
@@ -229,7 +266,17 @@ impl Table {
             }
             Index::Far { slots, shift }
         };
-        Table { index, following, is_unique }
+        Table { index, following, is_unique, mix: None }
+    }
+
+    /// Returns the table of keys of several integers; `None` if they are not one.
+    fn of_mixed(kept: &Kept, keys: &[usize]) -> Option<Table> {
+        let columns = keys.iter().map(|key| kept.ints(*key)).collect::<Option<Vec<_>>>()?;
+        let mix = Mix::of(&columns)?;
+        let value = |row: usize| mix.value(|at| columns[at][row]).unwrap_or(0);
+        let values: Vec<i64> = (0..kept.len()).map(value).collect();
+        let is_null = |row| keys.iter().any(|key| kept.is_null(*key, row));
+        Some(Table { mix: Some(mix), ..Table::of_ints(&values, is_null) })
     }
 
     /// Returns the table of any keys, which are these columns.
@@ -254,7 +301,7 @@ impl Table {
             following[row] = std::mem::replace(head, row as u32);
         }
         let index = Index::Groups { groups: Box::new(groups), first };
-        Table { index, following, is_unique }
+        Table { index, following, is_unique, mix: None }
     }
 
     /// Puts the first kept row with the keys of each selected row into `out`; [`NO_ROW`] if there is none.
@@ -285,7 +332,25 @@ impl Table {
                     out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
                 }),
             },
-            _ => {}
+            (index, keys) => {
+                let Some(mix) = &self.mix else { return };
+                let ints = keys.iter().map(|key| match &key.values {
+                    Values::Ints(ints) => Some(&ints.values[..]),
+                    _ => None,
+                });
+                if let Some(ints) = ints.collect::<Option<Vec<_>>>() {
+                    return selected.each(|row| {
+                        let value = mix.value(|at| ints[at][row]);
+                        out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
+                    });
+                }
+                let int = |key: &Vector<'_>, row| key.get(row).and_then(crate::vector::int_of);
+                selected.each(|row| {
+                    let parts = keys.iter().map(|key| int(key, row)).collect::<Option<Vec<i64>>>();
+                    let value = parts.and_then(|parts| mix.value(|at| parts[at]));
+                    out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
+                });
+            }
         }
     }
 
@@ -504,7 +569,8 @@ impl Join {
         self.table = match of_ints {
             Some((column, ints)) => Table::of_ints(ints, |row| kept.is_null(column, row)),
             None if kept.len() == 0 => Table::default(),
-            None => Table::of_keys(kept, &self.key_columns),
+            None => Table::of_mixed(kept, &self.key_columns)
+                .unwrap_or_else(|| Table::of_keys(kept, &self.key_columns)),
         };
         if self.notes_partners() {
             self.has_partner.resize(self.kept.len(), false);
