@@ -136,6 +136,7 @@ impl Lowering<'_> {
                 chance: None,
                 condition: None,
                 sure: None,
+                columns: None,
             })),
             Bound::FunctionScan { functions, ordinality } => {
                 Kind::Functions { functions, ordinality, columns: names(&plan.columns) }

@@ -10,6 +10,7 @@
 
 use sql::plan::Moment;
 
+use super::columns;
 use super::estimate::rows;
 use crate::schema::Schema;
 use crate::tree::{Aggregate, Join, JoinKind, Kind, Node, Scan};
@@ -17,8 +18,12 @@ use crate::tree::{Aggregate, Join, JoinKind, Kind, Node, Scan};
 /// Marks the aggregates and joins of a plan that are computed over columns.
 pub(super) fn batches(node: &mut Node, schema: &dyn Schema) {
     node.inputs(&mut |input| batches(input, schema));
+    if !matches!(&node.kind, Kind::Aggregate(aggregate) if is_known(aggregate)) {
+        return;
+    }
+    columns::read(node, schema);
     if let Kind::Aggregate(aggregate) = &mut node.kind {
-        aggregate.in_batches = is_known(aggregate) && in_batches(&mut aggregate.input, schema);
+        aggregate.in_batches = in_batches(&mut aggregate.input, schema);
     }
 }
 
@@ -40,8 +45,7 @@ fn in_batches(node: &mut Node, schema: &dyn Schema) -> bool {
 }
 
 fn join_in_batches(join: &mut Join, schema: &dyn Schema) -> bool {
-    let types = join.keys.iter().map(|(left, right)| (left.ty, right.ty));
-    if join.lateral.is_some() || !batch::can_join(types) {
+    if !can_be_in_batches(join) {
         return false;
     }
     let (left, right) = (in_batches(&mut join.left, schema), in_batches(&mut join.right, schema));
@@ -53,13 +57,22 @@ fn join_in_batches(join: &mut Join, schema: &dyn Schema) -> bool {
     join.in_batches
 }
 
+/// Returns true if a join can be computed over columns, once one of its sides gives some.
+pub(super) fn can_be_in_batches(join: &Join) -> bool {
+    let types = join.keys.iter().map(|(left, right)| (left.ty, right.ty));
+    join.lateral.is_none() && batch::can_join(types)
+}
+
 fn gives_blocks(scan: &Scan, schema: &dyn Schema) -> bool {
+    let has_blocks = || schema.table(scan.relation).is_some_and(|facts| facts.has_blocks);
+    scan.columns.is_some() || is_whole(scan) && has_blocks()
+}
+
+/// Returns true if a scan reads a table in the order of its own key, as it was at one moment.
+pub(super) fn is_whole(scan: &Scan) -> bool {
     let is_moment = matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_));
     let is_scan = !scan.computed && scan.sample.is_none() && scan.chance.is_none();
     let path = &scan.path;
     let is_whole = path.index.is_none() && !path.is_single && !path.backward;
-    is_moment
-        && is_scan
-        && is_whole
-        && schema.table(scan.relation).is_some_and(|facts| facts.has_blocks)
+    is_moment && is_scan && is_whole
 }
