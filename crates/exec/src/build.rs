@@ -427,8 +427,7 @@ impl Builder<'_> {
         let condition = self.maybe(scan.condition.as_ref())?;
         let attnums = scan.attnums.clone();
         let paths = (path, chance);
-        let scan =
-            Scan::new(scan.relation, scan.computed, attnums, when, paths, sample, condition);
+        let scan = Scan::new(scan.relation, scan.computed, attnums, when, paths, sample, condition);
         Ok(scan.with_columns(columns))
     }
 

@@ -468,8 +468,7 @@ impl Teller<'_> {
         // Conditions of a scan name its table only where everything is told.
         let prefix = if self.manner.verbose { format!("{alias}.") } else { String::new() };
         let prefix = prefix.as_str();
-        let own_names: Vec<Name> =
-            names.iter().map(|name| name.of_scan(prefix)).collect();
+        let own_names: Vec<Name> = names.iter().map(|name| name.of_scan(prefix)).collect();
         let path = &scan.path;
         let table = scalar::quote::identifier(&scan.name);
         let schema = self.manner.schema.table(scan.relation);

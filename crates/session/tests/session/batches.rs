@@ -447,7 +447,8 @@ fn compare(seed: u64, second: Second, steps: u64) {
         twins.fill(700);
         twins.both("UPDATE % SET n = 1 - n, doc = jsonb_set(doc, '{k}', '7') WHERE n < 0");
         assert_eq!(twins.run(INDEX), "CREATE INDEX\n");
-        let names: Vec<&str> = PARTNERS.split(", ").filter_map(|one| one.split(' ').next()).collect();
+        let names: Vec<&str> =
+            PARTNERS.split(", ").filter_map(|one| one.split(' ').next()).collect();
         let names = names.join(", ").replace(", 2)", "");
         twins.run(&format!("CREATE INDEX cs_columns ON cs USING columnar ({names})"));
     }

@@ -22,9 +22,7 @@ use store::{ColumnEncoder, Retention, TableId};
 use types::{DatumRef, row};
 
 use super::Entry;
-use crate::catalog::{
-    IndexMethod, MethodData, Relation, RelationKind, TableData, TableDef,
-};
+use crate::catalog::{IndexMethod, MethodData, Relation, RelationKind, TableData, TableDef};
 use crate::columnar::Columnar;
 use crate::method::AccessMethod;
 use crate::rows::Table;

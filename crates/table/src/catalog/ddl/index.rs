@@ -108,7 +108,7 @@ impl Ddl<'_> {
         }
         check_method(&new)?;
         if new.method == IndexMethod::Columnar && is_in_columns(relation) {
-            return Err(in_columns_already());
+            return Err(in_columns_already("The table keeps its rows in columns already."));
         }
         let include = self.numbers_of(relation, &new.include)?;
         let (mut keys, mut columns) = (Vec::new(), Vec::new());
@@ -326,9 +326,8 @@ fn is_in_columns(table: &Relation) -> bool {
 }
 
 /// The error for a columnar index on a columnar table.
-pub(super) fn in_columns_already() -> Error {
+pub(super) fn in_columns_already(hint: &str) -> Error {
     let message = "a columnar table cannot have a columnar index";
-    let hint = "The table keeps its rows in columns already.";
     SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(hint).into()
 }
 

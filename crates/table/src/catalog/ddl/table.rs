@@ -422,7 +422,7 @@ impl Ddl<'_> {
                 index.index().is_some_and(|index| index.method == IndexMethod::Columnar)
             };
             if method.oid == Columnar::OID && before.indexes.iter().any(is_columnar) {
-                return Err(in_columns_already());
+                return Err(in_columns_already("Drop the columnar indexes of the table first."));
             }
             ddl.retire(relation, data.method.storages.iter().copied())?;
             let methods = ddl.draft.cache().methods();
