@@ -224,7 +224,9 @@ impl Twins {
             11 => {
                 let k = self.dice.below(4);
                 let others = ["doc ? 's'", "doc ? 'k'", "doc ? 'deep'", "doc @> '{}'"];
-                match self.dice.below(6) {
+                match self.dice.below(8) {
+                    6 => format!("(doc ->> 'k')::int > {k}"),
+                    7 => format!("coalesce(doc -> 'deep' ->> 'k', doc ->> 'k') <> '{k}'"),
                     0 => format!("doc @> '{{\"k\": {k}, \"s\": \"x1\"}}'"),
                     1 => format!("doc @> '{{\"s\": {k}.5}}'"),
                     2 => self.pick(&others).into(),
@@ -268,6 +270,8 @@ impl Twins {
             "mod(n, 10)",
             "doc ->> 's'",
             "doc -> 'k'",
+            "upper(doc ->> 's')",
+            "doc -> 'deep' ->> 'k'",
             "date_trunc('day', at)",
             "tags",
             "length(note)",
@@ -295,6 +299,9 @@ impl Twins {
             "n::float8",
             "-n",
             "length(note)",
+            "(doc ->> 'k')::numeric",
+            "(doc -> 'deep' ->> 'k')::int",
+            "length(doc ->> 's') + (doc ->> 'k')::int",
         ])
     }
 
