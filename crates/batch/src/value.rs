@@ -212,6 +212,17 @@ impl ByRow {
         *self.by_int.borrow_mut() = ByInt::default();
     }
 
+    /// Computes the values of the selected rows, once for each entry of a dictionary.
+    fn by_row<'a>(&self, run: Run<'_>, slice: &Slice<'a>, rows: &Selection) -> Result<Vector<'a>> {
+        let Some(column) = self.only_column() else { return self.vector(run, slice, rows) };
+        match slice.column(column)? {
+            vector if matches!(vector.values, Values::Codes(..)) => {
+                by_code(self.repr, vector, rows, slice.rows(), |row| self.value(run, slice, row))
+            }
+            _ => self.vector(run, slice, rows),
+        }
+    }
+
     /// Computes the values of the selected rows.
     fn vector<'a>(&self, run: Run<'_>, slice: &Slice<'a>, rows: &Selection) -> Result<Vector<'a>> {
         let mut values = vec![Datum::Null; slice.rows()];
@@ -227,6 +238,74 @@ impl ByRow {
             None => Vector::of_datums(Repr::Text, values),
         })
     }
+}
+
+/// What a program computes of the values of a field of objects.
+#[derive(Debug)]
+pub(crate) struct OfField {
+    /// It sees a row of one value: that of the field.
+    program: Program,
+    /// The whole expression, over the columns.
+    whole: ByRow,
+}
+
+impl OfField {
+    /// Computes the values of the selected rows of those of the field.
+    fn vector<'a>(
+        &self,
+        field: &Vector<'_>,
+        run: Run<'_>,
+        slice: &Slice<'_>,
+        rows: &Selection,
+    ) -> Result<Vector<'a>> {
+        by_code(self.whole.repr, field, rows, slice.rows(), |row| {
+            field.with(row, |value| run.value(&self.program, Row::Refs(&[value])))
+        })
+    }
+}
+
+/// Returns the column, the name and the form, if an expression is a field of the objects of a column.
+fn field_read(expr: &Expr) -> Option<(usize, &str, FieldForm)> {
+    let ExprKind::Call(call) = &expr.kind else { return None };
+    let form = match registry::function(call.function)?.name {
+        "jsonb_object_field" => FieldForm::Value,
+        "jsonb_object_field_text" => FieldForm::Text,
+        _ => return None,
+    };
+    let (column, name) = column_and_name(&call.args)?;
+    Some((column, name, form))
+}
+
+/// Returns the number of the field, and the program over its value, if an expression reads nothing but one field of
+/// one column.
+fn of_field(
+    expr: &Expr,
+    whole: &ByRow,
+    compiler: &mut Compiler<'_>,
+) -> Result<Option<(usize, Program)>> {
+    if whole.only_column().is_none() {
+        return Ok(None);
+    }
+    let (mut inner, mut found) = (expr.clone(), None);
+    if !put_field(&mut inner, &mut found) {
+        return Ok(None);
+    }
+    let Some((column, name, form)) = found else { return Ok(None) };
+    Ok(Some((compiler.field(column, &name, form), (compiler.program)(&inner)?)))
+}
+
+/// Puts the first column of a row in the place of a field, wherever that is read; false if anything else is read.
+fn put_field(expr: &mut Expr, found: &mut Option<(usize, String, FieldForm)>) -> bool {
+    if let Some((column, name, form)) = field_read(expr) {
+        let field = (column, name.to_owned(), form);
+        let is_it = found.as_ref().is_none_or(|known| *known == field);
+        *found = Some(field);
+        expr.kind = ExprKind::Column { levels_up: 0, index: 0 };
+        return is_it;
+    }
+    let mut reads_no_column = !matches!(expr.kind, ExprKind::Column { .. });
+    walk::parts(expr, &mut |part| reads_no_column &= put_field(part, found));
+    reads_no_column
 }
 
 fn values_of<'v>(values: &'v [DatumRef<'v>]) -> Row<'v> {
@@ -284,6 +363,8 @@ pub(crate) enum Value {
     When(Box<Condition>, Box<Value>),
     /// A field of objects; by the program where it is not a column.
     Field(usize, ByRow),
+    /// What a program computes of a field of objects; by the program of the whole where it is not a column.
+    OfField(usize, OfField),
     Rows(ByRow),
 }
 
@@ -310,6 +391,16 @@ impl Value {
     /// # Errors
     /// What compiling a program reports.
     pub fn compile(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Value> {
+        Ok(match Value::compile_by_row(expr, compiler)? {
+            Value::Rows(whole) => match of_field(expr, &whole, compiler)? {
+                Some((field, program)) => Value::OfField(field, OfField { program, whole }),
+                None => Value::Rows(whole),
+            },
+            value => value,
+        })
+    }
+
+    fn compile_by_row(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Value> {
         let expr = uncast(expr);
         if let ExprKind::Column { levels_up: 0, index } = expr.kind {
             return Ok(Value::Column(index as usize));
@@ -326,15 +417,10 @@ impl Value {
                 Value::ToFloat(Box::new(Value::compile(inner, compiler)?))
             }
             ExprKind::Call(call) => {
-                let function = registry::function(call.function);
-                let form = match function.map(|function| function.name) {
-                    Some("jsonb_object_field") => Some(FieldForm::Value),
-                    Some("jsonb_object_field_text") => Some(FieldForm::Text),
-                    _ => None,
-                };
-                if let (Some(form), Some((column, name))) = (form, column_and_name(&call.args)) {
+                if let Some((column, name, form)) = field_read(expr) {
                     return Ok(Value::Field(compiler.field(column, name, form), whole));
                 }
+                let function = registry::function(call.function);
                 let found = function.and_then(|function| operation(function.name));
                 match (found, &call.args[..]) {
                     (Some((how, numbers)), [left, right]) => {
@@ -373,6 +459,7 @@ impl Value {
             }
             Value::Rows(whole) => whole.forget(),
             Value::Field(_, whole) => whole.forget(),
+            Value::OfField(_, of) => of.whole.forget(),
             Value::Column(_) | Value::Constant(_) => {}
         }
     }
@@ -426,12 +513,11 @@ impl Value {
                 Some(vector) => return Ok(Lent::Borrowed(vector)),
                 None => whole.vector(run, slice, rows)?,
             },
-            Value::Rows(whole) => match whole.only_column() {
-                Some(column) if matches!(slice.column(column)?.values, Values::Codes(..)) => {
-                    by_code(whole, slice.column(column)?, run, slice, rows)?
-                }
-                _ => whole.vector(run, slice, rows)?,
+            Value::OfField(number, of) => match slice.field(*number)? {
+                Some(vector) => of.vector(vector, run, slice, rows)?,
+                None => of.whole.by_row(run, slice, rows)?,
             },
+            Value::Rows(whole) => whole.by_row(run, slice, rows)?,
         }))
     }
 
@@ -462,29 +548,34 @@ fn vector_len(vector: &Vector<'_>) -> usize {
     }
 }
 
-/// Computes an expression of one column once for each of its codes that is there.
+/// Computes an expression of one column once for each of its codes that is there; row by row if it has no codes.
 fn by_code<'a>(
-    whole: &ByRow,
+    repr: Option<Repr>,
     column: &Vector<'_>,
-    run: Run<'_>,
-    slice: &Slice<'_>,
     rows: &Selection,
+    count: usize,
+    mut compute: impl FnMut(usize) -> Result<Datum>,
 ) -> Result<Vector<'a>> {
+    let mut values = vec![Datum::Null; count];
+    let repr = repr.unwrap_or(Repr::Text);
     let Values::Codes(words, codes) = &column.values else {
-        return Ok(Vector::of_datums(Repr::Text, Vec::new()));
+        rows.try_each(|row| {
+            values[row] = compute(row)?;
+            Ok::<_, types::Error>(())
+        })?;
+        return Ok(Vector::of_datums(repr, values));
     };
     let mut known: Vec<Option<Datum>> = vec![None; words.len() + 1];
-    let mut values = vec![Datum::Null; slice.rows()];
     rows.try_each(|row| {
         let at = if column.is_null(row) { words.len() } else { codes[row] as usize };
         let value = match &known[at] {
             Some(value) => value.clone(),
-            None => known[at].insert(whole.value(run, slice, row)?).clone(),
+            None => known[at].insert(compute(row)?).clone(),
         };
         values[row] = value;
         Ok::<_, types::Error>(())
     })?;
-    Ok(Vector::of_datums(whole.repr.unwrap_or(Repr::Text), values))
+    Ok(Vector::of_datums(repr, values))
 }
 
 fn either_null(left: &[bool], right: &[bool]) -> Vec<bool> {

@@ -37,7 +37,7 @@ use crate::op::path::{Equal, Path};
 use crate::op::probe::Probe;
 use crate::op::rank::Rank;
 use crate::op::recheck::{Given, Recheck};
-use crate::op::scan::{Chance, Sample, Scan, When};
+use crate::op::scan::{Chance, Columns, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
@@ -399,7 +399,8 @@ impl Builder<'_> {
         types: &[Type],
     ) -> (Vec<(usize, Type)>, Option<Expr>) {
         let position = |attnum: &i16| usize::try_from(attnum - 1).unwrap_or(usize::MAX);
-        let positions = scan.attnums.iter().map(position);
+        let numbers = scan.columns.as_ref().map_or(&scan.attnums, |columns| &columns.numbers);
+        let positions = numbers.iter().map(position);
         // A sample and a row that is looked up have their condition evaluated by the scan.
         let is_left = scan.sample.is_none() && !scan.path.is_single;
         let condition = if is_left { scan.condition.clone() } else { None };
@@ -502,11 +503,21 @@ impl Builder<'_> {
                 seed: self.maybe(sample.seed.as_ref())?,
             }),
         };
-        debug_assert_eq!(scan.attnums.len(), types.len());
+        let columns = match &scan.columns {
+            None => None,
+            Some(columns) => Some(Columns {
+                index: columns.index,
+                numbers: columns.numbers.clone(),
+                values: self.programs(&columns.values)?,
+            }),
+        };
+        let width = columns.as_ref().map_or(scan.attnums.len(), |columns| columns.numbers.len());
+        debug_assert_eq!(width, types.len());
         let condition = self.maybe(scan.condition.as_ref())?;
         let attnums = scan.attnums.clone();
         let paths = (path, chance);
-        Ok(Scan::new(scan.relation, scan.computed, attnums, when, paths, sample, condition))
+        let scan = Scan::new(scan.relation, scan.computed, attnums, when, paths, sample, condition);
+        Ok(scan.with_columns(columns))
     }
 
     fn path(&self, path: &plan::Path) -> Result<Path> {

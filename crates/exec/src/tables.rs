@@ -113,6 +113,15 @@ pub trait Tables {
     /// What the store reports.
     fn scan(&self, reach: Reach<'_>) -> Result<Scanning>;
 
+    /// Begins a scan that gives the columns of a columnar index with these numbers in the place of those that `reach`
+    /// names, of the same rows; `None` if the index does not know all rows of that moment.
+    ///
+    /// # Errors
+    /// As [`Tables::scan`].
+    fn scan_columns(&self, _: &Reach<'_>, _: Oid, _: &[i16]) -> Result<Option<Scanning>> {
+        Ok(None)
+    }
+
     /// Puts the next row of a scan into `out`, whose contents before mean nothing; false at the end.
     ///
     /// # Errors

@@ -137,6 +137,7 @@ impl Lowering<'_> {
                 condition: None,
                 sure: None,
                 in_batches: false,
+                columns: None,
             })),
             Bound::FunctionScan { functions, ordinality } => {
                 Kind::Functions { functions, ordinality, columns: names(&plan.columns) }

@@ -28,6 +28,8 @@ pub struct TableFacts {
     pub checks: Vec<(String, String)>,
     /// True where a scan of all of it gives blocks of columns.
     pub has_blocks: bool,
+    /// Its columnar indexes, whose entries can be read in blocks of columns in the place of rows.
+    pub columnar: Vec<ColumnarFacts>,
     /// About how many rows it has.
     pub rows: u64,
     /// What the values of its columns are like, which is found out when it is asked for.
@@ -79,6 +81,17 @@ pub struct KeyFacts {
     pub classes: Option<Vec<GinClass>>,
     /// True where it has every version that rows ever had.
     pub is_whole: bool,
+}
+
+/// A columnar index.
+#[derive(Clone, Debug)]
+pub struct ColumnarFacts {
+    /// The index.
+    pub index: Oid,
+    /// Its name.
+    pub name: String,
+    /// What its columns are, from number 1 on.
+    pub parts: Vec<KeyPart>,
 }
 
 /// A part of a key.

@@ -9,7 +9,7 @@ use table::index::GinClass;
 use table::rows::Handles;
 use types::{Context, KeyOrder, Oid, Style};
 
-use crate::schema::{KeyFacts, KeyPart, TableFacts, Values};
+use crate::schema::{ColumnarFacts, KeyFacts, KeyPart, TableFacts, Values};
 
 /// What is known of the table with this OID, which the binder sees as `relation`; none where it is no
 /// table with rows. `names` binds the expressions of its indexes.
@@ -65,20 +65,18 @@ pub fn facts(
         let engine = Arc::downgrade(handles.engine());
         Values::new(move || table.statistics(&engine.upgrade()?, rows))
     });
-    Some(TableFacts { relation, keys, apart, checks, has_blocks, rows, values })
+    let columnar = |index: &Arc<catalog::Relation>| columnar(index, &relation, names);
+    let columnar = def.indexes.iter().filter_map(columnar).collect();
+    Some(TableFacts { relation, keys, apart, checks, has_blocks, columnar, rows, values })
 }
 
 /// What is known of an index of a table; none where it cannot be read.
 fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Option<KeyFacts> {
     let index: &Index = relation.index()?;
-    if !index.is_valid || index.storage.is_none() {
+    if !index.is_valid || index.storage.is_none() || index.method == IndexMethod::Columnar {
         return None;
     }
-    let style = Style::default();
-    let context = Context { types: names, ..Context::new(&style) };
-    let bound = |text: &SqlText| -> Option<Expr> {
-        sql::bind::expression(&text.text, Some(table), names, context).ok()
-    };
+    let bound = |text: &SqlText| bound(text, table, names);
     let predicate = match &index.predicate {
         Some(text) => Some(bound(text)?),
         None => None,
@@ -86,11 +84,7 @@ fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Opt
     let is_gin = index.method == IndexMethod::Gin;
     let part = |key: &catalog::IndexKey| {
         let order = KeyOrder { is_descending: key.is_descending, has_nulls_first: key.nulls_first };
-        let part = match &key.part {
-            IndexPart::Column(attnum) => KeyPart::Column(*attnum),
-            IndexPart::Expr(text) => KeyPart::Expr(bound(text)?),
-        };
-        Some((part, order))
+        Some((part_of(key, table, names)?, order))
     };
     let parts: Vec<_> = index.keys.iter().map_while(part).collect();
     if parts.is_empty() || (is_gin && parts.len() < index.keys.len()) {
@@ -106,6 +100,38 @@ fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Opt
         classes: is_gin.then(|| index.keys.iter().map(class).collect()),
         is_whole: index.is_whole,
     })
+}
+
+/// What is known of an index whose columns can be read; none for any other.
+fn columnar(
+    relation: &catalog::Relation,
+    table: &Relation,
+    names: &dyn Names,
+) -> Option<ColumnarFacts> {
+    let index = relation.index()?;
+    if !index.is_valid || index.method != IndexMethod::Columnar {
+        return None;
+    }
+    let parts = index.keys.iter().map(|key| part_of(key, table, names));
+    Some(ColumnarFacts {
+        index: relation.oid,
+        name: relation.name.to_string(),
+        parts: parts.collect::<Option<_>>()?,
+    })
+}
+
+fn part_of(key: &catalog::IndexKey, table: &Relation, names: &dyn Names) -> Option<KeyPart> {
+    Some(match &key.part {
+        IndexPart::Column(attnum) => KeyPart::Column(*attnum),
+        IndexPart::Expr(text) => KeyPart::Expr(bound(text, table, names)?),
+    })
+}
+
+/// What the text of an expression over the columns of a table means; none if it means nothing any more.
+fn bound(text: &SqlText, table: &Relation, names: &dyn Names) -> Option<Expr> {
+    let style = Style::default();
+    let context = Context { types: names, ..Context::new(&style) };
+    sql::bind::expression(&text.text, Some(table), names, context).ok()
 }
 
 /// The place of a column among all that ever were.

@@ -538,6 +538,7 @@ impl plan::Schema for Names {
                 apart: Vec::new(),
                 checks: Vec::new(),
                 has_blocks: false,
+                columnar: Vec::new(),
                 rows: file.rows,
                 values: None,
             }));

@@ -108,6 +108,11 @@ impl Sorter {
         Sorter::with_buffer(table, BUFFER_BYTES)
     }
 
+    /// Returns the table.
+    pub fn table(&self) -> TableId {
+        self.table
+    }
+
     /// The same, of a table that keeps its newest values in columns. The store knows that of a table that
     /// exists, and not yet of one that the loading transaction makes.
     pub fn in_columns(self, encoder: Arc<dyn ColumnEncoder>) -> Sorter {

@@ -64,6 +64,9 @@ fn answers(database: &Database) -> Vec<String> {
                 "select * from table_changes('{table}', 0, 1000000) order by 1, 3, 4::text, 5::text"
             ),
             format!("select count(*) from {table} where n between 2 and 5"),
+            format!(
+                "select count(*), sum(n), min(id), count(*) filter (where n + 0 > 3) from {table}"
+            ),
         ] {
             // How far a shorter past has been dropped is known to each of them alone.
             let is_past = query.contains("_version") || query.contains("table_changes");
@@ -111,6 +114,7 @@ fn step(leader: &Database, random: &SimRandom, checkpoints: u64) {
     let run = |statement: String| drop(leader.connect().expect("connects").batch(&statement));
     match random.below(26) {
         0 => run(definition(table)),
+        1 if random.below(2) == 0 => run(format!("create index on {table} using columnar (n, id)")),
         1 => run(format!("create index on {table} (n)")),
         2 => run(match random.below(6) {
             0 => format!("drop table {table}"),

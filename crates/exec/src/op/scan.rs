@@ -51,6 +51,15 @@ impl Chance {
     }
 }
 
+/// The columns of an index that are read in the place of the table's.
+pub(crate) struct Columns {
+    pub(crate) index: Oid,
+    /// Which columns of the index, by number.
+    pub(crate) numbers: Vec<i16>,
+    /// What these are, computed of a row of the table.
+    pub(crate) values: Vec<Program>,
+}
+
 /// The rows of a table.
 pub(crate) struct Scan {
     relation: Oid,
@@ -61,6 +70,11 @@ pub(crate) struct Scan {
     chance: Option<Chance>,
     sample: Option<Sample>,
     condition: Option<Program>,
+    columns: Option<Columns>,
+    /// True if the rows of the table are read, and the columns of the index computed of them.
+    computes_columns: bool,
+    /// A row of the table of which the columns of the index are computed.
+    row: Row,
     /// True if `next_piece` does not evaluate the condition: the operator above does.
     leaves_condition: bool,
     /// True where the chance is taken.
@@ -98,6 +112,9 @@ impl Scan {
             chance,
             sample,
             condition,
+            columns: None,
+            computes_columns: false,
+            row: Row::new(),
             leaves_condition: false,
             by_chance: false,
             asked: Vec::new(),
@@ -113,6 +130,11 @@ impl Scan {
     /// Returns the scan with the condition of its pieces left to the operator above.
     pub(crate) fn leaving_condition(self) -> Self {
         Self { leaves_condition: true, ..self }
+    }
+
+    /// Returns the scan with the columns of an index in the place of its own.
+    pub(crate) fn with_columns(self, columns: Option<Columns>) -> Self {
+        Self { columns, ..self }
     }
 
     /// The path that is taken.
@@ -157,8 +179,20 @@ impl Scan {
         Ok(self.open.is_some())
     }
 
-    fn start(&self, env: &Env<'_>, ranges: Vec<Range>) -> Result<Scanning> {
-        env.ctx.tables.scan(Reach {
+    fn start(&mut self, env: &Env<'_>, ranges: Vec<Range>) -> Result<Scanning> {
+        let reach = self.reach(env, ranges)?;
+        if let Some(Columns { index, numbers, .. }) = &self.columns {
+            let scanning = env.ctx.tables.scan_columns(&reach, *index, numbers)?;
+            let computes_columns = scanning.is_none();
+            let scanning = scanning.map_or_else(|| env.ctx.tables.scan(reach), Ok)?;
+            self.computes_columns = computes_columns;
+            return Ok(scanning);
+        }
+        env.ctx.tables.scan(reach)
+    }
+
+    fn reach(&self, env: &Env<'_>, ranges: Vec<Range>) -> Result<Reach<'_>> {
+        Ok(Reach {
             relation: self.relation,
             is_computed: self.is_computed,
             attnums: &self.attnums,
@@ -170,6 +204,19 @@ impl Scan {
             is_single: self.chosen().is_single,
             may_read_all: self.chosen().may_read_all,
         })
+    }
+
+    /// Puts the next row of the table into `out`, as the columns of the index.
+    fn next_computed(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
+        let (Some(rows), Some(columns)) = (&mut self.open, &self.columns) else { return Ok(false) };
+        if !env.ctx.tables.next(rows, &mut self.row)? {
+            return Ok(false);
+        }
+        out.clear();
+        for value in &columns.values {
+            out.push(env.value(value, EvalRow::Values(&self.row))?);
+        }
+        Ok(true)
     }
 
     /// True where there is one row at most, which is found by its key.
@@ -227,6 +274,16 @@ impl Operator for Scan {
                 }
                 continue;
             };
+            if self.computes_columns {
+                if !self.next_computed(env, out)? {
+                    self.open = None;
+                } else if self.is_wanted(env, out)? {
+                    return Ok(true);
+                } else {
+                    self.removed += 1;
+                }
+                continue;
+            }
             if let (Some(condition), None) = (&self.condition, &self.sample) {
                 let mut seen = 0;
                 let mut test = |row: EvalRow<'_>| {
@@ -273,6 +330,9 @@ impl Operator for Scan {
                 }
                 continue;
             };
+            if self.computes_columns {
+                return piece_of_rows(&mut |piece| f(piece).map(drop), |out| self.next(env, out));
+            }
             let mut removed = 0;
             let more = env.ctx.tables.next_piece(rows, &mut |piece| {
                 let all = piece.len() as u64;

@@ -10,6 +10,7 @@
 //! The executor's rows have the columns that are there; `table`'s have a value for each column that
 //! ever was. Where no column was dropped the two are the same.
 
+mod columns;
 mod scan;
 mod values;
 
@@ -323,6 +324,16 @@ impl Tables for Stored<'_> {
             true => Box::new(self.computed.rows(reach.relation, reach.attnums)?),
             false => Box::new(Scan::start(self, reach)?),
         })
+    }
+
+    fn scan_columns(
+        &self,
+        reach: &Reach<'_>,
+        index: Oid,
+        numbers: &[i16],
+    ) -> Result<Option<Scanning>> {
+        let scan = columns::start(self, reach, index, numbers)?;
+        Ok(scan.map(|scan| Box::new(scan) as Scanning))
     }
 
     fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool> {

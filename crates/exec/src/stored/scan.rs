@@ -390,7 +390,7 @@ impl Scan {
         if index.is_some() && batch.is_empty() { Err(leads_nowhere()) } else { Ok(()) }
     }
 
-    fn over(
+    pub(super) fn over(
         table: Arc<Table>,
         attnums: &[i16],
         index: Option<types::Oid>,

@@ -204,6 +204,9 @@ fn scan_head(scan: &Scan) -> String {
         line += &format!(" sample {method} {}", sample.percent);
     }
     line += &path(&scan.path);
+    if let Some(columns) = &scan.columns {
+        line += &format!(" columns of {} [{}]", columns.name, List(&columns.values, ", "));
+    }
     if let Some(chance) = &scan.chance {
         line += &format!(" or{} if {}", path(&chance.path), List(&chance.provisos, " and "));
     }

@@ -94,6 +94,11 @@ impl Name {
         Name { bare: text.clone(), text, is_column: false }
     }
 
+    /// As conditions of its scan tell it.
+    fn of_scan(&self, prefix: &str) -> Self {
+        if self.is_column { Name::column(prefix, &*self.bare) } else { self.clone() }
+    }
+
     /// As what computes it tells it.
     fn own(&self) -> Self {
         let bare = self.bare.clone();
@@ -452,12 +457,18 @@ impl Teller<'_> {
             let name = Name::column(&prefix, scalar::quote::identifier(name));
             if is_text { Name::computed(format!("({})::text", name.text)) } else { name }
         };
-        let names: Vec<Name> = scan.attnums.iter().map(name).collect();
+        let mut names: Vec<Name> = scan.attnums.iter().map(name).collect();
+        if let Some(columns) = &scan.columns {
+            let name = |value: &Expr| match value.kind {
+                ExprKind::Column { index, .. } => names[index as usize].clone(),
+                _ => Name::computed(self.expr(&names, value)),
+            };
+            names = columns.values.iter().map(name).collect();
+        }
         // Conditions of a scan name its table only where everything is told.
         let prefix = if self.manner.verbose { format!("{alias}.") } else { String::new() };
         let prefix = prefix.as_str();
-        let own_names: Vec<Name> =
-            names.iter().map(|name| Name::column(prefix, &*name.bare)).collect();
+        let own_names: Vec<Name> = names.iter().map(|name| name.of_scan(prefix)).collect();
         let path = &scan.path;
         let table = scalar::quote::identifier(&scan.name);
         let schema = self.manner.schema.table(scan.relation);
@@ -492,6 +503,14 @@ impl Teller<'_> {
                 let backward = if path.backward { " Backward" } else { "" };
                 let index = scalar::quote::identifier(&path.name);
                 entry.head += &format!("{backward} using {index}");
+                entry
+            }
+            _ if scan.columns.is_some() => {
+                let mut entry = self.over(node, "Index Only Scan", vec![]);
+                let name = scan.columns.as_ref().map_or("", |columns| &columns.name);
+                entry.facts.push(("Scan Direction", text("NoMovement")));
+                entry.facts.push(("Index Name", text(name)));
+                entry.head += &format!(" using {}", scalar::quote::identifier(name));
                 entry
             }
             _ => self.over(node, "Seq Scan", vec![]),

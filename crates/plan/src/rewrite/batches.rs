@@ -10,6 +10,7 @@
 
 use sql::plan::{Action, Moment};
 
+use super::columns;
 use super::dependent;
 use super::estimate::rows;
 use super::postpone::asks;
@@ -57,8 +58,12 @@ fn below_change(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
 }
 
 fn aggregate(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
+    if !matches!(&node.kind, Kind::Aggregate(aggregate) if is_known(aggregate)) {
+        return;
+    }
+    columns::read(node, schema);
     let Kind::Aggregate(aggregate) = &mut node.kind else { return };
-    if is_known(aggregate) && in_batches(plan, &mut aggregate.input, schema) {
+    if in_batches(plan, &mut aggregate.input, schema) {
         aggregate.batches = Some(dependent::leading(aggregate, schema));
     }
 }
@@ -89,8 +94,7 @@ fn in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) -> bool {
 }
 
 fn join_in_batches(plan: &Plan, join: &mut Join, schema: &dyn Schema) -> bool {
-    let types = join.keys.iter().map(|(left, right)| (left.ty, right.ty));
-    if join.lateral.is_some() || !batch::can_join(types) {
+    if !can_be_in_batches(join) {
         return false;
     }
     let (left, right) =
@@ -103,15 +107,23 @@ fn join_in_batches(plan: &Plan, join: &mut Join, schema: &dyn Schema) -> bool {
     join.in_batches
 }
 
+/// Returns true if a join can be computed over columns, once one of its sides gives some.
+pub(super) fn can_be_in_batches(join: &Join) -> bool {
+    let types = join.keys.iter().map(|(left, right)| (left.ty, right.ty));
+    join.lateral.is_none() && batch::can_join(types)
+}
+
 fn gives_blocks(scan: &Scan, schema: &dyn Schema) -> bool {
+    let has_blocks = || schema.table(scan.relation).is_some_and(|facts| facts.has_blocks);
+    let has_columns = || scan.attnums.iter().all(|attnum| *attnum > 0);
+    scan.columns.is_some() || is_whole(scan) && has_columns() && has_blocks()
+}
+
+/// Returns true if a scan reads a table in the order of its own key, as it was at one moment.
+pub(super) fn is_whole(scan: &Scan) -> bool {
     let is_moment = matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_));
     let is_scan = !scan.computed && scan.sample.is_none() && scan.chance.is_none();
     let path = &scan.path;
     let is_whole = path.index.is_none() && !path.is_single && !path.backward;
-    let has_columns = scan.attnums.iter().all(|attnum| *attnum > 0);
-    is_moment
-        && has_columns
-        && is_scan
-        && is_whole
-        && schema.table(scan.relation).is_some_and(|facts| facts.has_blocks)
+    is_moment && is_scan && is_whole
 }

@@ -80,6 +80,8 @@ fn shows_one_version(scan: &Scan) -> bool {
 /// Adds the columns of tables whose values a column of a node has.
 fn origins<'p>(node: &'p Node, column: usize, found: &mut Vec<Origin<'p>>) {
     match &node.kind {
+        // The columns of an index have other numbers.
+        Kind::Scan(scan) if scan.columns.is_some() => {}
         Kind::Scan(scan) => {
             found.extend(scan.attnums.get(column).map(|attnum| (&**scan, *attnum)));
         }

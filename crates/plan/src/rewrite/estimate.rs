@@ -204,6 +204,13 @@ fn known_of_column(attnum: i16, facts: &TableFacts) -> Known {
 
 /// The statistics of a column that a scan gives.
 fn known_of_scan(scan: &Scan, column: usize, facts: Option<&TableFacts>) -> Known {
+    let column = match &scan.columns {
+        None => column,
+        Some(columns) => match columns.values.get(column).and_then(column_of) {
+            Some(column) => column,
+            None => return Known::guess(DISTINCT),
+        },
+    };
     match (facts, scan.attnums.get(column)) {
         (Some(facts), Some(attnum)) if *attnum > 0 => known_of_column(*attnum, facts),
         (Some(facts), _) => Known::guess((facts.rows as f64).max(1.0)),

@@ -109,7 +109,7 @@ pub(super) fn covers(
 }
 
 /// An expression over the columns of a table as one over the columns of a scan.
-fn over(expr: &Expr, facts: &TableFacts, scan: &Scan) -> Option<Expr> {
+pub(super) fn over(expr: &Expr, facts: &TableFacts, scan: &Scan) -> Option<Expr> {
     let mut expr = expr.clone();
     let mut is_there = true;
     each_part(&mut expr, &mut |part| {

@@ -20,6 +20,7 @@
 //!   texts     documents of which only the text is wanted are not made values of
 //!   freeze    statements that change rows in several places read them as they were at the start
 //!   batches   aggregates, joins and conditions over blocks of columns are computed over the columns
+//!   columns   scans below such aggregates read a columnar index, where one has all that is asked of them
 //! ```
 //!
 //! Where sizes matter they are guessed from the number of rows and the keys that tables have ([`estimate`]).
@@ -27,6 +28,7 @@
 mod access;
 mod batches;
 mod collapse;
+mod columns;
 mod dependent;
 mod estimate;
 mod expr;

@@ -213,6 +213,21 @@ pub struct Scan {
     /// True where the rows come in blocks of columns whose condition is evaluated on columns, and go to an operator
     /// that takes rows.
     pub in_batches: bool,
+    /// The columns of an index that are read in the place of its own, which it gives then.
+    pub columns: Option<Box<IndexColumns>>,
+}
+
+/// Columns of a columnar index in the place of a table's.
+#[derive(Clone, Debug)]
+pub struct IndexColumns {
+    /// The index.
+    pub index: Oid,
+    /// Its name.
+    pub name: String,
+    /// Which of its columns, by number, in ascending order.
+    pub numbers: Vec<i16>,
+    /// What these are, over the columns of the table: for moments that the index does not know.
+    pub values: Vec<Expr>,
 }
 
 /// A path by an index that has only some of the rows.

@@ -673,6 +673,7 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
         None | Some("btree") => IndexMethod::Btree,
         Some("hash") => IndexMethod::Hash,
         Some("gin") => IndexMethod::Gin,
+        Some("columnar") => IndexMethod::Columnar,
         Some(known @ ("gist" | "spgist" | "brin")) => {
             return Err(Error::not_supported(format!("access method \"{known}\"")));
         }
@@ -763,6 +764,10 @@ fn index_key(
         (None, None) => return Err(Error::not_supported("an index without a key")),
     };
     let class = match &element.class {
+        Some(_) if method == IndexMethod::Columnar => {
+            let message = "access method \"columnar\" does not support operator classes";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
         Some(path) => {
             let (_, name) = maker.names.split(path)?;
             let class = named_class(&*maker.names, ty, method, name)?;

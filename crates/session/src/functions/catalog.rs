@@ -171,7 +171,9 @@ fn comment(names: &Names, oid: Oid, sub: i16, classes: &[Class]) -> Option<Strin
 /// How many bytes of files a relation takes, its past included. Of what lies in memory the rows are counted, their
 /// lengths are not known.
 fn size(names: &Names, relation: Oid, name: &str) -> Datum {
-    let Some(table) = names.catalog.table(relation) else {
+    let index = names.catalog.relation(relation).filter(|relation| relation.index().is_some());
+    let of = index.and_then(|index| index.index()).map_or(relation, |index| index.table);
+    let Some(table) = names.catalog.table(of) else {
         let known = names.relation_name(relation).is_some();
         return if known { Datum::Int8(0) } else { Datum::Null };
     };
@@ -188,6 +190,9 @@ fn size(names: &Names, relation: Oid, name: &str) -> Datum {
     let of_index = |relation: &Arc<Relation>| {
         bytes(relation.index().and_then(|index| index.storage), count * 24)
     };
+    if let Some(index) = index {
+        return Datum::Int8(if name == "pg_indexes_size" { 0 } else { of_index(index) as i64 });
+    }
     let indexes: u64 = table.indexes.iter().map(of_index).sum();
     Datum::Int8(match name {
         "pg_indexes_size" => indexes,

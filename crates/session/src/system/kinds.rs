@@ -260,12 +260,17 @@ pub(super) fn casts(rows: &mut Rows) {
 }
 
 /// The access methods: number, name, `t` for tables and `i` for indexes.
-const INDEX_METHODS: [(u32, &str); 3] = [(403, "btree"), (405, "hash"), (2742, "gin")];
+const INDEX_METHODS: [(Oid, &str); 4] = [
+    (Oid(403), "btree"),
+    (Oid(405), "hash"),
+    (Oid(2742), "gin"),
+    (super::relations::COLUMNAR_INDEX, "columnar"),
+];
 
 pub(super) fn methods(scene: Scene<'_>, rows: &mut Rows) {
     let of_tables = scene.names.handles.methods().iter();
     let of_tables = of_tables.map(|method| (method.oid(), method.name(), 't'));
-    let of_indexes = INDEX_METHODS.iter().map(|(number, name)| (Oid(*number), *name, 'i'));
+    let of_indexes = INDEX_METHODS.iter().map(|(number, name)| (*number, *name, 'i'));
     for (number, name, kind) in of_tables.chain(of_indexes) {
         rows.row(&[("oid", oid(number)), ("amname", text(name)), ("amtype", letter(kind))]);
     }

@@ -36,12 +36,16 @@ impl Scene<'_> {
     }
 }
 
+/// The number in `pg_am` of columnar indexes.
+pub(super) const COLUMNAR_INDEX: Oid = Oid(16_375);
+
 /// The access method of an index, as `pg_am` numbers it.
 pub(super) fn method_oid(method: IndexMethod) -> Oid {
     match method {
         IndexMethod::Btree => Oid(403),
         IndexMethod::Hash => Oid(405),
         IndexMethod::Gin => Oid(2742),
+        IndexMethod::Columnar => COLUMNAR_INDEX,
     }
 }
 

@@ -298,3 +298,19 @@ fn parameters_shape_the_files() {
     let (_, stripes) = bytes("stripe_row_limit = 5000");
     assert_eq!(stripes, 4);
 }
+
+/// The statements of the guide run as they stand there, and plans are those that it shows.
+#[test]
+fn the_guide_runs() {
+    let guide = include_str!("../../../../docs/guide/columns.md");
+    let mut session = connect(&instance());
+    let mut shown = String::new();
+    for block in guide.split("```").skip(1).step_by(2) {
+        if let Some(statements) = block.strip_prefix("sql\n") {
+            shown = answer(&mut session, statements);
+            assert!(!shown.contains("ERROR"), "{statements}{shown}");
+        } else if let Some(expected) = block.strip_prefix("text\n") {
+            assert!(shown.contains(expected), "{shown}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Random histories under SERIALIZABLE, and the proof ([`crate::serial`]) that each of them has a serial
-//! order. Lists are found by key, by ranges of keys and through an index, and some are not there until they
-//! are appended to.
+//! order. Lists are found by key, by ranges of keys, through an index and in the columns of an index, and some
+//! are not there until they are appended to.
 //!
 //! Steps of several sessions are interleaved on one thread, by a seed alone: a statement that would
 //! wait is taken back and tried again later. `ANYWHEN_SEED=<seed>` plays one history again;
@@ -47,6 +47,7 @@ enum Op {
     Read(u64),
     ReadRange(u64, u64),
     ReadKind(u64),
+    ReadColumns(u64),
     Append(u64),
     Commit,
 }
@@ -55,9 +56,10 @@ fn plan(random: &mut Random) -> Vec<Op> {
     let mut ops = vec![Op::Commit];
     for _ in 0..1 + random.below(4) {
         let list = random.below(LISTS);
-        ops.push(match random.below(6) {
+        ops.push(match random.below(7) {
             0 => Op::ReadRange(list, list + random.below(3)),
             1 => Op::ReadKind(list % KINDS),
+            6 => Op::ReadColumns(list % KINDS),
             2 | 3 => Op::Read(list),
             _ => Op::Append(list),
         });
@@ -75,6 +77,10 @@ impl Op {
                 format!("select k, v from lists where k between {low} and {high}")
             }
             Op::ReadKind(kind) => format!("select k, v from lists where kind = {kind}"),
+            // The expression keeps the index on `kind` out of it, the aggregate asks for columns.
+            Op::ReadColumns(kind) => {
+                format!("select k, max(v) from lists where kind + 0 = {kind} group by k")
+            }
             Op::Append(list) => format!(
                 "insert into lists values ({list}, {}, ' {id}') \
                  on conflict (k) do update set v = lists.v || excluded.v",
@@ -89,7 +95,9 @@ impl Op {
         match self {
             Op::Read(list) => vec![list],
             Op::ReadRange(low, high) => (low..=high).collect(),
-            Op::ReadKind(kind) => (0..LISTS).filter(|list| list % KINDS == kind).collect(),
+            Op::ReadKind(kind) | Op::ReadColumns(kind) => {
+                (0..LISTS).filter(|list| list % KINDS == kind).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -164,6 +172,11 @@ fn prepare(session: &mut Session) {
     let table = "create table lists (k int primary key, kind int, v text not null)";
     execute(session, table).expect("a table");
     execute(session, "create index on lists (kind)").expect("an index");
+    let columns = "create index lists_columns on lists using columnar (k, kind, v)";
+    execute(session, columns).expect("a columnar index");
+    let explain = format!("explain {}", Op::ReadColumns(1).text(0));
+    let plan = execute(session, &explain).expect("a plan").expect("its rows").join("\n");
+    assert!(plan.contains("Index Only Scan using lists_columns"), "{plan}");
 }
 
 /// What the lists hold in the end.

@@ -70,7 +70,33 @@ impl Twins {
             twins.all("create index on % ((doc ->> 'a'))");
             twins.all("create index on % using gin (doc)");
         }
+        if twins.dice.below(2) == 0 {
+            twins.index_columns();
+        }
         twins
+    }
+
+    /// Makes columnar indexes anew, of all tables but the one that is in columns.
+    fn index_columns(&mut self) {
+        for table in TABLES.iter().filter(|table| **table != "c") {
+            self.run(&format!("drop index if exists {table}_columns"));
+            let made = self.run(&format!(
+                "create index {table}_columns on {table} using columnar (doc, k, n, (doc ->> 'a'), jsonb_typeof(doc))"
+            ));
+            assert_eq!(made, "CREATE INDEX\n");
+            let plan = self.run(&format!("explain select sum(n), min(doc::text) from {table}"));
+            assert!(plan.contains("Index Only Scan"), "{plan}");
+        }
+    }
+
+    /// Asks what columnar indexes answer, at a moment.
+    fn compare_columns(&mut self, moment: &str) {
+        self.compare(&format!(
+            "select count(*), sum(n), min(doc ->> 'a'), count(doc ->> 'b'), min(doc::text), max(k) from %{moment}"
+        ));
+        self.compare(&format!(
+            "select count(*), sum(n) from %{moment} where jsonb_typeof(doc) = 'object' or doc ->> 'a' > 's1'"
+        ));
     }
 
     fn reopen(&mut self) {
@@ -227,6 +253,7 @@ impl Twins {
             }
             self.statement();
             self.compare("select * from % order by k");
+            self.compare_columns("");
             if goes_back {
                 self.run("rollback to s");
                 self.compare("select * from % order by k");
@@ -246,6 +273,7 @@ impl Twins {
         for version in self.forgotten..=last {
             let as_of = format!("% for system_version as of {version}");
             self.compare(&format!("select * from {as_of} order by k"));
+            self.compare_columns(&format!(" for system_version as of {version}"));
             self.compare(&format!("select k, doc::text from {as_of} order by k"));
             self.compare(&format!("select k from {as_of} where doc ->> 'a' = 's1' order by k"));
         }
@@ -288,10 +316,13 @@ fn tables_of_all_methods_are_alike() {
                 twins.compare("select * from % order by k");
                 twins.compare("select n, doc::text, length(doc::text) from % order by k");
                 twins.compare("select k from % where doc @> '{\"a\": 1}' order by k");
+                twins.compare_columns("");
                 match twins.dice.below(12) {
                     0 => twins.reopen(),
                     1 => drop(twins.run("vacuum")),
                     2 if twins.dice.below(4) == 0 => twins.forget(),
+                    3 => twins.index_columns(),
+                    4 => drop(twins.run("checkpoint")),
                     _ => {}
                 }
             }

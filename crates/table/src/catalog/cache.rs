@@ -36,6 +36,7 @@ use super::bootstrap;
 use super::record::{self, CATALOG, Record, VERSION_KEY, damaged};
 use super::version::{Catalog, Key};
 use super::{Entry, Relation, RelationKind, Schema, TableData};
+use crate::index;
 use crate::method::Methods;
 use crate::stored::Kept;
 use crate::{Error, Result, Tables};
@@ -87,6 +88,7 @@ impl CatalogCache {
                 let method = methods.get(data.method.oid)?;
                 tables.encode_by(data.storage, method.column_encoder(relation));
             }
+            tell_index(&tables, relation);
         }
         let cache = Arc::new(CatalogCache {
             newest: RwLock::new(Arc::new(catalog)),
@@ -273,6 +275,7 @@ impl CatalogCache {
         {
             self.tables.encode_by(data.storage, method.column_encoder(relation));
         }
+        tell_index(&self.tables, relation);
     }
 
     fn find_past(&self, version: Csn) -> Option<Arc<Catalog>> {
@@ -292,6 +295,13 @@ impl CatalogCache {
             past.remove(0);
         }
         past.push(catalog);
+    }
+}
+
+/// Has the entries of a columnar index be laid out in columns.
+fn tell_index(tables: &Tables, relation: &Relation) {
+    if let (Some(storage), Some(encoder)) = (relation.storage(), index::encoder(relation)) {
+        tables.encode_by(storage, Some(encoder));
     }
 }
 

@@ -214,6 +214,8 @@ pub enum IndexMethod {
     Hash = 2,
     /// By the items that values are made of: elements of arrays, keys and values of `jsonb`.
     Gin = 3,
+    /// Not searched: its columns are read in the place of rows.
+    Columnar = 4,
 }
 
 /// A key of an index.

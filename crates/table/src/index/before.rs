@@ -22,7 +22,7 @@ use std::ops::{Bound, ControlFlow};
 use std::slice;
 use std::sync::Arc;
 
-use store::{Csn, Kind, Op, TableId};
+use store::{Csn, Kind, Op, Sorter, TableId};
 use txn::{KeyRange, Snapshot, Transaction, View};
 use types::SqlState;
 
@@ -51,9 +51,10 @@ impl Index {
         Ok(())
     }
 
-    /// Where entries lie of versions that were over when it was made.
+    /// Where entries lie of versions that were over when it was made: nowhere for a columnar index, which
+    /// tells of no moment before it.
     pub(crate) fn before(&self) -> Option<TableId> {
-        self.storage().and_then(before_of)
+        self.storage().filter(|_| !self.is_columnar()).and_then(before_of)
     }
 
     /// The rows, those that are gone included, of which some version has its entry in one of the ranges.
@@ -116,7 +117,7 @@ impl Table {
         let (Some(before), true) = (index.before(), index.is_whole()) else { return Ok(true) };
         let engine = Arc::clone(change.txn.engine());
         let latest = change.txn.latest();
-        let mut filling = Filling::new(change.txn, before)?;
+        let mut filling = Filling::new(change.txn, Sorter::new(before))?;
         let is_own = change.txn.has_written(self.storage());
         let mut rows = self.rows().keys_changed(&engine);
         while let Some(row_key) = rows.advance()? {

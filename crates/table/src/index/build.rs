@@ -38,7 +38,7 @@ impl Table {
         let engine = Arc::clone(change.txn.engine());
         let latest = change.txn.latest();
         let view = View::of(change.txn, &latest);
-        let mut filling = Filling::new(change.txn, storage)?;
+        let mut filling = Filling::new(change.txn, index.sorter(storage))?;
         filling.can_load &= !index.is_checked_late();
         let mut cursor = Cursor::over(self, txn::KeyRange::ALL, false);
         let mut batch = Batch::new();
@@ -93,9 +93,10 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    pub(super) fn new(txn: &Transaction, storage: TableId) -> Result<Filling> {
+    pub(super) fn new(txn: &Transaction, sorter: Sorter) -> Result<Filling> {
+        let storage = sorter.table();
         let can_load = !txn.touches(storage) && txn.engine().store().is_fresh(storage)?;
-        let (entries, sorter) = (Vec::new(), Sorter::new(storage));
+        let entries = Vec::new();
         Ok(Filling { storage, can_load, entries, sorter, is_loaded: false })
     }
 
@@ -147,7 +148,7 @@ fn first_twice(index: &Index, entries: &[Entry]) -> Option<Twice> {
             let prefix = index.deferred_prefix(&pair[0]);
             prefix.is_some() && prefix == index.deferred_prefix(&pair[1])
         }
-        Kind::Plain | Kind::Gin(_) => false,
+        Kind::Plain | Kind::Gin(_) | Kind::Columnar => false,
     };
     let [Entry { key, value, .. }, _] = entries.windows(2).find(is_twice)? else { return None };
     Some(Twice { key: key.clone(), value: value.clone() })

@@ -7,6 +7,7 @@
 //!   unique, with a NULL  columns │ row's key                   length of the row's key, INCLUDE
 //!   unique, deferrable   columns │ row's key                   length of the row's key, INCLUDE
 //!   GIN                  item │ row's key                      length of the row's key
+//!   columnar             the row's key                         the columns, in row form
 //! ```
 //!
 //! Entries are versions under the same commits as their rows: a look into the past finds the entries
@@ -20,9 +21,12 @@
 //! (deferrable constraints), entries with equal columns may stand beside each other until it does.
 //!
 //! The index of the primary key by which rows are keyed has no table of its own: it is the rows.
+//!
+//! A columnar index finds no rows: its entries are read instead of them ([`columns`]).
 
 mod before;
 mod build;
+mod columns;
 mod gin;
 mod search;
 mod shape;
@@ -30,11 +34,12 @@ mod shape;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use store::{Store, TableId};
+use store::{Sorter, Store, TableId};
 use types::{Datum, DatumRef, KeyOrder, key, row, text};
 
 pub use before::RowKeys;
 pub(crate) use before::{forget_before, is_of_data};
+pub(crate) use columns::encoder;
 pub use gin::GinClass;
 pub use search::{Ask, Query};
 pub use shape::KeyShape;
@@ -62,6 +67,8 @@ enum Kind {
     },
     /// How the values of each key are taken apart.
     Gin(Vec<GinClass>),
+    /// The keys are columns that are read.
+    Columnar,
 }
 
 /// An index of a table.
@@ -119,6 +126,7 @@ impl Index {
         let gin = |key: &IndexKey| GinClass::of(key.repr, key.class.as_deref());
         let kind = match (index.method, index.is_unique, index.is_immediate) {
             (IndexMethod::Gin, ..) => Kind::Gin(index.keys.iter().map(gin).collect()),
+            (IndexMethod::Columnar, ..) => Kind::Columnar,
             (_, false, _) => Kind::Plain,
             (_, true, true) => Kind::Unique { nulls_distinct },
             (_, true, false) => Kind::Deferrable { nulls_distinct },
@@ -185,7 +193,21 @@ impl Index {
 
     /// True where every version that rows ever had has its entry.
     pub fn is_whole(&self) -> bool {
-        self.is_valid && self.relation.index().is_some_and(|data| data.is_whole)
+        let is_whole = self.relation.index().is_some_and(|data| data.is_whole);
+        self.is_valid && is_whole && !self.is_columnar()
+    }
+
+    /// True if its entries are read in the place of rows, and lead to none.
+    pub fn is_columnar(&self) -> bool {
+        self.kind == Kind::Columnar
+    }
+
+    /// Begins to gather its entries for a load. `storage` is where they lie.
+    pub(crate) fn sorter(&self, storage: TableId) -> Sorter {
+        match encoder(&self.relation) {
+            Some(encoder) => Sorter::new(storage).in_columns(encoder),
+            None => Sorter::new(storage),
+        }
     }
 
     /// True where a row with a key that is there is refused at once: what `ON CONFLICT` can ask.
@@ -195,7 +217,7 @@ impl Index {
 
     /// True where all rows are in it, in the order of its columns.
     pub(crate) fn is_plain_search(&self) -> bool {
-        self.is_valid && !self.is_computed && !matches!(self.kind, Kind::Gin(_))
+        self.is_valid && !self.is_computed && !matches!(self.kind, Kind::Gin(_) | Kind::Columnar)
     }
 
     /// How a GIN takes the values of its keys apart, one for each key; `None` of other indexes.
@@ -270,10 +292,13 @@ impl Index {
 
     fn entry<'a>(
         &self,
-        keys: impl Iterator<Item = DatumRef<'a>>,
+        keys: impl ExactSizeIterator<Item = DatumRef<'a>>,
         row: &[Datum],
         row_key: &[u8],
     ) -> Entry {
+        if self.is_columnar() {
+            return columns::entry(keys, row_key);
+        }
         let mut key = Vec::with_capacity(24 + row_key.len());
         let mut has_null = false;
         for (value, (_, order)) in keys.zip(self.shape.columns()) {

@@ -23,7 +23,7 @@ use types::Oid;
 
 use super::eras::Era;
 use super::{Change, Table};
-use crate::catalog::{CATALOG, Entry as Known, Key, Record, decode, key_of};
+use crate::catalog::{CATALOG, Entry as Known, IndexMethod, Key, Record, decode, key_of};
 use crate::index::{Entry, Index, is_of_data};
 use crate::stored::{Tables, before_of};
 use crate::{Error, Result};
@@ -91,8 +91,10 @@ pub fn erase(
         }
         // The indexes of others are among those that are gone.
         let own = era.table.indexes().iter().filter(|_| era.ended.is_none() && !keys.is_empty());
-        for index in own.filter_map(|index| index.storage()) {
-            forget_entries_of(change.txn, index, keys)?;
+        for index in own {
+            if let Some(storage) = index.storage() {
+                forget_entries_of(change.txn, (storage, index.is_columnar()), keys)?;
+            }
         }
     }
     for (index, ended) in gone_indexes(change.txn, tables, now.table.relation().oid)? {
@@ -249,8 +251,11 @@ fn stretches(
     found
 }
 
-/// The tables of the store that indexes of a table had and gave up, with the commits that did so.
-fn gone_indexes(txn: &Transaction, tables: &Tables, table: Oid) -> Result<Vec<(TableId, Csn)>> {
+/// The table of the store in which the entries of an index lie, and whether the index is a columnar one.
+type Entries = (TableId, bool);
+
+/// The entries that indexes of a table had and gave up, with the commits that did so.
+fn gone_indexes(txn: &Transaction, tables: &Tables, table: Oid) -> Result<Vec<(Entries, Csn)>> {
     let mut found = Vec::new();
     for (storage, relation, ended) in tables.ended().into_iter().filter(|gone| gone.1 != table) {
         let last = txn.engine().snapshot_at(Csn(ended.0 - 1))?;
@@ -258,16 +263,24 @@ fn gone_indexes(txn: &Transaction, tables: &Tables, table: Oid) -> Result<Vec<(T
         let mut value = Vec::new();
         let Some(csn) = last.get(CATALOG, &key, &mut value)? else { continue };
         if let Record::Entry(Known::Relation(known)) = decode(&key, &value, csn)?
-            && known.index().is_some_and(|index| index.table == table)
+            && let Some(index) = known.index().filter(|index| index.table == table)
         {
-            found.push((storage, ended));
+            found.push(((storage, index.method == IndexMethod::Columnar), ended));
         }
     }
     Ok(found)
 }
 
 /// Erases what a whole index says of rows, and of versions of them that were over before it.
-fn forget_entries_of(txn: &mut Transaction, index: TableId, rows: &HashSet<&[u8]>) -> Result<()> {
+fn forget_entries_of(
+    txn: &mut Transaction,
+    (index, is_columnar): Entries,
+    rows: &HashSet<&[u8]>,
+) -> Result<()> {
+    if is_columnar {
+        // Entries have the keys of their rows.
+        return sorted(rows).into_iter().try_for_each(|row| forget(txn, index, row));
+    }
     let mut all = [Some(index), before_of(index)].into_iter().flatten();
     all.try_for_each(|entries| forget_entries(txn, entries, rows))
 }

@@ -109,7 +109,8 @@ impl Table {
             return Ok(None);
         }
         let Some(rows) = self.rows().load(txn)? else { return Ok(None) };
-        let indexes = indexes.into_iter().map(|(at, storage)| (at, Sorter::new(storage))).collect();
+        let sorter = |(at, storage): (usize, _)| (at, self.indexes()[at].sorter(storage));
+        let indexes = indexes.into_iter().map(sorter).collect();
         Ok(Some(Files { rows, indexes }))
     }
 }

@@ -79,6 +79,17 @@ impl Table {
         }
     }
 
+    /// A table that is read alone: the entries of an index.
+    pub(crate) fn of_entries(
+        def: &Arc<TableDef>,
+        schema: &str,
+        method: &dyn AccessMethod,
+    ) -> Option<Arc<Table>> {
+        let beside = <(Arc<RowIds>, Arc<Moves>, Arc<Sampled>)>::default();
+        let data = def.relation.table()?;
+        Some(Arc::new(Table::new(def, data, schema.into(), beside, method)))
+    }
+
     /// What the catalog says of it.
     pub fn def(&self) -> &Arc<TableDef> {
         &self.def
@@ -330,6 +341,10 @@ impl Table {
                 }
                 None => true,
             });
+            if index.is_columnar() {
+                // What takes the place of an entry need not end it first.
+                before.retain(|entry| after.iter().all(|other| other.key != entry.key));
+            }
             for entry in before {
                 self.end_entry(change, index, key, entry)?;
             }

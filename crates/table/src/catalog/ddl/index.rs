@@ -10,6 +10,7 @@ use super::{Address, Ddl, Relation, RelationKind, TableDef};
 use crate::catalog::{
     Catalog, Column, Index, IndexKey, IndexMethod, IndexPart, SqlText, UserTypeKind,
 };
+use crate::columnar::Columnar;
 use crate::index::forget_before;
 use crate::stored::before_of;
 use crate::{Error, Result};
@@ -106,6 +107,9 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message));
         }
         check_method(&new)?;
+        if new.method == IndexMethod::Columnar && is_in_columns(relation) {
+            return Err(in_columns_already("The table keeps its rows in columns already."));
+        }
         let include = self.numbers_of(relation, &new.include)?;
         let (mut keys, mut columns) = (Vec::new(), Vec::new());
         for key in &new.keys {
@@ -316,6 +320,17 @@ impl Ddl<'_> {
     }
 }
 
+/// True for a table whose rows are kept in columns.
+fn is_in_columns(table: &Relation) -> bool {
+    table.table().is_some_and(|data| Columnar::settings(data).is_some())
+}
+
+/// The error for a columnar index on a columnar table.
+pub(super) fn in_columns_already(hint: &str) -> Error {
+    let message = "a columnar table cannot have a columnar index";
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(hint).into()
+}
+
 /// The method can do what is asked of it.
 fn check_method(new: &NewIndex) -> Result<()> {
     let method = new.method.name();
@@ -332,6 +347,12 @@ fn check_method(new: &NewIndex) -> Result<()> {
     if !new.include.is_empty() {
         return refuse("included columns");
     }
+    if new.method == IndexMethod::Columnar && new.predicate.is_some() {
+        return refuse("partial indexes");
+    }
+    if new.method == IndexMethod::Columnar && new.keys.iter().any(|key| key.class.is_some()) {
+        return refuse("operator classes");
+    }
     if new.method == IndexMethod::Hash && new.keys.len() > 1 {
         return refuse("multicolumn indexes");
     }
@@ -345,12 +366,13 @@ fn check_method(new: &NewIndex) -> Result<()> {
 }
 
 impl IndexMethod {
-    /// The name: `btree`, `hash`, `gin`.
+    /// The name: `btree`, `hash`, `gin`, `columnar`.
     pub fn name(self) -> &'static str {
         match self {
             IndexMethod::Btree => "btree",
             IndexMethod::Hash => "hash",
             IndexMethod::Gin => "gin",
+            IndexMethod::Columnar => "columnar",
         }
     }
 }
@@ -365,6 +387,10 @@ impl IndexKey {
 impl Catalog {
     /// True where values of a type can be searched by a method without an operator class being named.
     fn has_operators(&self, ty: Type, method: IndexMethod) -> bool {
+        // Values of it are not compared.
+        if method == IndexMethod::Columnar {
+            return true;
+        }
         if let Some(facts) = builtin::facts(ty) {
             return match method {
                 IndexMethod::Gin => facts.is_array() || ty == Type::JSONB,

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use ::types::{Datum, Error as SqlError, Modifier, Oid, SqlState, Type, builtin};
 use store::{Csn, Retention};
 
+use super::index::in_columns_already;
 use super::name::check_column_name;
 use super::{
     Address, Catalog, Class, Ddl, NewConstraint, NewConstraintKind, Relation, RelationKind,
     Rewrite, SequenceOptions, not_supported,
 };
 use crate::catalog::{
-    CheckOption, Column, ColumnDefault, Identity, OwnedBy, Persistence, Privileges, RowType,
-    SqlText, TableData, View,
+    CheckOption, Column, ColumnDefault, Identity, IndexMethod, OwnedBy, Persistence, Privileges,
+    RowType, SqlText, TableData, View,
 };
+use crate::columnar::Columnar;
 use crate::method::NewMethod;
 use crate::{Error, Result};
 
@@ -416,6 +418,12 @@ impl Ddl<'_> {
             let Some(data) = relation.table().filter(|data| data.method.oid != method.oid) else {
                 return Ok(());
             };
+            let is_columnar = |index: &Arc<Relation>| {
+                index.index().is_some_and(|index| index.method == IndexMethod::Columnar)
+            };
+            if method.oid == Columnar::OID && before.indexes.iter().any(is_columnar) {
+                return Err(in_columns_already("Drop the columnar indexes of the table first."));
+            }
             ddl.retire(relation, data.method.storages.iter().copied())?;
             let methods = ddl.draft.cache().methods();
             let new = methods.define(method, &relation.columns, data.storage)?;

@@ -58,7 +58,7 @@ fields! {
 choices! {
     Persistence { Permanent, Unlogged, Temporary }
     CheckOption { None, Local, Cascaded }
-    IndexMethod { Btree, Hash, Gin }
+    IndexMethod { Btree, Hash, Gin, Columnar }
     MatchType { Simple, Full }
     Action { NoAction, Restrict, Cascade, SetNull, SetDefault }
 }

@@ -10,9 +10,11 @@ use txn::{Isolation, KeyRange, Snapshot, View};
 use types::{Datum, Jsonb, Type};
 use vfs::{CrashPolicy, SimVfs, seeds};
 
-use super::super::{Cursor, PastCursor, Table};
+use super::super::{Batch, Cursor, PastCursor, Table};
 use super::{Session, World, int, primary_key, random, rows, shown, unique};
+use crate::catalog::IndexMethod;
 use crate::catalog::ddl::NewIndexKey;
+use crate::method::Wanted;
 
 type Model = BTreeMap<i32, Vec<Datum>>;
 
@@ -28,6 +30,10 @@ fn create(world: &World, method: &str) {
     world.create_index("t", vec![by_name, NewIndexKey::column(2)], |new| {
         new.include = vec!["pad".into()];
     });
+    if method != "columnar" {
+        let columns = [4, 3, 1].map(NewIndexKey::column).to_vec();
+        world.create_index("t", columns, |new| new.method = IndexMethod::Columnar);
+    }
 }
 
 fn json(text: &str) -> Datum {
@@ -147,6 +153,27 @@ fn compare(table: &Arc<Table>, view: View<'_>, model: &Model, at_once: usize, wh
     let expected: Vec<String> = expected.into_iter().map(|row| shown(row)).collect();
     let cursor = Cursor::by_index(table, by_name, KeyRange::ALL, false);
     assert_eq!(rows(cursor, view, at_once), expected, "{what}, by name");
+    if let Some(index) = table.indexes().iter().find(|index| index.is_columnar()) {
+        let (columns, _) = table.columns_of(index.relation().oid).expect("it can be read");
+        let entry = |row: &Vec<Datum>| shown(&[3, 2, 0].map(|at: usize| row[at].clone()));
+        let expected: Vec<String> = model.values().map(entry).collect();
+        let entries = Cursor::over(&columns, KeyRange::ALL, false);
+        assert_eq!(rows(entries, view, at_once), expected, "{what}, columns of the index");
+        assert_eq!(count_in_blocks(&columns, view), model.len(), "{what}, blocks of the index");
+    }
+}
+
+/// Counts the rows of a table in columns by its blocks, and by what lies between them.
+fn count_in_blocks(table: &Arc<Table>, view: View<'_>) -> usize {
+    let mut cursor = Cursor::over(table, KeyRange::ALL, false);
+    let (mut batch, mut count) = (Batch::new(), 0);
+    while !cursor.is_at_end() {
+        batch.clear();
+        let block = cursor.fill_to_block(view, Wanted::All, &mut batch, 100, true).unwrap();
+        count += batch.len();
+        count += block.map_or(0, |block| block.seen().map_or(block.len(), <[u16]>::len));
+    }
+    count
 }
 
 /// Threads that share a snapshot and a handle find the same rows, each in its range.

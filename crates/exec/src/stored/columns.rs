@@ -1,0 +1,81 @@
+//! Scans of columnar indexes in the place of their tables.
+//!
+//! ```text
+//!   csn        10          20  CREATE INDEX        30          now
+//!   t          rows ───────────────────────────────────────────
+//!   index                  entries ────────────────────────────
+//!   AS OF      15: rows                            30: entries
+//! ```
+//!
+//! # Invariants
+//! * The entries are read only at a moment at which the index was what it is now, by the catalog of that moment.
+
+use store::Csn;
+use txn::{KeyRange, Snapshot};
+use types::{Oid, Result};
+
+use super::scan::Scan;
+use super::{Stored, error};
+use crate::tables::{Moment, Reach};
+
+/// Begins a scan of an index of the table that `reach` names; `None` if the rows of the table are to be read.
+pub(super) fn start(
+    stored: &Stored<'_>,
+    reach: &Reach<'_>,
+    index: Oid,
+    numbers: &[i16],
+) -> Result<Option<Scan>> {
+    let past = match reach.moment {
+        Moment::Now => None,
+        Moment::AsOf(time) => Some(stored.csn_at(time)?),
+        Moment::AtVersion(version) => match u64::try_from(version) {
+            Ok(version) => Some(Csn(version)),
+            Err(_) => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let table = stored.table(reach.relation)?;
+    let Some((columns, entries)) = table.columns_of(index) else { return Ok(None) };
+    let past = match past {
+        None => None,
+        Some(csn) => {
+            let store = stored.handles.engine().store();
+            let horizon = store.horizon(entries).max(store.horizon(table.storage()));
+            match snapshot_at(stored, reach.relation, csn.max(Csn(1)))? {
+                Some(then) if csn >= horizon && knows(stored, &then, reach, index, entries)? => {
+                    Some(then)
+                }
+                _ => return Ok(None),
+            }
+        }
+    };
+    let range = match reach.ranges.first() {
+        Some((lower, upper)) => KeyRange { lower: lower.clone(), upper: upper.clone() },
+        None => KeyRange::ALL,
+    };
+    Ok(Some(Scan::over(columns, numbers, None, range, false, past)))
+}
+
+/// Returns the snapshot after a commit; `None` if the transaction does not see the commit, or its past is deleted.
+fn snapshot_at(stored: &Stored<'_>, relation: Oid, csn: Csn) -> Result<Option<Snapshot>> {
+    let newest = stored.txn.borrow().snapshot().csn();
+    if csn > newest || stored.kept_from(relation).is_some_and(|kept| csn < kept) {
+        return Ok(None);
+    }
+    let engine = stored.handles.engine();
+    engine.snapshot_at(csn).map(Some).map_err(|source| error(source.into()))
+}
+
+/// Returns true if the index had its entries in the same table of the store at a snapshot, and was complete.
+fn knows(
+    stored: &Stored<'_>,
+    then: &Snapshot,
+    reach: &Reach<'_>,
+    index: Oid,
+    entries: store::TableId,
+) -> Result<bool> {
+    let catalog = stored.cache.at(then).map_err(error)?;
+    let table = stored.handles.table(&catalog, reach.relation);
+    let known = table.and_then(|table| table.columns_of(index));
+    Ok(known.is_some_and(|(_, storage)| storage == entries))
+}
