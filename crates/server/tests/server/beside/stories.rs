@@ -1,0 +1,1 @@
+//! Differences that were found beside PostgreSQL, each with its story.
