@@ -34,7 +34,7 @@ const METHODS: [(&str, &str); 3] =
 /// What a server answered to a query.
 #[derive(Clone, Debug)]
 enum Told {
-    Rows { types: Vec<i32>, rows: Vec<Vec<Option<String>>> },
+    Rows { names: Vec<String>, types: Vec<i32>, rows: Vec<Vec<Option<String>>> },
     Failed(String, String),
 }
 
@@ -54,10 +54,10 @@ impl Peer {
 
     fn ask(&mut self, text: &str) -> Told {
         self.wire.send(&message(b'Q', &[text.as_bytes(), b"\0"].concat()));
-        let (mut types, mut rows, mut failed) = (Vec::new(), Vec::new(), None);
+        let (mut columns, mut rows, mut failed) = (Vec::new(), Vec::new(), None);
         for answer in self.wire.until(b'Z') {
             match answer.kind {
-                b'T' => types = types_of(&answer),
+                b'T' => columns = columns_of(&answer),
                 b'D' => rows.push(values_of(&answer)),
                 b'E' => failed = Some((answer.state(), answer.field(b'M').unwrap_or_default())),
                 _ => {}
@@ -65,7 +65,10 @@ impl Peer {
         }
         match failed {
             Some((code, message)) => Told::Failed(code, message),
-            None => Told::Rows { types, rows },
+            None => {
+                let (names, types) = columns.into_iter().unzip();
+                Told::Rows { names, types, rows }
+            }
         }
     }
 
@@ -76,16 +79,17 @@ impl Peer {
     }
 }
 
-/// The types of a RowDescription.
-fn types_of(answer: &Answer) -> Vec<i32> {
+/// The names and types of a RowDescription.
+fn columns_of(answer: &Answer) -> Vec<(String, i32)> {
     let mut rest = &answer.body[2..];
-    let mut types = Vec::new();
+    let mut columns = Vec::new();
     while let Some(end) = rest.iter().position(|byte| *byte == 0) {
-        let fields = &rest[end + 1..];
-        types.push(i32::from_be_bytes(fields[6..10].try_into().expect("four bytes")));
+        let (name, fields) = (String::from_utf8_lossy(&rest[..end]).into_owned(), &rest[end + 1..]);
+        let ty = i32::from_be_bytes(fields[6..10].try_into().expect("four bytes"));
+        columns.push((name, ty));
         rest = &fields[18..];
     }
-    types
+    columns
 }
 
 /// The values of a DataRow.
@@ -107,6 +111,8 @@ struct World {
     ours: Peer,
     postgres: Option<Peer>,
     rows: u64,
+    /// Whether a transaction with a savepoint is open.
+    is_within: bool,
     wrong: Vec<String>,
     asked: u64,
     failed: u64,
@@ -200,13 +206,45 @@ impl World {
         }
     }
 
+    /// Asks within a transaction that has changed the tables: its own changes lie above what is committed.
+    fn ask_within_a_transaction(&mut self) {
+        self.all("BEGIN");
+        self.is_within = true;
+        let rest = self.dice.below(13);
+        self.everywhere(&format!("DELETE FROM % WHERE mod(id, 13) = {rest}"));
+        self.everywhere(&format!(
+            "UPDATE % SET n = n + 1, word = NULL, exact = -exact, doc = '{{\"k\": 2}}' WHERE mod(id, 7) = {}",
+            rest % 7
+        ));
+        self.everywhere(&format!("INSERT INTO % VALUES (-1, {})", self.dice.main_row()));
+        self.everywhere("UPDATE %s SET sn = sn - 1 WHERE sid < 20");
+        for _ in 0..3 {
+            self.all("SAVEPOINT asked");
+            self.ask();
+            self.all("ROLLBACK TO asked");
+        }
+        self.all("ROLLBACK");
+        self.is_within = false;
+    }
+
+    /// Tells each server the same.
+    fn all(&mut self, text: &str) {
+        self.ours.must(text);
+        if let Some(postgres) = &mut self.postgres {
+            postgres.must(text);
+        }
+    }
+
     fn ask(&mut self) {
         let Question { text, is_ordered } = self.dice.question();
         let mixed = [0, 1, 2].map(|_| METHODS[self.dice.below(3) as usize].0);
         let mut answers = Vec::new();
         for prefixes in [["h"; 3], ["c"; 3], ["w"; 3], mixed] {
-            let text = named(&text, prefixes);
-            answers.push((prefixes.concat(), self.ours.ask(&text)));
+            let told = self.ours.ask(&named(&text, prefixes));
+            if self.is_within {
+                self.ours.must("ROLLBACK TO asked");
+            }
+            answers.push((prefixes.concat(), told));
         }
         if let Some(postgres) = &mut self.postgres {
             answers.insert(0, ("PostgreSQL".into(), postgres.ask(&named(&text, ["h"; 3]))));
@@ -217,7 +255,11 @@ impl World {
         for (name, told) in others {
             if let Some(differ) = difference(&first.1, told, is_ordered) {
                 let text = named(&text, ["h"; 3]);
-                self.wrong.push(format!("{name}, not as {}: {differ}\n    {text}", first.0));
+                let number = self.asked;
+                self.wrong.push(format!(
+                    "question {number}: {name}, not as {}: {differ}\n    {text}",
+                    first.0
+                ));
                 break;
             }
         }
@@ -258,9 +300,14 @@ fn named(text: &str, prefixes: [&str; 3]) -> String {
 fn difference(one: &Told, other: &Told, is_ordered: bool) -> Option<String> {
     match (one, other) {
         (Told::Failed(a, _), Told::Failed(b, _)) if a == b => None,
-        (Told::Rows { types, rows }, Told::Rows { types: other_types, rows: other_rows }) => {
-            if types != other_types {
-                return Some(format!("types {other_types:?}, not {types:?}"));
+        (
+            Told::Rows { names, types, rows },
+            Told::Rows { names: other_names, types: other_types, rows: other_rows },
+        ) => {
+            if (names, types) != (other_names, other_types) {
+                return Some(format!(
+                    "columns {other_names:?} {other_types:?}, not {names:?} {types:?}"
+                ));
             }
             if rows.len() != other_rows.len() {
                 return Some(format!("{} rows, not {}", other_rows.len(), rows.len()));
@@ -345,8 +392,16 @@ fn each_method_and_postgresql_answer_alike() {
         let server = world::start(world::options());
         let ours = Peer::connect(server.addresses()[0], "postgres");
         let postgres = connect_postgres(&format!("anywhen_beside_{seed}"));
-        let mut world =
-            World { dice, ours, postgres, rows: 0, wrong: Vec::new(), asked: 0, failed: 0 };
+        let mut world = World {
+            dice,
+            ours,
+            postgres,
+            rows: 0,
+            is_within: false,
+            wrong: Vec::new(),
+            asked: 0,
+            failed: 0,
+        };
         world.create();
         let rows = [100, 700, 1_500, 3_000][world.dice.below(4) as usize];
         world.fill(rows);
@@ -356,7 +411,10 @@ fn each_method_and_postgresql_answer_alike() {
             if world.dice.one_in(12) {
                 world.change();
             }
-            world.ask();
+            match world.dice.one_in(25) {
+                true => world.ask_within_a_transaction(),
+                false => world.ask(),
+            }
         }
         let World { wrong, asked, failed, .. } = world;
         println!(

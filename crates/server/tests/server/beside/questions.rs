@@ -409,7 +409,8 @@ impl Dice {
         let list: Vec<String> = (0..1 + self.below(4))
             .map(|_| match self.one_in(3) {
                 true => MAIN[self.below(MAIN.len() as u64) as usize].0.to_owned(),
-                false => self.expression(self.kind(), &source.scope, 3),
+                // Without a name of its own it could have that of a column, which ORDER BY would then mean.
+                false => format!("{} AS e", self.expression(self.kind(), &source.scope, 3)),
             })
             .collect();
         let condition = self.filter(&source.scope);
@@ -645,8 +646,17 @@ impl Dice {
         };
         let keys = self.pick(&["word", "small", "code", "n"]);
         let joined = self.pick(&["%s ON id = sid", "%s ON n = sn", "%t ON small = tn"]);
-        let text = match self.below(9) {
+        let text = match self.below(12) {
             0 => format!("SELECT max({risk}) FROM %{condition}"),
+            9 => format!(
+                "SELECT {keys}, count(*) FROM %{condition} GROUP BY {keys} HAVING max({risk}) IS NULL"
+            ),
+            10 => {
+                format!("SELECT {keys}, count(DISTINCT {risk}) FROM %{condition} GROUP BY {keys}")
+            }
+            11 => format!(
+                "SELECT {keys}, count(*) FILTER (WHERE ({risk}) IS NULL) FROM %{condition} GROUP BY {keys}"
+            ),
             6 => format!("SELECT count({risk}) FROM % JOIN {joined}{condition}"),
             7 => format!("SELECT {keys}, max({risk}) FROM % LEFT JOIN {joined} GROUP BY {keys}"),
             1 => format!("SELECT {keys}, count({risk}) FROM %{condition} GROUP BY {keys}"),
