@@ -235,20 +235,28 @@ fn single(mut mapped: impl Iterator<Item = char>) -> Option<char> {
     mapped.next().filter(|_| mapped.next().is_none())
 }
 
-/// The small form of a letter; a letter whose small form is not one character stays.
+/// As [`lower_char`], by code point.
 pub(crate) fn lower(c: u32) -> u32 {
-    let Some(c) = char::from_u32(c) else { return c };
+    char::from_u32(c).map_or(c, |c| lower_char(c) as u32)
+}
+
+/// As [`upper_char`], by code point.
+pub(crate) fn upper(c: u32) -> u32 {
+    char::from_u32(c).map_or(c, |c| upper_char(c) as u32)
+}
+
+/// The small form of a letter; a letter whose small form is not one character stays.
+pub fn lower_char(c: char) -> char {
     match c {
-        '\u{130}' => 'i' as u32,
-        _ => single(c.to_lowercase()).unwrap_or(c) as u32,
+        '\u{130}' => 'i',
+        _ => single(c.to_lowercase()).unwrap_or(c),
     }
 }
 
 /// The capital form of a letter; a letter whose capital form is not one character stays.
-pub(crate) fn upper(c: u32) -> u32 {
-    let Some(c) = char::from_u32(c) else { return c };
+pub fn upper_char(c: char) -> char {
     if let Some(capital) = single(c.to_uppercase()) {
-        return capital as u32;
+        return capital;
     }
     // Greek letters with a iota below: their capital writes it beside, in one character.
     let capital = |distance| {
@@ -256,7 +264,7 @@ pub(crate) fn upper(c: u32) -> u32 {
             .filter(|capital| is_title(*capital))
             .filter(|capital| single(capital.to_lowercase()) == Some(c))
     };
-    capital(8).or_else(|| capital(9)).unwrap_or(c) as u32
+    capital(8).or_else(|| capital(9)).unwrap_or(c)
 }
 
 /// A character where case does not count: its small and its capital form.

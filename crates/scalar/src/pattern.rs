@@ -10,7 +10,7 @@ use interrupt::Pace;
 use types::{Error, Result, SqlState};
 
 use crate::function::{Function, functions};
-use crate::string::in_case;
+use crate::string::lower;
 
 /// A character of a text: a `char`, or a byte of a `bytea`.
 trait Letter: Copy + PartialEq {
@@ -95,7 +95,7 @@ pub(crate) fn like(text: &str, pattern: &str) -> Result<bool> {
 
 /// `ILIKE`.
 fn like_any_case(text: &str, pattern: &str) -> Result<bool> {
-    like(in_case(text, str::to_lowercase)?.get(), in_case(pattern, str::to_lowercase)?.get())
+    like(lower(text)?.get(), lower(pattern)?.get())
 }
 
 /// A pattern with another escape character, written with the backslash.

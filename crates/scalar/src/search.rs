@@ -72,7 +72,7 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     cut(text, |text, at| text.is_char_boundary(at))
 }
 
-/// The pieces of a text, cut where both sides can be given another case, or a normal form, on their
+/// The pieces of a text, cut where both sides can be given a normal form on their
 /// own: what a letter becomes may depend on its neighbours, but not across two plain letters, digits or
 /// blanks. Letters of Latin-1, precomposed as they are, are plain as well.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {

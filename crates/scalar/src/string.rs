@@ -206,10 +206,24 @@ fn translate(text: &str, from: &str, to: &str) -> Result<TextBuilder> {
     Ok(out)
 }
 
-/// A text with its words, which [`search::words`] cuts, in another case.
-pub(crate) fn in_case(text: &str, change: fn(&str) -> String) -> Result<TextBuilder> {
+/// The text in small letters, each letter on its own: the locale C.UTF-8 makes one character of one.
+pub(crate) fn lower(text: &str) -> Result<TextBuilder> {
+    in_case(text, str::to_ascii_lowercase, posix::lower_char)
+}
+
+/// The text in capital letters, each letter on its own.
+fn upper(text: &str) -> Result<TextBuilder> {
+    in_case(text, str::to_ascii_uppercase, posix::upper_char)
+}
+
+fn in_case(text: &str, ascii: fn(&str) -> String, each: fn(char) -> char) -> Result<TextBuilder> {
     let mut out = TextBuilder::with_capacity(text.len());
-    search::words(text).try_for_each(|words| out.push(&change(words)))?;
+    for piece in search::pieces(text) {
+        match piece.is_ascii() {
+            true => out.push(&ascii(piece))?,
+            false => piece.chars().try_for_each(|c| out.push_char(each(c)))?,
+        }
+    }
     Ok(out)
 }
 
@@ -226,9 +240,9 @@ fn capitalize(text: &str) -> Result<TextBuilder> {
     let mut within = false;
     for c in text.chars() {
         if within {
-            c.to_lowercase().try_for_each(|c| out.push_char(c))?;
+            out.push_char(posix::lower_char(c))?;
         } else {
-            c.to_uppercase().try_for_each(|c| out.push_char(c))?;
+            out.push_char(posix::upper_char(c))?;
         }
         within = c.is_alphanumeric();
     }
@@ -479,8 +493,8 @@ pub(crate) const TABLE: &[Function] = functions! {
     1374 octet_length(TEXT) -> INT4 = (a: &str) a.len() as i32;
     1375 octet_length(BPCHAR) -> INT4 = (a: &str) a.len() as i32;
     1811 bit_length(TEXT) -> INT4 = (a: &str) a.len() as i32 * 8;
-    870 lower(TEXT) -> TEXT = (a: &str) in_case(a, str::to_lowercase);
-    871 upper(TEXT) -> TEXT = (a: &str) in_case(a, str::to_uppercase);
+    870 lower(TEXT) -> TEXT = (a: &str) lower(a);
+    871 upper(TEXT) -> TEXT = (a: &str) upper(a);
     872 initcap(TEXT) -> TEXT = (a: &str) capitalize(a);
     3062 reverse(TEXT) -> TEXT = (a: &str) reverse(a);
 

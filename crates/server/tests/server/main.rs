@@ -10,6 +10,7 @@
 //!   mutations       whole conversations, changed in a few places
 //! ```
 
+mod beside;
 mod clients;
 mod entrance;
 mod lifecycle;
