@@ -41,7 +41,7 @@ pub(super) fn start(
         Some(csn) => {
             let store = stored.handles.engine().store();
             let horizon = store.horizon(entries).max(store.horizon(table.storage()));
-            match snapshot_at(stored, reach.relation, csn.max(Csn(1)))? {
+            match snapshot_at(stored, reach.relation, csn)? {
                 Some(then) if csn >= horizon && knows(stored, &then, reach, index, entries)? => {
                     Some(then)
                 }

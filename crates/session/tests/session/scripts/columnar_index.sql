@@ -126,6 +126,14 @@ create table copied (like article including indexes) using document;
 select pg_get_indexdef(indexrelid) from pg_index where indrelid = 'copied'::regclass order by 1;
 drop table article, copied;
 
+-- It can have as many columns as a table.
+create table wide (c0 int, c1 int, c2 int, c3 int, c4 int, c5 int, c6 int, c7 int, c8 int, c9 int, c10 int, c11 int, c12 int, c13 int, c14 int, c15 int, c16 int, c17 int, c18 int, c19 int, c20 int, c21 int, c22 int, c23 int, c24 int, c25 int, c26 int, c27 int, c28 int, c29 int, c30 int, c31 int, c32 int, c33 int, c34 int, c35 int, c36 int, c37 int, c38 int, c39 int);
+create index wide_columns on wide using columnar (c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, c20, c21, c22, c23, c24, c25, c26, c27, c28, c29, c30, c31, c32, c33, c34, c35, c36, c37, c38, c39);
+insert into wide (c0, c39) values (1, 2), (3, 4);
+explain (costs off) select sum(c39), count(c5) from wide;
+select sum(c39), count(c5) from wide;
+drop table wide;
+
 -- What it cannot be.
 create table t (a int, b text, c jsonb);
 create unique index on t using columnar (a);

@@ -6,6 +6,7 @@ use ::types::{Datum, Error as SqlError, Modifier, Oid, SqlState, Type, builtin};
 use store::Retention;
 
 use super::name::{NAME_BYTES_MAX, choose, clip};
+use super::table::COLUMNS_MAX;
 use super::{Address, Ddl, Relation, RelationKind, TableDef};
 use crate::catalog::{
     Catalog, Column, Index, IndexKey, IndexMethod, IndexPart, SqlText, UserTypeKind,
@@ -15,7 +16,7 @@ use crate::index::forget_before;
 use crate::stored::before_of;
 use crate::{Error, Result};
 
-/// Columns of an index at most.
+/// Columns of an index that is searched at most.
 const KEYS_MAX: usize = 32;
 
 /// An index to be made. In its expressions, the relation with OID 0 is the table.
@@ -102,8 +103,10 @@ impl Ddl<'_> {
     ) -> Result<Arc<Relation>> {
         let table = self.table(table)?;
         let relation = &table.relation;
-        if new.keys.len() + new.include.len() > KEYS_MAX {
-            let message = format!("cannot use more than {KEYS_MAX} columns in an index");
+        // Columns that are only read can be as many as those of a table.
+        let most = if new.method == IndexMethod::Columnar { COLUMNS_MAX } else { KEYS_MAX };
+        if new.keys.len() + new.include.len() > most {
+            let message = format!("cannot use more than {most} columns in an index");
             return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message));
         }
         check_method(&new)?;
