@@ -190,12 +190,13 @@ impl Table {
     }
 
     /// Returns the table of any keys, which are these columns.
-    fn of_keys(kept: &Kept, keys: &[usize]) -> Table {
+    fn of_keys(run: Run<'_>, kept: &Kept, keys: &[usize]) -> Result<Table> {
         let mut groups = Groups::new(keys.len());
         let mut of_rows = vec![NONE; kept.len()];
         let mut numbers = Vec::new();
         let all: Vec<u32> = (0..kept.len() as u32).collect();
         for (at, rows) in all.chunks(ROWS_MAX).enumerate() {
+            (run.tick)(0)?;
             let vectors: Vec<Vector<'_>> =
                 keys.iter().map(|column| kept.gather(*column, rows)).collect();
             let vectors: Vec<&Vector<'_>> = vectors.iter().collect();
@@ -207,7 +208,7 @@ impl Table {
         for (row, group) in of_rows.iter().enumerate().rev().filter(|(_, group)| **group != NONE) {
             following[row] = std::mem::replace(&mut first[*group as usize], row as u32);
         }
-        Table { index: Index::Groups { groups: Box::new(groups), first }, following }
+        Ok(Table { index: Index::Groups { groups: Box::new(groups), first }, following })
     }
 
     /// Puts the first kept row with the keys of each selected row into `out`; [`NO_ROW`] if there is none.
@@ -359,6 +360,11 @@ impl Join {
         })
     }
 
+    /// Returns true if pairs of rows come out.
+    fn gives_pairs(&self) -> bool {
+        matches!(self.partners, Partners::Pairs { .. })
+    }
+
     /// Returns true if it is noted which rows of the build side have a partner.
     fn notes_partners(&self) -> bool {
         match self.partners {
@@ -435,7 +441,10 @@ impl Join {
     }
 
     /// Makes the table of all rows that are kept: no more come.
-    pub fn end(&mut self) {
+    ///
+    /// # Errors
+    /// What `run` reports between rows.
+    pub fn end(&mut self, run: Run<'_>) -> Result<()> {
         self.kept.end();
         let kept = &self.kept;
         let of_ints = match self.key_columns[..] {
@@ -445,11 +454,12 @@ impl Join {
         self.table = match of_ints {
             Some((column, ints)) => Table::of_ints(ints, |row| kept.is_null(column, row)),
             None if kept.len() == 0 => Table::default(),
-            None => Table::of_keys(kept, &self.key_columns),
+            None => Table::of_keys(run, kept, &self.key_columns)?,
         };
         if self.notes_partners() {
             self.has_partner.resize(self.kept.len(), false);
         }
+        Ok(())
     }
 
     /// Calls `f` with the joined rows of a piece of the probe side. Returns how many rows its condition wants.
@@ -488,11 +498,18 @@ impl Join {
             rows.retain(|row| (first[row] == NO_ROW) == wants_none);
             return self.give_probe(slice, &rows, f);
         }
+        // Without a condition all kept rows of a key have a partner, or none.
+        let is_told_by_first = self.condition.is_none() && !self.gives_pairs();
         let mut is_matched = vec![false; slice.rows()];
         let (mut of_probe, mut of_build) = (Vec::new(), Vec::new());
         rows.try_each(|row| {
             let mut partner = first[row];
-            while partner != NO_ROW {
+            if is_told_by_first && partner != NO_ROW && self.has_partner[partner as usize] {
+                return Ok(());
+            }
+            while partner != NO_ROW
+                && (self.gives_pairs() || self.notes_partners() || !is_matched[row])
+            {
                 of_probe.push(row as u16);
                 of_build.push(partner);
                 partner = self.table.following[partner as usize];
@@ -554,8 +571,8 @@ impl Join {
         let mut has_partner = std::mem::take(&mut self.has_partner);
         let done = self.give(slice, (of_probe, of_build), |joined| {
             let mut rows = Selection::All(joined.rows());
+            (run.tick)(joined.rows() as u64)?;
             if let Some(condition) = &self.condition {
-                (run.tick)(joined.rows() as u64)?;
                 condition.narrow(run, joined, &mut rows)?;
             }
             rows.each(|pair| is_matched[usize::from(of_probe[pair])] = true);

@@ -77,7 +77,7 @@ impl BatchJoin {
             is_over = held.is_over(env, true).is_some();
         }
         if !is_over {
-            join.end();
+            join.end(run)?;
             let is_done = join.is_empty() && join.needs_partners();
             self.phase = if is_done { Phase::End } else { Phase::Probe };
             return Ok(());

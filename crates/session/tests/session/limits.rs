@@ -7,7 +7,7 @@ use session::{Error, Session};
 
 use crate::client::{Kept, connect, instance};
 
-fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
+pub fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
     let mut kept = Kept::default();
     let done = session.read(text).and_then(|mut parsed| {
         let mut portal = session.start(parsed.pop().expect("there is a statement"), true)?;

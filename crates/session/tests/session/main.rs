@@ -16,6 +16,7 @@
 //! others have in `compressed`;
 //! several databases of one server in `databases`.
 
+mod batch_limits;
 mod batches;
 mod client;
 mod compressed;

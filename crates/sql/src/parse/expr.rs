@@ -160,9 +160,11 @@ impl<'a> Parser<'a> {
             }
             left = self.infix(left, found)?;
             most = match (found, &left.kind) {
+                // Nothing is open to its right: any operator may take it as it is.
+                (_, ExprKind::AnyAll { .. } | ExprKind::Subquery { .. }) => level::PRIMARY,
+                (level::LIKE, ExprKind::InList { .. } | ExprKind::Not(_)) => level::PRIMARY,
                 (level::IS, ExprKind::IsDistinct { .. }) | (level::COMPARE, _) => found - 1,
                 (level::LIKE, ExprKind::Op { .. } | ExprKind::Between { .. }) => found - 1,
-                // Nothing is open to its right: any operator may take it as it is.
                 (level::IS, _) => level::PRIMARY,
                 _ => found,
             };

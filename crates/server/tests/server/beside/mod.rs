@@ -14,7 +14,6 @@
 
 mod expressions;
 mod questions;
-mod stories;
 
 use std::net::SocketAddr;
 

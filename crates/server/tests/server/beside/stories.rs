@@ -1,1 +1,0 @@
-//! Differences that were found beside PostgreSQL, each with its story.
