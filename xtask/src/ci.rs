@@ -1,7 +1,7 @@
 //! Everything that `make test` and the build server run, and how long it took.
 //!
 //! ```text
-//!   fmt ─> clippy ─> tidy ─> test ─> e2e ─> clients ─> hostile ─> python ─> summary
+//!   fmt ─> clippy ─> tidy ─> test ─> postgres ─> e2e ─> clients ─> hostile ─> python ─> summary
 //! ```
 //!
 //! A step that fails does not stop the ones after it: one run tells all that
@@ -36,6 +36,7 @@ const STEPS: &[Step] = &[
     ("clippy", "no warning from the compiler or clippy", clippy),
     ("tidy", "the style guide's mechanical part", tidy),
     ("test", "unit and integration tests of every crate", test),
+    ("postgres", "each access method gives PostgreSQL's answers", postgres),
     ("e2e", "the built command, driven from outside", end_to_end),
     ("clients", "programs that speak to PostgreSQL speak to the built server", clients),
     ("hostile", "the built server loses nothing in a hostile half minute", hostile),
@@ -134,6 +135,15 @@ fn tidy(root: &Path) -> Outcome {
 fn test(root: &Path) -> Outcome {
     let command =
         cargo(root, &["test", "--workspace", "--all-features", "--locked", "--no-fail-fast"]);
+    counted(command)
+}
+
+/// Runs the tests that compare with PostgreSQL beside a server of it.
+fn postgres(root: &Path) -> Outcome {
+    let mut command = Command::new("python3");
+    command.current_dir(root).arg("tests/postgres/run");
+    command.args(["cargo", "test", "--workspace", "--all-features", "--locked", "--test", "server"]);
+    command.args(["beside", "--", "--nocapture"]);
     counted(command)
 }
 
