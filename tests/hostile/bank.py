@@ -19,10 +19,20 @@ EACH = 1000
 TOTAL = ACCOUNTS * EACH
 
 TABLES = f"""
-    CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL);
+    CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL) USING heap;
     CREATE TABLE journal (id bigint PRIMARY KEY, payer int NOT NULL REFERENCES account,
-                          payee int NOT NULL REFERENCES account, amount bigint NOT NULL);
+                          payee int NOT NULL REFERENCES account, amount bigint NOT NULL)
+                          USING heap;
     INSERT INTO account SELECT n, {EACH} FROM generate_series(1, {ACCOUNTS}) n;
+"""
+
+# Accounts whose balance is not what the lines of the journal come to: there is none, at any moment.
+ASTRAY = f"""
+    SELECT count(*) FROM account LEFT JOIN (
+        SELECT party, sum(change) AS change FROM (
+            SELECT payer AS party, -amount AS change FROM journal
+            UNION ALL SELECT payee, amount FROM journal) lines GROUP BY party) sums ON party = id
+    WHERE balance <> {EACH} + coalesce(change, 0)
 """
 
 # The lines of a teller's journal have numbers of their own.
@@ -101,9 +111,10 @@ class Teller:
             self.world.count("transfers")
 
 
-def audit(world):
-    """Adds up all accounts, again and again: whatever is under way, the sum is the same."""
-    chance = world.random("audit")
+def audit(world, number):
+    """Adds up all accounts, and the journal for each, again and again: whatever is under way, the sum is the
+    same, and each balance is what its lines come to."""
+    chance = world.random(f"audit {number}")
     while not world.over.wait(chance.uniform(0.2, 0.6)):
         client = world.connect()
         if client is None:
@@ -112,6 +123,8 @@ def audit(world):
         try:
             seen = client.query("SELECT sum(balance) FROM account")
             world.promises.see("bank", seen == [(str(TOTAL),)], f"{TOTAL} in all", seen)
+            seen = client.query(ASTRAY)
+            world.promises.see("bank", seen == [("0",)], "no account astray", seen)
             world.count("audits")
         except (Lost, Refused, Nonsense) as error:
             if not world.excused(error, ends):

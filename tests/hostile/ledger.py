@@ -14,9 +14,9 @@ import time
 from wire import Lost, Nonsense, Refused
 
 TABLES = """
-    CREATE TABLE ledger (id bigint PRIMARY KEY, writer int, n bigint, body text);
+    CREATE TABLE ledger (id bigint PRIMARY KEY, writer int, n bigint, body text) USING heap;
     CREATE INDEX ledger_writer_n ON ledger (writer, n);
-    CREATE TABLE hoard (number int PRIMARY KEY, body bytea) WITH (history = 'none');
+    CREATE TABLE hoard (number int PRIMARY KEY, body bytea) USING heap WITH (history = 'none');
     INSERT INTO ledger VALUES (0, 0, 0, 'sober');
 """
 
@@ -175,7 +175,7 @@ class Copier:
             self.table += 1
             self.fates, self.looked_at = {}, False
             if self.insist(f"CREATE TABLE IF NOT EXISTS bulk_{self.table} "
-                           "(batch int, n int, body text) WITH (history = 'none')") is None:
+                           f"(batch int, n int, body text) USING {world.method} WITH (history = 'none')") is None:
                 return
             for _ in range(BATCHES_OF_ONE):
                 batch += 1
