@@ -6,6 +6,7 @@
 //!                 ──read──> DuckDB (JSON as text, as VARIANT, as STRUCT), Hyper, ClickHouse: one process each
 //!
 //!  each query: once to warm up, then some times; the median; the answers of both servers are compared
+//!  the same queries of a heap with a columnar index
 //!  then 10 % of the rows are changed and 1 % deleted, and ours answers again after a checkpoint, now and as of before
 //! ```
 
@@ -127,8 +128,48 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
             ),
         });
     }
+    by_index(context, &mut ours, &queries, &medians, rounds, &mut rows)?;
     after_changes(context, &mut ours, &queries, &medians, rounds, &mut rows)?;
     Ok(rows)
+}
+
+/// The columns that the queries name.
+const INDEXED: &str = "event_date, user_id, amount, price, quantity, duration_ms, score, country_code, browser, url, \
+                       is_mobile, event_type, metadata, tags";
+
+/// The same queries of a heap with a columnar index.
+fn by_index(
+    context: &Context,
+    ours: &mut Client,
+    queries: &[String],
+    of_columns: &[f64],
+    rounds: u32,
+    rows: &mut Vec<Row>,
+) -> Result<()> {
+    context.step("a heap with a columnar index");
+    let schema = fs::read_to_string(home().join("schema.sql"))?;
+    ours.batch_execute(&schema.replacen("event", "event_heap", 1))?;
+    ours.batch_execute("INSERT INTO event_heap SELECT * FROM event")?;
+    let start = Instant::now();
+    ours.batch_execute(&format!(
+        "CREATE INDEX event_columns ON event_heap USING columnar ({INDEXED})"
+    ))?;
+    let made_s = start.elapsed().as_secs_f64();
+    ours.simple_query("CHECKPOINT")?;
+    rows.push(Row::new("index", "make a columnar index of a heap", "s").ours(made_s));
+    for (at, sql) in queries.iter().enumerate() {
+        context.step(format!("Q{} of the heap", at + 1));
+        let of_heap = sql.replace("FROM event", "FROM event_heap");
+        must_agree(at, &answer(ours, &of_heap)?, &answer(ours, sql)?)?;
+        let mut of_ours = || timed_ms(ours, &of_heap);
+        let mine = median(&take_turns(rounds.min(3), &mut [&mut of_ours])?[0]);
+        let what = format!("Q{} of a heap by its columnar index", at + 1);
+        let row = Row::new(format!("q{}-index", at + 1), what, "ms").ours(mine);
+        let limit = of_columns[at] * 1.3;
+        rows.push(row.target("≤ 1.3 × the table in columns", Target::AtMost(limit)));
+    }
+    ours.batch_execute("DROP TABLE event_heap")?;
+    Ok(())
 }
 
 /// The same queries after changes of many rows, and as of before these.

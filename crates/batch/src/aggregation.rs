@@ -12,11 +12,12 @@ use types::{Datum, DatumRef, Error, Repr, Result, SqlState, Type, TypeSource, bo
 
 use crate::ROWS_MAX;
 use crate::condition::{Condition, Known};
+use crate::counts::Counts;
 use crate::groups::{Groups, KEYS_MAX, NONE};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source;
-use crate::state::{Counts, Distinct, Extremes, FEW, Floats, Missing, Rows, State, Totals};
+use crate::state::{Distinct, Extremes, FEW, Floats, Missing, Rows, State, Totals};
 use crate::value::{Compiler, Lent, Run, Value};
 use crate::vector::{Ints, Values, Vector};
 

@@ -36,6 +36,7 @@
 
 mod aggregation;
 mod condition;
+mod counts;
 mod groups;
 mod join;
 mod kept;

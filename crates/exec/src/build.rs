@@ -1,11 +1,12 @@
 //! From plans to machines: every operator with its programs and buffers, ready to be run.
 
+mod batches;
+
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::iter;
 
-use batch::{Partners, Projection};
 use scalar::facts::Facts;
 use scalar::function::Eval;
 use scalar::{registry, resolve};
@@ -14,13 +15,11 @@ use sql::eval::{Program, SetProgram};
 use sql::plan::{self as bound, Expr, ExprKind, FrameUnit};
 use types::{Error, KeyOrder, Modifier, Result, SqlState, Type, TypeSource};
 
+use self::batches::{Pieces, columns_of};
 use crate::ctx::Shared;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
-use crate::op::batch_join::{BatchJoin, ByRow};
-use crate::op::batch_project::BatchProject;
-use crate::op::batches::Batches;
 use crate::op::depends::Depends;
 use crate::op::distinct::{Distinct, DistinctOn};
 use crate::op::frame::{Bound, Frame};
@@ -45,7 +44,7 @@ use crate::op::window::{self, Ordering, Window, WindowCall};
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
 use plan::explain::seen::Seen;
 use plan::explain::tree::Observed;
-use plan::{self, Body, Constant, Join, JoinKind, Kind, Link, Node, Plan, Reads, Table, each_part};
+use plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Table, each_part};
 
 /// A plan with everything that is needed to run it, once at a time.
 pub(crate) struct Machine {
@@ -139,24 +138,8 @@ struct Builder<'a> {
     kept: Option<Cell<u32>>,
 }
 
-/// An input that gives pieces, and the condition that the operator above evaluates for their rows.
-struct Pieces {
-    input: Input,
-    /// The positions and types of the columns.
-    columns: Vec<(usize, Type)>,
-    condition: Option<Expr>,
-}
-
 /// So many rows of `VALUES` may be worth loading.
 const VALUES_MANY: usize = 1_000;
-
-/// The columns of a node, as expressions over it.
-fn columns_of(node: &Node) -> Vec<Expr> {
-    let column = |(at, ty): (usize, &Type)| {
-        Expr::of(ExprKind::Column { levels_up: 0, index: at as u32 }, *ty, At::NONE)
-    };
-    node.types.iter().enumerate().map(column).collect()
-}
 
 fn internal(message: impl Into<String>) -> Error {
     Error::new(SqlState::INTERNAL_ERROR, message)
@@ -316,161 +299,6 @@ impl Builder<'_> {
                 Box::new(LockRows::new(self.node(input)?, locks))
             }
         })
-    }
-
-    /// The operator for an aggregate that is computed in batches. The keys `leading` tell groups apart; `rest` takes
-    /// the rows for whose groups there is no room.
-    fn batches(
-        &mut self,
-        aggregate: &plan::Aggregate,
-        leading: &[usize],
-        rest: Aggregate,
-    ) -> Result<Input> {
-        let pieces = self.pieces(&aggregate.input)?;
-        let shape = batch::Shape {
-            columns: &pieces.columns,
-            condition: pieces.condition.as_ref(),
-            keys: &aggregate.keys,
-            leading,
-            calls: &aggregate.calls,
-        };
-        let aggregation =
-            batch::Aggregation::compile(shape, self.types, &mut |expr| self.program(expr))?;
-        Ok(Box::new(Batches::new(pieces.input, aggregation, rest)))
-    }
-
-    /// The operator for a join that is computed in batches.
-    fn batch_join(&mut self, join: &Join) -> Result<Input> {
-        let keys: (Vec<Expr>, Vec<Expr>) = join.keys.iter().cloned().unzip();
-        let programs = (self.programs(&keys.0)?, self.programs(&keys.1)?);
-        let condition = self.maybe(join.condition.as_ref())?;
-        let (left, right) = (self.pieces(&join.left)?, self.pieces(&join.right)?);
-        let sides = [(&left, &keys.0), (&right, &keys.1)];
-        let [left_side, right_side] = sides.map(|(pieces, keys)| batch::Side {
-            columns: &pieces.columns,
-            condition: pieces.condition.as_ref(),
-            keys,
-        });
-        let (probe, build) =
-            if join.build_left { (right_side, left_side) } else { (left_side, right_side) };
-        let (keeps_left, keeps_right) = (join.kind.keeps_left(), join.kind.keeps_right());
-        let shape = batch::JoinShape {
-            partners: match (join.kind, join.build_left) {
-                (JoinKind::Semi, false) => Partners::Some,
-                (JoinKind::Semi, true) => Partners::KeptWithSome,
-                (JoinKind::Anti, false) => Partners::None,
-                (JoinKind::Anti, true) => Partners::KeptWithNone,
-                (_, false) => Partners::Pairs { keeps_probe: keeps_left, keeps_build: keeps_right },
-                (_, true) => Partners::Pairs { keeps_probe: keeps_right, keeps_build: keeps_left },
-            },
-            probe,
-            build,
-            is_build_first: join.build_left,
-            condition: join.condition.as_ref(),
-        };
-        let compiled = batch::Join::compile(shape, self.types, &mut |expr| self.program(expr))?;
-        let left = Side { input: left.input, keys: programs.0, width: join.left.width() };
-        let right = Side { input: right.input, keys: programs.1, width: join.right.width() };
-        let by_row = ByRow { kind: join.kind, condition, build_left: join.build_left };
-        Ok(Box::new(BatchJoin::new(compiled, left, right, by_row)))
-    }
-
-    /// True for an operator whose rows come out of batches, where one that takes rows is above it.
-    fn is_batch(&self, node: &Node) -> bool {
-        match &node.kind {
-            Kind::Scan(scan) => scan.in_batches,
-            Kind::Join(join) => join.in_batches,
-            Kind::Aggregate(aggregate) => aggregate.batches.is_some(),
-            Kind::Project { input, exprs } => {
-                !exprs.iter().any(plan::is_volatile) && self.is_batch(input)
-            }
-            Kind::Filter { input, condition } => {
-                let is_plain = !plan::is_volatile(condition);
-                is_plain && self.asked(condition).is_empty() && self.is_batch(input)
-            }
-            _ => false,
-        }
-    }
-
-    /// The positions and types of the columns of a scan, and the condition that its reader tests.
-    fn columns_of_scan(
-        &self,
-        scan: &plan::Scan,
-        types: &[Type],
-    ) -> (Vec<(usize, Type)>, Option<Expr>) {
-        let position = |attnum: &i16| usize::try_from(attnum - 1).unwrap_or(usize::MAX);
-        let numbers = scan.columns.as_ref().map_or(&scan.attnums, |columns| &columns.numbers);
-        let positions = numbers.iter().map(position);
-        // A sample and a row that is looked up have their condition evaluated by the scan.
-        let is_left = scan.sample.is_none() && !scan.path.is_single;
-        let condition = if is_left { scan.condition.clone() } else { None };
-        (positions.zip(types.iter().copied()).collect(), condition)
-    }
-
-    /// The operator for an input that gives pieces.
-    fn pieces(&mut self, node: &Node) -> Result<Pieces> {
-        let columns = node.types.iter().copied().enumerate().collect();
-        match &node.kind {
-            Kind::Scan(scan) => {
-                let (columns, condition) = self.columns_of_scan(scan, &node.types);
-                let mut input = self.scan(scan, &node.types)?;
-                if condition.is_some() {
-                    input = input.leaving_condition();
-                }
-                let input = self.looked_at(node, Box::new(input));
-                Ok(Pieces { input, columns, condition })
-            }
-            Kind::Project { input, exprs } => {
-                let pieces = self.pieces(input)?;
-                let operator = Box::new(self.batch_project(pieces, exprs)?);
-                let input = self.looked_at(node, operator);
-                Ok(Pieces { input, columns, condition: None })
-            }
-            Kind::Filter { input, condition } if self.asked(condition).is_empty() => {
-                let program = self.program(condition)?;
-                let Pieces { input, columns, condition: below } = self.pieces(input)?;
-                let input = Box::new(Filter::new(input, program, Vec::new(), true));
-                let both = below.into_iter().chain([condition.clone()]).collect();
-                let condition = plan::all_of(both);
-                Ok(Pieces { input: self.looked_at(node, input), columns, condition })
-            }
-            _ => Ok(Pieces { input: self.node(node)?, columns, condition: None }),
-        }
-    }
-
-    fn batch_project(&mut self, pieces: Pieces, exprs: &[Expr]) -> Result<BatchProject> {
-        let Pieces { input, columns, condition } = pieces;
-        let projection =
-            Projection::compile(&columns, condition.as_ref(), exprs, self.types, &mut |expr| {
-                self.program(expr)
-            })?;
-        Ok(BatchProject::new(input, projection))
-    }
-
-    /// The subqueries of a condition that are computed for many values at once, and the programs of their arguments.
-    fn asks(&self, condition: &Expr) -> Result<Vec<(usize, Vec<Program>)>> {
-        let asked = self.asked(condition).into_iter();
-        asked.map(|(number, args)| Ok((number, self.programs(&args)?))).collect()
-    }
-
-    /// The subqueries of a condition that are computed for many values at once, and their arguments.
-    fn asked(&self, condition: &Expr) -> Vec<(usize, Vec<Expr>)> {
-        let mut found = Vec::new();
-        if plan::is_volatile(condition) {
-            return found;
-        }
-        each_part(&mut condition.clone(), &mut |part| {
-            if let ExprKind::Subplan { number, args } = &part.kind {
-                // A part of a plan that looks at a row again has no subplans of its own.
-                let subplan = self.plan.subplans.get(*number as usize);
-                let grouped = subplan.and_then(|subplan| subplan.grouped.as_ref());
-                if grouped.is_some_and(|grouped| grouped.some.is_some()) {
-                    found.push((*number as usize, args.clone()));
-                }
-            }
-            true
-        });
-        found
     }
 
     fn scan(&mut self, scan: &plan::Scan, types: &[Type]) -> Result<Scan> {

@@ -66,18 +66,25 @@ impl BatchJoin {
         let build = if by_row.build_left { &mut left.input } else { &mut right.input };
         let tick = |rows| env.ticks(rows);
         let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
+        // The rows, and later their table.
+        let count = |join: &Join, held: &mut Held| -> Result<bool> {
+            let bytes = join.bytes() as u64;
+            held.add(env, bytes.saturating_sub(held.bytes()) as usize)?;
+            Ok(held.is_over(env, true).is_some())
+        };
         let (mut more, mut is_over) = (true, false);
         while more && !is_over {
             more = build.next_piece(env, &mut |piece| {
                 let kept = join.keep(run, &piece)?;
-                let bytes = join.bytes() as u64;
-                held.add(env, bytes.saturating_sub(held.bytes()) as usize)?;
+                is_over = count(join, held)?;
                 Ok(kept)
             })?;
-            is_over = held.is_over(env, true).is_some();
         }
         if !is_over {
             join.end(run)?;
+            is_over = count(join, held)?;
+        }
+        if !is_over {
             let is_done = join.is_empty() && join.needs_partners();
             self.phase = if is_done { Phase::End } else { Phase::Probe };
             return Ok(());
