@@ -48,6 +48,7 @@ class Database(_Handle):
     changes as they happen        yes           yes           no
     ``sql``, a statement each     yes           yes           yes
     ``session``, DB-API           yes           no            yes
+    ``insert_arrow``              yes           no            yes
     ============================  ============  ============  ===============
 
     What cannot be had raises :class:`~anywhen.NotSupportedError`.
@@ -210,6 +211,19 @@ class Database(_Handle):
         """Begins a session of SQL: settings and transactions over several statements."""
         session = Session(self._store.session(), self.numbers)
         return self._using(session)
+
+    def insert_arrow(
+        self,
+        table: str,
+        data: Any,
+        *,
+        columns: Iterable[str] | None = None,
+        schema: str | None = None,
+    ) -> int:
+        """Inserts the rows of a table of pyarrow, of a frame of polars or pandas, or of any other stream of
+        Arrow, as one commit; returns their number. See :meth:`anywhen.Session.insert_arrow`."""
+        with self.session() as session:
+            return session.insert_arrow(table, data, columns=columns, schema=schema)
 
     # --- care --------------------------------------------------------------------------------------
 

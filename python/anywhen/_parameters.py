@@ -33,6 +33,22 @@ def statement(text: str) -> str:
     return _plain(text)
 
 
+def copy_arrow(table: str, columns: Iterable[str] | None, schema: str | None) -> str:
+    """The ``COPY`` that takes a stream of Arrow into a table."""
+    if isinstance(columns, str):
+        raise TypeError("columns= is a list of names, not a str")
+    path = _quoted(table) if schema is None else f"{_quoted(schema)}.{_quoted(table)}"
+    names = "" if columns is None else f" ({', '.join(map(_quoted, columns))})"
+    return f"COPY {path}{names} FROM STDIN (FORMAT arrow)"
+
+
+def _quoted(name: str) -> str:
+    """A name between quotes."""
+    if not isinstance(name, str):
+        raise TypeError(f"a name is a str, not {type(name).__name__}")
+    return '"' + _plain(name).replace('"', '""') + '"'
+
+
 def to_texts(parameters: Iterable[Any]) -> list[str | None]:
     """The texts of parameters, None for NULL."""
     return [to_text(value) for value in parameters]

@@ -18,7 +18,7 @@ import socket
 import ssl
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -133,6 +133,8 @@ class Connection:
         self._notices: list[tuple[str, str]] = []
         self._status = b"I"
         self._key = b""
+        # True where the copy that runs is to send no more.
+        self._is_cancelled = False
         self._socket: socket.socket | None = store.socket()
         try:
             self._start()
@@ -185,14 +187,21 @@ class Connection:
 
     def copy_in(self, text: str, data: bytes) -> int:
         """Runs ``COPY ... FROM STDIN``."""
-        return self._exchange(lambda: self._copy(text, data)[0])
+        return self._exchange(lambda: self._copy(text, _cut(data))[0])
+
+    def copy_arrow(self, text: str, data: _native.ArrowIn) -> int:
+        """Runs ``COPY ... FROM STDIN (FORMAT arrow)``."""
+        messages = iter(data.next, None)
+        pieces = (piece for message in messages for piece in _cut(message))
+        return self._exchange(lambda: self._copy(text, pieces)[0])
 
     def copy_out(self, text: str) -> bytes:
         """Runs ``COPY ... TO STDOUT``."""
         return self._exchange(lambda: self._copy(text, None)[1])
 
-    def _copy(self, text: str, data: bytes | None) -> tuple[int, bytes]:
+    def _copy(self, text: str, data: Iterator[bytes] | None) -> tuple[int, bytes]:
         count, out, is_copy = 0, bytearray(), False
+        failed: list[Exception] = []
 
         def take(kind: bytes, body: memoryview) -> None:
             nonlocal count, is_copy
@@ -201,9 +210,7 @@ class Connection:
                 if data is None:
                     self._send(_message(b"f", _terminated("this is a COPY FROM")))
                     return
-                for start in range(0, len(data), _PIECE_BYTES):
-                    self._send(_message(b"d", data[start : start + _PIECE_BYTES]))
-                self._send(_message(b"c", b""))
+                failed.extend(self._give(data))
             elif kind == b"H":
                 is_copy = data is None
             elif kind == b"d":
@@ -212,12 +219,33 @@ class Connection:
                 last = bytes(body[:-1]).decode().rsplit(" ", 1)[-1]
                 count = int(last) if last.isdigit() else 0
 
+        self._is_cancelled = False
         self._send(_message(b"Q", _terminated(text)))
-        self._until_ready(take)
+        try:
+            self._until_ready(take)
+        except Error as error:
+            if failed:
+                raise failed[0] from error
+            raise
         if not is_copy:
             what = "gives no data" if data is None else "takes no data"
             raise make("sql", "42601", f"this statement {what}")
         return count, bytes(out)
+
+    def _give(self, pieces: Iterator[bytes]) -> list[Exception]:
+        """Sends data to their end; where their source fails, the server is told, and the failure given back."""
+        while not self._is_cancelled:
+            try:
+                piece = next(pieces, None)
+            except Exception as error:
+                self._send(_message(b"f", _terminated("the source of the data failed")))
+                return [error]
+            if piece is None:
+                self._send(_message(b"c", b""))
+                return []
+            self._send(_message(b"d", piece))
+        self._send(_message(b"f", _terminated("it was cancelled")))
+        return []
 
     def notices(self) -> list[tuple[str, str]]:
         """Severity and text of the notices since the last call."""
@@ -231,6 +259,7 @@ class Connection:
 
     def cancel(self) -> None:
         """Asks the server to stop what runs."""
+        self._is_cancelled = True
         try:
             with self._store.socket() as other:
                 other.sendall(struct.pack("!II", 8 + len(self._key), _CANCEL_REQUEST) + self._key)
@@ -448,6 +477,11 @@ class Connection:
     def __del__(self) -> None:
         if getattr(self, "_socket", None) is not None:
             self._end()
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    """Data in pieces for messages."""
+    return (data[start : start + _PIECE_BYTES] for start in range(0, len(data), _PIECE_BYTES))
 
 
 def _message(kind: bytes, body: bytes) -> bytes:

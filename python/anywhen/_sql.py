@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
 from ._collection import _Handle
-from ._parameters import statement, to_texts
+from ._parameters import copy_arrow, statement, to_texts
 from ._store import Numbers
 from ._store import Session as SessionStore
 from .records import Column
@@ -172,6 +172,25 @@ class Session(_Handle):
     def copy_in(self, text: str, data: bytes) -> int:
         """Runs ``COPY ... FROM STDIN`` with the data; returns the number of rows."""
         return self._native.copy_in(statement(text), data)
+
+    def insert_arrow(
+        self,
+        table: str,
+        data: Any,
+        *,
+        columns: Iterable[str] | None = None,
+        schema: str | None = None,
+    ) -> int:
+        """Inserts the rows of anything that is a stream of Arrow (``__arrow_c_stream__``): a table of pyarrow,
+        a frame of polars or pandas, a :class:`Result`. Returns the number of rows.
+
+        Columns are found by their names. Without ``columns`` each column of the data needs a place in the
+        table; with it those are taken, and the others left out. Columns of the table that get nothing have
+        their defaults. All rows are inserted, or none; outside of a transaction block they are one commit.
+        ``table``, ``columns`` and ``schema`` are names as they are, without quotes. Ctrl-C stops it.
+        """
+        text = copy_arrow(table, columns, schema)
+        return self._native.copy_arrow(text, _native.ArrowIn(data))
 
     def copy_out(self, text: str) -> bytes:
         """Runs ``COPY ... TO STDOUT``; returns the data."""

@@ -16,6 +16,7 @@ from .errors import EditError, NotFoundError
 from .records import BlameLine, Change, CollectionOptions, Commit, NodeVersion, Version
 
 if TYPE_CHECKING:
+    from . import _native
     from ._changes import Feed, Wanted
 
 #: How numbers with a fraction come out.
@@ -115,6 +116,8 @@ class Session(Protocol):
     def query(self, text: str, parameters: list[str | None]) -> Any: ...
 
     def copy_in(self, text: str, data: bytes) -> int: ...
+
+    def copy_arrow(self, text: str, data: _native.ArrowIn) -> int: ...
 
     def copy_out(self, text: str) -> bytes: ...
 

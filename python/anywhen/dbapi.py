@@ -183,10 +183,26 @@ class Connection(_Handle):
         if not self._session.is_open:
             raise InterfaceError("the connection is closed")
 
-    def _run(self, text: str, parameters: list[Any]) -> Result:
+    def insert_arrow(
+        self,
+        table: str,
+        data: Any,
+        *,
+        columns: Iterable[str] | None = None,
+        schema: str | None = None,
+    ) -> int:
+        """Inserts the rows of a stream of Arrow within the transaction, as
+        :meth:`anywhen.Session.insert_arrow` does; returns their number."""
+        self._begin()
+        return self._session.insert_arrow(table, data, columns=columns, schema=schema)
+
+    def _begin(self) -> None:
         self._must_be_open()
         if not self.autocommit and not self._session.in_transaction:
             self._session.sql("BEGIN")
+
+    def _run(self, text: str, parameters: list[Any]) -> Result:
+        self._begin()
         return self._session.sql(text, parameters)
 
     def commit(self) -> None:

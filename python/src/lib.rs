@@ -4,7 +4,7 @@
 //! ```text
 //!   anywhen/*.py     the interface: collections as mappings, records, the clients of servers, DB-API
 //!      │
-//!   _native          Database · Transaction · Feed · Session · Answer · dumps · loads
+//!   _native          Database · Transaction · Feed · Session · Answer · ArrowIn · dumps · loads
 //!      │             one call each, with texts and numbers; nothing of Python is touched below
 //!   anywhen (Rust)
 //! ```
@@ -17,6 +17,7 @@
 //! * A handle that was opened before a fork is refused in the child, and never closed by it: the threads
 //!   that belong to it are not there.
 
+mod arrow_in;
 mod database;
 mod edit;
 mod errors;
@@ -36,6 +37,8 @@ use pyo3::prelude::*;
 /// The engine of Anywhen. Use the module `anywhen`.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::arrow_in::ArrowIn;
     #[pymodule_export]
     use crate::database::Database;
     #[pymodule_export]

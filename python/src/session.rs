@@ -18,6 +18,7 @@ use anywhen::sql::{Connection, ToSql};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::arrow_in::ArrowIn;
 use crate::errors::{Failure, Outcome};
 use crate::handle::{Handle, TICK, caught, engine};
 use crate::sql::Answer;
@@ -151,6 +152,12 @@ impl Session {
     /// Runs `COPY ... FROM STDIN` with these bytes; returns the number of rows.
     fn copy_in(&self, py: Python<'_>, text: String, data: Vec<u8>) -> PyResult<u64> {
         self.run(py, move |connection| Ok(connection.copy_in(&text, &mut Cursor::new(data))?))
+    }
+
+    /// Runs `COPY ... FROM STDIN (FORMAT arrow)` with this stream; returns the number of rows.
+    fn copy_arrow(&self, py: Python<'_>, text: String, data: &ArrowIn) -> PyResult<u64> {
+        let mut data = engine(py, || data.take())?;
+        self.run(py, move |connection| Ok(connection.copy_in(&text, &mut data)?))
     }
 
     /// Runs `COPY ... TO STDOUT`; returns the bytes.

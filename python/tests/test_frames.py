@@ -147,3 +147,111 @@ def test_a_frame_comes_in_as_the_guide_says():
         db.sql("CREATE TABLE price (item text, cents int)")
         exec(block, {"io": io, "frame": frame, "db": db})
         assert list(db.sql("SELECT item, cents FROM price ORDER BY 1")) == [("salt", None), ("tea", 350)]
+
+
+# --- frames into tables ------------------------------------------------------------------------------
+
+
+def test_insert_arrow_takes_what_has_a_stream(sql, name):
+    """Tables of pyarrow, frames of polars and pandas, readers and results come in with their values."""
+    sql.sql(f"CREATE TABLE {name} (i int PRIMARY KEY, t text, d date, a int[], made bool DEFAULT true)")
+    day = datetime.date(2026, 1, 2)
+    rows = {"i": [1, 2], "t": ["one, which is longer than a view holds", None], "a": [[1, 2], []]}
+    table = pyarrow.table({**rows, "d": pyarrow.array([day, None], pyarrow.date32())})
+    assert sql.insert_arrow(name, table) == 2
+    frame = polars.DataFrame({"i": [3, 4], "t": ["three", "and four, in a text of some length"]})
+    assert sql.insert_arrow(name, frame.with_columns(d=polars.lit(day))) == 2
+    assert sql.insert_arrow(name, pandas.DataFrame({"i": [5], "t": ["five"]})) == 1
+    assert sql.insert_arrow(name, sql.sql("SELECT 6 AS i, 'six' AS t")) == 1
+    kinds = pyarrow.array(["x", "y", "x"]).dictionary_encode()
+    assert sql.insert_arrow(name, pyarrow.table({"t": kinds, "i": [7, 8, 9]})) == 3
+    found = sql.sql(f"SELECT i, t, d, a, made FROM {name} ORDER BY i").rows
+    assert found[:2] == [(1, rows["t"][0], day, [1, 2], True), (2, None, None, [], True)]
+    assert found[3] == (4, "and four, in a text of some length", day, None, True)
+    assert [row[:2] for row in found[4:]] == [(5, "five"), (6, "six"), (7, "x"), (8, "y"), (9, "x")]
+    assert sql.insert_arrow(name, table.slice(0, 0)) == 0
+
+
+def test_insert_arrow_cuts_large_batches(sql, name):
+    """Slices of frames, and batches of many messages, come in once each, in one commit, with nested texts."""
+    sql.sql(f"CREATE TABLE {name} (i bigint, t text, a text[], o jsonb)")
+    many = polars.DataFrame({"i": range(100_000)}).with_columns(
+        t=polars.format("a text of more than twelve bytes {}", "i"),
+        o=polars.struct(polars.format("a text in an object, of number {}", "i").alias("x")),
+        a=polars.concat_list(polars.format("a text in a list, of number {}", "i")),
+    )
+    assert sql.insert_arrow(name, many.slice(500, 99_000)) == 99_000
+    wanted = "count(*), sum(i), count(DISTINCT t), bool_and(t LIKE '%s ' || i), bool_and(a[1] LIKE '%r ' || i)"
+    (found,) = sql.sql(f"SELECT {wanted}, bool_and(o ->> 'x' LIKE '%r ' || i) FROM {name}").rows
+    assert found == (99_000, sum(range(500, 99_500)), 99_000, True, True, True)
+    assert sql.sql(f"SELECT count(DISTINCT _system_from) FROM {name} FOR SYSTEM_TIME ALL").scalar() == 1
+
+
+def test_insert_arrow_chooses_columns_and_quotes_names(sql, name):
+    """`columns` leaves out the others; names are taken as they are, in any schema."""
+    odd = f'{name} "O"dd'
+    quoted = '"' + odd.replace('"', '""') + '"'
+    sql.sql(f"CREATE SCHEMA {name}")
+    sql.sql(f'CREATE TABLE {name}.{quoted} ("A b" int, c text)')
+    data = pyarrow.table({"A b": [1], "c": ["x"], "other": [2]})
+    assert sql.insert_arrow(odd, data, columns=["A b", "c"], schema=name) == 1
+    assert sql.sql(f"SELECT * FROM {name}.{quoted}").rows == [(1, "x")]
+    with pytest.raises(TypeError, match="a list of names"):
+        sql.insert_arrow(odd, data, columns="c", schema=name)
+
+
+def test_insert_arrow_refuses(sql, name):
+    """What does not fit is told by name, and the table stays as it was; the session goes on."""
+    sql.sql(f"CREATE TABLE {name} (i int PRIMARY KEY, d date)")
+    with sql.session() as session:
+
+        def refused(data, state, text):
+            with pytest.raises(anywhen.Error, match=text) as told:
+                session.insert_arrow(name, data)
+            assert told.value.sqlstate == state
+
+        refused(pyarrow.table({"i": [1], "z": [2]}), "42703", 'column "z" of the data has no place')
+        refused(pyarrow.table({"i": [1], "d": [2]}), "42804", 'column "d" is of type date')
+        refused(pyarrow.table({"i": [1, 2**40]}), "22003", "integer out of range")
+        refused(pyarrow.table({"i": [1, 1]}), "23505", "duplicate key")
+        with pytest.raises(anywhen.Error, match="does not exist"):
+            session.insert_arrow(name + "x", pyarrow.table({"i": [1]}))
+        with pytest.raises(TypeError, match="__arrow_c_stream__"):
+            session.insert_arrow(name, [{"i": 1}])
+        assert session.sql(f"SELECT count(*) FROM {name}").scalar() == 0
+        session.sql("BEGIN")
+        assert session.insert_arrow(name, pyarrow.table({"i": [1]})) == 1
+        session.sql("ROLLBACK")
+        assert session.sql(f"SELECT count(*) FROM {name}").scalar() == 0
+
+
+def test_insert_arrow_where_the_source_fails(sql, name):
+    """A reader that fails in the middle is told about, and leaves nothing behind."""
+    sql.sql(f"CREATE TABLE {name} (i bigint)")
+    schema = pyarrow.schema([("i", pyarrow.int64())])
+
+    def batches():
+        yield pyarrow.record_batch({"i": [1, 2]}, schema)
+        raise RuntimeError("the well is dry")
+
+    with sql.session() as session:
+        with pytest.raises(anywhen.Error, match="the well is dry") as told:
+            session.insert_arrow(name, pyarrow.RecordBatchReader.from_batches(schema, batches()))
+        assert told.value.sqlstate == "58030"
+        assert session.sql(f"SELECT count(*) FROM {name}").scalar() == 0
+
+
+def test_insert_arrow_in_the_db_api_and_over_http(name, server):
+    """A connection of PEP 249 inserts within its transaction; over HTTP there is none, which is said."""
+    from anywhen import dbapi
+
+    with anywhen.open(None) as database:
+        connection = dbapi.connect(database)
+        connection.execute(f"CREATE TABLE {name} (i int)")
+        connection.commit()
+        assert connection.insert_arrow(name, pyarrow.table({"i": [1]})) == 1
+        connection.rollback()
+        assert database.sql(f"SELECT count(*) FROM {name}").scalar() == 0
+        connection.close()
+    with anywhen.connect(server.http) as database, pytest.raises(anywhen.NotSupportedError):
+        database.insert_arrow(name, pyarrow.table({"i": [1]}))
