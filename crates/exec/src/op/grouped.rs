@@ -162,8 +162,10 @@ impl Grouped {
         }
         let Some(key) = self.asked_key(env) else { return Ok(None) };
         let key: Row = key.into_iter().map(canonical).collect();
+        let has_null = key.iter().any(Datum::is_null);
         if let State::Ready(all) = &self.state
             && all.has_some
+            && !has_null
             && self.expected.find(&key).is_none()
         {
             if !is_worth_all {
@@ -172,7 +174,6 @@ impl Grouped {
             self.compute(env, false)?;
         }
         let Self { empty, state: State::Ready(all), .. } = self else { return Ok(None) };
-        let has_null = key.iter().any(Datum::is_null);
         if let Some(at) = all.keys.find(&key).filter(|_| !has_null) {
             return all.results[at].clone().ok_or_else(too_many).map(Some);
         }
