@@ -46,7 +46,8 @@ impl ArrowIn {
     fn new(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<ArrowIn> {
         let Ok(stream) = data.getattr("__arrow_c_stream__") else {
             let what = data.get_type().name()?;
-            let text = format!("the data have no __arrow_c_stream__, as tables and frames do: {what}");
+            let text =
+                format!("the data have no __arrow_c_stream__, as tables and frames do: {what}");
             return Err(PyTypeError::new_err(text));
         };
         let given = stream.call0()?;
@@ -120,10 +121,11 @@ impl Source {
         }
         match self.rest.take() {
             Some((batch, rows)) => {
-                let (head, rest) = batch.num_rows().checked_sub(rows).filter(|rest| *rest > 0).map_or_else(
-                    || (batch.clone(), None),
-                    |rest| (batch.slice(0, rows), Some((batch.slice(rows, rest), rows))),
-                );
+                let (head, rest) =
+                    batch.num_rows().checked_sub(rows).filter(|rest| *rest > 0).map_or_else(
+                        || (batch.clone(), None),
+                        |rest| (batch.slice(0, rows), Some((batch.slice(rows, rest), rows))),
+                    );
                 self.rest = rest;
                 let columns = head.columns().iter().map(compacted).collect::<Result<_, _>>()?;
                 let options = RecordBatchOptions::new().with_row_count(Some(head.num_rows()));

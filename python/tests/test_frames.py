@@ -1,7 +1,6 @@
 """Answers as columns, for whoever takes Arrow; and pictures. Needs requirements-frames.txt."""
 
 import datetime
-import io
 import pathlib
 import re
 from decimal import Decimal
@@ -141,12 +140,16 @@ def test_a_frame_comes_in_as_the_guide_says():
     """The block of the guide that puts a frame into a table, as printed."""
     guide = pathlib.Path(__file__).parents[2] / "docs" / "guide" / "python.md"
     blocks = re.findall(r"```python\n(.*?)```", guide.read_text(), re.S)
-    block = next(block for block in blocks if "write_ipc_stream" in block)
+    block = next(block for block in blocks if "insert_arrow" in block)
     frame = polars.DataFrame({"cents": [350, None], "item": ["tea", "salt"]})
-    with anywhen.open(None) as db:
-        db.sql("CREATE TABLE price (item text, cents int)")
-        exec(block, {"io": io, "frame": frame, "db": db})
-        assert list(db.sql("SELECT item, cents FROM price ORDER BY 1")) == [("salt", None), ("tea", 350)]
+    with anywhen.open(None) as db, db.session() as session:
+        db.sql("CREATE SCHEMA shop")
+        for table in ("price", "shop.price"):
+            db.sql(f"CREATE TABLE {table} (item text, cents int)")
+        exec(block, {"frame": frame, "db": db, "session": session})
+        rows = [("salt", None), ("tea", 350)]
+        assert list(db.sql("SELECT item, cents FROM shop.price ORDER BY 1")) == rows
+        assert list(db.sql("SELECT item, cents FROM price ORDER BY 1")) == [rows[0]] * 2 + [rows[1]] * 2
 
 
 # --- frames into tables ------------------------------------------------------------------------------
