@@ -87,7 +87,7 @@ fn unread(error: &ArrowError) -> Box<Failure> {
 struct Source {
     batches: ArrowArrayStreamReader,
     writer: StreamWriter<Vec<u8>>,
-    /// What is left of the batch that was read last, and how many of its rows make a message.
+    /// The rows of the last batch that no message has yet, and the number of rows of a message.
     rest: Option<(RecordBatch, usize)>,
     has_ended: bool,
 }

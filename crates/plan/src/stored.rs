@@ -102,7 +102,7 @@ fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Opt
     })
 }
 
-/// What is known of an index whose columns can be read; none for any other.
+/// Returns what the planner knows of an index whose columns it can read; `None` for any other index.
 fn columnar(
     relation: &catalog::Relation,
     table: &Relation,

@@ -95,7 +95,7 @@ impl Grouped {
         self.spent += rows;
     }
 
-    /// True if it is of use to know which keys will be asked for. Those that were expected before are forgotten.
+    /// Forgets the keys that were expected. Returns true if a table of those that will be asked for can be made.
     pub(crate) fn expects(&mut self, env: &Env<'_>) -> bool {
         if let State::Ready(all) = &self.state
             && !self.depends.still(env.shared, &all.known)

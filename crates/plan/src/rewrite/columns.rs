@@ -47,7 +47,7 @@ impl Asked {
 struct Moves {
     /// For each column; `None` for one that is not there any more.
     columns: Vec<Option<usize>>,
-    /// What is a column now.
+    /// Expressions that the scan computed before, and the column of the index that has each.
     exprs: Vec<(Expr, usize)>,
     /// How many columns there are now.
     width: usize,

@@ -554,7 +554,7 @@ fn a_columnar_index_and_its_rows_have_the_same_aggregates() {
     seeds(6_400, 1, |seed| compare(seed, Second::Indexed { using: "document" }, 25));
 }
 
-/// Joins and conditions are computed over columns below operators that take rows, and so are the groups that `HAVING`
+/// The plan computes joins and conditions over columns below operators that take rows, and so the groups that `HAVING`
 /// looks at.
 #[test]
 fn rows_of_joins_come_out_of_columns() {

@@ -14,7 +14,7 @@
 //! # Invariants
 //! * At each commit from the one that made the index on, the index has an entry for each row, and no other.
 //! * An entry changes only when a value in it does.
-//! * The index tells nothing of the time before it: whoever asks for that reads the rows.
+//! * The index has no entries of the time before it was made; readers take the rows for that time.
 
 use std::sync::Arc;
 
