@@ -19,7 +19,7 @@ use std::time::Instant;
 use postgres::Client;
 use serde::Deserialize;
 
-use super::{Context, take_turns};
+use super::Context;
 use crate::Result;
 use crate::ours::Server;
 use crate::peer::driver::{answer, connect, timed_ms};
@@ -110,11 +110,9 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     for (at, (what, sql)) in QUERIES.iter().zip(&queries).enumerate() {
         context.step(format!("Q{}: {what}", at + 1));
         must_agree(at, &answer(&mut ours, sql)?, &answer(&mut theirs, sql)?)?;
-        let mut of_ours = || timed_ms(&mut ours, sql);
-        let mut of_theirs = || timed_ms(&mut theirs, sql);
         // One after the other, as the engines that are asked in their process: nobody's caches are emptied.
-        let mine = median(&take_turns(rounds, &mut [&mut of_ours])?[0]);
-        let other = median(&take_turns(rounds, &mut [&mut of_theirs])?[0]);
+        let mine = median_ms(&mut ours, sql, rounds)?;
+        let other = median_ms(&mut theirs, sql, rounds)?;
         medians.push(mine);
         let row = Row::new(format!("q{}", at + 1), format!("Q{}: {what}", at + 1), "ms");
         let row = row.ours(mine).peer(NAME, other);
@@ -161,8 +159,7 @@ fn by_index(
         context.step(format!("Q{} of the heap", at + 1));
         let of_heap = sql.replace("FROM event", "FROM event_heap");
         must_agree(at, &answer(ours, &of_heap)?, &answer(ours, sql)?)?;
-        let mut of_ours = || timed_ms(ours, &of_heap);
-        let mine = median(&take_turns(rounds.min(3), &mut [&mut of_ours])?[0]);
+        let mine = median_ms(ours, &of_heap, rounds.min(3))?;
         let what = format!("Q{} of a heap by its columnar index", at + 1);
         let row = Row::new(format!("q{}-index", at + 1), what, "ms").ours(mine);
         let limit = of_columns[at] * 1.3;
@@ -204,14 +201,19 @@ fn after_changes(
         for (at, sql) in queries.iter().enumerate() {
             context.step(format!("Q{} {when}", at + 1));
             answer(ours, sql)?;
-            let mut of_ours = || timed_ms(ours, sql);
-            let mine = median(&take_turns(rounds.min(3), &mut [&mut of_ours])?[0]);
+            let mine = median_ms(ours, sql, rounds.min(3))?;
             let row = Row::new(format!("q{}-{id}", at + 1), format!("Q{} {when}", at + 1), "ms");
             let limit = before[at] * 1.3;
             rows.push(row.ours(mine).target("≤ 1.3 × before", Target::AtMost(limit)));
         }
     }
     Ok(())
+}
+
+/// The median of the milliseconds that a query takes.
+fn median_ms(client: &mut Client, sql: &str, rounds: u32) -> Result<f64> {
+    let samples = (0..rounds).map(|_| timed_ms(client, sql)).collect::<Result<Vec<f64>>>()?;
+    Ok(median(&samples))
 }
 
 fn home() -> PathBuf {

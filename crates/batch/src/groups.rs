@@ -178,23 +178,9 @@ impl KeyValues {
                     _ => (Arc::clone(words), vec![NONE; words.len()]),
                 };
                 let has_nulls = !vector.nulls.is_empty();
-                if !has_nulls {
-                    let mut is_known = true;
-                    let mut put = |slot: &mut u32, code: u32| {
-                        *slot = numbers[code as usize];
-                        is_known &= *slot != NONE;
-                    };
-                    match rows {
-                        Selection::All(count) => {
-                            let slots = out[..*count].iter_mut().zip(codes);
-                            slots.for_each(|(slot, code)| put(slot, *code));
-                        }
-                        Selection::Some(_) => rows.each(|row| put(&mut out[row], codes[row])),
-                    }
-                    if is_known {
-                        self.words = Some((known, numbers));
-                        return;
-                    }
+                if !has_nulls && put_known(rows, codes, out, |code| numbers[code as usize]) {
+                    self.words = Some((known, numbers));
+                    return;
                 }
                 rows.each(|row| {
                     if has_nulls && vector.nulls[row] {
@@ -226,23 +212,9 @@ impl KeyValues {
         let mut numbers = std::mem::take(&mut self.ints);
         let mut last = None;
         let has_nulls = !vector.nulls.is_empty();
-        if !has_nulls {
-            let mut is_known = true;
-            let mut put = |slot: &mut u32, value: i64| {
-                *slot = numbers.known(value);
-                is_known &= *slot != NONE;
-            };
-            match rows {
-                Selection::All(count) => {
-                    let slots = out[..*count].iter_mut().zip(&ints.values);
-                    slots.for_each(|(slot, value)| put(slot, *value));
-                }
-                Selection::Some(_) => rows.each(|row| put(&mut out[row], ints.values[row])),
-            }
-            if is_known {
-                self.ints = numbers;
-                return;
-            }
+        if !has_nulls && put_known(rows, &ints.values, out, |value| numbers.known(value)) {
+            self.ints = numbers;
+            return;
         }
         rows.each(|row| {
             if has_nulls && vector.nulls[row] {
@@ -278,6 +250,29 @@ impl KeyValues {
     pub fn bytes(&self) -> usize {
         self.bytes + self.ints.bytes()
     }
+}
+
+/// Puts the numbers of the selected rows' values into `out`; false if a value has none yet.
+#[inline]
+fn put_known<T: Copy>(
+    rows: &Selection,
+    values: &[T],
+    out: &mut [u32],
+    number: impl Fn(T) -> u32,
+) -> bool {
+    let mut is_known = true;
+    let mut put = |slot: &mut u32, value: T| {
+        *slot = number(value);
+        is_known &= *slot != NONE;
+    };
+    match rows {
+        Selection::All(count) => {
+            let slots = out[..*count].iter_mut().zip(values);
+            slots.for_each(|(slot, value)| put(slot, *value));
+        }
+        Selection::Some(_) => rows.each(|row| put(&mut out[row], values[row])),
+    }
+    is_known
 }
 
 /// The groups so far.

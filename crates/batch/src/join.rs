@@ -208,9 +208,9 @@ impl Table {
         /// An array may have so many places for each row, and this many in any case.
         const SPARE: usize = 8;
         const PLACES_MIN: usize = 1 << 16;
-        /// The same of a bitmap.
-        const SPARE_BITS: usize = 256;
-        const BITS_MIN: usize = 1 << 22;
+        /// The same of a bitmap, which then takes about as many bytes as a table with open addressing.
+        const SPARE_BITS: usize = 128;
+        const BITS_MIN: usize = 1 << 20;
         let rows = || (0..values.len()).filter(|row| !is_null(*row));
         let bounds = rows().map(|row| values[row]).fold(None, |bounds, value| match bounds {
             None => Some((value, value)),
@@ -775,5 +775,60 @@ impl Join {
             f(&slice, &Selection::All(rows.len()))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Integers have the same partners in each form of the table: all rows of their key, in order, and none for NULL.
+    #[test]
+    fn integers_find_their_rows_in_each_form_of_the_table() {
+        let forms: [(&str, i64, fn(&Index) -> bool); 3] = [
+            ("near", 3, |index| matches!(index, Index::Near { .. })),
+            ("bits", 97, |index| matches!(index, Index::Bits { .. })),
+            ("far", 1 << 40, |index| matches!(index, Index::Far { .. })),
+        ];
+        for (name, step, is_it) in forms {
+            // Each third key is there twice, and each seventh row is NULL.
+            let values: Vec<i64> = (0..9_000).map(|row| (row - row % 3 / 2 - 700) * step).collect();
+            let is_null = |row: usize| row % 7 == 5;
+            let table = Table::of_ints(&values, is_null);
+            assert!(is_it(&table.index), "{name}: {:?}", table.index);
+            assert!(!table.is_unique, "{name}");
+            for key in (-710..8_310).map(|key| key * step).chain([1, i64::MIN, i64::MAX]) {
+                let expected =
+                    (0..values.len()).filter(|row| values[*row] == key && !is_null(*row));
+                let mut found = Vec::new();
+                let mut row = table.index.first_of_int(key);
+                while row != NO_ROW {
+                    found.push(row as usize);
+                    row = table.following[row as usize];
+                }
+                assert_eq!(found, expected.collect::<Vec<_>>(), "{name}: {key}");
+            }
+        }
+        assert!(Table::of_ints(&[5, 9, 1 << 50], |_| false).is_unique);
+    }
+
+    /// Keys of several integers are told apart, and what no row has is none of them; keys that do not fit side by side
+    /// are not mixed.
+    #[test]
+    fn several_integers_are_one_where_they_fit() {
+        let columns: [&[i64]; 2] = [&[-3, 0, 4], &[i64::MAX - 1, i64::MAX - 9, i64::MAX]];
+        let mix = Mix::of(&columns).expect("they fit");
+        let value = |parts: [i64; 2]| mix.value(|at| parts[at]);
+        let mut seen = std::collections::HashSet::new();
+        for one in -3..=4 {
+            for other in i64::MAX - 9..=i64::MAX {
+                assert!(seen.insert(value([one, other]).expect("it is in range")), "{one} {other}");
+            }
+        }
+        for parts in [[-4, i64::MAX], [5, i64::MAX], [0, i64::MAX - 10], [i64::MIN, i64::MIN]] {
+            assert_eq!(value(parts), None, "{parts:?}");
+        }
+        assert!(Mix::of(&[&[i64::MIN, i64::MAX], &[0, 1]]).is_none());
+        assert!(Mix::of(&[&[0, 1 << 40], &[0, 1 << 40]]).is_none());
     }
 }

@@ -291,17 +291,17 @@ fn vector_of<'a>(
     };
     let values = match chunk.values() {
         ChunkValues::Ints(stream) => {
-            let (values, bound) = (stream.block_values(index), stream.bound(index));
+            let (values, bound) = (stream.block(index), stream.bound(index));
             Values::Ints(Ints { repr, values, bound })
         }
         ChunkValues::Decimals { scale, mantissas, shown } => {
             let bound = mantissas.bound(index);
-            let mantissas = mantissas.block_values(index);
+            let mantissas = mantissas.block(index);
             let wrong = || damaged(column, "a decimal shows more digits than it has");
             let shown = match shown.constant() {
                 Some(shown) => Shown::Same(shown_digits(shown, *scale).ok_or_else(wrong)?),
                 None => {
-                    let digits = shown.block_values(index);
+                    let digits = shown.block(index);
                     let digits = digits.into_iter().map(|shown| shown_digits(shown, *scale));
                     Shown::Each(digits.collect::<Option<Vec<u8>>>().ok_or_else(wrong)?)
                 }

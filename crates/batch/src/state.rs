@@ -274,14 +274,10 @@ impl Totals {
             }
         }
         let bound = bound_of(&values);
-        let values = match self.shown_by_all {
-            _ if is_integer => Values::Ints(Ints { repr, values, bound }),
-            Some(digits) => {
-                let shown = Shown::Same(digits);
-                Values::Decimals(Decimals { scale: self.scale, mantissas: values, shown, bound })
-            }
-            None => {
-                let shown = Shown::Each(shown);
+        let shown = self.shown_by_all.map_or(Shown::Each(shown), Shown::Same);
+        let values = match is_integer {
+            true => Values::Ints(Ints { repr, values, bound }),
+            false => {
                 Values::Decimals(Decimals { scale: self.scale, mantissas: values, shown, bound })
             }
         };

@@ -766,8 +766,7 @@ impl Builder<'_> {
             Some((some, table)) => Some((self.node(some)?, *table)),
             None => None,
         };
-        let costs = (grouped.cost_rows, grouped.reads_all);
-        Ok(Grouped::new(root, empty, some, asked, depends(&reads), costs))
+        Ok(Grouped::new(root, empty, some, asked, depends(&reads), grouped.cost_rows))
     }
 }
 

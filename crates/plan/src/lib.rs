@@ -38,7 +38,7 @@ mod tree;
 use sql::bind::Names;
 use types::{Context, Datum, Result};
 
-pub use rewrite::all_of;
+pub use rewrite::{all_of, asks};
 pub use schema::{Ask, GinClass, KeyFacts, KeyPart, Schema, TableFacts, Values};
 pub use stored::facts;
 pub use tree::*;

@@ -163,10 +163,8 @@ impl<'a, F: Float> Floats<'a, F> {
                 F::fill(bytes, &mut out[..count]);
             }
             Form::Decimal { power, mantissas, exceptions } => {
-                let mut block = [0; BLOCK_ROWS];
-                mantissas.block(index, &mut block);
-                for (slot, mantissa) in out.iter_mut().zip(&block[..count]) {
-                    *slot = decimal(*mantissa, *power);
+                for (slot, mantissa) in out.iter_mut().zip(mantissas.block(index)) {
+                    *slot = decimal(mantissa, *power);
                 }
                 let first = exceptions.partition_point(|(at, _)| (*at as usize) < start);
                 let within = |(at, _): &&(u32, F)| (*at as usize) < start + count;

@@ -10,7 +10,7 @@
 //! Runs are streams themselves, but not streams of runs.
 
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::packed::{bytes_of, pack, unpack, unpack_one, unpack_small, unpacked, width_of};
+use crate::packed::{bytes_of, pack, unpack, unpack_one, unpack_small, width_of};
 use crate::{BLOCK_ROWS, Error, Result};
 
 const CONSTANT: u8 = 0;
@@ -117,38 +117,8 @@ impl<'a> Ints<'a> {
         }
     }
 
-    /// Decodes block `index` into the front of `out` and returns the number of its values.
-    pub fn block(&self, index: usize, out: &mut [i64; BLOCK_ROWS]) -> usize {
-        let start = index * BLOCK_ROWS;
-        let count = BLOCK_ROWS.min(self.count - start);
-        let out = &mut out[..count];
-        match &self.form {
-            Form::Constant(value) => out.fill(*value),
-            Form::Stride { first, step } => {
-                let mut value = first.wrapping_add(step.wrapping_mul(start as i64));
-                for slot in out {
-                    *slot = value;
-                    value = value.wrapping_add(*step);
-                }
-            }
-            Form::Runs(runs) => {
-                let (mut run, mut filled) = (runs.run_at(start), 0);
-                while filled < count {
-                    let end = count.min(runs.ends[run] as usize - start);
-                    out[filled..end].fill(runs.values[run]);
-                    (run, filled) = (run + 1, end);
-                }
-            }
-            Form::Packed(packed) => {
-                let (reference, width, bits) = packed.block(index, count);
-                unpack(bits, width, reference, out);
-            }
-        }
-        count
-    }
-
     /// Returns the values of block `index`.
-    pub fn block_values(&self, index: usize) -> Vec<i64> {
+    pub fn block(&self, index: usize) -> Vec<i64> {
         let start = index * BLOCK_ROWS;
         let count = BLOCK_ROWS.min(self.count - start);
         match &self.form {
@@ -168,7 +138,7 @@ impl<'a> Ints<'a> {
             }
             Form::Packed(packed) => {
                 let (reference, width, bits) = packed.block(index, count);
-                unpacked(bits, width, reference, count)
+                unpack(bits, width, reference, count)
             }
         }
     }
@@ -203,7 +173,8 @@ impl<'a> Ints<'a> {
         }
     }
 
-    /// As [`Ints::block`] for values from 0 to 4,294,967,295; `None` if there are others in the block.
+    /// Decodes block `index` into the front of `out` and returns the number of its values; `None` if one of them is not
+    /// from 0 to 4,294,967,295.
     pub fn block_small(&self, index: usize, out: &mut [u32; BLOCK_ROWS]) -> Option<usize> {
         let count = BLOCK_ROWS.min(self.count - index * BLOCK_ROWS);
         if let (Form::Packed(packed), BLOCK_ROWS) = (&self.form, count) {
@@ -212,10 +183,8 @@ impl<'a> Ints<'a> {
                 return Some(count);
             }
         }
-        let mut block = [0; BLOCK_ROWS];
-        self.block(index, &mut block);
-        for (slot, value) in out.iter_mut().zip(&block[..count]) {
-            *slot = u32::try_from(*value).ok()?;
+        for (slot, value) in out.iter_mut().zip(self.block(index)) {
+            *slot = u32::try_from(value).ok()?;
         }
         Some(count)
     }
@@ -238,10 +207,8 @@ impl<'a> Ints<'a> {
 
     /// Appends all values to `out`.
     pub fn append_to(&self, out: &mut Vec<i64>) {
-        let mut block = [0; BLOCK_ROWS];
         for index in 0..self.count.div_ceil(BLOCK_ROWS) {
-            let count = self.block(index, &mut block);
-            out.extend_from_slice(&block[..count]);
+            out.append(&mut self.block(index));
         }
     }
 

@@ -31,36 +31,18 @@ pub(crate) fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Unpacks as many integers as `out` has room for, each plus `reference` (wrapping). `packed` has
-/// [`bytes_of`] that many bytes.
-pub(crate) fn unpack(packed: &[u8], width: u32, reference: i64, out: &mut [i64]) {
-    match width {
-        0 => out.fill(reference),
-        _ if out.len() < BLOCK_ROWS => {
-            let at = |(index, value): (usize, &mut i64)| {
-                *value = reference.wrapping_add(short_at(packed, width, index) as i64);
-            };
-            out.iter_mut().enumerate().for_each(at);
-        }
-        1..=8 => unpack_lanes::<u8>(packed, width, reference, out),
-        9..=16 => unpack_lanes::<u16>(packed, width, reference, out),
-        17..=32 => unpack_lanes::<u32>(packed, width, reference, out),
-        _ => unpack_lanes::<u64>(packed, width, reference, out),
-    }
-}
-
 /// Returns `count` integers, each plus `reference` (wrapping).
-pub(crate) fn unpacked(packed: &[u8], width: u32, reference: i64, count: usize) -> Vec<i64> {
+pub(crate) fn unpack(packed: &[u8], width: u32, reference: i64, count: usize) -> Vec<i64> {
     match width {
         0 => vec![reference; count],
         _ if count < BLOCK_ROWS => {
             let at = |index| reference.wrapping_add(short_at(packed, width, index) as i64);
             (0..count).map(at).collect()
         }
-        1..=8 => unpacked_lanes::<u8>(packed, width, reference),
-        9..=16 => unpacked_lanes::<u16>(packed, width, reference),
-        17..=32 => unpacked_lanes::<u32>(packed, width, reference),
-        _ => unpacked_lanes::<u64>(packed, width, reference),
+        1..=8 => unpack_lanes::<u8>(packed, width, reference),
+        9..=16 => unpack_lanes::<u16>(packed, width, reference),
+        17..=32 => unpack_lanes::<u32>(packed, width, reference),
+        _ => unpack_lanes::<u64>(packed, width, reference),
     }
 }
 
@@ -162,13 +144,7 @@ fn lanes<L: Lane>(packed: &[u8], width: u32) -> [L; BLOCK_ROWS] {
     block
 }
 
-fn unpack_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64, out: &mut [i64]) {
-    for (slot, lane) in out.iter_mut().zip(&lanes::<L>(packed, width)) {
-        *slot = reference.wrapping_add(lane.widen() as i64);
-    }
-}
-
-fn unpacked_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64) -> Vec<i64> {
+fn unpack_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64) -> Vec<i64> {
     let lanes = lanes::<L>(packed, width);
     lanes.iter().map(|lane| reference.wrapping_add(lane.widen() as i64)).collect()
 }

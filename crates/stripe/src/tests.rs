@@ -54,6 +54,10 @@ proptest! {
         for at in (0..values.len()).step_by(97) {
             prop_assert_eq!(read.get(at), values[at]);
         }
+        for (index, block) in values.chunks(BLOCK_ROWS).enumerate() {
+            let farthest = block.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);
+            prop_assert!(read.bound(index) >= farthest, "block {}", index);
+        }
         // Eight bytes each is the most that they take, beside a few for each block.
         let most = 8 * values.len() + 9 * values.len().div_ceil(BLOCK_ROWS) + values.len().div_ceil(8);
         prop_assert!(bytes.len() <= most + 32, "{} bytes", bytes.len());

@@ -92,17 +92,14 @@ impl Builder<'_> {
 
     /// True for an operator whose rows come out of batches, where one that takes rows is above it.
     pub(super) fn is_batch(&self, node: &Node) -> bool {
+        // A subquery that is asked for each row is not asked for rows that a limit leaves out.
+        let is_plain = |expr: &Expr| !plan::is_volatile(expr) && !plan::asks(self.plan, expr);
         match &node.kind {
             Kind::Scan(scan) => scan.in_batches,
             Kind::Join(join) => join.in_batches,
             Kind::Aggregate(aggregate) => aggregate.batches.is_some(),
-            Kind::Project { input, exprs } => {
-                !exprs.iter().any(plan::is_volatile) && self.is_batch(input)
-            }
-            Kind::Filter { input, condition } => {
-                let is_plain = !plan::is_volatile(condition);
-                is_plain && self.asked(condition).is_empty() && self.is_batch(input)
-            }
+            Kind::Project { input, exprs } => exprs.iter().all(is_plain) && self.is_batch(input),
+            Kind::Filter { input, condition } => is_plain(condition) && self.is_batch(input),
             _ => false,
         }
     }
@@ -141,7 +138,7 @@ impl Builder<'_> {
                 let input = self.looked_at(node, operator);
                 Ok(Pieces { input, columns, condition: None })
             }
-            Kind::Filter { input, condition } if self.asked(condition).is_empty() => {
+            Kind::Filter { input, condition } if !plan::asks(self.plan, condition) => {
                 let program = self.program(condition)?;
                 let Pieces { input, columns, condition: below } = self.pieces(input)?;
                 let input = Box::new(Filter::new(input, program, Vec::new(), true));
@@ -164,19 +161,12 @@ impl Builder<'_> {
 
     /// The subqueries of a condition that are computed for many values at once, and the programs of their arguments.
     pub(super) fn asks(&self, condition: &Expr) -> Result<Vec<(usize, Vec<Program>)>> {
-        let asked = self.asked(condition).into_iter();
-        asked.map(|(number, args)| Ok((number, self.programs(&args)?))).collect()
-    }
-
-    /// The subqueries of a condition that are computed for many values at once, and their arguments.
-    fn asked(&self, condition: &Expr) -> Vec<(usize, Vec<Expr>)> {
         let mut found = Vec::new();
         if plan::is_volatile(condition) {
-            return found;
+            return Ok(Vec::new());
         }
         each_part(&mut condition.clone(), &mut |part| {
             if let ExprKind::Subplan { number, args } = &part.kind {
-                // A part of a plan that looks at a row again has no subplans of its own.
                 let subplan = self.plan.subplans.get(*number as usize);
                 let grouped = subplan.and_then(|subplan| subplan.grouped.as_ref());
                 if grouped.is_some_and(|grouped| grouped.some.is_some()) {
@@ -185,6 +175,6 @@ impl Builder<'_> {
             }
             true
         });
-        found
+        found.into_iter().map(|(number, args)| Ok((number, self.programs(&args)?))).collect()
     }
 }

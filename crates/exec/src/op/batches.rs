@@ -98,7 +98,6 @@ impl Operator for Batches {
         if !self.aggregation.is_empty() {
             // The groups that come next need the room.
             self.forget(env.shared);
-            self.at = 0;
         }
         let rest = &mut self.rest;
         piece_of_rows(&mut |piece| f(piece).map(drop), |out| rest.next(env, out))

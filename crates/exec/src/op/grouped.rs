@@ -14,7 +14,7 @@
 //! A subquery that finds its rows by an index never reaches the cost of the table. A subquery that
 //! scans a table reaches it after one or two evaluations. The cost is therefore at most about twice
 //! that of the better way. Where the operator around knows what many rows will ask for, the table is
-//! made of these values only, and at once if each evaluation reads whole tables.
+//! made of these values only, and at once: the planner allows it where each evaluation reads whole tables.
 //!
 //! # Invariants
 //! * An error for a value that nobody asked for is never reported: the executor gives the table up and
@@ -43,8 +43,6 @@ pub(crate) struct Grouped {
     /// What the rows depend on.
     depends: Depends,
     cost_rows: u64,
-    /// True if an evaluation reads whole tables.
-    reads_all: bool,
     /// How many rows the evaluations so far have read.
     spent: u64,
     /// The keys that will be asked for, as far as they are known.
@@ -83,11 +81,10 @@ impl Grouped {
         some: Option<(Input, u32)>,
         asked: Vec<Program>,
         depends: Depends,
-        costs: (u64, bool),
+        cost_rows: u64,
     ) -> Self {
-        let (cost_rows, reads_all) = costs;
         let (spent, expected, state) = (0, KeyTable::default(), State::Waiting);
-        Self { root, empty, some, asked, depends, cost_rows, reads_all, spent, expected, state }
+        Self { root, empty, some, asked, depends, cost_rows, spent, expected, state }
     }
 
     /// Adds the rows that one evaluation of the subquery has read.
@@ -153,7 +150,7 @@ impl Grouped {
         let is_worth_all = self.spent >= self.cost_rows;
         if let State::Waiting = self.state {
             let has_some = self.expected.len() >= EXPECTED_MIN;
-            if is_worth_all || (has_some && self.reads_all) {
+            if is_worth_all || has_some {
                 self.compute(env, has_some)?;
             }
         }

@@ -1,6 +1,6 @@
 //! [`Waiting`]: rows that a batch has given, until an operator that takes rows has taken them.
 
-use types::Result;
+use types::{Error, Result, SqlState};
 
 use super::{Operator, Row};
 use crate::ctx::{Env, Shared};
@@ -61,7 +61,10 @@ impl Waiting {
                 rows.into_iter().try_for_each(|row| self.push(env, row))
             }
             Piece::Values(rows) => rows.iter().try_for_each(|row| self.push(env, row.clone())),
-            Piece::Block(..) | Piece::Rows(_) => Ok(()),
+            Piece::Block(..) | Piece::Rows(_) => {
+                let message = "rows as a table has them reached an operator over columns";
+                Err(Error::new(SqlState::INTERNAL_ERROR, message))
+            }
         }
     }
 

@@ -8,7 +8,7 @@
 //!       Scan shop
 //! ```
 
-use sql::plan::{Action, Moment};
+use sql::plan::{Action, Expr, Moment};
 
 use super::columns;
 use super::dependent;
@@ -33,7 +33,9 @@ pub(super) fn batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
         Kind::Aggregate(_) => aggregate(plan, node, schema),
         Kind::Join(join) => drop(join_in_batches(plan, join, schema)),
         Kind::Scan(scan) => {
-            let is_tested = scan.condition.as_ref().is_some_and(|expr| !is_volatile(expr));
+            // A subquery that is asked for each row is not asked for rows that a limit leaves out.
+            let is_plain = |expr: &Expr| !is_volatile(expr) && !asks(plan, expr);
+            let is_tested = scan.condition.as_ref().is_some_and(is_plain);
             scan.in_batches = is_tested && gives_blocks(scan, schema);
         }
         _ => {}
@@ -85,7 +87,7 @@ fn in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) -> bool {
         Kind::Join(join) => join_in_batches(plan, join, schema),
         Kind::Project { input, .. } => in_batches(plan, input, schema),
         Kind::Aggregate(aggregate) => aggregate.batches.is_some(),
-        // A filter that asks a subquery for each row looks at many rows together first.
+        // A filter that asks a subquery for each row takes rows: it may look at many of them together first.
         Kind::Filter { input, condition } => {
             !is_volatile(condition) && !asks(plan, condition) && in_batches(plan, input, schema)
         }

@@ -71,22 +71,24 @@ pub(super) fn grouped(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Sche
         let some = Making { work_table: Some(table), ..making }.subquery(&subplan.node);
         let some = some.map(|(node, ..)| (node, table));
         plan.tables += u32::from(some.is_some());
-        let (cost_rows, reads_all) = (cost.max(COST_MIN), false);
+        let cost_rows = cost.max(COST_MIN);
         plan.subplans[number].grouped =
-            Some(Box::new(Grouped { node, empty, some, asked, cost_rows, reads_all }));
+            Some(Box::new(Grouped { node, empty, some, asked, cost_rows }));
     }
 }
 
-/// Notes which subqueries read whole tables, when it is known how scans find their rows.
-pub(super) fn reads_all(plan: &mut Plan) {
+/// Leaves subqueries alone that find their rows by an index, when it is known how scans find theirs: to look at many
+/// rows first for what they will ask costs more than such a subquery, if few rows are wanted in the end.
+pub(super) fn only_whole_reads(plan: &mut Plan) {
     for subplan in &mut plan.subplans {
         let Some(grouped) = &mut subplan.grouped else { continue };
-        grouped.reads_all = true;
+        let mut reads_all = true;
         subplan.node.each(&mut |node| {
             if let Kind::Scan(scan) = &node.kind {
-                grouped.reads_all &= scan.path.is_full();
+                reads_all &= scan.path.is_full();
             }
         });
+        grouped.some.take_if(|_| !reads_all);
     }
 }
 

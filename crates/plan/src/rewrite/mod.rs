@@ -51,6 +51,7 @@ mod texts;
 pub(crate) use estimate::rows as estimate;
 pub use expr::all_of;
 pub(crate) use expr::substitute;
+pub use postpone::asks;
 use types::TypeSource;
 
 use crate::schema::Schema;
@@ -86,7 +87,7 @@ pub fn rewrite(
     plan.wants_values = is_large && plan.has_params();
     access::forget_sure(plan);
     each_root(plan, &mut |plan, node| postpone::postpone(plan, node, schema));
-    grouped::reads_all(plan);
+    grouped::only_whole_reads(plan);
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));
     each_root(plan, &mut |_, node| order::orders(node, types, schema));

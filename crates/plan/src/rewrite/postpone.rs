@@ -16,29 +16,35 @@ use sql::plan::{Expr, ExprKind};
 use super::estimate::rows;
 use super::expr::{all_of, conjuncts, move_columns};
 use crate::schema::Schema;
-use crate::tree::{Join, JoinKind, Kind, Link, Node, Plan, each_part, is_volatile};
+use crate::tree::{JoinKind, Kind, Link, Node, Plan, each_part, is_volatile};
 
 /// Moves costly conditions above joins.
 pub(super) fn postpone(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
     node.inputs(&mut |input| postpone(plan, input, schema));
-    let Kind::Join(join) = &mut node.kind else { return };
+    let Kind::Join(join) = &node.kind else { return };
+    let goes_left = matches!(join.kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Left);
+    let (is_inner, has_keys) = (join.kind == JoinKind::Inner, !join.keys.is_empty());
     if join.lateral.is_some() {
         return;
     }
+    // A side keeps its conditions if the join gives more rows than the side: both are estimated with them.
+    let leaves_out = |side: &Node| asks_of(plan, side) && rows(node, schema) <= rows(side, schema);
+    let from_left = goes_left && leaves_out(&join.left);
+    let from_right = is_inner && leaves_out(&join.right);
+    let Kind::Join(join) = &mut node.kind else { return };
     let width = join.left.width();
     let mut moved = Vec::new();
-    if matches!(join.kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Left) {
-        moved.extend(taken(plan, join, |join| &mut join.left, schema));
+    if from_left {
+        moved.extend(taken(plan, &mut join.left));
     }
-    if join.kind == JoinKind::Inner {
-        let of_right = taken(plan, join, |join| &mut join.right, schema);
-        moved.extend(of_right.into_iter().map(|mut expr| {
+    if from_right {
+        moved.extend(taken(plan, &mut join.right).into_iter().map(|mut expr| {
             move_columns(&mut expr, &|column| column + width);
             expr
         }));
-        if !join.keys.is_empty() {
-            moved.extend(split(plan, &mut join.condition));
-        }
+    }
+    if is_inner && has_keys {
+        moved.extend(split(plan, &mut join.condition));
     }
     let Some(condition) = all_of(moved) else { return };
     let types = node.types.clone();
@@ -47,15 +53,18 @@ pub(super) fn postpone(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
     *node = Node { kind: Kind::Filter { input, condition }, types };
 }
 
-/// Takes the costly conditions of a side away, if the join gives no more rows than the side does without them.
-fn taken(
-    plan: &Plan,
-    join: &mut Join,
-    side: fn(&mut Join) -> &mut Node,
-    schema: &dyn Schema,
-) -> Vec<Expr> {
-    let node = side(join);
-    let found = match &mut node.kind {
+/// Returns true if a side has a condition that asks a subquery.
+fn asks_of(plan: &Plan, side: &Node) -> bool {
+    match &side.kind {
+        Kind::Scan(scan) => scan.condition.as_ref().is_some_and(|expr| asks(plan, expr)),
+        Kind::Filter { condition, .. } => asks(plan, condition),
+        _ => false,
+    }
+}
+
+/// Takes the costly conditions of a side away.
+fn taken(plan: &Plan, side: &mut Node) -> Vec<Expr> {
+    match &mut side.kind {
         Kind::Scan(scan) => split(plan, &mut scan.condition),
         Kind::Filter { input, condition } => {
             let mut own = Some(condition.clone());
@@ -64,48 +73,24 @@ fn taken(
                 Some(own) => *condition = own,
                 None => {
                     let nothing = Node { kind: Kind::Given, types: Vec::new() };
-                    *node = std::mem::replace(&mut **input, nothing);
+                    *side = std::mem::replace(&mut **input, nothing);
                 }
             }
             found
         }
         _ => Vec::new(),
-    };
-    if found.is_empty() {
-        return found;
     }
-    let of_side = rows(node, schema);
-    let types = [&join.left.types[..], &join.right.types[..]].concat();
-    let of_join = {
-        let join = Box::new(join.clone());
-        rows(&Node { kind: Kind::Join(join), types }, schema)
-    };
-    if of_join <= of_side {
-        return found;
-    }
-    // The side keeps them.
-    let node = side(join);
-    match (&mut node.kind, all_of(found)) {
-        (Kind::Scan(scan), Some(expr)) => super::expr::and(&mut scan.condition, expr),
-        (_, Some(condition)) => {
-            let types = node.types.clone();
-            let nothing = Node { kind: Kind::Given, types: Vec::new() };
-            let input = Box::new(std::mem::replace(node, nothing));
-            *node = Node { kind: Kind::Filter { input, condition }, types };
-        }
-        (_, None) => {}
-    }
-    Vec::new()
 }
 
 /// Returns true if an expression has a subquery that is asked again for each row. A test against the rows of a
-/// subquery that are in a hash table costs little.
-pub(super) fn asks(plan: &Plan, expr: &Expr) -> bool {
+/// subquery that are in a hash table costs little. A part of a plan that looks at a row again has no subqueries of its
+/// own, of which nothing is known then.
+pub fn asks(plan: &Plan, expr: &Expr) -> bool {
     let mut found = false;
     each_part(&mut expr.clone(), &mut |part| {
         if let ExprKind::Subplan { number, args } = &part.kind {
-            let is_hashed = match &plan.subplans[*number as usize].link {
-                Link::Any(test) | Link::All(test) => test.keys.is_some(),
+            let is_hashed = match plan.subplans.get(*number as usize).map(|plan| &plan.link) {
+                Some(Link::Any(test) | Link::All(test)) => test.keys.is_some(),
                 _ => false,
             };
             found |= !args.is_empty() && !is_hashed;

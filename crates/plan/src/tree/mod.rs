@@ -472,14 +472,13 @@ pub struct Grouped {
     pub node: Node,
     /// The one row of no key; none where that is NULL.
     pub empty: Option<Node>,
-    /// As `node`, only for keys that are rows of this work table, where many are known that will be asked for.
+    /// As `node`, only for keys that are rows of this work table. Some where the subquery reads whole tables, for one
+    /// value as for all.
     pub some: Option<(Node, u32)>,
     /// For each key what it is asked to be equal to. They see slots only.
     pub asked: Vec<Expr>,
     /// About how many rows are read for it.
     pub cost_rows: u64,
-    /// True where the subquery itself reads whole tables, for one value as for all.
-    pub reads_all: bool,
 }
 
 /// How the rows of a subquery are used.

@@ -643,6 +643,19 @@ fn a_subquery_is_computed_for_the_values_that_rows_ask_for() {
                    JOIN part o USING (id) WHERE p.id >= 398 \
                    AND 20 >= (SELECT count(*) FROM item x WHERE x.part = p.id) ORDER BY id";
     assert_eq!(run(counted), "id|c\n398|20\n399|20\n900|0\n901|0\n(4 rows)\n");
+    // A subquery that finds its rows by an index is asked row by row: no rows are read that a limit leaves out.
+    run("CREATE TABLE indexed (part int, n int)");
+    run("INSERT INTO indexed SELECT part, n FROM item");
+    run("CREATE INDEX ON indexed (part)");
+    run("ANALYZE");
+    let limited = "SELECT n FROM indexed i JOIN part ON part = id \
+                   WHERE n >= (SELECT min(x.n) FROM indexed x WHERE x.part = i.part) LIMIT 1";
+    let plan = run(&format!("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) {limited}"));
+    assert!(plan.contains("Aggregate (actual rows=1 loops=1)"), "{plan}");
+    let listed = "SELECT (SELECT min(x.n) FROM indexed x WHERE x.part = i.part) FROM item i \
+                  JOIN part ON part = id LIMIT 1";
+    let plan = run(&format!("EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) {listed}"));
+    assert!(plan.contains("Aggregate (actual rows=1 loops=1)"), "{plan}");
 }
 
 /// What one execution of a prepared statement has found out of the entries of a dictionary says nothing to the next,
@@ -667,8 +680,8 @@ fn a_parameter_decides_anew_in_each_execution() {
     assert_eq!(run(outer), "w|count\na|33\nb|34\nx|0\n(3 rows)\n");
 }
 
-/// A join whose smaller side does not fit `work_mem` starts again row by row, and so does one below another. Each kind
-/// gives what it gives in memory.
+/// A join starts again row by row if its smaller side does not fit `work_mem`, also below another join. Each kind of join
+/// gives the rows that it gives in memory.
 #[test]
 fn a_join_that_does_not_fit_gives_the_same_rows() {
     let mut session = connect(&instance_on(&SimVfs::new(4)));
