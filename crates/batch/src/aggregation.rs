@@ -1,6 +1,7 @@
 //! [`Aggregation`]: a scan's condition, groups and aggregates, over blocks of columns and over rows.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use scalar::aggregate::{Accumulator, Aggregate as Kernel, Kind};
 use scalar::function::{self, Eval};
@@ -13,11 +14,12 @@ use types::{Datum, DatumRef, Error, Repr, Result, SqlState, Type, TypeSource, bo
 use crate::ROWS_MAX;
 use crate::condition::{Condition, Known};
 use crate::counts::Counts;
+use crate::distinct::Distinct;
 use crate::groups::{Groups, KEYS_MAX, NONE};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source;
-use crate::state::{Distinct, Extremes, FEW, Floats, Missing, Rows, State, Totals};
+use crate::state::{Extremes, FEW, Floats, Merging, Missing, Rows, State, Totals};
 use crate::value::{Compiler, Lent, Run, Value};
 use crate::vector::{Ints, Values, Vector};
 
@@ -117,13 +119,14 @@ enum Place {
 }
 
 /// A call of an aggregate.
+#[derive(Clone)]
 struct Call {
     name: &'static str,
     kernel: Kernel,
     /// The types of the arguments, direct ones first.
     types: Vec<Type>,
     ty: Type,
-    direct: Vec<Program>,
+    direct: Arc<[Program]>,
     /// Which inputs are the arguments.
     inputs: Vec<usize>,
     filter: Option<Condition>,
@@ -137,6 +140,13 @@ impl Call {
     fn shares_state_with(&self, other: &Call) -> bool {
         let is_alike = self.form == other.form && self.inputs == other.inputs;
         is_alike && self.form != Form::Each && self.filter.is_none() && other.filter.is_none()
+    }
+
+    /// Returns true if an accumulator takes in the results of others as if they were values.
+    fn takes_results(&self) -> bool {
+        const NAMES: [&str; 7] =
+            ["min", "max", "bool_and", "bool_or", "every", "bit_and", "bit_or"];
+        NAMES.contains(&self.name) && self.kernel.kind == Kind::Normal
     }
 
     fn start(&self) -> Box<dyn Accumulator> {
@@ -238,7 +248,7 @@ impl Aggregation {
         let filter = call.filter.as_ref().map(|filter| Condition::compile(filter, compiler));
         let filter = filter.transpose()?;
         let direct = call.direct.iter().map(|expr| (compiler.program)(expr));
-        let direct = direct.collect::<Result<Vec<_>>>()?;
+        let direct = direct.collect::<Result<Vec<_>>>()?.into();
         let types = call.direct.iter().chain(&call.args).map(|arg| arg.ty).collect();
         let form = form_of(call, kernel, filter.is_some(), compiler);
         let ty = call.ty;
@@ -257,6 +267,73 @@ impl Aggregation {
                 self.inputs.len() - 1
             }
         }
+    }
+
+    /// Returns true if [`Aggregation::merge`] takes in others of this kind.
+    pub fn merges(&self) -> bool {
+        self.calls.iter().all(|call| call.form != Form::Each || call.takes_results())
+    }
+
+    /// Returns an aggregation of the same kind that has taken no rows.
+    pub fn fork(&self) -> Aggregation {
+        let dependent = self.dependent.iter().map(|(value, _)| (value.clone(), Vec::new()));
+        let mut fork = Aggregation {
+            reader: self.reader.clone(),
+            keys: self.keys.clone(),
+            dependent: dependent.collect(),
+            places: self.places.clone(),
+            reprs: self.reprs.clone(),
+            dependent_bytes: 0,
+            inputs: self.inputs.clone(),
+            calls: self.calls.clone(),
+            states: Vec::new(),
+            groups: Groups::new(self.keys.len()),
+            rows: Vec::new(),
+            numbers: Vec::new(),
+        };
+        fork.clear();
+        fork
+    }
+
+    /// Takes in the groups of another aggregation of this kind; false if that is not possible, after which both are of
+    /// no use.
+    ///
+    /// # Errors
+    /// What the aggregates report.
+    pub fn merge(&mut self, run: Run<'_>, mut other: Aggregation) -> Result<bool> {
+        let states =
+            |one: &Aggregation| one.calls.iter().map(|call| call.state).collect::<Vec<_>>();
+        if states(self) != states(&other) {
+            return Ok(false);
+        }
+        let groups = self.groups.merge(&other.groups);
+        let count = self.groups.len();
+        for ((_, firsts), (_, others)) in self.dependent.iter_mut().zip(&mut other.dependent) {
+            // New groups have got their numbers in the order in which they came.
+            for (value, to) in others.drain(..).zip(&groups) {
+                if *to as usize == firsts.len() {
+                    firsts.push(value);
+                }
+            }
+        }
+        self.dependent_bytes += other.dependent_bytes;
+        self.rows.resize(count, 0);
+        let merging = Merging { groups: &groups, rows: &other.rows, rows_before: &self.rows };
+        for (at, (state, other)) in self.states.iter_mut().zip(other.states).enumerate() {
+            let Some(call) = self.calls.iter().find(|call| call.state == at) else { continue };
+            let (start, context) = (|| call.start(), call.context(run));
+            // Accumulators that have taken the place of another state go on from rows, not from results.
+            if matches!(state, State::Each(_)) && !call.takes_results() {
+                return Ok(false);
+            }
+            if !state.merge(other, merging, &context, &start)? {
+                return Ok(false);
+            }
+        }
+        for (rows, to) in other.rows.iter().zip(&groups) {
+            self.rows[*to as usize] += rows;
+        }
+        Ok(true)
     }
 
     /// Forgets all rows, for another execution.

@@ -27,7 +27,7 @@ use crate::value::{ByRow, Compiler, Run, Value, column_and_name};
 use crate::vector::{SCALE_MAX, Values, Vector, Words, int_of, is_int, power};
 
 /// A condition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Condition {
     /// All of them are true.
     And(Vec<Condition>),
@@ -51,7 +51,7 @@ pub(crate) enum Condition {
 }
 
 /// A field that objects are to contain.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Member {
     field: usize,
     value: Jsonb,
@@ -83,7 +83,7 @@ impl Member {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Compare {
     value: Value,
     how: Comparison,
@@ -92,7 +92,7 @@ pub(crate) struct Compare {
 }
 
 /// What a condition says of the entries of a dictionary.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Memo {
     words: Option<Arc<Words>>,
     verdicts: Vec<Option<bool>>,
@@ -131,7 +131,7 @@ impl Memo {
 }
 
 /// A pattern of `LIKE` of texts, some of them with any text between.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Like {
     first: Vec<u8>,
     middle: Vec<Finder<'static>>,

@@ -11,7 +11,7 @@ use scalar::aggregate::Accumulator;
 use scalar::function::Call;
 use types::{DatumRef, Repr, Result};
 
-use crate::state::Rows;
+use crate::state::{Merging, Rows};
 use crate::vector::{Values, Vector, int_datum};
 
 /// How often each integer is there, in each group.
@@ -24,7 +24,7 @@ pub struct Counts {
 }
 
 /// The integers of a group.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct OfGroup {
     /// The integer that the first slot counts.
     base: i64,
@@ -75,6 +75,16 @@ impl OfGroup {
             slots[(value - low) as usize] += count as u32;
         }
         (self.base, self.slots) = (low, slots);
+    }
+
+    /// Notes that an integer is there so many times more.
+    fn add_times(&mut self, value: i64, count: u64) {
+        let at = value.wrapping_sub(self.base) as u64;
+        let sum = |slot: u32| u32::try_from(u64::from(slot) + count).ok();
+        match self.slots.get_mut(at as usize).and_then(|slot| Some((sum(*slot)?, slot))) {
+            Some((sum, slot)) => *slot = sum,
+            None => *self.others.entry(value).or_default() += count,
+        }
     }
 
     /// Calls `f` with each integer and how often it is there, ascending.
@@ -144,6 +154,23 @@ impl Counts {
         let groups = &mut self.groups;
         rows.each(vector, |row, group| groups[group].add(ints.values[row]), |_| {});
         true
+    }
+
+    /// Takes in how often integers are in other groups.
+    pub fn merge(&mut self, other: &Counts, merging: Merging<'_>) {
+        self.groups.resize_with(merging.rows_before.len(), OfGroup::default);
+        for (from, to) in other.groups.iter().zip(merging.groups) {
+            let to = &mut self.groups[*to as usize];
+            if to.slots.is_empty() && to.others.is_empty() {
+                to.clone_from(from);
+                continue;
+            }
+            let added = from.each(|value, count| {
+                to.add_times(value, count);
+                Ok(())
+            });
+            debug_assert!(added.is_ok(), "adding does not fail");
+        }
     }
 
     /// Gives an accumulator the values of a group, in order.

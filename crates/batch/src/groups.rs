@@ -18,13 +18,13 @@ use foldhash::fast::FixedState;
 use types::{Datum, Repr};
 
 use crate::slice::Selection;
-use crate::vector::{Ints, Values, Vector, Words, int_datum};
+use crate::vector::{Ints, Values, Vector, Words, int_datum, int_of};
 
 /// The number of a value or a group that is not known, and for which there is no room.
 pub const NONE: u32 = u32::MAX;
 
 /// Gives integers numbers, from 0 on: by an array if they lie close together, else by a hash table.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Numbers {
     /// The integer at the start of the array.
     base: i64,
@@ -108,6 +108,15 @@ impl Numbers {
         true
     }
 
+    /// Returns the number of an integer; [`NONE`] if it has none.
+    #[inline]
+    fn find_known(&self, value: i64) -> u32 {
+        match self.known(value) {
+            NONE => self.others.get(&value).copied().unwrap_or(NONE),
+            number => number,
+        }
+    }
+
     /// Returns about how many bytes are held.
     pub fn bytes(&self) -> usize {
         self.slots.len() * size_of::<u32>() + self.others.capacity() * 24
@@ -125,9 +134,12 @@ pub struct KeyValues {
     repr: Option<Repr>,
     null: Option<u32>,
     /// The numbers of the entries of a dictionary.
-    words: Option<(Arc<Words>, Vec<u32>)>,
+    words: EntryNumbers,
     bytes: usize,
 }
+
+/// A dictionary, and the numbers that its entries have as values of a key.
+pub type EntryNumbers = Option<(Arc<Words>, Vec<u32>)>;
 
 impl KeyValues {
     /// Returns the number of a value; [`NONE`] if it is new and `may_grow` is false.
@@ -139,17 +151,21 @@ impl KeyValues {
             return self.null.unwrap_or(NONE);
         }
         let hash = self.hasher.hash_one(&value);
-        let known = self.numbers.get(&hash).into_iter().flatten();
-        if let Some(number) = known.copied().find(|number| self.values[*number as usize] == value) {
-            return number;
-        }
-        if !may_grow {
-            return NONE;
+        let known = self.known(hash, &value);
+        if known != NONE || !may_grow {
+            return known;
         }
         let number = self.push(value);
         self.numbers.entry(hash).or_default().push(number);
         self.bytes += 64;
         number
+    }
+
+    /// Returns the number of a value with a hash; [`NONE`] if it has none.
+    fn known(&self, hash: u64, value: &Datum) -> u32 {
+        let known = self.numbers.get(&hash).into_iter().flatten();
+        let found = known.copied().find(|number| self.values[*number as usize] == *value);
+        found.unwrap_or(NONE)
     }
 
     fn push(&mut self, value: Datum) -> u32 {
@@ -199,6 +215,58 @@ impl KeyValues {
             }
             _ => rows.each(|row| out[row] = self.number(vector.datum(row), may_grow)),
         }
+    }
+
+    /// Puts the numbers of the selected rows' values, none of which is NULL, into `out`, which has a place for each row:
+    /// [`NONE`] for values that have none. `memo` is for calls of this alone.
+    pub fn find(
+        &self,
+        vector: &Vector<'_>,
+        rows: &Selection,
+        memo: &mut EntryNumbers,
+        out: &mut [u32],
+    ) {
+        let number = |value: Datum| self.known(self.hasher.hash_one(&value), &value);
+        match &vector.values {
+            Values::Ints(ints) if self.repr == Some(ints.repr) => {
+                rows.each(|row| out[row] = self.ints.find_known(ints.values[row]));
+            }
+            Values::Codes(words, codes) => {
+                const NOT_ASKED: u32 = NONE - 1;
+                if !memo.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, words)) {
+                    *memo = Some((Arc::clone(words), vec![NOT_ASKED; words.len()]));
+                }
+                let Some((_, numbers)) = memo else { return };
+                rows.each(|row| {
+                    let known = &mut numbers[codes[row] as usize];
+                    if *known == NOT_ASKED {
+                        *known = number(words.get(codes[row]).to_owned());
+                    }
+                    out[row] = *known;
+                });
+            }
+            _ => rows.each(|row| out[row] = number(vector.datum(row))),
+        }
+    }
+
+    /// Takes in the values of another key. Returns the numbers that these have here, by the numbers that they have there.
+    pub fn merge(&mut self, other: &KeyValues) -> Vec<u32> {
+        let repr = other.repr.filter(|repr| self.repr.is_none_or(|known| known == *repr));
+        self.repr = self.repr.or(repr);
+        let mut ints = std::mem::take(&mut self.ints);
+        let number = |value: &Datum| {
+            let int = repr.and_then(|repr| {
+                let int = int_of(value.as_ref())?;
+                (int_datum(repr, int) == value.as_ref()).then_some(int)
+            });
+            match int {
+                Some(int) => ints.get(int, || self.push(value.clone())),
+                None => self.number(value.clone(), true),
+            }
+        };
+        let numbers = other.values.iter().map(number).collect();
+        self.ints = ints;
+        numbers
     }
 
     fn int_numbers(
@@ -293,6 +361,9 @@ pub struct Groups {
     numbers: Vec<Vec<u32>>,
 }
 
+/// What [`Groups::find`] needs for each key beside the groups.
+pub type FindRoom = Vec<(EntryNumbers, Vec<u32>)>;
+
 /// The largest number of keys.
 pub const KEYS_MAX: usize = 16;
 
@@ -368,6 +439,57 @@ impl Groups {
             }
         }
         self.numbers = numbers;
+    }
+
+    /// Puts the group of each selected row into `out`, which has a place for each row; [`NONE`] for rows of groups that
+    /// are not known. No key of a row is NULL. `room` is for calls of this alone.
+    pub fn find(
+        &self,
+        vectors: &[&Vector<'_>],
+        rows: &Selection,
+        room: &mut FindRoom,
+        out: &mut Vec<u32>,
+        slice_rows: usize,
+    ) {
+        out.resize(slice_rows.max(out.len()), NONE);
+        room.resize_with(self.keys.len(), Default::default);
+        for ((key, vector), (memo, numbers)) in self.keys.iter().zip(vectors).zip(&mut *room) {
+            numbers.resize(slice_rows.max(numbers.len()), NONE);
+            key.find(vector, rows, memo, numbers);
+        }
+        if let [(_, only)] = &mut room[..] {
+            return std::mem::swap(out, only);
+        }
+        let mut members = vec![0; self.keys.len()];
+        rows.each(|row| {
+            members.iter_mut().zip(&*room).for_each(|(one, (_, all))| *one = all[row]);
+            out[row] = self.known(&members);
+        });
+    }
+
+    /// Takes in the groups of another. Returns the numbers that these have here, by the numbers that they have there.
+    pub fn merge(&mut self, other: &Groups) -> Vec<u32> {
+        let pairs = self.keys.iter_mut().zip(&other.keys);
+        let mut numbers: Vec<Vec<u32>> = pairs.map(|(key, other)| key.merge(other)).collect();
+        match &mut numbers[..] {
+            // Without keys there is one group.
+            [] => vec![0],
+            [only] => {
+                self.count = self.keys[0].len();
+                std::mem::take(only)
+            }
+            numbers => {
+                self.make_room();
+                let mut members = vec![0; numbers.len()];
+                let group = |of: &[u32]| {
+                    for ((member, numbers), other) in members.iter_mut().zip(&*numbers).zip(of) {
+                        *member = numbers[*other as usize];
+                    }
+                    self.group(&members, true)
+                };
+                other.members.chunks_exact(other.keys.len()).map(group).collect()
+            }
+        }
     }
 
     /// Puts the groups of rows into `out`, by the numbers of their keys.
@@ -454,17 +576,23 @@ impl Groups {
         }
     }
 
+    /// Returns the group whose keys have these numbers; [`NONE`] if there is none.
     #[inline]
-    fn group(&mut self, members: &[u32], may_grow: bool) -> u32 {
+    fn known(&self, members: &[u32]) -> u32 {
         if members.contains(&NONE) {
             return NONE;
         }
-        let known = match self.mixed(members) {
+        match self.mixed(members) {
             Some(mixed) if !self.dense.is_empty() => self.dense[mixed as usize],
             Some(mixed) => self.sparse.get(&mixed).copied().unwrap_or(NONE),
             None => self.wide.get(members).copied().unwrap_or(NONE),
-        };
-        if known != NONE || !may_grow {
+        }
+    }
+
+    #[inline]
+    fn group(&mut self, members: &[u32], may_grow: bool) -> u32 {
+        let known = self.known(members);
+        if known != NONE || !may_grow || members.contains(&NONE) {
             return known;
         }
         let group = self.count as u32;

@@ -116,6 +116,18 @@ impl Kept {
         self.rows += rows;
     }
 
+    /// Adds the rows of another, which has the same columns.
+    pub fn append(&mut self, other: Kept) {
+        if self.rows == 0 {
+            *self = other;
+            return;
+        }
+        for (column, more) in self.columns.iter_mut().zip(other.columns) {
+            column.append(more, (self.rows, other.rows));
+        }
+        self.rows += other.rows;
+    }
+
     /// Notes that no more rows come.
     pub fn end(&mut self) {
         for column in &mut self.columns {
@@ -215,14 +227,75 @@ impl Column {
                 self.bytes += values[first..].iter().map(Datum::heap_bytes).sum::<usize>();
             }
             _ => {
-                let all: Vec<u32> = (0..before as u32).collect();
-                let known = self.known(&all);
-                let mut values: Vec<Datum> = (0..before).map(|row| known.datum(row)).collect();
+                let mut values = self.datums(before);
                 rows.each(|row| values.push(vector.datum(row)));
-                self.bytes = values.iter().map(Datum::heap_bytes).sum();
-                self.form = Form::Datums(values);
+                self.set_datums(values);
             }
         }
+    }
+
+    /// Adds the values of another column. The two have so many rows.
+    fn append(&mut self, mut other: Column, (before, rows): (usize, usize)) {
+        if !other.nulls.is_empty() {
+            self.nulls.resize(before, false);
+            self.nulls.append(&mut other.nulls);
+        } else if !self.nulls.is_empty() {
+            self.nulls.resize(before + rows, false);
+        }
+        self.bytes += other.bytes;
+        match (&mut self.form, &mut other.form) {
+            (
+                Form::Ints { repr, values, bound },
+                Form::Ints { repr: of_more, values: more, bound: most },
+            ) if repr == of_more => {
+                values.append(more);
+                *bound = (*bound).max(*most);
+            }
+            (
+                Form::Decimals { scale, mantissas, shown, bound },
+                Form::Decimals { scale: of_more, mantissas: more, shown: digits, bound: most },
+            ) if (&scale, &shown) == (&of_more, &digits) => {
+                mantissas.append(more);
+                *bound = (*bound).max(*most);
+            }
+            (Form::Floats { repr, values }, Form::Floats { repr: of_more, values: more })
+                if repr == of_more =>
+            {
+                values.append(more);
+            }
+            (Form::Codes(dictionary, codes), Form::Codes(others, more)) => {
+                // Without entries all values are NULL.
+                let first = match others.entries.is_empty() {
+                    true => 0,
+                    false => dictionary.entries.len() as u32,
+                };
+                dictionary.entries.append(&mut others.entries);
+                codes.extend(more.iter().map(|code| first + code));
+            }
+            (Form::Texts { all, ends }, Form::Texts { all: more, ends: more_ends }) => {
+                let first = all.len();
+                all.push_str(more);
+                ends.extend(more_ends.iter().map(|end| first + end));
+            }
+            (Form::Datums(values), Form::Datums(more)) => values.append(more),
+            _ => {
+                let mut values = self.datums(before);
+                values.append(&mut other.datums(rows));
+                self.set_datums(values);
+            }
+        }
+    }
+
+    /// Returns the values of the first so many rows.
+    fn datums(&mut self, rows: usize) -> Vec<Datum> {
+        let all: Vec<u32> = (0..rows as u32).collect();
+        let known = self.known(&all);
+        (0..rows).map(|row| known.datum(row)).collect()
+    }
+
+    fn set_datums(&mut self, values: Vec<Datum>) {
+        self.bytes = values.iter().map(Datum::heap_bytes).sum();
+        self.form = Form::Datums(values);
     }
 
     /// Returns the values of rows while more may come.

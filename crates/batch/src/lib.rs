@@ -26,9 +26,10 @@
 //! | `value` | expressions over slices |
 //! | `condition` | conditions over slices; what the bounds of a block tell of them |
 //! | `groups` | the numbers of groups |
-//! | `state` | what calls of aggregates have come to, for all groups |
+//! | `state`, `counts`, `distinct` | what calls of aggregates have come to, for all groups |
 //! | `aggregation` | [`Aggregation`]: all of it together |
-//! | `kept`, `join` | the rows that a join keeps; [`Join`]: slices of pairs |
+//! | `kept`, `key_table` | the rows that a join keeps; which of them have a key |
+//! | `join` | [`Join`]: slices of pairs |
 //! | `projection` | [`Projection`]: slices of expressions |
 //!
 //! # Absent on purpose
@@ -37,9 +38,11 @@
 mod aggregation;
 mod condition;
 mod counts;
+mod distinct;
 mod groups;
 mod join;
 mod kept;
+mod key_table;
 mod projection;
 mod reader;
 mod slice;
@@ -49,7 +52,7 @@ mod value;
 mod vector;
 
 pub use aggregation::{Aggregation, PutOff, Shape, can_aggregate};
-pub use join::{Join, JoinShape, Partners, Side, can_join};
+pub use join::{Builder, Join, JoinShape, Partners, Probing, Side, can_join};
 pub use projection::Projection;
 pub use reader::Piece;
 pub use slice::{Selection, Slice};

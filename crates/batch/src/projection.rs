@@ -10,6 +10,7 @@ use crate::value::{Compiler, Lent, Run, Value};
 use crate::vector::Vector;
 
 /// Expressions over the rows of an input.
+#[derive(Clone)]
 pub struct Projection {
     reader: Reader,
     values: Vec<Value>,

@@ -45,7 +45,7 @@ impl Piece<'_, '_> {
 pub(crate) type TakeSlice<'f> = dyn FnMut(&Slice<'_>, Selection) -> Result<()> + 'f;
 
 /// Reads the pieces of an input.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
     wanted: Arc<Wanted>,
     condition: Option<Condition>,

@@ -65,7 +65,7 @@ pub(crate) struct Wanted {
 }
 
 /// The dictionaries of the columns and fields of a scan, which are read once for all blocks of a stripe.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionaries {
     columns: Vec<OnceCell<Arc<Words>>>,
     fields: Vec<OnceCell<Arc<Words>>>,

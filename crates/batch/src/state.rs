@@ -12,10 +12,8 @@
 //! A state that cannot take a vector (numbers of more than 64 bits, NaN) says so, and is replaced by accumulators
 //! that go on from what it has come to.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use foldhash::fast::FixedState;
 use numeric::{Numeric, Sum};
 use scalar::aggregate::Accumulator;
 use scalar::function::Call;
@@ -23,7 +21,7 @@ use stripe::{Bounds, Zone};
 use types::{Datum, DatumRef, Repr, Result};
 
 use crate::counts::Counts;
-use crate::groups::KeyValues;
+use crate::distinct::Distinct;
 use crate::slice::Selection;
 use crate::value::rescaled;
 use crate::vector::{
@@ -81,6 +79,25 @@ impl Rows<'_> {
     }
 }
 
+/// Where the groups of a state go in another one.
+#[derive(Clone, Copy)]
+pub struct Merging<'m> {
+    /// The numbers that the groups get, by those that they have.
+    pub groups: &'m [u32],
+    /// The number of rows of each of them.
+    pub rows: &'m [u64],
+    /// The number of rows that each group of the other state has had before.
+    pub rows_before: &'m [u64],
+}
+
+impl Merging<'_> {
+    /// Returns the groups that come, the number of rows of each, and the groups that they become.
+    fn groups(&self) -> impl Iterator<Item = (usize, u64, usize)> {
+        let pairs = self.rows.iter().zip(self.groups);
+        pairs.enumerate().map(|(from, (rows, to))| (from, *rows, *to as usize))
+    }
+}
+
 /// What a call has come to, for all groups.
 pub enum State {
     /// The number of rows; the groups know it.
@@ -119,6 +136,14 @@ impl Missing {
             self.0.push(0);
         }
         self.0[0] += rows;
+    }
+
+    fn merge(&mut self, other: &Missing, merging: Merging<'_>) {
+        for (count, to) in other.0.iter().zip(merging.groups).filter(|(count, _)| **count > 0) {
+            let to = *to as usize;
+            self.0.resize(self.0.len().max(to + 1), 0);
+            self.0[to] += count;
+        }
     }
 
     /// Returns the number of values of a group of so many rows.
@@ -251,6 +276,52 @@ impl Totals {
         }
     }
 
+    /// Takes in other sums; false if that would take more than 128 bits.
+    fn merge(&mut self, mut other: Totals, merging: Merging<'_>) -> bool {
+        self.reach(merging.rows_before.len());
+        other.reach(merging.groups.len());
+        if !other.begun {
+            self.missing.merge(&other.missing, merging);
+            return true;
+        }
+        let scale = self.scale.max(other.scale);
+        for totals in [&mut *self, &mut other] {
+            totals.widen();
+            let factor = i128::from(power(scale - totals.scale));
+            for sum in &mut totals.wide {
+                let Some(scaled) = sum.checked_mul(factor) else { return false };
+                *sum = scaled;
+            }
+            totals.scale = scale;
+        }
+        if !self.begun {
+            (self.begun, self.shown_by_all) = (true, other.shown_by_all);
+        }
+        if self.shown_by_all.is_none() || self.shown_by_all != other.shown_by_all {
+            self.shown_by_each(merging.rows_before);
+            other.shown_by_each(merging.rows);
+            for (from, _, to) in merging.groups() {
+                self.shown[to] = self.shown[to].max(other.shown[from]);
+            }
+        }
+        self.missing.merge(&other.missing, merging);
+        for (from, _, to) in merging.groups() {
+            let Some(sum) = self.wide[to].checked_add(other.wide[from]) else { return false };
+            self.wide[to] = sum;
+        }
+        true
+    }
+
+    /// Notes for each group which digits its values show. The groups have so many rows.
+    fn shown_by_each(&mut self, rows: &[u64]) {
+        self.shown.resize(rows.len(), 0);
+        if let Some(all) = self.shown_by_all.take() {
+            for (group, (shown, rows)) in self.shown.iter_mut().zip(rows).enumerate() {
+                *shown = if self.missing.present(group, *rows) > 0 { all } else { 0 };
+            }
+        }
+    }
+
     /// Returns the sums of groups, whose numbers of rows these are, as `sum` gives them; `None` if one has more than 64
     /// bits.
     fn sums<'a>(&self, groups: Range<usize>, rows: &[u64], repr: Repr) -> Option<Vector<'a>> {
@@ -375,6 +446,16 @@ impl Floats {
     }
 }
 
+impl Floats {
+    fn merge(&mut self, other: &Floats, merging: Merging<'_>) {
+        self.missing.merge(&other.missing, merging);
+        self.sums.resize(merging.rows_before.len(), 0.0);
+        for (sum, to) in other.sums.iter().zip(merging.groups) {
+            self.sums[*to as usize] += sum;
+        }
+    }
+}
+
 /// The least or the greatest values.
 pub struct Extremes {
     is_least: bool,
@@ -444,6 +525,30 @@ impl Extremes {
         true
     }
 
+    /// Takes in other extremes; false if they have another number of digits after the point.
+    fn merge(&mut self, other: &Extremes, merging: Merging<'_>) -> bool {
+        let groups = merging.rows_before.len();
+        self.best.resize(groups, 0);
+        self.has.resize(groups, false);
+        self.shown.resize(groups, 0);
+        self.scale = self.scale.or(other.scale);
+        if other.scale.is_some() && other.scale != self.scale {
+            return false;
+        }
+        for (from, to) in merging.groups.iter().enumerate() {
+            let to = *to as usize;
+            if !other.has.get(from).is_some_and(|has| *has) {
+                continue;
+            }
+            let (value, so_far) = (other.best[from], self.best[to]);
+            let is_better = if self.is_least { value < so_far } else { value > so_far };
+            if is_better || !self.has[to] {
+                (self.best[to], self.has[to], self.shown[to]) = (value, true, other.shown[from]);
+            }
+        }
+        true
+    }
+
     fn value(&self, group: usize) -> Datum {
         if !self.has.get(group).is_some_and(|has| *has) {
             return Datum::Null;
@@ -452,95 +557,6 @@ impl Extremes {
             Some(scale) => Datum::from(numeric(self.best[group], scale, self.shown[group])),
             None => int_datum(self.repr, self.best[group]).to_owned(),
         }
-    }
-}
-
-/// The different values of each group.
-#[derive(Default)]
-pub struct Distinct {
-    values: KeyValues,
-    seen: Seen,
-    counts: Vec<u64>,
-    numbers: Vec<u32>,
-}
-
-/// Which values were seen in which groups.
-enum Seen {
-    /// A bitmap of the numbers of values for each group.
-    Bits(Vec<Vec<u64>>),
-    /// Groups and numbers, where there are many groups.
-    Pairs(HashSet<u64, FixedState>),
-}
-
-impl Default for Seen {
-    fn default() -> Seen {
-        Seen::Bits(Vec::new())
-    }
-}
-
-/// The largest number of groups that have bitmaps.
-const BITMAPS_MAX: usize = 64;
-
-fn pair(group: usize, number: u32) -> u64 {
-    (group as u64) << 32 | u64::from(number)
-}
-
-impl Distinct {
-    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) {
-        let mut numbers = std::mem::take(&mut self.numbers);
-        numbers.clear();
-        numbers.resize(crate::ROWS_MAX, 0);
-        self.values.numbers(vector, rows.rows, true, &mut numbers);
-        self.counts.resize(rows.count, 0);
-        self.change_form(rows.count);
-        let counts = &mut self.counts;
-        match &mut self.seen {
-            Seen::Bits(bits) => {
-                let words = self.values.len().div_ceil(64);
-                bits.resize(rows.count, Vec::new());
-                bits.iter_mut().for_each(|of_group| of_group.resize(words, 0));
-                rows.each(
-                    vector,
-                    |row, group| {
-                        let number = numbers[row] as usize;
-                        let word = &mut bits[group][number / 64];
-                        let bit = 1 << (number % 64);
-                        counts[group] += u64::from(*word & bit == 0);
-                        *word |= bit;
-                    },
-                    |_| {},
-                );
-            }
-            Seen::Pairs(pairs) => rows.each(
-                vector,
-                |row, group| counts[group] += u64::from(pairs.insert(pair(group, numbers[row]))),
-                |_| {},
-            ),
-        }
-        self.numbers = numbers;
-    }
-
-    fn change_form(&mut self, groups: usize) {
-        let Seen::Bits(bits) = &self.seen else { return };
-        if groups <= BITMAPS_MAX {
-            return;
-        }
-        let mut pairs = HashSet::default();
-        for (group, bits) in bits.iter().enumerate() {
-            for (at, word) in bits.iter().enumerate() {
-                let of_word = (0..64).filter(|bit| word >> bit & 1 == 1);
-                pairs.extend(of_word.map(|bit| pair(group, (at * 64) as u32 + bit)));
-            }
-        }
-        self.seen = Seen::Pairs(pairs);
-    }
-
-    fn bytes(&self) -> usize {
-        let seen = match &self.seen {
-            Seen::Bits(bits) => bits.iter().map(|of_group| of_group.len() * 8).sum(),
-            Seen::Pairs(pairs) => pairs.capacity() * 16,
-        };
-        self.values.bytes() + seen
     }
 }
 
@@ -612,9 +628,7 @@ impl State {
             (State::Present(missing), "count") => {
                 counts(&|group| missing.present(group, rows[group]))
             }
-            (State::Distinct(distinct), "count") => {
-                counts(&|group| distinct.counts.get(group).copied().unwrap_or(0))
-            }
+            (State::Distinct(distinct), "count") => counts(&|group| distinct.count(group)),
             (State::Totals(totals), "sum") => totals.sums(groups, rows, repr),
             (State::Extremes(extremes), "min" | "max") => {
                 let values = groups.map(|group| extremes.value(group)).collect();
@@ -644,12 +658,46 @@ impl State {
                 count => to.add_floats(floats.sums[group], count),
             },
             State::Extremes(extremes) => to.add(call, &[extremes.value(group).as_ref()]),
-            State::Distinct(distinct) => {
-                to.add_rows(call, distinct.counts.get(group).copied().unwrap_or(0))
-            }
+            State::Distinct(distinct) => to.add_rows(call, distinct.count(group)),
             State::Counts(counts) => counts.give(group, call, to),
             State::Each(_) => Ok(()),
         }
+    }
+
+    /// Takes in what another state of the same call has come to; false if that cannot be told, and both are of no use
+    /// then. Accumulators take in the results of the others: their aggregate is one that allows that.
+    ///
+    /// # Errors
+    /// What the accumulators report.
+    pub fn merge(
+        &mut self,
+        other: State,
+        merging: Merging<'_>,
+        call: &Call<'_>,
+        start: &dyn Fn() -> Box<dyn Accumulator>,
+    ) -> Result<bool> {
+        match (self, other) {
+            (State::Rows, State::Rows) => {}
+            (State::Present(missing), State::Present(other)) => missing.merge(&other, merging),
+            (State::Totals(totals), State::Totals(other)) => {
+                return Ok(totals.merge(other, merging));
+            }
+            (State::Floats(floats), State::Floats(other)) => floats.merge(&other, merging),
+            (State::Extremes(extremes), State::Extremes(other)) => {
+                return Ok(extremes.merge(&other, merging));
+            }
+            (State::Distinct(distinct), State::Distinct(other)) => distinct.merge(other, merging),
+            (State::Counts(counts), State::Counts(other)) => counts.merge(&other, merging),
+            (State::Each(groups), State::Each(others)) => {
+                groups.resize_with(merging.rows_before.len(), start);
+                for (other, to) in others.iter().zip(merging.groups) {
+                    let result = other.finish(call)?;
+                    groups[*to as usize].add(call, &[result.as_ref()])?;
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Takes all rows of a block in by what is known of a column, for the only group there is; false if that does

@@ -8,6 +8,7 @@
 //! ```
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use scalar::cast::How;
 use scalar::registry;
@@ -80,7 +81,7 @@ impl Compiler<'_> {
     pub fn by_row(&mut self, expr: &Expr) -> Result<ByRow> {
         let columns = columns_of(expr);
         let is_volatile = walk::is_volatile(expr);
-        let (program, repr) = ((self.program)(expr)?, self.repr(expr.ty));
+        let (program, repr) = (Arc::new((self.program)(expr)?), self.repr(expr.ty));
         Ok(ByRow { program, columns, repr, is_volatile, by_int: RefCell::default() })
     }
 }
@@ -126,9 +127,9 @@ pub(crate) fn columns_of(expr: &Expr) -> Vec<usize> {
 }
 
 /// An expression that its program computes row by row.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ByRow {
-    pub program: Program,
+    pub program: Arc<Program>,
     /// The columns that it reads.
     pub columns: Vec<usize>,
     repr: Option<Repr>,
@@ -137,7 +138,7 @@ pub(crate) struct ByRow {
 }
 
 /// The values that an expression of one column has for integers of that column.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct ByInt {
     numbers: IntNumbers,
     values: Vec<Datum>,
@@ -241,10 +242,10 @@ impl ByRow {
 }
 
 /// What a program computes of the values of a field of objects.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OfField {
     /// It sees a row of one value: that of the field.
-    program: Program,
+    program: Arc<Program>,
     /// The whole expression, over the columns.
     whole: ByRow,
 }
@@ -282,7 +283,7 @@ fn of_field(
     expr: &Expr,
     whole: &ByRow,
     compiler: &mut Compiler<'_>,
-) -> Result<Option<(usize, Program)>> {
+) -> Result<Option<(usize, Arc<Program>)>> {
     if whole.only_column().is_none() {
         return Ok(None);
     }
@@ -291,7 +292,7 @@ fn of_field(
         return Ok(None);
     }
     let Some((column, name, form)) = found else { return Ok(None) };
-    Ok(Some((compiler.field(column, &name, form), (compiler.program)(&inner)?)))
+    Ok(Some((compiler.field(column, &name, form), Arc::new((compiler.program)(&inner)?))))
 }
 
 /// Puts the first column of a row in the place of a field, wherever that is read; false if anything else is read.
@@ -350,7 +351,7 @@ fn operation(name: &str) -> Option<(Arithmetic, Numbers)> {
 }
 
 /// An expression.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Value {
     Column(usize),
     /// The same for all rows of an execution.

@@ -39,6 +39,8 @@ pub struct Ctx<'a> {
     /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
     pub rows_max: Option<u64>,
+    /// How many threads may help the calling one with a large read.
+    pub helpers_max: usize,
     /// Microseconds from an arbitrary start, where operators are looked at and their times wanted.
     pub clock: Option<&'a dyn Fn() -> u64>,
 }
@@ -123,6 +125,16 @@ impl Shared {
     pub(crate) fn work_table_changes(&self, table: u32) {
         let tables = u32::try_from(self.ctes.len()).expect("tables are numbered with u32");
         self.table_changes(tables + table);
+    }
+
+    /// Counts rows that other threads have looked at.
+    pub(crate) fn add_ticks(&self, rows: u64) {
+        self.ticks.set(self.ticks.get() + rows);
+    }
+
+    /// The number of values that are the same for all rows.
+    pub(crate) fn kept_count(&self) -> usize {
+        self.kept.len()
     }
 
     /// How many rows have been looked at so far.
@@ -275,6 +287,13 @@ impl Held {
         let spill = env.ctx.spill.as_ref()?;
         let most = if hash { spill.hash_bytes } else { spill.work_bytes };
         (self.packed_bytes > most).then_some(spill.folder)
+    }
+
+    /// How many bytes more a hash table may have before it is over, or the statement has too many.
+    pub(crate) fn room(&self, env: &Env<'_>) -> usize {
+        let left = env.ctx.memory_bytes_max.saturating_sub(env.shared.held_bytes.get());
+        let spill = env.ctx.spill.as_ref();
+        spill.map_or(left, |spill| left.min(spill.hash_bytes.saturating_sub(self.packed_bytes)))
     }
 
     /// How many bytes are held.

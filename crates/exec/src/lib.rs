@@ -24,6 +24,7 @@
 //! one thing, rows that an operator cannot hold, in a folder that the caller names.
 
 mod build;
+mod crew;
 mod ctx;
 mod op;
 mod prepared;

@@ -71,7 +71,8 @@ impl Prepared {
         self.locks_rows
     }
 
-    /// True where an operator holds rows: how much memory it may use matters then.
+    /// True where an operator holds rows, or several threads may compute it: how much memory and which threads it may use
+    /// matters then.
     pub fn holds_rows(&self) -> bool {
         self.holds_rows
     }

@@ -105,6 +105,15 @@ pub enum Locked {
     Busy,
 }
 
+/// A part of a scan, for another thread than that of the statement.
+pub trait TablePart: Send {
+    /// As [`Tables::next_piece`].
+    ///
+    /// # Errors
+    /// As there.
+    fn next_piece(&mut self, f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>) -> Result<bool>;
+}
+
 /// What a statement does with tables, in one transaction.
 pub trait Tables {
     /// Begins a scan.
@@ -152,6 +161,15 @@ pub trait Tables {
         f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>,
     ) -> Result<bool> {
         piece_of_rows(f, |out| self.next(scan, out))
+    }
+
+    /// Takes a scan apart that has given nothing yet, for several threads: returns parts of about so many rows each. What
+    /// they do not have the scan gives. Returns none if there would be one, or this cannot be done.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn split(&self, _scan: &mut Scanning, _rows_each: u64) -> Result<Vec<Box<dyn TablePart>>> {
+        Ok(Vec::new())
     }
 
     /// Counts the next rows of a scan in place of giving them, up to about so many; 0 at the end.

@@ -24,9 +24,11 @@ use crate::settings::value;
 use crate::statement::Parsed;
 
 /// Settings that say how statements are computed.
-const SHOWN: [&str; 6] = [
+const SHOWN: [&str; 8] = [
     "hash_mem_multiplier",
     "join_collapse_limit",
+    "max_parallel_workers",
+    "max_parallel_workers_per_gather",
     "query_mem_max",
     "search_path",
     "TimeZone",

@@ -171,11 +171,13 @@ impl Planned {
     }
 }
 
-/// What memory a statement may use.
+/// What memory and which threads a statement may use.
 struct Memory {
     bytes_max: usize,
     /// What an operator holds before it writes rows to files, and what one with a hash table does.
     work: Option<(usize, usize)>,
+    /// How many threads may help with a large read.
+    helpers_max: usize,
 }
 
 impl Memory {
@@ -190,7 +192,10 @@ impl Memory {
         };
         let work = bytes("work_mem");
         let hash = (work as f64 * settings.real("hash_mem_multiplier")) as usize;
-        Memory { bytes_max, work: Some((work, hash)) }
+        let count = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0);
+        let (of_statement, of_all) =
+            (count("max_parallel_workers_per_gather"), count("max_parallel_workers"));
+        Memory { bytes_max, work: Some((work, hash)), helpers_max: of_statement.min(of_all) }
     }
 
     fn spill<'a>(&self, folder: Option<&'a Arc<exec::TempFolder>>) -> Option<exec::Spill<'a>> {
@@ -358,7 +363,7 @@ impl Session {
         };
         let memory = match planned.prepared.holds_rows() {
             true => Memory::of(&self.client),
-            false => Memory { bytes_max: instance.memory_bytes_max, work: None },
+            false => Memory { bytes_max: instance.memory_bytes_max, work: None, helpers_max: 0 },
         };
         let base = exec::stored::Base {
             cache: &instance.catalogs,
@@ -375,6 +380,7 @@ impl Session {
             memory_bytes_max: memory.bytes_max,
             spill: memory.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
+            helpers_max: memory.helpers_max,
             clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();

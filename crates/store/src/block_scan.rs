@@ -25,6 +25,7 @@ use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::Hit;
 use crate::run::Run;
 use crate::scan::Seen;
+use crate::segment::Half;
 use crate::store::{Shared, State};
 use crate::{Csn, StoreError, TableId};
 
@@ -32,7 +33,10 @@ use crate::{Csn, StoreError, TableId};
 pub struct BlockScan {
     shared: Arc<Shared>,
     state: Arc<State>,
+    table: TableId,
     range: Range,
+    /// The keys that are left out.
+    without: Arc<[Vec<u8>]>,
     layers: Layers,
     /// The layer that is being read; those behind it have been. So rows that were added come last.
     layer: Option<usize>,
@@ -71,9 +75,85 @@ impl BlockScan {
         if at < state.checkpoint.csn && at < state.horizon(table) || is_erased {
             return None;
         }
-        let layers = Layers::new(&state, table, &range, at.0, without);
+        let without = without.into();
+        Some(BlockScan::of(shared, state, table, range, at.0, without))
+    }
+
+    fn of(
+        shared: Arc<Shared>,
+        state: Arc<State>,
+        table: TableId,
+        range: Range,
+        at: u64,
+        without: Arc<[Vec<u8>]>,
+    ) -> BlockScan {
+        let layers = Layers::new(&state, table, &range, at, &without);
         let layer = layers.len().checked_sub(1);
-        Some(BlockScan { shared, state, range, layers, layer, place: Place::Start })
+        BlockScan { shared, state, table, range, without, layers, layer, place: Place::Start }
+    }
+
+    /// Takes a scan apart that has given nothing yet: returns scans, for several threads, that together give all that
+    /// it would, each about so many rows at least. This one gives nothing any more. Returns none, and leaves the scan as
+    /// it is, if there would be one.
+    ///
+    /// # Errors
+    /// What reading a file reports.
+    pub fn split(&mut self, rows_each: u64) -> Result<Vec<BlockScan>, StoreError> {
+        let cuts = self.cuts(rows_each)?;
+        if cuts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut parts = Vec::with_capacity(cuts.len() + 1);
+        let mut lower = self.range.0.clone();
+        let uppers = cuts.iter().map(|cut| Bound::Excluded(cut.clone()));
+        for upper in uppers.chain([self.range.1.clone()]) {
+            let next = match &upper {
+                Bound::Excluded(cut) => Bound::Included(cut.clone()),
+                Bound::Included(_) | Bound::Unbounded => Bound::Unbounded,
+            };
+            let range = (std::mem::replace(&mut lower, next), upper);
+            let (shared, state) = (self.shared.clone(), self.state.clone());
+            let (table, at, without) = (self.table, self.layers.at, self.without.clone());
+            parts.push(BlockScan::of(shared, state, table, range, at, without));
+        }
+        self.layer = None;
+        Ok(parts)
+    }
+
+    /// Returns keys at which blocks of the largest run begin, so that about so many of its rows lie between two of them.
+    fn cuts(&self, rows_each: u64) -> Result<Vec<Vec<u8>>, StoreError> {
+        let runs = (0..self.layers.len()).filter_map(|layer| self.layers.run(layer));
+        let rows =
+            |run: &&Arc<Run>| -> u64 { run.segments.iter().map(|segment| segment.meta.keys).sum() };
+        let is_begun =
+            self.layer != self.layers.len().checked_sub(1) || !matches!(self.place, Place::Start);
+        let Some(run) = runs.max_by_key(rows).filter(|_| !is_begun) else {
+            return Ok(Vec::new());
+        };
+        let lower = bound_key(&self.range.0);
+        let from = run.segments.partition_point(|one| one.meta.last_key.as_slice() < lower);
+        let (mut cuts, mut rows) = (Vec::new(), 0);
+        for segment in &run.segments[from..] {
+            if !key::below(&self.range.1, &segment.meta.first.0) {
+                break;
+            }
+            let guide = segment.guide()?;
+            let rows_of_block = segment.meta.keys / guide.blocks().len().max(1) as u64;
+            for info in guide.blocks() {
+                let first = guide.key(info);
+                if !key::below(&self.range.1, first) {
+                    break;
+                }
+                if rows >= rows_each && first > lower {
+                    cuts.push(first.to_vec());
+                    rows = 0;
+                }
+                if first >= lower {
+                    rows += rows_of_block;
+                }
+            }
+        }
+        Ok(cuts)
     }
 
     /// Returns true if nothing more comes.
@@ -126,7 +206,17 @@ impl BlockScan {
                 let segment =
                     run.segments.partition_point(|one| one.meta.last_key.as_slice() < lower);
                 let number = match run.segments.get(segment) {
-                    Some(segment) => segment.guide()?.before(lower, 0).saturating_sub(1),
+                    Some(segment) => {
+                        let guide = segment.guide()?;
+                        let before = guide.before(lower, 0);
+                        // In history the block before may end with the key that this one begins with.
+                        let is_first = run.half == Half::Current
+                            && guide
+                                .blocks()
+                                .get(before)
+                                .is_some_and(|info| guide.key(info) == lower);
+                        if is_first { before } else { before.saturating_sub(1) }
+                    }
                     None => 0,
                 };
                 self.enter(&run, segment, number)?;

@@ -117,6 +117,19 @@ impl BlockReads {
         BlockReads { hit: self.hit - before.hit, read: self.read - before.read }
     }
 
+    /// Adds others.
+    pub fn add(&mut self, other: BlockReads) {
+        self.hit += other.hit;
+        self.read += other.read;
+    }
+
+    /// Counts look-ups that another thread has made for the calling one.
+    pub fn add_to_thread(self) {
+        let mut all = OF_THREAD.get();
+        all.add(self);
+        OF_THREAD.set(all);
+    }
+
     fn count(is_hit: bool) {
         let BlockReads { hit, read } = OF_THREAD.get();
         OF_THREAD.set(BlockReads { hit: hit + u64::from(is_hit), read: read + u64::from(!is_hit) });

@@ -48,6 +48,25 @@ impl Blocks {
         Some(Blocks { table, scan, own, passed: 0, moment, snapshot })
     }
 
+    /// Takes a scan apart that has given nothing yet: returns scans, for several threads, of about so many rows each.
+    /// This one gives what the transaction has written, and nothing else. Returns none, and leaves the scan as it is, if
+    /// there would be one.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn split(&mut self, rows_each: u64) -> Result<Vec<Blocks>, TxnError> {
+        let scans = self.scan.split(rows_each)?;
+        let part = |scan| Blocks {
+            table: self.table,
+            scan,
+            own: Vec::new(),
+            passed: 0,
+            moment: self.moment,
+            snapshot: self.snapshot.clone(),
+        };
+        Ok(scans.into_iter().map(part).collect())
+    }
+
     /// Returns true if nothing more comes.
     pub fn is_at_end(&self) -> bool {
         self.scan.is_at_end() && self.passed == self.own.len()

@@ -1,10 +1,14 @@
 //! Operators that look at one row at a time: values, filters, projections.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use batch::Run;
 use sql::eval::{Program, Row as EvalRow, SetProgram};
 use types::{Datum, Result};
 
 use super::waiting::Waiting;
 use super::{Input, Operator, Row};
+use crate::crew::{Part, Parts};
 use crate::ctx::{Env, Shared};
 use crate::tables::{Piece, piece_of_rows};
 use plan::explain::seen::Report;
@@ -53,7 +57,7 @@ pub(crate) struct Filter {
     /// True if the operator above tests the condition for pieces.
     leaves_condition: bool,
     /// How many rows it has left out.
-    removed: u64,
+    removed: AtomicU64,
 }
 
 /// So many rows are looked at together for what they will ask of subqueries.
@@ -67,7 +71,8 @@ impl Filter {
         leaves_condition: bool,
     ) -> Self {
         let waiting = Waiting::default();
-        Self { input, condition, asks, waiting, leaves_condition, removed: 0 }
+        let removed = AtomicU64::new(0);
+        Self { input, condition, asks, waiting, leaves_condition, removed }
     }
 
     /// Puts the next row of the input into `out`.
@@ -89,13 +94,38 @@ impl Filter {
     }
 }
 
+/// A part of the rows, whose condition is left to the operator above.
+struct FilterPart<'p> {
+    input: Box<dyn Part + 'p>,
+    removed: &'p AtomicU64,
+}
+
+impl Part for FilterPart<'_> {
+    fn next_piece(
+        &mut self,
+        run: Run<'_>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
+    ) -> Result<bool> {
+        let removed = self.removed;
+        self.input.next_piece(run, &mut |piece| {
+            let (all, kept) = (piece.len() as u64, f(piece)?);
+            removed.fetch_add(all.saturating_sub(kept), Ordering::Relaxed);
+            Ok(kept)
+        })
+    }
+
+    fn end(&mut self, env: &Env<'_>) {
+        self.input.end(env);
+    }
+}
+
 impl Operator for Filter {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         while self.next_row(env, out)? {
             if env.test(&self.condition, &*out)? {
                 return Ok(true);
             }
-            self.removed += 1;
+            *self.removed.get_mut() += 1;
         }
         Ok(false)
     }
@@ -114,12 +144,21 @@ impl Operator for Filter {
             removed += all.saturating_sub(kept);
             Ok(kept)
         })?;
-        self.removed += removed;
+        *self.removed.get_mut() += removed;
         Ok(more)
     }
 
+    fn parts(&mut self, env: &Env<'_>, threads: usize) -> Result<Parts<'_>> {
+        if !self.leaves_condition {
+            return Ok(Parts::new());
+        }
+        let removed = &self.removed;
+        let part = |input| -> Box<dyn Part + '_> { Box::new(FilterPart { input, removed }) };
+        Ok(self.input.parts(env, threads)?.into_iter().map(part).collect())
+    }
+
     fn report(&self) -> Report {
-        Report { removed: self.removed, ..Report::default() }
+        Report { removed: self.removed.load(Ordering::Relaxed), ..Report::default() }
     }
 
     fn rewind(&mut self, shared: &Shared) {

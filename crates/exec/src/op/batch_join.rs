@@ -6,7 +6,7 @@
 //!                                                └──> Waiting ──rows──> any other
 //! ```
 
-use batch::{Join, Run, Selection, Slice};
+use batch::{Builder, Join, Probing, Run, Selection, Slice};
 use plan::JoinKind;
 use sql::eval::Program;
 use types::Result;
@@ -14,6 +14,7 @@ use types::Result;
 use super::hash_join::{HashJoin, Side};
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Operator, Row};
+use crate::crew::{self, Part, Parts, Sink};
 use crate::ctx::{Env, Held, Shared};
 use crate::tables::{Piece, piece_of_rows};
 
@@ -47,6 +48,8 @@ pub(crate) struct BatchJoin {
     join: Join,
     inputs: Inputs,
     phase: Phase,
+    /// True if a crew could not keep the build side.
+    gives_up: bool,
     held: Held,
     /// Rows that wait, where somebody wants them one by one.
     waiting: Waiting,
@@ -56,12 +59,12 @@ impl BatchJoin {
     pub(crate) fn new(join: Join, left: Side, right: Side, by_row: ByRow) -> Self {
         let inputs = Inputs::Pieces(left, right, by_row);
         let (held, waiting) = (Held::default(), Waiting::default());
-        Self { join, inputs, phase: Phase::Build, held, waiting }
+        Self { join, inputs, phase: Phase::Build, gives_up: false, held, waiting }
     }
 
     /// Keeps the build side. If it is too large, rows are joined one by one from now on, which can be divided.
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
-        let Self { join, inputs, held, .. } = self;
+        let Self { join, inputs, held, gives_up, .. } = self;
         let Inputs::Pieces(left, right, by_row) = inputs else { return Ok(()) };
         let build = if by_row.build_left { &mut left.input } else { &mut right.input };
         let tick = |rows| env.ticks(rows);
@@ -72,7 +75,22 @@ impl BatchJoin {
             held.add(env, bytes.saturating_sub(held.bytes()) as usize)?;
             Ok(held.is_over(env, true).is_some())
         };
-        let (mut more, mut is_over) = (true, false);
+        let sink = || Building(join.builder());
+        let (mut built, mut is_full) = (Vec::new(), false);
+        let mut then = |sinks: Vec<Building>, parts: &mut Parts<'_>| {
+            built = sinks;
+            for part in parts {
+                // If there is more, it is too much.
+                is_full |= part.next_piece(run, &mut |_| Ok(0))?;
+                part.end(env);
+            }
+            Ok(true)
+        };
+        if crew::may_help(env, *gives_up) {
+            crew::take(env, build, held.room(env), gives_up, &sink, &mut then)?;
+        }
+        built.into_iter().for_each(|Building(builder)| join.take(builder));
+        let (mut more, mut is_over) = (true, is_full || count(join, held)?);
         while more && !is_over {
             more = build.next_piece(env, &mut |piece| {
                 let kept = join.keep(run, &piece)?;
@@ -108,6 +126,42 @@ impl BatchJoin {
         self.held.clear(shared);
         self.waiting.clear(shared);
         self.phase = Phase::Build;
+    }
+}
+
+/// The rows of the build side that a member of a crew keeps.
+struct Building(Builder);
+
+impl Sink for Building {
+    fn take(&mut self, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
+        self.0.keep(run, piece)
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+/// A part of the joined rows.
+struct JoinPart<'p> {
+    input: Box<dyn Part + 'p>,
+    probing: Probing<'p>,
+}
+
+impl Part for JoinPart<'_> {
+    fn next_piece(
+        &mut self,
+        run: Run<'_>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
+    ) -> Result<bool> {
+        let Self { input, probing } = self;
+        let mut give =
+            |slice: &Slice<'_>, selected: &Selection| f(Piece::Joined(slice, selected)).map(drop);
+        input.next_piece(run, &mut |piece| probing.probe(run, &piece, &mut give))
+    }
+
+    fn end(&mut self, env: &Env<'_>) {
+        self.input.end(env);
     }
 }
 
@@ -163,6 +217,21 @@ impl Operator for BatchJoin {
             }
             Phase::Build | Phase::End => Ok(false),
         }
+    }
+
+    fn parts(&mut self, env: &Env<'_>, threads: usize) -> Result<Parts<'_>> {
+        if self.phase == Phase::Build && matches!(self.inputs, Inputs::Pieces(..)) {
+            self.fill(env)?;
+        }
+        let Self { join, inputs: Inputs::Pieces(left, right, by_row), phase: Phase::Probe, .. } =
+            self
+        else {
+            return Ok(Parts::new());
+        };
+        let probe = if by_row.build_left { &mut right.input } else { &mut left.input };
+        let part =
+            |input| -> Box<dyn Part + '_> { Box::new(JoinPart { input, probing: join.probing() }) };
+        Ok(probe.parts(env, threads)?.into_iter().map(part).collect())
     }
 
     fn rewind(&mut self, shared: &Shared) {

@@ -5,6 +5,7 @@ use types::Result;
 
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
+use crate::crew::{Part, Parts};
 use crate::ctx::{Env, Shared};
 use crate::tables::Piece;
 
@@ -18,6 +19,29 @@ pub(crate) struct BatchProject {
 impl BatchProject {
     pub(crate) fn new(input: Input, projection: Projection) -> Self {
         Self { input, projection, waiting: Waiting::default() }
+    }
+}
+
+/// A part of the rows.
+struct ProjectPart<'p> {
+    input: Box<dyn Part + 'p>,
+    projection: Projection,
+}
+
+impl Part for ProjectPart<'_> {
+    fn next_piece(
+        &mut self,
+        run: Run<'_>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
+    ) -> Result<bool> {
+        let Self { input, projection } = self;
+        input.next_piece(run, &mut |piece| {
+            projection.take(run, &piece, &mut |slice, rows| f(Piece::Joined(slice, rows)).map(drop))
+        })
+    }
+
+    fn end(&mut self, env: &Env<'_>) {
+        self.input.end(env);
     }
 }
 
@@ -43,6 +67,14 @@ impl Operator for BatchProject {
         input.next_piece(env, &mut |piece| {
             projection.take(run, &piece, &mut |slice, rows| f(Piece::Joined(slice, rows)).map(drop))
         })
+    }
+
+    fn parts(&mut self, env: &Env<'_>, threads: usize) -> Result<Parts<'_>> {
+        let projection = &self.projection;
+        let part = |input| -> Box<dyn Part + '_> {
+            Box::new(ProjectPart { input, projection: projection.clone() })
+        };
+        Ok(self.input.parts(env, threads)?.into_iter().map(part).collect())
     }
 
     fn rewind(&mut self, shared: &Shared) {

@@ -11,57 +11,123 @@ use types::{Datum, Result};
 use super::aggregate::Aggregate;
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
+use crate::crew::{self, Parts, Sink};
 use crate::ctx::{Env, Held, Shared};
 use crate::tables::{Piece, piece_of_rows};
 
 /// One row for each group.
 pub(crate) struct Batches {
     input: Input,
-    aggregation: Aggregation,
-    /// Takes the rows that are put off.
-    rest: Aggregate,
+    groups: Groups,
     is_filled: bool,
     /// The group that comes out next.
     at: usize,
-    held: Held,
-    has_rest: bool,
+    /// True if a crew could not compute the groups.
+    gives_up: bool,
     waiting: Waiting,
 }
 
-impl Batches {
-    pub(crate) fn new(input: Input, aggregation: Aggregation, rest: Aggregate) -> Self {
-        let (held, waiting) = (Held::default(), Waiting::default());
-        Self { input, aggregation, rest, is_filled: false, at: 0, held, has_rest: false, waiting }
+/// The groups, and the rows of groups that there is no room for.
+struct Groups {
+    aggregation: Aggregation,
+    /// Takes the rows that are put off.
+    rest: Aggregate,
+    has_rest: bool,
+    held: Held,
+}
+
+impl Groups {
+    fn take(&mut self, env: &Env<'_>, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
+        let Self { aggregation, rest, has_rest, held } = self;
+        let folder = held.is_over(env, true);
+        let mut put_off;
+        let put_off: Option<&mut batch::PutOff<'_>> = match folder {
+            None => None,
+            Some(folder) => {
+                *has_rest = true;
+                put_off = |row: &[Datum]| rest.put_off(env, folder, &row.to_vec());
+                Some(&mut put_off)
+            }
+        };
+        let kept = aggregation.take(run, piece, put_off)?;
+        self.count_bytes(env)?;
+        Ok(kept)
     }
 
-    fn fill(&mut self, env: &Env<'_>) -> Result<()> {
-        let tick = |rows| env.ticks(rows);
-        let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
-        let Self { input, aggregation, rest, held, has_rest, .. } = self;
-        let mut take = |piece: Piece<'_, '_>| {
-            let folder = held.is_over(env, true);
-            let mut put_off;
-            let put_off: Option<&mut batch::PutOff<'_>> = match folder {
-                None => None,
-                Some(folder) => {
-                    *has_rest = true;
-                    put_off = |row: &[Datum]| rest.put_off(env, folder, &row.to_vec());
-                    Some(&mut put_off)
-                }
-            };
-            let kept = aggregation.take(run, &piece, put_off)?;
-            let bytes = aggregation.bytes() as u64;
-            held.add(env, bytes.saturating_sub(held.bytes()) as usize)?;
-            Ok(kept)
-        };
-        while input.next_piece(env, &mut take)? {}
-        self.is_filled = true;
-        self.rest.take_put_off()
+    fn count_bytes(&mut self, env: &Env<'_>) -> Result<()> {
+        let bytes = self.aggregation.bytes() as u64;
+        self.held.add(env, bytes.saturating_sub(self.held.bytes()) as usize)
+    }
+
+    /// Takes the groups of the members of a crew, and then what they have left of the parts. Returns false if the groups
+    /// cannot be put together.
+    fn merge(
+        &mut self,
+        env: &Env<'_>,
+        run: Run<'_>,
+        sinks: Vec<Member>,
+        parts: &mut Parts<'_>,
+    ) -> Result<bool> {
+        let mut all = sinks.into_iter().map(|Member(aggregation)| aggregation);
+        if let Some(first) = all.next() {
+            self.aggregation = first;
+        }
+        for other in all {
+            env.go_on()?;
+            if !other.is_empty() && !self.aggregation.merge(run, other)? {
+                self.aggregation.clear();
+                return Ok(false);
+            }
+        }
+        self.count_bytes(env)?;
+        for part in parts {
+            while part.next_piece(run, &mut |piece| self.take(env, run, &piece))? {}
+            part.end(env);
+        }
+        Ok(true)
     }
 
     fn forget(&mut self, shared: &Shared) {
         self.aggregation.clear();
         self.held.clear(shared);
+    }
+}
+
+/// The groups of the rows that a member of a crew takes.
+struct Member(Aggregation);
+
+impl Sink for Member {
+    fn take(&mut self, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
+        self.0.take(run, piece, None)
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+impl Batches {
+    pub(crate) fn new(input: Input, aggregation: Aggregation, rest: Aggregate) -> Self {
+        let gives_up = !aggregation.merges();
+        let groups = Groups { aggregation, rest, has_rest: false, held: Held::default() };
+        Self { input, groups, is_filled: false, at: 0, gives_up, waiting: Waiting::default() }
+    }
+
+    fn fill(&mut self, env: &Env<'_>) -> Result<()> {
+        let tick = |rows| env.ticks(rows);
+        let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
+        let Self { input, groups, gives_up, .. } = self;
+        if crew::may_help(env, *gives_up) {
+            let kind = groups.aggregation.fork();
+            let sink = || Member(kind.fork());
+            let room = groups.held.room(env);
+            let mut then =
+                |sinks: Vec<Member>, parts: &mut Parts<'_>| groups.merge(env, run, sinks, parts);
+            crew::take(env, input, room, gives_up, &sink, &mut then)?;
+        }
+        while input.next_piece(env, &mut |piece| groups.take(env, run, &piece))? {}
+        self.is_filled = true;
+        self.groups.rest.take_put_off()
     }
 }
 
@@ -85,29 +151,31 @@ impl Operator for Batches {
             self.fill(env)?;
         }
         let run = Run { frame: env.ctx.frame, around: env, tick: &|_| Ok(()) };
-        if self.at < self.aggregation.len() {
+        let Groups { aggregation, has_rest, .. } = &self.groups;
+        if self.at < aggregation.len() {
             let first = self.at;
             self.at += batch::ROWS_MAX;
-            self.aggregation
+            aggregation
                 .give(run, first, &mut |slice, groups| f(Piece::Joined(slice, groups)).map(drop))?;
             return Ok(true);
         }
-        if !self.has_rest {
+        if !has_rest {
             return Ok(false);
         }
-        if !self.aggregation.is_empty() {
+        if !aggregation.is_empty() {
             // The groups that come next need the room.
-            self.forget(env.shared);
+            self.groups.forget(env.shared);
         }
-        let rest = &mut self.rest;
+        let rest = &mut self.groups.rest;
         piece_of_rows(&mut |piece| f(piece).map(drop), |out| rest.next(env, out))
     }
 
     fn rewind(&mut self, shared: &Shared) {
-        self.forget(shared);
-        self.rest.rewind(shared);
+        self.groups.forget(shared);
+        self.groups.rest.rewind(shared);
+        self.groups.has_rest = false;
         self.input.rewind(shared);
         self.waiting.clear(shared);
-        (self.is_filled, self.at, self.has_rest) = (false, 0, false);
+        (self.is_filled, self.at) = (false, 0);
     }
 }

@@ -42,6 +42,7 @@ pub(crate) mod with;
 
 use types::{Datum, Result};
 
+use crate::crew::Parts;
 use crate::ctx::{Env, Shared};
 use crate::tables::{Piece, piece_of_rows};
 
@@ -67,6 +68,13 @@ pub(crate) trait Operator: Send {
         f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
     ) -> Result<bool> {
         piece_of_rows(&mut |piece| f(piece).map(drop), |out| self.next(env, out))
+    }
+
+    /// Takes apart what has given nothing yet: returns some of the pieces for each of so many threads. What they do not
+    /// have comes by [`Operator::next_piece`], once each of them is at its end. Returns none where one thread is to take
+    /// all pieces.
+    fn parts(&mut self, _env: &Env<'_>, _threads: usize) -> Result<Parts<'_>> {
+        Ok(Parts::new())
     }
 
     /// Starts again from the beginning.

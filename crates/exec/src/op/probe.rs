@@ -3,11 +3,13 @@
 
 use std::cell::Cell;
 
+use batch::Run;
 use plan::explain::seen::Blocks;
 use store::BlockReads;
 use types::Result;
 
 use super::{Input, Operator, Row};
+use crate::crew::{Part, Parts};
 use crate::ctx::{Env, Shared};
 use crate::spill::TempBytes;
 use crate::tables::Piece;
@@ -63,6 +65,47 @@ impl Probe {
     }
 }
 
+/// A part of an operator that is looked at.
+struct ProbePart<'p> {
+    input: Box<dyn Part + 'p>,
+    at: usize,
+    /// When the parts were made; one of them tells how long all took.
+    start_us: Option<u64>,
+    rows: u64,
+    blocks: Blocks,
+}
+
+impl Part for ProbePart<'_> {
+    fn next_piece(
+        &mut self,
+        run: Run<'_>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
+    ) -> Result<bool> {
+        let (before, mut kept) = (blocks(), 0);
+        let more = self.input.next_piece(run, &mut |piece| {
+            let rows = f(piece)?;
+            kept += rows;
+            Ok(rows)
+        });
+        self.rows += kept;
+        self.blocks.add(before, blocks());
+        more
+    }
+
+    fn end(&mut self, env: &Env<'_>) {
+        self.input.end(env);
+        let mut all = env.shared.seen.borrow_mut();
+        let seen = &mut all[self.at];
+        seen.rows += self.rows;
+        seen.blocks.add(Blocks::default(), self.blocks);
+        if let Some(start_us) = self.start_us {
+            let now_us = env.ctx.clock.map_or(0, |clock| clock());
+            seen.total_us += now_us.saturating_sub(start_us);
+            seen.loops += u64::from(!std::mem::replace(&mut seen.is_running, true));
+        }
+    }
+}
+
 impl Operator for Probe {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         self.look(env, |input| input.next(env, out), || 1)
@@ -80,6 +123,16 @@ impl Operator for Probe {
             Ok(rows)
         };
         self.look(env, |input| input.next_piece(env, &mut counted), || kept.get())
+    }
+
+    fn parts(&mut self, env: &Env<'_>, threads: usize) -> Result<Parts<'_>> {
+        let start_us = env.ctx.clock.map_or(0, |clock| clock());
+        let at = self.at;
+        let part = |(number, input)| -> Box<dyn Part + '_> {
+            let start_us = (number == 0).then_some(start_us);
+            Box::new(ProbePart { input, at, start_us, rows: 0, blocks: Blocks::default() })
+        };
+        Ok(self.input.parts(env, threads)?.into_iter().enumerate().map(part).collect())
     }
 
     fn rewind(&mut self, shared: &Shared) {

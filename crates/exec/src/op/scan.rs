@@ -6,14 +6,18 @@
 //! ```
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use batch::Run;
 use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Error, Oid, Result, SqlState, key};
 
 use super::path::Path;
 use super::{Operator, Row, count_given};
+use crate::crew::{Part, Parts};
 use crate::ctx::{Env, Shared, TICKS_MAX};
-use crate::tables::{Asked, Moment, Piece, Range, Reach, Scanning, piece_of_rows};
+use crate::tables::{Asked, Moment, Piece, Range, Reach, Scanning, TablePart, piece_of_rows};
 use plan::explain::seen::Report;
 
 /// Which states are read, ready to be computed.
@@ -88,7 +92,7 @@ pub(crate) struct Scan {
     key: Vec<u8>,
     is_done: bool,
     /// How many rows the condition has left out.
-    removed: u64,
+    removed: Arc<AtomicU64>,
     /// The state of the random numbers of a sample, and below what a row is in it.
     chance_of_row: Option<(u64, u64)>,
 }
@@ -122,7 +126,7 @@ impl Scan {
             open: None,
             key: Vec::new(),
             is_done: false,
-            removed: 0,
+            removed: Arc::default(),
             chance_of_row: None,
         }
     }
@@ -240,13 +244,18 @@ impl Scan {
             return Ok(false);
         }
         let is_wanted = self.is_wanted(env, out)?;
-        self.removed += u64::from(!is_wanted);
+        self.remove(u64::from(!is_wanted));
         Ok(is_wanted)
     }
 
     /// True where a row fits the condition.
     fn is_wanted(&self, env: &Env<'_>, row: &Row) -> Result<bool> {
         self.condition.as_ref().map_or(Ok(true), |condition| env.test(condition, row))
+    }
+
+    /// Counts rows that the condition has left out.
+    fn remove(&self, rows: u64) {
+        self.removed.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// True where a row is in the sample.
@@ -258,6 +267,51 @@ impl Scan {
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (bits ^ (bits >> 31)) >> 11 < *below
+    }
+}
+
+/// A thread takes about so many rows at once.
+const PART_ROWS: u64 = 32 << 10;
+
+/// The pieces of a scan that one of several threads takes.
+struct ScanPart {
+    /// What no thread has taken yet.
+    ahead: Arc<Mutex<VecDeque<Box<dyn TablePart>>>>,
+    /// Threads begin at both ends: what one reads lies together, and has the same dictionaries.
+    is_from_front: bool,
+    open: Option<Box<dyn TablePart>>,
+    /// How many rows the condition has left out.
+    removed: Arc<AtomicU64>,
+}
+
+impl Part for ScanPart {
+    fn next_piece(
+        &mut self,
+        run: Run<'_>,
+        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
+    ) -> Result<bool> {
+        loop {
+            if self.open.is_none() {
+                let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+                self.open = match self.is_from_front {
+                    true => ahead.pop_front(),
+                    false => ahead.pop_back(),
+                };
+            }
+            let Some(rows) = &mut self.open else { return Ok(false) };
+            (run.tick)(0)?;
+            let mut removed = 0;
+            let more = rows.next_piece(&mut |piece| {
+                let all = piece.len() as u64;
+                removed += all - f(piece)?.min(all);
+                Ok(())
+            })?;
+            self.removed.fetch_add(removed, Ordering::Relaxed);
+            if more {
+                return Ok(true);
+            }
+            self.open = None;
+        }
     }
 }
 
@@ -280,7 +334,7 @@ impl Operator for Scan {
                 } else if self.is_wanted(env, out)? {
                     return Ok(true);
                 } else {
-                    self.removed += 1;
+                    self.remove(1);
                 }
                 continue;
             }
@@ -292,7 +346,7 @@ impl Operator for Scan {
                     env.test(condition, row)
                 };
                 let is_found = env.ctx.tables.next_that(rows, &mut test, out)?;
-                self.removed += seen - u64::from(is_found);
+                self.remove(seen - u64::from(is_found));
                 if is_found {
                     return Ok(true);
                 }
@@ -309,7 +363,7 @@ impl Operator for Scan {
             if self.is_wanted(env, out)? {
                 return Ok(true);
             }
-            self.removed += 1;
+            self.remove(1);
         }
     }
 
@@ -339,12 +393,34 @@ impl Operator for Scan {
                 removed += all - f(piece)?.min(all);
                 Ok(())
             })?;
-            self.removed += removed;
+            self.remove(removed);
             if more {
                 return Ok(true);
             }
             self.open = None;
         }
+    }
+
+    fn parts(&mut self, env: &Env<'_>, threads: usize) -> Result<Parts<'_>> {
+        let is_tested = self.condition.is_some() && !self.leaves_condition;
+        let is_begun = self.open.is_some() || self.ranges.is_some();
+        if is_tested || is_begun || self.sample.is_some() || self.looks_up() {
+            return Ok(Parts::new());
+        }
+        if !self.open_next(env)? || self.computes_columns {
+            return Ok(Parts::new());
+        }
+        let Some(rows) = &mut self.open else { return Ok(Parts::new()) };
+        let parts = env.ctx.tables.split(rows, PART_ROWS)?;
+        if parts.is_empty() {
+            return Ok(Parts::new());
+        }
+        let ahead = Arc::new(Mutex::new(VecDeque::from(parts)));
+        let part = |number: usize| -> Box<dyn Part> {
+            let (ahead, removed) = (Arc::clone(&ahead), Arc::clone(&self.removed));
+            Box::new(ScanPart { ahead, is_from_front: number % 2 == 0, open: None, removed })
+        };
+        Ok((0..threads).map(part).collect())
     }
 
     fn count(&mut self, env: &Env<'_>) -> Result<u64> {
@@ -371,7 +447,7 @@ impl Operator for Scan {
     }
 
     fn report(&self) -> Report {
-        Report { removed: self.removed, ..Report::default() }
+        Report { removed: self.removed.load(Ordering::Relaxed), ..Report::default() }
     }
 
     fn rewind(&mut self, _: &Shared) {

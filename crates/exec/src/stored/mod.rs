@@ -32,7 +32,8 @@ use types::{Datum, Error, Oid, Result, SqlState};
 pub use values::{Programs, Values};
 
 use crate::tables::{
-    Inserted, Locked, Piece, Reach, Scanning, Tables, count_given, first_that, piece_of_rows,
+    Inserted, Locked, Piece, Reach, Scanning, TablePart, Tables, count_given, first_that,
+    piece_of_rows,
 };
 use scan::{Scan, found, leads_nowhere};
 
@@ -370,6 +371,13 @@ impl Tables for Stored<'_> {
         match scan.downcast_mut::<Scan>() {
             Some(scan) => scan.next_piece(self, f),
             None => piece_of_rows(f, |out| self.next(scan, out)),
+        }
+    }
+
+    fn split(&self, scan: &mut Scanning, rows_each: u64) -> Result<Vec<Box<dyn TablePart>>> {
+        match scan.downcast_mut::<Scan>() {
+            Some(scan) => scan.split(self, rows_each),
+            None => Ok(Vec::new()),
         }
     }
 

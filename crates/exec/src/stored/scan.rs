@@ -9,6 +9,7 @@ use std::sync::Arc;
 use sql::eval::Row as EvalRow;
 use sql::plan::system;
 use store::Csn;
+use table::columnar::Block;
 use table::index::{Index, Query, RowKeys};
 use table::method::Wanted;
 use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
@@ -16,7 +17,9 @@ use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use super::{Stored, error, position};
-use crate::tables::{Asked, Moment, Piece, Reach, count_given, first_that, piece_of_rows};
+use crate::tables::{
+    Asked, Moment, Piece, Reach, TablePart, count_given, first_that, piece_of_rows,
+};
 
 /// How many rows are read at once at first, and at most.
 const ROWS_FIRST: usize = 4;
@@ -518,15 +521,37 @@ impl Scan {
             };
             cursor.fill_to_block(view, wanted, batch, PIECE_ROWS_MAX, true).map_err(error)?
         };
-        let has_rows = !batch.is_empty();
-        if has_rows {
-            f(Piece::Rows(batch))?;
-            batch.clear();
+        give(table, batch, block, f)
+    }
+
+    /// Takes the scan apart, as [`Tables::split`] says.
+    ///
+    /// [`Tables::split`]: crate::tables::Tables::split
+    pub(super) fn split(
+        &mut self,
+        stored: &Stored<'_>,
+        rows_each: u64,
+    ) -> Result<Vec<Box<dyn TablePart>>> {
+        let Self { table, attnums, plain: Some(_), source, .. } = self else {
+            return Ok(Vec::new());
+        };
+        let Source::Rows { cursor: Some(cursor), past, batch, .. } = source else {
+            return Ok(Vec::new());
+        };
+        if !batch.is_empty() {
+            return Ok(Vec::new());
         }
-        if let Some(block) = &block {
-            f(Piece::Block(block, table.layout()))?;
-        }
-        Ok(has_rows || block.is_some())
+        let txn = stored.txn.borrow();
+        let view = match past {
+            Some(snapshot) => View::past(snapshot),
+            None => txn.view(),
+        };
+        let part = |cursor| -> Box<dyn TablePart> {
+            let (table, attnums) = (Arc::clone(table), attnums.clone());
+            let (snapshot, batch) = (view.snapshot().clone(), Batch::new());
+            Box::new(Part { table, attnums, cursor, snapshot, batch })
+        };
+        Ok(cursor.split(view, rows_each).map_err(error)?.into_iter().map(part).collect())
     }
 
     /// Reads the next rows where none is left in the batch; false where there are no more.
@@ -646,6 +671,42 @@ impl Scan {
             }
         }
     }
+}
+
+/// A part of a scan.
+struct Part {
+    table: Arc<Table>,
+    attnums: Vec<i16>,
+    cursor: Cursor,
+    snapshot: Snapshot,
+    batch: Batch,
+}
+
+impl TablePart for Part {
+    fn next_piece(&mut self, f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>) -> Result<bool> {
+        let Self { table, attnums, cursor, snapshot, batch } = self;
+        let (view, wanted) = (View::past(snapshot), Wanted::Columns(attnums));
+        let block = cursor.fill_to_block(view, wanted, batch, PIECE_ROWS_MAX, true);
+        give(table, batch, block.map_err(error)?, f)
+    }
+}
+
+/// Calls `f` with rows and a block of a table; false if there are none. The batch is empty after that.
+fn give(
+    table: &Table,
+    batch: &mut Batch,
+    block: Option<Block>,
+    f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>,
+) -> Result<bool> {
+    let has_rows = !batch.is_empty();
+    if has_rows {
+        f(Piece::Rows(batch))?;
+        batch.clear();
+    }
+    if let Some(block) = &block {
+        f(Piece::Block(block, table.layout()))?;
+    }
+    Ok(has_rows || block.is_some())
 }
 
 impl Walk {

@@ -212,8 +212,16 @@ impl Session {
             let spill = self.spill();
             let rows_max = None;
             let clock = None;
-            let mut ctx =
-                Ctx { frame, cancel, tables: &tables, memory_bytes_max, spill, rows_max, clock };
+            let mut ctx = Ctx {
+                frame,
+                cancel,
+                tables: &tables,
+                memory_bytes_max,
+                spill,
+                rows_max,
+                helpers_max: 1,
+                clock,
+            };
             let mut run = prepared.start();
             let mut row = Vec::new();
             while run.next(&mut ctx, &mut row)? {
@@ -268,8 +276,16 @@ impl Session {
             let spill = self.spill();
             let rows_max = None;
             let clock = None;
-            let mut ctx =
-                Ctx { frame, cancel, tables: &tables, memory_bytes_max, spill, rows_max, clock };
+            let mut ctx = Ctx {
+                frame,
+                cancel,
+                tables: &tables,
+                memory_bytes_max,
+                spill,
+                rows_max,
+                helpers_max: 1,
+                clock,
+            };
             let mut run = prepared.start();
             while run.next(&mut ctx, &mut row).expect("the statement runs") {}
         }

@@ -274,7 +274,7 @@ impl Plan {
         }
     }
 
-    /// True where an operator holds rows of those below it.
+    /// True where an operator holds rows of those below it, or several threads may compute it.
     pub fn holds_rows(&mut self) -> bool {
         let mut holds = !self.subplans.is_empty();
         self.each(&mut |node| {
@@ -284,7 +284,8 @@ impl Plan {
                     let holds = |call: &AggregateCall| {
                         call.distinct || !call.order.is_empty() || keeps(call)
                     };
-                    !aggregate.keys.is_empty() || aggregate.calls.iter().any(holds)
+                    let is_in_batches = aggregate.batches.is_some();
+                    is_in_batches || !aggregate.keys.is_empty() || aggregate.calls.iter().any(holds)
                 }
                 Kind::Window { .. }
                 | Kind::Distinct(_)

@@ -187,4 +187,6 @@ fn the_generator_reaches_deep_states() {
     assert!(deep, "{deepest:?}");
     let blocks = COLUMN_BLOCKS.with(|count| count.get());
     assert!(blocks > 200, "scans have taken {blocks} blocks of columns");
+    let split = SPLIT_SCANS.with(|count| count.get());
+    assert!(split > 200, "{split} scans were taken apart");
 }

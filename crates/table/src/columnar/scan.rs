@@ -152,6 +152,17 @@ impl RowScan for ColumnarScan {
         columns.map(Block::read).transpose()
     }
 
+    fn split(&mut self, view: View<'_>, rows_each: u64) -> Result<Vec<Box<dyn RowScan>>> {
+        let (table, range) = (self.table, &self.range);
+        let unordered = self.unordered.get_or_insert_with(|| Blocks::new(view, table, range));
+        let Some(blocks) = unordered else { return Ok(Vec::new()) };
+        let part = |blocks| -> Box<dyn RowScan> {
+            let scan = ColumnarScan::new(table, range.clone(), false);
+            Box::new(ColumnarScan { unordered: Some(Some(blocks)), ..scan })
+        };
+        Ok(blocks.split(rows_each)?.into_iter().map(part).collect())
+    }
+
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64> {
         let mut count = 0;
         while count < rows_max {

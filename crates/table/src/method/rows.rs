@@ -208,6 +208,13 @@ pub trait RowScan: Send {
         Ok(None)
     }
 
+    /// Takes a scan apart that has given nothing yet: returns scans, for several threads, of about so many rows each,
+    /// which come in any order, and whose views are past ones at the snapshot of this one. What they do not have this
+    /// one gives. Returns none if the method cannot do that, or there would be one.
+    fn split(&mut self, _view: View<'_>, _rows_each: u64) -> Result<Vec<Box<dyn RowScan>>> {
+        Ok(Vec::new())
+    }
+
     /// Passes the next rows, up to so many, and returns how many; fewer only at the end.
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64>;
 

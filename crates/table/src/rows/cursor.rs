@@ -60,6 +60,19 @@ impl Cursor {
         &self.table
     }
 
+    /// Takes a cursor apart that has given nothing yet: returns cursors, for several threads, of about so many rows each.
+    /// They are filled to blocks ([`Cursor::fill_to_block`]) with past views at the snapshot of `view`. What they do not
+    /// have this one gives. Returns none if its table cannot do that, or there would be one.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn split(&mut self, view: View<'_>, rows_each: u64) -> Result<Vec<Cursor>> {
+        let Source::Rows(scan) = &mut self.source else { return Ok(Vec::new()) };
+        let parts = scan.split(view, rows_each)?;
+        let part = |scan| Cursor { table: Arc::clone(&self.table), source: Source::Rows(scan) };
+        Ok(parts.into_iter().map(part).collect())
+    }
+
     /// Counts the next rows, up to so many; fewer only at the end.
     pub fn count(&mut self, view: View<'_>, most: u64) -> Result<u64> {
         match &mut self.source {

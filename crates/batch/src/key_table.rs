@@ -1,0 +1,345 @@
+//! [`KeyTable`]: which rows that a join keeps have a key.
+//!
+//! A key of one integer is looked up in an array if the integers lie close together, in a bitmap if they lie less close,
+//! else in a table with open addressing. A key of several integers is one integer where its parts fit side by side. Other
+//! keys get the numbers of [`Groups`].
+
+use types::Result;
+
+use crate::ROWS_MAX;
+use crate::groups::{FindRoom, Groups, NONE};
+use crate::kept::{Kept, NO_ROW};
+use crate::slice::Selection;
+use crate::value::Run;
+use crate::vector::{Values, Vector};
+
+/// Where the first kept row of a key is, and after each row the next one with the same key.
+#[derive(Debug, Default)]
+pub(crate) struct KeyTable {
+    index: Index,
+    pub following: Vec<u32>,
+    /// True if no key has two rows.
+    pub is_unique: bool,
+    /// How a key of several integers is one.
+    mix: Option<Mix>,
+}
+
+/// Several integers as one: each as its distance from the least one, in a number whose digits have these ranges.
+#[derive(Debug)]
+struct Mix {
+    parts: Vec<(i64, i64)>,
+}
+
+impl Mix {
+    /// Returns the mix for columns of integers; `None` if they do not fit 63 bits side by side.
+    fn of(columns: &[&[i64]]) -> Option<Mix> {
+        let mut most = 1_i64;
+        let part = |column: &&[i64]| {
+            let least = column.iter().copied().min()?;
+            let range = column.iter().copied().max()?.checked_sub(least)?.checked_add(1)?;
+            most = most.checked_mul(range)?;
+            Some((least, range))
+        };
+        Some(Mix { parts: columns.iter().map(part).collect::<Option<Vec<_>>>()? })
+    }
+
+    /// Returns the integer for the parts of a key; `None` if no kept row has such a part.
+    #[inline]
+    fn value(&self, mut part: impl FnMut(usize) -> i64) -> Option<i64> {
+        let mut value = 0;
+        for (at, (least, range)) in self.parts.iter().enumerate() {
+            let distance = part(at).checked_sub(*least)?;
+            if !(0..*range).contains(&distance) {
+                return None;
+            }
+            value = value * range + distance;
+        }
+        Some(value)
+    }
+}
+
+#[derive(Debug)]
+enum Index {
+    /// By the distance from an integer.
+    Near { base: i64, first: Vec<u32> },
+    /// By the number of keys below an integer, which a bitmap counts: 64 distances, and how many keys are below them.
+    Bits { base: i64, words: Vec<(u64, u32)>, first: Vec<u32> },
+    /// Integers by open addressing: as many slots as a power of two, at most half of them taken.
+    Far { slots: Vec<(i64, u32)>, shift: u32 },
+    /// By the number of a group.
+    Groups { groups: Box<Groups>, first: Vec<u32> },
+}
+
+impl Default for Index {
+    fn default() -> Index {
+        Index::Near { base: 0, first: Vec::new() }
+    }
+}
+
+impl Index {
+    fn slot(value: i64, shift: u32) -> usize {
+        ((value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
+    }
+
+    #[inline]
+    fn first_of_int(&self, value: i64) -> u32 {
+        match self {
+            Index::Near { base, first } => {
+                let at = value.wrapping_sub(*base) as u64;
+                first.get(at as usize).copied().unwrap_or(NO_ROW)
+            }
+            Index::Bits { base, words, first } => {
+                let at = value.wrapping_sub(*base) as u64;
+                match words.get((at / 64) as usize) {
+                    Some((bits, below)) if bits >> (at % 64) & 1 == 1 => {
+                        let lower = bits & ((1 << (at % 64)) - 1);
+                        first[(below + lower.count_ones()) as usize]
+                    }
+                    _ => NO_ROW,
+                }
+            }
+            Index::Far { slots, shift } => {
+                let mut at = Index::slot(value, *shift);
+                loop {
+                    let (key, row) = slots[at];
+                    if row == NO_ROW || key == value {
+                        return row;
+                    }
+                    at = (at + 1) & (slots.len() - 1);
+                }
+            }
+            Index::Groups { .. } => NO_ROW,
+        }
+    }
+}
+
+impl KeyTable {
+    /// Returns the table of integers. A row whose key is NULL has no partner.
+    pub fn of_ints(values: &[i64], is_null: impl Fn(usize) -> bool) -> KeyTable {
+        /// An array may have so many places for each row, and this many in any case.
+        const SPARE: usize = 8;
+        const PLACES_MIN: usize = 1 << 16;
+        /// The same of a bitmap, which then takes about as many bytes as a table with open addressing.
+        const SPARE_BITS: usize = 128;
+        const BITS_MIN: usize = 1 << 20;
+        let rows = || (0..values.len()).filter(|row| !is_null(*row));
+        let bounds = rows().map(|row| values[row]).fold(None, |bounds, value| match bounds {
+            None => Some((value, value)),
+            Some((low, high)) => Some((value.min(low), value.max(high))),
+        });
+        let (low, high) = bounds.unwrap_or((0, 0));
+        let mut following = vec![NO_ROW; values.len()];
+        let span = high.checked_sub(low).and_then(|span| usize::try_from(span).ok());
+        let is_below = |least: usize, spare: usize| {
+            span.filter(|span| *span < least.max(values.len().saturating_mul(spare)))
+        };
+        let mut is_unique = true;
+        // From the last row on, so that the first one of each key ends up in front.
+        let mut put = |row: usize, head: &mut u32| {
+            is_unique &= *head == NO_ROW;
+            following[row] = std::mem::replace(head, row as u32);
+        };
+        let index = if let Some(span) = is_below(PLACES_MIN, SPARE) {
+            let mut first = vec![NO_ROW; if bounds.is_some() { span + 1 } else { 0 }];
+            rows().rev().for_each(|row| put(row, &mut first[(values[row] - low) as usize]));
+            Index::Near { base: low, first }
+        } else if let Some(span) = is_below(BITS_MIN, SPARE_BITS) {
+            let mut words = vec![(0_u64, 0_u32); span / 64 + 1];
+            for row in rows() {
+                let at = (values[row] - low) as usize;
+                words[at / 64].0 |= 1 << (at % 64);
+            }
+            let mut keys = 0;
+            for (bits, below) in &mut words {
+                *below = keys;
+                keys += bits.count_ones();
+            }
+            let mut first = vec![NO_ROW; keys as usize];
+            for row in rows().rev() {
+                let at = (values[row] - low) as usize;
+                let (bits, below) = words[at / 64];
+                let lower = bits & ((1 << (at % 64)) - 1);
+                put(row, &mut first[(below + lower.count_ones()) as usize]);
+            }
+            Index::Bits { base: low, words, first }
+        } else {
+            let count = (values.len() * 2).next_power_of_two().max(16);
+            let shift = u64::BITS - count.trailing_zeros();
+            let mut slots = vec![(0, NO_ROW); count];
+            for row in rows().rev() {
+                let mut at = Index::slot(values[row], shift);
+                while slots[at].1 != NO_ROW && slots[at].0 != values[row] {
+                    at = (at + 1) & (count - 1);
+                }
+                let (key, head) = &mut slots[at];
+                *key = values[row];
+                put(row, head);
+            }
+            Index::Far { slots, shift }
+        };
+        KeyTable { index, following, is_unique, mix: None }
+    }
+
+    /// Returns the table of keys of several integers; `None` if they are not one.
+    pub fn of_mixed(kept: &Kept, keys: &[usize]) -> Option<KeyTable> {
+        let columns = keys.iter().map(|key| kept.ints(*key)).collect::<Option<Vec<_>>>()?;
+        let mix = Mix::of(&columns)?;
+        let value = |row: usize| mix.value(|at| columns[at][row]).unwrap_or(0);
+        let values: Vec<i64> = (0..kept.len()).map(value).collect();
+        let is_null = |row| keys.iter().any(|key| kept.is_null(*key, row));
+        Some(KeyTable { mix: Some(mix), ..KeyTable::of_ints(&values, is_null) })
+    }
+
+    /// Returns the table of any keys, which are these columns.
+    pub fn of_keys(run: Run<'_>, kept: &Kept, keys: &[usize]) -> Result<KeyTable> {
+        let mut groups = Groups::new(keys.len());
+        let mut of_rows = vec![NONE; kept.len()];
+        let mut numbers = Vec::new();
+        let all: Vec<u32> = (0..kept.len() as u32).collect();
+        for (at, rows) in all.chunks(ROWS_MAX).enumerate() {
+            (run.tick)(0)?;
+            let vectors: Vec<Vector<'_>> =
+                keys.iter().map(|column| kept.gather(*column, rows)).collect();
+            let vectors: Vec<&Vector<'_>> = vectors.iter().collect();
+            let selected = with_keys(&vectors, &Selection::All(rows.len()));
+            groups.numbers(&vectors, &selected, true, &mut numbers, rows.len());
+            selected.each(|row| of_rows[at * ROWS_MAX + row] = numbers[row]);
+        }
+        let (mut first, mut following) = (vec![NO_ROW; groups.len()], vec![NO_ROW; kept.len()]);
+        let mut is_unique = true;
+        for (row, group) in of_rows.iter().enumerate().rev().filter(|(_, group)| **group != NONE) {
+            let head = &mut first[*group as usize];
+            is_unique &= *head == NO_ROW;
+            following[row] = std::mem::replace(head, row as u32);
+        }
+        let index = Index::Groups { groups: Box::new(groups), first };
+        Ok(KeyTable { index, following, is_unique, mix: None })
+    }
+
+    /// Puts the first kept row with the keys of each selected row into `out`; [`NO_ROW`] if there is none.
+    pub fn find(
+        &self,
+        keys: &[&Vector<'_>],
+        rows: &Selection,
+        (room, numbers): (&mut FindRoom, &mut Vec<u32>),
+        out: &mut Vec<u32>,
+        slice_rows: usize,
+    ) {
+        out.clear();
+        out.resize(slice_rows, NO_ROW);
+        let selected = with_keys(keys, rows);
+        match (&self.index, keys) {
+            (Index::Groups { groups, first }, _) => {
+                groups.find(keys, &selected, room, numbers, slice_rows);
+                selected.each(|row| {
+                    out[row] = first.get(numbers[row] as usize).copied().unwrap_or(NO_ROW);
+                });
+            }
+            (index, [key]) => match &key.values {
+                Values::Ints(ints) => {
+                    selected.each(|row| out[row] = index.first_of_int(ints.values[row]));
+                }
+                _ => selected.each(|row| {
+                    let value = key.get(row).and_then(crate::vector::int_of);
+                    out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
+                }),
+            },
+            (index, keys) => {
+                let Some(mix) = &self.mix else { return };
+                let ints = keys.iter().map(|key| match &key.values {
+                    Values::Ints(ints) => Some(&ints.values[..]),
+                    _ => None,
+                });
+                if let Some(ints) = ints.collect::<Option<Vec<_>>>() {
+                    return selected.each(|row| {
+                        let value = mix.value(|at| ints[at][row]);
+                        out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
+                    });
+                }
+                let int = |key: &Vector<'_>, row| key.get(row).and_then(crate::vector::int_of);
+                selected.each(|row| {
+                    let parts = keys.iter().map(|key| int(key, row)).collect::<Option<Vec<i64>>>();
+                    let value = parts.and_then(|parts| mix.value(|at| parts[at]));
+                    out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
+                });
+            }
+        }
+    }
+
+    pub fn bytes(&self) -> usize {
+        let index = match &self.index {
+            Index::Near { first, .. } => first.len() * size_of::<u32>(),
+            Index::Bits { words, first, .. } => {
+                size_of_val(&words[..]) + first.len() * size_of::<u32>()
+            }
+            Index::Far { slots, .. } => size_of_val(&slots[..]),
+            Index::Groups { groups, first } => groups.bytes() + first.len() * size_of::<u32>(),
+        };
+        index + self.following.len() * size_of::<u32>()
+    }
+}
+
+/// Returns the rows of which no key is NULL.
+pub(crate) fn with_keys(keys: &[&Vector<'_>], rows: &Selection) -> Selection {
+    let mut selected = rows.clone();
+    for key in keys.iter().filter(|key| !key.nulls.is_empty()) {
+        selected.retain(|row| !key.nulls[row]);
+    }
+    selected
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Integers have the same partners in each form of the table: all rows of their key, in order, and none for NULL.
+    #[test]
+    fn integers_find_their_rows_in_each_form_of_the_table() {
+        let form = |table: &KeyTable| match table.index {
+            Index::Near { .. } => "near",
+            Index::Bits { .. } => "bits",
+            Index::Far { .. } => "far",
+            Index::Groups { .. } => "groups",
+        };
+        for (name, step) in [("near", 3), ("bits", 97), ("far", 1 << 40)] {
+            // Each third key is there twice, and each seventh row is NULL.
+            let values: Vec<i64> = (0..9_000).map(|row| (row - row % 3 / 2 - 700) * step).collect();
+            let is_null = |row: usize| row % 7 == 5;
+            let table = KeyTable::of_ints(&values, is_null);
+            assert_eq!(form(&table), name);
+            assert!(!table.is_unique, "{name}");
+            for key in (-710..8_310).map(|key| key * step).chain([1, i64::MIN, i64::MAX]) {
+                let expected =
+                    (0..values.len()).filter(|row| values[*row] == key && !is_null(*row));
+                let mut found = Vec::new();
+                let mut row = table.index.first_of_int(key);
+                while row != NO_ROW {
+                    found.push(row as usize);
+                    row = table.following[row as usize];
+                }
+                assert_eq!(found, expected.collect::<Vec<_>>(), "{name}: {key}");
+            }
+        }
+        assert!(KeyTable::of_ints(&[5, 9, 1 << 50], |_| false).is_unique);
+    }
+
+    /// Keys of several integers are told apart, and what no row has is none of them; keys that do not fit side by side
+    /// are not mixed.
+    #[test]
+    fn several_integers_are_one_where_they_fit() {
+        let columns: [&[i64]; 2] = [&[-3, 0, 4], &[i64::MAX - 1, i64::MAX - 9, i64::MAX]];
+        let mix = Mix::of(&columns).expect("they fit");
+        let value = |parts: [i64; 2]| mix.value(|at| parts[at]);
+        let mut seen = std::collections::HashSet::new();
+        for one in -3..=4 {
+            for other in i64::MAX - 9..=i64::MAX {
+                assert!(seen.insert(value([one, other]).expect("it is in range")), "{one} {other}");
+            }
+        }
+        for parts in [[-4, i64::MAX], [5, i64::MAX], [0, i64::MAX - 10], [i64::MIN, i64::MIN]] {
+            assert_eq!(value(parts), None, "{parts:?}");
+        }
+        assert!(Mix::of(&[&[i64::MIN, i64::MAX], &[0, 1]]).is_none());
+        assert!(Mix::of(&[&[0, 1 << 40], &[0, 1 << 40]]).is_none());
+    }
+}
