@@ -611,7 +611,7 @@ impl Aggregation {
             let context = call.context(run);
             let mut all = Vec::with_capacity(groups);
             for group in 0..groups {
-                let mut accumulator = call.start();
+                let mut accumulator = self.begin(run, call, group)?;
                 let rows = self.rows.get(group).copied().unwrap_or(0);
                 self.states[state].give(group, rows, &context, accumulator.as_mut())?;
                 all.push(accumulator);
@@ -642,7 +642,27 @@ impl Aggregation {
             call.inputs.iter().map(|input| self.inputs[*input].vector(run, slice, rows.rows));
         let inputs = inputs.collect::<Result<Vec<Lent<'_, '_>>>>()?;
         let vectors: Vec<&Vector<'_>> = inputs.iter().map(|input| &**input).collect();
-        self.states[call.state].update_each(&vectors, rows, &call.context(run), &|| call.start())
+        let known = match &self.states[call.state] {
+            State::Each(known) => known.len(),
+            _ => 0,
+        };
+        let new = (known..rows.count).map(|group| self.begin(run, call, group));
+        let new = new.collect::<Result<Vec<_>>>()?;
+        self.states[call.state].update_each(&vectors, rows, &call.context(run), new)
+    }
+
+    /// Returns an accumulator of a call for a group, which has taken no rows.
+    fn begin(&self, run: Run<'_>, call: &Call, group: usize) -> Result<Box<dyn Accumulator>> {
+        let mut accumulator = call.start();
+        if !call.direct.is_empty() {
+            let keys: Vec<Datum> =
+                (0..self.places.len()).map(|at| self.key(group, at).clone()).collect();
+            let direct = call.direct.iter().map(|one| run.value(one, Row::Values(&keys)));
+            let direct = direct.collect::<Result<Vec<Datum>>>()?;
+            let direct: Vec<DatumRef<'_>> = direct.iter().map(Datum::as_ref).collect();
+            accumulator.begin(&direct);
+        }
+        Ok(accumulator)
     }
 
     /// Calls `f` with up to [`ROWS_MAX`] groups from `first` on: their keys, and behind these their results. Each group
@@ -678,15 +698,7 @@ impl Aggregation {
         {
             return bounded::value(accumulator.finish(&context)?);
         }
-        let mut accumulator = call.start();
-        if !call.direct.is_empty() {
-            let keys: Vec<Datum> =
-                (0..self.places.len()).map(|at| self.key(group, at).clone()).collect();
-            let direct = call.direct.iter().map(|one| run.value(one, Row::Values(&keys)));
-            let direct = direct.collect::<Result<Vec<Datum>>>()?;
-            let direct: Vec<DatumRef<'_>> = direct.iter().map(Datum::as_ref).collect();
-            accumulator.begin(&direct);
-        }
+        let mut accumulator = self.begin(run, call, group)?;
         let rows = self.rows.get(group).copied().unwrap_or(0);
         self.states[call.state].give(group, rows, &context, accumulator.as_mut())?;
         bounded::value(accumulator.finish(&context)?)

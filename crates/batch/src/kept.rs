@@ -118,6 +118,9 @@ impl Kept {
 
     /// Adds the rows of another, which has the same columns.
     pub fn append(&mut self, other: Kept) {
+        if other.rows == 0 {
+            return;
+        }
         if self.rows == 0 {
             *self = other;
             return;
@@ -343,7 +346,7 @@ impl Column {
             Form::Datums(all) => {
                 let value =
                     |row: &u32| all.get(*row as usize).map_or(DatumRef::Null, Datum::as_ref);
-                Values::Refs(rows.iter().map(value).collect())
+                return Vector::of_refs(self.repr, rows.iter().map(value).collect());
             }
         };
         let has_nulls = !self.nulls.is_empty() || rows.contains(&NO_ROW);
@@ -351,13 +354,7 @@ impl Column {
             Some(is_null) => *is_null,
             None => *row == NO_ROW,
         };
-        let mut nulls: Vec<bool> =
-            if has_nulls { rows.iter().map(is_null).collect() } else { Vec::new() };
-        if let (Form::Datums(all), false) = (&self.form, nulls.is_empty()) {
-            for (is_null, row) in nulls.iter_mut().zip(rows) {
-                *is_null |= all.get(*row as usize).is_none_or(Datum::is_null);
-            }
-        }
+        let nulls = if has_nulls { rows.iter().map(is_null).collect() } else { Vec::new() };
         Vector { values, nulls }
     }
 }

@@ -581,7 +581,7 @@ impl State {
         }
     }
 
-    /// Takes rows in one by one, by the values of all arguments.
+    /// Takes rows in one by one, by the values of all arguments. `new` has the accumulators of groups that are new.
     ///
     /// # Errors
     /// What the accumulators report.
@@ -590,10 +590,10 @@ impl State {
         vectors: &[&Vector<'_>],
         rows: Rows<'_>,
         call: &Call<'_>,
-        start: &dyn Fn() -> Box<dyn Accumulator>,
+        new: Vec<Box<dyn Accumulator>>,
     ) -> Result<()> {
         let State::Each(groups) = self else { return Ok(()) };
-        groups.resize_with(rows.count, start);
+        groups.extend(new);
         rows.rows.try_each(|row| {
             let group = rows.groups.map_or(0, |groups| groups[row] as usize);
             match vectors {

@@ -113,7 +113,7 @@ impl Drop for Helpers {
 /// Returns true if a crew may be of use. `gives_up` says that one could not do it.
 pub(crate) fn may_help(env: &Env<'_>, gives_up: bool) -> bool {
     // A statement that is to look at a few rows does not get far enough to need help.
-    env.ctx.helpers_max > 0 && env.ctx.rows_max.is_none() && !gives_up && Pool::get().is_some()
+    env.ctx.help.threads_max > 0 && env.ctx.rows_max.is_none() && !gives_up && Pool::get().is_some()
 }
 
 /// Has a crew take the pieces of an input, each member into a sink of its own. The members may hold so many bytes
@@ -131,7 +131,7 @@ pub(crate) fn take<S: Sink>(
     sink: &dyn Fn() -> S,
     then: &mut dyn FnMut(Vec<S>, &mut Parts<'_>) -> Result<bool>,
 ) -> Result<bool> {
-    let members = 1 + Pool::get().map_or(0, |pool| pool.size.min(env.ctx.helpers_max));
+    let members = 1 + Pool::get().map_or(0, |pool| pool.size.min(env.ctx.help.threads_max));
     let mut known = Vec::new();
     loop {
         let needed = {

@@ -39,10 +39,24 @@ pub struct Ctx<'a> {
     /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
     pub rows_max: Option<u64>,
-    /// How many threads may help the calling one with a large read.
-    pub helpers_max: usize,
+    /// Which threads may help the calling one.
+    pub help: Help,
     /// Microseconds from an arbitrary start, where operators are looked at and their times wanted.
     pub clock: Option<&'a dyn Fn() -> u64>,
+}
+
+/// Which threads may help with a large read.
+#[derive(Clone, Copy, Debug)]
+pub struct Help {
+    /// How many of them.
+    pub threads_max: usize,
+    /// A thread takes about so many rows at once: a table with fewer is read by one.
+    pub rows_each: u64,
+}
+
+impl Help {
+    /// No threads.
+    pub const NONE: Help = Help { threads_max: 0, rows_each: 32 << 10 };
 }
 
 /// When operators write rows to files, and where.

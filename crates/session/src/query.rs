@@ -172,17 +172,16 @@ impl Planned {
 }
 
 /// What memory and which threads a statement may use.
-struct Memory {
+struct Means {
     bytes_max: usize,
     /// What an operator holds before it writes rows to files, and what one with a hash table does.
     work: Option<(usize, usize)>,
-    /// How many threads may help with a large read.
-    helpers_max: usize,
+    help: exec::Help,
 }
 
-impl Memory {
+impl Means {
     /// As the settings of a session say.
-    fn of(client: &Client) -> Memory {
+    fn of(client: &Client) -> Means {
         let settings = client.settings.borrow();
         let bytes = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0) << 10;
         let most = client.instance.memory_bytes_max;
@@ -195,7 +194,12 @@ impl Memory {
         let count = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0);
         let (of_statement, of_all) =
             (count("max_parallel_workers_per_gather"), count("max_parallel_workers"));
-        Memory { bytes_max, work: Some((work, hash)), helpers_max: of_statement.min(of_all) }
+        let rows_each = match settings.integer("min_parallel_table_scan_size") {
+            0 => 1,
+            _ => exec::Help::NONE.rows_each,
+        };
+        let help = exec::Help { threads_max: of_statement.min(of_all), rows_each };
+        Means { bytes_max, work: Some((work, hash)), help }
     }
 
     fn spill<'a>(&self, folder: Option<&'a Arc<exec::TempFolder>>) -> Option<exec::Spill<'a>> {
@@ -361,9 +365,11 @@ impl Session {
             cursors: &self.cursors,
             files: &planned.files,
         };
-        let memory = match planned.prepared.holds_rows() {
-            true => Memory::of(&self.client),
-            false => Memory { bytes_max: instance.memory_bytes_max, work: None, helpers_max: 0 },
+        let means = match planned.prepared.holds_rows() {
+            true => Means::of(&self.client),
+            false => {
+                Means { bytes_max: instance.memory_bytes_max, work: None, help: exec::Help::NONE }
+            }
         };
         let base = exec::stored::Base {
             cache: &instance.catalogs,
@@ -377,10 +383,10 @@ impl Session {
             frame: evaluator.frame(),
             cancel: &self.client.slot.stop,
             tables: &stored,
-            memory_bytes_max: memory.bytes_max,
-            spill: memory.spill(instance.temporary.as_ref()),
+            memory_bytes_max: means.bytes_max,
+            spill: means.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
-            helpers_max: memory.helpers_max,
+            help: means.help,
             clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();

@@ -270,9 +270,6 @@ impl Scan {
     }
 }
 
-/// A thread takes about so many rows at once.
-const PART_ROWS: u64 = 32 << 10;
-
 /// The pieces of a scan that one of several threads takes.
 struct ScanPart {
     /// What no thread has taken yet.
@@ -411,7 +408,7 @@ impl Operator for Scan {
             return Ok(Parts::new());
         }
         let Some(rows) = &mut self.open else { return Ok(Parts::new()) };
-        let parts = env.ctx.tables.split(rows, PART_ROWS)?;
+        let parts = env.ctx.tables.split(rows, env.ctx.help.rows_each)?;
         if parts.is_empty() {
             return Ok(Parts::new());
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use exec::stored::{Base, Computed, ComputedRows, Programs, Stored, Values};
-use exec::{Ctx, Prepared, Spill};
+use exec::{Ctx, Help, Prepared, Spill};
 use scalar::context::{Clock, Random};
 use scalar::function::Call;
 use sql::eval::{Frame, Host};
@@ -219,7 +219,7 @@ impl Session {
                 memory_bytes_max,
                 spill,
                 rows_max,
-                helpers_max: 1,
+                help: Help { threads_max: 1, rows_each: 1 },
                 clock,
             };
             let mut run = prepared.start();
@@ -283,7 +283,7 @@ impl Session {
                 memory_bytes_max,
                 spill,
                 rows_max,
-                helpers_max: 1,
+                help: Help { threads_max: 1, rows_each: 1 },
                 clock,
             };
             let mut run = prepared.start();

@@ -464,7 +464,12 @@ fn compare(seed: u64, second: Second, steps: u64) {
     let using = second.using();
     let is_indexed = second != Second::Columnar;
     twins.run(&format!("CREATE TABLE r ({COLUMNS})"));
-    twins.run(&format!("CREATE TABLE c ({COLUMNS}) USING {using}"));
+    // Blocks are small, so that tables have many.
+    let small = match using {
+        "columnar" => " WITH (chunk_group_row_limit = 1000)",
+        _ => "",
+    };
+    twins.run(&format!("CREATE TABLE c ({COLUMNS}) USING {using}{small}"));
     twins.run(&format!("CREATE TABLE rs ({PARTNERS})"));
     // The partners have no document.
     let using = if using == "document" { "heap" } else { using };
@@ -488,8 +493,9 @@ fn compare(seed: u64, second: Second, steps: u64) {
     twins.fill(3_000);
     twins.fill_partners(250);
     twins.run("CHECKPOINT");
+    twins.run("SET min_parallel_table_scan_size = 0");
     for step in 0..steps {
-        match twins.dice.below(13) {
+        match twins.dice.below(14) {
             0 => twins.fill(200),
             1 => drop(twins.run("CHECKPOINT")),
             2 => {
@@ -506,7 +512,13 @@ fn compare(seed: u64, second: Second, steps: u64) {
                 let set = "doc = jsonb_set(doc, '{s}', '\"x9\"'), tags = tags";
                 twins.both(&format!("UPDATE % SET {set} WHERE {condition}"));
             }
-            6 if is_indexed && twins.dice.below(3) == 0 => {
+            6 => {
+                // Small tables are read by several threads too, or none is.
+                let help = twins.pick(&["min_parallel_table_scan_size", "max_parallel_workers"]);
+                let other = twins.pick(&["min_parallel_table_scan_size", "max_parallel_workers"]);
+                twins.run(&format!("SET {help} = 0; RESET {other}"));
+            }
+            7 if is_indexed && twins.dice.below(3) == 0 => {
                 twins.run("DROP INDEX c_columns");
                 assert_eq!(twins.run(INDEX), "CREATE INDEX\n");
             }
