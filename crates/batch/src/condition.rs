@@ -13,7 +13,6 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use json::jsonb::{Jsonb, JsonbRef};
-use memchr::memmem::Finder;
 use scalar::{Comparison, registry};
 use sql::eval::Row;
 use sql::plan::{Expr, ExprKind};
@@ -23,6 +22,7 @@ use types::{Datum, DatumRef, Repr, Result};
 
 use crate::slice::{Selection, Slice};
 use crate::source::FieldForm;
+use crate::texts::TextTest;
 use crate::value::{ByRow, Compiler, Run, Value, column_and_name};
 use crate::vector::{SCALE_MAX, Values, Vector, Words, int_of, is_int, power};
 
@@ -46,7 +46,7 @@ pub(crate) enum Condition {
     /// Texts of a column begin with these bytes.
     Prefix(usize, String, ByRow),
     /// A condition on one column, for each entry of its dictionary.
-    Word(usize, ByRow, RefCell<Memo>, Option<Like>),
+    Word(usize, ByRow, RefCell<Memo>, Option<TextTest>),
     Rows(ByRow),
 }
 
@@ -130,65 +130,6 @@ impl Memo {
     }
 }
 
-/// A pattern of `LIKE` of texts, some of them with any text between.
-#[derive(Clone, Debug)]
-pub(crate) struct Like {
-    first: Vec<u8>,
-    middle: Vec<Finder<'static>>,
-    last: Vec<u8>,
-    /// True for `NOT LIKE`.
-    is_negated: bool,
-}
-
-impl Like {
-    /// Returns the pattern that an expression matches a column with, if it has nothing else in it.
-    fn of(expr: &Expr) -> Option<Like> {
-        let ExprKind::Call(call) = &expr.kind else { return None };
-        let is_negated = match registry::function(call.function)?.name {
-            "textlike" => false,
-            "textnlike" => true,
-            _ => return None,
-        };
-        let (_, pattern) = column_and_name(&call.args)?;
-        if pattern.contains(['_', '\\']) {
-            return None;
-        }
-        let parts: Vec<&str> = pattern.split('%').collect();
-        let [first, middle @ .., last] = &parts[..] else { return None };
-        let middle = middle.iter().filter(|part| !part.is_empty());
-        Some(Like {
-            first: first.as_bytes().to_vec(),
-            middle: middle.map(|part| Finder::new(part).into_owned()).collect(),
-            last: last.as_bytes().to_vec(),
-            is_negated,
-        })
-    }
-
-    fn is_true(&self, value: DatumRef<'_>) -> bool {
-        let DatumRef::Text(text) = value else { return false };
-        self.matches(text.as_bytes()) != self.is_negated
-    }
-
-    fn matches(&self, text: &[u8]) -> bool {
-        let mut rest = text;
-        if !self.first.is_empty() || !self.last.is_empty() {
-            let inner = text.strip_prefix(&self.first[..]);
-            match inner.and_then(|inner| inner.strip_suffix(&self.last[..])) {
-                Some(inner) => rest = inner,
-                None => return false,
-            }
-        }
-        // The first place of each part leaves the most room for those behind.
-        self.middle.iter().all(|part| match part.find(rest) {
-            Some(at) => {
-                rest = &rest[at + part.needle().len()..];
-                true
-            }
-            None => false,
-        })
-    }
-}
-
 /// How many rows of a block fulfil a condition, as far as the zones of its columns tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
@@ -258,7 +199,7 @@ impl Condition {
             }
         }
         if let Some(column) = whole.only_column() {
-            return Ok(Condition::Word(column, whole, RefCell::default(), Like::of(expr)));
+            return Ok(Condition::Word(column, whole, RefCell::default(), TextTest::of(expr)));
         }
         if let ExprKind::Call(call) = &expr.kind
             && let Some(how) = registry::function(call.function).and_then(Comparison::of)
@@ -335,12 +276,12 @@ impl Condition {
                     Ok(())
                 }
             },
-            Condition::Word(column, whole, memo, like) => {
+            Condition::Word(column, whole, memo, test) => {
                 let vector = slice.column(*column)?;
-                let (words, codes) = match (&vector.values, like) {
+                let (words, codes) = match (&vector.values, test) {
                     (Values::Codes(words, codes), _) => (words, codes),
-                    (Values::Refs(values), Some(like)) => {
-                        rows.retain(|row| like.is_true(values[row]) && !vector.is_null(row));
+                    (Values::Refs(values), Some(test)) => {
+                        rows.retain(|row| test.is_true(values[row]) && !vector.is_null(row));
                         return Ok(());
                     }
                     _ => {

@@ -24,7 +24,7 @@
 //! | `source` | blocks of columns, and rows, as slices |
 //! | `reader` | [`Piece`]: rows that come together; the slices of those that a condition wants |
 //! | `value` | expressions over slices |
-//! | `condition` | conditions over slices; what the bounds of a block tell of them |
+//! | `condition`, `texts` | conditions over slices; what the bounds of a block tell of them |
 //! | `groups` | the numbers of groups |
 //! | `state`, `counts`, `distinct` | what calls of aggregates have come to, for all groups |
 //! | `aggregation` | [`Aggregation`]: all of it together |
@@ -48,6 +48,7 @@ mod reader;
 mod slice;
 mod source;
 mod state;
+mod texts;
 mod value;
 mod vector;
 

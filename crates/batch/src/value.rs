@@ -87,7 +87,7 @@ impl Compiler<'_> {
 }
 
 /// Returns what an expression casts, if the cast changes no value: `varchar` as `text`.
-fn uncast(expr: &Expr) -> &Expr {
+pub(crate) fn uncast(expr: &Expr) -> &Expr {
     let is_text = |ty| matches!(ty, Type::TEXT | Type::VARCHAR);
     match &expr.kind {
         ExprKind::Cast { expr: inner, how: Cast::Type { how: How::Relabel, .. } }

@@ -56,7 +56,7 @@ pub struct Help {
 
 impl Help {
     /// No threads.
-    pub const NONE: Help = Help { threads_max: 0, rows_each: 32 << 10 };
+    pub const NONE: Help = Help { threads_max: 0, rows_each: 16 << 10 };
 }
 
 /// When operators write rows to files, and where.

@@ -57,6 +57,12 @@ impl std::fmt::Debug for Values {
 const ROWS_SAMPLED_MIN: u64 = 10;
 
 impl TableFacts {
+    /// True where a column is NULL in no row of now.
+    pub fn is_never_null(&self, attnum: i16) -> bool {
+        let columns = &self.relation.columns;
+        columns.iter().any(|column| column.attnum == attnum && column.not_null)
+    }
+
     /// What the values of its columns are like; `None` where the table is small, or that cannot be told.
     pub fn statistics(&self) -> Option<Arc<Statistics>> {
         let values = self.values.as_ref().filter(|_| self.rows >= ROWS_SAMPLED_MIN)?;

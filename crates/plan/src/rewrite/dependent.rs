@@ -61,12 +61,8 @@ fn identifying(
     if !key.is_unique || key.predicate.is_some() || key.parts.is_empty() {
         return None;
     }
-    let is_never_null = |attnum: i16| {
-        let column = facts.relation.columns.iter().find(|column| column.attnum == attnum);
-        column.is_some_and(|column| column.not_null)
-    };
     let part = |part: &KeyPart| match part {
-        KeyPart::Column(attnum) if is_never_null(*attnum) => with(*attnum),
+        KeyPart::Column(attnum) if facts.is_never_null(*attnum) => with(*attnum),
         _ => None,
     };
     key.parts.iter().map(|(of, _)| part(of)).collect()

@@ -52,9 +52,7 @@ impl Part {
     /// True where it is never NULL.
     pub(super) fn is_never_null(&self, scan: &Scan, facts: &TableFacts) -> bool {
         let What::Column(column) = self.what else { return false };
-        let attnum = scan.attnums[column];
-        let columns = &facts.relation.columns;
-        columns.iter().any(|column| column.attnum == attnum && column.not_null)
+        facts.is_never_null(scan.attnums[column])
     }
 }
 

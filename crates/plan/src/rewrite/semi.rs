@@ -1,4 +1,4 @@
-//! `EXISTS` and `IN` in a condition become joins: semi for `EXISTS` and `IN`, anti for `NOT EXISTS`.
+//! `EXISTS` and `IN` in a condition become joins: semi joins, or anti joins for `NOT EXISTS` and `NOT IN`.
 //!
 //! ```text
 //!   Filter subplan 0(#0)                 Join semi on #0 = #5
@@ -9,14 +9,15 @@
 //! ```
 //!
 //! Only where the row around is named in the condition on top of the subquery, and nowhere else: what
-//! is below is then the same for all rows. `NOT IN` stays a subplan: it is not true where a row has NULL.
+//! is below is then the same for all rows. `NOT IN` is an anti join where no side can be NULL; else it stays a subplan:
+//! it is not true where a row has NULL.
 //!
 //! Where the condition binds a unique key of the right side, a left row has one partner at most: the semi join
 //! is an inner one then, which can be put into another order.
 
 use std::collections::BTreeSet;
 
-use sql::plan::{Expr, ExprKind};
+use sql::plan::{Expr, ExprKind, Moment};
 
 use super::access::can_look_up;
 use super::expr::{
@@ -40,7 +41,7 @@ pub(super) fn semi_joins(plan: &mut Plan, node: &mut Node, schema: &dyn Schema) 
     let mut joins = Vec::new();
     let mut stay = Vec::new();
     for conjunct in conjuncts(condition.clone()) {
-        match join_of(plan, &conjunct) {
+        match join_of(plan, node, &conjunct, schema) {
             Some(join) => joins.push(join),
             None => stay.push(conjunct),
         }
@@ -205,16 +206,72 @@ fn join_of_any(
 /// A condition over the right row, with the values that its slots have of the left row.
 type Correlated = Vec<(Expr, Vec<(u32, Expr)>)>;
 
-/// The join that a condition is: its right side, and the conditions between the sides.
-fn join_of(plan: &Plan, conjunct: &Expr) -> Option<(JoinKind, Node, Correlated)> {
+/// True where each of these conditions is an equality of a column of the left side and one of the right side, and none
+/// of the columns is ever NULL.
+fn compare_what_is_there(
+    left: &Node,
+    right: &Node,
+    correlated: &Correlated,
+    schema: &dyn Schema,
+) -> bool {
+    correlated.iter().all(|(condition, values)| {
+        let Some(("=", one, other)) = comparison(condition) else { return false };
+        let of_left = |side: &Expr| match side.kind {
+            ExprKind::Slot(slot) => {
+                let value = values.iter().find(|(known, _)| *known == slot);
+                value.and_then(|(_, value)| column_of(value))
+            }
+            _ => None,
+        };
+        let pair = [(one, other), (other, one)]
+            .into_iter()
+            .find_map(|(slot, column)| Some((of_left(slot)?, column_of(column)?)));
+        pair.is_some_and(|(of_left, of_right)| {
+            is_never_null(left, of_left, schema) && is_never_null(right, of_right, schema)
+        })
+    })
+}
+
+/// True where a column of a node is NULL in no row.
+fn is_never_null(node: &Node, column: usize, schema: &dyn Schema) -> bool {
+    match &node.kind {
+        Kind::Scan(scan) => {
+            let facts = schema.table(scan.relation).filter(|_| matches!(scan.moment, Moment::Now));
+            let attnum = scan.attnums.get(column);
+            facts.zip(attnum).is_some_and(|(facts, attnum)| facts.is_never_null(*attnum))
+        }
+        Kind::Filter { input, .. } => is_never_null(input, column, schema),
+        Kind::Project { input, exprs } => {
+            let below = exprs.get(column).and_then(column_of);
+            below.is_some_and(|below| is_never_null(input, below, schema))
+        }
+        Kind::Join(join) => match (join.kind, column.checked_sub(join.left.width())) {
+            (JoinKind::Right | JoinKind::Full, _) | (JoinKind::Left, Some(_)) => false,
+            (_, None) => is_never_null(&join.left, column, schema),
+            (_, Some(column)) => is_never_null(&join.right, column, schema),
+        },
+        _ => false,
+    }
+}
+
+/// The join that a condition over a node is: its right side, and the conditions between the sides.
+fn join_of(
+    plan: &Plan,
+    left: &Node,
+    conjunct: &Expr,
+    schema: &dyn Schema,
+) -> Option<(JoinKind, Node, Correlated)> {
     let (kind, expr) = match &conjunct.kind {
         ExprKind::Not(inner) => (JoinKind::Anti, &**inner),
         _ => (JoinKind::Semi, conjunct),
     };
     let ExprKind::Subplan { number, args } = &expr.kind else { return None };
     let subplan = &plan.subplans[*number as usize];
-    if let (Link::Any(test), JoinKind::Semi) = (&subplan.link, kind) {
-        return join_of_any(subplan, test, args);
+    if let Link::Any(test) = &subplan.link {
+        let (_, right, correlated) = join_of_any(subplan, test, args)?;
+        let is_told =
+            kind == JoinKind::Semi || compare_what_is_there(left, &right, &correlated, schema);
+        return is_told.then_some((kind, right, correlated));
     }
     if !matches!(subplan.link, Link::Exists) || args.is_empty() {
         return None;

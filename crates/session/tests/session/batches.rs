@@ -189,7 +189,7 @@ impl Twins {
 
     fn condition(&self) -> String {
         let n = self.dice.below(1_800) as i64 - 850;
-        match self.dice.below(16) {
+        match self.dice.below(17) {
             0 => format!("n > {n}"),
             1 => format!("{n} <= n"),
             2 => format!("n BETWEEN {} AND {n}", n - 300),
@@ -237,6 +237,11 @@ impl Twins {
             }
             12 => "tags @> '{a}'".into(),
             13 => format!("code IN ('DE', '{}')", self.pick(&["US", "F", "XX"])),
+            15 => {
+                let text = self.pick(&["note", "code", "word"]);
+                let part = self.pick(&["1, 1", "6, 1", "1, 200", "7, 0", "3, 2"]);
+                format!("substring({text}, {part}) IN ('1', 'D', '', NULL, 'd', 'te', '7')")
+            }
             14 => format!("(n + small > {n} OR word = 'a')"),
             _ => self
                 .pick(&[
@@ -622,6 +627,40 @@ fn keys_that_depend_on_another_do_not_tell_groups_apart() {
     let versions = "SELECT id, name, count(*) FROM p FOR SYSTEM_TIME ALL WHERE id = 1 \
                     GROUP BY id, name ORDER BY name";
     assert_eq!(run(versions), "id|name|count\n1|a|1\n1|z|1\n(2 rows)\n");
+}
+
+/// `NOT IN` is an anti join where neither side is ever NULL, and else it is true of no row that is not known to be
+/// missing.
+#[test]
+fn not_in_is_a_join_where_nothing_is_null() {
+    let mut session = connect(&instance_on(&SimVfs::new(6)));
+    let mut run = |text: &str| answer(&mut session, text);
+    run("CREATE TABLE p (id int PRIMARY KEY, u int) USING columnar");
+    run("CREATE TABLE q (id int NOT NULL, u int) USING columnar");
+    run("INSERT INTO p VALUES (1, 1), (2, NULL), (3, 3)");
+    run("INSERT INTO q VALUES (1, 1), (5, NULL)");
+    run("CHECKPOINT");
+    let mut asked = |condition: &str| {
+        let asked = format!("SELECT id FROM p WHERE {condition} ORDER BY id");
+        let is_join = run(&format!("EXPLAIN {asked}")).contains("Anti Join");
+        (run(&asked).lines().skip(1).map(str::to_owned).collect::<Vec<_>>().join(" "), is_join)
+    };
+    let is = |rows: &str, is_join: bool| (rows.to_owned(), is_join);
+    assert_eq!(asked("id NOT IN (SELECT id FROM q)"), is("2 3 (2 rows)", true));
+    assert_eq!(asked("id NOT IN (SELECT id FROM q WHERE u > 0)"), is("2 3 (2 rows)", true));
+    assert_eq!(asked("id NOT IN (SELECT u FROM q)"), is("(0 rows)", false));
+    assert_eq!(asked("u NOT IN (SELECT id FROM q)"), is("3 (1 row)", false));
+    assert_eq!(asked("u NOT IN (SELECT id FROM q WHERE id < 0)"), is("1 2 3 (3 rows)", false));
+    // What a join left out is NULL.
+    let left_out = "id NOT IN (SELECT q.id FROM p x LEFT JOIN q ON q.id = x.id)";
+    assert_eq!(asked(left_out), is("(0 rows)", false));
+    // A column that has no NULL now may have had one.
+    let past = "id NOT IN (SELECT id FROM q FOR SYSTEM_VERSION AS OF 0)";
+    assert!(!asked(past).1);
+    run("ALTER TABLE q ALTER id DROP NOT NULL");
+    run("INSERT INTO q VALUES (NULL, 1)");
+    let rows = run("SELECT id FROM p WHERE id NOT IN (SELECT id FROM q)");
+    assert_eq!(rows, "id\n(0 rows)\n");
 }
 
 /// A subquery that a condition above a join asks for many values is computed for these together, and gives each row
