@@ -25,7 +25,6 @@ use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::Hit;
 use crate::run::Run;
 use crate::scan::Seen;
-use crate::segment::Half;
 use crate::store::{Shared, State};
 use crate::{Csn, StoreError, TableId};
 
@@ -35,6 +34,9 @@ pub struct BlockScan {
     state: Arc<State>,
     table: TableId,
     range: Range,
+    /// The part of the range that is this scan's: it gives the blocks that begin there, and the keys of memory that lie
+    /// there. So a block is of one scan, even if other scans have some of its keys.
+    share: Range,
     /// The keys that are left out.
     without: Arc<[Vec<u8>]>,
     layers: Layers,
@@ -76,20 +78,22 @@ impl BlockScan {
             return None;
         }
         let without = without.into();
-        Some(BlockScan::of(shared, state, table, range, at.0, without))
+        let share = range.clone();
+        Some(BlockScan::of(shared, state, table, (range, share), at.0, without))
     }
 
     fn of(
         shared: Arc<Shared>,
         state: Arc<State>,
         table: TableId,
-        range: Range,
+        (range, share): (Range, Range),
         at: u64,
         without: Arc<[Vec<u8>]>,
     ) -> BlockScan {
         let layers = Layers::new(&state, table, &range, at, &without);
         let layer = layers.len().checked_sub(1);
-        BlockScan { shared, state, table, range, without, layers, layer, place: Place::Start }
+        let place = Place::Start;
+        BlockScan { shared, state, table, range, share, without, layers, layer, place }
     }
 
     /// Takes a scan apart that has given nothing yet: returns scans, for several threads, that together give all that
@@ -111,10 +115,11 @@ impl BlockScan {
                 Bound::Excluded(cut) => Bound::Included(cut.clone()),
                 Bound::Included(_) | Bound::Unbounded => Bound::Unbounded,
             };
-            let range = (std::mem::replace(&mut lower, next), upper);
+            let share = (std::mem::replace(&mut lower, next), upper);
             let (shared, state) = (self.shared.clone(), self.state.clone());
             let (table, at, without) = (self.table, self.layers.at, self.without.clone());
-            parts.push(BlockScan::of(shared, state, table, range, at, without));
+            let ranges = (self.range.clone(), share);
+            parts.push(BlockScan::of(shared, state, table, ranges, at, without));
         }
         self.layer = None;
         Ok(parts)
@@ -197,27 +202,22 @@ impl BlockScan {
                     hits: Vec::new(),
                     hidden: Vec::new(),
                     passed: 0,
-                    rest: Some(self.range.clone()),
+                    rest: Some(self.share.clone()),
                 };
             }
             Layer::Run { run, .. } => {
                 let run = run.clone();
-                let lower = bound_key(&self.range.0);
+                let lower = bound_key(&self.share.0);
                 let segment =
                     run.segments.partition_point(|one| one.meta.last_key.as_slice() < lower);
-                let number = match run.segments.get(segment) {
-                    Some(segment) => {
-                        let guide = segment.guide()?;
-                        let before = guide.before(lower, 0);
-                        // In history the block before may end with the key that this one begins with.
-                        let is_first = run.half == Half::Current
-                            && guide
-                                .blocks()
-                                .get(before)
-                                .is_some_and(|info| guide.key(info) == lower);
-                        if is_first { before } else { before.saturating_sub(1) }
-                    }
+                let begins_before = match run.segments.get(segment) {
+                    Some(segment) => segment.guide()?.before(lower, 0),
                     None => 0,
+                };
+                // The first share has the block in which the range begins.
+                let number = match self.share.0 == self.range.0 {
+                    true => begins_before.saturating_sub(1),
+                    false => begins_before,
                 };
                 self.enter(&run, segment, number)?;
             }
@@ -235,7 +235,7 @@ impl BlockScan {
                 (segment, number) = (segment + 1, 0);
                 continue;
             };
-            if !key::below(&self.range.1, guide.key(info)) {
+            if !key::below(&self.share.1, guide.key(info)) {
                 break;
             }
             if info.csns.0 > self.layers.at {
