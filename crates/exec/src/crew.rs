@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use batch::Run;
+use plan::explain::seen::Report;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use scalar::function::{Call, Function};
 use scalar::{Clock, Random, Session};
@@ -110,16 +111,31 @@ impl Drop for Helpers {
     }
 }
 
-/// Returns true if a crew may be of use. `gives_up` says that one could not do it.
-pub(crate) fn may_help(env: &Env<'_>, gives_up: bool) -> bool {
+/// What helpers have done for an operator.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Helped {
+    /// True if they cannot.
+    pub(crate) gives_up: bool,
+    /// How many have at most.
+    pub(crate) threads: u64,
+}
+
+impl Helped {
+    pub(crate) fn report(self) -> Report {
+        Report { helpers: self.threads, ..Report::default() }
+    }
+}
+
+/// Returns true if a crew may be of use.
+pub(crate) fn may_help(env: &Env<'_>, helped: Helped) -> bool {
+    let gives_up = helped.gives_up;
     // A statement that is to look at a few rows does not get far enough to need help.
     env.ctx.help.threads_max > 0 && env.ctx.rows_max.is_none() && !gives_up && Pool::get().is_some()
 }
 
 /// Has a crew take the pieces of an input, each member into a sink of its own. The members may hold so many bytes
 /// together. Calls `then` with the sinks, and with the parts, which have pieces left if the sinks are full; it says
-/// whether it can use them. Returns false if the calling thread is to take all pieces alone, `gives_up` with it if a crew
-/// has tried.
+/// whether it can use them. Returns false if the calling thread is to take all pieces alone.
 ///
 /// # Errors
 /// What the input and `then` report, and the first error of a member; `57014`.
@@ -127,7 +143,7 @@ pub(crate) fn take<S: Sink>(
     env: &Env<'_>,
     input: &mut Input,
     bytes_max: usize,
-    gives_up: &mut bool,
+    helped: &mut Helped,
     sink: &dyn Fn() -> S,
     then: &mut dyn FnMut(Vec<S>, &mut Parts<'_>) -> Result<bool>,
 ) -> Result<bool> {
@@ -140,7 +156,7 @@ pub(crate) fn take<S: Sink>(
                 return Ok(false);
             }
             let mut sinks: Vec<S> = parts.iter().map(|_| sink()).collect();
-            match Crew::new(env, &known, bytes_max).take(env, &mut parts, &mut sinks)? {
+            match Crew::new(env, &known, bytes_max).take(env, &mut parts, &mut sinks, helped)? {
                 Outcome::Taken if then(sinks, &mut parts)? => return Ok(true),
                 Outcome::Taken => None,
                 Outcome::GaveUp(needed) => needed,
@@ -148,7 +164,7 @@ pub(crate) fn take<S: Sink>(
         };
         input.rewind(env.shared);
         let Some(number) = needed else {
-            *gives_up = true;
+            helped.gives_up = true;
             return Ok(false);
         };
         known.push((number, env.subplan(number, &mut std::iter::empty())?));
@@ -213,8 +229,11 @@ impl<'c> Crew<'c> {
         env: &Env<'_>,
         parts: &mut Parts<'_>,
         sinks: &mut [S],
+        helped: &mut Helped,
     ) -> Result<Outcome> {
         let helpers = Helpers::take(parts.len().saturating_sub(1));
+        let count = helpers.as_ref().map_or(0, |helpers| helpers.count as u64);
+        helped.threads = helped.threads.max(count);
         let mut pairs = parts.iter_mut().zip(sinks);
         let own = pairs.next();
         let rows = AtomicUsize::new(0);

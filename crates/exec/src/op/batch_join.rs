@@ -8,13 +8,14 @@
 
 use batch::{Builder, Join, Probing, Run, Selection, Slice};
 use plan::JoinKind;
+use plan::explain::seen::Report;
 use sql::eval::Program;
 use types::Result;
 
 use super::hash_join::{HashJoin, Side};
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Operator, Row};
-use crate::crew::{self, Part, Parts, Sink};
+use crate::crew::{self, Helped, Part, Parts, Sink};
 use crate::ctx::{Env, Held, Shared};
 use crate::tables::{Piece, piece_of_rows};
 
@@ -48,8 +49,8 @@ pub(crate) struct BatchJoin {
     join: Join,
     inputs: Inputs,
     phase: Phase,
-    /// True if a crew could not keep the build side.
-    gives_up: bool,
+    /// Who has helped to keep the build side.
+    helped: Helped,
     held: Held,
     /// Rows that wait, where somebody wants them one by one.
     waiting: Waiting,
@@ -59,12 +60,12 @@ impl BatchJoin {
     pub(crate) fn new(join: Join, left: Side, right: Side, by_row: ByRow) -> Self {
         let inputs = Inputs::Pieces(left, right, by_row);
         let (held, waiting) = (Held::default(), Waiting::default());
-        Self { join, inputs, phase: Phase::Build, gives_up: false, held, waiting }
+        Self { join, inputs, phase: Phase::Build, helped: Helped::default(), held, waiting }
     }
 
     /// Keeps the build side. If it is too large, rows are joined one by one from now on, which can be divided.
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
-        let Self { join, inputs, held, gives_up, .. } = self;
+        let Self { join, inputs, held, helped, .. } = self;
         let Inputs::Pieces(left, right, by_row) = inputs else { return Ok(()) };
         let build = if by_row.build_left { &mut left.input } else { &mut right.input };
         let tick = |rows| env.ticks(rows);
@@ -86,8 +87,8 @@ impl BatchJoin {
             }
             Ok(true)
         };
-        if crew::may_help(env, *gives_up) {
-            crew::take(env, build, held.room(env), gives_up, &sink, &mut then)?;
+        if crew::may_help(env, *helped) {
+            crew::take(env, build, held.room(env), helped, &sink, &mut then)?;
         }
         built.into_iter().for_each(|Building(builder)| join.take(builder));
         let (mut more, mut is_over) = (true, is_full || count(join, held)?);
@@ -232,6 +233,10 @@ impl Operator for BatchJoin {
         let part =
             |input| -> Box<dyn Part + '_> { Box::new(JoinPart { input, probing: join.probing() }) };
         Ok(probe.parts(env, threads)?.into_iter().map(part).collect())
+    }
+
+    fn report(&self) -> Report {
+        self.helped.report()
     }
 
     fn rewind(&mut self, shared: &Shared) {

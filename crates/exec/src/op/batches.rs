@@ -6,12 +6,13 @@
 //! ```
 
 use batch::{Aggregation, Run};
+use plan::explain::seen::Report;
 use types::{Datum, Result};
 
 use super::aggregate::Aggregate;
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
-use crate::crew::{self, Parts, Sink};
+use crate::crew::{self, Helped, Parts, Sink};
 use crate::ctx::{Env, Held, Shared};
 use crate::tables::{Piece, piece_of_rows};
 
@@ -22,8 +23,7 @@ pub(crate) struct Batches {
     is_filled: bool,
     /// The group that comes out next.
     at: usize,
-    /// True if a crew could not compute the groups.
-    gives_up: bool,
+    helped: Helped,
     waiting: Waiting,
 }
 
@@ -108,22 +108,22 @@ impl Sink for Member {
 
 impl Batches {
     pub(crate) fn new(input: Input, aggregation: Aggregation, rest: Aggregate) -> Self {
-        let gives_up = !aggregation.merges();
+        let helped = Helped { gives_up: !aggregation.merges(), threads: 0 };
         let groups = Groups { aggregation, rest, has_rest: false, held: Held::default() };
-        Self { input, groups, is_filled: false, at: 0, gives_up, waiting: Waiting::default() }
+        Self { input, groups, is_filled: false, at: 0, helped, waiting: Waiting::default() }
     }
 
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
         let tick = |rows| env.ticks(rows);
         let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
-        let Self { input, groups, gives_up, .. } = self;
-        if crew::may_help(env, *gives_up) {
+        let Self { input, groups, helped, .. } = self;
+        if crew::may_help(env, *helped) {
             let kind = groups.aggregation.fork();
             let sink = || Member(kind.fork());
             let room = groups.held.room(env);
             let mut then =
                 |sinks: Vec<Member>, parts: &mut Parts<'_>| groups.merge(env, run, sinks, parts);
-            crew::take(env, input, room, gives_up, &sink, &mut then)?;
+            crew::take(env, input, room, helped, &sink, &mut then)?;
         }
         while input.next_piece(env, &mut |piece| groups.take(env, run, &piece))? {}
         self.is_filled = true;
@@ -168,6 +168,10 @@ impl Operator for Batches {
         }
         let rest = &mut self.groups.rest;
         piece_of_rows(&mut |piece| f(piece).map(drop), |out| rest.next(env, out))
+    }
+
+    fn report(&self) -> Report {
+        self.helped.report()
     }
 
     fn rewind(&mut self, shared: &Shared) {

@@ -128,6 +128,9 @@ fn write_text(entry: &Entry, depth: usize, is_root: bool, options: &Options, out
                 });
                 let _ = writeln!(out, "{indent}Sort Method: {method}  {space}: {kb}kB");
             }
+            (title @ "Workers Launched", Value::Number(number)) => {
+                let _ = writeln!(out, "{indent}{title}: {number}");
+            }
             (title, Value::Number(number)) if title.starts_with("Rows Removed") && number > 0 => {
                 let _ = writeln!(out, "{indent}{title}: {number}");
             }
@@ -204,6 +207,9 @@ fn observed(entry: &Entry) -> Vec<(&'static str, Value)> {
         found.push(("Sort Space Used", Value::Number(sort.bytes.div_ceil(1024))));
         let space = if sort.is_external { "Disk" } else { "Memory" };
         found.push(("Sort Space Type", Value::Text(space.to_owned())));
+    }
+    if seen.report.helpers > 0 {
+        found.push(("Workers Launched", Value::Number(seen.report.helpers)));
     }
     if entry.properties.iter().any(|(title, _)| *title == "Filter") {
         let removed = seen.report.removed / seen.loops.max(1);

@@ -440,7 +440,7 @@ impl Teller<'_> {
     fn put_seen(&self, entry: &mut Entry, node: &Node) {
         if let Some(mut seen) = self.seen(node) {
             if let Some(own) = entry.seen {
-                seen.report.sort = own.report.sort;
+                (seen.report.sort, seen.report.helpers) = (own.report.sort, own.report.helpers);
             }
             entry.seen = Some(seen);
         }

@@ -27,6 +27,7 @@ mod files;
 mod fuzz;
 mod generate;
 mod grammar;
+mod helpers;
 mod histories;
 mod join_orders;
 mod limits;
