@@ -70,7 +70,7 @@ impl Member {
 
     fn narrow(&self, vector: &Vector<'_>, rows: &mut Selection) -> Result<()> {
         if !vector.nulls.is_empty() {
-            rows.retain(|row| !vector.nulls[row]);
+            rows.retain_by(&vector.nulls, |is_null| !is_null);
         }
         let Values::Codes(words, codes) = &vector.values else {
             return rows.try_retain(|row| vector.with(row, |value| self.is_in(value)));
@@ -78,7 +78,7 @@ impl Member {
         let mut memo = self.memo.borrow_mut();
         let test = |row: usize| self.is_in(words.get(codes[row])).map(Some);
         let verdicts = memo.judge(words, codes, rows, test)?;
-        rows.retain(|row| verdicts[codes[row] as usize] == Some(true));
+        rows.retain_by(codes, |code| verdicts[code as usize] == Some(true));
         Ok(())
     }
 }
@@ -255,17 +255,17 @@ impl Condition {
                 match &vector.values {
                     Values::Codes(words, codes) if words.is_sorted() => {
                         let (from, to) = words.with_prefix(prefix.as_bytes());
-                        rows.retain(|row| codes[row].wrapping_sub(from) < to - from);
+                        rows.retain_by(codes, |code| code.wrapping_sub(from) < to - from);
                     }
                     Values::Refs(values) => {
                         let prefix = prefix.as_str();
                         let begins = |value| matches!(value, DatumRef::Text(text) if text.starts_with(prefix));
-                        rows.retain(|row| begins(values[row]));
+                        rows.retain_by(values, begins);
                     }
                     _ => return rows.try_retain(|row| whole.test(run, slice, row)),
                 }
                 if !vector.nulls.is_empty() {
-                    rows.retain(|row| !vector.nulls[row]);
+                    rows.retain_by(&vector.nulls, |is_null| !is_null);
                 }
                 Ok(())
             }
@@ -303,7 +303,7 @@ impl Condition {
                     false => whole.test(run, slice, row).map(Some),
                 })?;
                 if vector.nulls.is_empty() {
-                    rows.retain(|row| verdicts[codes[row] as usize] == Some(true));
+                    rows.retain_by(codes, |code| verdicts[code as usize] == Some(true));
                     return Ok(());
                 }
                 rows.try_retain(|row| match vector.is_null(row) {
@@ -327,7 +327,7 @@ impl Condition {
                 }
                 for vector in [&left, &right] {
                     if !vector.nulls.is_empty() {
-                        rows.retain(|row| !vector.nulls[row]);
+                        rows.retain_by(&vector.nulls, |is_null| !is_null);
                     }
                 }
                 Ok(())
@@ -511,7 +511,7 @@ impl Compare {
             _ => return rows.try_retain(|row| self.whole.test(run, slice, row)),
         }
         if !vector.nulls.is_empty() {
-            rows.retain(|row| !vector.nulls[row]);
+            rows.retain_by(&vector.nulls, |is_null| !is_null);
         }
         Ok(())
     }
@@ -576,12 +576,12 @@ fn target(vector: &Vector<'_>, with: DatumRef<'_>) -> Option<Target> {
 
 fn keep_ints(how: Comparison, values: &[i64], with: i64, rows: &mut Selection) {
     match how {
-        Comparison::Equal => rows.retain(|row| values[row] == with),
-        Comparison::NotEqual => rows.retain(|row| values[row] != with),
-        Comparison::Less => rows.retain(|row| values[row] < with),
-        Comparison::LessOrEqual => rows.retain(|row| values[row] <= with),
-        Comparison::Greater => rows.retain(|row| values[row] > with),
-        Comparison::GreaterOrEqual => rows.retain(|row| values[row] >= with),
+        Comparison::Equal => rows.retain_by(values, |value| value == with),
+        Comparison::NotEqual => rows.retain_by(values, |value| value != with),
+        Comparison::Less => rows.retain_by(values, |value| value < with),
+        Comparison::LessOrEqual => rows.retain_by(values, |value| value <= with),
+        Comparison::Greater => rows.retain_by(values, |value| value > with),
+        Comparison::GreaterOrEqual => rows.retain_by(values, |value| value >= with),
     }
 }
 
@@ -600,11 +600,11 @@ fn keep_pairs(how: Comparison, left: &[i64], right: &[i64], rows: &mut Selection
 #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN is greater than every number")]
 fn keep_floats(how: Comparison, values: &[f64], with: f64, rows: &mut Selection) {
     match how {
-        Comparison::Equal => rows.retain(|row| values[row] == with),
-        Comparison::NotEqual => rows.retain(|row| values[row] != with),
-        Comparison::Less => rows.retain(|row| values[row] < with),
-        Comparison::LessOrEqual => rows.retain(|row| values[row] <= with),
-        Comparison::Greater => rows.retain(|row| !(values[row] <= with)),
-        Comparison::GreaterOrEqual => rows.retain(|row| !(values[row] < with)),
+        Comparison::Equal => rows.retain_by(values, |value| value == with),
+        Comparison::NotEqual => rows.retain_by(values, |value| value != with),
+        Comparison::Less => rows.retain_by(values, |value| value < with),
+        Comparison::LessOrEqual => rows.retain_by(values, |value| value <= with),
+        Comparison::Greater => rows.retain_by(values, |value| !(value <= with)),
+        Comparison::GreaterOrEqual => rows.retain_by(values, |value| !(value < with)),
     }
 }

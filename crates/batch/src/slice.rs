@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use types::{DatumRef, Result};
 
+use crate::ROWS_MAX;
 use crate::vector::Vector;
 
 /// Where the columns of a slice come from.
@@ -101,6 +102,19 @@ impl<'a> Slice<'a> {
     }
 }
 
+/// Returns the numbers of the rows of a slice that are kept; `None` if all are.
+#[inline]
+fn kept_of(keeps: impl ExactSizeIterator<Item = bool>) -> Option<Vec<u16>> {
+    let (count, mut rows, mut kept) = (keeps.len(), [0_u16; ROWS_MAX], 0);
+    // Each row is written, and the place moves on where it is kept: no branch depends on the values. A slice has no more
+    // rows than there are places.
+    for (row, keeps) in (0_u16..).zip(keeps) {
+        rows[kept % ROWS_MAX] = row;
+        kept += usize::from(keeps);
+    }
+    (kept < count).then(|| rows[..kept].to_vec())
+}
+
 /// Some rows of a slice, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selection {
@@ -152,15 +166,8 @@ impl Selection {
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         match self {
             Selection::All(count) => {
-                // Each row is written, and the place moves on where it is kept: no branch depends on the values.
-                let mut rows = vec![0_u16; *count];
-                let mut kept = 0;
-                for row in 0..*count {
-                    rows[kept] = row as u16;
-                    kept += usize::from(keep(row));
-                }
-                if kept < *count {
-                    rows.truncate(kept);
+                let count = *count;
+                if let Some(rows) = kept_of((0..count).map(keep)) {
                     *self = Selection::Some(rows);
                 }
             }
@@ -173,6 +180,19 @@ impl Selection {
                 }
                 rows.truncate(kept);
             }
+        }
+    }
+
+    /// Keeps the rows for whose values `keep` is true.
+    #[inline]
+    pub fn retain_by<T: Copy>(&mut self, values: &[T], keep: impl Fn(T) -> bool) {
+        match self {
+            Selection::All(count) => {
+                if let Some(rows) = kept_of(values[..*count].iter().map(|value| keep(*value))) {
+                    *self = Selection::Some(rows);
+                }
+            }
+            Selection::Some(_) => self.retain(|row| keep(values[row])),
         }
     }
 
