@@ -10,7 +10,7 @@
 //!
 //! A dictionary is of one column of one stripe. It is sorted, so that codes compare as their strings do.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use crate::cursor::{Cursor, put_unsigned};
 use crate::ints::Ints;
@@ -120,23 +120,37 @@ impl Dictionary {
 
     /// Returns a dictionary of the strings, or `None` if there are too many different ones for it to pay.
     pub fn of<'s>(strings: impl Iterator<Item = &'s [u8]>) -> Option<Dictionary> {
+        Dictionary::with_codes(strings).map(|(dictionary, _)| dictionary)
+    }
+
+    /// Returns a dictionary of the strings, and the code of each of them; `None` if there are too many different ones
+    /// for it to pay.
+    pub fn with_codes<'s>(
+        strings: impl Iterator<Item = &'s [u8]>,
+    ) -> Option<(Dictionary, Vec<u32>)> {
         /// So many strings tell whether there are few different ones: values that come in turns look different at first.
         const TELLING: usize = 1 << 15;
-        let mut seen: HashMap<&[u8], ()> = HashMap::new();
-        let mut count = 0;
+        let mut seen = Seen::default();
+        let mut numbers: Vec<u32> = Vec::with_capacity(strings.size_hint().0);
         for string in strings {
-            seen.insert(string, ());
-            count += 1;
-            if seen.len() > Self::STRINGS_MAX || (count >= TELLING && seen.len() > count / 2) {
+            numbers.push(seen.number(string));
+            let (count, different) = (numbers.len(), seen.strings.len());
+            if different > Self::STRINGS_MAX || (count >= TELLING && different > count / 2) {
                 return None;
             }
         }
-        if seen.len() > count / 2 {
+        if seen.strings.len() > numbers.len() / 2 {
             return None;
         }
-        let mut sorted: Vec<&[u8]> = seen.into_keys().collect();
-        sorted.sort_unstable();
-        Some(Dictionary(sorted.into_iter().collect()))
+        let mut order: Vec<u32> = (0..seen.strings.len() as u32).collect();
+        order.sort_unstable_by_key(|number| seen.strings[*number as usize]);
+        let mut codes = vec![0; order.len()];
+        for (code, number) in (0..).zip(&order) {
+            codes[*number as usize] = code;
+        }
+        numbers.iter_mut().for_each(|number| *number = codes[*number as usize]);
+        let sorted = order.iter().map(|number| seen.strings[*number as usize]);
+        Some((Dictionary(sorted.collect()), numbers))
     }
 
     /// Returns the strings: the code of a string is its position.
@@ -173,19 +187,117 @@ impl Dictionary {
     }
 
     fn codes(&self, strings: &ByteStrings) -> Option<Vec<i64>> {
-        let codes: HashMap<&[u8], i64> = self.0.iter().zip(0..).collect();
-        // Equal strings mostly stand together.
-        let mut last: Option<(&[u8], i64)> = None;
-        let code = |string| match last {
-            Some((before, code)) if before == string => Some(code),
-            _ => {
-                let code = *codes.get(string)?;
-                last = Some((string, code));
-                Some(code)
-            }
+        let mut seen = Seen::default();
+        for string in self.0.iter() {
+            seen.number(string);
+        }
+        let code = |string| {
+            let code = seen.number(string);
+            ((code as usize) < self.0.len()).then_some(i64::from(code))
         };
         strings.iter().map(code).collect()
     }
+}
+
+/// Different strings, numbered as they come.
+struct Seen<'s> {
+    strings: Vec<&'s [u8]>,
+    /// By hash: that of a string, and its number plus 1. Less than half of the slots are taken.
+    slots: Vec<(u32, u32)>,
+    /// Nobody who chooses the strings knows it, so none can choose ones with equal hashes.
+    seed: u64,
+    /// The string that came last: equal strings mostly stand together.
+    last: Option<(&'s [u8], u32)>,
+}
+
+impl Default for Seen<'_> {
+    fn default() -> Self {
+        let seed = RandomState::new().build_hasher().finish();
+        Seen { strings: Vec::new(), slots: vec![(0, 0); 64], seed, last: None }
+    }
+}
+
+impl<'s> Seen<'s> {
+    /// Returns the number of a string.
+    fn number(&mut self, string: &'s [u8]) -> u32 {
+        if let Some((last, number)) = self.last
+            && last == string
+        {
+            return number;
+        }
+        let number = self.find(string);
+        self.last = Some((string, number));
+        number
+    }
+
+    fn find(&mut self, string: &'s [u8]) -> u32 {
+        let hash = hash(string, self.seed);
+        let (high, mask) = ((hash >> 32) as u32, self.slots.len() - 1);
+        let mut at = hash as usize & mask;
+        loop {
+            match self.slots[at] {
+                (_, 0) => break,
+                (known, number) if known == high => {
+                    if self.strings[number as usize - 1] == string {
+                        return number - 1;
+                    }
+                }
+                _ => {}
+            }
+            at = (at + 1) & mask;
+        }
+        self.strings.push(string);
+        let number = self.strings.len() as u32;
+        self.slots[at] = (high, number);
+        if 2 * self.strings.len() >= self.slots.len() {
+            self.grow();
+        }
+        number - 1
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mask = 4 * self.slots.len() - 1;
+        self.slots.clear();
+        self.slots.resize(mask + 1, (0, 0));
+        for (string, number) in self.strings.iter().zip(1..) {
+            let hash = hash(string, self.seed);
+            let mut at = hash as usize & mask;
+            while self.slots[at].1 != 0 {
+                at = (at + 1) & mask;
+            }
+            self.slots[at] = ((hash >> 32) as u32, number);
+        }
+    }
+}
+
+/// Hashes a string: each 16 bytes are multiplied into the state, as wyhash does it (Wang Yi).
+fn hash(string: &[u8], seed: u64) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fold = |one: u64, other: u64| {
+        let product = u128::from(one) * u128::from(other);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let half = |bytes: &[u8]| {
+        bytes.first_chunk().map_or(0, |bytes| u64::from(u32::from_le_bytes(*bytes)))
+    };
+    let mut state = seed ^ (string.len() as u64).wrapping_mul(ODD);
+    let mut rest = string;
+    while rest.len() > 16 {
+        state = fold(word(rest) ^ state, word(&rest[8..]) ^ ODD);
+        rest = &rest[16..];
+    }
+    let (one, other) = match rest.len() {
+        8.. => (word(rest), word(&rest[rest.len() - 8..])),
+        4.. => (half(rest), half(&rest[rest.len() - 4..])),
+        0 => (0, 0),
+        length => {
+            let byte = |at: usize| u64::from(rest[at]);
+            (byte(0) << 16 | byte(length / 2) << 8 | byte(length - 1), 0)
+        }
+    };
+    fold(fold(one ^ state, other ^ ODD), seed | 1)
 }
 
 /// The byte strings of a chunk.
@@ -208,12 +320,15 @@ impl<'a> Strings<'a> {
         out: &mut Vec<u8>,
     ) {
         match of.and_then(|dictionary| dictionary.codes(strings)) {
-            Some(codes) => {
-                out.push(CODES);
-                Ints::write(&codes, out);
-            }
+            Some(codes) => Strings::write_codes(&codes, out),
             None => write_whole(strings, compression, out),
         }
+    }
+
+    /// Appends strings by their codes.
+    pub(crate) fn write_codes(codes: &[i64], out: &mut Vec<u8>) {
+        out.push(CODES);
+        Ints::write(codes, out);
     }
 
     pub(crate) fn read(input: &mut Cursor<'a>, count: usize) -> Result<Strings<'a>> {

@@ -91,19 +91,30 @@ pub(crate) struct Reader {
     start: usize,
     /// Where the line of the row that was given last lies in the buffer.
     line: Range<usize>,
-    /// Its values, one behind the other.
+    /// The values of the row that are not written as they are, one behind the other.
     values: Vec<u8>,
-    /// Where each of them lies; `None` for NULL.
-    fields: Vec<Option<Range<usize>>>,
+    fields: Vec<Place>,
     /// True after the mark that ends the data.
     ended: bool,
+}
+
+/// Where a value of a row lies.
+#[derive(Clone)]
+enum Place {
+    /// It is NULL.
+    Null,
+    /// In the line.
+    Line(Range<usize>),
+    /// Among the values that are not written as they are.
+    Values(Range<usize>),
 }
 
 /// The values of a row as they were written, `None` for NULL.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
+    line: &'a str,
     values: &'a str,
-    fields: &'a [Option<Range<usize>>],
+    fields: &'a [Place],
 }
 
 impl<'a> Fields<'a> {
@@ -112,7 +123,11 @@ impl<'a> Fields<'a> {
     }
 
     pub fn iter(self) -> impl Iterator<Item = Option<&'a str>> {
-        self.fields.iter().map(move |field| field.clone().map(|field| &self.values[field]))
+        self.fields.iter().map(move |place| match place {
+            Place::Null => None,
+            Place::Line(range) => Some(&self.line[range.clone()]),
+            Place::Values(range) => Some(&self.values[range.clone()]),
+        })
     }
 }
 
@@ -164,7 +179,14 @@ impl Reader {
     /// # Errors
     /// `22P04` for a line that is none, `22021` for what is no text.
     pub fn next(&mut self, options: &CopyOptions, last: bool) -> types::Result<Option<Fields<'_>>> {
-        if self.ended || !self.find_line(options, last) {
+        if self.ended {
+            return Ok(None);
+        }
+        self.values.clear();
+        self.fields.clear();
+        // A line that is written in the usual way is taken apart while its end is looked for.
+        let is_apart = options.style == Style::Csv && self.usual_csv(options);
+        if !is_apart && !self.find_line(options, last) {
             return Ok(None);
         }
         let line = utf8(&self.buffer[self.line.clone()])?;
@@ -172,21 +194,124 @@ impl Reader {
             self.ended = true;
             return Ok(None);
         }
-        self.values.clear();
-        self.fields.clear();
-        match options.style {
-            Style::Csv => csv_fields(line, options, &mut self.values, &mut self.fields)?,
-            _ => text_fields(line, options, &mut self.values, &mut self.fields),
+        if !is_apart {
+            self.values.clear();
+            self.fields.clear();
+            match options.style {
+                Style::Csv => csv_fields(line, options, &mut self.values, &mut self.fields)?,
+                _ => text_fields(line, options, &mut self.values, &mut self.fields),
+            }
         }
         // A value may have been put together of escaped bytes, and each value must be text by itself.
         let values = utf8(&self.values)?;
-        let broken =
-            self.fields.iter().flatten().find(|field| values.get((*field).clone()).is_none());
-        if let Some(field) = broken {
-            utf8(&self.values[field.clone()])?;
+        for place in &self.fields {
+            if let Place::Values(range) = place
+                && values.get(range.clone()).is_none()
+            {
+                utf8(&self.values[range.clone()])?;
+            }
         }
-        Ok(Some(Fields { values, fields: &self.fields }))
+        Ok(Some(Fields { line, values, fields: &self.fields }))
     }
+
+    /// Takes the next line apart if it is whole and its fields are without quotes, or in quotes from one end to the
+    /// other. False for all others, which are read byte by byte.
+    fn usual_csv(&mut self, options: &CopyOptions) -> bool {
+        let (delimiter, quote) = (options.delimiter, options.quote);
+        if options.escape != quote || !delimiter.is_ascii() || !quote.is_ascii() {
+            return false;
+        }
+        let Reader { buffer, start, line, values, fields, .. } = self;
+        let bytes = &buffer[*start..];
+        let mut ends = [false; 256];
+        for byte in [delimiter, quote, b'\n'] {
+            ends[usize::from(byte)] = true;
+        }
+        let mut at = 0;
+        loop {
+            let from = at;
+            let place = if bytes.get(at) == Some(&quote) {
+                let Some((place, end)) = quoted(bytes, at + 1, quote, values) else { return false };
+                at = end;
+                place
+            } else {
+                let rest = &bytes[at..];
+                match rest.iter().position(|byte| ends[usize::from(*byte)]) {
+                    Some(length) => at += length,
+                    None => return false,
+                }
+                Place::Line(from..at)
+            };
+            let is_quoted = bytes[from] == quote;
+            let end = match bytes.get(at) {
+                Some(byte) if *byte == delimiter => None,
+                Some(b'\n') => Some(at),
+                Some(b'\r') if bytes.get(at + 1) == Some(&b'\n') => Some(at + 1),
+                _ => return false,
+            };
+            let place = match place {
+                // The line ends before a carriage return.
+                Place::Line(range) if !is_quoted => {
+                    let is_cut = end.is_some() && bytes[range.clone()].ends_with(b"\r");
+                    let range = range.start..range.end - usize::from(is_cut);
+                    match bytes[range.clone()] == *options.null.as_bytes() {
+                        true => Place::Null,
+                        false => Place::Line(range),
+                    }
+                }
+                place => place,
+            };
+            fields.push(place);
+            at += 1;
+            if let Some(end) = end {
+                let length = bytes[..end].strip_suffix(b"\r").map_or(end, <[u8]>::len);
+                *line = *start..*start + length;
+                *start += end + 1;
+                return true;
+            }
+        }
+    }
+}
+
+/// Reads a value in quotes from behind the first of them, to behind the last. `None` if the last is missing. A value
+/// with quotes in it is added to `values`.
+fn quoted(bytes: &[u8], from: usize, quote: u8, values: &mut Vec<u8>) -> Option<(Place, usize)> {
+    let mut at = from + memchr::memchr(quote, &bytes[from..])?;
+    if bytes.get(at + 1) != Some(&quote) {
+        return Some((Place::Line(from..at), at + 1));
+    }
+    let start = values.len();
+    values.extend_from_slice(&bytes[from..at]);
+    while bytes.get(at + 1) == Some(&quote) {
+        values.push(quote);
+        at += 2;
+        // What stands between two quotes is mostly short: eight bytes at a time, and those too many are taken back.
+        loop {
+            let Some(word) = bytes[at..].first_chunk::<8>() else {
+                let length = bytes[at..].iter().position(|byte| *byte == quote)?;
+                values.extend_from_slice(&bytes[at..at + length]);
+                at += length;
+                break;
+            };
+            let found = first_of(*word, quote);
+            values.extend_from_slice(word);
+            at += found;
+            if found < word.len() {
+                values.truncate(values.len() - (word.len() - found));
+                break;
+            }
+        }
+    }
+    Some((Place::Values(start..values.len()), at + 1))
+}
+
+/// The place of a byte in a word; 8 if it is not there.
+fn first_of(word: [u8; 8], byte: u8) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let differs = u64::from_le_bytes(word) ^ (ONES * u64::from(byte));
+    // The lowest mark is of the first byte that is zero.
+    let marks = differs.wrapping_sub(ONES) & !differs & (ONES << 7);
+    (marks.trailing_zeros() / 8) as usize
 }
 
 /// Where the line ends that `bytes` begin with: at the first line feed without a backslash before it.
@@ -223,7 +348,7 @@ fn csv_line(bytes: &[u8], options: &CopyOptions) -> Option<usize> {
     None
 }
 
-type Places = Vec<Option<Range<usize>>>;
+type Places = Vec<Place>;
 
 fn text_fields(line: &str, options: &CopyOptions, values: &mut Vec<u8>, fields: &mut Places) {
     let bytes = line.as_bytes();
@@ -246,7 +371,7 @@ fn text_fields(line: &str, options: &CopyOptions, values: &mut Vec<u8>, fields: 
             at = unescape(line, at + 1, values);
         }
         let is_null = line[start..at] == *options.null;
-        fields.push(if is_null { None } else { Some(from..values.len()) });
+        fields.push(if is_null { Place::Null } else { Place::Values(from..values.len()) });
         if at >= bytes.len() {
             return;
         }
@@ -329,7 +454,7 @@ fn csv_fields(
             return Err(types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
         }
         let is_null = !quoted && values[from..] == *options.null.as_bytes();
-        fields.push(if is_null { None } else { Some(from..values.len()) });
+        fields.push(if is_null { Place::Null } else { Place::Values(from..values.len()) });
         if at >= bytes.len() {
             return Ok(());
         }
