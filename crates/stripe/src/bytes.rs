@@ -10,7 +10,7 @@
 //!
 //! A dictionary is of one column of one stripe. It is sorted, so that codes compare as their strings do.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::collections::HashMap;
 
 use crate::cursor::{Cursor, put_unsigned};
 use crate::ints::Ints;
@@ -53,6 +53,18 @@ impl Default for ByteStrings {
 }
 
 impl ByteStrings {
+    /// Returns no strings, with room for so many, and for so many bytes of them.
+    pub fn with_capacity(strings: usize, bytes: usize) -> ByteStrings {
+        let mut bounds = Vec::with_capacity(strings + 1);
+        bounds.push(0);
+        ByteStrings { bytes: Vec::with_capacity(bytes), bounds }
+    }
+
+    /// Returns the number of bytes of all strings.
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Adds a string. All together have at most [`CHUNK_BYTES_MAX`] bytes.
     ///
     /// # Panics
@@ -200,21 +212,12 @@ impl Dictionary {
 }
 
 /// Different strings, numbered as they come.
+#[derive(Default)]
 struct Seen<'s> {
     strings: Vec<&'s [u8]>,
-    /// By hash: that of a string, and its number plus 1. Less than half of the slots are taken.
-    slots: Vec<(u32, u32)>,
-    /// Nobody who chooses the strings knows it, so none can choose ones with equal hashes.
-    seed: u64,
+    numbers: HashMap<&'s [u8], u32, foldhash::fast::RandomState>,
     /// The string that came last: equal strings mostly stand together.
     last: Option<(&'s [u8], u32)>,
-}
-
-impl Default for Seen<'_> {
-    fn default() -> Self {
-        let seed = RandomState::new().build_hasher().finish();
-        Seen { strings: Vec::new(), slots: vec![(0, 0); 64], seed, last: None }
-    }
 }
 
 impl<'s> Seen<'s> {
@@ -225,79 +228,13 @@ impl<'s> Seen<'s> {
         {
             return number;
         }
-        let number = self.find(string);
+        let number = *self.numbers.entry(string).or_insert_with(|| {
+            self.strings.push(string);
+            self.strings.len() as u32 - 1
+        });
         self.last = Some((string, number));
         number
     }
-
-    fn find(&mut self, string: &'s [u8]) -> u32 {
-        let hash = hash(string, self.seed);
-        let (high, mask) = ((hash >> 32) as u32, self.slots.len() - 1);
-        let mut at = hash as usize & mask;
-        loop {
-            match self.slots[at] {
-                (_, 0) => break,
-                (known, number) if known == high => {
-                    if self.strings[number as usize - 1] == string {
-                        return number - 1;
-                    }
-                }
-                _ => {}
-            }
-            at = (at + 1) & mask;
-        }
-        self.strings.push(string);
-        let number = self.strings.len() as u32;
-        self.slots[at] = (high, number);
-        if 2 * self.strings.len() >= self.slots.len() {
-            self.grow();
-        }
-        number - 1
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let mask = 4 * self.slots.len() - 1;
-        self.slots.clear();
-        self.slots.resize(mask + 1, (0, 0));
-        for (string, number) in self.strings.iter().zip(1..) {
-            let hash = hash(string, self.seed);
-            let mut at = hash as usize & mask;
-            while self.slots[at].1 != 0 {
-                at = (at + 1) & mask;
-            }
-            self.slots[at] = ((hash >> 32) as u32, number);
-        }
-    }
-}
-
-/// Hashes a string: each 16 bytes are multiplied into the state, as wyhash does it (Wang Yi).
-fn hash(string: &[u8], seed: u64) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let fold = |one: u64, other: u64| {
-        let product = u128::from(one) * u128::from(other);
-        product as u64 ^ (product >> 64) as u64
-    };
-    let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    let half = |bytes: &[u8]| {
-        bytes.first_chunk().map_or(0, |bytes| u64::from(u32::from_le_bytes(*bytes)))
-    };
-    let mut state = seed ^ (string.len() as u64).wrapping_mul(ODD);
-    let mut rest = string;
-    while rest.len() > 16 {
-        state = fold(word(rest) ^ state, word(&rest[8..]) ^ ODD);
-        rest = &rest[16..];
-    }
-    let (one, other) = match rest.len() {
-        8.. => (word(rest), word(&rest[rest.len() - 8..])),
-        4.. => (half(rest), half(&rest[rest.len() - 4..])),
-        0 => (0, 0),
-        length => {
-            let byte = |at: usize| u64::from(rest[at]);
-            (byte(0) << 16 | byte(length / 2) << 8 | byte(length - 1), 0)
-        }
-    };
-    fold(fold(one ^ state, other ^ ODD), seed | 1)
 }
 
 /// The byte strings of a chunk.

@@ -93,6 +93,11 @@ impl Jsonb {
         Jsonb(bytes.into())
     }
 
+    /// The same, of bytes that lie elsewhere.
+    pub(super) fn of_slice(bytes: &[u8]) -> Jsonb {
+        Jsonb(bytes.into())
+    }
+
     /// A view of the whole value.
     #[inline]
     pub fn root(&self) -> JsonbRef<'_> {

@@ -179,13 +179,23 @@ impl Reader {
     /// # Errors
     /// `22P04` for a line that is none, `22021` for what is no text.
     pub fn next(&mut self, options: &CopyOptions, last: bool) -> types::Result<Option<Fields<'_>>> {
+        self.read(options, last, options.style == Style::Csv)
+    }
+
+    /// The same. `may_be_usual` says whether [`Reader::usual_csv`] is tried.
+    fn read(
+        &mut self,
+        options: &CopyOptions,
+        last: bool,
+        may_be_usual: bool,
+    ) -> types::Result<Option<Fields<'_>>> {
         if self.ended {
             return Ok(None);
         }
         self.values.clear();
         self.fields.clear();
         // A line that is written in the usual way is taken apart while its end is looked for.
-        let is_apart = options.style == Style::Csv && self.usual_csv(options);
+        let is_apart = may_be_usual && self.usual_csv(options);
         if !is_apart && !self.find_line(options, last) {
             return Ok(None);
         }
@@ -459,5 +469,71 @@ fn csv_fields(
             return Ok(());
         }
         at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a reader makes of lines that come in pieces.
+    fn rows(pieces: &[&[u8]], options: &CopyOptions, may_be_usual: bool) -> String {
+        let (mut reader, mut shown) = (Reader::new(), String::new());
+        for (at, piece) in pieces.iter().enumerate() {
+            reader.push(piece);
+            loop {
+                match reader.read(options, at + 1 == pieces.len(), may_be_usual) {
+                    Ok(Some(fields)) => {
+                        let fields: Vec<Option<&str>> = fields.iter().collect();
+                        shown.push_str(&format!("{fields:?}"));
+                    }
+                    Ok(None) => break,
+                    Err(error) => return format!("{shown}{error:?}"),
+                }
+                shown.push_str(&format!(" of {:?}\n", reader.line()));
+            }
+        }
+        shown
+    }
+
+    /// Lines that are written in the usual way are read as all others are: byte by byte gives the same.
+    #[test]
+    fn usual_lines_are_read_like_all_others() {
+        const PARTS: [&str; 14] = [
+            "a", "twelve words", "é", ",", ",", "\n", "\r\n", "\r", "\"", "\"\"", "\",\"", "\\.", "NULL", "\0",
+        ];
+        vfs::seeds(700, 4_000, |seed| {
+            let mut state = seed;
+            let mut below = |most: usize| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) as usize % most
+            };
+            let mut options = CopyOptions::csv();
+            options.null = ["", "NULL"][below(2)].to_owned();
+            options.escape = [b'"', b'"', b'"', b'\\'][below(4)];
+            let quotes = below(2);
+            let mut text = Vec::new();
+            for _ in 0..below(60) {
+                let known = PARTS.len() - below(2);
+                let part = PARTS[below(known)];
+                let part = if quotes == 0 { part.replace('"', "") } else { part.to_owned() };
+                text.extend_from_slice(part.as_bytes());
+            }
+            let cut = below(text.len() + 1);
+            let pieces = [&text[..cut], &text[cut..]];
+            let (usual, other) = (rows(&pieces, &options, true), rows(&pieces, &options, false));
+            assert_eq!(usual, other, "{:?}", String::from_utf8_lossy(&text));
+        });
+    }
+
+    /// Quotes within quotes are found wherever they stand.
+    #[test]
+    fn quotes_within_quotes() {
+        for length in 0..20 {
+            let word = "x".repeat(length);
+            let line = format!("\"{word}\"\"{word}\"\"\"\"{word}\",\"{word}\"\n");
+            let expected = format!("{:?} of {:?}\n", [Some(format!("{word}\"{word}\"\"{word}")), Some(word)], &line[..line.len() - 1]);
+            assert_eq!(rows(&[line.as_bytes(), b""], &CopyOptions::csv(), true), expected);
+        }
     }
 }

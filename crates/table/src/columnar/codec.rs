@@ -90,17 +90,26 @@ enum Buffer {
 }
 
 impl Buffer {
-    fn new(repr: Repr) -> Buffer {
+    /// Returns a buffer with room for so many values, and for so many bytes of strings.
+    fn new(repr: Repr, rows: usize, bytes: usize) -> Buffer {
         match repr {
             Repr::Bool | Repr::Int2 | Repr::Int4 | Repr::Int8 | Repr::Oid => {
-                Buffer::Ints(Vec::new())
+                Buffer::Ints(Vec::with_capacity(rows))
             }
             Repr::Date | Repr::Time | Repr::Timestamp | Repr::TimestampTz => {
-                Buffer::Ints(Vec::new())
+                Buffer::Ints(Vec::with_capacity(rows))
             }
-            Repr::Float8 => Buffer::Floats(Vec::new()),
-            Repr::Float4 => Buffer::Floats32(Vec::new()),
-            _ => Buffer::Strings(ByteStrings::default()),
+            Repr::Float8 => Buffer::Floats(Vec::with_capacity(rows)),
+            Repr::Float4 => Buffer::Floats32(Vec::with_capacity(rows)),
+            _ => Buffer::Strings(ByteStrings::with_capacity(rows, bytes)),
+        }
+    }
+
+    /// Returns the bytes of the strings, or 0 if there are none.
+    fn byte_len(&self) -> usize {
+        match self {
+            Buffer::Strings(strings) => strings.byte_len(),
+            _ => 0,
         }
     }
 
@@ -175,9 +184,18 @@ struct Block {
 }
 
 impl Block {
-    fn new(version: u32, reprs: &[Repr]) -> Block {
-        let columns = reprs.iter().map(|repr| Buffer::new(*repr)).collect();
-        Block { rows: 0, version, columns, nulls: vec![Vec::new(); reprs.len()] }
+    /// Begins a block with room for so many rows. Its strings are expected to be as long as those of the block before.
+    fn new(version: u32, reprs: &[Repr], rows: usize, before: Option<&Block>) -> Block {
+        let bytes = |at: usize| {
+            let before = before.filter(|before| before.rows > 0)?;
+            let bytes = before.columns.get(at)?.byte_len() * rows / before.rows;
+            Some(bytes + bytes / 16)
+        };
+        let columns = reprs.iter().enumerate();
+        let columns =
+            columns.map(|(at, repr)| Buffer::new(*repr, rows, bytes(at).unwrap_or(0))).collect();
+        let nulls = reprs.iter().map(|_| Vec::with_capacity(rows)).collect();
+        Block { rows: 0, version, columns, nulls }
     }
 
     fn push(&mut self, reprs: &[Repr], row: Option<RowView<'_>>) -> Option<()> {
@@ -202,7 +220,7 @@ impl ColumnEncoder for RowEncoder {
 
     fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe> {
         let mut blocks: Vec<Block> = Vec::new();
-        for value in values {
+        for (at, value) in values.iter().enumerate() {
             let row = match value {
                 Some(bytes) => Some(RowView::new(bytes, &self.reprs).ok()?),
                 None => None,
@@ -216,7 +234,10 @@ impl ColumnEncoder for RowEncoder {
             if is_new {
                 let width = row.map_or(self.reprs.len(), RowView::len);
                 let version = row.map_or(0, RowView::version);
-                blocks.push(Block::new(version, &self.reprs[..width]));
+                // A block that began because the version changed may end as soon.
+                let is_usual = blocks.last().is_none_or(|block| block.rows >= self.form.block_rows);
+                let rows = if is_usual { self.form.block_rows.min(values.len() - at) } else { 0 };
+                blocks.push(Block::new(version, &self.reprs[..width], rows, blocks.last()));
             }
             blocks.last_mut()?.push(&self.reprs, row)?;
         }

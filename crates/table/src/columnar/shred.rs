@@ -74,8 +74,13 @@ pub(super) struct Shredded {
 impl Shredded {
     /// Takes values apart. `is_null` has as many entries.
     pub fn of(values: &ByteStrings, is_null: &[bool], names: &[String]) -> Shredded {
-        let mut shredded = Shredded { has_only_objects: true, ..Shredded::default() };
-        shredded.fields.resize_with(names.len(), Default::default);
+        // What is left of most objects is empty, and takes a few bytes.
+        let rest = ByteStrings::with_capacity(values.len(), 2 * values.len());
+        let mut shredded = Shredded { has_only_objects: true, rest, ..Shredded::default() };
+        shredded.fields.resize_with(names.len(), || {
+            let bytes = values.byte_len() / names.len() / 2;
+            (ByteStrings::with_capacity(values.len(), bytes), Vec::with_capacity(values.len()))
+        });
         let (mut object_bytes, mut found, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for (value, is_null) in values.iter().zip(is_null) {
             let object = JsonbRef::new(value).as_object().filter(|_| !is_null);
