@@ -13,6 +13,10 @@ use types::SqlState;
 use types::text::utf8;
 
 use super::options::{CopyOptions, Style};
+use crate::files::LINE_BYTES_MAX;
+
+/// From so many bytes on a line is long.
+const LONG_LINE_BYTES: usize = 1 << 20;
 
 /// A value of a row that is written.
 pub(crate) struct Value<'a> {
@@ -94,6 +98,9 @@ pub(crate) struct Reader {
     /// The values of the row that are not written as they are, one behind the other.
     values: Vec<u8>,
     fields: Vec<Place>,
+    /// A long line is looked for its end again when so many bytes of it are there.
+    wanted: usize,
+    line_bytes_max: usize,
     /// True after the mark that ends the data.
     ended: bool,
 }
@@ -139,6 +146,8 @@ impl Reader {
             line: 0..0,
             values: Vec::new(),
             fields: Vec::new(),
+            wanted: 0,
+            line_bytes_max: LINE_BYTES_MAX,
             ended: false,
         }
     }
@@ -177,7 +186,7 @@ impl Reader {
     /// The next row; `None` where more bytes are needed, or there are no more.
     ///
     /// # Errors
-    /// `22P04` for a line that is none, `22021` for what is no text.
+    /// `22P04` for a line that is none, `22021` for what is no text, `54000` for a line that is too long.
     pub fn next(&mut self, options: &CopyOptions, last: bool) -> types::Result<Option<Fields<'_>>> {
         self.read(options, last, options.style == Style::Csv)
     }
@@ -189,7 +198,8 @@ impl Reader {
         last: bool,
         may_be_usual: bool,
     ) -> types::Result<Option<Fields<'_>>> {
-        if self.ended {
+        let held = self.buffer.len() - self.start;
+        if self.ended || (held < self.wanted && !last) {
             return Ok(None);
         }
         self.values.clear();
@@ -197,8 +207,15 @@ impl Reader {
         // A line that is written in the usual way is taken apart while its end is looked for.
         let is_apart = may_be_usual && self.usual_csv(options);
         if !is_apart && !self.find_line(options, last) {
+            if held > self.line_bytes_max {
+                let message = format!("a line has more than {} bytes", self.line_bytes_max);
+                return Err(types::Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+            }
+            // So a line costs time in proportion to its length, however small the pieces are that it comes in.
+            self.wanted = if held > LONG_LINE_BYTES { 2 * held } else { 0 };
             return Ok(None);
         }
+        self.wanted = 0;
         let line = utf8(&self.buffer[self.line.clone()])?;
         if line == "\\." {
             self.ended = true;
@@ -524,6 +541,39 @@ mod tests {
             let (usual, other) = (rows(&pieces, &options, true), rows(&pieces, &options, false));
             assert_eq!(usual, other, "{:?}", String::from_utf8_lossy(&text));
         });
+    }
+
+    /// A line that never ends fills no more memory than a line may have; one that ends late is read whole.
+    #[test]
+    fn long_lines() {
+        let piece = vec![b'a'; 300 << 10];
+        for options in [CopyOptions::csv(), CopyOptions { style: Style::Text, ..CopyOptions::csv() }] {
+            let mut reader = Reader::new();
+            reader.line_bytes_max = 8 << 20;
+            for at in 1.. {
+                reader.push(&piece);
+                assert!(reader.buffer.len() <= 2 * reader.line_bytes_max + piece.len());
+                match reader.next(&options, false) {
+                    Ok(fields) => assert!(fields.is_none(), "no line has ended"),
+                    Err(error) => {
+                        assert_eq!(error.state(), SqlState::PROGRAM_LIMIT_EXCEEDED);
+                        assert!(at * piece.len() > reader.line_bytes_max);
+                        break;
+                    }
+                }
+            }
+            let mut reader = Reader::new();
+            (0..20).for_each(|_| {
+                reader.push(&piece);
+                assert!(reader.next(&options, false).is_ok_and(|fields| fields.is_none()));
+            });
+            reader.push(b"\nb\n");
+            let mut lengths = Vec::new();
+            while let Ok(Some(fields)) = reader.next(&options, true) {
+                lengths.extend(fields.iter().flatten().map(str::len));
+            }
+            assert_eq!(lengths, [20 * piece.len(), 1]);
+        }
     }
 
     /// Quotes within quotes are found wherever they stand.

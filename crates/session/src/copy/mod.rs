@@ -548,13 +548,17 @@ impl In {
                 let error = types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message);
                 return Err(error.with_context(format!("{}: \"{}\"", place(), lines.line())));
             }
+            let has_words = options.default.is_some()
+                || !options.force_not_null.is_none()
+                || !options.force_null.is_none();
             for ((at, column, ty, modifier), field) in columns.iter().zip(fields.iter()) {
                 let field = match field {
+                    field if !has_words => field,
                     None if options.force_not_null.has(column) => Some(&*options.null),
                     Some(text) if text == options.null && options.force_null.has(column) => None,
                     field => field,
                 };
-                if field.is_some() && field == options.default.as_deref() {
+                if has_words && field.is_some() && field == options.default.as_deref() {
                     continue;
                 }
                 given[*at] = true;
