@@ -21,9 +21,7 @@
 //! * Each key is put or deleted, once.
 
 use crate::cache::Cache;
-use crate::columns::{
-    ColumnEncoder, STRIPE_BYTES_MAX, STRIPE_ROWS_MAX, StripeRow, StripeRows,
-};
+use crate::columns::{ColumnEncoder, STRIPE_BYTES_MAX, STRIPE_ROWS_MAX, StripeRow, StripeRows};
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::{Group, Tag};
@@ -265,7 +263,8 @@ impl Bulk<'_> {
         entries: impl Iterator<Item = (&'e [u8], &'e [u8])>,
     ) -> Result<(), StoreError> {
         let encoder = self.encoder.as_ref().filter(|(known, _)| *known == table);
-        let encoder = encoder.filter(|_| !self.run.is_scratch()).map(|(_, encoder)| encoder.clone());
+        let encoder =
+            encoder.filter(|_| !self.run.is_scratch()).map(|(_, encoder)| encoder.clone());
         let Some(encoder) = encoder else {
             for (key, value) in entries {
                 self.put_new(table, key, value)?;

@@ -385,14 +385,10 @@ pub struct ColumnBlock {
 
 impl ColumnBlock {
     /// Appends a header. Parts lie before the header, which is at `offset`.
-    pub(crate) fn write(
-        block: &BlockOut,
-        parts: &[(u64, u32)],
-        offset: u64,
-        out: &mut Vec<u8>,
-    ) {
+    pub(crate) fn write(block: &BlockOut, parts: &[(u64, u32)], offset: u64, out: &mut Vec<u8>) {
         let EncodedBlock { rows, head, .. } = &block.encoded;
-        let numbers = [u64::from(block.table.0), *rows as u64, block.deleted as u64, parts.len() as u64];
+        let numbers =
+            [u64::from(block.table.0), *rows as u64, block.deleted as u64, parts.len() as u64];
         numbers.iter().for_each(|number| varint::put(out, *number));
         for (at, len) in parts {
             varint::put(out, offset - at);

@@ -21,6 +21,7 @@
 use std::ops::{Bound, ControlFlow};
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::TableId;
@@ -37,7 +38,7 @@ const BUFFER_BYTES: usize = 32 << 20;
 /// A buffer grows step by step up to so many bytes: most tables are small.
 const GROWS_MAX: usize = 1 << 20;
 
-/// The name of a thread that writes a buffer.
+/// The name of a thread that writes buffers.
 const THREAD: &str = "store-sorter";
 
 /// Where an entry lies in the buffer: its key, and its value right behind it.
@@ -139,7 +140,8 @@ impl Form {
             Sorted::Twice(twice) => Ok(Err(twice)),
             Sorted::Loaded(loaded) => {
                 // Its files go with it where they cannot be opened.
-                let mut run = Spilled { loaded: Some(loaded), staged: None, shared: shared.clone() };
+                let mut run =
+                    Spilled { loaded: Some(loaded), staged: None, shared: shared.clone() };
                 run.staged = run.loaded.as_ref().map(|loaded| shared.stage(loaded)).transpose()?;
                 Ok(Ok(run))
             }
@@ -150,34 +152,69 @@ impl Form {
 /// A run, or why there is none.
 type Run = Result<Spilled, Twice>;
 
-/// A thread that writes a buffer, and gives it back. Dropped, it is waited for, and its files go.
-struct Writing(Option<JoinHandle<(Buffer, Result<Run, StoreError>)>>);
+/// A thread that writes buffers, one at a time, and gives them back. Dropped, it is waited for, and the files go that
+/// nobody has taken.
+struct WriterThread {
+    /// `None` once no more buffers come.
+    full: Option<SyncSender<Buffer>>,
+    written: Receiver<(Buffer, Result<Run, StoreError>)>,
+    /// It has a buffer.
+    is_busy: bool,
+    thread: Option<JoinHandle<()>>,
+}
 
-impl Writing {
-    fn begin(form: &Form, shared: &Arc<Shared>, mut buffer: Buffer) -> Result<Writing, StoreError> {
+impl WriterThread {
+    fn begin(form: &Form, shared: &Arc<Shared>) -> Result<WriterThread, StoreError> {
+        let (full, buffers) = sync_channel::<Buffer>(1);
+        let (back, written) = sync_channel(1);
         let (form, shared) = (form.clone(), shared.clone());
         let work = move || {
-            let run = form.spill(&shared, &mut buffer);
-            buffer.clear();
-            (buffer, run)
+            for mut buffer in buffers {
+                let run = form.spill(&shared, &mut buffer);
+                buffer.clear();
+                if back.send((buffer, run)).is_err() {
+                    return;
+                }
+            }
         };
         let thread = std::thread::Builder::new().name(THREAD.to_owned()).spawn(work);
         let thread = thread.map_err(StoreError::io("cannot start thread", THREAD))?;
-        Ok(Writing(Some(thread)))
+        Ok(WriterThread { full: Some(full), written, is_busy: false, thread: Some(thread) })
     }
 
-    /// Waits for the end.
-    fn end(mut self) -> Result<(Buffer, Run), StoreError> {
-        let Some(thread) = self.0.take() else { unreachable!("it is ended once") };
-        let (buffer, run) = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        Ok((buffer, run?))
+    /// Gives it a buffer. It has none.
+    fn write(&mut self, buffer: Buffer) {
+        assert!(!self.is_busy, "one buffer at a time");
+        let sent = self.full.as_ref().map(|full| full.send(buffer));
+        if !matches!(sent, Some(Ok(()))) {
+            self.fail();
+        }
+        self.is_busy = true;
+    }
+
+    /// Waits for the buffer that it has.
+    fn wait(&mut self) -> Result<Option<(Buffer, Run)>, StoreError> {
+        if !std::mem::take(&mut self.is_busy) {
+            return Ok(None);
+        }
+        let (buffer, run) = self.written.recv().unwrap_or_else(|_| self.fail());
+        Ok(Some((buffer, run?)))
+    }
+
+    /// Goes on with the panic that has ended the thread.
+    fn fail(&mut self) -> ! {
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Err(panic)) => resume_unwind(panic),
+            _ => unreachable!("the thread ends after its sorter, or by a panic"),
+        }
     }
 }
 
-impl Drop for Writing {
+impl Drop for WriterThread {
     fn drop(&mut self) {
-        // What it has written goes, and what it has failed of is told to nobody.
-        let _ = self.0.take().map(JoinHandle::join);
+        self.full = None;
+        // What it has failed of is told to nobody any more.
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -186,7 +223,7 @@ pub struct Sorter {
     form: Form,
     buffer_bytes: usize,
     buffer: Buffer,
-    writing: Option<Writing>,
+    writer: Option<WriterThread>,
     runs: Vec<Spilled>,
     twice: Option<Twice>,
 }
@@ -268,7 +305,7 @@ impl Sorter {
             form: Form { table, encoder: None, is_scratch: false },
             buffer_bytes,
             buffer: Buffer::default(),
-            writing: None,
+            writer: None,
             runs: Vec::new(),
             twice: None,
         }
@@ -307,19 +344,23 @@ impl Sorter {
 
     /// Has another thread write the full buffer, as soon as it has written the one before.
     fn spill(&mut self, store: &Store) -> Result<(), StoreError> {
-        let empty = self.end_writing()?.unwrap_or_default();
+        let empty = self.wait()?.unwrap_or_default();
         let full = std::mem::replace(&mut self.buffer, empty);
         // Where a key came twice, nothing will come of it: what is still put is forgotten.
         if self.twice.is_none() {
-            self.writing = Some(Writing::begin(&self.form, &store.shared, full)?);
+            let writer = match self.writer.take() {
+                Some(writer) => writer,
+                None => WriterThread::begin(&self.form, &store.shared)?,
+            };
+            self.writer.insert(writer).write(full);
         }
         Ok(())
     }
 
-    /// Waits for the other thread, and returns its buffer.
-    fn end_writing(&mut self) -> Result<Option<Buffer>, StoreError> {
-        let Some(writing) = self.writing.take() else { return Ok(None) };
-        let (buffer, run) = writing.end()?;
+    /// Waits for the other thread, and returns the buffer that it had.
+    fn wait(&mut self) -> Result<Option<Buffer>, StoreError> {
+        let Some(writer) = &mut self.writer else { return Ok(None) };
+        let Some((buffer, run)) = writer.wait()? else { return Ok(None) };
         self.take(run);
         Ok(Some(buffer))
     }
@@ -338,14 +379,15 @@ impl Sorter {
             // Beside the other thread.
             false => Some(self.form.spill(&store.shared, &mut self.buffer)?),
         };
-        self.end_writing()?;
+        self.wait()?;
+        self.writer = None;
         last.into_iter().for_each(|run| self.take(run));
         self.buffer = Buffer::default();
         Ok(())
     }
 
     fn has_spilled(&self) -> bool {
-        self.writing.is_some() || !self.runs.is_empty() || self.twice.is_some()
+        self.writer.is_some() || !self.runs.is_empty() || self.twice.is_some()
     }
 
     /// Ends the sort.

@@ -562,12 +562,34 @@ mod tests {
     #[test]
     fn flat_objects_are_read_like_all_others() {
         const PARTS: [&str; 22] = [
-            "{", "}", "{\"a\": ", "\"a\":", "\"bb\": ", "\"ab\": ", "\"abcdefgh1\": ", "\"abcdefgh0\": ", "\"\": ", "\"é\": ",
-            "\"x\"", "\"\"", "\"\\u0041\"", "1", "-0.50", "1e3", "true", "null", "false", ",", " , ", "[1]",
+            "{",
+            "}",
+            "{\"a\": ",
+            "\"a\":",
+            "\"bb\": ",
+            "\"ab\": ",
+            "\"abcdefgh1\": ",
+            "\"abcdefgh0\": ",
+            "\"\": ",
+            "\"é\": ",
+            "\"x\"",
+            "\"\"",
+            "\"\\u0041\"",
+            "1",
+            "-0.50",
+            "1e3",
+            "true",
+            "null",
+            "false",
+            ",",
+            " , ",
+            "[1]",
         ];
         let mut state = 0x5eed_u64;
         let mut below = |most: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % most
         };
         let mut flat = 0;
@@ -589,7 +611,10 @@ mod tests {
             let Some(value) = flat::parse(&text) else { continue };
             flat += 1;
             assert_eq!(Some(value.bytes()), any.as_deref().ok(), "{text}");
-            assert!(value.root().as_object().is_some_and(crate::jsonb::Object::is_as_written), "{text}");
+            assert!(
+                value.root().as_object().is_some_and(crate::jsonb::Object::is_as_written),
+                "{text}"
+            );
         }
         assert!(flat > 1_000, "{flat}");
     }
@@ -597,7 +622,8 @@ mod tests {
     /// An object says whether its bytes are those that are made of its fields.
     #[test]
     fn objects_know_whether_they_are_as_written() {
-        let value = Jsonb::parse(r#"{"b": [1, true], "a": "hi", "long name": {}}"#).expect("an object");
+        let value =
+            Jsonb::parse(r#"{"b": [1, true], "a": "hi", "long name": {}}"#).expect("an object");
         let fields: Vec<_> = value.root().as_object().expect("an object").iter().collect();
         let mut again = Vec::new();
         crate::jsonb::write_object(&fields, &mut again);

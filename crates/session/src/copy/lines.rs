@@ -517,12 +517,27 @@ mod tests {
     #[test]
     fn usual_lines_are_read_like_all_others() {
         const PARTS: [&str; 14] = [
-            "a", "twelve words", "é", ",", ",", "\n", "\r\n", "\r", "\"", "\"\"", "\",\"", "\\.", "NULL", "\0",
+            "a",
+            "twelve words",
+            "é",
+            ",",
+            ",",
+            "\n",
+            "\r\n",
+            "\r",
+            "\"",
+            "\"\"",
+            "\",\"",
+            "\\.",
+            "NULL",
+            "\0",
         ];
         vfs::seeds(700, 4_000, |seed| {
             let mut state = seed;
             let mut below = |most: usize| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 (state >> 33) as usize % most
             };
             let mut options = CopyOptions::csv();
@@ -547,7 +562,9 @@ mod tests {
     #[test]
     fn long_lines() {
         let piece = vec![b'a'; 300 << 10];
-        for options in [CopyOptions::csv(), CopyOptions { style: Style::Text, ..CopyOptions::csv() }] {
+        for options in
+            [CopyOptions::csv(), CopyOptions { style: Style::Text, ..CopyOptions::csv() }]
+        {
             let mut reader = Reader::new();
             reader.line_bytes_max = 8 << 20;
             for at in 1.. {
@@ -582,7 +599,11 @@ mod tests {
         for length in 0..20 {
             let word = "x".repeat(length);
             let line = format!("\"{word}\"\"{word}\"\"\"\"{word}\",\"{word}\"\n");
-            let expected = format!("{:?} of {:?}\n", [Some(format!("{word}\"{word}\"\"{word}")), Some(word)], &line[..line.len() - 1]);
+            let expected = format!(
+                "{:?} of {:?}\n",
+                [Some(format!("{word}\"{word}\"\"{word}")), Some(word)],
+                &line[..line.len() - 1]
+            );
             assert_eq!(rows(&[line.as_bytes(), b""], &CopyOptions::csv(), true), expected);
         }
     }

@@ -562,14 +562,17 @@ impl In {
                     continue;
                 }
                 given[*at] = true;
-                row[*at] =
-                    types::text::parse_nullable(field, *ty, *modifier, context).map_err(|e| {
+                match types::text::parse_nullable(field, *ty, *modifier, context) {
+                    Ok(value) => row[*at] = value,
+                    Err(error) => {
                         let value = match field {
                             Some(text) => format!("\"{text}\""),
                             None => "null input".to_owned(),
                         };
-                        e.with_context(format!("{}, column {column}: {value}", place()))
-                    })?;
+                        let place = format!("{}, column {column}: {value}", place());
+                        return Err(error.with_context(place));
+                    }
+                }
             }
             return Ok(true);
         }

@@ -319,9 +319,7 @@ impl RowEncoder {
         let mut rest = self.coded(all().flat_map(|block| block.rest.iter()), stripe);
         let fields = 0..names.len();
         let mut fields: Vec<Coded> = fields
-            .map(|field| {
-                self.coded(all().flat_map(|block| block.fields[field].0.iter()), stripe)
-            })
+            .map(|field| self.coded(all().flat_map(|block| block.fields[field].0.iter()), stripe))
             .collect();
         for ((block, shredded), out) in blocks.iter().zip(&shredded).zip(&mut stripe.blocks) {
             let Some(shredded) = shredded else { continue };

@@ -15,7 +15,8 @@ use interrupt::Pace;
 use super::number::is_space;
 use crate::array::{self, DIMENSIONS_MAX, ELEMENTS_MAX};
 use crate::{
-    Array, ArrayRef, Context, Datum, DatumRef, Dimension, Error, Modifier, Repr, Result, SqlState, Type,
+    Array, ArrayRef, Context, Datum, DatumRef, Dimension, Error, Modifier, Repr, Result, SqlState,
+    Type,
 };
 
 /// What stands between elements.
