@@ -250,10 +250,7 @@ impl Reader {
         }
         let Reader { buffer, start, line, values, fields, .. } = self;
         let bytes = &buffer[*start..];
-        let mut ends = [false; 256];
-        for byte in [delimiter, quote, b'\n'] {
-            ends[usize::from(byte)] = true;
-        }
+        let ends = [delimiter, quote, b'\n'];
         let mut at = 0;
         loop {
             let from = at;
@@ -262,11 +259,8 @@ impl Reader {
                 at = end;
                 place
             } else {
-                let rest = &bytes[at..];
-                match rest.iter().position(|byte| ends[usize::from(*byte)]) {
-                    Some(length) => at += length,
-                    None => return false,
-                }
+                let Some(length) = first_of_any(&bytes[at..], ends) else { return false };
+                at += length;
                 Place::Line(from..at)
             };
             let is_quoted = bytes[from] == quote;
@@ -332,13 +326,34 @@ fn quoted(bytes: &[u8], from: usize, quote: u8, values: &mut Vec<u8>) -> Option<
     Some((Place::Values(start..values.len()), at + 1))
 }
 
+/// A byte in each place of a word.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Marks, in the high bit of each place, where a word has a byte, which is given as a word of it. Marks above the lowest
+/// one may be false.
+fn marks(word: u64, byte: u64) -> u64 {
+    let differs = word ^ byte;
+    differs.wrapping_sub(ONES) & !differs & (ONES << 7)
+}
+
 /// The place of a byte in a word; 8 if it is not there.
 fn first_of(word: [u8; 8], byte: u8) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let differs = u64::from_le_bytes(word) ^ (ONES * u64::from(byte));
-    // The lowest mark is of the first byte that is zero.
-    let marks = differs.wrapping_sub(ONES) & !differs & (ONES << 7);
-    (marks.trailing_zeros() / 8) as usize
+    (marks(u64::from_le_bytes(word), ONES * u64::from(byte)).trailing_zeros() / 8) as usize
+}
+
+/// The place of the first of some bytes.
+fn first_of_any(bytes: &[u8], wanted: [u8; 3]) -> Option<usize> {
+    let [one, two, three] = wanted.map(|byte| ONES * u64::from(byte));
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = marks(word, one) | marks(word, two) | marks(word, three);
+        if found != 0 {
+            return Some(8 * at + (found.trailing_zeros() / 8) as usize);
+        }
+    }
+    let place = rest.iter().position(|byte| wanted.contains(byte));
+    place.map(|place| 8 * words.len() + place)
 }
 
 /// Where the line ends that `bytes` begin with: at the first line feed without a backslash before it.

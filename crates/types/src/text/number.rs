@@ -44,10 +44,11 @@ fn plain_integer(text: &str) -> Option<i64> {
     for byte in digits {
         let digit = byte.wrapping_sub(b'0');
         are_digits &= digit < 10;
-        value = value * 10 + i64::from(digit);
+        // What is no digit may carry the value beyond its range, which is of no account then.
+        value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
     }
     let is_negative = digits.len() < text.len();
-    are_digits.then_some(if is_negative { -value } else { value })
+    are_digits.then(|| if is_negative { -value } else { value })
 }
 
 /// Reads an integer between two bounds.
