@@ -673,7 +673,7 @@ pub(crate) struct RevertArgs {
 pub(crate) struct ImportArgs {
     #[command(subcommand)]
     pub from: Option<ImportFrom>,
-    /// A .json file, a .ndjson file (.gz too), or a folder; for a table .csv, .ndjson, .parquet or .arrow files
+    /// A .json file, a .ndjson file (.gz too), or a folder; for a table .csv, .ndjson (.gz too), .parquet or .arrow files
     #[arg(required = true, value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
     /// The table that the rows of the files go to; it is made where it is missing

@@ -25,8 +25,12 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// The function of SQL that reads a file; `None` for files that hold no rows.
 fn reader(path: &Path) -> Option<&'static str> {
-    let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
-    Some(match extension.as_str() {
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let plain = name.strip_suffix(".gz");
+    let (_, extension) = plain.unwrap_or(&name).rsplit_once('.')?;
+    Some(match extension {
+        // These have compression of their own.
+        "parquet" | "arrow" | "arrows" | "feather" | "ipc" if plain.is_some() => return None,
         "parquet" => "read_parquet",
         "csv" | "tsv" => "read_csv",
         "ndjson" | "jsonl" => "read_json",
@@ -52,7 +56,9 @@ pub(crate) fn import(session: &mut Session, a: &ImportArgs) -> Outcome {
     let first = a.paths.first().ok_or_else(|| usage("no file was named".to_owned()))?;
     let Some(kind) = reader(first) else {
         return Err(usage(format!("{}: the ending does not tell what is in it", first.display()))
-            .hint(".csv, .tsv, .ndjson, .jsonl, .parquet, .arrow and .feather are known"));
+            .hint(
+                ".csv, .tsv, .ndjson and .jsonl (.gz too), .parquet, .arrow and .feather are known",
+            ));
     };
     if let Some(other) = a.paths.iter().find(|path| reader(path) != Some(kind)) {
         return Err(usage(format!("{} is of another kind than the first file", other.display())));

@@ -16,10 +16,10 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use session::{Error, StartUp};
@@ -53,6 +53,9 @@ const LONG_SECRET_BYTES: usize = 32;
 /// buffer for them has as many.
 const OUT_BYTES_HELD: usize = 8 << 10;
 
+/// So many bytes of a COPY are received while another thread makes rows of those before them.
+const AHEAD_BYTES: usize = 512 << 10;
+
 /// A buffer for answers that has grown larger is given back.
 const OUT_BYTES_KEPT: usize = 2 * OUT_BYTES_MAX;
 
@@ -65,6 +68,8 @@ struct Connection<'c> {
     conversation: Option<Box<Conversation>>,
     /// Answers that are sent while the conversation is on another thread.
     leaving: Vec<u8>,
+    /// How receiving ended while the conversation was on another thread: what came before is dealt with first.
+    ended: Option<io::Result<usize>>,
     nudge: Arc<Notify>,
     /// What the desk knows of its transaction.
     block: Block<'c>,
@@ -129,6 +134,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         inbox,
         conversation: Some(Box::new(conversation)),
         leaving: Vec::new(),
+        ended: None,
         nudge,
         block: Block::none(&core.desk),
         poll: BusyPoll::new(core.shared.busy_poll),
@@ -289,18 +295,39 @@ impl Connection<'_> {
     async fn move_off(&mut self) -> io::Result<Step> {
         add(&self.core.counters.moved_statements_total, 1);
         let mut talk = self.conversation.take().expect("it is here between steps");
+        let takes_data = talk.takes_data();
         let due = std::mem::take(&mut talk.due);
         std::mem::swap(&mut talk.out, &mut self.leaving);
         talk.out.extend_from_slice(&self.leaving[due..]);
         self.leaving.truncate(due);
-        let moved = tokio::task::spawn_blocking(move || {
+        let mut moved = tokio::task::spawn_blocking(move || {
             let step = talk.guarded(|talk| talk.go_on(true));
             (talk, step)
         });
         let sent = self.send_leaving().await;
+        let moved = poll_fn(|cx| {
+            let moved = Pin::new(&mut moved).poll(cx);
+            if moved.is_pending() && takes_data {
+                self.receive_ahead(cx);
+            }
+            moved
+        });
         let (talk, step) = moved.await.expect("a step gives back what it was given");
         self.conversation = Some(talk);
         sent.map(|()| step)
+    }
+
+    /// Receives what of a COPY has come already, up to a limit.
+    fn receive_ahead(&mut self, cx: &mut Context<'_>) {
+        while self.ended.is_none() && self.inbox.waiting().len() < AHEAD_BYTES {
+            match self.channel.poll_receive(cx, &mut self.inbox) {
+                Poll::Ready(Ok(count)) if count > 0 => {
+                    add(&self.core.counters.bytes_received_total, count as u64);
+                }
+                Poll::Ready(ended) => self.ended = Some(ended),
+                Poll::Pending => return,
+            }
+        }
     }
 
     /// Sends the answers that the conversation on the other thread has left here.
@@ -352,6 +379,9 @@ impl Connection<'_> {
 
     /// Waits until there is something to do; how long that took is said too.
     async fn wait(&mut self) -> io::Result<(Event, Duration)> {
+        if let Some(ended) = self.ended.take() {
+            return Ok((Event::Bytes(ended?), Duration::ZERO));
+        }
         let patience = match self.end() {
             // It was told while nobody waited to be told.
             Some(_) => return Ok((Event::Nudge, Duration::ZERO)),

@@ -21,11 +21,11 @@
 //! * Each key is put or deleted, once.
 
 use crate::cache::Cache;
-use crate::columns::ColumnEncoder;
+use crate::columns::{ColumnEncoder, STRIPE_BYTES_MAX, STRIPE_ROWS_MAX, StripeRow, StripeRows};
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::{Group, Tag};
-use crate::key::{self, KEY_MAX};
+use crate::key::{self, KEY_MAX, TABLE_LEN};
 use crate::manifest::{get_metas, put_metas};
 use crate::memtable::Late;
 use crate::run::{Run, RunCursor};
@@ -46,8 +46,10 @@ pub(crate) const STAGED_CACHE_BYTES: usize = 16 << 20;
 
 /// A bulk load under way. Dropped unfinished, it leaves nothing.
 pub struct Bulk<'s> {
-    store: &'s Store,
+    shared: &'s Shared,
     run: RunWriter,
+    /// What keeps the values of a table in columns, whatever the store knows of it.
+    encoder: Option<(TableId, Arc<dyn ColumnEncoder>)>,
     group: Group,
     last: Vec<u8>,
     is_fresh: bool,
@@ -211,7 +213,7 @@ impl StagedCursor {
 impl Bulk<'_> {
     /// Adds a key, above the one before in the order of (table, key), that never had a version.
     pub fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        if self.store.latest(table, key)?.is_some() {
+        if self.shared.latest_in(&self.shared.state(), &key::full(table, key))?.is_some() {
             return Err(StoreError::Bulk { table, what: "the key has a version already" });
         }
         self.put_new(table, key, value)
@@ -219,7 +221,8 @@ impl Bulk<'_> {
 
     /// The table keeps its newest values in columns by this encoder, whatever the store knows of it.
     pub(crate) fn encode_by(&mut self, table: TableId, encoder: Arc<dyn ColumnEncoder>) {
-        self.run.encode_by(table, encoder);
+        self.run.encode_by(table, encoder.clone());
+        self.encoder = Some((table, encoder));
     }
 
     /// True where a key was added.
@@ -252,6 +255,53 @@ impl Bulk<'_> {
         self.push(table, key, Tag::Put, value)
     }
 
+    /// As [`Bulk::put_new`], of many keys and values in order. The values of a stripe of columns are read where
+    /// they lie.
+    pub(crate) fn put_all<'e>(
+        &mut self,
+        table: TableId,
+        entries: impl Iterator<Item = (&'e [u8], &'e [u8])>,
+    ) -> Result<(), StoreError> {
+        let encoder = self.encoder.as_ref().filter(|(known, _)| *known == table);
+        let encoder =
+            encoder.filter(|_| !self.run.is_scratch()).map(|(_, encoder)| encoder.clone());
+        let Some(encoder) = encoder else {
+            for (key, value) in entries {
+                self.put_new(table, key, value)?;
+            }
+            return Ok(());
+        };
+        let rows_max = encoder.stripe_rows().min(STRIPE_ROWS_MAX);
+        let (mut stripe, mut bytes) = (StripeRows { table, rows: Vec::new() }, 0);
+        for (key, value) in entries {
+            let more = TABLE_LEN + key.len() + value.len();
+            if stripe.rows.len() >= rows_max || bytes + more > STRIPE_BYTES_MAX {
+                self.push_stripe(&stripe, &*encoder)?;
+                stripe.rows.clear();
+                bytes = 0;
+            }
+            stripe.rows.push(StripeRow { key, value, csn: 0, tag: Tag::Put });
+            bytes += more;
+        }
+        self.push_stripe(&stripe, &*encoder)
+    }
+
+    fn push_stripe(
+        &mut self,
+        stripe: &StripeRows<'_>,
+        encoder: &dyn ColumnEncoder,
+    ) -> Result<(), StoreError> {
+        let (Some(first), Some(last)) = (stripe.rows.first(), stripe.rows.last()) else {
+            return Ok(());
+        };
+        let table = stripe.table;
+        if self.has_any() && (table, first.key) <= key::split(&self.last) {
+            return Err(StoreError::Bulk { table, what: "keys must ascend" });
+        }
+        key::write(table, last.key, &mut self.last);
+        self.run.push_stripe(stripe, encoder)
+    }
+
     fn push(
         &mut self,
         table: TableId,
@@ -275,13 +325,13 @@ impl Bulk<'_> {
     pub fn finish(self) -> Result<Loaded, StoreError> {
         let is_scratch = self.run.is_scratch();
         let metas = self.run.finish()?;
-        let home = &self.store.shared.shop.home;
+        let home = &self.shared.shop.home;
         let loaded = Loaded { metas, is_fresh: self.is_fresh };
         if is_scratch {
             return Ok(loaded);
         }
         if let Err(e) = home.sync_names() {
-            self.store.discard(&loaded);
+            self.shared.discard(&loaded.metas);
             return Err(StoreError::io("cannot sync", home.describe(""))(e));
         }
         Ok(loaded)
@@ -289,6 +339,28 @@ impl Bulk<'_> {
 }
 
 impl Shared {
+    /// As [`Store::bulk`].
+    pub(crate) fn bulk(&self) -> Bulk<'_> {
+        self.begin(RunWriter::new(&self.shop, Half::Current, LEVEL).for_bulk())
+    }
+
+    /// As [`Store::scratch`].
+    pub(crate) fn scratch(&self) -> Bulk<'_> {
+        self.begin(RunWriter::new(&self.shop, Half::Current, SCRATCH_LEVEL).for_scratch())
+    }
+
+    fn begin(&self, run: RunWriter) -> Bulk<'_> {
+        let (group, last) = (Group::default(), Vec::new());
+        Bulk { shared: self, run, encoder: None, group, last, is_fresh: true }
+    }
+
+    /// As [`Store::stage`].
+    pub(crate) fn stage(&self, loaded: &Loaded) -> Result<Staged, StoreError> {
+        let reader = self.reader.through(&self.staged_cache);
+        let run = open_run(&reader, Half::Current, loaded.metas.clone())?;
+        Ok(Staged { run })
+    }
+
     fn open_loaded(&self, csn: Csn, loaded: &Loaded) -> Result<Arc<Run>, StoreError> {
         let shifted = loaded.metas.iter().cloned().map(|mut meta| {
             meta.shift = csn.0;
@@ -314,19 +386,13 @@ impl std::fmt::Debug for KeptFiles {
 impl Store {
     /// Begins a bulk load of new keys.
     pub fn bulk(&self) -> Bulk<'_> {
-        let run = RunWriter::new(&self.shared.shop, Half::Current, LEVEL).for_bulk();
-        self.begin(run)
+        self.shared.bulk()
     }
 
     /// Begins files in the form of a load that only this process reads ([`Store::stage`]) until it discards
     /// them: nothing of them is synced, and no commit may name them.
     pub fn scratch(&self) -> Bulk<'_> {
-        let run = RunWriter::new(&self.shared.shop, Half::Current, SCRATCH_LEVEL).for_scratch();
-        self.begin(run)
-    }
-
-    fn begin(&self, run: RunWriter) -> Bulk<'_> {
-        Bulk { store: self, run, group: Group::default(), last: Vec::new(), is_fresh: true }
+        self.shared.scratch()
     }
 
     /// Makes a bulk load commit `csn`, which is above every commit before, or a part of it: the other
@@ -340,9 +406,7 @@ impl Store {
     /// Opens a finished load to be read before its commit. Those of all transactions have a cache of their own:
     /// what the store's cache knows of the files has the number of the commit.
     pub fn stage(&self, loaded: &Loaded) -> Result<Staged, StoreError> {
-        let reader = self.shared.reader.through(&self.shared.staged_cache);
-        let run = open_run(&reader, Half::Current, loaded.metas.clone())?;
-        Ok(Staged { run })
+        self.shared.stage(loaded)
     }
 
     /// Reads bytes of a file of a load ([`Loaded::files`]), for a follower. Fails where a merge has removed

@@ -35,7 +35,7 @@ use crate::block_keys::BlockKeys;
 use crate::block_layers::shown;
 use crate::error::StoreError;
 use crate::group::{Group, Tag};
-use crate::key::TABLE_LEN;
+use crate::key::{FullKey, TABLE_LEN};
 use crate::segment::Segment;
 use crate::{TableId, key, varint};
 
@@ -44,7 +44,7 @@ pub const STRIPE_ROWS_MAX: usize = 128 << 10;
 /// The largest number of entries in a block of columns.
 pub const BLOCK_ROWS_MAX: usize = 16 << 10;
 /// A stripe ends when its keys and values have so many bytes.
-const STRIPE_BYTES_MAX: usize = 48 << 20;
+pub(crate) const STRIPE_BYTES_MAX: usize = 48 << 20;
 
 /// The parts that the store itself writes for each block: keys, commits, tags.
 const OWN_PARTS: usize = 3;
@@ -146,10 +146,26 @@ pub(crate) struct StripeBuilder {
     encoder: Option<Arc<dyn ColumnEncoder>>,
 }
 
+/// The entries of a stripe, wherever they lie.
+pub(crate) struct StripeRows<'e> {
+    pub table: TableId,
+    pub rows: Vec<StripeRow<'e>>,
+}
+
+/// An entry of a stripe.
+pub(crate) struct StripeRow<'e> {
+    /// The key, without its table.
+    pub key: &'e [u8],
+    pub value: &'e [u8],
+    pub csn: u64,
+    pub tag: Tag,
+}
+
 /// A block of a stripe, ready to be written.
-pub(crate) struct BlockOut<'s> {
+pub(crate) struct BlockOut {
+    pub table: TableId,
     /// The full key of the first row.
-    pub first_key: &'s [u8],
+    pub first_key: FullKey,
     /// The commit of the first row.
     pub first: u64,
     /// The smallest and the largest commit.
@@ -173,10 +189,6 @@ impl StripeBuilder {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// True where an entry more does not belong into the stripe.
     pub fn is_full_for(&self, full: &[u8], value_bytes: usize) -> bool {
         let Some(first) = self.rows.first() else { return false };
@@ -186,11 +198,33 @@ impl StripeBuilder {
             || self.keys[first.key.clone()][..TABLE_LEN] != full[..TABLE_LEN]
     }
 
+    /// The entries and the encoder of their table; `None` where there are none.
+    pub fn rows(&self) -> Option<(StripeRows<'_>, &dyn ColumnEncoder)> {
+        let (table, _) = key::split(&self.keys[self.rows.first()?.key.clone()]);
+        let row = |row: &Row| StripeRow {
+            key: &self.keys[row.key.clone()][TABLE_LEN..],
+            value: &self.values[row.value.clone()],
+            csn: row.csn,
+            tag: row.tag,
+        };
+        let rows = self.rows.iter().map(row).collect();
+        Some((StripeRows { table, rows }, self.encoder.as_deref()?))
+    }
+
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.values.clear();
+        self.rows.clear();
+        self.encoder = None;
+    }
+}
+
+impl StripeRows<'_> {
     /// The columns, where the encoder makes any.
-    pub fn encode(&self) -> Option<EncodedStripe> {
-        let value = |row: &Row| (row.tag != Tag::Delete).then(|| &self.values[row.value.clone()]);
-        let values: Vec<Option<&[u8]>> = self.rows.iter().map(value).collect();
-        let encoded = self.encoder.as_ref()?.encode(&values)?;
+    pub fn encode(&self, encoder: &dyn ColumnEncoder) -> Option<EncodedStripe> {
+        let values = self.rows.iter().map(|row| (row.tag != Tag::Delete).then_some(row.value));
+        let values: Vec<Option<&[u8]>> = values.collect();
+        let encoded = encoder.encode(&values)?;
         let rows: usize = encoded.blocks.iter().map(|block| block.rows).sum();
         let right = |block: &EncodedBlock| (1..=BLOCK_ROWS_MAX).contains(&block.rows);
         assert!(
@@ -201,16 +235,17 @@ impl StripeBuilder {
     }
 
     /// Puts what the store keeps of each row beside the columns of a block that begins at row `start`.
-    pub fn block(&self, start: usize, encoded: EncodedBlock) -> BlockOut<'_> {
+    pub fn block(&self, start: usize, encoded: EncodedBlock) -> BlockOut {
         let rows = &self.rows[start..start + encoded.rows];
         let first = &rows[0];
         let csns: Vec<i64> = rows.iter().map(|row| row.csn as i64).collect();
         let tags: Vec<i64> = rows.iter().map(|row| row.tag as i64).collect();
-        let keys = rows.iter().map(|row| &self.keys[row.key.clone()][TABLE_LEN..]);
+        let keys = rows.iter().map(|row| row.key);
         let bounds = rows.iter().map(|row| (row.csn, row.csn));
         let bounds = bounds.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
         BlockOut {
-            first_key: &self.keys[first.key.clone()],
+            table: self.table,
+            first_key: key::full(self.table, first.key),
             first: first.csn,
             csns: bounds,
             deleted: rows.iter().filter(|row| row.tag == Tag::Delete).count(),
@@ -221,20 +256,14 @@ impl StripeBuilder {
 
     /// Calls `f` for each entry, in order.
     pub fn each<E>(&self, mut f: impl FnMut(&[u8], &Group) -> Result<(), E>) -> Result<(), E> {
-        let mut group = Group::default();
+        let (mut group, mut full) = (Group::default(), Vec::new());
         for row in &self.rows {
             group.clear();
-            group.push(row.csn, row.tag, &self.values[row.value.clone()]);
-            f(&self.keys[row.key.clone()], &group)?;
+            group.push(row.csn, row.tag, row.value);
+            key::write(self.table, row.key, &mut full);
+            f(&full, &group)?;
         }
         Ok(())
-    }
-
-    pub fn clear(&mut self) {
-        self.keys.clear();
-        self.values.clear();
-        self.rows.clear();
-        self.encoder = None;
     }
 }
 
@@ -356,15 +385,10 @@ pub struct ColumnBlock {
 
 impl ColumnBlock {
     /// Appends a header. Parts lie before the header, which is at `offset`.
-    pub(crate) fn write(
-        block: &BlockOut<'_>,
-        parts: &[(u64, u32)],
-        offset: u64,
-        out: &mut Vec<u8>,
-    ) {
+    pub(crate) fn write(block: &BlockOut, parts: &[(u64, u32)], offset: u64, out: &mut Vec<u8>) {
         let EncodedBlock { rows, head, .. } = &block.encoded;
-        let (table, _) = key::split(block.first_key);
-        let numbers = [u64::from(table.0), *rows as u64, block.deleted as u64, parts.len() as u64];
+        let numbers =
+            [u64::from(block.table.0), *rows as u64, block.deleted as u64, parts.len() as u64];
         numbers.iter().for_each(|number| varint::put(out, *number));
         for (at, len) in parts {
             varint::put(out, offset - at);

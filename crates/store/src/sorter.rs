@@ -1,11 +1,13 @@
 //! [`Sorter`]: the entries of a new table in any order become one bulk load.
 //!
 //! ```text
-//!   put ──> [ buffer: 32 MiB ] ──full: sort──> run 1   a c f │ k m        in files, as bulk loads are
-//!                              ──full: sort──> run 2   b d │ g            ...
+//!   put ──> [ buffer: 32 MiB ] ──full──> [ buffer ] ──sort──> run 1   a c f │ k m     in files, as bulk loads are
+//!           the caller fills it          a thread writes it   run 2   b d │ g         ...
 //!   finish: runs one behind the other (they came in order) ──> joined as they are
 //!           any other                                       ──> merged into one
 //! ```
+//!
+//! One buffer at a time is written, while the caller fills the other: a sorter holds two.
 //!
 //! [`Sorter::walk`] gives the sorted entries to the caller instead, and leaves no files.
 //!
@@ -17,7 +19,10 @@
 //! * A key that comes twice is found before [`Sorter::finish`] returns.
 
 use std::ops::{Bound, ControlFlow};
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use crate::TableId;
 use crate::bulk::{Bulk, Loaded, Staged};
@@ -33,6 +38,9 @@ const BUFFER_BYTES: usize = 32 << 20;
 /// A buffer grows step by step up to so many bytes: most tables are small.
 const GROWS_MAX: usize = 1 << 20;
 
+/// The name of a thread that writes buffers.
+const THREAD: &str = "store-sorter";
+
 /// Where an entry lies in the buffer: its key, and its value right behind it.
 #[derive(Clone, Copy)]
 struct Place {
@@ -41,16 +49,181 @@ struct Place {
     value: u32,
 }
 
-/// Entries of one table being sorted. Dropped unfinished, it leaves nothing.
-pub struct Sorter {
-    table: TableId,
-    buffer_bytes: usize,
-    encoder: Option<Arc<dyn ColumnEncoder>>,
-    is_scratch: bool,
+/// Entries in memory.
+#[derive(Default)]
+struct Buffer {
     bytes: Vec<u8>,
     places: Vec<Place>,
-    /// The entries of the buffer ascend.
-    ascends: bool,
+    /// An entry is not above the one before it.
+    is_mixed: bool,
+}
+
+impl Buffer {
+    fn key(&self, place: Place) -> &[u8] {
+        &self.bytes[place.start as usize..][..place.key as usize]
+    }
+
+    fn value(&self, place: Place) -> &[u8] {
+        &self.bytes[place.start as usize + place.key as usize..][..place.value as usize]
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.places.iter().map(|place| (self.key(*place), self.value(*place)))
+    }
+
+    /// Sorts the entries. Returns a key that is there twice, if there is one.
+    fn sort(&mut self) -> Option<Twice> {
+        if !self.is_mixed {
+            return None;
+        }
+        let mut places = std::mem::take(&mut self.places);
+        // Equal keys stay in the order in which they came: that of their places.
+        places.sort_unstable_by(|a, b| {
+            self.key(*a).cmp(self.key(*b)).then_with(|| a.start.cmp(&b.start))
+        });
+        let twice = places.windows(2).find(|pair| self.key(pair[0]) == self.key(pair[1]));
+        let twice = twice.map(|pair| Twice {
+            key: self.key(pair[0]).to_vec(),
+            value: self.value(pair[1]).to_vec(),
+        });
+        self.places = places;
+        twice
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+        self.is_mixed = false;
+    }
+
+    /// Takes the memory of a full buffer at once: a buffer that doubles is copied into fresh pages
+    /// again and again, and the system clears each of them.
+    #[cold]
+    fn reserve_all(&mut self, buffer_bytes: usize) {
+        let (bytes, places) = (self.bytes.len(), self.places.len());
+        let all_places = places.saturating_mul(buffer_bytes / bytes + 1);
+        self.bytes.reserve_exact(buffer_bytes + GROWS_MAX - bytes);
+        self.places.reserve(all_places - places);
+    }
+}
+
+/// What becomes of a full buffer.
+#[derive(Clone)]
+struct Form {
+    table: TableId,
+    encoder: Option<Arc<dyn ColumnEncoder>>,
+    is_scratch: bool,
+}
+
+impl Form {
+    fn bulk<'s>(&self, shared: &'s Shared) -> Bulk<'s> {
+        let mut bulk = if self.is_scratch { shared.scratch() } else { shared.bulk() };
+        if let Some(encoder) = &self.encoder {
+            bulk.encode_by(self.table, encoder.clone());
+        }
+        bulk
+    }
+
+    /// Sorts a buffer and writes it to files.
+    fn write(&self, shared: &Shared, buffer: &mut Buffer) -> Result<Sorted, StoreError> {
+        if let Some(twice) = buffer.sort() {
+            return Ok(Sorted::Twice(twice));
+        }
+        let mut bulk = self.bulk(shared);
+        bulk.put_all(self.table, buffer.entries())?;
+        bulk.finish().map(Sorted::Loaded)
+    }
+
+    /// The same, and opens the files.
+    fn spill(&self, shared: &Arc<Shared>, buffer: &mut Buffer) -> Result<Run, StoreError> {
+        match self.write(shared, buffer)? {
+            Sorted::Twice(twice) => Ok(Err(twice)),
+            Sorted::Loaded(loaded) => {
+                // Its files go with it where they cannot be opened.
+                let mut run =
+                    Spilled { loaded: Some(loaded), staged: None, shared: shared.clone() };
+                run.staged = run.loaded.as_ref().map(|loaded| shared.stage(loaded)).transpose()?;
+                Ok(Ok(run))
+            }
+        }
+    }
+}
+
+/// A run, or why there is none.
+type Run = Result<Spilled, Twice>;
+
+/// A thread that writes buffers, one at a time, and gives them back. Dropped, it is waited for, and the files go that
+/// nobody has taken.
+struct WriterThread {
+    /// `None` once no more buffers come.
+    full: Option<SyncSender<Buffer>>,
+    written: Receiver<(Buffer, Result<Run, StoreError>)>,
+    /// It has a buffer.
+    is_busy: bool,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl WriterThread {
+    fn begin(form: &Form, shared: &Arc<Shared>) -> Result<WriterThread, StoreError> {
+        let (full, buffers) = sync_channel::<Buffer>(1);
+        let (back, written) = sync_channel(1);
+        let (form, shared) = (form.clone(), shared.clone());
+        let work = move || {
+            for mut buffer in buffers {
+                let run = form.spill(&shared, &mut buffer);
+                buffer.clear();
+                if back.send((buffer, run)).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name(THREAD.to_owned()).spawn(work);
+        let thread = thread.map_err(StoreError::io("cannot start thread", THREAD))?;
+        Ok(WriterThread { full: Some(full), written, is_busy: false, thread: Some(thread) })
+    }
+
+    /// Gives it a buffer. It has none.
+    fn write(&mut self, buffer: Buffer) {
+        assert!(!self.is_busy, "one buffer at a time");
+        let sent = self.full.as_ref().map(|full| full.send(buffer));
+        if !matches!(sent, Some(Ok(()))) {
+            self.fail();
+        }
+        self.is_busy = true;
+    }
+
+    /// Waits for the buffer that it has.
+    fn wait(&mut self) -> Result<Option<(Buffer, Run)>, StoreError> {
+        if !std::mem::take(&mut self.is_busy) {
+            return Ok(None);
+        }
+        let (buffer, run) = self.written.recv().unwrap_or_else(|_| self.fail());
+        Ok(Some((buffer, run?)))
+    }
+
+    /// Goes on with the panic that has ended the thread.
+    fn fail(&mut self) -> ! {
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Err(panic)) => resume_unwind(panic),
+            _ => unreachable!("the thread ends after its sorter, or by a panic"),
+        }
+    }
+}
+
+impl Drop for WriterThread {
+    fn drop(&mut self) {
+        self.full = None;
+        // What it has failed of is told to nobody any more.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Entries of one table being sorted. Dropped unfinished, it leaves nothing.
+pub struct Sorter {
+    form: Form,
+    buffer_bytes: usize,
+    buffer: Buffer,
+    writer: Option<WriterThread>,
     runs: Vec<Spilled>,
     twice: Option<Twice>,
 }
@@ -58,7 +231,7 @@ pub struct Sorter {
 /// A sorted run in files, which are removed where nobody takes them.
 struct Spilled {
     loaded: Option<Loaded>,
-    staged: Staged,
+    staged: Option<Staged>,
     shared: Arc<Shared>,
 }
 
@@ -110,38 +283,29 @@ impl Sorter {
 
     /// Returns the table.
     pub fn table(&self) -> TableId {
-        self.table
+        self.form.table
     }
 
     /// The same, of a table that keeps its newest values in columns. The store knows that of a table that
     /// exists, and not yet of one that the loading transaction makes.
-    pub fn in_columns(self, encoder: Arc<dyn ColumnEncoder>) -> Sorter {
-        Sorter { encoder: Some(encoder), ..self }
+    pub fn in_columns(mut self, encoder: Arc<dyn ColumnEncoder>) -> Sorter {
+        self.form.encoder = Some(encoder);
+        self
     }
 
     /// The same, of entries that [`Sorter::walk`] gives back: files of them are read by this sorter alone.
-    pub fn for_walk(self) -> Sorter {
-        Sorter { is_scratch: true, ..self }
-    }
-
-    fn bulk<'s>(&self, store: &'s Store) -> Bulk<'s> {
-        let mut bulk = if self.is_scratch { store.scratch() } else { store.bulk() };
-        if let Some(encoder) = &self.encoder {
-            bulk.encode_by(self.table, encoder.clone());
-        }
-        bulk
+    pub fn for_walk(mut self) -> Sorter {
+        self.form.is_scratch = true;
+        self
     }
 
     /// The same, with a buffer of so many bytes.
     pub(crate) fn with_buffer(table: TableId, buffer_bytes: usize) -> Sorter {
         Sorter {
-            table,
+            form: Form { table, encoder: None, is_scratch: false },
             buffer_bytes,
-            encoder: None,
-            is_scratch: false,
-            bytes: Vec::new(),
-            places: Vec::new(),
-            ascends: true,
+            buffer: Buffer::default(),
+            writer: None,
             runs: Vec::new(),
             twice: None,
         }
@@ -150,97 +314,80 @@ impl Sorter {
     /// Adds an entry whose value `write` appends.
     ///
     /// # Errors
-    /// [`StoreError::TooLarge`], and what writing files reports.
+    /// [`StoreError::TooLarge`], and what writing files reports, of entries that were added before too.
     pub fn put(
         &mut self,
         store: &Store,
         key: &[u8],
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), StoreError> {
-        if self.bytes.len() >= self.buffer_bytes {
+        if self.buffer.bytes.len() >= self.buffer_bytes {
             self.spill(store)?;
         }
-        if self.bytes.len() > GROWS_MAX && self.bytes.capacity() < self.buffer_bytes {
-            self.reserve_all();
+        let buffer = &mut self.buffer;
+        if buffer.bytes.len() > GROWS_MAX && buffer.bytes.capacity() < self.buffer_bytes {
+            buffer.reserve_all(self.buffer_bytes);
         }
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(key);
-        write(&mut self.bytes);
-        let value = self.bytes.len() - start - key.len();
+        let start = buffer.bytes.len();
+        buffer.bytes.extend_from_slice(key);
+        write(&mut buffer.bytes);
+        let value = buffer.bytes.len() - start - key.len();
         if key.len() > key::KEY_MAX || value > 1 << 30 {
-            self.bytes.truncate(start);
+            buffer.bytes.truncate(start);
             return Err(StoreError::TooLarge { key: key.len(), value });
         }
-        self.ascends &= self.places.last().is_none_or(|last| self.key(*last) < key);
-        self.places.push(Place { start: start as u32, key: key.len() as u32, value: value as u32 });
+        buffer.is_mixed |= buffer.places.last().is_some_and(|last| buffer.key(*last) >= key);
+        let (start, key, value) = (start as u32, key.len() as u32, value as u32);
+        buffer.places.push(Place { start, key, value });
         Ok(())
     }
 
-    fn key(&self, place: Place) -> &[u8] {
-        &self.bytes[place.start as usize..][..place.key as usize]
-    }
-
-    fn value(&self, place: Place) -> &[u8] {
-        &self.bytes[place.start as usize + place.key as usize..][..place.value as usize]
-    }
-
-    /// Sorts the buffer, and notes a key that is in it twice.
-    fn sort(&mut self) {
-        if self.ascends {
-            return;
-        }
-        let mut places = std::mem::take(&mut self.places);
-        // Equal keys stay in the order in which they came: that of their places.
-        places.sort_unstable_by(|a, b| {
-            self.key(*a).cmp(self.key(*b)).then_with(|| a.start.cmp(&b.start))
-        });
-        let twice = places.windows(2).find(|pair| self.key(pair[0]) == self.key(pair[1]));
-        if let (Some(pair), None) = (twice, &self.twice) {
-            self.twice = Some(Twice {
-                key: self.key(pair[0]).to_vec(),
-                value: self.value(pair[1]).to_vec(),
-            });
-        }
-        self.places = places;
-    }
-
-    /// Writes the sorted buffer to files.
-    fn write(&mut self, store: &Store) -> Result<Loaded, StoreError> {
-        let mut bulk = self.bulk(store);
-        for place in &self.places {
-            bulk.put_new(self.table, self.key(*place), self.value(*place))?;
-        }
-        self.clear();
-        bulk.finish()
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
-        self.ascends = true;
-    }
-
-    /// Takes the memory of a full buffer at once: a buffer that doubles is copied into fresh pages
-    /// again and again, and the system clears each of them.
-    #[cold]
-    fn reserve_all(&mut self) {
-        let (bytes, places) = (self.bytes.len(), self.places.len());
-        let all_places = places.saturating_mul(self.buffer_bytes / bytes + 1);
-        self.bytes.reserve_exact(self.buffer_bytes + GROWS_MAX - bytes);
-        self.places.reserve(all_places - places);
-    }
-
+    /// Has another thread write the full buffer, as soon as it has written the one before.
     fn spill(&mut self, store: &Store) -> Result<(), StoreError> {
-        self.sort();
-        if self.twice.is_some() {
-            // Nothing will come of it: what is still put is forgotten.
-            self.clear();
-            return Ok(());
+        let empty = self.wait()?.unwrap_or_default();
+        let full = std::mem::replace(&mut self.buffer, empty);
+        // Where a key came twice, nothing will come of it: what is still put is forgotten.
+        if self.twice.is_none() {
+            let writer = match self.writer.take() {
+                Some(writer) => writer,
+                None => WriterThread::begin(&self.form, &store.shared)?,
+            };
+            self.writer.insert(writer).write(full);
         }
-        let loaded = self.write(store)?;
-        let (staged, shared) = (store.stage(&loaded)?, store.shared.clone());
-        self.runs.push(Spilled { loaded: Some(loaded), staged, shared });
         Ok(())
+    }
+
+    /// Waits for the other thread, and returns the buffer that it had.
+    fn wait(&mut self) -> Result<Option<Buffer>, StoreError> {
+        let Some(writer) = &mut self.writer else { return Ok(None) };
+        let Some((buffer, run)) = writer.wait()? else { return Ok(None) };
+        self.take(run);
+        Ok(Some(buffer))
+    }
+
+    fn take(&mut self, run: Run) {
+        match run {
+            Ok(run) => self.runs.push(run),
+            Err(twice) => self.twice = self.twice.take().or(Some(twice)),
+        }
+    }
+
+    /// Writes the rest where some was written already.
+    fn end_runs(&mut self, store: &Store) -> Result<(), StoreError> {
+        let last = match self.buffer.places.is_empty() || self.twice.is_some() {
+            true => None,
+            // Beside the other thread.
+            false => Some(self.form.spill(&store.shared, &mut self.buffer)?),
+        };
+        self.wait()?;
+        self.writer = None;
+        last.into_iter().for_each(|run| self.take(run));
+        self.buffer = Buffer::default();
+        Ok(())
+    }
+
+    fn has_spilled(&self) -> bool {
+        self.writer.is_some() || !self.runs.is_empty() || self.twice.is_some()
     }
 
     /// Ends the sort.
@@ -248,16 +395,10 @@ impl Sorter {
     /// # Errors
     /// What reading and writing files reports; nothing is left then.
     pub fn finish(mut self, store: &Store) -> Result<Sorted, StoreError> {
-        if self.runs.is_empty() {
-            self.sort();
-            return match self.twice.take() {
-                Some(twice) => Ok(Sorted::Twice(twice)),
-                None => Ok(Sorted::Loaded(self.write(store)?)),
-            };
+        if !self.has_spilled() {
+            return self.form.write(&store.shared, &mut self.buffer);
         }
-        if !self.places.is_empty() {
-            self.spill(store)?;
-        }
+        self.end_runs(store)?;
         if let Some(twice) = self.twice.take() {
             return Ok(Sorted::Twice(twice));
         }
@@ -282,19 +423,17 @@ impl Sorter {
         store: &Store,
         mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.runs.is_empty() {
-            self.sort();
-            return self.places.iter().try_for_each(|at| each(self.key(*at), self.value(*at)));
+        if !self.has_spilled() {
+            self.buffer.sort();
+            return self.buffer.entries().try_for_each(|(key, value)| each(key, value));
         }
-        if !self.places.is_empty() {
-            self.spill(store)?;
-        }
+        self.end_runs(store)?;
         self.each_of_runs(|key, value| each(key, value).map(ControlFlow::Continue))
     }
 
     /// Merges the runs into one.
     fn merge(&self, store: &Store) -> Result<Sorted, StoreError> {
-        let mut bulk = self.bulk(store);
+        let mut bulk = self.form.bulk(&store.shared);
         let (mut last, mut twice) = (Vec::new(), None);
         self.each_of_runs(|key, value| {
             if last == key && bulk.has_any() {
@@ -303,7 +442,7 @@ impl Sorter {
             }
             last.clear();
             last.extend_from_slice(key);
-            bulk.put_new(self.table, key, value).map(ControlFlow::Continue)
+            bulk.put_new(self.form.table, key, value).map(ControlFlow::Continue)
         })?;
         Ok(match twice {
             Some(twice) => Sorted::Twice(twice),
@@ -317,8 +456,8 @@ impl Sorter {
         mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
         let mut cursors = Vec::with_capacity(self.runs.len());
-        for run in &self.runs {
-            let mut cursor = RunCursor::new(run.staged.run().clone(), false);
+        for staged in self.runs.iter().filter_map(|run| run.staged.as_ref()) {
+            let mut cursor = RunCursor::new(staged.run().clone(), false);
             cursor.seek(None, false)?;
             cursors.push(cursor);
         }

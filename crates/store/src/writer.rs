@@ -15,7 +15,7 @@
 //! * Each group of a history run begins with an anchor.
 
 use crate::block::BlockBuilder;
-use crate::columns::{ColumnBlock, ColumnEncoder, EncodedPart, StripeBuilder};
+use crate::columns::{ColumnBlock, ColumnEncoder, EncodedPart, StripeBuilder, StripeRows};
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::{self, Group, Tag};
@@ -262,13 +262,36 @@ impl RunWriter {
         if open.buffer.len() >= BUFFER { open.send() } else { Ok(()) }
     }
 
-    /// Writes the entries that wait for their stripe: as columns, unless the encoder prefers rows.
+    /// Writes the entries that wait for their stripe.
     fn end_stripe(&mut self) -> Result<(), StoreError> {
-        if self.stripe.is_empty() {
-            return Ok(());
-        }
         let mut stripe = std::mem::take(&mut self.stripe);
-        match stripe.encode() {
+        if let Some((rows, encoder)) = stripe.rows() {
+            self.write_stripe(&rows, encoder)?;
+        }
+        stripe.clear();
+        self.stripe = stripe;
+        Ok(())
+    }
+
+    /// Adds the entries of a stripe, which no entry that comes later belongs to.
+    pub fn push_stripe(
+        &mut self,
+        rows: &StripeRows<'_>,
+        encoder: &dyn ColumnEncoder,
+    ) -> Result<(), StoreError> {
+        self.end_block()?;
+        self.end_stripe()?;
+        rows.each(|key, group| self.note(key, group))?;
+        self.write_stripe(rows, encoder)
+    }
+
+    /// Writes a stripe: as columns, unless the encoder prefers rows.
+    fn write_stripe(
+        &mut self,
+        stripe: &StripeRows<'_>,
+        encoder: &dyn ColumnEncoder,
+    ) -> Result<(), StoreError> {
+        match stripe.encode(encoder) {
             None => {
                 stripe.each(|key, group| {
                     if self.is_full_for(key, group) {
@@ -313,8 +336,6 @@ impl RunWriter {
                 }
             }
         }
-        stripe.clear();
-        self.stripe = stripe;
         self.end_full_segment()
     }
 

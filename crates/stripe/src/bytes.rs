@@ -53,6 +53,18 @@ impl Default for ByteStrings {
 }
 
 impl ByteStrings {
+    /// Returns no strings, with room for so many, and for so many bytes of them.
+    pub fn with_capacity(strings: usize, bytes: usize) -> ByteStrings {
+        let mut bounds = Vec::with_capacity(strings + 1);
+        bounds.push(0);
+        ByteStrings { bytes: Vec::with_capacity(bytes), bounds }
+    }
+
+    /// Returns the number of bytes of all strings.
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Adds a string. All together have at most [`CHUNK_BYTES_MAX`] bytes.
     ///
     /// # Panics
@@ -120,23 +132,37 @@ impl Dictionary {
 
     /// Returns a dictionary of the strings, or `None` if there are too many different ones for it to pay.
     pub fn of<'s>(strings: impl Iterator<Item = &'s [u8]>) -> Option<Dictionary> {
+        Dictionary::with_codes(strings).map(|(dictionary, _)| dictionary)
+    }
+
+    /// Returns a dictionary of the strings, and the code of each of them; `None` if there are too many different ones
+    /// for it to pay.
+    pub fn with_codes<'s>(
+        strings: impl Iterator<Item = &'s [u8]>,
+    ) -> Option<(Dictionary, Vec<u32>)> {
         /// So many strings tell whether there are few different ones: values that come in turns look different at first.
         const TELLING: usize = 1 << 15;
-        let mut seen: HashMap<&[u8], ()> = HashMap::new();
-        let mut count = 0;
+        let mut seen = Seen::default();
+        let mut numbers: Vec<u32> = Vec::with_capacity(strings.size_hint().0);
         for string in strings {
-            seen.insert(string, ());
-            count += 1;
-            if seen.len() > Self::STRINGS_MAX || (count >= TELLING && seen.len() > count / 2) {
+            numbers.push(seen.number(string));
+            let (count, different) = (numbers.len(), seen.strings.len());
+            if different > Self::STRINGS_MAX || (count >= TELLING && different > count / 2) {
                 return None;
             }
         }
-        if seen.len() > count / 2 {
+        if seen.strings.len() > numbers.len() / 2 {
             return None;
         }
-        let mut sorted: Vec<&[u8]> = seen.into_keys().collect();
-        sorted.sort_unstable();
-        Some(Dictionary(sorted.into_iter().collect()))
+        let mut order: Vec<u32> = (0..seen.strings.len() as u32).collect();
+        order.sort_unstable_by_key(|number| seen.strings[*number as usize]);
+        let mut codes = vec![0; order.len()];
+        for (code, number) in (0..).zip(&order) {
+            codes[*number as usize] = code;
+        }
+        numbers.iter_mut().for_each(|number| *number = codes[*number as usize]);
+        let sorted = order.iter().map(|number| seen.strings[*number as usize]);
+        Some((Dictionary(sorted.collect()), numbers))
     }
 
     /// Returns the strings: the code of a string is its position.
@@ -173,18 +199,41 @@ impl Dictionary {
     }
 
     fn codes(&self, strings: &ByteStrings) -> Option<Vec<i64>> {
-        let codes: HashMap<&[u8], i64> = self.0.iter().zip(0..).collect();
-        // Equal strings mostly stand together.
-        let mut last: Option<(&[u8], i64)> = None;
-        let code = |string| match last {
-            Some((before, code)) if before == string => Some(code),
-            _ => {
-                let code = *codes.get(string)?;
-                last = Some((string, code));
-                Some(code)
-            }
+        let mut seen = Seen::default();
+        for string in self.0.iter() {
+            seen.number(string);
+        }
+        let code = |string| {
+            let code = seen.number(string);
+            ((code as usize) < self.0.len()).then_some(i64::from(code))
         };
         strings.iter().map(code).collect()
+    }
+}
+
+/// Different strings, numbered as they come.
+#[derive(Default)]
+struct Seen<'s> {
+    strings: Vec<&'s [u8]>,
+    numbers: HashMap<&'s [u8], u32, foldhash::fast::RandomState>,
+    /// The string that came last: equal strings mostly stand together.
+    last: Option<(&'s [u8], u32)>,
+}
+
+impl<'s> Seen<'s> {
+    /// Returns the number of a string.
+    fn number(&mut self, string: &'s [u8]) -> u32 {
+        if let Some((last, number)) = self.last
+            && last == string
+        {
+            return number;
+        }
+        let number = *self.numbers.entry(string).or_insert_with(|| {
+            self.strings.push(string);
+            self.strings.len() as u32 - 1
+        });
+        self.last = Some((string, number));
+        number
     }
 }
 
@@ -208,12 +257,15 @@ impl<'a> Strings<'a> {
         out: &mut Vec<u8>,
     ) {
         match of.and_then(|dictionary| dictionary.codes(strings)) {
-            Some(codes) => {
-                out.push(CODES);
-                Ints::write(&codes, out);
-            }
+            Some(codes) => Strings::write_codes(&codes, out),
             None => write_whole(strings, compression, out),
         }
+    }
+
+    /// Appends strings by their codes.
+    pub(crate) fn write_codes(codes: &[i64], out: &mut Vec<u8>) {
+        out.push(CODES);
+        Ints::write(codes, out);
     }
 
     pub(crate) fn read(input: &mut Cursor<'a>, count: usize) -> Result<Strings<'a>> {

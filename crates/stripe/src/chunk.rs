@@ -38,6 +38,8 @@ pub enum Column<'v> {
     Floats32(&'v [f32]),
     /// Byte strings, and the dictionary of the column if it has one.
     Strings(&'v ByteStrings, Option<&'v Dictionary>),
+    /// Byte strings, by their codes in the dictionary of the column.
+    Codes(&'v [i64], &'v Dictionary),
 }
 
 impl Column<'_> {
@@ -48,6 +50,7 @@ impl Column<'_> {
             Column::Floats(values) => values.len(),
             Column::Floats32(values) => values.len(),
             Column::Strings(strings, _) => strings.len(),
+            Column::Codes(codes, _) => codes.len(),
         }
     }
 }
@@ -111,7 +114,7 @@ impl<'a> Chunk<'a> {
             Column::Decimals { .. } => DECIMALS,
             Column::Floats(_) => FLOATS,
             Column::Floats32(_) => FLOATS_32,
-            Column::Strings(..) => STRINGS,
+            Column::Strings(..) | Column::Codes(..) => STRINGS,
         });
         put_unsigned(out, count as u64);
         Nulls::write(is_null, out);
@@ -128,6 +131,7 @@ impl<'a> Chunk<'a> {
             Column::Strings(strings, dictionary) => {
                 Strings::write(strings, dictionary, compression, out);
             }
+            Column::Codes(codes, _) => Strings::write_codes(codes, out),
         }
     }
 

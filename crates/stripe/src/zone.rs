@@ -66,15 +66,22 @@ impl Zone {
             least.zip(greatest).map(|(min, max)| Bounds::Ints(min, max))
         };
         let sum = |values: &[i64]| places().map(|at| i128::from(values[at])).sum();
+        let prefix = |string: &[u8]| string[..string.len().min(PREFIX_BYTES_MAX)].to_vec();
         let (bounds, sum) = match column {
             Column::Ints(values) => (ints(values), Some(sum(values))),
             Column::Decimals { mantissas, .. } => (ints(mantissas), Some(sum(mantissas))),
             Column::Floats(values) => (floats(&|at| values[at]), None),
             Column::Floats32(values) => (floats(&|at| f64::from(values[at])), None),
             Column::Strings(strings, _) => {
-                let prefix = |string: &[u8]| string[..string.len().min(PREFIX_BYTES_MAX)].to_vec();
                 let least = places().map(|at| strings.get(at)).min().map(prefix);
                 let greatest = places().map(|at| strings.get(at)).max().map(prefix);
+                (least.zip(greatest).map(|(min, max)| Bounds::Strings(min, max)), None)
+            }
+            // They compare as their strings do.
+            Column::Codes(codes, dictionary) => {
+                let string = |code: i64| prefix(dictionary.strings().get(code as usize));
+                let least = places().map(|at| codes[at]).min().map(string);
+                let greatest = places().map(|at| codes[at]).max().map(string);
                 (least.zip(greatest).map(|(min, max)| Bounds::Strings(min, max)), None)
             }
         };

@@ -16,6 +16,10 @@ fn files_make_tables() {
     let schema = "table sales (new), columns of sales.csv:\n  id      bigint\n  name    text\n  \
                   amount  numeric\n  day     date\n";
     assert!(said.ends_with(schema), "{said}");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut gzip, CSV.as_bytes()).unwrap();
+    std::fs::write(world.path("packed.csv.gz"), gzip.finish().unwrap()).unwrap();
+    assert_eq!(world.run(&["import", "packed.csv.gz"]), "packed: 2 rows\n");
     for file in ["out.parquet", "out.arrow", "out.csv"] {
         assert_eq!(world.run(&["export", "sales", file]), format!("{file}: 2 rows\n"));
     }

@@ -39,6 +39,16 @@ impl Guard {
         self.check_by(row, types, &mut |check, row| env.value(check, row))
     }
 
+    /// True if a row is fine without a look at its values: there are no checks, and no NULL where none may be.
+    pub(crate) fn asks_for_nulls_alone(&self, is_there: impl Iterator<Item = bool>) -> bool {
+        self.checks.is_empty()
+            && self
+                .columns
+                .iter()
+                .zip(is_there)
+                .all(|(column, is_there)| is_there || !column.not_null)
+    }
+
     /// As [`Guard::check`], with what computes the checks.
     pub(crate) fn check_by(
         &self,

@@ -27,7 +27,7 @@ use interrupt::Pace;
 
 use super::error::JsonbError;
 use super::form::{ARRAY, BYTES_MAX, FALSE, Jsonb, JsonbRef, NULL, OBJECT, STRING, TRUE, Width};
-use super::number;
+use super::{flat, number};
 use crate::error::JsonError;
 use crate::parse::{Limits, Sink, Stopped, parse_slice};
 use crate::tape::Kind;
@@ -125,6 +125,14 @@ impl<'a> Builder<'a> {
         if let Some(integer) = short_integer(text.as_bytes()) {
             return Ok(Jsonb::int(integer));
         }
+        if let Some(object) = flat::parse(text) {
+            return Ok(object);
+        }
+        Builder::parse_any(text)
+    }
+
+    /// As [`Builder::parse`], whatever the text.
+    fn parse_any(text: &str) -> Result<Jsonb, JsonbError> {
         let mut builder = Builder::new();
         builder.heap.reserve(text.len() + 2);
         builder.pending.reserve(text.len() / 32);
@@ -543,4 +551,92 @@ fn short_integer(text: &[u8]) -> Option<i64> {
 /// A position or a length as pieces keep it.
 fn short(number: usize) -> u32 {
     u32::try_from(number).expect("heap and values stay below 4 GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Objects of scalars are read in a way of their own, which makes the same bytes of them, or leaves them to the way
+    /// for all texts.
+    #[test]
+    fn flat_objects_are_read_like_all_others() {
+        const PARTS: [&str; 22] = [
+            "{",
+            "}",
+            "{\"a\": ",
+            "\"a\":",
+            "\"bb\": ",
+            "\"ab\": ",
+            "\"abcdefgh1\": ",
+            "\"abcdefgh0\": ",
+            "\"\": ",
+            "\"é\": ",
+            "\"x\"",
+            "\"\"",
+            "\"\\u0041\"",
+            "1",
+            "-0.50",
+            "1e3",
+            "true",
+            "null",
+            "false",
+            ",",
+            " , ",
+            "[1]",
+        ];
+        let mut state = 0x5eed_u64;
+        let mut below = |most: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % most
+        };
+        let mut flat = 0;
+        for _ in 0..40_000 {
+            let mut text = String::from("{");
+            for at in 0..below(6) {
+                let field = [PARTS[3 + below(7)], PARTS[10 + below(9)]].concat();
+                text.push_str(if at > 0 { ", " } else { "" });
+                text.push_str(&field);
+            }
+            text.push('}');
+            if below(4) == 0 {
+                let place = below(text.len() + 1);
+                if text.is_char_boundary(place) {
+                    text.insert_str(place, PARTS[below(PARTS.len())]);
+                }
+            }
+            let any = Builder::parse_any(&text).map(|value| value.bytes().to_vec());
+            let Some(value) = flat::parse(&text) else { continue };
+            flat += 1;
+            assert_eq!(Some(value.bytes()), any.as_deref().ok(), "{text}");
+            assert!(
+                value.root().as_object().is_some_and(crate::jsonb::Object::is_as_written),
+                "{text}"
+            );
+        }
+        assert!(flat > 1_000, "{flat}");
+    }
+
+    /// An object says whether its bytes are those that are made of its fields.
+    #[test]
+    fn objects_know_whether_they_are_as_written() {
+        let value =
+            Jsonb::parse(r#"{"b": [1, true], "a": "hi", "long name": {}}"#).expect("an object");
+        let fields: Vec<_> = value.root().as_object().expect("an object").iter().collect();
+        let mut again = Vec::new();
+        crate::jsonb::write_object(&fields, &mut again);
+        assert_eq!(again, value.bytes());
+        for at in 1..again.len() {
+            let mut changed = again.clone();
+            changed[at] ^= 1;
+            let Some(object) = JsonbRef::new(&changed).as_object() else { continue };
+            let fields: Vec<_> = object.iter().collect();
+            let mut remade = Vec::new();
+            crate::jsonb::write_object(&fields, &mut remade);
+            // The names of a damaged object may come in another order, in which nothing would look for them.
+            assert!(!object.is_as_written() || remade == changed, "byte {at}");
+        }
+    }
 }

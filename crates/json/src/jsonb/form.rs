@@ -93,6 +93,11 @@ impl Jsonb {
         Jsonb(bytes.into())
     }
 
+    /// The same, of bytes that lie elsewhere.
+    pub(super) fn of_slice(bytes: &[u8]) -> Jsonb {
+        Jsonb(bytes.into())
+    }
+
     /// A view of the whole value.
     #[inline]
     pub fn root(&self) -> JsonbRef<'_> {
@@ -401,6 +406,31 @@ impl<'a> Object<'a> {
     /// True where it has none.
     pub fn is_empty(self) -> bool {
         self.0.count == 0
+    }
+
+    /// True if [`write_object`](super::write_object) makes these very bytes of the fields.
+    pub fn is_as_written(self) -> bool {
+        let Slots { count, width, ends, body } = self.0;
+        if ends.len() != 2 * count * width.bytes() || width != Width::of(body.len().max(count)) {
+            return false;
+        }
+        let (mut start, mut names_end, mut before) = (0, 0, None);
+        for slot in 0..2 * count {
+            let end = self.0.end(slot);
+            let Some(bytes) = body.get(start..end) else { return false };
+            if slot < count {
+                // Short names come first.
+                let name = (bytes.len(), bytes);
+                if before.is_some_and(|before| before >= name) {
+                    return false;
+                }
+                (before, names_end) = (Some(name), end);
+            }
+            start = end;
+        }
+        let names = std::str::from_utf8(&body[..names_end]);
+        let is_cut = |names: &str| (0..count).all(|slot| names.is_char_boundary(self.0.end(slot)));
+        start == body.len() && names.is_ok_and(is_cut)
     }
 
     /// The value of the field called `name`, if there is one.

@@ -24,6 +24,7 @@ mod compare;
 mod direct;
 mod edit;
 mod error;
+mod flat;
 mod form;
 mod make;
 mod number;

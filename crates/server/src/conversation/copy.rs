@@ -1,7 +1,8 @@
 //! `COPY ... FROM STDIN`: a statement that goes on while the client sends its data.
 //!
 //! ```text
-//!   CopyInResponse   <── d d d d ...   gathered, and given to the session piece by piece
+//!   CopyInResponse   <── d d d d ...   gathered, and given to the session piece by piece,
+//!                                      while the core receives what follows
 //!                    <── c             the rest, then the statement is done
 //!                    <── f             the statement fails
 //! ```
@@ -16,8 +17,8 @@ use super::simple::Query;
 use super::{Conversation, Doing, Flow, Step};
 use crate::wire::{Message, violation};
 
-/// So many bytes are given to the session at a time.
-const PIECE: usize = 256 << 10;
+/// So many bytes are given to the session at a time. The core receives the next ones meanwhile.
+const PIECE: usize = 512 << 10;
 
 /// A `COPY ... FROM STDIN` under way.
 pub(super) struct CopyIn {

@@ -223,6 +223,11 @@ impl Conversation {
         self.must_block
     }
 
+    /// True while the client sends the data of a COPY.
+    pub(crate) fn takes_data(&self) -> bool {
+        matches!(self.doing, Doing::Copy(_))
+    }
+
     /// Goes on with what is under way. `may_block` tells whether this thread may wait.
     pub(crate) fn go_on(&mut self, may_block: bool) -> Step {
         if self.must_block && !may_block {

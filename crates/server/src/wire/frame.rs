@@ -17,8 +17,11 @@ use super::violation;
 /// Bytes of an inbox that has just been made, and after a large message.
 const ROOM: usize = 8 << 10;
 
-/// An inbox that is larger than this is made small again when it is empty.
+/// An inbox that is larger than this is made small again when it is empty, unless it was full of messages.
 const ROOM_KEPT: usize = 64 << 10;
+
+/// One that is larger than this in any case.
+const ROOM_MAX: usize = 1 << 20;
 
 /// Most bytes of a first packet, its length included.
 pub(crate) const STARTUP_BYTES_MAX: usize = 10_000;
@@ -46,13 +49,15 @@ pub(crate) struct Inbox {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// The most bytes that have waited at a time since it was empty.
+    most: usize,
     message_bytes_max: usize,
 }
 
 impl Inbox {
     /// An empty one, for messages of at most so many bytes.
     pub(crate) fn new(message_bytes_max: usize) -> Self {
-        Self { bytes: Vec::new(), start: 0, end: 0, message_bytes_max }
+        Self { bytes: Vec::new(), start: 0, end: 0, most: 0, message_bytes_max }
     }
 
     /// True where no byte waits.
@@ -74,9 +79,11 @@ impl Inbox {
     pub(crate) fn space(&mut self) -> &mut [u8] {
         if self.is_empty() {
             self.clear();
-            if self.bytes.len() > ROOM_KEPT {
+            let room = if self.most > self.bytes.len() / 4 { ROOM_MAX } else { ROOM_KEPT };
+            if self.bytes.len() > room {
                 self.bytes = Vec::new();
             }
+            self.most = 0;
         }
         if self.end == self.bytes.len() {
             if self.start > self.bytes.len() / 2 {
@@ -93,6 +100,7 @@ impl Inbox {
     /// Says that so many bytes were put into [`Inbox::space`].
     pub(crate) fn filled(&mut self, count: usize) {
         self.end += count;
+        self.most = self.most.max(self.end - self.start);
         assert!(self.end <= self.bytes.len(), "no more was filled than there was space");
     }
 
@@ -219,6 +227,26 @@ mod tests {
         put(&mut inbox, b"Q\0\x10\0\0");
         assert_eq!(inbox.next().unwrap(), None);
         assert!(inbox.bytes.len() <= ROOM);
+    }
+
+    /// Room for messages that come one after the other is kept as long as they are as large.
+    #[test]
+    fn room_is_kept_for_a_stream_of_messages() {
+        let message = |length: u32| {
+            let mut message = vec![b'd'];
+            message.extend_from_slice(&length.to_be_bytes());
+            message.resize(1 + length as usize, 7);
+            message
+        };
+        let mut inbox = Inbox::new(1 << 24);
+        let mut rooms = Vec::new();
+        for length in [300_000, 300_000, 290_000, 10, 10] {
+            put(&mut inbox, &message(length));
+            assert!(inbox.next().unwrap().is_some());
+            rooms.push(inbox.bytes.len());
+        }
+        assert_eq!(rooms[..3], [512 << 10; 3]);
+        assert_eq!(rooms[4], ROOM);
     }
 
     /// What a large message needed is given back.

@@ -13,6 +13,10 @@ use types::SqlState;
 use types::text::utf8;
 
 use super::options::{CopyOptions, Style};
+use crate::files::LINE_BYTES_MAX;
+
+/// From so many bytes on a line is long.
+const LONG_LINE_BYTES: usize = 1 << 20;
 
 /// A value of a row that is written.
 pub(crate) struct Value<'a> {
@@ -91,19 +95,33 @@ pub(crate) struct Reader {
     start: usize,
     /// Where the line of the row that was given last lies in the buffer.
     line: Range<usize>,
-    /// Its values, one behind the other.
+    /// The values of the row that are not written as they are, one behind the other.
     values: Vec<u8>,
-    /// Where each of them lies; `None` for NULL.
-    fields: Vec<Option<Range<usize>>>,
+    fields: Vec<Place>,
+    /// A long line is looked for its end again when so many bytes of it are there.
+    wanted: usize,
+    line_bytes_max: usize,
     /// True after the mark that ends the data.
     ended: bool,
+}
+
+/// Where a value of a row lies.
+#[derive(Clone)]
+enum Place {
+    /// It is NULL.
+    Null,
+    /// In the line.
+    Line(Range<usize>),
+    /// Among the values that are not written as they are.
+    Values(Range<usize>),
 }
 
 /// The values of a row as they were written, `None` for NULL.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
+    line: &'a str,
     values: &'a str,
-    fields: &'a [Option<Range<usize>>],
+    fields: &'a [Place],
 }
 
 impl<'a> Fields<'a> {
@@ -112,7 +130,11 @@ impl<'a> Fields<'a> {
     }
 
     pub fn iter(self) -> impl Iterator<Item = Option<&'a str>> {
-        self.fields.iter().map(move |field| field.clone().map(|field| &self.values[field]))
+        self.fields.iter().map(move |place| match place {
+            Place::Null => None,
+            Place::Line(range) => Some(&self.line[range.clone()]),
+            Place::Values(range) => Some(&self.values[range.clone()]),
+        })
     }
 }
 
@@ -124,6 +146,8 @@ impl Reader {
             line: 0..0,
             values: Vec::new(),
             fields: Vec::new(),
+            wanted: 0,
+            line_bytes_max: LINE_BYTES_MAX,
             ended: false,
         }
     }
@@ -162,31 +186,174 @@ impl Reader {
     /// The next row; `None` where more bytes are needed, or there are no more.
     ///
     /// # Errors
-    /// `22P04` for a line that is none, `22021` for what is no text.
+    /// `22P04` for a line that is none, `22021` for what is no text, `54000` for a line that is too long.
     pub fn next(&mut self, options: &CopyOptions, last: bool) -> types::Result<Option<Fields<'_>>> {
-        if self.ended || !self.find_line(options, last) {
+        self.read(options, last, options.style == Style::Csv)
+    }
+
+    /// The same. `may_be_usual` says whether [`Reader::usual_csv`] is tried.
+    fn read(
+        &mut self,
+        options: &CopyOptions,
+        last: bool,
+        may_be_usual: bool,
+    ) -> types::Result<Option<Fields<'_>>> {
+        let held = self.buffer.len() - self.start;
+        if self.ended || (held < self.wanted && !last) {
             return Ok(None);
         }
+        self.values.clear();
+        self.fields.clear();
+        // A line that is written in the usual way is taken apart while its end is looked for.
+        let is_apart = may_be_usual && self.usual_csv(options);
+        if !is_apart && !self.find_line(options, last) {
+            if held > self.line_bytes_max {
+                let message = format!("a line has more than {} bytes", self.line_bytes_max);
+                return Err(types::Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+            }
+            // So a line costs time in proportion to its length, however small the pieces are that it comes in.
+            self.wanted = if held > LONG_LINE_BYTES { 2 * held } else { 0 };
+            return Ok(None);
+        }
+        self.wanted = 0;
         let line = utf8(&self.buffer[self.line.clone()])?;
         if line == "\\." {
             self.ended = true;
             return Ok(None);
         }
-        self.values.clear();
-        self.fields.clear();
-        match options.style {
-            Style::Csv => csv_fields(line, options, &mut self.values, &mut self.fields)?,
-            _ => text_fields(line, options, &mut self.values, &mut self.fields),
+        if !is_apart {
+            self.values.clear();
+            self.fields.clear();
+            match options.style {
+                Style::Csv => csv_fields(line, options, &mut self.values, &mut self.fields)?,
+                _ => text_fields(line, options, &mut self.values, &mut self.fields),
+            }
         }
         // A value may have been put together of escaped bytes, and each value must be text by itself.
         let values = utf8(&self.values)?;
-        let broken =
-            self.fields.iter().flatten().find(|field| values.get((*field).clone()).is_none());
-        if let Some(field) = broken {
-            utf8(&self.values[field.clone()])?;
+        for place in &self.fields {
+            if let Place::Values(range) = place
+                && values.get(range.clone()).is_none()
+            {
+                utf8(&self.values[range.clone()])?;
+            }
         }
-        Ok(Some(Fields { values, fields: &self.fields }))
+        Ok(Some(Fields { line, values, fields: &self.fields }))
     }
+
+    /// Takes the next line apart if it is whole and its fields are without quotes, or in quotes from one end to the
+    /// other. False for all others, which are read byte by byte.
+    fn usual_csv(&mut self, options: &CopyOptions) -> bool {
+        let (delimiter, quote) = (options.delimiter, options.quote);
+        if options.escape != quote || !delimiter.is_ascii() || !quote.is_ascii() {
+            return false;
+        }
+        let Reader { buffer, start, line, values, fields, .. } = self;
+        let bytes = &buffer[*start..];
+        let ends = [delimiter, quote, b'\n'];
+        let mut at = 0;
+        loop {
+            let from = at;
+            let place = if bytes.get(at) == Some(&quote) {
+                let Some((place, end)) = quoted(bytes, at + 1, quote, values) else { return false };
+                at = end;
+                place
+            } else {
+                let Some(length) = first_of_any(&bytes[at..], ends) else { return false };
+                at += length;
+                Place::Line(from..at)
+            };
+            let is_quoted = bytes[from] == quote;
+            let end = match bytes.get(at) {
+                Some(byte) if *byte == delimiter => None,
+                Some(b'\n') => Some(at),
+                Some(b'\r') if bytes.get(at + 1) == Some(&b'\n') => Some(at + 1),
+                _ => return false,
+            };
+            let place = match place {
+                // The line ends before a carriage return.
+                Place::Line(range) if !is_quoted => {
+                    let is_cut = end.is_some() && bytes[range.clone()].ends_with(b"\r");
+                    let range = range.start..range.end - usize::from(is_cut);
+                    match bytes[range.clone()] == *options.null.as_bytes() {
+                        true => Place::Null,
+                        false => Place::Line(range),
+                    }
+                }
+                place => place,
+            };
+            fields.push(place);
+            at += 1;
+            if let Some(end) = end {
+                let length = bytes[..end].strip_suffix(b"\r").map_or(end, <[u8]>::len);
+                *line = *start..*start + length;
+                *start += end + 1;
+                return true;
+            }
+        }
+    }
+}
+
+/// Reads a value in quotes from behind the first of them, to behind the last. `None` if the last is missing. A value
+/// with quotes in it is added to `values`.
+fn quoted(bytes: &[u8], from: usize, quote: u8, values: &mut Vec<u8>) -> Option<(Place, usize)> {
+    let mut at = from + memchr::memchr(quote, &bytes[from..])?;
+    if bytes.get(at + 1) != Some(&quote) {
+        return Some((Place::Line(from..at), at + 1));
+    }
+    let start = values.len();
+    values.extend_from_slice(&bytes[from..at]);
+    while bytes.get(at + 1) == Some(&quote) {
+        values.push(quote);
+        at += 2;
+        // What stands between two quotes is mostly short: eight bytes at a time, and those too many are taken back.
+        loop {
+            let Some(word) = bytes[at..].first_chunk::<8>() else {
+                let length = bytes[at..].iter().position(|byte| *byte == quote)?;
+                values.extend_from_slice(&bytes[at..at + length]);
+                at += length;
+                break;
+            };
+            let found = first_of(*word, quote);
+            values.extend_from_slice(word);
+            at += found;
+            if found < word.len() {
+                values.truncate(values.len() - (word.len() - found));
+                break;
+            }
+        }
+    }
+    Some((Place::Values(start..values.len()), at + 1))
+}
+
+/// A byte in each place of a word.
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Marks, in the high bit of each place, where a word has a byte, which is given as a word of it. Marks above the lowest
+/// one may be false.
+fn marks(word: u64, byte: u64) -> u64 {
+    let differs = word ^ byte;
+    differs.wrapping_sub(ONES) & !differs & (ONES << 7)
+}
+
+/// The place of a byte in a word; 8 if it is not there.
+fn first_of(word: [u8; 8], byte: u8) -> usize {
+    (marks(u64::from_le_bytes(word), ONES * u64::from(byte)).trailing_zeros() / 8) as usize
+}
+
+/// The place of the first of some bytes.
+fn first_of_any(bytes: &[u8], wanted: [u8; 3]) -> Option<usize> {
+    let [one, two, three] = wanted.map(|byte| ONES * u64::from(byte));
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = marks(word, one) | marks(word, two) | marks(word, three);
+        if found != 0 {
+            return Some(8 * at + (found.trailing_zeros() / 8) as usize);
+        }
+    }
+    let place = rest.iter().position(|byte| wanted.contains(byte));
+    place.map(|place| 8 * words.len() + place)
 }
 
 /// Where the line ends that `bytes` begin with: at the first line feed without a backslash before it.
@@ -223,7 +390,7 @@ fn csv_line(bytes: &[u8], options: &CopyOptions) -> Option<usize> {
     None
 }
 
-type Places = Vec<Option<Range<usize>>>;
+type Places = Vec<Place>;
 
 fn text_fields(line: &str, options: &CopyOptions, values: &mut Vec<u8>, fields: &mut Places) {
     let bytes = line.as_bytes();
@@ -246,7 +413,7 @@ fn text_fields(line: &str, options: &CopyOptions, values: &mut Vec<u8>, fields: 
             at = unescape(line, at + 1, values);
         }
         let is_null = line[start..at] == *options.null;
-        fields.push(if is_null { None } else { Some(from..values.len()) });
+        fields.push(if is_null { Place::Null } else { Place::Values(from..values.len()) });
         if at >= bytes.len() {
             return;
         }
@@ -329,10 +496,130 @@ fn csv_fields(
             return Err(types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
         }
         let is_null = !quoted && values[from..] == *options.null.as_bytes();
-        fields.push(if is_null { None } else { Some(from..values.len()) });
+        fields.push(if is_null { Place::Null } else { Place::Values(from..values.len()) });
         if at >= bytes.len() {
             return Ok(());
         }
         at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a reader makes of lines that come in pieces.
+    fn rows(pieces: &[&[u8]], options: &CopyOptions, may_be_usual: bool) -> String {
+        let (mut reader, mut shown) = (Reader::new(), String::new());
+        for (at, piece) in pieces.iter().enumerate() {
+            reader.push(piece);
+            loop {
+                match reader.read(options, at + 1 == pieces.len(), may_be_usual) {
+                    Ok(Some(fields)) => {
+                        let fields: Vec<Option<&str>> = fields.iter().collect();
+                        shown.push_str(&format!("{fields:?}"));
+                    }
+                    Ok(None) => break,
+                    Err(error) => return format!("{shown}{error:?}"),
+                }
+                shown.push_str(&format!(" of {:?}\n", reader.line()));
+            }
+        }
+        shown
+    }
+
+    /// Lines that are written in the usual way are read as all others are: byte by byte gives the same.
+    #[test]
+    fn usual_lines_are_read_like_all_others() {
+        const PARTS: [&str; 14] = [
+            "a",
+            "twelve words",
+            "é",
+            ",",
+            ",",
+            "\n",
+            "\r\n",
+            "\r",
+            "\"",
+            "\"\"",
+            "\",\"",
+            "\\.",
+            "NULL",
+            "\0",
+        ];
+        vfs::seeds(700, 4_000, |seed| {
+            let mut state = seed;
+            let mut below = |most: usize| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) as usize % most
+            };
+            let mut options = CopyOptions::csv();
+            options.null = ["", "NULL"][below(2)].to_owned();
+            options.escape = [b'"', b'"', b'"', b'\\'][below(4)];
+            let quotes = below(2);
+            let mut text = Vec::new();
+            for _ in 0..below(60) {
+                let known = PARTS.len() - below(2);
+                let part = PARTS[below(known)];
+                let part = if quotes == 0 { part.replace('"', "") } else { part.to_owned() };
+                text.extend_from_slice(part.as_bytes());
+            }
+            let cut = below(text.len() + 1);
+            let pieces = [&text[..cut], &text[cut..]];
+            let (usual, other) = (rows(&pieces, &options, true), rows(&pieces, &options, false));
+            assert_eq!(usual, other, "{:?}", String::from_utf8_lossy(&text));
+        });
+    }
+
+    /// A line that never ends fills no more memory than a line may have; one that ends late is read whole.
+    #[test]
+    fn long_lines() {
+        let piece = vec![b'a'; 300 << 10];
+        for options in
+            [CopyOptions::csv(), CopyOptions { style: Style::Text, ..CopyOptions::csv() }]
+        {
+            let mut reader = Reader::new();
+            reader.line_bytes_max = 8 << 20;
+            for at in 1.. {
+                reader.push(&piece);
+                assert!(reader.buffer.len() <= 2 * reader.line_bytes_max + piece.len());
+                match reader.next(&options, false) {
+                    Ok(fields) => assert!(fields.is_none(), "no line has ended"),
+                    Err(error) => {
+                        assert_eq!(error.state(), SqlState::PROGRAM_LIMIT_EXCEEDED);
+                        assert!(at * piece.len() > reader.line_bytes_max);
+                        break;
+                    }
+                }
+            }
+            let mut reader = Reader::new();
+            (0..20).for_each(|_| {
+                reader.push(&piece);
+                assert!(reader.next(&options, false).is_ok_and(|fields| fields.is_none()));
+            });
+            reader.push(b"\nb\n");
+            let mut lengths = Vec::new();
+            while let Ok(Some(fields)) = reader.next(&options, true) {
+                lengths.extend(fields.iter().flatten().map(str::len));
+            }
+            assert_eq!(lengths, [20 * piece.len(), 1]);
+        }
+    }
+
+    /// Quotes within quotes are found wherever they stand.
+    #[test]
+    fn quotes_within_quotes() {
+        for length in 0..20 {
+            let word = "x".repeat(length);
+            let line = format!("\"{word}\"\"{word}\"\"\"\"{word}\",\"{word}\"\n");
+            let expected = format!(
+                "{:?} of {:?}\n",
+                [Some(format!("{word}\"{word}\"\"{word}")), Some(word)],
+                &line[..line.len() - 1]
+            );
+            assert_eq!(rows(&[line.as_bytes(), b""], &CopyOptions::csv(), true), expected);
+        }
     }
 }

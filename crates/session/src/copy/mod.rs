@@ -390,11 +390,11 @@ impl Session {
         }
         let before = copy.rows;
         while copy.next_row(&handle, &mut values, &around.types(), last)? {
-            let place = copy.place();
-            let In { row, filter, way, rows, .. } = copy;
+            let In { row, filter, way, rows, name, line, file, input, .. } = copy;
             let context = |error: table::Error| {
                 let error = Error::from(error);
-                let cause = error.cause.with_context(place());
+                let place = place_of(name, *line, file.as_deref(), input.is_some());
+                let cause = error.cause.with_context(place);
                 Error { cause, ..error }
             };
             if let Some(filter) = filter {
@@ -478,10 +478,9 @@ fn head_of(columns: &[Column], options: &CopyOptions) -> Vec<u8> {
 impl In {
     /// What errors say about the row that was read last, beside what is wrong with it.
     fn place(&self) -> impl Fn() -> String + use<> {
-        let unit = if self.input.is_some() { "row" } else { "line" };
-        let (name, line) = (self.name.clone(), self.line);
-        let file = self.file.as_ref().map(|file| format!(", file \"{file}\""));
-        move || format!("COPY {name}{}, {unit} {line}", file.as_deref().unwrap_or_default())
+        let (name, line, file) = (self.name.clone(), self.line, self.file.clone());
+        let is_columns = self.input.is_some();
+        move || place_of(&name, line, file.as_deref(), is_columns)
     }
 
     /// Reads the next row of the table; false where more data is needed, or there is no more.
@@ -493,7 +492,7 @@ impl In {
         last: bool,
     ) -> Result<bool> {
         let width = handle.relation().columns.len();
-        self.row.clear();
+        // What is not given gets its default. Columns that are dropped stay NULL.
         self.row.resize(width, Datum::Null);
         self.given.clear();
         self.given.resize(width, false);
@@ -512,6 +511,9 @@ impl In {
             }
         } else if !self.next_line(context, last)? {
             return Ok(false);
+        }
+        if self.given.iter().all(|given| *given) {
+            return Ok(true);
         }
         for (at, given) in self.given.iter().enumerate() {
             if !given && !handle.relation().columns[at].is_dropped {
@@ -546,28 +548,42 @@ impl In {
                 let error = types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message);
                 return Err(error.with_context(format!("{}: \"{}\"", place(), lines.line())));
             }
+            let has_words = options.default.is_some()
+                || !options.force_not_null.is_none()
+                || !options.force_null.is_none();
             for ((at, column, ty, modifier), field) in columns.iter().zip(fields.iter()) {
                 let field = match field {
+                    field if !has_words => field,
                     None if options.force_not_null.has(column) => Some(&*options.null),
                     Some(text) if text == options.null && options.force_null.has(column) => None,
                     field => field,
                 };
-                if field.is_some() && field == options.default.as_deref() {
+                if has_words && field.is_some() && field == options.default.as_deref() {
                     continue;
                 }
                 given[*at] = true;
-                row[*at] =
-                    types::text::parse_nullable(field, *ty, *modifier, context).map_err(|e| {
+                match types::text::parse_nullable(field, *ty, *modifier, context) {
+                    Ok(value) => row[*at] = value,
+                    Err(error) => {
                         let value = match field {
                             Some(text) => format!("\"{text}\""),
                             None => "null input".to_owned(),
                         };
-                        e.with_context(format!("{}, column {column}: {value}", place()))
-                    })?;
+                        let place = format!("{}, column {column}: {value}", place());
+                        return Err(error.with_context(place));
+                    }
+                }
             }
             return Ok(true);
         }
     }
+}
+
+/// What errors say about a row of what is copied into a table.
+fn place_of(name: &str, line: u64, file: Option<&str>, is_columns: bool) -> String {
+    let unit = if is_columns { "row" } else { "line" };
+    let file = file.map(|file| format!(", file \"{file}\""));
+    format!("COPY {name}{}, {unit} {line}", file.as_deref().unwrap_or_default())
 }
 
 fn is_generated(column: &table::catalog::Column) -> bool {

@@ -39,6 +39,11 @@ pub(crate) enum Columns {
 }
 
 impl Columns {
+    /// True for no column.
+    pub fn is_none(&self) -> bool {
+        matches!(self, Columns::Some(names) if names.is_empty())
+    }
+
     /// True where a column is among them.
     pub fn has(&self, name: &str) -> bool {
         match self {

@@ -28,7 +28,7 @@ use table::catalog::Catalog;
 use types::{Datum, Error, Modifier, Oid, Result, SqlState, Type};
 use vfs::Env;
 
-pub(crate) use lines::Pieces;
+pub(crate) use lines::{LINE_BYTES_MAX, Pieces};
 pub(crate) use typed::Batch;
 
 use crate::system;

@@ -240,3 +240,52 @@ fn only_wanted_columns_are_read() {
     let shown = answer(&mut session, "SELECT max(c12) FROM '/wide.parquet'");
     assert!(shown.starts_with("ERROR:  XX001: file \"/wide.parquet\" is damaged"), "{shown}");
 }
+
+/// What gzip has compressed is read as what it was, in several members too; of a file that was cut off or changed
+/// nothing is taken, and the error says so.
+#[test]
+fn files_of_gzip() {
+    let member = |text: &str| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut encoder, text.as_bytes()).expect("memory takes all");
+        encoder.finish().expect("memory takes all")
+    };
+    let many: String = (1..=100_000).map(|i| format!("{i},row {i}\n")).collect();
+    let whole = [member("i,t\n"), member(""), member(&many)].concat();
+    let (disk, _instance, mut session) = begun();
+    answer(&mut session, "CREATE TABLE t (i int, t text)");
+    let count = "SELECT count(*), sum(i) FROM t";
+    let copy = "COPY t FROM '/t.csv.gz' (FORMAT csv, HEADER)";
+    let mut changed = whole.clone();
+    let at = changed.len() - 6;
+    changed[at] ^= 1;
+    for (bytes, why) in [
+        (&whole[..whole.len() / 2], "ends within"),
+        (&whole[..5], "ends within"),
+        (&changed, "gzip: "),
+    ] {
+        put(&disk, "/t.csv.gz", bytes);
+        let shown = answer(&mut session, copy);
+        let said = "file \"/t.csv.gz\" is damaged or incomplete";
+        assert!(shown.contains("XX001") && shown.contains(said), "{shown}");
+        assert!(shown.contains(why), "{shown}");
+        assert!(answer(&mut session, count).contains("0|NULL"));
+    }
+    put(&disk, "/t.csv.gz", &whole);
+    assert!(answer(&mut session, copy).contains("COPY 100000"));
+    let shown = answer(&mut session, count);
+    assert!(shown.contains("100000|5000050000"), "{shown}");
+    put(&disk, "/t.ndjson.gz", &member("{\"i\": 1}\n{\"i\": 2}\n"));
+    for (from, expected) in [
+        ("read_csv('/t.csv.gz')", "100000|5000050000"),
+        ("'/t.csv.gz'", "100000|5000050000"),
+        ("read_json('/t.ndjson.gz')", "2|3"),
+        ("'/t.ndjson.gz'", "2|3"),
+    ] {
+        let shown = answer(&mut session, &format!("SELECT count(*), sum(i) FROM {from}"));
+        assert!(shown.contains(expected), "{from}: {shown}");
+    }
+    put(&disk, "/t.csv.gz", &changed);
+    let shown = answer(&mut session, "SELECT count(*), sum(i) FROM '/t.csv.gz'");
+    assert!(shown.contains("XX001"), "{shown}");
+}

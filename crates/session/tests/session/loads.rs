@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use session::{Instance, Session};
+use vfs::SimVfs;
 
-use crate::client::{connect, instance, query};
+use crate::client::{connect, instance, instance_on, query};
 
 const ROWS: usize = 30_000;
 
@@ -205,4 +206,45 @@ fn insertions_that_are_loaded_are_insertions() {
     );
     answer(&mut one, "commit", &[]);
     assert_eq!(answer(&mut other, "select count(*) from back", &[]), "29990");
+}
+
+/// A COPY whose first rows are in files already, which another thread writes, and that then fails or is told to stop,
+/// changes nothing and leaves no file. The next one loads all.
+#[test]
+fn a_copy_that_ends_late_leaves_nothing() {
+    let disk = SimVfs::unrecorded();
+    let instance = instance_on(&disk);
+    let mut session = connect(&instance);
+    let files = || {
+        let names = disk.files().into_iter().map(|file| file.0.to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with("-bulk.seg")).count()
+    };
+    // More than two buffers of the sorter.
+    let long = "long ".repeat(20_000);
+    let rows: Vec<String> = (0..800).map(|id| format!("{id}\t{id} {long}")).collect();
+    let wrong: Vec<String> = rows.iter().cloned().chain(["none\t".to_owned()]).collect();
+    for method in ["heap", "columnar"] {
+        let table = format!("create table {method}_t (id int, t text) using {method}");
+        assert_eq!(answer(&mut session, &table, &[]), "CREATE TABLE");
+        let (copy, before) = (format!("copy {method}_t from stdin"), files());
+        let count = format!("select count(*), sum(id), sum(length(t)) from {method}_t");
+        let failed = answer(&mut session, &copy, &wrong);
+        assert!(failed.contains("22P02"), "{failed}");
+        assert!(failed.contains(&format!("COPY {method}_t, line 801, column id")), "{failed}");
+        assert_eq!((answer(&mut session, &count, &[]).as_str(), files()), ("0|NULL|NULL", before));
+        let (process, secret) = (session.process_id(), session.secret().to_vec());
+        let mut stopped = String::new();
+        let mut data = rows.iter().enumerate().map(|(at, row)| {
+            if at == 700 {
+                instance.cancel(process, &secret);
+            }
+            row.as_str()
+        });
+        query(&mut session, &copy, &mut data, &mut stopped);
+        assert!(stopped.contains("57014"), "{stopped}");
+        assert_eq!((answer(&mut session, &count, &[]).as_str(), files()), ("0|NULL|NULL", before));
+        assert_eq!(answer(&mut session, &copy, &rows), "COPY 800");
+        assert!(files() > before);
+        assert_eq!(answer(&mut session, &count, &[]), "800|319600|80003090");
+    }
 }

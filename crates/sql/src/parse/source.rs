@@ -22,10 +22,15 @@ use crate::error::{At, Result};
 /// The words that begin a join.
 const JOIN_WORDS: [&str; 7] = ["join", "inner", "left", "right", "full", "cross", "natural"];
 
-/// The function that reads the files with an extension; `None` for extensions that none reads.
+/// The function that reads the files with an extension, which gzip may have compressed; `None` for extensions that
+/// none reads.
 fn reader_of(path: &str) -> Option<&'static str> {
-    let (_, extension) = path.rsplit_once('.')?;
-    Some(match extension.to_ascii_lowercase().as_str() {
+    let path = path.to_ascii_lowercase();
+    let plain = path.strip_suffix(".gz");
+    let (_, extension) = plain.unwrap_or(&path).rsplit_once('.')?;
+    Some(match extension {
+        // These have compression of their own.
+        "parquet" | "arrow" | "arrows" | "feather" | "ipc" if plain.is_some() => return None,
         "parquet" => "read_parquet",
         "csv" | "tsv" => "read_csv",
         "ndjson" | "jsonl" | "json" => "read_json",

@@ -1,18 +1,21 @@
 //! Sorting the entries of a new table into a bulk load.
 
 use crate::tests::corners::segments;
-use crate::tests::world::{PLAIN, SimRandom, World, delete, erase, put, seeds, small_options};
+use crate::tests::world::{
+    COLUMNS, PLAIN, SimRandom, TextColumns, World, delete, erase, put, seeds, small_options,
+};
 use crate::{Csn, Sorted, Sorter, StoreError};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use vfs::SimVfs;
+use std::sync::Arc;
+use vfs::{FaultKind, FaultPlan, OpClasses, SimVfs};
 
 fn world(seed: u64) -> World {
     World::new(seed, SimVfs::unrecorded(), small_options())
 }
 
-/// Entries in any order, with buffers that hold all of them, some, or one, become one sorted load, whether
-/// the runs have to be merged or not; and nothing else is left on the disk.
+/// Entries in any order, with buffers that hold all of them, some, or one, become one sorted load, in columns or not,
+/// whether the runs have to be merged or not; and nothing else is left on the disk.
 #[test]
 fn whatever_the_order_it_is_one_load() {
     seeds(600, 60, |seed| {
@@ -26,8 +29,12 @@ fn whatever_the_order_it_is_one_load() {
             (1..rows.len()).for_each(|i| rows.swap(i, dice.below(i as u64 + 1) as usize));
         }
         let buffer = [1, 200, 2_000, 1 << 20][dice.below(4) as usize];
-        let mut sorter = Sorter::with_buffer(PLAIN, buffer);
-        assert!(world.store.is_fresh(PLAIN).unwrap());
+        let table = [PLAIN, COLUMNS][dice.below(2) as usize];
+        let mut sorter = Sorter::with_buffer(table, buffer);
+        if table == COLUMNS {
+            sorter = sorter.in_columns(Arc::new(TextColumns));
+        }
+        assert!(world.store.is_fresh(table).unwrap());
         for (key, value) in &rows {
             sorter.put(&world.store, key, |out| out.extend_from_slice(value)).unwrap();
         }
@@ -36,8 +43,8 @@ fn whatever_the_order_it_is_one_load() {
         };
         assert_eq!(loaded.keys(), count);
         world.store.ingest(Csn(1), &loaded).unwrap();
-        assert_eq!(world.store.is_fresh(PLAIN).unwrap(), count == 0);
-        let scan = world.store.scan(PLAIN, Bound::Unbounded, Bound::Unbounded, Csn(1), false);
+        assert_eq!(world.store.is_fresh(table).unwrap(), count == 0);
+        let scan = world.store.scan(table, Bound::Unbounded, Bound::Unbounded, Csn(1), false);
         let found: BTreeMap<_, _> = scan
             .map(|item| item.map(|(key, value)| (key, value.base().to_vec())).unwrap())
             .collect();
@@ -81,6 +88,50 @@ fn a_walk_gives_all_in_order_and_leaves_nothing() {
         assert_eq!(done.is_err(), walked.len() > fails_after);
         assert!(segments(&world.disk).is_empty(), "{buffer} bytes");
     });
+}
+
+/// An operation of the disk that fails while another thread writes a buffer fails the sorter, at the latest when it is
+/// finished, and no file is left. Whatever did not fail is whole.
+#[test]
+fn a_failing_disk_fails_the_sorter() {
+    let kinds = [FaultKind::Eio, FaultKind::Enospc, FaultKind::ShortWrite];
+    for table in [PLAIN, COLUMNS] {
+        let mut failed = 0;
+        for nth in 0.. {
+            let world = world(nth as u64);
+            let (kind, once) = (kinds[nth % 3], nth % 2 == 0);
+            let on = OpClasses::OPEN
+                | OpClasses::CREATE
+                | OpClasses::READ
+                | OpClasses::WRITE
+                | OpClasses::SYNC
+                | OpClasses::SYNC_DIR;
+            world.disk.fail(FaultPlan { nth, kind, once, on });
+            let mut sorter = Sorter::with_buffer(table, 600);
+            if table == COLUMNS {
+                sorter = sorter.in_columns(Arc::new(TextColumns));
+            }
+            let put = |key: u32| {
+                let value = |out: &mut Vec<u8>| out.extend_from_slice(&[key as u8; 20]);
+                sorter.put(&world.store, &(key * 7 % 97).to_be_bytes(), value)
+            };
+            let put = (0..97).try_for_each(put);
+            let sorted = put.and_then(|()| sorter.finish(&world.store));
+            let hit = world.disk.faults_hit();
+            world.disk.heal();
+            match sorted {
+                Ok(Sorted::Loaded(loaded)) => {
+                    assert_eq!((loaded.keys(), hit), (97, 0));
+                    break;
+                }
+                Ok(Sorted::Twice(twice)) => panic!("{twice:?} came once"),
+                Err(StoreError::Io { .. }) => failed += 1,
+                Err(other) => panic!("{other}"),
+            }
+            assert!(segments(&world.disk).is_empty(), "{table:?}: operation {nth}");
+        }
+        assert!(failed > 20, "{table:?}: {failed}");
+    }
 }
 
 /// A key that comes twice is found in one buffer as in two, and no file is left then; nor is one left of

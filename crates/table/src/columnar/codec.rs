@@ -90,17 +90,26 @@ enum Buffer {
 }
 
 impl Buffer {
-    fn new(repr: Repr) -> Buffer {
+    /// Returns a buffer with room for so many values, and for so many bytes of strings.
+    fn new(repr: Repr, rows: usize, bytes: usize) -> Buffer {
         match repr {
             Repr::Bool | Repr::Int2 | Repr::Int4 | Repr::Int8 | Repr::Oid => {
-                Buffer::Ints(Vec::new())
+                Buffer::Ints(Vec::with_capacity(rows))
             }
             Repr::Date | Repr::Time | Repr::Timestamp | Repr::TimestampTz => {
-                Buffer::Ints(Vec::new())
+                Buffer::Ints(Vec::with_capacity(rows))
             }
-            Repr::Float8 => Buffer::Floats(Vec::new()),
-            Repr::Float4 => Buffer::Floats32(Vec::new()),
-            _ => Buffer::Strings(ByteStrings::default()),
+            Repr::Float8 => Buffer::Floats(Vec::with_capacity(rows)),
+            Repr::Float4 => Buffer::Floats32(Vec::with_capacity(rows)),
+            _ => Buffer::Strings(ByteStrings::with_capacity(rows, bytes)),
+        }
+    }
+
+    /// Returns the bytes of the strings, or 0 if there are none.
+    fn byte_len(&self) -> usize {
+        match self {
+            Buffer::Strings(strings) => strings.byte_len(),
+            _ => 0,
         }
     }
 
@@ -175,9 +184,18 @@ struct Block {
 }
 
 impl Block {
-    fn new(version: u32, reprs: &[Repr]) -> Block {
-        let columns = reprs.iter().map(|repr| Buffer::new(*repr)).collect();
-        Block { rows: 0, version, columns, nulls: vec![Vec::new(); reprs.len()] }
+    /// Begins a block with room for so many rows. Its strings are expected to be as long as those of the block before.
+    fn new(version: u32, reprs: &[Repr], rows: usize, before: Option<&Block>) -> Block {
+        let bytes = |at: usize| {
+            let before = before.filter(|before| before.rows > 0)?;
+            let bytes = before.columns.get(at)?.byte_len() * rows / before.rows;
+            Some(bytes + bytes / 16)
+        };
+        let columns = reprs.iter().enumerate();
+        let columns =
+            columns.map(|(at, repr)| Buffer::new(*repr, rows, bytes(at).unwrap_or(0))).collect();
+        let nulls = reprs.iter().map(|_| Vec::with_capacity(rows)).collect();
+        Block { rows: 0, version, columns, nulls }
     }
 
     fn push(&mut self, reprs: &[Repr], row: Option<RowView<'_>>) -> Option<()> {
@@ -202,7 +220,7 @@ impl ColumnEncoder for RowEncoder {
 
     fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe> {
         let mut blocks: Vec<Block> = Vec::new();
-        for value in values {
+        for (at, value) in values.iter().enumerate() {
             let row = match value {
                 Some(bytes) => Some(RowView::new(bytes, &self.reprs).ok()?),
                 None => None,
@@ -216,7 +234,10 @@ impl ColumnEncoder for RowEncoder {
             if is_new {
                 let width = row.map_or(self.reprs.len(), RowView::len);
                 let version = row.map_or(0, RowView::version);
-                blocks.push(Block::new(version, &self.reprs[..width]));
+                // A block that began because the version changed may end as soon.
+                let is_usual = blocks.last().is_none_or(|block| block.rows >= self.form.block_rows);
+                let rows = if is_usual { self.form.block_rows.min(values.len() - at) } else { 0 };
+                blocks.push(Block::new(version, &self.reprs[..width], rows, blocks.last()));
             }
             blocks.last_mut()?.push(&self.reprs, row)?;
         }
@@ -246,73 +267,117 @@ impl RowEncoder {
             Repr::Jsonb => shred::frequent_fields(strings_of(blocks, at)),
             _ => Vec::new(),
         };
-        if names.is_empty() {
-            // What a dictionary would hold of numbers is better kept as decimals.
-            let dictionary = match repr {
-                Repr::Numeric => None,
-                _ => Dictionary::of(strings_of(blocks, at)),
-            };
-            let shared = self.share(dictionary.as_ref(), stripe);
-            for (block, out) in blocks.iter().zip(&mut stripe.blocks) {
-                let Some(buffer) = block.columns.get(at) else { continue };
-                out.head.push(repr as u8);
-                let nulls = &block.nulls[at];
-                let decimals = match buffer {
-                    Buffer::Strings(strings) if repr == Repr::Numeric => {
-                        Decimals::of(strings, nulls)
-                    }
-                    _ => None,
-                };
-                let column = match (buffer, &decimals) {
-                    (_, Some(Decimals { scale, mantissas, shown })) => {
-                        Column::Decimals { scale: *scale, mantissas, shown }
-                    }
-                    (Buffer::Ints(values), _) => Column::Ints(values),
-                    (Buffer::Floats(values), _) => Column::Floats(values),
-                    (Buffer::Floats32(values), _) => Column::Floats32(values),
-                    (Buffer::Strings(strings), _) => Column::Strings(strings, dictionary.as_ref()),
-                };
-                self.put_chunk(column, nulls, shared, 0, out);
-            }
-            return;
+        if !names.is_empty() {
+            return self.write_shredded(blocks, at, repr, &names, stripe);
         }
+        // What a dictionary would hold of numbers is better kept as decimals.
+        let mut coded = match repr {
+            Repr::Numeric => Coded::default(),
+            _ => self.coded(strings_of(blocks, at), stripe),
+        };
+        for (block, out) in blocks.iter().zip(&mut stripe.blocks) {
+            let Some(buffer) = block.columns.get(at) else { continue };
+            out.head.push(repr as u8);
+            let nulls = &block.nulls[at];
+            let decimals = match buffer {
+                Buffer::Strings(strings) if repr == Repr::Numeric => Decimals::of(strings, nulls),
+                _ => None,
+            };
+            let column = match (buffer, &decimals) {
+                (_, Some(Decimals { scale, mantissas, shown })) => {
+                    Column::Decimals { scale: *scale, mantissas, shown }
+                }
+                (Buffer::Ints(values), _) => Column::Ints(values),
+                (Buffer::Floats(values), _) => Column::Floats(values),
+                (Buffer::Floats32(values), _) => Column::Floats32(values),
+                (Buffer::Strings(strings), _) => {
+                    self.put_strings(&mut coded, strings, nulls, 0, out);
+                    continue;
+                }
+            };
+            self.put_chunk(column, nulls, None, 0, out);
+        }
+    }
+
+    /// Appends a column of objects whose fields with these names are columns.
+    fn write_shredded(
+        &self,
+        blocks: &[Block],
+        at: usize,
+        repr: Repr,
+        names: &[String],
+        stripe: &mut EncodedStripe,
+    ) {
         let shredded: Vec<Option<Shredded>> = blocks
             .iter()
             .map(|block| match block.columns.get(at)? {
-                Buffer::Strings(strings) => Some(Shredded::of(strings, &block.nulls[at], &names)),
+                Buffer::Strings(strings) => Some(Shredded::of(strings, &block.nulls[at], names)),
                 _ => None,
             })
             .collect();
         let all = || shredded.iter().flatten();
-        let rest = Dictionary::of(all().flat_map(|block| block.rest.iter()));
-        let rest_shared = self.share(rest.as_ref(), stripe);
-        let mut fields = Vec::with_capacity(names.len());
-        for field in 0..names.len() {
-            let dictionary = Dictionary::of(all().flat_map(|block| block.fields[field].0.iter()));
-            let shared = self.share(dictionary.as_ref(), stripe);
-            fields.push((dictionary, shared));
-        }
+        let mut rest = self.coded(all().flat_map(|block| block.rest.iter()), stripe);
+        let fields = 0..names.len();
+        let mut fields: Vec<Coded> = fields
+            .map(|field| self.coded(all().flat_map(|block| block.fields[field].0.iter()), stripe))
+            .collect();
         for ((block, shredded), out) in blocks.iter().zip(&shredded).zip(&mut stripe.blocks) {
             let Some(shredded) = shredded else { continue };
             out.head.push(repr as u8);
-            let column = Column::Strings(&shredded.rest, rest.as_ref());
-            self.put_chunk(column, &block.nulls[at], rest_shared, IS_SHREDDED, out);
+            self.put_strings(&mut rest, &shredded.rest, &block.nulls[at], IS_SHREDDED, out);
             let only_objects = if shredded.has_only_objects { HAS_ONLY_OBJECTS } else { 0 };
             let whole = if shredded.has_whole { HAS_WHOLE } else { 0 };
             out.head.push(only_objects | whole);
             put_varint(&mut out.head, names.len());
-            for ((name, (dictionary, shared)), (values, nulls)) in
-                names.iter().zip(&fields).zip(&shredded.fields)
+            for ((name, coded), (values, nulls)) in
+                names.iter().zip(&mut fields).zip(&shredded.fields)
             {
                 put_varint(&mut out.head, name.len());
                 out.head.extend_from_slice(name.as_bytes());
-                let column = Column::Strings(values, dictionary.as_ref());
-                self.put_chunk(column, nulls, *shared, 0, out);
+                self.put_strings(coded, values, nulls, 0, out);
             }
         }
     }
 
-    /// Appends the flags and the zone of a column to the head of a block, and its parts to the block.
+    /// Returns the codes of the strings of a stripe, and adds their dictionary to what its blocks share, if it pays.
+    fn coded<'s>(
+        &self,
+        strings: impl Iterator<Item = &'s [u8]>,
+        stripe: &mut EncodedStripe,
+    ) -> Coded {
+        let Some((dictionary, codes)) = Dictionary::with_codes(strings) else {
+            return Coded::default();
+        };
+        if codes.is_empty() {
+            return Coded::default();
+        }
+        stripe.shared.push(dictionary.to_bytes_by(self.form.compression));
+        Coded { dictionary: Some((dictionary, stripe.shared.len() - 1)), codes, used: 0 }
+    }
+
+    /// Appends strings of a block as [`RowEncoder::put_chunk`] does, by their codes if they have any.
+    fn put_strings(
+        &self,
+        coded: &mut Coded,
+        strings: &ByteStrings,
+        nulls: &[bool],
+        flags: u8,
+        out: &mut EncodedBlock,
+    ) {
+        match &coded.dictionary {
+            None => self.put_chunk(Column::Strings(strings, None), nulls, None, flags, out),
+            Some((dictionary, shared)) => {
+                let codes = &coded.codes[coded.used..coded.used + strings.len()];
+                let codes: Vec<i64> = codes.iter().map(|code| i64::from(*code)).collect();
+                coded.used += strings.len();
+                let column = Column::Codes(&codes, dictionary);
+                self.put_chunk(column, nulls, Some(*shared), flags, out);
+            }
+        }
+    }
+
+    /// Appends the flags and the zone of a column to the head of a block, and its parts to the block. `shared` is the
+    /// position of the dictionary that the column has codes of.
     fn put_chunk(
         &self,
         column: Column<'_>,
@@ -321,21 +386,23 @@ impl RowEncoder {
         flags: u8,
         out: &mut EncodedBlock,
     ) {
-        let dictionary = shared.filter(|_| matches!(column, Column::Strings(..)));
-        out.head.push(flags | if dictionary.is_some() { HAS_DICTIONARY } else { 0 });
+        out.head.push(flags | if shared.is_some() { HAS_DICTIONARY } else { 0 });
         Zone::of(column, nulls).write(&mut out.head);
         let mut chunk = Vec::new();
         Chunk::write_by(self.form.compression, column, nulls, &mut chunk);
-        out.parts.extend(dictionary.map(EncodedPart::Shared));
+        out.parts.extend(shared.map(EncodedPart::Shared));
         out.parts.push(EncodedPart::Own(chunk));
     }
+}
 
-    /// Adds a dictionary to the parts that the blocks of a stripe share, and returns its position.
-    fn share(&self, dictionary: Option<&Dictionary>, stripe: &mut EncodedStripe) -> Option<usize> {
-        let bytes = dictionary?.to_bytes_by(self.form.compression);
-        stripe.shared.push(bytes);
-        Some(stripe.shared.len() - 1)
-    }
+/// The strings of a column of a stripe by their codes.
+#[derive(Default)]
+struct Coded {
+    /// The dictionary, and its position among the parts that the blocks share; `None` if there is none.
+    dictionary: Option<(Dictionary, usize)>,
+    codes: Vec<u32>,
+    /// How many codes are of blocks that are written.
+    used: usize,
 }
 
 /// Returns the byte strings of a column over all blocks of a stripe; nothing if it has others.

@@ -29,12 +29,23 @@ fn by_name(one: &str, other: &str) -> Ordering {
 
 /// Returns the names of the fields that are worth a column, in the order of objects.
 pub(super) fn frequent_fields<'v>(values: impl Iterator<Item = &'v [u8]>) -> Vec<String> {
-    let (mut counts, mut objects): (HashMap<&str, usize>, usize) = (HashMap::new(), 0);
+    let (mut counts, mut objects): (Vec<(&str, usize)>, usize) = (Vec::new(), 0);
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for value in values {
         let Some(object) = JsonbRef::new(value).as_object() else { continue };
         objects += 1;
+        // Most objects have the names of the one before, in the same order.
+        let mut next = 0;
         for name in object.names() {
-            *counts.entry(name).or_default() += 1;
+            let at = match counts.get(next) {
+                Some((known, _)) if *known == name => next,
+                _ => *places.entry(name).or_insert_with(|| {
+                    counts.push((name, 0));
+                    counts.len() - 1
+                }),
+            };
+            counts[at].1 += 1;
+            next = at + 1;
         }
     }
     let mut frequent: Vec<(&str, usize)> =
@@ -63,9 +74,14 @@ pub(super) struct Shredded {
 impl Shredded {
     /// Takes values apart. `is_null` has as many entries.
     pub fn of(values: &ByteStrings, is_null: &[bool], names: &[String]) -> Shredded {
-        let mut shredded = Shredded { has_only_objects: true, ..Shredded::default() };
-        shredded.fields.resize_with(names.len(), Default::default);
-        let mut again = Vec::new();
+        // What is left of most objects is empty, and takes a few bytes.
+        let rest = ByteStrings::with_capacity(values.len(), 2 * values.len());
+        let mut shredded = Shredded { has_only_objects: true, rest, ..Shredded::default() };
+        shredded.fields.resize_with(names.len(), || {
+            let bytes = values.byte_len() / names.len() / 2;
+            (ByteStrings::with_capacity(values.len(), bytes), Vec::with_capacity(values.len()))
+        });
+        let (mut object_bytes, mut found, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for (value, is_null) in values.iter().zip(is_null) {
             let object = JsonbRef::new(value).as_object().filter(|_| !is_null);
             let Some(object) = object else {
@@ -73,18 +89,16 @@ impl Shredded {
                 shredded.put_whole(value);
                 continue;
             };
-            let (found, rest) = split(object, names);
-            again.clear();
-            merge(&rest, names, |at| found[at].map(JsonbRef::bytes), &mut again);
-            if again != value {
+            if !object.is_as_written() {
                 shredded.has_whole = true;
                 shredded.put_whole(value);
                 continue;
             }
-            again.clear();
-            write_object(&rest, &mut again);
-            shredded.rest.push(&again);
-            for ((values, nulls), found) in shredded.fields.iter_mut().zip(found) {
+            split(object, names, &mut found, &mut rest);
+            object_bytes.clear();
+            write_object(&rest, &mut object_bytes);
+            shredded.rest.push(&object_bytes);
+            for ((values, nulls), found) in shredded.fields.iter_mut().zip(&found) {
                 values.push(found.map(JsonbRef::bytes).unwrap_or_default());
                 nulls.push(found.is_none());
             }
@@ -103,20 +117,32 @@ impl Shredded {
 
 type Fields<'v> = Vec<(&'v str, JsonbRef<'v>)>;
 
-/// Returns the values of the fields with these names, and the other fields.
-fn split<'v>(object: Object<'v>, names: &[String]) -> (Vec<Option<JsonbRef<'v>>>, Fields<'v>) {
-    let (mut found, mut rest) = (vec![None; names.len()], Vec::new());
+/// Finds the values of the fields with these names, and the other fields.
+fn split<'v>(
+    object: Object<'v>,
+    names: &[String],
+    found: &mut Vec<Option<JsonbRef<'v>>>,
+    rest: &mut Fields<'v>,
+) {
+    found.clear();
+    found.resize(names.len(), None);
+    rest.clear();
     let mut at = 0;
     for (name, value) in object.iter() {
-        while names.get(at).is_some_and(|known| by_name(known, name).is_lt()) {
-            at += 1;
+        // The next name is that of the next field in most objects.
+        if names.get(at).is_none_or(|known| known != name) {
+            while names.get(at).is_some_and(|known| by_name(known, name).is_lt()) {
+                at += 1;
+            }
         }
         match names.get(at) {
-            Some(known) if known == name => found[at] = Some(value),
+            Some(known) if known == name => {
+                found[at] = Some(value);
+                at += 1;
+            }
             _ => rest.push((name, value)),
         }
     }
-    (found, rest)
 }
 
 /// Appends the object of these fields and of those with names, as far as `value` has them.

@@ -15,7 +15,8 @@ use interrupt::Pace;
 use super::number::is_space;
 use crate::array::{self, DIMENSIONS_MAX, ELEMENTS_MAX};
 use crate::{
-    Array, ArrayRef, Context, Datum, Dimension, Error, Modifier, Repr, Result, SqlState, Type,
+    Array, ArrayRef, Context, Datum, DatumRef, Dimension, Error, Modifier, Repr, Result, SqlState,
+    Type,
 };
 
 /// What stands between elements.
@@ -33,6 +34,18 @@ pub(super) fn parse(
     context: &Context<'_>,
 ) -> Result<Array> {
     let repr = context.types.repr_of(element)?;
+    if let Some(contents) = plain_contents(text) {
+        let words = contents.split(DELIMITER);
+        if element == Type::TEXT {
+            let length = contents.bytes().filter(|byte| *byte == DELIMITER as u8).count() + 1;
+            let length = i32::try_from(length).unwrap_or(i32::MAX);
+            let dimension = Dimension { length, lower: 1 };
+            return Array::new(element, repr, &[dimension], words.map(DatumRef::Text));
+        }
+        let elements = words.map(|word| super::parse(word, element, modifier, context));
+        let elements = elements.collect::<Result<Vec<Datum>>>()?;
+        return Array::from_elements(element, repr, elements.iter().map(Datum::as_ref));
+    }
     let mut scan = Scan { text, rest: text };
     scan.skip_space();
     let mut dimensions = scan.dimensions()?;
@@ -61,6 +74,18 @@ pub(super) fn parse(
         return Ok(Array::empty(element, repr));
     }
     Array::new(element, repr, &dimensions, elements.iter().map(Datum::as_ref))
+}
+
+/// What stands between the braces of an array of one dimension whose elements are written as they are: none is empty
+/// or NULL, and there are no quotes, backslashes, braces and no space.
+fn plain_contents(text: &str) -> Option<&str> {
+    let contents = text.strip_prefix('{')?.strip_suffix('}')?;
+    let mut is_special = false;
+    for byte in contents.bytes() {
+        is_special |= matches!(byte, b'"' | b'\\' | b'{' | b'}' | b' ' | b'\t'..=b'\r');
+    }
+    let is_word = |word: &str| !word.is_empty() && !word.eq_ignore_ascii_case("null");
+    (!is_special && contents.split(DELIMITER).all(is_word)).then_some(contents)
 }
 
 /// Reads `int2vector` and `oidvector`: numbers with space between.

@@ -34,11 +34,33 @@ pub(crate) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r')
 }
 
+/// The value of a text that has nothing but digits, up to 18, and perhaps a minus sign before them.
+fn plain_integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    if !(1..=18).contains(&digits.len()) {
+        return None;
+    }
+    let (mut value, mut are_digits) = (0_i64, true);
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        are_digits &= digit < 10;
+        // What is no digit may carry the value beyond its range, which is of no account then.
+        value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
+    }
+    let is_negative = digits.len() < text.len();
+    are_digits.then(|| if is_negative { -value } else { value })
+}
+
 /// Reads an integer between two bounds.
 ///
 /// # Errors
 /// 22P02 for what is no integer, 22003 for one out of range.
 pub(crate) fn parse_integer(text: &str, type_name: &str, min: i64, max: i64) -> Result<i64> {
+    if let Some(value) = plain_integer(text)
+        && (min..=max).contains(&value)
+    {
+        return Ok(value);
+    }
     let invalid = || invalid_syntax(type_name, text);
     let trimmed = text.trim_start_matches(is_space);
     let is_negative = trimmed.starts_with('-');
@@ -117,6 +139,9 @@ macro_rules! float {
         pub(crate) fn $parse(text: &str) -> Result<$float> {
             let trimmed = text.trim_matches(is_space);
             let value: $float = trimmed.parse().map_err(|_| invalid_syntax($name, text))?;
+            if value.is_normal() {
+                return Ok(value);
+            }
             let mantissa = trimmed.split(['e', 'E']).next().unwrap_or("");
             let is_digits = !trimmed.contains(['i', 'I', 'n', 'N']);
             let is_lost = value == 0.0 && mantissa.contains(|c| matches!(c, '1'..='9'));
