@@ -88,12 +88,7 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
 }
 
 /// The queries in tables of rows, beside PostgreSQL, on one thread.
-fn in_rows(
-    context: &Context,
-    queries: &[String],
-    rounds: u32,
-    rows: &mut Vec<Row>,
-) -> Result<()> {
+fn in_rows(context: &Context, queries: &[String], rounds: u32, rows: &mut Vec<Row>) -> Result<()> {
     let data = generate(context, context.count("0.3", "0.01"), "csv")?;
     let folder = context.work.join("ours");
     let server = Server::start_with(&folder, &["--cache-mib", CACHE_MIB])?;
