@@ -32,8 +32,14 @@ const BARS: &str =
     "Same run, same disk, medians. Bars to the right: Anywhen ahead. Logarithmic scale.";
 const GRID: &str = "#e3e8ed";
 
+/// What the names of rows say that one heading says for all of them.
+const ON_TWO_THREADS: &str = " on two threads";
+
 /// What the figures under one heading have in common.
 fn section(row: &Row) -> String {
+    if row.what.contains(ON_TWO_THREADS) {
+        return "On two threads".into();
+    }
     let log = row.id.ends_with("-log");
     let known = match row.id.split('-').next().unwrap_or_default() {
         "w1" => "W1  durable commits",
@@ -179,7 +185,7 @@ fn title(report: &Report) -> &'static str {
             "Anywhen beside PostgreSQL 17: ten questions over 1,000,000 events in columns, one thread"
         }
         "analytics-10m" => {
-            "Anywhen beside the best of three engines: ten questions over 10,000,000 events in columns"
+            "Anywhen beside three engines: ten questions over 10,000,000 events in columns"
         }
         "plans" => "Anywhen beside PostgreSQL 17: making plans, and keeping them",
         _ => "Anywhen beside PostgreSQL 17",
@@ -349,6 +355,7 @@ fn label(row: &Row) -> String {
         "W6 diff of neighbours by node, ",
         "over all ",
         "whole, ",
+        ON_TWO_THREADS,
     ] {
         text = text.replace(said, "");
     }
@@ -395,10 +402,13 @@ mod tests {
     fn without_postgresql_the_bars_compare_with_the_best_of_the_others() {
         let row =
             Row::new("q1", "Q1: count", "ms").ours(2.0).peer("hyper", 8.0).peer("duckdb", 6.0);
-        let rows = vec![row, Row::new("alone", "nobody else", "ms").ours(1.0)];
+        let on_two =
+            Row::new("q1-2", "Q1 on two threads: count", "ms").ours(1.0).peer("hyper", 2.0);
+        let rows = vec![row, Row::new("alone", "nobody else", "ms").ours(1.0), on_two];
         let svg = picture(&Report { rows, suite: "analytics-10m".into(), ..report() });
         assert!(svg.contains("3.00×") && svg.contains("2.00 : 6.00 ms"), "{svg}");
         assert!(svg.contains("Anywhen : best of the others") && !svg.contains("nobody else"));
+        assert!(svg.contains(">On two threads<") && svg.matches(">Q1: count<").count() == 2);
         let mut with_postgres = report();
         with_postgres.rows.push(Row::new("q2", "nobody else", "ms").ours(1.0).peer("hyper", 2.0));
         assert!(!picture(&with_postgres).contains("nobody else"));
