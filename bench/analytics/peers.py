@@ -2,8 +2,10 @@
 
     peers.py ENGINE DATA FOLDER ROUNDS THREADS
 
-ENGINE is duckdb-json, duckdb-variant, duckdb-struct, hyper or clickhouse. DATA is the CSV file of the suite. The
-output is {"load_s": 1.0, "bytes": 1, "ms": [1.0, null, ...]}, null for a query that the engine has no types for.
+ENGINE is duckdb-json, duckdb-variant, duckdb-struct, hyper or clickhouse. DATA is the CSV file of the suite. THREADS
+lists numbers of threads: 1,2. The data are loaded once, with the first of these, then the queries are measured with
+each. The output is {"load_s": 1.0, "bytes": 1, "ms": {"1": [1.0, null, ...], "2": [1.0, null, ...]}}, null for a query
+that the engine has no types for.
 """
 
 import json
@@ -83,7 +85,7 @@ def measure(run, texts: list[str | None], rounds: int) -> list[float | None]:
     return medians
 
 
-def duckdb_with(form: str, data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: int) -> dict:
+def duckdb_with(form: str, data: pathlib.Path, folder: pathlib.Path, rounds: int, counts: list[int]) -> dict:
     import duckdb
 
     file = folder / f"{form}.duckdb"
@@ -98,7 +100,7 @@ def duckdb_with(form: str, data: pathlib.Path, folder: pathlib.Path, rounds: int
     names = {name: "'" + kind.replace("TEXT", "VARCHAR") + "'" for name, kind in COLUMNS}
     columns = "{" + ", ".join(f"'{name}': {kind}" for name, kind in names.items()) + "}"
     listed = ", ".join(name for name, _ in COLUMNS[:-2])
-    connection = duckdb.connect(str(file), config={"threads": threads})
+    connection = duckdb.connect(str(file), config={"threads": counts[0]})
     start = time.perf_counter()
     connection.execute(
         f"CREATE TABLE event AS SELECT {listed}, {metadata} AS metadata, "
@@ -114,32 +116,41 @@ def duckdb_with(form: str, data: pathlib.Path, folder: pathlib.Path, rounds: int
         has_campaign=f"{field('campaign')} IS NOT NULL",
         has_tag="list_contains(tags, 'tag_5')",
     )
-    ms = measure(lambda text: connection.execute(text).fetchall(), texts, rounds)
+    ms = {}
+    for threads in counts:
+        connection.execute(f"SET threads = {threads}")
+        ms[threads] = measure(lambda text: connection.execute(text).fetchall(), texts, rounds)
     connection.close()
     return {"load_s": loaded, "bytes": size(file), "ms": ms}
 
 
-def hyper(data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: int) -> dict:
+def hyper(data: pathlib.Path, folder: pathlib.Path, rounds: int, counts: list[int]) -> dict:
     from tableauhyperapi import Connection, CreateMode, HyperProcess, Telemetry
 
     file = folder / "event.hyper"
-    parameters = {"hard_concurrent_query_thread_limit": str(threads), "log_config": "", "default_database_version": "4"}
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS)
-    with HyperProcess(Telemetry.DO_NOT_SEND_USAGE_DATA_TO_TABLEAU, parameters=parameters) as process:
-        with Connection(process.endpoint, file, CreateMode.CREATE_AND_REPLACE) as connection:
-            connection.execute_command(f"CREATE TABLE event ({columns})")
-            start = time.perf_counter()
-            connection.execute_command(f"COPY event FROM '{data}' WITH (FORMAT csv, HEADER, NULL '')")
-            loaded = time.perf_counter() - start
-            texts = queries(
-                percentile="percentile_disc(0.95) WITHIN GROUP (ORDER BY duration_ms)",
-                os=None, campaign=None, has_campaign=None, has_tag=None,
-            )
-            ms = measure(connection.execute_list_query, texts, rounds)
+    texts = queries(
+        percentile="percentile_disc(0.95) WITHIN GROUP (ORDER BY duration_ms)",
+        os=None, campaign=None, has_campaign=None, has_tag=None,
+    )
+    loaded, ms = None, {}
+    for threads in counts:
+        # A process has one limit for its whole life.
+        parameters = {"hard_concurrent_query_thread_limit": str(threads), "log_config": "",
+                      "default_database_version": "4"}
+        mode = CreateMode.CREATE_AND_REPLACE if loaded is None else CreateMode.NONE
+        with HyperProcess(Telemetry.DO_NOT_SEND_USAGE_DATA_TO_TABLEAU, parameters=parameters) as process:
+            with Connection(process.endpoint, file, mode) as connection:
+                if loaded is None:
+                    connection.execute_command(f"CREATE TABLE event ({columns})")
+                    start = time.perf_counter()
+                    connection.execute_command(f"COPY event FROM '{data}' WITH (FORMAT csv, HEADER, NULL '')")
+                    loaded = time.perf_counter() - start
+                ms[threads] = measure(connection.execute_list_query, texts, rounds)
     return {"load_s": loaded, "bytes": size(file), "ms": ms}
 
 
-def clickhouse(data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: int) -> dict:
+def clickhouse(data: pathlib.Path, folder: pathlib.Path, rounds: int, counts: list[int]) -> dict:
     from chdb.session import Session
 
     home = folder / "clickhouse"
@@ -154,11 +165,11 @@ def clickhouse(data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: i
     listed = ", ".join(name for name, _ in COLUMNS[:-2])
     session = Session(str(home))
     session.query(f"CREATE TABLE event ({columns}) ENGINE = MergeTree ORDER BY event_date")
-    limit = f" SETTINGS max_threads = {threads}"
+    limit = lambda threads: f" SETTINGS max_threads = {threads}"
     start = time.perf_counter()
     session.query(
         f"INSERT INTO event SELECT {listed}, metadata::JSON, splitByChar(',', trim(BOTH '{{}}' FROM tags)) "
-        f"FROM file('{data}', CSVWithNames, '{quoted}'){limit}, date_time_input_format = 'best_effort'"
+        f"FROM file('{data}', CSVWithNames, '{quoted}'){limit(counts[0])}, date_time_input_format = 'best_effort'"
     )
     session.query("OPTIMIZE TABLE event FINAL")
     loaded = time.perf_counter() - start
@@ -169,19 +180,22 @@ def clickhouse(data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: i
         has_campaign="metadata.campaign::String <> ''",
         has_tag="has(tags, 'tag_5')",
     )
-    ms = measure(lambda text: session.query(text + limit), texts, rounds)
+    ms = {}
+    for threads in counts:
+        ms[threads] = measure(lambda text: session.query(text + limit(threads)), texts, rounds)
     parts = session.query("SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND table = 'event'", "CSV")
     session.close()
     return {"load_s": loaded, "bytes": int(str(parts).strip()), "ms": ms}
 
 
-def main(engine: str, data: pathlib.Path, folder: pathlib.Path, rounds: int, threads: int) -> None:
+def main(engine: str, data: pathlib.Path, folder: pathlib.Path, rounds: int, counts: list[int]) -> None:
     if engine.startswith("duckdb-"):
-        found = duckdb_with(engine.removeprefix("duckdb-"), data, folder, rounds, threads)
+        found = duckdb_with(engine.removeprefix("duckdb-"), data, folder, rounds, counts)
     else:
-        found = {"hyper": hyper, "clickhouse": clickhouse}[engine](data, folder, rounds, threads)
+        found = {"hyper": hyper, "clickhouse": clickhouse}[engine](data, folder, rounds, counts)
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))
+    counts_of_threads = [int(threads) for threads in sys.argv[5].split(",")]
+    main(sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), int(sys.argv[4]), counts_of_threads)

@@ -60,10 +60,13 @@ enum Command {
     Rest(Options),
     /// One transaction of 2,000,000 rows beside small ones: what it costs the others
     Large(Options),
-    /// The 22 queries of TPC-H at scale 0.3 in tables of rows, on one thread
+    /// The 22 queries of TPC-H: in tables of rows beside PostgreSQL, in columns beside DuckDB
     Tpch(Options),
     /// Ten questions over 1,000,000 events in columns, beside PostgreSQL, DuckDB, Hyper and ClickHouse
     Analytics(Options),
+    /// The same questions over 10,000,000 events, beside DuckDB, Hyper and ClickHouse
+    #[command(name = "analytics-10m")]
+    Analytics10m(Options),
     /// Plans for many tables, and reads beside changes of the catalog
     Plans(Options),
     /// What this disk allows: durable 160-byte records a second
@@ -141,6 +144,9 @@ fn run(command: Command) -> Result<()> {
         Command::Tpch(options) => measure("tpch", &options, Priority::Preferred, suite::tpch::run),
         Command::Analytics(options) => {
             measure("analytics", &options, Priority::Preferred, suite::analytics::run)
+        }
+        Command::Analytics10m(options) => {
+            measure("analytics-10m", &options, Priority::Preferred, suite::analytics::run_10m)
         }
         Command::Plans(options) => {
             measure("plans", &options, Priority::RealTime, suite::plans::run)

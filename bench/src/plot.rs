@@ -1,4 +1,5 @@
-//! Draws a report as one picture: for each figure, how many times as good as PostgreSQL we are.
+//! Draws a report as one picture: for each figure, how many times as good as PostgreSQL we are; in a suite without
+//! PostgreSQL, how many times as good as the best of the others.
 //!
 //! ```text
 //!  W1 durable commits          0.1x        1x        10x       100x
@@ -31,8 +32,14 @@ const BARS: &str =
     "Same run, same disk, medians. Bars to the right: Anywhen ahead. Logarithmic scale.";
 const GRID: &str = "#e3e8ed";
 
+/// What the names of rows say that one heading says for all of them.
+const ON_TWO_THREADS: &str = " on two threads";
+
 /// What the figures under one heading have in common.
 fn section(row: &Row) -> String {
+    if row.what.contains(ON_TWO_THREADS) {
+        return "On two threads".into();
+    }
     let log = row.id.ends_with("-log");
     let known = match row.id.split('-').next().unwrap_or_default() {
         "w1" => "W1  durable commits",
@@ -51,12 +58,44 @@ fn section(row: &Row) -> String {
     }
 }
 
+/// Whom the bars of a picture compare with.
+#[derive(Clone, Copy)]
+enum Rival {
+    Postgres,
+    /// The best of the others, in a report without PostgreSQL.
+    BestOther,
+}
+
+impl Rival {
+    fn of(report: &Report) -> Rival {
+        match report.rows.iter().any(|row| row.peers.contains_key(postgres::NAME)) {
+            true => Rival::Postgres,
+            false => Rival::BestOther,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Rival::Postgres => "PostgreSQL",
+            Rival::BestOther => "best of the others",
+        }
+    }
+
+    fn figure(self, row: &Row) -> Option<f64> {
+        match self {
+            Rival::Postgres => row.peers.get(postgres::NAME).copied(),
+            Rival::BestOther => row.best_other(),
+        }
+    }
+}
+
 /// The picture of a report, SVG.
 pub fn picture(report: &Report) -> String {
+    let rival = Rival::of(report);
     let rows: Vec<(&Row, f64)> = report
         .rows
         .iter()
-        .filter_map(|row| Some((row, row.times_peer()?)))
+        .filter_map(|row| Some((row, row.times(rival.figure(row)?)?)))
         .filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0)
         .collect();
     let exponents = rows.iter().map(|(_, ratio)| ratio.log10());
@@ -82,7 +121,7 @@ pub fn picture(report: &Report) -> String {
             );
             y += ROW;
         }
-        bar(&mut body, row, *ratio, y, &x);
+        bar(&mut body, (row, rival), *ratio, y, &x);
         y += ROW;
     }
     // Where there is nobody to compare with, the panel below has the place of the bars.
@@ -106,9 +145,10 @@ pub fn picture(report: &Report) -> String {
     if !rows.is_empty() {
         let _ = writeln!(
             out,
-            r##"<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">Anywhen : PostgreSQL</text>"##,
+            r##"<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">Anywhen : {}</text>"##,
             WIDTH - 24.0,
             TOP - 10.0,
+            rival.name(),
         );
         axis(&mut out, low, high, axis_bottom, &x);
     }
@@ -144,6 +184,9 @@ fn title(report: &Report) -> &'static str {
         "analytics" => {
             "Anywhen beside PostgreSQL 17: ten questions over 1,000,000 events in columns, one thread"
         }
+        "analytics-10m" => {
+            "Anywhen beside three engines: ten questions over 10,000,000 events in columns"
+        }
         "plans" => "Anywhen beside PostgreSQL 17: making plans, and keeping them",
         _ => "Anywhen beside PostgreSQL 17",
     }
@@ -170,6 +213,7 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
                 "How far from the floor?  Median latencies against those of a server that does nothing",
             "rest" =>
                 "Rates against those of the floor; and what is kept beside a writer, and after revisions",
+            "tpch" => "Geometric means of the 22 queries: our time by that of the peer",
             _ => "Does it stay as it was?  Long histories against short ones",
         }
     );
@@ -185,6 +229,7 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
     for (row, ratio) in rows {
         let colour = if row.met == Some(false) { BEHIND } else { AHEAD };
         let name = row.what.split(": time at").next().unwrap_or(&row.what);
+        let name = name.split(": our time").next().unwrap_or(name);
         let _ = writeln!(out, r##"<text x="36" y="{:.1}">{}</text>"##, y + 16.0, escape(name));
         let _ = writeln!(
             out,
@@ -240,7 +285,7 @@ fn axis(out: &mut String, low: i32, high: i32, bottom: f64, x: &dyn Fn(f64) -> f
 }
 
 /// One row: its name, its bar, its ratio, and both figures in grey.
-fn bar(out: &mut String, row: &Row, ratio: f64, y: f64, x: &dyn Fn(f64) -> f64) {
+fn bar(out: &mut String, (row, rival): (&Row, Rival), ratio: f64, y: f64, x: &dyn Fn(f64) -> f64) {
     let (one, end) = (x(1.0), x(ratio));
     let (start, width, colour) =
         if ratio >= 1.0 { (one, end - one, AHEAD) } else { (end, one - end, BEHIND) };
@@ -275,8 +320,8 @@ fn bar(out: &mut String, row: &Row, ratio: f64, y: f64, x: &dyn Fn(f64) -> f64) 
             y + 2.0
         );
     }
-    if let (Some(ours), Some(peer)) = (row.ours, row.peers.get(postgres::NAME)) {
-        let figures = format!("{} : {} {}", number(ours), number(*peer), unit(row));
+    if let (Some(ours), Some(peer)) = (row.ours, rival.figure(row)) {
+        let figures = format!("{} : {} {}", number(ours), number(peer), unit(row));
         let _ = writeln!(
             out,
             r##"<text x="{:.1}" y="{:.1}" text-anchor="end" class="quiet">{}</text>"##,
@@ -310,6 +355,7 @@ fn label(row: &Row) -> String {
         "W6 diff of neighbours by node, ",
         "over all ",
         "whole, ",
+        ON_TWO_THREADS,
     ] {
         text = text.replace(said, "");
     }
@@ -350,6 +396,22 @@ mod tests {
         );
         assert!(svg.contains("1.50×") && svg.contains("0.50×"), "{svg}");
         assert!(!svg.contains("no peer"), "a row without a peer has no ratio");
+    }
+
+    #[test]
+    fn without_postgresql_the_bars_compare_with_the_best_of_the_others() {
+        let row =
+            Row::new("q1", "Q1: count", "ms").ours(2.0).peer("hyper", 8.0).peer("duckdb", 6.0);
+        let on_two =
+            Row::new("q1-2", "Q1 on two threads: count", "ms").ours(1.0).peer("hyper", 2.0);
+        let rows = vec![row, Row::new("alone", "nobody else", "ms").ours(1.0), on_two];
+        let svg = picture(&Report { rows, suite: "analytics-10m".into(), ..report() });
+        assert!(svg.contains("3.00×") && svg.contains("2.00 : 6.00 ms"), "{svg}");
+        assert!(svg.contains("Anywhen : best of the others") && !svg.contains("nobody else"));
+        assert!(svg.contains(">On two threads<") && svg.matches(">Q1: count<").count() == 2);
+        let mut with_postgres = report();
+        with_postgres.rows.push(Row::new("q2", "nobody else", "ms").ours(1.0).peer("hyper", 2.0));
+        assert!(!picture(&with_postgres).contains("nobody else"));
     }
 
     #[test]

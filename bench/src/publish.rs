@@ -8,8 +8,17 @@ use crate::report::{Report, between_markers};
 use crate::{Result, plot};
 
 /// The suites in the order in which they are published.
-const SUITES: [&str; 8] =
-    ["versioned", "history", "pgwire", "rest", "large", "tpch", "analytics", "plans"];
+const SUITES: [&str; 9] = [
+    "versioned",
+    "history",
+    "pgwire",
+    "rest",
+    "large",
+    "tpch",
+    "analytics",
+    "analytics-10m",
+    "plans",
+];
 
 /// Writes `SUITE.json` and `SUITE.svg` into `folder`.
 pub fn results(report: &Report, folder: &Path) -> Result<()> {

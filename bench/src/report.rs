@@ -115,17 +115,22 @@ impl Row {
     }
 
     /// The best figure of a peer other than PostgreSQL's server: less is better where there are several.
-    fn best_other(&self) -> Option<f64> {
+    pub fn best_other(&self) -> Option<f64> {
         let others = self.peers.iter().filter(|(name, _)| *name != postgres::NAME);
         others.map(|(_, figure)| *figure).min_by(f64::total_cmp)
     }
 
     /// How many times as good as PostgreSQL we are; below 1 we lose. Ratios are not compared.
     pub fn times_peer(&self) -> Option<f64> {
+        self.times(*self.peers.get(postgres::NAME)?)
+    }
+
+    /// How many times as good as a peer's figure we are, as in [`Row::times_peer`].
+    pub fn times(&self, peer: f64) -> Option<f64> {
         if ["ratio", "%"].contains(&self.unit.as_str()) {
             return None;
         }
-        let (ours, peer) = (self.ours?, *self.peers.get(postgres::NAME)?);
+        let ours = self.ours?;
         Some(if self.more_is_better() { ours / peer } else { peer / ours })
     }
 }
@@ -217,7 +222,7 @@ impl Report {
         }
         match self.suite.as_str() {
             "tpch" => "DuckDB".clone_into(&mut headings[4]),
-            "analytics" => "best engine of columns".clone_into(&mut headings[4]),
+            "analytics" | "analytics-10m" => "best engine of columns".clone_into(&mut headings[4]),
             _ => {}
         }
         headings

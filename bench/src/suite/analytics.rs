@@ -1,15 +1,19 @@
-//! Ten questions over 1,000,000 events in a table of columns, one thread, beside PostgreSQL's heap and three engines
-//! that keep columns.
+//! Ten questions over events in a table of columns, on one thread and on two, beside PostgreSQL's heap and three
+//! engines that keep columns.
 //!
 //! ```text
-//!  events ──> csv ──COPY──> Anywhen USING columnar, PostgreSQL with its indexes
+//!  events ──> csv ──COPY──> Anywhen USING columnar; PostgreSQL with its indexes
 //!                 ──read──> DuckDB (JSON as text, as VARIANT, as STRUCT), Hyper, ClickHouse: one process each
 //!
 //!  each query: once to warm up, then some times; the median; the answers of both servers are compared
 //!  the same queries of a heap with a columnar index
 //!  then 10 % of the rows are changed and 1 % deleted, and ours answers again after a checkpoint, now and as of before
+//!
+//!  analytics      1,000,000 events, all of this
+//!  analytics-10m  10,000,000 events, without PostgreSQL, an index, changes, and with one form of DuckDB's
 //! ```
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,10 +23,10 @@ use std::time::Instant;
 use postgres::Client;
 use serde::Deserialize;
 
-use super::Context;
+use super::{Context, in_words, must_agree, set_threads};
 use crate::Result;
 use crate::ours::Server;
-use crate::peer::driver::{answer, connect, timed_ms};
+use crate::peer::driver::{Answer, answer, connect, timed_ms};
 use crate::peer::postgres::{NAME, Postgres};
 use crate::report::{Row, Target, median};
 
@@ -39,96 +43,237 @@ const QUERIES: [&str; 10] = [
     "LIKE with a prefix",
     "group by two columns, eight aggregates, count(DISTINCT)",
 ];
-const ENGINES: [&str; 5] =
-    ["duckdb-json", "duckdb-variant", "duckdb-struct", "hyper", "clickhouse"];
-const THREADS: &str = "1";
+/// How many threads the queries have.
+const THREADS: [u32; 2] = [1, 2];
 /// The cache of both servers.
 const CACHE_MIB: &str = "1024";
+
+/// What differs between the suites of these questions.
+struct Shape {
+    /// How many events.
+    count: u64,
+    /// The time from each event to the next: all are within the same year.
+    seconds_apart: u64,
+    engines: &'static [&'static str],
+    /// What the table may take: in words, and bytes.
+    size_max: (&'static str, f64),
+    /// Whether PostgreSQL is asked too.
+    with_postgres: bool,
+    /// Whether a heap with a columnar index, and the table after changes, are asked too.
+    with_changes: bool,
+}
 
 /// What a process that runs another engine has measured.
 #[derive(Deserialize)]
 struct Measured {
     load_s: f64,
     bytes: u64,
-    ms: Vec<Option<f64>>,
+    /// Of each query, by the number of threads; empty where the engine has no types for it.
+    ms: BTreeMap<u32, Vec<Option<f64>>>,
 }
 
-/// Runs the suite.
-pub fn run(context: &Context) -> Result<Vec<Row>> {
-    let count: u64 = context.count(1_000_000, 20_000);
-    let rounds = context.count(7, 1);
-    let queries = queries()?;
-    context.step(format!("making {count} events"));
-    let data = context.work.join("event.csv");
-    write_events(&data, count)?;
-    let mut engines = Vec::new();
-    for engine in ENGINES {
-        context.step(engine);
-        engines.push((engine, measure(context, engine, &data, rounds)?));
+impl Measured {
+    /// The milliseconds of a query on so many threads.
+    fn of_query(&self, at: usize, threads: u32) -> Option<f64> {
+        self.ms.get(&threads)?.get(at).copied().flatten()
     }
-    let folder = context.work.join("ours");
-    let server = Server::start_with(&folder, &["--cache-mib", CACHE_MIB])?;
-    let mut ours = connect(server.address())?;
-    let postgres = Postgres::start(&context.cache, &context.work)?;
-    let mut theirs = postgres.connect()?;
-    theirs.batch_execute(
-        "SET max_parallel_workers_per_gather = 0; SET jit = off; SET work_mem = '256MB'",
-    )?;
-    let schema = fs::read_to_string(home().join("schema.sql"))?;
-    ours.batch_execute(&format!("{schema} USING columnar"))?;
-    theirs.batch_execute(&schema)?;
-    context.step("Anywhen: loading");
-    let load_s = load(&mut ours, &data)?;
-    context.step("PostgreSQL: loading");
-    let theirs_load_s = load(&mut theirs, &data)?;
-    context.step("PostgreSQL: making indexes");
-    theirs.batch_execute(&fs::read_to_string(home().join("indexes.sql"))?)?;
-    theirs.simple_query("VACUUM ANALYZE event")?;
+}
 
-    let with_engines = |mut row: Row, figure: &dyn Fn(&Measured) -> Option<f64>| {
-        for (name, measured) in &engines {
+/// The other engines, each with what it measured.
+struct Engines(Vec<(&'static str, Measured)>);
+
+impl Engines {
+    /// Adds a figure of each to a row.
+    fn add(&self, mut row: Row, figure: impl Fn(&Measured) -> Option<f64>) -> Row {
+        for (name, measured) in &self.0 {
             if let Some(value) = figure(measured) {
                 row = row.peer(name, value);
             }
         }
         row
-    };
-    let best = |at: usize| {
-        let of = |(_, measured): &(&str, Measured)| measured.ms.get(at).copied().flatten();
-        engines.iter().filter_map(of).min_by(f64::total_cmp)
-    };
-    let mut rows = Vec::new();
-    let row = Row::new("load", format!("load {count} rows from CSV, durably"), "s");
-    let hyper_s = engines.iter().find(|(name, _)| *name == "hyper").map(|(_, found)| found.load_s);
-    let row = with_engines(row.ours(load_s).peer(NAME, theirs_load_s), &|found| Some(found.load_s));
-    rows.push(row.target("≤ Hyper", Target::AtMost(hyper_s.unwrap_or(f64::NAN))));
-    let row = Row::new("size", "bytes of the table", "bytes").ours(size(&mut ours)?);
-    let row = row.peer(NAME, size(&mut theirs)?);
-    let row = with_engines(row, &|found| Some(found.bytes as f64));
-    rows.push(row.target("≤ 50 MB", Target::AtMost(50e6)));
-    let mut medians = Vec::new();
-    for (at, (what, sql)) in QUERIES.iter().zip(&queries).enumerate() {
-        context.step(format!("Q{}: {what}", at + 1));
-        must_agree(at, &answer(&mut ours, sql)?, &answer(&mut theirs, sql)?)?;
-        // One after the other, as the engines that are asked in their process: nobody's caches are emptied.
-        let mine = median_ms(&mut ours, sql, rounds)?;
-        let other = median_ms(&mut theirs, sql, rounds)?;
-        medians.push(mine);
-        let row = Row::new(format!("q{}", at + 1), format!("Q{}: {what}", at + 1), "ms");
-        let row = row.ours(mine).peer(NAME, other);
-        let row = with_engines(row, &|found| found.ms.get(at).copied().flatten());
-        let limit = best(at).unwrap_or(f64::NAN) * 0.7;
-        rows.push(match at {
-            0 => row.target("≤ 0.5 ms", Target::AtMost(0.5)),
-            _ => row.target(
-                "≤ 0.7 × the best engine, ≤ PostgreSQL / 10",
-                Target::AtMost(limit.min(other / 10.0)),
-            ),
-        });
     }
-    by_index(context, &mut ours, &queries, &medians, rounds, &mut rows)?;
-    after_changes(context, &mut ours, &queries, &medians, rounds, &mut rows)?;
+
+    /// The milliseconds of the fastest for a query.
+    fn best(&self, at: usize, threads: u32) -> Option<f64> {
+        let of = |(_, measured): &(_, Measured)| measured.of_query(at, threads);
+        self.0.iter().filter_map(of).min_by(f64::total_cmp)
+    }
+
+    /// The seconds that Hyper takes to load the events; not a number where it was not measured.
+    fn hyper_load_s(&self) -> f64 {
+        let hyper = self.0.iter().find(|(name, _)| *name == "hyper");
+        hyper.map_or(f64::NAN, |(_, found)| found.load_s)
+    }
+}
+
+/// PostgreSQL with the events, and what it took to load them.
+struct Theirs {
+    client: Client,
+    load_s: f64,
+    _server: Postgres,
+}
+
+/// Runs the suite of 1,000,000 events.
+pub fn run(context: &Context) -> Result<Vec<Row>> {
+    let shape = Shape {
+        count: context.count(1_000_000, 20_000),
+        seconds_apart: 30,
+        engines: &["duckdb-json", "duckdb-variant", "duckdb-struct", "hyper", "clickhouse"],
+        size_max: ("≤ 50 MB", 50e6),
+        with_postgres: true,
+        with_changes: true,
+    };
+    run_shape(context, &shape)
+}
+
+/// Runs the suite of 10,000,000 events.
+pub fn run_10m(context: &Context) -> Result<Vec<Row>> {
+    let shape = Shape {
+        count: context.count(10_000_000, 40_000),
+        seconds_apart: 3,
+        engines: &["duckdb-variant", "hyper", "clickhouse"],
+        size_max: ("≤ 500 MB", 500e6),
+        with_postgres: false,
+        with_changes: false,
+    };
+    run_shape(context, &shape)
+}
+
+fn run_shape(context: &Context, shape: &Shape) -> Result<Vec<Row>> {
+    let rounds = context.count(7, 1);
+    let queries = queries()?;
+    context.step(format!("making {} events", shape.count));
+    let data = context.work.join("event.csv");
+    write_events(&data, shape)?;
+    let mut engines = Engines(Vec::new());
+    for &engine in shape.engines {
+        context.step(engine);
+        engines.0.push((engine, measure(context, engine, &data, rounds)?));
+    }
+    let folder = context.work.join("ours");
+    let server = Server::start_with(&folder, &["--cache-mib", CACHE_MIB])?;
+    let mut ours = connect(server.address())?;
+    let schema = fs::read_to_string(home().join("schema.sql"))?;
+    ours.batch_execute(&format!("{}; {schema} USING columnar", set_threads(1)))?;
+    context.step("Anywhen: loading");
+    let load_s = load(&mut ours, &data)?;
+    let mut theirs = match shape.with_postgres {
+        true => Some(load_postgres(context, &schema, &data)?),
+        false => None,
+    };
+    fs::remove_file(&data)?;
+
+    let mut rows = Vec::new();
+    let row = Row::new("load", format!("load {} rows from CSV, durably", shape.count), "s");
+    let row = with_theirs(row.ours(load_s), theirs.as_ref().map(|theirs| theirs.load_s));
+    let row = engines.add(row, |found| Some(found.load_s));
+    rows.push(row.target("≤ Hyper", Target::AtMost(engines.hyper_load_s())));
+    let row = Row::new("size", "bytes of the table", "bytes").ours(size(&mut ours)?);
+    let their_size = theirs.as_mut().map(|theirs| size(&mut theirs.client)).transpose()?;
+    let row = engines.add(with_theirs(row, their_size), |found| Some(found.bytes as f64));
+    rows.push(row.target(shape.size_max.0, Target::AtMost(shape.size_max.1)));
+
+    let asked = ask(context, &mut ours, theirs.as_mut(), &queries, rounds)?;
+    add_questions(&asked, &engines, &mut rows);
+    if shape.with_changes {
+        let on_one: Vec<f64> = asked[0].ms.iter().map(|(ours, _)| *ours).collect();
+        ours.batch_execute(&set_threads(1))?;
+        by_index(context, &mut ours, &queries, &on_one, rounds, &mut rows)?;
+        after_changes(context, &mut ours, &queries, &on_one, rounds, &mut rows)?;
+    }
     Ok(rows)
+}
+
+/// Adds PostgreSQL's figure to a row, where there is one.
+fn with_theirs(row: Row, figure: Option<f64>) -> Row {
+    match figure {
+        Some(figure) => row.peer(NAME, figure),
+        None => row,
+    }
+}
+
+/// Starts PostgreSQL and loads the events into a heap with indexes.
+fn load_postgres(context: &Context, schema: &str, data: &Path) -> Result<Theirs> {
+    let server = Postgres::start(&context.cache, &context.work)?;
+    let mut client = server.connect()?;
+    client.batch_execute(&format!("{}; SET jit = off; SET work_mem = '256MB'", set_threads(1)))?;
+    client.batch_execute(schema)?;
+    context.step("PostgreSQL: loading");
+    let load_s = load(&mut client, data)?;
+    context.step("PostgreSQL: making indexes");
+    client.batch_execute(&fs::read_to_string(home().join("indexes.sql"))?)?;
+    client.simple_query("VACUUM ANALYZE event")?;
+    Ok(Theirs { client, load_s, _server: server })
+}
+
+/// What was measured on one number of threads.
+struct Asked {
+    threads: u32,
+    /// Our milliseconds of each query, and PostgreSQL's.
+    ms: Vec<(f64, Option<f64>)>,
+}
+
+/// Asks all queries on each number of threads, PostgreSQL on one thread alone.
+fn ask(
+    context: &Context,
+    ours: &mut Client,
+    mut theirs: Option<&mut Theirs>,
+    queries: &[String],
+    rounds: u32,
+) -> Result<Vec<Asked>> {
+    let mut all = Vec::new();
+    let mut answers: Vec<Answer> = Vec::new();
+    for threads in THREADS {
+        let (on, _) = in_words(threads);
+        ours.batch_execute(&set_threads(threads))?;
+        let mut ms = Vec::new();
+        for (at, (what, sql)) in QUERIES.iter().zip(queries).enumerate() {
+            let id = format!("Q{}", at + 1);
+            context.step(format!("{id} on {on}: {what}"));
+            let found = answer(ours, sql)?;
+            let mut of_theirs = None;
+            if let Some(on_one) = answers.get(at) {
+                must_agree(&format!("{id} on {on} and on one"), &found, on_one)?;
+            } else if let Some(theirs) = &mut theirs {
+                let expected = answer(&mut theirs.client, sql)?;
+                must_agree(&format!("{id}, ours and PostgreSQL's"), &found, &expected)?;
+            }
+            // One after the other, as the engines that are asked in their process: nobody's caches are emptied.
+            let of_ours = median_ms(ours, sql, rounds)?;
+            if answers.len() == at {
+                answers.push(found);
+                if let Some(theirs) = &mut theirs {
+                    of_theirs = Some(median_ms(&mut theirs.client, sql, rounds)?);
+                }
+            }
+            ms.push((of_ours, of_theirs));
+        }
+        all.push(Asked { threads, ms });
+    }
+    Ok(all)
+}
+
+/// Adds the rows of the queries beside those of the engines on as many threads.
+fn add_questions(asked: &[Asked], engines: &Engines, rows: &mut Vec<Row>) {
+    for Asked { threads, ms } in asked {
+        let (on, ending) = in_words(*threads);
+        for (at, (what, (ours, theirs))) in QUERIES.iter().zip(ms).enumerate() {
+            let on = if *threads == 1 { String::new() } else { format!(" on {on}") };
+            let what = format!("Q{}{on}: {what}", at + 1);
+            let row = Row::new(format!("q{}{ending}", at + 1), what, "ms");
+            let row = with_theirs(row.ours(*ours), *theirs);
+            let row = engines.add(row, |found| found.of_query(at, *threads));
+            let limit = engines.best(at, *threads).unwrap_or(f64::NAN) * 0.7;
+            rows.push(match (at, theirs) {
+                (0, _) => row.target("≤ 0.5 ms", Target::AtMost(0.5)),
+                (_, Some(theirs)) => row.target(
+                    "≤ 0.7 × the best engine, ≤ PostgreSQL / 10",
+                    Target::AtMost(limit.min(theirs / 10.0)),
+                ),
+                (_, None) => row.target("≤ 0.7 × the best engine", Target::AtMost(limit)),
+            });
+        }
+    }
 }
 
 /// The columns that the queries name.
@@ -158,7 +303,8 @@ fn by_index(
     for (at, sql) in queries.iter().enumerate() {
         context.step(format!("Q{} of the heap", at + 1));
         let of_heap = sql.replace("FROM event", "FROM event_heap");
-        must_agree(at, &answer(ours, &of_heap)?, &answer(ours, sql)?)?;
+        let what = format!("Q{}, by the index and in columns", at + 1);
+        must_agree(&what, &answer(ours, &of_heap)?, &answer(ours, sql)?)?;
         let mine = median_ms(ours, &of_heap, rounds.min(3))?;
         let what = format!("Q{} of a heap by its columnar index", at + 1);
         let row = Row::new(format!("q{}-index", at + 1), what, "ms").ours(mine);
@@ -244,7 +390,7 @@ impl Random {
 }
 
 /// Writes events in the order of their times.
-fn write_events(path: &Path, count: u64) -> Result<()> {
+fn write_events(path: &Path, shape: &Shape) -> Result<()> {
     let pick = |of: &[&'static str], g: u64| of[(g % of.len() as u64) as usize];
     let mut out = BufWriter::new(fs::File::create(path)?);
     let mut random = Random(7);
@@ -253,8 +399,8 @@ fn write_events(path: &Path, count: u64) -> Result<()> {
         "id,created_at,event_date,user_id,session_id,amount,price,quantity,duration_ms,score,country_code,browser,\
          url,is_mobile,event_type,metadata,tags"
     )?;
-    for g in 1..=count {
-        let (day, second) = (g / 2_880, g * 30 % 86_400);
+    for g in 1..=shape.count {
+        let (day, second) = (g * shape.seconds_apart / 86_400, g * shape.seconds_apart % 86_400);
         let date = date_after(day);
         let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
         let session = format!("{:016x}{:016x}", random.bits(), random.bits());
@@ -305,12 +451,12 @@ fn date_after(days: u64) -> String {
     format!("{year}-12-31")
 }
 
-/// What another engine measures, in a process of its own.
+/// What another engine measures on each number of threads, in a process of its own.
 fn measure(context: &Context, engine: &str, data: &Path, rounds: u32) -> Result<Measured> {
     let ran = Command::new("python3")
         .arg(home().join("peers.py"))
         .args([engine.as_ref(), data, context.work.as_path()])
-        .args([&rounds.to_string(), THREADS])
+        .args([&rounds.to_string(), &THREADS.map(|threads| threads.to_string()).join(",")])
         .env("PYTHONPATH", context.cache.join("python"))
         .output()?;
     if !ran.status.success() {
@@ -341,29 +487,4 @@ fn size(client: &mut Client) -> Result<f64> {
     let rows = answer(client, "SELECT pg_table_size('event')")?;
     let bytes = rows.first().and_then(|row| row.first()?.as_deref());
     Ok(bytes.unwrap_or_default().parse()?)
-}
-
-/// Fails the run where two answers differ, beyond the last digits of floating point numbers.
-fn must_agree(
-    at: usize,
-    ours: &[Vec<Option<String>>],
-    theirs: &[Vec<Option<String>>],
-) -> Result<()> {
-    const NEAR: f64 = 1e-9;
-    let is_same = |(one, other): (&Option<String>, &Option<String>)| match (one, other) {
-        (Some(one), Some(other)) if one != other => {
-            match (one.parse::<f64>(), other.parse::<f64>()) {
-                (Ok(one), Ok(other)) => (one - other).abs() <= NEAR * one.abs().max(1.0),
-                _ => false,
-            }
-        }
-        (one, other) => one == other,
-    };
-    let are_same = |(one, other): (&Vec<Option<String>>, &Vec<Option<String>>)| {
-        one.len() == other.len() && one.iter().zip(other).all(is_same)
-    };
-    if ours.len() == theirs.len() && ours.iter().zip(theirs).all(are_same) {
-        return Ok(());
-    }
-    Err(format!("Q{}: the servers answer differently:\n{ours:?}\n{theirs:?}", at + 1).into())
 }

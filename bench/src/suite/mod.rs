@@ -33,6 +33,21 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 
 use crate::Result;
+use crate::peer::driver::Answer;
+
+/// The setting that says how many threads help the one that runs a statement: the same in both servers.
+pub fn set_threads(threads: u32) -> String {
+    format!("SET max_parallel_workers_per_gather = {}", threads.saturating_sub(1))
+}
+
+/// The number of threads in words, and the end of the names of the rows: those on one thread have none.
+pub fn in_words(threads: u32) -> (String, String) {
+    match threads {
+        1 => ("one thread".into(), String::new()),
+        2 => ("two threads".into(), "-2".into()),
+        _ => (format!("{threads} threads"), format!("-{threads}")),
+    }
+}
 
 /// Where and how a suite runs.
 pub struct Context {
@@ -134,6 +149,32 @@ pub fn together<W: Send>(
     })
 }
 
+/// Fails the run where two answers differ: numbers by more than 1e-9 of their value, texts by more than blanks at
+/// their ends, which `char(n)` has in some engines.
+pub fn must_agree(what: &str, found: &Answer, expected: &Answer) -> Result<()> {
+    let are_same = |(one, other): (&Vec<Option<String>>, &Vec<Option<String>>)| {
+        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| agree(one, other))
+    };
+    if found.len() == expected.len() && found.iter().zip(expected).all(are_same) {
+        return Ok(());
+    }
+    Err(format!("CROSS-CHECK FAILED: {what}: the answers differ:\n{found:?}\n{expected:?}").into())
+}
+
+/// Tells whether two values are the same, as [`must_agree`] says.
+fn agree(one: &Option<String>, other: &Option<String>) -> bool {
+    const NEAR: f64 = 1e-9;
+    let (Some(one), Some(other)) = (one, other) else { return one == other };
+    let (one, other) = (one.trim_end_matches(' '), other.trim_end_matches(' '));
+    if one == other {
+        return true;
+    }
+    match (one.parse::<f64>(), other.parse::<f64>()) {
+        (Ok(one), Ok(other)) => (one - other).abs() <= NEAR * one.abs().max(other.abs()),
+        _ => false,
+    }
+}
+
 /// Fails the run, loudly, when two things that must be equal are not.
 pub fn must_equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<()> {
     if found == expected {
@@ -161,6 +202,18 @@ mod tests {
         let [a, b] = race(3, [&mut first, &mut second]).expect("nobody fails");
         assert_eq!((a, b), (vec![1.0; 3], vec![2.0; 3]));
         assert_eq!(order.into_inner(), "abbaab");
+    }
+
+    #[test]
+    fn answers_agree_but_for_last_digits_and_blanks_at_the_end() {
+        let answer = |texts: &[&str]| vec![texts.iter().map(|text| Some((*text).into())).collect()];
+        let agree = |one, other| must_agree("Q1", &answer(one), &answer(other)).is_ok();
+        assert!(agree(&["R", "0.30000000000000004", "abc  "], &["R", "0.3", "abc"]));
+        assert!(agree(&["100"], &["1e2"]));
+        assert!(!agree(&["0.0000000001"], &["0.0000000002"]), "relative, not absolute");
+        assert!(!agree(&["abc"], &[" abc"]) && !agree(&["1"], &["1", "2"]));
+        assert!(must_agree("Q1", &vec![vec![None]], &answer(&["0"])).is_err());
+        assert!(must_agree("Q1", &vec![], &answer(&["0"])).is_err());
     }
 
     #[test]

@@ -1,22 +1,24 @@
-//! The 22 queries of TPC-H in tables of rows and in tables of columns, one thread each, beside PostgreSQL and DuckDB.
+//! The 22 queries of TPC-H, in tables of rows beside PostgreSQL and in tables of columns beside DuckDB.
 //!
 //! ```text
-//!  tpchgen-cli ──> csv ──COPY──> Anywhen, PostgreSQL     primary keys, indexes on foreign keys
-//!                      ──COPY──> Anywhen USING columnar  primary keys
-//!                      ──read──> DuckDB                  columns of its own, in a file
+//!  scale 0.3   tpchgen-cli ──> csv ──COPY──> Anywhen, PostgreSQL     primary keys, indexes on foreign keys; one thread
+//!  scale 1     tpchgen-cli ──> csv ──COPY──> Anywhen USING columnar  primary keys; one thread, and two
+//!                                  ──COPY──> DuckDB                  columns of its own, in a file; likewise
 //!
-//!  each query: once to warm up, then in turns; the median; the answers of both servers are compared
+//!  each query: once to warm up, then some times (in turns with PostgreSQL); the median; the answers are compared
 //! ```
-//! Both servers get the same statements: the simple protocol, `work_mem` of 256 MB, caches of 1 GB.
+//! All servers get the same statements: the simple protocol, `work_mem` of 256 MB, caches of 1 GB.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use postgres::Client;
+use serde::Deserialize;
 
-use super::{Context, take_turns};
+use super::{Context, in_words, must_agree, must_equal, set_threads, take_turns};
 use crate::Result;
 use crate::ours::Server;
 use crate::peer::DUCKDB;
@@ -55,12 +57,39 @@ const WORK_MEM: &str = "256MB";
 /// Our server's cache; that of PostgreSQL has 1 GB too.
 const CACHE_MIB: &str = "1024";
 
+/// How many threads the queries of tables of columns have.
+const THREADS: [u32; 2] = [1, 2];
+
+/// What DuckDB answers and takes.
+#[derive(Deserialize)]
+struct OfDuckdb {
+    /// For each query.
+    answers: Vec<Answer>,
+    /// Milliseconds for each query, by the number of threads.
+    ms: BTreeMap<u32, Vec<f64>>,
+}
+
+impl OfDuckdb {
+    /// The milliseconds of each query on so many threads.
+    fn of_threads(&self, threads: u32) -> Result<&[f64]> {
+        let ms = self.ms.get(&threads).filter(|ms| ms.len() == QUERIES.len());
+        Ok(ms.ok_or_else(|| format!("DuckDB was not measured on {threads} threads"))?)
+    }
+}
+
 /// Runs the suite.
 pub fn run(context: &Context) -> Result<Vec<Row>> {
-    let scale = context.count("0.3", "0.01");
     let rounds = context.count(5, 1);
     let queries = queries()?;
-    let data = generate(context, scale)?;
+    let mut rows = Vec::new();
+    in_rows(context, &queries, rounds, &mut rows)?;
+    in_columns(context, &queries, rounds, &mut rows)?;
+    Ok(rows)
+}
+
+/// The queries in tables of rows, beside PostgreSQL, on one thread.
+fn in_rows(context: &Context, queries: &[String], rounds: u32, rows: &mut Vec<Row>) -> Result<()> {
+    let data = generate(context, context.count("0.3", "0.01"), "csv")?;
     let folder = context.work.join("ours");
     let server = Server::start_with(&folder, &["--cache-mib", CACHE_MIB])?;
     let mut ours = connect(server.address())?;
@@ -68,21 +97,17 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     let mut theirs = postgres.connect()?;
     for (whose, client) in [("Anywhen", &mut ours), ("PostgreSQL", &mut theirs)] {
         load(context, whose, client, &data, &fs::read_to_string(home().join("indexes.sql"))?)?;
-        client.batch_execute(&format!("SET work_mem = '{WORK_MEM}'"))?;
+        client.batch_execute(&format!("SET work_mem = '{WORK_MEM}'; {}", set_threads(1)))?;
     }
-    theirs.batch_execute("SET max_parallel_workers_per_gather = 0")?;
-    context.step("DuckDB");
-    let duckdb = duckdb(context, &data, rounds)?;
-    let mut rows = Vec::new();
+    let duckdb = duckdb(context, &data, rounds, &[1])?;
+    let duckdb_ms = duckdb.of_threads(1)?;
+    fs::remove_dir_all(&data)?;
     let mut logarithms = 0.0;
-    let mut answers = Vec::new();
-    for (at, ((id, what), sql)) in QUERIES.iter().zip(&queries).enumerate() {
+    for (at, ((id, what), sql)) in QUERIES.iter().zip(queries).enumerate() {
         context.step(format!("{id}: {what}"));
-        let (first, second) = (answer(&mut ours, sql)?, answer(&mut theirs, sql)?);
-        if first != second {
+        if answer(&mut ours, sql)? != answer(&mut theirs, sql)? {
             return Err(format!("{id}: the servers answer differently").into());
         }
-        answers.push(first);
         let mut of_ours = || timed_ms(&mut ours, sql);
         let mut of_theirs = || timed_ms(&mut theirs, sql);
         let samples = take_turns(rounds, &mut [&mut of_ours, &mut of_theirs])?;
@@ -91,48 +116,61 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
         let row = Row::new(*id, format!("Q{}: {what}", at + 1), "ms")
             .ours(mine)
             .peer(NAME, other)
-            .peer(DUCKDB, duckdb[at]);
+            .peer(DUCKDB, duckdb_ms[at]);
         rows.push(row.target("≤ 2 × PostgreSQL", Target::TimesPeer(0.5)));
     }
     let mean = (logarithms / QUERIES.len() as f64).exp();
     let what = "geometric mean of the 22: our time by that of PostgreSQL";
     rows.push(Row::new("mean", what, "ratio").ours(mean).target("≤ 1", Target::AtMost(1.0)));
-    in_columns(context, &mut ours, (&data, &queries), (&answers, &duckdb), rounds, &mut rows)?;
-    Ok(rows)
+    Ok(())
 }
 
-/// The same queries in tables of columns.
+/// The queries in tables of columns of a larger scale, beside DuckDB.
 fn in_columns(
     context: &Context,
-    ours: &mut Client,
-    (data, queries): (&Path, &[String]),
-    (answers, duckdb): (&[Answer], &[f64]),
+    queries: &[String],
     rounds: u32,
     rows: &mut Vec<Row>,
 ) -> Result<()> {
-    ours.batch_execute(
-        "CREATE SCHEMA columns; SET search_path = columns; \
-         SET default_table_access_method = 'columnar'",
-    )?;
-    load(context, "Anywhen in columns", ours, data, "")?;
-    let mut logarithms = 0.0;
-    for (at, ((id, what), sql)) in QUERIES.iter().zip(queries).enumerate() {
-        context.step(format!("{id} in columns"));
-        if answer(ours, sql)? != answers[at] {
-            return Err(format!("{id}: rows and columns answer differently").into());
+    let data = generate(context, context.count("1", "0.01"), "csv-columns")?;
+    let duckdb = duckdb(context, &data, rounds, &THREADS)?;
+    let folder = context.work.join("columns");
+    let server = Server::start_with(&folder, &["--cache-mib", CACHE_MIB])?;
+    let mut ours = connect(server.address())?;
+    ours.batch_execute("SET default_table_access_method = 'columnar'")?;
+    load(context, "Anywhen in columns", &mut ours, &data, "")?;
+    fs::remove_dir_all(&data)?;
+    ours.batch_execute(&format!("SET work_mem = '{WORK_MEM}'"))?;
+    let mut answers = Vec::new();
+    for threads in THREADS {
+        let (on, ending) = in_words(threads);
+        let duckdb_ms = duckdb.of_threads(threads)?;
+        ours.batch_execute(&set_threads(threads))?;
+        let mut logarithms = 0.0;
+        for (at, ((id, what), sql)) in QUERIES.iter().zip(queries).enumerate() {
+            context.step(format!("{id} in columns, {on}"));
+            let found = answer(&mut ours, sql)?;
+            match answers.get(at) {
+                None => {
+                    let expected = duckdb.answers.get(at).ok_or("DuckDB has not answered")?;
+                    must_agree(&format!("{id} in columns, ours and DuckDB's"), &found, expected)?;
+                    answers.push(found);
+                }
+                Some(on_one) => must_equal(&format!("{id} in columns, {on}"), &found, on_one)?,
+            }
+            let samples = take_turns(rounds, &mut [&mut || timed_ms(&mut ours, sql)])?;
+            let mine = median(&samples[0]);
+            logarithms += (mine / duckdb_ms[at]).ln();
+            let what = format!("Q{} in columns, {on}: {what}", at + 1);
+            let row = Row::new(format!("{id}-columns{ending}"), what, "ms");
+            let row = row.ours(mine).peer(DUCKDB, duckdb_ms[at]);
+            rows.push(row.target("≤ 2.5 × DuckDB", Target::AtMost(2.5 * duckdb_ms[at])));
         }
-        let samples = take_turns(rounds, &mut [&mut || timed_ms(ours, sql)])?;
-        let mine = median(&samples[0]);
-        logarithms += (mine / duckdb[at]).ln();
-        let id = format!("{id}-columns");
-        let row = Row::new(id, format!("Q{} in columns: {what}", at + 1), "ms");
-        let row = row.ours(mine).peer(DUCKDB, duckdb[at]);
-        rows.push(row.target("≤ 2.5 × DuckDB", Target::AtMost(2.5 * duckdb[at])));
+        let mean = (logarithms / QUERIES.len() as f64).exp();
+        let what = format!("geometric mean of the 22 in columns, {on}: our time by that of DuckDB");
+        let row = Row::new(format!("mean-columns{ending}"), what, "ratio").ours(mean);
+        rows.push(row.target("≤ 1.2", Target::AtMost(1.2)));
     }
-    let mean = (logarithms / QUERIES.len() as f64).exp();
-    let what = "geometric mean of the 22 in columns: our time by that of DuckDB";
-    let row = Row::new("mean-columns", what, "ratio").ours(mean);
-    rows.push(row.target("≤ 1.2", Target::AtMost(1.2)));
     Ok(())
 }
 
@@ -145,10 +183,10 @@ fn queries() -> Result<Vec<String>> {
     QUERIES.iter().map(read).collect()
 }
 
-/// Makes the data; gives the folder of its files.
-fn generate(context: &Context, scale: &str) -> Result<PathBuf> {
+/// Makes the data in a folder of the work folder, whose path it returns.
+fn generate(context: &Context, scale: &str, name: &str) -> Result<PathBuf> {
     context.step(format!("making the data of scale {scale}"));
-    let folder = context.work.join("csv");
+    let folder = context.work.join(name);
     let program = context.cache.join("python/bin/tpchgen-cli");
     let made = Command::new(&program)
         .args(["csv", "--scale-factor", scale, "--output-dir"])
@@ -191,16 +229,20 @@ fn load(
     Ok(())
 }
 
-/// The milliseconds that DuckDB takes for each query.
-fn duckdb(context: &Context, data: &Path, rounds: u32) -> Result<Vec<f64>> {
+/// What DuckDB answers and takes on each of these numbers of threads, in a process of its own.
+fn duckdb(context: &Context, data: &Path, rounds: u32, threads: &[u32]) -> Result<OfDuckdb> {
+    context.step("DuckDB");
+    let database = context.work.join("duckdb.db");
+    let threads: Vec<String> = threads.iter().map(u32::to_string).collect();
     let ran = Command::new("python3")
         .arg(home().join("duckdb_peer.py"))
-        .args([home().as_path(), data, &context.work.join("duckdb.db")])
-        .arg(rounds.to_string())
+        .args([home().as_path(), data, &database])
+        .args([&rounds.to_string(), &threads.join(",")])
         .env("PYTHONPATH", context.cache.join("python"))
         .output()?;
     if !ran.status.success() {
         return Err(format!("DuckDB: {}", String::from_utf8_lossy(&ran.stderr)).into());
     }
+    fs::remove_file(&database)?;
     Ok(serde_json::from_slice(&ran.stdout)?)
 }
