@@ -415,7 +415,12 @@ impl Operator for Scan {
         let ahead = Arc::new(Mutex::new(VecDeque::from(parts)));
         let part = |number: usize| -> Box<dyn Part> {
             let (ahead, removed) = (Arc::clone(&ahead), Arc::clone(&self.removed));
-            Box::new(ScanPart { ahead, is_from_front: number % 2 == 0, open: None, removed })
+            Box::new(ScanPart {
+                ahead,
+                is_from_front: number.is_multiple_of(2),
+                open: None,
+                removed,
+            })
         };
         Ok((0..threads).map(part).collect())
     }
