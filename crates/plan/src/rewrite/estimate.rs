@@ -106,9 +106,18 @@ pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
                     let key = |(one, other): &(Expr, Expr)| {
                         let one = values(one, &|column| known(&join.left, column, schema));
                         let other = values(other, &|column| known(&join.right, column, schema));
-                        1.0 / one.max(other)
+                        (one, other)
                     };
-                    let by_keys: f64 = join.keys.iter().map(key).product();
+                    let keys: Vec<(f64, f64)> = join.keys.iter().map(key).collect();
+                    let by_keys = match &keys[..] {
+                        [(one, other)] => 1.0 / one.max(*other),
+                        // Columns of a key depend on each other: a side has no more values of it than rows.
+                        keys => {
+                            let of_left: f64 = keys.iter().map(|(one, _)| one).product();
+                            let of_right: f64 = keys.iter().map(|(_, other)| other).product();
+                            1.0 / of_left.min(left).max(of_right.min(right)).max(1.0)
+                        }
+                    };
                     // Keys of several columns leave no less than one row for each of the smaller side.
                     let pairs = match join.keys.is_empty() {
                         true => left * right,
