@@ -156,3 +156,21 @@ fn any_order_of_joins_gives_the_same_rows() {
         }
     });
 }
+
+/// Columns that are joined together depend on each other: no side has more values of them than rows. So a join of two
+/// columns is not thought to give next to nothing, and what is joined to it is not looked up row by row.
+#[test]
+fn two_columns_of_a_key_have_no_more_values_than_rows() {
+    let mut session = connect(&instance());
+    let mut run = |text: &str| answer(&mut session, text);
+    run("CREATE TABLE p (x int, y int)");
+    run("CREATE TABLE l (x int, y int)");
+    run("INSERT INTO p SELECT i, i FROM generate_series(1, 10000) i");
+    run("INSERT INTO l SELECT 1 + i % 10000, 1 + i % 10000 FROM generate_series(1, 20000) i");
+    run("ANALYZE");
+    let plan = run("EXPLAIN SELECT p.x FROM l JOIN p ON l.x = p.x AND l.y = p.y");
+    let join = plan.lines().find(|line| line.contains("Join")).expect("they are joined");
+    let rows = join.split("rows=").nth(1).and_then(|rest| rest.split(' ').next());
+    let rows: u64 = rows.and_then(|rows| rows.parse().ok()).expect("rows are estimated");
+    assert!((8_000..=25_000).contains(&rows), "20,000 rows come: {plan}");
+}
