@@ -206,7 +206,7 @@ fn load_postgres(context: &Context, schema: &str, data: &Path) -> Result<Theirs>
     Ok(Theirs { client, load_s, _server: server })
 }
 
-/// What was measured on one number of threads.
+/// The times of all queries on so many threads.
 struct Asked {
     threads: u32,
     /// Our milliseconds of each query, and PostgreSQL's.

@@ -301,9 +301,8 @@ impl Aggregation {
     /// # Errors
     /// What the aggregates report.
     pub fn merge(&mut self, run: Run<'_>, mut other: Aggregation) -> Result<bool> {
-        let states =
-            |one: &Aggregation| one.calls.iter().map(|call| call.state).collect::<Vec<_>>();
-        if states(self) != states(&other) {
+        let states = other.calls.iter().map(|call| call.state);
+        if self.calls.iter().map(|call| call.state).ne(states) {
             return Ok(false);
         }
         let groups = self.groups.merge(&other.groups);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anywhen::sql::{Connection, type_name};
+use anywhen::sql::{Connection, file_reader, type_name};
 
 use crate::args::{ExportArgs, ImportArgs};
 use crate::failure::{Failure, Kind, Outcome};
@@ -23,20 +23,11 @@ use crate::session::Session;
 /// How often the bar moves.
 const STEP: Duration = Duration::from_millis(100);
 
-/// The function of SQL that reads a file; `None` for files that hold no rows.
+/// The function of SQL that reads a file of rows; `None` for others, and for a .json file, which is a document.
 fn reader(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let plain = name.strip_suffix(".gz");
-    let (_, extension) = plain.unwrap_or(&name).rsplit_once('.')?;
-    Some(match extension {
-        // These have compression of their own.
-        "parquet" | "arrow" | "arrows" | "feather" | "ipc" if plain.is_some() => return None,
-        "parquet" => "read_parquet",
-        "csv" | "tsv" => "read_csv",
-        "ndjson" | "jsonl" => "read_json",
-        "arrow" | "arrows" | "feather" | "ipc" => "read_arrow",
-        _ => return None,
-    })
+    let is_document = name.ends_with(".json") || name.ends_with(".json.gz");
+    file_reader(&name).filter(|_| !is_document)
 }
 
 /// True where the files go into a table: it is named, or they hold nothing that could be a document.

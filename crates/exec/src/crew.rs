@@ -36,11 +36,7 @@ use crate::tables::Piece;
 /// Some of the pieces of an operator, for one member of a crew.
 pub(crate) trait Part: Send {
     /// Calls `f` with the next rows; it returns how many of them it keeps. False at the end.
-    fn next_piece(
-        &mut self,
-        run: Run<'_>,
-        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
-    ) -> Result<bool>;
+    fn next_piece(&mut self, run: Run<'_>, f: &mut TakePiece<'_>) -> Result<bool>;
 
     /// Notes in the statement what the part has seen, once it is at its end.
     fn end(&mut self, _: &Env<'_>) {}
@@ -48,6 +44,38 @@ pub(crate) trait Part: Send {
 
 /// The parts of an operator.
 pub(crate) type Parts<'p> = Vec<Box<dyn Part + 'p>>;
+
+/// What takes rows; it returns how many of them it keeps.
+pub(crate) type TakePiece<'f> = dyn FnMut(Piece<'_, '_>) -> Result<u64> + 'f;
+
+/// What an operator does with the pieces of its input, by one member of a crew.
+pub(crate) trait Step: Send {
+    /// Calls `f` with what becomes of a piece. Returns how many rows of it are kept.
+    fn take(&mut self, run: Run<'_>, piece: Piece<'_, '_>, f: &mut TakePiece<'_>) -> Result<u64>;
+}
+
+/// Returns the parts of an operator whose input has these parts. `step` makes the step of each.
+pub(crate) fn parts_by<'p, S: Step + 'p>(input: Parts<'p>, step: impl Fn() -> S) -> Parts<'p> {
+    let part = |input| -> Box<dyn Part + 'p> { Box::new(StepPart { input, step: step() }) };
+    input.into_iter().map(part).collect()
+}
+
+/// A part of an operator that takes the pieces of its input one by one.
+struct StepPart<'p, S> {
+    input: Box<dyn Part + 'p>,
+    step: S,
+}
+
+impl<S: Step> Part for StepPart<'_, S> {
+    fn next_piece(&mut self, run: Run<'_>, f: &mut TakePiece<'_>) -> Result<bool> {
+        let Self { input, step } = self;
+        input.next_piece(run, &mut |piece| step.take(run, piece, f))
+    }
+
+    fn end(&mut self, env: &Env<'_>) {
+        self.input.end(env);
+    }
+}
 
 /// What becomes of the rows that a member takes.
 pub(crate) trait Sink: Send {
@@ -126,38 +154,55 @@ impl Helped {
     }
 }
 
-/// Returns true if a crew may be of use.
-pub(crate) fn may_help(env: &Env<'_>, helped: Helped) -> bool {
-    let gives_up = helped.gives_up;
-    // A statement that is to look at a few rows does not get far enough to need help.
-    env.ctx.help.threads_max > 0 && env.ctx.rows_max.is_none() && !gives_up && Pool::get().is_some()
+/// What is made of the rows that the members of a crew take.
+pub(crate) trait Gather {
+    /// What a member makes of its rows.
+    type Sink: Sink;
+
+    /// Returns a sink that has taken nothing.
+    fn sink(&self) -> Self::Sink;
+
+    /// Puts the sinks together, and takes what is left of the parts if the sinks are full. Returns false if it cannot.
+    ///
+    /// # Errors
+    /// What the parts and putting together report.
+    fn gather(
+        &mut self,
+        env: &Env<'_>,
+        sinks: Vec<Self::Sink>,
+        parts: &mut Parts<'_>,
+    ) -> Result<bool>;
 }
 
-/// Has a crew take the pieces of an input, each member into a sink of its own. The members may hold so many bytes
-/// together. Calls `then` with the sinks, and with the parts, which have pieces left if the sinks are full; it says
-/// whether it can use them. Returns false if the calling thread is to take all pieces alone.
+/// Has a crew take the pieces of an input, if the input can be taken apart. The members may hold so many bytes together.
+/// What is left comes by [`Operator::next_piece`](crate::op::Operator::next_piece): all pieces, if a crew cannot take
+/// them.
 ///
 /// # Errors
-/// What the input and `then` report, and the first error of a member; `57014`.
-pub(crate) fn take<S: Sink>(
+/// What the input and `to` report, and the first error of a member; `57014`.
+pub(crate) fn take(
     env: &Env<'_>,
     input: &mut Input,
     bytes_max: usize,
     helped: &mut Helped,
-    sink: &dyn Fn() -> S,
-    then: &mut dyn FnMut(Vec<S>, &mut Parts<'_>) -> Result<bool>,
-) -> Result<bool> {
-    let members = 1 + Pool::get().map_or(0, |pool| pool.size.min(env.ctx.help.threads_max));
+    to: &mut impl Gather,
+) -> Result<()> {
+    // A statement that is to look at a few rows does not get far enough to need help.
+    if env.ctx.help.threads_max == 0 || env.ctx.rows_max.is_some() || helped.gives_up {
+        return Ok(());
+    }
+    let Some(pool) = Pool::get() else { return Ok(()) };
+    let members = 1 + pool.size.min(env.ctx.help.threads_max);
     let mut known = Vec::new();
     loop {
         let needed = {
             let mut parts = input.parts(env, members)?;
             if parts.is_empty() {
-                return Ok(false);
+                return Ok(());
             }
-            let mut sinks: Vec<S> = parts.iter().map(|_| sink()).collect();
+            let mut sinks: Vec<_> = parts.iter().map(|_| to.sink()).collect();
             match Crew::new(env, &known, bytes_max).take(env, &mut parts, &mut sinks, helped)? {
-                Outcome::Taken if then(sinks, &mut parts)? => return Ok(true),
+                Outcome::Taken if to.gather(env, sinks, &mut parts)? => return Ok(()),
                 Outcome::Taken => None,
                 Outcome::GaveUp(needed) => needed,
             }
@@ -165,7 +210,7 @@ pub(crate) fn take<S: Sink>(
         input.rewind(env.shared);
         let Some(number) = needed else {
             helped.gives_up = true;
-            return Ok(false);
+            return Ok(());
         };
         known.push((number, env.subplan(number, &mut std::iter::empty())?));
     }
@@ -380,7 +425,7 @@ impl Host for Member<'_> {
     }
 }
 
-// What cannot fail answers anything once the crew has given up: nobody looks at the results.
+// These calls cannot fail. They have the crew give up and return any value: nobody looks at the results then.
 
 impl Clock for Member<'_> {
     fn now(&self) -> TimestampTz {

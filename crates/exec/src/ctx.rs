@@ -55,8 +55,10 @@ pub struct Help {
 }
 
 impl Help {
+    /// The usual number of rows that a thread takes at once.
+    pub const ROWS_EACH: u64 = 16 << 10;
     /// No threads.
-    pub const NONE: Help = Help { threads_max: 0, rows_each: 16 << 10 };
+    pub const NONE: Help = Help { threads_max: 0, rows_each: Help::ROWS_EACH };
 }
 
 /// When operators write rows to files, and where.

@@ -24,11 +24,12 @@ use crate::settings::value;
 use crate::statement::Parsed;
 
 /// Settings that say how statements are computed.
-const SHOWN: [&str; 8] = [
+const SHOWN: [&str; 9] = [
     "hash_mem_multiplier",
     "join_collapse_limit",
     "max_parallel_workers",
     "max_parallel_workers_per_gather",
+    "min_parallel_table_scan_size",
     "query_mem_max",
     "search_path",
     "TimeZone",

@@ -60,5 +60,6 @@ pub use instance::{Instance, Login, Options, Password, StartUp, Wake};
 pub use message::{Messages, Notification};
 pub use portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag};
 pub use session::Session;
+pub use sql::parse::file_reader;
 pub use statement::{Described, Params, Parsed};
 pub use transaction::Status;

@@ -196,7 +196,7 @@ impl Means {
             (count("max_parallel_workers_per_gather"), count("max_parallel_workers"));
         let rows_each = match settings.integer("min_parallel_table_scan_size") {
             0 => 1,
-            _ => exec::Help::NONE.rows_each,
+            _ => exec::Help::ROWS_EACH,
         };
         let help = exec::Help { threads_max: of_statement.min(of_all), rows_each };
         Means { bytes_max, work: Some((work, hash)), help }

@@ -49,6 +49,7 @@ pub(crate) struct Layers {
 /// Two full keys.
 type KeySpan = (Vec<u8>, Vec<u8>);
 
+#[derive(Clone)]
 pub(crate) enum Layer {
     /// Keys that are left out.
     Without(Arc<BlockKeys>),
@@ -152,6 +153,12 @@ impl Layers {
             past.for_each(|run| add(&mut layers, run));
         }
         Layers { table, at, layers, lists: VecDeque::new(), bounds: HashMap::new() }
+    }
+
+    /// Returns the same layers for another scan.
+    pub fn fork(&self) -> Layers {
+        let (layers, lists, bounds) = (self.layers.clone(), VecDeque::new(), HashMap::new());
+        Layers { layers, lists, bounds, ..*self }
     }
 
     pub fn len(&self) -> usize {

@@ -28,17 +28,17 @@ use crate::scan::Seen;
 use crate::store::{Shared, State};
 use crate::{Csn, StoreError, TableId};
 
+/// A scan is taken apart into about so many parts at most.
+const PARTS_MAX: u64 = 1_024;
+
 /// A scan of a range in no order.
 pub struct BlockScan {
     shared: Arc<Shared>,
     state: Arc<State>,
-    table: TableId,
     range: Range,
     /// The part of the range that is this scan's: it gives the blocks that begin there, and the keys of memory that lie
     /// there. So a block is of one scan, even if other scans have some of its keys.
     share: Range,
-    /// The keys that are left out.
-    without: Arc<[Vec<u8>]>,
     layers: Layers,
     /// The layer that is being read; those behind it have been. So rows that were added come last.
     layer: Option<usize>,
@@ -77,27 +77,23 @@ impl BlockScan {
         if at < state.checkpoint.csn && at < state.horizon(table) || is_erased {
             return None;
         }
-        let without = without.into();
+        let layers = Layers::new(&state, table, &range, at.0, without);
         let share = range.clone();
-        Some(BlockScan::of(shared, state, table, (range, share), at.0, without))
+        Some(BlockScan::of(shared, state, (range, share), layers))
     }
 
     fn of(
         shared: Arc<Shared>,
         state: Arc<State>,
-        table: TableId,
         (range, share): (Range, Range),
-        at: u64,
-        without: Arc<[Vec<u8>]>,
+        layers: Layers,
     ) -> BlockScan {
-        let layers = Layers::new(&state, table, &range, at, &without);
-        let layer = layers.len().checked_sub(1);
-        let place = Place::Start;
-        BlockScan { shared, state, table, range, share, without, layers, layer, place }
+        let (layer, place) = (layers.len().checked_sub(1), Place::Start);
+        BlockScan { shared, state, range, share, layers, layer, place }
     }
 
     /// Takes a scan apart that has given nothing yet: returns scans, for several threads, that together give all that
-    /// it would, each about so many rows at least. This one gives nothing any more. Returns none, and leaves the scan as
+    /// it would, each about so many rows at least; of a large table more, so that there are about [`PARTS_MAX`]. This one gives nothing any more. Returns none, and leaves the scan as
     /// it is, if there would be one.
     ///
     /// # Errors
@@ -117,9 +113,8 @@ impl BlockScan {
             };
             let share = (std::mem::replace(&mut lower, next), upper);
             let (shared, state) = (self.shared.clone(), self.state.clone());
-            let (table, at, without) = (self.table, self.layers.at, self.without.clone());
             let ranges = (self.range.clone(), share);
-            parts.push(BlockScan::of(shared, state, table, ranges, at, without));
+            parts.push(BlockScan::of(shared, state, ranges, self.layers.fork()));
         }
         self.layer = None;
         Ok(parts)
@@ -135,6 +130,7 @@ impl BlockScan {
         let Some(run) = runs.max_by_key(rows).filter(|_| !is_begun) else {
             return Ok(Vec::new());
         };
+        let rows_each = rows_each.max(rows(&run) / PARTS_MAX);
         let lower = bound_key(&self.range.0);
         let from = run.segments.partition_point(|one| one.meta.last_key.as_slice() < lower);
         let (mut cuts, mut rows) = (Vec::new(), 0);

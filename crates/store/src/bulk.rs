@@ -48,8 +48,6 @@ pub(crate) const STAGED_CACHE_BYTES: usize = 16 << 20;
 pub struct Bulk<'s> {
     shared: &'s Shared,
     run: RunWriter,
-    /// What keeps the values of a table in columns, whatever the store knows of it.
-    encoder: Option<(TableId, Arc<dyn ColumnEncoder>)>,
     group: Group,
     last: Vec<u8>,
     is_fresh: bool,
@@ -221,8 +219,7 @@ impl Bulk<'_> {
 
     /// The table keeps its newest values in columns by this encoder, whatever the store knows of it.
     pub(crate) fn encode_by(&mut self, table: TableId, encoder: Arc<dyn ColumnEncoder>) {
-        self.run.encode_by(table, encoder.clone());
-        self.encoder = Some((table, encoder));
+        self.run.encode_by(table, encoder);
     }
 
     /// True where a key was added.
@@ -262,10 +259,7 @@ impl Bulk<'_> {
         table: TableId,
         entries: impl Iterator<Item = (&'e [u8], &'e [u8])>,
     ) -> Result<(), StoreError> {
-        let encoder = self.encoder.as_ref().filter(|(known, _)| *known == table);
-        let encoder =
-            encoder.filter(|_| !self.run.is_scratch()).map(|(_, encoder)| encoder.clone());
-        let Some(encoder) = encoder else {
+        let Some(encoder) = self.run.encoder_of(table) else {
             for (key, value) in entries {
                 self.put_new(table, key, value)?;
             }
@@ -351,7 +345,7 @@ impl Shared {
 
     fn begin(&self, run: RunWriter) -> Bulk<'_> {
         let (group, last) = (Group::default(), Vec::new());
-        Bulk { shared: self, run, encoder: None, group, last, is_fresh: true }
+        Bulk { shared: self, run, group, last, is_fresh: true }
     }
 
     /// As [`Store::stage`].

@@ -171,10 +171,17 @@ impl RunWriter {
 
     /// What keeps such an entry in columns; `None` where it is kept as a row.
     fn encoder_for(&mut self, key: &[u8], group: &Group) -> Option<Arc<dyn ColumnEncoder>> {
-        if self.scratch || group.view().entries().any(|entry| entry.tag == Tag::Delta) {
+        match group.view().entries().any(|entry| entry.tag == Tag::Delta) {
+            true => None,
+            false => self.encoder_of(key::split(key).0),
+        }
+    }
+
+    /// What keeps the entries of a table in columns; `None` where they are kept as rows.
+    pub fn encoder_of(&mut self, table: TableId) -> Option<Arc<dyn ColumnEncoder>> {
+        if self.scratch {
             return None;
         }
-        let table = key::split(key).0;
         if self.encoder.as_ref().is_none_or(|(known, _)| *known != table) {
             self.encoder = Some((table, (self.shop.resolve)(table).column_encoder()));
         }

@@ -37,7 +37,7 @@ pub use answer::Answer;
 #[cfg(feature = "arrow")]
 pub use arrow::{Batches, Columns};
 pub use scalar::Dates;
-pub use session::{Column, DocumentRights, Error, KnownRole, Tag};
+pub use session::{Column, DocumentRights, Error, KnownRole, Tag, file_reader};
 pub use types::{Datum, Oid, Type};
 
 use crate::Database;

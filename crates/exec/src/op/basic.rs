@@ -8,7 +8,7 @@ use types::{Datum, Result};
 
 use super::waiting::Waiting;
 use super::{Input, Operator, Row};
-use crate::crew::{Part, Parts};
+use crate::crew::{Parts, Step, TakePiece, parts_by};
 use crate::ctx::{Env, Shared};
 use crate::tables::{Piece, piece_of_rows};
 use plan::explain::seen::Report;
@@ -94,28 +94,15 @@ impl Filter {
     }
 }
 
-/// A part of the rows, whose condition is left to the operator above.
-struct FilterPart<'p> {
-    input: Box<dyn Part + 'p>,
-    removed: &'p AtomicU64,
-}
+/// Counts the rows that the operator above leaves out.
+struct Removed<'p>(&'p AtomicU64);
 
-impl Part for FilterPart<'_> {
-    fn next_piece(
-        &mut self,
-        run: Run<'_>,
-        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
-    ) -> Result<bool> {
-        let removed = self.removed;
-        self.input.next_piece(run, &mut |piece| {
-            let (all, kept) = (piece.len() as u64, f(piece)?);
-            removed.fetch_add(all.saturating_sub(kept), Ordering::Relaxed);
-            Ok(kept)
-        })
-    }
-
-    fn end(&mut self, env: &Env<'_>) {
-        self.input.end(env);
+impl Step for Removed<'_> {
+    fn take(&mut self, _: Run<'_>, piece: Piece<'_, '_>, f: &mut TakePiece<'_>) -> Result<u64> {
+        let all = piece.len() as u64;
+        let kept = f(piece)?;
+        self.0.fetch_add(all.saturating_sub(kept), Ordering::Relaxed);
+        Ok(kept)
     }
 }
 
@@ -153,8 +140,7 @@ impl Operator for Filter {
             return Ok(Parts::new());
         }
         let removed = &self.removed;
-        let part = |input| -> Box<dyn Part + '_> { Box::new(FilterPart { input, removed }) };
-        Ok(self.input.parts(env, threads)?.into_iter().map(part).collect())
+        Ok(parts_by(self.input.parts(env, threads)?, || Removed(removed)))
     }
 
     fn report(&self) -> Report {

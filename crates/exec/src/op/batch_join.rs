@@ -15,7 +15,7 @@ use types::Result;
 use super::hash_join::{HashJoin, Side};
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Operator, Row};
-use crate::crew::{self, Helped, Part, Parts, Sink};
+use crate::crew::{self, Gather, Helped, Parts, Sink, Step, TakePiece, parts_by};
 use crate::ctx::{Env, Held, Shared};
 use crate::tables::{Piece, piece_of_rows};
 
@@ -49,7 +49,7 @@ pub(crate) struct BatchJoin {
     join: Join,
     inputs: Inputs,
     phase: Phase,
-    /// Who has helped to keep the build side.
+    /// The helpers that have read the build side.
     helped: Helped,
     held: Held,
     /// Rows that wait, where somebody wants them one by one.
@@ -76,21 +76,9 @@ impl BatchJoin {
             held.add(env, bytes.saturating_sub(held.bytes()) as usize)?;
             Ok(held.is_over(env, true).is_some())
         };
-        let sink = || Building(join.builder());
-        let (mut built, mut is_full) = (Vec::new(), false);
-        let mut then = |sinks: Vec<Building>, parts: &mut Parts<'_>| {
-            built = sinks;
-            for part in parts {
-                // If there is more, it is too much.
-                is_full |= part.next_piece(run, &mut |_| Ok(0))?;
-                part.end(env);
-            }
-            Ok(true)
-        };
-        if crew::may_help(env, *helped) {
-            crew::take(env, build, held.room(env), helped, &sink, &mut then)?;
-        }
-        built.into_iter().for_each(|Building(builder)| join.take(builder));
+        let mut kept = BuildSide { join: &mut *join, is_full: false };
+        crew::take(env, build, held.room(env), helped, &mut kept)?;
+        let is_full = kept.is_full;
         let (mut more, mut is_over) = (true, is_full || count(join, held)?);
         while more && !is_over {
             more = build.next_piece(env, &mut |piece| {
@@ -130,39 +118,50 @@ impl BatchJoin {
     }
 }
 
-/// The rows of the build side that a member of a crew keeps.
-struct Building(Builder);
+/// The build side, while a crew reads it.
+struct BuildSide<'j> {
+    join: &'j mut Join,
+    /// True if the crew has left rows for which there is no room.
+    is_full: bool,
+}
 
-impl Sink for Building {
+impl Gather for BuildSide<'_> {
+    type Sink = Builder;
+
+    fn sink(&self) -> Builder {
+        self.join.builder()
+    }
+
+    fn gather(
+        &mut self,
+        env: &Env<'_>,
+        sinks: Vec<Builder>,
+        parts: &mut Parts<'_>,
+    ) -> Result<bool> {
+        sinks.into_iter().for_each(|builder| self.join.take(builder));
+        let tick = |rows| env.ticks(rows);
+        let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
+        for part in parts {
+            self.is_full |= part.next_piece(run, &mut |_| Ok(0))?;
+            part.end(env);
+        }
+        Ok(true)
+    }
+}
+
+impl Sink for Builder {
     fn take(&mut self, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
-        self.0.keep(run, piece)
+        self.keep(run, piece)
     }
 
     fn bytes(&self) -> usize {
-        self.0.bytes()
+        Builder::bytes(self)
     }
 }
 
-/// A part of the joined rows.
-struct JoinPart<'p> {
-    input: Box<dyn Part + 'p>,
-    probing: Probing<'p>,
-}
-
-impl Part for JoinPart<'_> {
-    fn next_piece(
-        &mut self,
-        run: Run<'_>,
-        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
-    ) -> Result<bool> {
-        let Self { input, probing } = self;
-        let mut give =
-            |slice: &Slice<'_>, selected: &Selection| f(Piece::Joined(slice, selected)).map(drop);
-        input.next_piece(run, &mut |piece| probing.probe(run, &piece, &mut give))
-    }
-
-    fn end(&mut self, env: &Env<'_>) {
-        self.input.end(env);
+impl Step for Probing<'_> {
+    fn take(&mut self, run: Run<'_>, piece: Piece<'_, '_>, f: &mut TakePiece<'_>) -> Result<u64> {
+        self.probe(run, &piece, &mut |slice, selected| f(Piece::Joined(slice, selected)).map(drop))
     }
 }
 
@@ -230,9 +229,8 @@ impl Operator for BatchJoin {
             return Ok(Parts::new());
         };
         let probe = if by_row.build_left { &mut right.input } else { &mut left.input };
-        let part =
-            |input| -> Box<dyn Part + '_> { Box::new(JoinPart { input, probing: join.probing() }) };
-        Ok(probe.parts(env, threads)?.into_iter().map(part).collect())
+        let join = &*join;
+        Ok(parts_by(probe.parts(env, threads)?, || join.probing()))
     }
 
     fn report(&self) -> Report {

@@ -5,7 +5,7 @@ use types::Result;
 
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
-use crate::crew::{Part, Parts};
+use crate::crew::{Parts, Step, TakePiece, parts_by};
 use crate::ctx::{Env, Shared};
 use crate::tables::Piece;
 
@@ -22,26 +22,11 @@ impl BatchProject {
     }
 }
 
-/// A part of the rows.
-struct ProjectPart<'p> {
-    input: Box<dyn Part + 'p>,
-    projection: Projection,
-}
-
-impl Part for ProjectPart<'_> {
-    fn next_piece(
-        &mut self,
-        run: Run<'_>,
-        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
-    ) -> Result<bool> {
-        let Self { input, projection } = self;
-        input.next_piece(run, &mut |piece| {
-            projection.take(run, &piece, &mut |slice, rows| f(Piece::Joined(slice, rows)).map(drop))
+impl Step for Projection {
+    fn take(&mut self, run: Run<'_>, piece: Piece<'_, '_>, f: &mut TakePiece<'_>) -> Result<u64> {
+        Projection::take(self, run, &piece, &mut |slice, rows| {
+            f(Piece::Joined(slice, rows)).map(drop)
         })
-    }
-
-    fn end(&mut self, env: &Env<'_>) {
-        self.input.end(env);
     }
 }
 
@@ -64,17 +49,11 @@ impl Operator for BatchProject {
         let tick = |rows| env.ticks(rows);
         let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
         let Self { input, projection, .. } = self;
-        input.next_piece(env, &mut |piece| {
-            projection.take(run, &piece, &mut |slice, rows| f(Piece::Joined(slice, rows)).map(drop))
-        })
+        input.next_piece(env, &mut |piece| Step::take(projection, run, piece, f))
     }
 
     fn parts(&mut self, env: &Env<'_>, threads: usize) -> Result<Parts<'_>> {
-        let projection = &self.projection;
-        let part = |input| -> Box<dyn Part + '_> {
-            Box::new(ProjectPart { input, projection: projection.clone() })
-        };
-        Ok(self.input.parts(env, threads)?.into_iter().map(part).collect())
+        Ok(parts_by(self.input.parts(env, threads)?, || self.projection.clone()))
     }
 
     fn rewind(&mut self, shared: &Shared) {

@@ -12,7 +12,7 @@ use types::{Datum, Result};
 use super::aggregate::Aggregate;
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
-use crate::crew::{self, Helped, Parts, Sink};
+use crate::crew::{self, Gather, Helped, Parts, Sink};
 use crate::ctx::{Env, Held, Shared};
 use crate::tables::{Piece, piece_of_rows};
 
@@ -59,16 +59,28 @@ impl Groups {
         self.held.add(env, bytes.saturating_sub(self.held.bytes()) as usize)
     }
 
-    /// Takes the groups of the members of a crew, and then what they have left of the parts. Returns false if the groups
-    /// cannot be put together.
-    fn merge(
+    fn forget(&mut self, shared: &Shared) {
+        self.aggregation.clear();
+        self.held.clear(shared);
+    }
+}
+
+impl Gather for Groups {
+    type Sink = Aggregation;
+
+    fn sink(&self) -> Aggregation {
+        self.aggregation.fork()
+    }
+
+    fn gather(
         &mut self,
         env: &Env<'_>,
-        run: Run<'_>,
-        sinks: Vec<Member>,
+        sinks: Vec<Aggregation>,
         parts: &mut Parts<'_>,
     ) -> Result<bool> {
-        let mut all = sinks.into_iter().map(|Member(aggregation)| aggregation);
+        let tick = |rows| env.ticks(rows);
+        let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
+        let mut all = sinks.into_iter();
         if let Some(first) = all.next() {
             self.aggregation = first;
         }
@@ -86,23 +98,15 @@ impl Groups {
         }
         Ok(true)
     }
-
-    fn forget(&mut self, shared: &Shared) {
-        self.aggregation.clear();
-        self.held.clear(shared);
-    }
 }
 
-/// The groups of the rows that a member of a crew takes.
-struct Member(Aggregation);
-
-impl Sink for Member {
+impl Sink for Aggregation {
     fn take(&mut self, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
-        self.0.take(run, piece, None)
+        Aggregation::take(self, run, piece, None)
     }
 
     fn bytes(&self) -> usize {
-        self.0.bytes()
+        Aggregation::bytes(self)
     }
 }
 
@@ -117,14 +121,8 @@ impl Batches {
         let tick = |rows| env.ticks(rows);
         let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
         let Self { input, groups, helped, .. } = self;
-        if crew::may_help(env, *helped) {
-            let kind = groups.aggregation.fork();
-            let sink = || Member(kind.fork());
-            let room = groups.held.room(env);
-            let mut then =
-                |sinks: Vec<Member>, parts: &mut Parts<'_>| groups.merge(env, run, sinks, parts);
-            crew::take(env, input, room, helped, &sink, &mut then)?;
-        }
+        let room = groups.held.room(env);
+        crew::take(env, input, room, helped, groups)?;
         while input.next_piece(env, &mut |piece| groups.take(env, run, &piece))? {}
         self.is_filled = true;
         self.groups.rest.take_put_off()

@@ -9,7 +9,7 @@ use store::BlockReads;
 use types::Result;
 
 use super::{Input, Operator, Row};
-use crate::crew::{Part, Parts};
+use crate::crew::{Part, Parts, TakePiece};
 use crate::ctx::{Env, Shared};
 use crate::spill::TempBytes;
 use crate::tables::Piece;
@@ -76,11 +76,7 @@ struct ProbePart<'p> {
 }
 
 impl Part for ProbePart<'_> {
-    fn next_piece(
-        &mut self,
-        run: Run<'_>,
-        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
-    ) -> Result<bool> {
+    fn next_piece(&mut self, run: Run<'_>, f: &mut TakePiece<'_>) -> Result<bool> {
         let (before, mut kept) = (blocks(), 0);
         let more = self.input.next_piece(run, &mut |piece| {
             let rows = f(piece)?;

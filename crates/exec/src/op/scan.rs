@@ -15,7 +15,7 @@ use types::{Datum, Error, Oid, Result, SqlState, key};
 
 use super::path::Path;
 use super::{Operator, Row, count_given};
-use crate::crew::{Part, Parts};
+use crate::crew::{Part, Parts, TakePiece};
 use crate::ctx::{Env, Shared, TICKS_MAX};
 use crate::tables::{Asked, Moment, Piece, Range, Reach, Scanning, TablePart, piece_of_rows};
 use plan::explain::seen::Report;
@@ -92,7 +92,7 @@ pub(crate) struct Scan {
     key: Vec<u8>,
     is_done: bool,
     /// How many rows the condition has left out.
-    removed: Arc<AtomicU64>,
+    removed: AtomicU64,
     /// The state of the random numbers of a sample, and below what a row is in it.
     chance_of_row: Option<(u64, u64)>,
 }
@@ -126,7 +126,7 @@ impl Scan {
             open: None,
             key: Vec::new(),
             is_done: false,
-            removed: Arc::default(),
+            removed: AtomicU64::new(0),
             chance_of_row: None,
         }
     }
@@ -271,22 +271,18 @@ impl Scan {
 }
 
 /// The pieces of a scan that one of several threads takes.
-struct ScanPart {
+struct ScanPart<'p> {
     /// What no thread has taken yet.
     ahead: Arc<Mutex<VecDeque<Box<dyn TablePart>>>>,
     /// Threads begin at both ends: what one reads lies together, and has the same dictionaries.
     is_from_front: bool,
     open: Option<Box<dyn TablePart>>,
     /// How many rows the condition has left out.
-    removed: Arc<AtomicU64>,
+    removed: &'p AtomicU64,
 }
 
-impl Part for ScanPart {
-    fn next_piece(
-        &mut self,
-        run: Run<'_>,
-        f: &mut dyn FnMut(Piece<'_, '_>) -> Result<u64>,
-    ) -> Result<bool> {
+impl Part for ScanPart<'_> {
+    fn next_piece(&mut self, run: Run<'_>, f: &mut TakePiece<'_>) -> Result<bool> {
         loop {
             if self.open.is_none() {
                 let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
@@ -413,14 +409,10 @@ impl Operator for Scan {
             return Ok(Parts::new());
         }
         let ahead = Arc::new(Mutex::new(VecDeque::from(parts)));
-        let part = |number: usize| -> Box<dyn Part> {
-            let (ahead, removed) = (Arc::clone(&ahead), Arc::clone(&self.removed));
-            Box::new(ScanPart {
-                ahead,
-                is_from_front: number.is_multiple_of(2),
-                open: None,
-                removed,
-            })
+        let removed = &self.removed;
+        let part = |number: usize| -> Box<dyn Part + '_> {
+            let (ahead, is_from_front) = (Arc::clone(&ahead), number.is_multiple_of(2));
+            Box::new(ScanPart { ahead, is_from_front, open: None, removed })
         };
         Ok((0..threads).map(part).collect())
     }

@@ -208,20 +208,7 @@ impl Session {
             };
             let mut own = values;
             let tables = Stored::new(txn, &mut checks, &mut own, base);
-            let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
-            let spill = self.spill();
-            let rows_max = None;
-            let clock = None;
-            let mut ctx = Ctx {
-                frame,
-                cancel,
-                tables: &tables,
-                memory_bytes_max,
-                spill,
-                rows_max,
-                help: Help { threads_max: 1, rows_each: 1 },
-                clock,
-            };
+            let mut ctx = self.ctx(frame, &tables);
             let mut run = prepared.start();
             let mut row = Vec::new();
             while run.next(&mut ctx, &mut row)? {
@@ -242,6 +229,20 @@ impl Session {
 }
 
 impl Session {
+    /// What a run needs: a thread may help, and takes one block at a time.
+    fn ctx<'a>(&'a self, frame: Frame<'a>, tables: &'a Stored<'a>) -> Ctx<'a> {
+        Ctx {
+            frame,
+            cancel: &self.cancel,
+            tables,
+            memory_bytes_max: self.memory_bytes_max,
+            spill: self.spill(),
+            rows_max: None,
+            help: Help { threads_max: 1, rows_each: 1 },
+            clock: None,
+        }
+    }
+
     /// Runs a statement with one parameter many times, in one transaction that is rolled back.
     #[allow(dead_code)]
     pub fn repeat(&self, statement: &str, count: usize, param: impl Fn(usize) -> Datum) {
@@ -272,20 +273,7 @@ impl Session {
                 computed: &still,
             };
             let tables = Stored::new(&mut txn, &mut checks, &mut values, base);
-            let (cancel, memory_bytes_max) = (&self.cancel, self.memory_bytes_max);
-            let spill = self.spill();
-            let rows_max = None;
-            let clock = None;
-            let mut ctx = Ctx {
-                frame,
-                cancel,
-                tables: &tables,
-                memory_bytes_max,
-                spill,
-                rows_max,
-                help: Help { threads_max: 1, rows_each: 1 },
-                clock,
-            };
+            let mut ctx = self.ctx(frame, &tables);
             let mut run = prepared.start();
             while run.next(&mut ctx, &mut row).expect("the statement runs") {}
         }

@@ -206,14 +206,9 @@ fn join_of_any(
 /// A condition over the right row, with the values that its slots have of the left row.
 type Correlated = Vec<(Expr, Vec<(u32, Expr)>)>;
 
-/// True where each of these conditions is an equality of a column of the left side and one of the right side, and none
-/// of the columns is ever NULL.
-fn compare_what_is_there(
-    left: &Node,
-    right: &Node,
-    correlated: &Correlated,
-    schema: &dyn Schema,
-) -> bool {
+/// True where each of these conditions is an equality of a column of the left side and one of the right side, and no
+/// row has NULL in these columns.
+fn equate_values(left: &Node, right: &Node, correlated: &Correlated, schema: &dyn Schema) -> bool {
     correlated.iter().all(|(condition, values)| {
         let Some(("=", one, other)) = comparison(condition) else { return false };
         let of_left = |side: &Expr| match side.kind {
@@ -269,8 +264,7 @@ fn join_of(
     let subplan = &plan.subplans[*number as usize];
     if let Link::Any(test) = &subplan.link {
         let (_, right, correlated) = join_of_any(subplan, test, args)?;
-        let is_told =
-            kind == JoinKind::Semi || compare_what_is_there(left, &right, &correlated, schema);
+        let is_told = kind == JoinKind::Semi || equate_values(left, &right, &correlated, schema);
         return is_told.then_some((kind, right, correlated));
     }
     if !matches!(subplan.link, Link::Exists) || args.is_empty() {

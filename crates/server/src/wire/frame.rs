@@ -17,10 +17,10 @@ use super::violation;
 /// Bytes of an inbox that has just been made, and after a large message.
 const ROOM: usize = 8 << 10;
 
-/// An inbox that is larger than this is made small again when it is empty, unless it was full of messages.
+/// An empty inbox gives its memory back if it has more bytes than this, and messages took less than a quarter of it.
 const ROOM_KEPT: usize = 64 << 10;
 
-/// One that is larger than this in any case.
+/// An empty inbox that has more bytes than this gives its memory back, whatever messages took.
 const ROOM_MAX: usize = 1 << 20;
 
 /// Most bytes of a first packet, its length included.

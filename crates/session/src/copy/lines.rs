@@ -250,7 +250,6 @@ impl Reader {
         }
         let Reader { buffer, start, line, values, fields, .. } = self;
         let bytes = &buffer[*start..];
-        let ends = [delimiter, quote, b'\n'];
         let mut at = 0;
         loop {
             let from = at;
@@ -259,7 +258,9 @@ impl Reader {
                 at = end;
                 place
             } else {
-                let Some(length) = first_of_any(&bytes[at..], ends) else { return false };
+                let Some(length) = memchr::memchr3(delimiter, quote, b'\n', &bytes[at..]) else {
+                    return false;
+                };
                 at += length;
                 Place::Line(from..at)
             };
@@ -306,54 +307,11 @@ fn quoted(bytes: &[u8], from: usize, quote: u8, values: &mut Vec<u8>) -> Option<
     while bytes.get(at + 1) == Some(&quote) {
         values.push(quote);
         at += 2;
-        // What stands between two quotes is mostly short: eight bytes at a time, and those too many are taken back.
-        loop {
-            let Some(word) = bytes[at..].first_chunk::<8>() else {
-                let length = bytes[at..].iter().position(|byte| *byte == quote)?;
-                values.extend_from_slice(&bytes[at..at + length]);
-                at += length;
-                break;
-            };
-            let found = first_of(*word, quote);
-            values.extend_from_slice(word);
-            at += found;
-            if found < word.len() {
-                values.truncate(values.len() - (word.len() - found));
-                break;
-            }
-        }
+        let length = memchr::memchr(quote, &bytes[at..])?;
+        values.extend_from_slice(&bytes[at..at + length]);
+        at += length;
     }
     Some((Place::Values(start..values.len()), at + 1))
-}
-
-/// A byte in each place of a word.
-const ONES: u64 = 0x0101_0101_0101_0101;
-
-/// Marks, in the high bit of each place, where a word has a byte, which is given as a word of it. Marks above the lowest
-/// one may be false.
-fn marks(word: u64, byte: u64) -> u64 {
-    let differs = word ^ byte;
-    differs.wrapping_sub(ONES) & !differs & (ONES << 7)
-}
-
-/// The place of a byte in a word; 8 if it is not there.
-fn first_of(word: [u8; 8], byte: u8) -> usize {
-    (marks(u64::from_le_bytes(word), ONES * u64::from(byte)).trailing_zeros() / 8) as usize
-}
-
-/// The place of the first of some bytes.
-fn first_of_any(bytes: &[u8], wanted: [u8; 3]) -> Option<usize> {
-    let [one, two, three] = wanted.map(|byte| ONES * u64::from(byte));
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (at, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = marks(word, one) | marks(word, two) | marks(word, three);
-        if found != 0 {
-            return Some(8 * at + (found.trailing_zeros() / 8) as usize);
-        }
-    }
-    let place = rest.iter().position(|byte| wanted.contains(byte));
-    place.map(|place| 8 * words.len() + place)
 }
 
 /// Where the line ends that `bytes` begin with: at the first line feed without a backslash before it.

@@ -492,7 +492,7 @@ impl In {
         last: bool,
     ) -> Result<bool> {
         let width = handle.relation().columns.len();
-        // What is not given gets its default. Columns that are dropped stay NULL.
+        // Columns that the data do not have get their defaults below. Dropped columns stay NULL.
         self.row.resize(width, Datum::Null);
         self.given.clear();
         self.given.resize(width, false);

@@ -37,6 +37,7 @@ pub mod visit;
 
 pub use cursor::{CHAIN_MAX, DEPTH_MAX, Parser};
 pub use lexer::NAME_BYTES_MAX;
+pub use source::file_reader;
 
 use ::types::SqlState;
 

@@ -22,9 +22,9 @@ use crate::error::{At, Result};
 /// The words that begin a join.
 const JOIN_WORDS: [&str; 7] = ["join", "inner", "left", "right", "full", "cross", "natural"];
 
-/// The function that reads the files with an extension, which gzip may have compressed; `None` for extensions that
-/// none reads.
-fn reader_of(path: &str) -> Option<&'static str> {
+/// Returns the function that reads a file, by the extension of its name, which may have .gz behind it; `None` if no
+/// function does.
+pub fn file_reader(path: &str) -> Option<&'static str> {
     let path = path.to_ascii_lowercase();
     let plain = path.strip_suffix(".gz");
     let (_, extension) = plain.unwrap_or(&path).rsplit_once('.')?;
@@ -130,7 +130,7 @@ impl Parser<'_> {
             return self.functions(vec![(call, Vec::new())], lateral, at);
         }
         if let Token::String(path) = self.peek(0)
-            && let Some(reader) = reader_of(path)
+            && let Some(reader) = file_reader(path)
         {
             let path = path.clone().into_owned();
             return self.file(reader, path, at);

@@ -74,7 +74,7 @@ pub(super) struct Shredded {
 impl Shredded {
     /// Takes values apart. `is_null` has as many entries.
     pub fn of(values: &ByteStrings, is_null: &[bool], names: &[String]) -> Shredded {
-        // What is left of most objects is empty, and takes a few bytes.
+        // Most objects have no other fields: the rest of each is an empty object, of two bytes.
         let rest = ByteStrings::with_capacity(values.len(), 2 * values.len());
         let mut shredded = Shredded { has_only_objects: true, rest, ..Shredded::default() };
         shredded.fields.resize_with(names.len(), || {

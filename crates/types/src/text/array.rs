@@ -76,8 +76,8 @@ pub(super) fn parse(
     Array::new(element, repr, &dimensions, elements.iter().map(Datum::as_ref))
 }
 
-/// What stands between the braces of an array of one dimension whose elements are written as they are: none is empty
-/// or NULL, and there are no quotes, backslashes, braces and no space.
+/// Returns the text between the braces of an array of one dimension, if each element is written without quotes,
+/// backslashes, braces and space, and none is empty or NULL.
 fn plain_contents(text: &str) -> Option<&str> {
     let contents = text.strip_prefix('{')?.strip_suffix('}')?;
     let mut is_special = false;

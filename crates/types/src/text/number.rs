@@ -44,7 +44,7 @@ fn plain_integer(text: &str) -> Option<i64> {
     for byte in digits {
         let digit = byte.wrapping_sub(b'0');
         are_digits &= digit < 10;
-        // What is no digit may carry the value beyond its range, which is of no account then.
+        // A byte that is no digit may carry the value beyond its range. The value is not used then.
         value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
     }
     let is_negative = digits.len() < text.len();
