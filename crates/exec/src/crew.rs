@@ -154,9 +154,9 @@ impl Helped {
     }
 }
 
-/// What is made of the rows that the members of a crew take.
+/// Puts the results of a crew together: the groups of an aggregate, or the kept rows of a join.
 pub(crate) trait Gather {
-    /// What a member makes of its rows.
+    /// The groups or rows of one member.
     type Sink: Sink;
 
     /// Returns a sink that has taken nothing.
@@ -175,8 +175,8 @@ pub(crate) trait Gather {
 }
 
 /// Has a crew take the pieces of an input, if the input can be taken apart. The members may hold so many bytes together.
-/// What is left comes by [`Operator::next_piece`](crate::op::Operator::next_piece): all pieces, if a crew cannot take
-/// them.
+/// The caller then reads the input to its end by [`Operator::next_piece`](crate::op::Operator::next_piece), which gives
+/// the pieces that the crew has not taken: all of them if it gave up.
 ///
 /// # Errors
 /// What the input and `to` report, and the first error of a member; `57014`.
