@@ -1,12 +1,13 @@
 //! Where slices come from: blocks of columns, rows in row form, and rows of values.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use stripe::{Bounds, Chunk, Values as ChunkValues, Zone};
 use table::columnar::{Block, BlockColumn, RawColumn};
 use table::rows::{Batch, Layout};
-use types::{Datum, DatumRef, Error, Repr, Result, row};
+use types::{Datum, DatumRef, Error, Repr, Result, RowPicker, row};
 
 use crate::ROWS_MAX;
 use crate::slice::{Load, Slice};
@@ -402,30 +403,56 @@ pub(crate) fn text_of(value: DatumRef<'_>) -> Result<Datum> {
     })
 }
 
+/// Reads slices of rows in row form.
+struct RowsLoad<'a> {
+    batch: &'a Batch,
+    wanted: &'a Wanted,
+    rows: Range<usize>,
+    /// The bytes of the values, column by column; `None` for NULL.
+    raw: Vec<Option<&'a [u8]>>,
+    /// True if a row is older than a column.
+    is_old: bool,
+}
+
+impl<'a> Load<'a> for RowsLoad<'a> {
+    fn column(&self, at: usize) -> Result<Vector<'a>> {
+        let ScanColumn { position, repr } = self.wanted.columns[at];
+        if !self.is_old {
+            return Vector::of_raw(repr, &self.raw[at * self.rows.len()..][..self.rows.len()]);
+        }
+        let values = |row| self.batch.row(row).column(position).map_err(reported);
+        Ok(Vector::of_refs(repr, self.rows.clone().map(values).collect::<Result<_>>()?))
+    }
+}
+
 /// Calls `f` with the slices of rows in row form.
 pub(crate) fn slices_of_rows(
     batch: &Batch,
     wanted: &Wanted,
     f: &mut dyn FnMut(&Slice<'_>) -> Result<()>,
 ) -> Result<()> {
-    let columns = &wanted.columns;
-    let positions: Vec<usize> = columns.iter().map(|column| column.position).collect();
-    let width = columns.len();
-    let mut values = Vec::new();
-    for start in (0..batch.len()).step_by(ROWS_MAX) {
-        let rows = ROWS_MAX.min(batch.len() - start);
-        values.clear();
-        values.resize(rows * width, DatumRef::Null);
-        if width > 0 {
-            for (row, out) in values.chunks_exact_mut(width).enumerate() {
-                batch.row(start + row).columns_into(&positions, out).map_err(reported)?;
-            }
+    let Some(layout) = batch.layout() else { return Ok(()) };
+    let positions: Vec<usize> = wanted.columns.iter().map(|column| column.position).collect();
+    let width = positions.len();
+    let picker = RowPicker::new(layout.reprs(), positions);
+    let mut raw = Vec::new();
+    // Slices of about the same size.
+    let count = batch.len().div_ceil(ROWS_MAX).max(1);
+    let rows_max = batch.len().div_ceil(count).max(1);
+    for start in (0..batch.len()).step_by(rows_max) {
+        let rows = start..batch.len().min(start + rows_max);
+        let count = rows.len();
+        raw.clear();
+        raw.resize(count * width, None);
+        let mut is_old = false;
+        // Of rows that are only counted nothing is read.
+        for row in 0..if width > 0 { count } else { 0 } {
+            let bytes = batch.row(start + row).bytes();
+            is_old |= !picker.pick(bytes, |at, value| raw[at * count + row] = value)?;
         }
-        let load = FromFn(|at: usize| {
-            let values = values.iter().skip(at).step_by(width).copied().collect();
-            Vector::of_refs(columns[at].repr, values)
-        });
-        f(&Slice::new(rows, width, wanted.fields.len(), &load))?;
+        let load = RowsLoad { batch, wanted, rows, raw, is_old };
+        f(&Slice::new(count, width, wanted.fields.len(), &load))?;
+        raw = load.raw;
     }
     Ok(())
 }

@@ -230,6 +230,52 @@ impl<'a> Vector<'a> {
         }
     }
 
+    /// Returns a vector of values whose bytes lie in rows; `None` stands for NULL.
+    ///
+    /// # Errors
+    /// XX001 if the bytes of a value are damaged.
+    pub fn of_raw(repr: Repr, raw: &[Option<&'a [u8]>]) -> Result<Vector<'a>> {
+        fn each<const N: usize, T: Default>(
+            raw: &[Option<&[u8]>],
+            of: impl Fn([u8; N]) -> T,
+        ) -> Option<Vec<T>> {
+            let value = |bytes: &Option<&[u8]>| match bytes {
+                Some(bytes) => Some(of((*bytes).try_into().ok()?)),
+                None => Some(T::default()),
+            };
+            raw.iter().map(value).collect()
+        }
+        let ints = |values: Option<Vec<i64>>| {
+            let values = values?;
+            Some(Values::Ints(Ints { repr, bound: bound_of(&values), values }))
+        };
+        let floats = |values: Option<Vec<f64>>| {
+            Some(Values::Floats(Floats { repr, values: values?, bound: None }))
+        };
+        let values = match repr {
+            Repr::Int2 => ints(each(raw, |bytes| i16::from_le_bytes(bytes).into())),
+            Repr::Int4 | Repr::Date => ints(each(raw, |bytes| i32::from_le_bytes(bytes).into())),
+            Repr::Oid => ints(each(raw, |bytes| u32::from_le_bytes(bytes).into())),
+            Repr::Int8 | Repr::Time | Repr::Timestamp | Repr::TimestampTz => {
+                ints(each(raw, i64::from_le_bytes))
+            }
+            Repr::Float4 => floats(each(raw, |bytes| f32::from_le_bytes(bytes).into())),
+            Repr::Float8 => floats(each(raw, f64::from_le_bytes)),
+            Repr::Numeric => decimals_of(raw).map(Values::Decimals),
+            _ => None,
+        };
+        let Some(values) = values else {
+            let value = |bytes: &Option<&'a [u8]>| match bytes {
+                Some(bytes) => row::read_value(bytes, repr),
+                None => Ok(DatumRef::Null),
+            };
+            return Ok(Vector::of_refs(repr, raw.iter().map(value).collect::<Result<_>>()?));
+        };
+        let has_nulls = raw.iter().any(Option::is_none);
+        let nulls = if has_nulls { raw.iter().map(Option::is_none).collect() } else { Vec::new() };
+        Ok(Vector { values, nulls })
+    }
+
     /// As [`Vector::of_refs`] for values that were computed.
     pub fn of_datums(repr: Repr, values: Vec<Datum>) -> Vector<'a> {
         match Vector::typed(repr, values.iter().map(Datum::as_ref)) {
@@ -337,6 +383,20 @@ fn nulls_of<'d>(values: impl ExactSizeIterator<Item = DatumRef<'d>> + Clone) -> 
         true => values.map(DatumRef::is_null).collect(),
         false => Vec::new(),
     }
+}
+
+/// Returns stored numerics as decimals, if they fit.
+fn decimals_of(raw: &[Option<&[u8]>]) -> Option<Decimals> {
+    let (mut mantissas, mut shown) = (Vec::with_capacity(raw.len()), Vec::with_capacity(raw.len()));
+    for bytes in raw {
+        let (mantissa, digits) = match bytes {
+            Some(bytes) => Numeric::short_from_stored(bytes)?,
+            None => (0, 0),
+        };
+        mantissas.push(mantissa);
+        shown.push(u8::try_from(digits).ok().filter(|digits| u32::from(*digits) <= SCALE_MAX)?);
+    }
+    scaled(mantissas, shown)
 }
 
 /// Brings mantissas to a common scale, if they fit.

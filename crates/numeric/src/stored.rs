@@ -22,6 +22,21 @@ use crate::{Numeric, NumericError};
 /// Scales from here on take two bytes.
 const LONG_SCALE: u32 = 0xC0;
 
+/// Returns the integer of 1 to 8 bytes, the lowest first, by loads of whole words that may overlap.
+#[inline]
+fn signed(bytes: &[u8], length: usize) -> i64 {
+    let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+    let half = |at: usize| bytes[at..].first_chunk().map_or(0, |half| u16::from_le_bytes(*half));
+    let number = match length {
+        4.. => u64::from(word(0)) | u64::from(word(length - 4)) << (8 * (length - 4)),
+        2.. => u64::from(half(0)) | u64::from(half(length - 2)) << (8 * (length - 2)),
+        _ => u64::from(bytes[0]),
+    };
+    // The sign fills what is shifted in.
+    let unused = 64 - 8 * length;
+    ((number << unused) as i64) >> unused
+}
+
 impl Numeric {
     /// Appends the stored form.
     pub fn to_stored(&self, out: &mut Vec<u8>) {
@@ -59,12 +74,7 @@ impl Numeric {
         }
         let number = match mantissa.len() {
             0 => 0,
-            // Its bytes end up at the top of the number, whose sign fills what is shifted in.
-            length @ 1..=8 => {
-                let mut wide = [0; 8];
-                wide[8 - length..].copy_from_slice(mantissa);
-                i64::from_le_bytes(wide) >> (64 - 8 * length)
-            }
+            length @ 1..=8 => signed(mantissa, length),
             _ => return None,
         };
         Some((number, u32::from(*scale)))

@@ -1,5 +1,8 @@
 //! [`BlockKeys`]: the keys of a block or of a part of a memtable, to find those that two of them have.
 
+use std::cmp::Ordering;
+
+use crate::block::Block;
 use crate::key::{self, TABLE_LEN};
 use crate::{TableId, columns::NUMBER_BYTES};
 
@@ -31,11 +34,18 @@ impl BlockKeys {
         BlockKeys { keys: Keys::Numbers(table, numbers), lead: 0 }
     }
 
-    /// Returns the keys of a table among full keys, which come in order.
-    pub fn of_table(table: TableId, all: &[Vec<u8>]) -> BlockKeys {
-        let lead = all.partition_point(|key| key::split(key).0 < table);
-        let end = all.partition_point(|key| key::split(key).0 <= table);
-        BlockKeys { lead, ..BlockKeys::of(all[lead..end].iter().map(Vec::as_slice)) }
+    /// Returns the keys that a block of rows has of a table.
+    pub fn of_table(table: TableId, block: &Block) -> BlockKeys {
+        let (mut keys, mut lead, mut full) = (BlockKeys::default(), 0, Vec::new());
+        for at in 0..block.count() {
+            block.key_into(at, &mut full);
+            match key::split(&full).0.cmp(&table) {
+                Ordering::Less => lead += 1,
+                Ordering::Equal => keys.push(&full),
+                Ordering::Greater => break,
+            }
+        }
+        BlockKeys { lead, ..keys }
     }
 
     /// Returns how many keys of other tables were left out at the start.

@@ -236,8 +236,10 @@ impl Layers {
 
     /// Returns the first key of the table in a block, and a key above all of these; `None` if the block has none.
     fn span(&mut self, run: &Run, place: BlockPlace) -> Result<Option<KeySpan>, StoreError> {
-        if run.segments[place.segment].guide()?.blocks()[place.number].header > 0 {
-            return bounds_of(run, place).map(Some);
+        let has_columns = run.segments[place.segment].guide()?.blocks()[place.number].header > 0;
+        let (first, end) = bounds_of(run, place)?;
+        if has_columns || key::split(&first).0 == self.table && end <= key::after(self.table) {
+            return Ok(Some((first, end)));
         }
         // A block of rows may end in front of the table and the next one begin behind it. Between the two all of the
         // table has room, in other runs.
@@ -394,13 +396,7 @@ impl Layers {
             (columns.keys(file)?, later)
         } else {
             let block = file.block(&guide, place.number)?;
-            let key = |at: u32| {
-                let mut full = Vec::new();
-                block.key_into(at, &mut full);
-                full
-            };
-            let all: Vec<Vec<u8>> = (0..block.count()).map(key).collect();
-            let keys = BlockKeys::of_table(self.table, &all);
+            let keys = BlockKeys::of_table(self.table, &block);
             let of_table = (0..block.count()).skip(keys.lead()).take(keys.len());
             let is_later = |at: u32| block.group(&block.place(at)).first_csn() > self.at;
             (keys, if some_later { of_table.map(is_later).collect() } else { Vec::new() })

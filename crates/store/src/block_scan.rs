@@ -14,7 +14,8 @@
 //! * Each live key comes once, as the newest entry of it at or below the commit.
 //! * The table keeps history of all its keys: what began later has an older state in an older layer.
 
-use std::ops::{Bound, ControlFlow};
+use std::fmt;
+use std::ops::{Bound, ControlFlow, Range as Span};
 use std::sync::Arc;
 
 use crate::block::Block;
@@ -57,10 +58,59 @@ enum Place {
     Rows { segment: usize, number: usize, block: Arc<Block>, hidden: Vec<bool>, passed: u32 },
 }
 
-/// What takes rows.
-type TakeRow<'f> = dyn FnMut(&[u8], Seen<'_>) -> ControlFlow<()> + 'f;
-/// What takes blocks of columns.
-type TakeBlock<'f> = dyn FnMut(ColumnRows) -> ControlFlow<()> + 'f;
+/// What a scan gives.
+pub enum Given<'a> {
+    /// A key and its state.
+    Row(&'a [u8], Seen<'a>),
+    /// Rows of a block.
+    Rows(RowBlock),
+    /// A block of columns.
+    Columns(ColumnRows),
+}
+
+/// Some rows of a block, whose values lie there as they are.
+pub struct RowBlock {
+    block: Arc<Block>,
+    /// Of each row the number of its group, and where the value begins and ends.
+    rows: Vec<[u32; 3]>,
+}
+
+impl fmt::Debug for RowBlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowBlock").field("rows", &self.rows.len()).finish_non_exhaustive()
+    }
+}
+
+impl RowBlock {
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Returns the bytes in which the values lie.
+    pub fn bytes(&self) -> &[u8] {
+        self.block.bytes()
+    }
+
+    /// Returns where in [`RowBlock::bytes`] each value lies.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = Span<usize>> {
+        self.rows.iter().map(|[_, start, end]| *start as usize..*end as usize)
+    }
+
+    /// Puts the key of a row into `out`.
+    pub fn key_into(&self, row: usize, out: &mut Vec<u8>) {
+        self.block.key_into(self.rows[row][0], out);
+        out.drain(..TABLE_LEN);
+    }
+}
+
+/// What takes them.
+type Take<'f> = dyn FnMut(Given<'_>) -> ControlFlow<()> + 'f;
 
 impl BlockScan {
     /// Returns the scan; `None` where only an ordered one knows what is seen: something of the table is erased, or
@@ -162,12 +212,11 @@ impl BlockScan {
         self.layer.is_none()
     }
 
-    /// Calls `f` with rows, and `g` with blocks of columns, until one of them breaks (it has taken that one then) or
-    /// nothing more comes.
+    /// Calls `f` with rows and blocks until it breaks (it has taken that one then) or nothing more comes.
     ///
     /// # Errors
     /// What reading a file reports.
-    pub fn visit(&mut self, f: &mut TakeRow<'_>, g: &mut TakeBlock<'_>) -> Result<(), StoreError> {
+    pub fn visit(&mut self, f: &mut Take<'_>) -> Result<(), StoreError> {
         while let Some(layer) = self.layer {
             let flow = match std::mem::replace(&mut self.place, Place::Start) {
                 Place::Start => self.begin(layer)?,
@@ -175,7 +224,7 @@ impl BlockScan {
                     self.visit_hits(layer, (hits, hidden, passed), rest, f)?
                 }
                 Place::Block { segment, number } => {
-                    self.visit_block(BlockPlace { layer, segment, number }, g)?
+                    self.visit_block(BlockPlace { layer, segment, number }, f)?
                 }
                 Place::Rows { segment, number, block, hidden, passed } => {
                     let place = BlockPlace { layer, segment, number };
@@ -255,7 +304,7 @@ impl BlockScan {
         layer: usize,
         (mut hits, mut hidden, mut passed): (Vec<Hit>, Vec<bool>, usize),
         mut rest: Option<Range>,
-        f: &mut TakeRow<'_>,
+        f: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let Layer::Memtable(mem) = self.layers.layer(layer) else {
             return Ok(ControlFlow::Continue(()));
@@ -295,7 +344,7 @@ impl BlockScan {
     fn visit_block(
         &mut self,
         place: BlockPlace,
-        g: &mut TakeBlock<'_>,
+        f: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let Some(run) = self.layers.run(place.layer).cloned() else {
             return Ok(ControlFlow::Continue(()));
@@ -317,24 +366,57 @@ impl BlockScan {
                 .zip(recent)
                 .for_each(|(is_hidden, is_recent)| *is_hidden |= is_recent);
             let block = file.block(&guide, number)?;
-            self.place = Place::Rows { segment, number, block, hidden, passed: 0 };
-            return Ok(ControlFlow::Continue(()));
+            let is_within = key::above(&self.range.0, &first) && is_up_to(&self.range.1, &end);
+            let rows = match is_within {
+                true => self.whole_rows(&block, &mut hidden),
+                false => Vec::new(),
+            };
+            let is_all = hidden.len() == block.count() as usize && !hidden.contains(&false);
+            if is_all || rows.len() == block.count() as usize {
+                self.enter(&run, segment, number + 1)?;
+            } else {
+                let block = block.clone();
+                self.place = Place::Rows { segment, number, block, hidden, passed: 0 };
+            }
+            return Ok(match rows.is_empty() {
+                true => ControlFlow::Continue(()),
+                false => f(Given::Rows(RowBlock { block, rows })),
+            });
         }
         let seen = self.layers.seen(place)?;
         let recent = self.layers.hidden_by_memory(place)?;
         let columns = file.columns(&guide, number)?;
         self.enter(&run, segment, number + 1)?;
         Ok(match ColumnRows::new(file.clone(), columns).with(seen, &recent) {
-            Some(rows) => g(rows),
+            Some(rows) => f(Given::Columns(rows)),
             None => ControlFlow::Continue(()),
         })
     }
 
+    /// Returns the rows of a block, not hidden, that are one whole value. Hides them from [`BlockScan::visit_rows`] if
+    /// the block has others.
+    fn whole_rows(&self, block: &Block, hidden: &mut Vec<bool>) -> Vec<[u32; 3]> {
+        let mut rows = Vec::with_capacity(block.count() as usize);
+        let is_hidden = |at: u32| hidden.get(at as usize).is_some_and(|is_hidden| *is_hidden);
+        for at in (0..block.count()).filter(|at| !is_hidden(*at)) {
+            let lies = block.place(at);
+            if block.group(&lies).image(self.layers.at).is_some() {
+                rows.push([at, lies.body.0, lies.body.1]);
+            }
+        }
+        if rows.len() < block.count() as usize {
+            hidden.resize(block.count() as usize, false);
+            rows.iter().for_each(|[at, ..]| hidden[*at as usize] = true);
+        }
+        rows
+    }
+
+    /// Gives rows of a block one by one.
     fn visit_rows(
         &mut self,
         place: BlockPlace,
         (block, hidden, mut passed): (Arc<Block>, Vec<bool>, u32),
-        f: &mut TakeRow<'_>,
+        f: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let Some(run) = self.layers.run(place.layer).cloned() else {
             return Ok(ControlFlow::Continue(()));
@@ -368,17 +450,17 @@ impl BlockScan {
         full: &[u8],
         group: GroupRef<'_>,
         found: &Found,
-        f: &mut TakeRow<'_>,
+        f: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let key = &full[TABLE_LEN..];
         Ok(match found.anchor.filter(|_| found.deltas == 0) {
             Some(anchor) if anchor.tag == Tag::Delete => ControlFlow::Continue(()),
             Some(anchor) => {
                 let bytes = slice(group.body, (anchor.start, anchor.start + anchor.len));
-                f(key, Seen::Image { csn: Csn(found.csn), bytes })
+                f(Given::Row(key, Seen::Image { csn: Csn(found.csn), bytes }))
             }
             None => match self.shared.read_in(&self.state, full, Csn(self.layers.at))? {
-                Some(state) => f(key, Seen::State(state)),
+                Some(state) => f(Given::Row(key, Seen::State(state))),
                 None => ControlFlow::Continue(()),
             },
         })

@@ -84,7 +84,7 @@ mod writer;
 
 use std::sync::Arc;
 
-pub use block_scan::BlockScan;
+pub use block_scan::{BlockScan, Given, RowBlock};
 pub use bulk::{Bulk, KeptFiles, Loaded, Span, Staged, StagedCursor};
 pub use cache::BlockReads;
 pub use columns::{

@@ -7,7 +7,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use store::{BlockScan, ColumnRows, TableId};
+use store::{BlockScan, ColumnRows, RowBlock, TableId};
 
 use crate::cursor::{KeyRange, slice};
 use crate::error::TxnError;
@@ -15,6 +15,16 @@ use crate::row::Row;
 use crate::snapshot::Snapshot;
 use crate::view::View;
 use crate::writeset::Moment;
+
+/// What a scan gives.
+pub enum Given<'a> {
+    /// A key and its state.
+    Row(&'a [u8], &'a Row<'a>),
+    /// Rows of a block, of which the transaction has written none.
+    Rows(RowBlock),
+    /// A block of columns, likewise.
+    Columns(ColumnRows),
+}
 
 /// A scan of a range of a table, whose rows come in no order. All of it is of the view that it was made of.
 pub struct Blocks {
@@ -72,41 +82,47 @@ impl Blocks {
         self.scan.is_at_end() && self.passed == self.own.len()
     }
 
-    /// Calls `f` with rows until it breaks or fails (it has taken that one then), or there is a block of columns,
-    /// which is returned, or nothing more comes. All views are of the transaction of the first one, or of none.
+    /// Returns a view as the scan sees it.
+    pub fn view<'v>(&'v self, view: View<'v>) -> View<'v> {
+        view.at(&self.snapshot).at_moment(self.moment)
+    }
+
+    /// Calls `f` with rows and blocks until it breaks or fails (it has taken that one then), or nothing more comes. All
+    /// views are of the transaction of the first one, or of none.
     ///
     /// # Errors
     /// What the store and `f` report.
     pub fn fill<E: From<TxnError>>(
         &mut self,
         view: View<'_>,
-        mut f: impl FnMut(&[u8], &Row<'_>) -> Result<ControlFlow<()>, E>,
-    ) -> Result<Option<ColumnRows>, E> {
-        let (mut failed, mut columns, mut is_full) = (None, None, false);
-        let mut row = |key: &[u8], seen: store::Seen<'_>| {
-            let flow = f(key, &Row::seen(seen)).unwrap_or_else(|error| {
+        mut f: impl FnMut(Given<'_>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        let (mut failed, mut is_full) = (None, false);
+        let mut take = |given: store::Given<'_>| {
+            let taken = match given {
+                store::Given::Row(key, seen) => f(Given::Row(key, &Row::seen(seen))),
+                store::Given::Rows(rows) => f(Given::Rows(rows)),
+                store::Given::Columns(columns) => f(Given::Columns(columns)),
+            };
+            let flow = taken.unwrap_or_else(|error| {
                 failed = Some(error);
                 ControlFlow::Break(())
             });
             is_full = flow.is_break();
             flow
         };
-        let mut block = |rows| {
-            columns = Some(rows);
-            ControlFlow::Break(())
-        };
-        self.scan.visit(&mut row, &mut block).map_err(TxnError::from)?;
+        self.scan.visit(&mut take).map_err(TxnError::from)?;
         if let Some(error) = failed {
             return Err(error);
         }
-        let view = view.at(&self.snapshot).at_moment(self.moment);
-        while columns.is_none() && !is_full && self.passed < self.own.len() {
-            let key = &self.own[self.passed];
+        while !is_full && self.passed < self.own.len() {
+            let at = self.passed;
             self.passed += 1;
-            if let Some(row) = view.read(self.table, key)? {
-                is_full = f(key, &row)?.is_break();
+            let key = &self.own[at];
+            if let Some(row) = self.view(view).read(self.table, key)? {
+                is_full = f(Given::Row(key, &row))?.is_break();
             }
         }
-        Ok(columns)
+        Ok(())
     }
 }

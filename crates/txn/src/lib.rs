@@ -68,7 +68,7 @@ mod interleavings;
 #[cfg(test)]
 mod tracker_tests;
 
-pub use blocks::Blocks;
+pub use blocks::{Blocks, Given};
 pub use bytes::Malformed;
 pub use changes::{CHANGES_TABLE, ChangeList, TableChange, TableChanges, Touched};
 pub use cursor::{Cursor, KeyRange};

@@ -126,6 +126,10 @@ impl<'a> RowView<'a> {
         self.version
     }
 
+    pub(crate) fn sequence(self) -> Sequence<'a> {
+        self.sequence
+    }
+
     /// How many columns the row has.
     pub fn len(self) -> usize {
         self.count

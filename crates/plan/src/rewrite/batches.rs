@@ -12,10 +12,13 @@ use sql::plan::{Action, Expr, Moment};
 
 use super::columns;
 use super::dependent;
-use super::estimate::rows;
+use super::estimate::{rows, rows_read};
 use super::postpone::asks;
 use crate::schema::Schema;
 use crate::tree::{Aggregate, Join, JoinKind, Kind, Modify, Node, Plan, Scan, is_volatile};
+
+/// Of so many rows in row form arrays are made.
+const ROWS_MANY: f64 = 1_000.0;
 
 /// Marks the parts of a plan that are computed over columns.
 pub(super) fn batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
@@ -82,7 +85,7 @@ fn in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) -> bool {
     match &mut node.kind {
         Kind::Scan(scan) => {
             scan.in_batches = false;
-            gives_blocks(scan, schema)
+            gives_blocks(scan, schema) || gives_many_rows(scan, schema)
         }
         Kind::Join(join) => join_in_batches(plan, join, schema),
         Kind::Project { input, .. } => in_batches(plan, input, schema),
@@ -117,8 +120,17 @@ pub(super) fn can_be_in_batches(join: &Join) -> bool {
 
 fn gives_blocks(scan: &Scan, schema: &dyn Schema) -> bool {
     let has_blocks = || schema.table(scan.relation).is_some_and(|facts| facts.has_blocks);
-    let has_columns = || scan.attnums.iter().all(|attnum| *attnum > 0);
-    scan.columns.is_some() || is_whole(scan) && has_columns() && has_blocks()
+    scan.columns.is_some() || is_whole(scan) && has_columns(scan) && has_blocks()
+}
+
+/// Returns true if a scan reads so many rows in row form that they are worth arrays.
+fn gives_many_rows(scan: &Scan, schema: &dyn Schema) -> bool {
+    let is_many = || rows_read(scan, schema.table(scan.relation).as_deref()) >= ROWS_MANY;
+    is_whole(scan) && has_columns(scan) && is_many()
+}
+
+fn has_columns(scan: &Scan) -> bool {
+    scan.attnums.iter().all(|attnum| *attnum > 0)
 }
 
 /// Returns true if a scan reads a table in the order of its own key, as it was at one moment.

@@ -141,24 +141,27 @@ pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
 
 fn rows_of_scan(scan: &Scan, schema: &dyn Schema) -> f64 {
     let facts = schema.table(scan.relation);
-    let all = facts.as_ref().map_or(ROWS_UNKNOWN, |facts| facts.rows as f64);
     let of = |column: usize| known_of_scan(scan, column, facts.as_deref());
-    let mut found = all;
-    if !scan.path.is_full()
-        && let Some(facts) = &facts
-        && let Some(key) = facts.keys.iter().find(|key| key.index == scan.path.index)
-    {
-        let several = |equal: &Equal| match equal {
-            Equal::AnyOf(array) => elements(array),
-            Equal::One(_) | Equal::Null => 1.0,
-        };
-        let asked: f64 = scan.path.equal.iter().map(several).product();
-        let ranges = scan.path.low.iter().chain(&scan.path.high).count();
-        found = all / values_of_key(key, scan.path.equal.len(), facts) * asked;
-        found *= RANGE.powi(ranges as i32) * ITEMS.powi(scan.path.asked.len() as i32);
-    }
     let beside = scan.condition.as_ref().map_or(1.0, |expr| chance(expr, &of));
-    (found * beside).max(1.0)
+    (rows_read(scan, facts.as_deref()) * beside).max(1.0)
+}
+
+/// About how many rows a scan reads, those included that its condition leaves out.
+pub(super) fn rows_read(scan: &Scan, facts: Option<&TableFacts>) -> f64 {
+    let all = facts.map_or(ROWS_UNKNOWN, |facts| facts.rows as f64);
+    let key = |facts: &'_ TableFacts| {
+        let is_it = |key: &&KeyFacts| key.index == scan.path.index;
+        facts.keys.iter().find(is_it).map(|key| values_of_key(key, scan.path.equal.len(), facts))
+    };
+    let Some(values) = facts.filter(|_| !scan.path.is_full()).and_then(key) else { return all };
+    let several = |equal: &Equal| match equal {
+        Equal::AnyOf(array) => elements(array),
+        Equal::One(_) | Equal::Null => 1.0,
+    };
+    let asked: f64 = scan.path.equal.iter().map(several).product();
+    let ranges = scan.path.low.iter().chain(&scan.path.high).count();
+    let asked_items = ITEMS.powi(scan.path.asked.len() as i32);
+    all / values * asked * RANGE.powi(ranges as i32) * asked_items
 }
 
 /// What it costs to find the rows with some values of the first `parts` parts of a key, as rows that are scanned.

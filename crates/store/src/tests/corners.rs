@@ -633,12 +633,12 @@ fn a_scan_of_blocks_reads_no_keys_for_runs_beside_it() {
         let before = world.store.stats().cache_misses;
         let scan = world.store.block_scan(COLUMNS, Bound::Unbounded, Bound::Unbounded, Csn(9), &[]);
         let (mut scan, mut count) = (scan.expect("nothing is erased"), 0);
-        let row = |_: &[u8], _: Seen<'_>| unreachable!("all rows lie in columns");
-        let mut block = |rows: ColumnRows| {
+        let mut take = |given: Given<'_>| {
+            let Given::Columns(rows) = given else { unreachable!("all rows lie in columns") };
             count += rows.len();
             ControlFlow::Continue(())
         };
-        scan.visit(&mut { row }, &mut block).unwrap();
+        scan.visit(&mut take).unwrap();
         assert_eq!(count, 200);
         world.store.stats().cache_misses - before
     };

@@ -281,8 +281,20 @@ fn rows_by_blocks(mut scan: BlockScan, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)
         COLUMN_BLOCKS.with(|count| count.set(count.get() + u64::from(rows.seen().is_some())));
         go_on(2)
     };
+    let mut key = Vec::new();
     while !scan.is_at_end() {
-        scan.visit(&mut row, &mut columns).expect("scans succeed");
+        let mut take = |given: Given<'_>| match given {
+            Given::Row(key, seen) => row(key, seen),
+            Given::Rows(rows) => {
+                for (at, value) in rows.values().enumerate() {
+                    rows.key_into(at, &mut key);
+                    found.borrow_mut().push((key.clone(), rows.bytes()[value].to_vec()));
+                }
+                go_on(2)
+            }
+            Given::Columns(rows) => columns(rows),
+        };
+        scan.visit(&mut take).expect("scans succeed");
     }
     found.into_inner()
 }

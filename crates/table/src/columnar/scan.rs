@@ -10,12 +10,12 @@
 use std::ops::ControlFlow;
 
 use store::TableId;
-use txn::{Blocks, KeyRange, TxnError, View};
+use txn::{Given, KeyRange, TxnError, View};
 use types::{Repr, row};
 
 use super::block::Block;
 use super::codec::RawColumn;
-use crate::heap::put_row;
+use crate::heap::{Unordered, put_row};
 use crate::method::{RowScan, Wanted};
 use crate::rows::Batch;
 use crate::{Error, Result};
@@ -25,8 +25,7 @@ pub(super) struct ColumnarScan {
     table: TableId,
     range: KeyRange,
     cursor: txn::Cursor,
-    /// Where rows may come in any order, from the first fill on: the scan that gives most blocks, if the view has it.
-    unordered: Option<Option<Blocks>>,
+    unordered: Unordered,
     /// The block that the scan is in.
     block: Option<OpenBlock>,
 }
@@ -87,7 +86,7 @@ impl OpenBlock {
 impl ColumnarScan {
     pub fn new(table: TableId, range: KeyRange, is_backward: bool) -> ColumnarScan {
         let cursor = txn::Cursor::new(table, range.clone(), is_backward);
-        ColumnarScan { table, range, cursor, unordered: None, block: None }
+        ColumnarScan { table, range, cursor, unordered: Unordered::default(), block: None }
     }
 
     /// Adds the next rows to a batch, until it has `end` or there is a block.
@@ -140,27 +139,33 @@ impl RowScan for ColumnarScan {
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<Option<Block>> {
-        let (table, range, end) = (self.table, &self.range, batch.len() + rows_max);
-        let unordered = self.unordered.get_or_insert_with(|| Blocks::new(view, table, range));
-        let Some(blocks) = unordered else {
+        let end = batch.len() + rows_max;
+        let Some(blocks) = self.unordered.begin(view, self.table, &self.range) else {
             if self.cursor.is_at_end() {
                 return Ok(None);
             }
             return self.fill_rows(view, wanted, batch, end);
         };
-        let columns = blocks.fill(view, |key, row| put_row(batch, key, row, wanted, end))?;
-        columns.map(Block::read).transpose()
+        let mut block = None;
+        blocks.fill(view, |given| {
+            match given {
+                Given::Row(key, row) => return put_row(batch, key, row, wanted, end),
+                Given::Rows(rows) => batch.push_block(rows),
+                Given::Columns(columns) => block = Some(Block::read(columns)?),
+            }
+            let is_full = block.is_some() || batch.len() >= end;
+            Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(block)
     }
 
     fn split(&mut self, view: View<'_>, rows_each: u64) -> Result<Vec<Box<dyn RowScan>>> {
-        let (table, range) = (self.table, &self.range);
-        let unordered = self.unordered.get_or_insert_with(|| Blocks::new(view, table, range));
-        let Some(blocks) = unordered else { return Ok(Vec::new()) };
-        let part = |blocks| -> Box<dyn RowScan> {
-            let scan = ColumnarScan::new(table, range.clone(), false);
-            Box::new(ColumnarScan { unordered: Some(Some(blocks)), ..scan })
+        let Self { table, range, unordered, .. } = self;
+        let part = |unordered| -> Box<dyn RowScan> {
+            Box::new(ColumnarScan { unordered, ..ColumnarScan::new(*table, range.clone(), false) })
         };
-        Ok(blocks.split(rows_each)?.into_iter().map(part).collect())
+        let parts = unordered.split(view, *table, range, rows_each)?;
+        Ok(parts.into_iter().map(part).collect())
     }
 
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64> {
@@ -196,9 +201,7 @@ impl RowScan for ColumnarScan {
     }
 
     fn is_at_end(&self) -> bool {
-        match &self.unordered {
-            Some(Some(blocks)) => blocks.is_at_end(),
-            _ => self.block.is_none() && self.cursor.is_at_end(),
-        }
+        let is_at_end = || self.block.is_none() && self.cursor.is_at_end();
+        self.unordered.is_at_end().unwrap_or_else(is_at_end)
     }
 }

@@ -1,14 +1,16 @@
 //! [`RowDocuments`]: the rows of a table of documents. The row lies in a heap, its document in a collection.
 
+use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
 use document::Collection;
 use store::{Csn, Op};
-use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
+use txn::{Engine, Given, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Context, Datum, DatumRef, Jsonb, KeyOrder, Modifier, RowView, Style, Type, text};
 
 use crate::catalog::{Relation, TableData};
-use crate::heap::{self, HeapRows, image, patch};
+use crate::columnar::Block;
+use crate::heap::{self, HeapRows, Unordered, image, patch};
 use crate::index::RowKeys;
 use crate::method::{Access, ChangedKeys, KeyWalk, RowScan, Rows, Wanted};
 use crate::rows::{Batch, Layout, RowRef, RowVersion, Table, position, same};
@@ -205,6 +207,22 @@ impl RowDocuments {
         self.fill(key, from, out, |name| Ok(self.collection.tree_within(view, name, keep)?))
     }
 
+    /// Adds the rows that a scan has found in a view, with their documents, to a batch.
+    fn put_found(
+        &self,
+        view: View<'_>,
+        keys: &Batch,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        for row in keys.iter() {
+            let is_found = batch
+                .push(row.key(), |out| self.read(view, row.key(), wanted, Access::Scan, out))?;
+            debug_assert!(is_found, "the scan has just found the key");
+        }
+        Ok(())
+    }
+
     /// The first commit at which rows and their documents are whole: they may lie in tables of the store of
     /// which not the same has been forgotten.
     fn horizon(&self, now: &Snapshot) -> Csn {
@@ -253,8 +271,7 @@ impl Rows for RowDocuments {
     }
 
     fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan> {
-        let cursor = txn::Cursor::new(self.heap.storage, range, is_backward);
-        Box::new(DocumentScan { rows: self.clone(), cursor })
+        Box::new(DocumentScan::new(self, range, is_backward))
     }
 
     fn text(&self, view: View<'_>, row: RowRef<'_>, _: usize) -> Result<Option<String>> {
@@ -361,7 +378,16 @@ impl Rows for RowDocuments {
 /// A scan of the rows of a table of documents.
 struct DocumentScan {
     rows: RowDocuments,
+    range: KeyRange,
     cursor: txn::Cursor,
+    unordered: Unordered,
+}
+
+impl DocumentScan {
+    fn new(rows: &RowDocuments, range: KeyRange, is_backward: bool) -> DocumentScan {
+        let cursor = txn::Cursor::new(rows.heap.storage, range.clone(), is_backward);
+        DocumentScan { rows: rows.clone(), range, cursor, unordered: Unordered::default() }
+    }
 }
 
 impl RowScan for DocumentScan {
@@ -380,14 +406,58 @@ impl RowScan for DocumentScan {
         let mut keys = Batch::new();
         keys.lay_out(&self.rows.layout);
         heap::fill(&mut self.cursor, view, Wanted::NOTHING, &mut keys, rows_max)?;
-        let view = self.cursor.view(view);
-        for row in keys.iter() {
-            let is_found = batch.push(row.key(), |out| {
-                self.rows.read(view, row.key(), wanted, Access::Scan, out)
-            })?;
-            debug_assert!(is_found, "the scan has just found the key");
-        }
-        Ok(())
+        self.rows.put_found(self.cursor.view(view), &keys, wanted, batch)
+    }
+
+    fn fill_to_block(
+        &mut self,
+        view: View<'_>,
+        wanted: Wanted<'_>,
+        batch: &mut Batch,
+        rows_max: usize,
+    ) -> Result<Option<Block>> {
+        let table = self.rows.heap.storage;
+        let Some(blocks) = self.unordered.begin(view, table, &self.range) else {
+            return self.fill(view, wanted, batch, rows_max).map(|()| None);
+        };
+        let mut keys = Batch::new();
+        keys.lay_out(&self.rows.layout);
+        let has_document = wanted.has(self.rows.at);
+        let end = batch.len() + rows_max;
+        let mut key = Vec::new();
+        blocks.fill(view, |given| {
+            match given {
+                Given::Row(key, row) if !has_document => {
+                    return heap::put_row(batch, key, row, wanted, end);
+                }
+                Given::Row(key, _) => {
+                    keys.push(key, |_| Ok::<bool, Error>(true))?;
+                }
+                Given::Rows(rows) if !has_document => batch.push_block(rows),
+                Given::Rows(rows) => {
+                    for at in 0..rows.len() {
+                        rows.key_into(at, &mut key);
+                        keys.push(&key, |_| Ok::<bool, Error>(true))?;
+                    }
+                }
+                Given::Columns(_) => {
+                    return Err(Error::Damaged { what: "a block of columns among documents" });
+                }
+            }
+            let is_full = batch.len() + keys.len() >= end;
+            Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        self.rows.put_found(blocks.view(view), &keys, wanted, batch)?;
+        Ok(None)
+    }
+
+    fn split(&mut self, view: View<'_>, rows_each: u64) -> Result<Vec<Box<dyn RowScan>>> {
+        let Self { rows, range, unordered, .. } = self;
+        let part = |unordered| -> Box<dyn RowScan> {
+            Box::new(DocumentScan { unordered, ..DocumentScan::new(rows, range.clone(), false) })
+        };
+        let parts = unordered.split(view, rows.heap.storage, range, rows_each)?;
+        Ok(parts.into_iter().map(part).collect())
     }
 
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64> {
@@ -395,7 +465,7 @@ impl RowScan for DocumentScan {
     }
 
     fn is_at_end(&self) -> bool {
-        self.cursor.is_at_end()
+        self.unordered.is_at_end().unwrap_or_else(|| self.cursor.is_at_end())
     }
 }
 

@@ -7,6 +7,7 @@
 //! ```
 
 pub(crate) mod patch;
+mod scan;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,8 +19,11 @@ use types::{Datum, DatumRef, Oid, row};
 use crate::catalog::{Relation, TableData};
 use crate::index::RowKeys;
 use crate::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, Wanted};
-use crate::rows::{Batch, Layout, Row, RowVersion};
+use crate::rows::{Layout, Row, RowVersion};
 use crate::{Error, Result};
+
+use scan::HeapScan;
+pub(crate) use scan::{Unordered, fill, put_row};
 
 /// The access method `heap`.
 #[derive(Clone, Copy, Debug)]
@@ -185,7 +189,7 @@ impl Rows for HeapRows {
     }
 
     fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan> {
-        Box::new(HeapScan(txn::Cursor::new(self.storage, range, is_backward)))
+        Box::new(HeapScan::new(self.storage, range, is_backward))
     }
 
     fn spread(&self, engine: &Engine, count: usize) -> Result<Vec<Vec<u8>>> {
@@ -256,58 +260,6 @@ impl Rows for HeapRows {
     fn erase(&self, txn: &mut Transaction, key: &[u8], _: Option<&[Datum]>) -> Result<()> {
         Ok(txn.write(self.storage, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?)
     }
-}
-
-/// A scan of a table of the store.
-struct HeapScan(txn::Cursor);
-
-impl RowScan for HeapScan {
-    fn fill(
-        &mut self,
-        view: View<'_>,
-        wanted: Wanted<'_>,
-        batch: &mut Batch,
-        rows_max: usize,
-    ) -> Result<()> {
-        fill(&mut self.0, view, wanted, batch, rows_max)
-    }
-
-    fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64> {
-        Ok(self.0.count(view, rows_max)?)
-    }
-
-    fn is_at_end(&self) -> bool {
-        self.0.is_at_end()
-    }
-}
-
-/// As [`RowScan::fill`], of the rows that lie in the table of the store that a cursor scans.
-pub(crate) fn fill(
-    cursor: &mut txn::Cursor,
-    view: View<'_>,
-    wanted: Wanted<'_>,
-    batch: &mut Batch,
-    rows_max: usize,
-) -> Result<()> {
-    if rows_max == 0 {
-        return Ok(());
-    }
-    let end = batch.len() + rows_max;
-    cursor.fill(view, |key, row| put_row(batch, key, row, wanted, end))
-}
-
-/// Adds a row that lies in the table of the store to a batch: the key alone where nothing else is wanted. It
-/// breaks when the batch has `end` rows.
-pub(crate) fn put_row(
-    batch: &mut Batch,
-    key: &[u8],
-    row: &txn::Row<'_>,
-    wanted: Wanted<'_>,
-    end: usize,
-) -> Result<ControlFlow<()>> {
-    let is_key = wanted.is_nothing();
-    batch.push(key, |out| if is_key { Ok(true) } else { image(row, out).map(|()| true) })?;
-    Ok(if batch.len() < end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
 }
 
 /// Rows on their way into a sorted file.

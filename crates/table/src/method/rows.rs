@@ -195,8 +195,8 @@ pub trait RowScan: Send {
         rows_max: usize,
     ) -> Result<()>;
 
-    /// As [`RowScan::fill`], where rows may come in any order, and stops behind a block of columns, which it
-    /// returns. A scan is filled in one of the two ways.
+    /// As [`RowScan::fill`], where rows may come in any order, some more than `rows_max`, and without their keys. It
+    /// stops behind a block of columns, which it returns. A scan is filled in one of the two ways.
     fn fill_to_block(
         &mut self,
         view: View<'_>,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   Batch   bytes  key value key value key value ...        one allocation for many rows
+//!           blocks                                          of the store, whose rows were not copied
 //!           rows   [0, 5, 31] [31, 36, 60] ...              where key and value of each begin, and its end
 //!              │
 //!              └── row(i) ──> RowRef ── column(3) ──> DatumRef        decodes that column, no other
@@ -11,8 +12,10 @@
 //! column with attribute number n is at n - 1. A row that was written before a column was added has
 //! nothing there; the value that the column was given for such rows stands in.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use store::RowBlock;
 use types::{Datum, DatumRef, Repr, RowView};
 
 use crate::Result;
@@ -181,9 +184,21 @@ impl Row {
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// Of each row where its key, its value, and what comes after it begin.
-    rows: Vec<[usize; 3]>,
+    /// Blocks in which rows lie that were not copied.
+    blocks: Vec<RowBlock>,
+    rows: Vec<RowPlace>,
     layout: Option<Arc<Layout>>,
+}
+
+/// Where in a batch a row lies.
+#[derive(Clone, Copy, Debug)]
+struct RowPlace {
+    /// The number of its block; `None` if its bytes are those of the batch.
+    block: Option<u32>,
+    /// Where its key, its value, and what comes after it begin. The key of a row in a block is not told.
+    key: usize,
+    value: usize,
+    end: usize,
 }
 
 impl Batch {
@@ -205,14 +220,24 @@ impl Batch {
     /// Takes all rows out, and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.blocks.clear();
         self.rows.clear();
+    }
+
+    /// How all rows lie; `None` before the first.
+    pub fn layout(&self) -> Option<&Layout> {
+        self.layout.as_deref()
     }
 
     /// The row at a position.
     pub fn row(&self, at: usize) -> RowRef<'_> {
-        let [key, value, end] = self.rows[at];
+        let RowPlace { block, key, value, end } = self.rows[at];
         let layout = self.layout.as_deref().expect("whoever adds rows says how they lie");
-        RowRef { key: &self.bytes[key..value], bytes: &self.bytes[value..end], layout }
+        let bytes = match block {
+            Some(number) => self.blocks[number as usize].bytes(),
+            None => &self.bytes[..],
+        };
+        RowRef { key: &bytes[key..value], bytes: &bytes[value..end], layout }
     }
 
     /// The rows in order.
@@ -236,6 +261,27 @@ impl Batch {
         }
     }
 
+    /// Adds rows of a block, without a copy. Their keys are empty.
+    pub(crate) fn push_block(&mut self, block: RowBlock) {
+        let number = Some(self.blocks.len() as u32);
+        let place = |value: Range<usize>| RowPlace {
+            block: number,
+            key: value.start,
+            value: value.start,
+            end: value.end,
+        };
+        self.rows.extend(block.values().map(place));
+        self.blocks.push(block);
+    }
+
+    /// Adds a row whose key is empty.
+    pub(crate) fn push_value(&mut self, value: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        let end = self.bytes.len();
+        self.rows.push(RowPlace { block: None, key: start, value: start, end });
+    }
+
     /// Adds the row whose row form `write` appends, and returns true; adds none where that returns false or
     /// fails.
     pub fn push<E>(
@@ -248,7 +294,10 @@ impl Batch {
         let value = self.bytes.len();
         let written = write(&mut self.bytes);
         match &written {
-            Ok(true) => self.rows.push([start, value, self.bytes.len()]),
+            Ok(true) => {
+                let end = self.bytes.len();
+                self.rows.push(RowPlace { block: None, key: start, value, end });
+            }
             _ => self.bytes.truncate(start),
         }
         written
