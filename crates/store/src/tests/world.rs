@@ -259,7 +259,7 @@ fn rows_by_blocks(mut scan: BlockScan, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)
             _ => ControlFlow::Continue(()),
         }
     };
-    let mut row = |key: &[u8], seen: Seen<'_>| {
+    let row = |key: &[u8], seen: Seen<'_>| {
         let image = match &seen {
             Seen::Image { bytes, .. } => bytes.to_vec(),
             Seen::State(state) => {
@@ -269,7 +269,7 @@ fn rows_by_blocks(mut scan: BlockScan, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)
         found.borrow_mut().push((key.to_vec(), image));
         go_on(3)
     };
-    let mut columns = |rows: ColumnRows| {
+    let columns = |rows: ColumnRows| {
         let (mut keys, mut values) = (Vec::new(), Vec::new());
         rows.keys(&mut |key| keys.push(key.to_vec())).expect("keys decode");
         let mut each = |value: &[u8]| values.push(value.to_vec());
