@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::{DatumRef, row};
 
-    /// What is picked is what a look at each column says, and a row that is cut is an error or the same.
+    /// The picker returns the values of each set of columns. A row that was cut gives an error or values, and no panic.
     #[test]
     fn picked_columns_are_those_of_the_row() {
         let columns = [Repr::Int4, Repr::Text, Repr::Bool, Repr::Bytea, Repr::Int8, Repr::Text];
