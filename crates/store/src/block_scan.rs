@@ -354,10 +354,8 @@ impl BlockScan {
         let guide = file.guide()?;
         let (first, end) = bounds_of(&run, place)?;
         // A block of columns has one table, and rows of it alone are given as such.
-        let is_whole = guide.blocks()[number].header > 0
-            && key::above(&self.range.0, &first)
-            && is_up_to(&self.range.1, &end);
-        if !is_whole {
+        let is_within = key::above(&self.range.0, &first) && is_up_to(&self.range.1, &end);
+        if !is_within || guide.blocks()[number].header == 0 {
             let mut hidden = self.layers.hidden_by_runs(place)?;
             let recent = self.layers.hidden_by_memory(place)?;
             hidden.resize(hidden.len().max(recent.len()), false);
@@ -366,13 +364,11 @@ impl BlockScan {
                 .zip(recent)
                 .for_each(|(is_hidden, is_recent)| *is_hidden |= is_recent);
             let block = file.block(&guide, number)?;
-            let is_within = key::above(&self.range.0, &first) && is_up_to(&self.range.1, &end);
             let rows = match is_within {
                 true => self.whole_rows(&block, &mut hidden),
                 false => Vec::new(),
             };
-            let is_all = hidden.len() == block.count() as usize && !hidden.contains(&false);
-            if is_all || rows.len() == block.count() as usize {
+            if is_within && !hidden.contains(&false) {
                 self.enter(&run, segment, number + 1)?;
             } else {
                 let block = block.clone();
@@ -393,20 +389,17 @@ impl BlockScan {
         })
     }
 
-    /// Returns the rows of a block, not hidden, that are one whole value. Hides them from [`BlockScan::visit_rows`] if
-    /// the block has others.
+    /// Returns the rows of a block, not hidden, that are one whole value, and hides them from
+    /// [`BlockScan::visit_rows`].
     fn whole_rows(&self, block: &Block, hidden: &mut Vec<bool>) -> Vec<[u32; 3]> {
-        let mut rows = Vec::with_capacity(block.count() as usize);
-        let is_hidden = |at: u32| hidden.get(at as usize).is_some_and(|is_hidden| *is_hidden);
-        for at in (0..block.count()).filter(|at| !is_hidden(*at)) {
+        hidden.resize(block.count() as usize, false);
+        let mut rows = Vec::with_capacity(hidden.len());
+        for (at, is_hidden) in (0..).zip(hidden).filter(|(_, is_hidden)| !**is_hidden) {
             let lies = block.place(at);
             if block.group(&lies).image(self.layers.at).is_some() {
                 rows.push([at, lies.body.0, lies.body.1]);
+                *is_hidden = true;
             }
-        }
-        if rows.len() < block.count() as usize {
-            hidden.resize(block.count() as usize, false);
-            rows.iter().for_each(|[at, ..]| hidden[*at as usize] = true);
         }
         rows
     }

@@ -103,43 +103,6 @@ pub(crate) const fn width(repr: Repr) -> Option<usize> {
     }
 }
 
-/// [`width`] by the number of the representation; 0 where it varies. Stepping over values of different columns does not
-/// branch by what they are.
-static WIDTHS: [u8; 32] = {
-    const FIXED: [Repr; 15] = [
-        Repr::Bool,
-        Repr::Int2,
-        Repr::Int4,
-        Repr::Int8,
-        Repr::Float4,
-        Repr::Float8,
-        Repr::Date,
-        Repr::Time,
-        Repr::TimeTz,
-        Repr::Timestamp,
-        Repr::TimestampTz,
-        Repr::Interval,
-        Repr::Uuid,
-        Repr::Oid,
-        Repr::Enum,
-    ];
-    let mut widths = [0; 32];
-    let mut at = 0;
-    while at < FIXED.len() {
-        if let Some(width) = width(FIXED[at]) {
-            widths[FIXED[at] as usize] = width as u8;
-        }
-        at += 1;
-    }
-    widths
-};
-
-/// How many bytes values of the representation take; 0 where it varies.
-#[inline]
-pub(crate) fn fixed_width(repr: Repr) -> u32 {
-    WIDTHS[repr as usize].into()
-}
-
 /// Writes a value; NULL writes nothing.
 pub(crate) fn put(out: &mut Vec<u8>, value: DatumRef<'_>) {
     match value {
@@ -195,11 +158,17 @@ fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
 /// Takes the bytes of one value off the front, without looking into them.
 #[inline]
 pub(crate) fn take_raw<'a>(input: &mut &'a [u8], repr: Repr) -> Result<&'a [u8]> {
-    let count = match fixed_width(repr) {
-        0 => usize::try_from(take_varint(input)?).map_err(|_| damaged("a length is too big"))?,
-        width => width as usize,
-    };
-    take_bytes(input, count)
+    match width(repr) {
+        Some(width) => take_bytes(input, width),
+        None => take_counted(input),
+    }
+}
+
+/// Takes the bytes of a value that has its length before it off the front.
+#[inline]
+pub(crate) fn take_counted<'a>(input: &mut &'a [u8]) -> Result<&'a [u8]> {
+    let count = take_varint(input)?;
+    take_bytes(input, usize::try_from(count).map_err(|_| damaged("a length is too big"))?)
 }
 
 /// Takes one value off the front. `depth` is how many arrays and records it lies in.

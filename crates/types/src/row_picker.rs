@@ -6,7 +6,7 @@
 //!   take 4 bytes    skip 4 bytes    skip a length and as many    take a length and as many    take 4 bytes
 //! ```
 
-use crate::packed::{self, damaged, take_bytes, take_varint};
+use crate::packed::{self, take_bytes, take_counted};
 use crate::row::RowView;
 use crate::{Repr, Result};
 
@@ -99,14 +99,6 @@ impl<'c> RowPicker<'c> {
         }
         Ok(true)
     }
-}
-
-/// Takes a value that has its length before it.
-#[inline]
-fn take_counted<'a>(values: &mut &'a [u8]) -> Result<&'a [u8]> {
-    let count = take_varint(values)?;
-    let count = usize::try_from(count).map_err(|_| damaged("a length is too big"))?;
-    take_bytes(values, count)
 }
 
 #[cfg(test)]

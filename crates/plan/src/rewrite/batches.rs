@@ -133,11 +133,11 @@ fn has_columns(scan: &Scan) -> bool {
     scan.attnums.iter().all(|attnum| *attnum > 0)
 }
 
-/// Returns true if a scan reads a table in the order of its own key, as it was at one moment.
+/// Returns true if a scan reads a table by its own key, as it was at one moment, and may give its rows in any order.
 pub(super) fn is_whole(scan: &Scan) -> bool {
     let is_moment = matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_));
     let is_scan = !scan.computed && scan.sample.is_none() && scan.chance.is_none();
     let path = &scan.path;
-    let is_whole = path.index.is_none() && !path.is_single && !path.backward;
+    let is_whole = path.index.is_none() && !path.is_single && !path.is_ordered;
     is_moment && is_scan && is_whole
 }

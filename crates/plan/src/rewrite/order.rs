@@ -119,7 +119,12 @@ fn serve_by_key(
             return false;
         };
         (scan.path.backward, scan.path.may_read_all) = (backward, false);
+        scan.path.is_ordered = true;
         return true;
+    }
+    // Rows of blocks of columns come in order one by one. It is cheaper to sort those that a condition leaves.
+    if facts.has_blocks && !(is_limited && scan.condition.is_none()) {
+        return false;
     }
     // All rows are read: by another index only where few of them will be looked at.
     let list = scan.condition.clone().map(conjuncts).unwrap_or_default();
@@ -131,7 +136,7 @@ fn serve_by_key(
         fitting.filter_map(|key| Some((key, serves(key, 0)?))).find(|(key, _)| has_all(key));
     let Some((key, backward)) = found else { return false };
     let (index, name) = (key.index, key.name.clone());
-    scan.path = Path { index, name, backward, ..Path::default() };
+    scan.path = Path { index, name, backward, is_ordered: true, ..Path::default() };
     true
 }
 

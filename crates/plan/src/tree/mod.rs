@@ -248,6 +248,8 @@ pub struct Path {
     pub name: String,
     /// True from the end to the beginning.
     pub backward: bool,
+    /// True where an operator above relies on the order of the index, in place of a sort.
+    pub is_ordered: bool,
     /// True where at most one row has the key, which is the table's own.
     pub is_single: bool,
     /// True where all rows may be read instead, in any order, if the index turns out to have many.

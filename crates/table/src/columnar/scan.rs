@@ -15,7 +15,7 @@ use types::{Repr, row};
 
 use super::block::Block;
 use super::codec::RawColumn;
-use crate::heap::{Unordered, put_row};
+use crate::heap::{Unordered, go_on, put_row};
 use crate::method::{RowScan, Wanted};
 use crate::rows::Batch;
 use crate::{Error, Result};
@@ -153,8 +153,7 @@ impl RowScan for ColumnarScan {
                 Given::Rows(rows) => batch.push_block(rows),
                 Given::Columns(columns) => block = Some(Block::read(columns)?),
             }
-            let is_full = block.is_some() || batch.len() >= end;
-            Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(go_on(block.is_none() && batch.len() < end))
         })?;
         Ok(block)
     }

@@ -1,6 +1,5 @@
 //! [`RowDocuments`]: the rows of a table of documents. The row lies in a heap, its document in a collection.
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
 use document::Collection;
@@ -444,8 +443,7 @@ impl RowScan for DocumentScan {
                     return Err(Error::Damaged { what: "a block of columns among documents" });
                 }
             }
-            let is_full = batch.len() + keys.len() >= end;
-            Ok(if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            Ok(heap::go_on(batch.len() + keys.len() < end))
         })?;
         self.rows.put_found(blocks.view(view), &keys, wanted, batch)?;
         Ok(None)

@@ -23,7 +23,7 @@ use crate::rows::{Layout, Row, RowVersion};
 use crate::{Error, Result};
 
 use scan::HeapScan;
-pub(crate) use scan::{Unordered, fill, put_row};
+pub(crate) use scan::{Unordered, fill, go_on, put_row};
 
 /// The access method `heap`.
 #[derive(Clone, Copy, Debug)]

@@ -164,6 +164,7 @@ fn put_decoded(batch: &mut Batch, block: &ColumnRows) -> Result<()> {
     decoded.map_err(|error| block.fault(error).into())
 }
 
-fn go_on(does: bool) -> ControlFlow<()> {
+/// Returns what a visit of rows does next: it goes on, or breaks.
+pub(crate) fn go_on(does: bool) -> ControlFlow<()> {
     if does { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
 }
