@@ -6,7 +6,7 @@
 //!   length(note) > 10           Rows: row by row
 //! ```
 //!
-//! The parts of a conjunction narrow the selection one after the other: a part is computed only for rows that the
+//! The parts of a conjunction narrow the selection one after the other, cheap ones first: a part is computed only for rows that the
 //! parts before it have left.
 
 use std::cell::RefCell;
@@ -162,7 +162,12 @@ impl Condition {
             list.iter().map(|part| Condition::compile(part, compiler)).collect::<Result<Vec<_>>>()
         };
         match &expr.kind {
-            ExprKind::And(list) => return Ok(Condition::And(all(list, compiler)?)),
+            ExprKind::And(list) => {
+                let mut parts = all(list, compiler)?;
+                // The cheap ones leave fewer rows to the others.
+                parts.sort_by_key(Condition::cost);
+                return Ok(Condition::And(parts));
+            }
             ExprKind::Or(list) => return Ok(Condition::Or(all(list, compiler)?)),
             ExprKind::IsNull { expr: inner, negated }
                 if !matches!(inner.kind, ExprKind::Row { .. }) =>
@@ -211,6 +216,20 @@ impl Condition {
             return Ok(Condition::Columns(Box::new(sides), how, whole));
         }
         Ok(Condition::Rows(whole))
+    }
+
+    /// Returns what the condition costs for a row, in classes: numbers, then texts, then what its program computes.
+    fn cost(&self) -> u8 {
+        match self {
+            Condition::IsNull(..) | Condition::HasField(..) => 0,
+            Condition::Compare(compare) => compare.value.cost(),
+            Condition::Columns(sides, ..) => sides.iter().map(Value::cost).max().unwrap_or(0),
+            Condition::Prefix(..) | Condition::Contains(..) | Condition::Word(.., Some(_)) => 1,
+            Condition::And(list) | Condition::Or(list) => {
+                list.iter().map(Condition::cost).max().unwrap_or(0)
+            }
+            Condition::Word(.., None) | Condition::Rows(_) => 2,
+        }
     }
 
     /// Keeps the rows for which the condition is true.

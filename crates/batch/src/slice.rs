@@ -7,6 +7,9 @@ use types::{DatumRef, Result};
 use crate::ROWS_MAX;
 use crate::vector::Vector;
 
+/// Rows of so many columns are made without an allocation.
+const COLUMNS_FEW: usize = 16;
+
 /// Where the columns of a slice come from.
 pub trait Load<'a> {
     /// Reads a column, by its position.
@@ -89,16 +92,24 @@ impl<'a> Slice<'a> {
         let mut made = Vec::new();
         for column in columns {
             let vector = self.column(*column)?;
-            made.push(vector.get(row).is_none().then(|| vector.datum(row)));
+            if vector.get(row).is_none() {
+                made.push(vector.datum(row));
+            }
         }
-        let mut values = vec![DatumRef::Null; self.width()];
-        for (column, made) in columns.iter().zip(&made) {
-            values[*column] = match made {
-                Some(value) => value.as_ref(),
-                None => self.column(*column)?.get(row).unwrap_or(DatumRef::Null),
-            };
+        let (mut few, mut many) = ([DatumRef::Null; COLUMNS_FEW], Vec::new());
+        let values = match few.get_mut(..self.width()) {
+            Some(few) => few,
+            None => {
+                many.resize(self.width(), DatumRef::Null);
+                &mut many[..]
+            }
+        };
+        let mut made = made.iter().map(|value| value.as_ref());
+        for column in columns {
+            let value = self.column(*column)?.get(row);
+            values[*column] = value.or_else(|| made.next()).unwrap_or(DatumRef::Null);
         }
-        f(&values)
+        f(values)
     }
 }
 

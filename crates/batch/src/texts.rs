@@ -3,6 +3,7 @@
 //! ```text
 //!   note LIKE '%special%requests%'                        Like
 //!   substring(phone, 1, 2) IN ('13', '31', '23')          Among the part of the text
+//!   segment = 'BUILDING'                                  Among one text
 //! ```
 
 use memchr::memmem::Finder;
@@ -104,14 +105,23 @@ pub(crate) struct Among {
 
 impl Among {
     fn of(expr: &Expr) -> Option<Among> {
-        let ExprKind::AnyAll { call, all: false } = &expr.kind else { return None };
+        let call = match &expr.kind {
+            ExprKind::AnyAll { call, all: false } | ExprKind::Call(call) => call,
+            _ => return None,
+        };
         let [text, list] = &call.args[..] else { return None };
-        if registry::function(call.function)?.name != "texteq" {
-            return None;
-        }
-        let mut texts = texts_of(list)?;
-        texts.sort_unstable();
+        let is_of_chars = match registry::function(call.function)?.name {
+            "texteq" => false,
+            "bpchareq" => true,
+            _ => return None,
+        };
         let (is_trimmed, part) = part_of(text)?;
+        let is_trimmed = is_trimmed || is_of_chars;
+        let mut texts = texts_of(list)?;
+        if is_of_chars {
+            texts.iter_mut().for_each(|text| *text = text.trim_end_matches(' ').into());
+        }
+        texts.sort_unstable();
         Some(Among { is_trimmed, part, texts })
     }
 
@@ -143,7 +153,8 @@ fn part(text: &str, before: usize, most: usize) -> &str {
     &text[..skip(text, most)]
 }
 
-/// Returns the texts of a list, without NULL: a condition that compares with NULL is not true.
+/// Returns the texts of a list, or the one that stands in its place, without NULL: a condition that compares with NULL is
+/// not true.
 fn texts_of(list: &Expr) -> Option<Vec<Box<str>>> {
     let text = |value: DatumRef<'_>| match value {
         DatumRef::Text(text) => Some(Some(text.into())),
@@ -159,6 +170,7 @@ fn texts_of(list: &Expr) -> Option<Vec<Box<str>>> {
             elements.iter().map(element).collect()
         }
         ExprKind::Const(Datum::Array(array)) => array.as_ref().iter().map(text).collect(),
+        ExprKind::Const(value) => text(value.as_ref()).map(|text| vec![text]),
         _ => None,
     };
     texts.map(|texts| texts.into_iter().flatten().collect())

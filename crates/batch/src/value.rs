@@ -446,6 +446,17 @@ impl Value {
         })
     }
 
+    /// Returns what the value costs for a row, in the classes of conditions.
+    pub fn cost(&self) -> u8 {
+        match self {
+            Value::Column(_) | Value::Constant(_) | Value::Field(..) => 0,
+            Value::ToFloat(inner) => inner.cost(),
+            Value::Arithmetic(_, _, sides, _) => sides.iter().map(Value::cost).max().unwrap_or(0),
+            Value::When(..) => 1,
+            Value::OfField(..) | Value::Rows(_) => 2,
+        }
+    }
+
     /// Forgets what parameters and values around have decided.
     pub fn forget(&self) {
         match self {

@@ -12,13 +12,13 @@ use sql::plan::{Action, Expr, Moment};
 
 use super::columns;
 use super::dependent;
-use super::estimate::{rows, rows_read};
+use super::estimate::{ROWS_MANY, rows, rows_read};
 use super::postpone::asks;
 use crate::schema::Schema;
 use crate::tree::{Aggregate, Join, JoinKind, Kind, Modify, Node, Plan, Scan, is_volatile};
 
-/// Of so many rows in row form arrays are made.
-const ROWS_MANY: f64 = 1_000.0;
+/// Up to this part of its rows a scan gives few of them.
+const GIVEN_FEW: f64 = 0.5;
 
 /// Marks the parts of a plan that are computed over columns.
 pub(super) fn batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
@@ -34,15 +34,34 @@ pub(super) fn batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
     node.inputs(&mut |input| batches(plan, input, schema));
     match &mut node.kind {
         Kind::Aggregate(_) => aggregate(plan, node, schema),
-        Kind::Join(join) => drop(join_in_batches(plan, join, schema)),
-        Kind::Scan(scan) => {
-            // A subquery that is asked for each row is not asked for rows that a limit leaves out.
-            let is_plain = |expr: &Expr| !is_volatile(expr) && !asks(plan, expr);
-            let is_tested = scan.condition.as_ref().is_some_and(is_plain);
-            scan.in_batches = is_tested && gives_blocks(scan, schema);
+        Kind::Join(join) => {
+            let takes_columns = join_in_batches(plan, join, schema);
+            if !takes_columns {
+                tested_in_batches(plan, &mut join.left, schema);
+                tested_in_batches(plan, &mut join.right, schema);
+            }
         }
+        Kind::Scan(scan) => scan.in_batches = is_tested(plan, scan) && gives_blocks(scan, schema),
         _ => {}
     }
+}
+
+/// Returns true if a scan has a condition that can be computed over columns.
+fn is_tested(plan: &Plan, scan: &Scan) -> bool {
+    // A subquery that is asked for each row is not asked for rows that a limit leaves out.
+    let is_plain = |expr: &Expr| !is_volatile(expr) && !asks(plan, expr);
+    scan.condition.as_ref().is_some_and(is_plain)
+}
+
+/// Has the condition of a scan that reads many rows and gives few of them computed over columns. Its rows come in no order.
+fn tested_in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
+    let given = rows(node, schema);
+    let Kind::Scan(scan) = &mut node.kind else { return };
+    if scan.in_batches || !is_tested(plan, scan) || !gives_many_rows(scan, schema) {
+        return;
+    }
+    let read = rows_read(scan, schema.table(scan.relation).as_deref());
+    scan.in_batches = given <= read * GIVEN_FEW;
 }
 
 /// Returns true for a statement that only inserts rows, none of which it reads.

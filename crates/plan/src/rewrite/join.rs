@@ -14,7 +14,7 @@ use sql::plan::{Expr, ExprKind};
 use types::TypeSource;
 
 use super::access::{can_look_up, fits};
-use super::estimate::{LOOK_UP, cost_of_look_up, rows};
+use super::estimate::{cost_of_look_up, look_up, rows};
 use super::expr::{all_of, and, comparison, conjuncts, has_subplan, move_columns, sees_only};
 use super::keys::{self, Part};
 use super::reorder::{BUILD, COST_MIN, PROBE};
@@ -60,12 +60,17 @@ fn method(plan: &mut Plan, node: &mut Node, types: &dyn TypeSource, schema: &dyn
     }
     let left_rows = rows(&join.left, schema);
     let right_rows = rows(&join.right, schema);
-    let hashed = right_rows * BUILD + left_rows * PROBE;
+    let builds_left = join.kind.shows_right() && left_rows * 2.0 < right_rows;
+    let (few, many) = match builds_left {
+        true => (left_rows, right_rows),
+        false => (right_rows, left_rows),
+    };
+    let hashed = few * BUILD + many * PROBE;
     if let Some(cost) = by_index(plan, join, &keys, [left_rows, hashed], types, schema) {
         return cost;
     }
     join.keys = keys.into_iter().map(|(pair, _)| pair).collect();
-    join.build_left = join.kind.shows_right() && left_rows * 2.0 < right_rows;
+    join.build_left = builds_left;
     hashed
 }
 
@@ -145,7 +150,7 @@ fn by_index(
         && scan.condition.is_none()
         && columns.len() == keys_of_join.len();
     let each = match is_one {
-        true if !facts.has_blocks => LOOK_UP,
+        true if !facts.has_blocks => look_up(&facts),
         _ => cost_of_look_up(key, columns.len(), &facts),
     };
     let look_ups = left_rows * each;

@@ -236,7 +236,11 @@ impl Twins {
                 }
             }
             12 => "tags @> '{a}'".into(),
-            13 => format!("code IN ('DE', '{}')", self.pick(&["US", "F", "XX"])),
+            13 => match self.dice.below(3) {
+                0 => format!("code = '{}'", self.pick(&["DE", "F ", "XX", "   "])),
+                1 => format!("code::text = '{}'", self.pick(&["DE", "F", "F "])),
+                _ => format!("code IN ('DE', '{}')", self.pick(&["US", "F", "XX"])),
+            },
             15 => {
                 let text = self.pick(&["note", "code", "word"]);
                 let part = self.pick(&["1, 1", "6, 1", "1, 200", "7, 0", "3, 2"]);

@@ -10,6 +10,9 @@
 //! They are made from a sample when a plan asks for them first, and again once the table has grown or shrunk by
 //! half. They are not stored: what they are made of is.
 //!
+//! Of an index of several columns they tell how many different values its first columns have together: columns depend
+//! on each other. Entries that are neighbours tell it: at some spots of the index, how many differ from the one before.
+//!
 //! How many values differ in the whole table follows from the sample by the estimator of Haas and Stokes (1998),
 //! which PostgreSQL uses as well. Of the first column by which rows are keyed neighbours are alike, so what
 //! differs from one row to the next tells it better.
@@ -20,18 +23,22 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use txn::{Engine, KeyRange, View};
-use types::{Datum, DatumRef, KeyOrder, Repr, key};
+use types::{Datum, DatumRef, KeyOrder, Oid, Repr, key};
 
 use super::cursor::Cursor;
 use super::layout::Batch;
 use super::table::{Table, position};
 use crate::Result;
+use crate::index::Index;
 use crate::method::Wanted;
 
 /// Rows of a sample, about.
 const ROWS: usize = 6_000;
 /// Rows at each spot.
 const ROWS_AT_ONCE: usize = 30;
+/// Entries of an index at each spot, and how many spots.
+const ENTRIES_AT_ONCE: usize = 64;
+const SPOTS_OF_INDEX: usize = 64;
 /// Of a table with fewer spots every row is looked at.
 const SPOTS_FEW: usize = 40;
 /// So many values at most are kept as the most common ones.
@@ -87,12 +94,21 @@ pub struct Statistics {
     /// How many rows the table had.
     pub rows: u64,
     columns: Vec<ColumnStatistics>,
+    /// For each index of several columns how many values its first ones have together: for one column, for two, and so on.
+    keys: Vec<(Oid, Vec<f64>)>,
 }
 
 impl Statistics {
     /// Those of a column, by its position; `None` where its values have no order.
     pub fn column(&self, position: usize) -> Option<&ColumnStatistics> {
         self.columns.get(position).filter(|column| column.repr.is_some())
+    }
+
+    /// Returns how many different values the first `parts` columns of an index have together; `None` if nothing is known
+    /// of that.
+    pub fn distinct_of_key(&self, index: Oid, parts: usize) -> Option<f64> {
+        let (_, distinct) = self.keys.iter().find(|(known, _)| *known == index)?;
+        distinct.get(parts.checked_sub(1)?).copied()
     }
 }
 
@@ -256,8 +272,65 @@ impl Table {
             }
             made
         };
-        Ok(Statistics { rows, columns: columns.map(of).collect() })
+        let columns = columns.map(of).collect();
+        let mut keys = Vec::new();
+        for index in self.indexes() {
+            if let Some(distinct) = distinct_of_parts(index, engine, rows)? {
+                keys.push((index.relation().oid, distinct));
+            }
+        }
+        Ok(Statistics { rows, columns, keys })
     }
+}
+
+/// Returns how many values the first columns of an index have together, for each number of columns, in a table of so many
+/// rows; `None` for an index of one column, or of items.
+fn distinct_of_parts(index: &Index, engine: &Engine, rows: u64) -> Result<Option<Vec<f64>>> {
+    let columns = index.shape().columns();
+    let has_order = index.is_valid() && index.gin().is_none() && !index.is_columnar();
+    let (Some(storage), true) = (index.storage(), has_order && columns.len() > 1) else {
+        return Ok(None);
+    };
+    let store = engine.store();
+    let mut spots = store.spread(storage, SPOTS_OF_INDEX)?;
+    let mut each = ENTRIES_AT_ONCE;
+    if spots.len() < SPOTS_OF_INDEX / 2 {
+        (spots, each) = (vec![Vec::new()], ROWS);
+    }
+    // How many entries have one before them, and how many of them differ from it in the first column, in the first two ...
+    let (mut steps, mut differ) = (0_u32, vec![0_u32; columns.len()]);
+    for spot in spots {
+        let mut entries = store.keys(storage, Bound::Included(spot), Bound::Unbounded, false);
+        let mut before: Option<Vec<u8>> = None;
+        for _ in 0..each {
+            let Some(entry) = entries.advance()? else { break };
+            if let Some(before) = &before {
+                steps += 1;
+                let same = shared_columns(before, entry, columns)?;
+                differ[same..].iter_mut().for_each(|count| *count += 1);
+            }
+            before = Some(entry.to_vec());
+        }
+    }
+    if steps == 0 {
+        return Ok(None);
+    }
+    // Where none differs there are long runs of the same value.
+    let distinct = |count: &u32| rows as f64 * f64::from(*count).max(0.5) / f64::from(steps);
+    Ok(Some(differ.iter().map(|count| distinct(count).max(1.0)).collect()))
+}
+
+/// Returns in how many of the first columns two entries of an index are equal.
+fn shared_columns(one: &[u8], other: &[u8], columns: &[(Repr, KeyOrder)]) -> Result<usize> {
+    let (mut one_rest, mut other_rest) = (one, other);
+    for (at, (repr, order)) in columns.iter().enumerate() {
+        key::skip(&mut one_rest, *repr, *order)?;
+        key::skip(&mut other_rest, *repr, *order)?;
+        if one[..one.len() - one_rest.len()] != other[..other.len() - other_rest.len()] {
+            return Ok(at);
+        }
+    }
+    Ok(columns.len())
 }
 
 /// True where the keys of values are in their order, or equal at least where they are.

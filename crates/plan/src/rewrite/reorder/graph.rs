@@ -27,9 +27,9 @@ const SOURCES_MAX: usize = 32;
 const CROSS_ROWS: f64 = 10_000.0;
 
 /// What it costs to put a row into a hash table, as rows that are scanned.
-pub(in crate::rewrite) const BUILD: f64 = 2.0;
+pub(in crate::rewrite) const BUILD: f64 = 1.5;
 /// To look for partners of a row there.
-pub(in crate::rewrite) const PROBE: f64 = 1.0;
+pub(in crate::rewrite) const PROBE: f64 = 0.7;
 /// To give a row.
 const GIVE: f64 = 0.5;
 /// To ask a subquery for a row.

@@ -37,3 +37,21 @@ select count(*) from skewed s, part p, few f where s.id = p.skewed_id and s.id =
 
 -- An argument that is no value of its type.
 execute joined ('many');
+
+-- Columns of an index that depend on each other have fewer values together than each has of its own: 100 here, so that
+-- each look-up finds 100 rows, and a hash table is cheaper.
+create table pair (a int, b int, note text);
+insert into pair select n % 100, n % 100 * 7, 'note ' || n from generate_series(1, 10000) n;
+create index pair_ab on pair (a, b);
+create table asked (a int, b int);
+insert into asked select n, n * 7 from generate_series(0, 99) n;
+analyze pair, asked;
+explain (costs off) select count(*) from asked join pair using (a, b);
+select count(*) from asked join pair using (a, b);
+-- Values that are all different are looked up.
+create table spread (a int, b int, note text);
+insert into spread select n / 100, n % 100, 'note ' || n from generate_series(0, 9999) n;
+create index spread_ab on spread (a, b);
+analyze spread;
+explain (costs off) select count(*) from asked join spread using (a, b);
+select count(*) from asked join spread using (a, b);
