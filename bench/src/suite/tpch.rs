@@ -102,7 +102,7 @@ fn in_rows(context: &Context, queries: &[String], rounds: u32, rows: &mut Vec<Ro
     let duckdb = duckdb(context, &data, rounds, &[1])?;
     let duckdb_ms = duckdb.of_threads(1)?;
     fs::remove_dir_all(&data)?;
-    let mut logarithms = 0.0;
+    let (mut logarithms, mut sum) = (0.0, (0.0, 0.0));
     for (at, ((id, what), sql)) in QUERIES.iter().zip(queries).enumerate() {
         context.step(format!("{id}: {what}"));
         if answer(&mut ours, sql)? != answer(&mut theirs, sql)? {
@@ -113,6 +113,7 @@ fn in_rows(context: &Context, queries: &[String], rounds: u32, rows: &mut Vec<Ro
         let samples = take_turns(rounds, &mut [&mut of_ours, &mut of_theirs])?;
         let (mine, other) = (median(&samples[0]), median(&samples[1]));
         logarithms += (mine / other).ln();
+        sum = (sum.0 + mine, sum.1 + other);
         let row = Row::new(*id, format!("Q{}: {what}", at + 1), "ms")
             .ours(mine)
             .peer(NAME, other)
@@ -122,6 +123,8 @@ fn in_rows(context: &Context, queries: &[String], rounds: u32, rows: &mut Vec<Ro
     let mean = (logarithms / QUERIES.len() as f64).exp();
     let what = "geometric mean of the 22: our time by that of PostgreSQL";
     rows.push(Row::new("mean", what, "ratio").ours(mean).target("≤ 1", Target::AtMost(1.0)));
+    let row = Row::new("sum", "the 22, one after the other", "ms").ours(sum.0).peer(NAME, sum.1);
+    rows.push(row.target("≤ PostgreSQL / 3", Target::TimesPeer(3.0)));
     Ok(())
 }
 

@@ -26,7 +26,7 @@ use std::thread::JoinHandle;
 
 use crate::TableId;
 use crate::bulk::{Bulk, Loaded, Staged};
-use crate::columns::ColumnEncoder;
+use crate::columns::{ColumnEncoder, STRIPE_ROWS_MAX};
 use crate::error::StoreError;
 use crate::key;
 use crate::run::RunCursor;
@@ -321,7 +321,7 @@ impl Sorter {
         key: &[u8],
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), StoreError> {
-        if self.buffer.bytes.len() >= self.buffer_bytes {
+        if self.is_full() {
             self.spill(store)?;
         }
         let buffer = &mut self.buffer;
@@ -340,6 +340,19 @@ impl Sorter {
         let (start, key, value) = (start as u32, key.len() as u32, value as u32);
         buffer.places.push(Place { start, key, value });
         Ok(())
+    }
+
+    /// Returns true if the buffer is to be written. A buffer for columns ends with a full stripe, if it is more than half
+    /// full then: the rest would make a short stripe, with a dictionary of its own or none.
+    fn is_full(&self) -> bool {
+        let bytes = self.buffer.bytes.len();
+        let ends_stripe = || {
+            let encoder = self.form.encoder.as_ref();
+            encoder.is_some_and(|encoder| {
+                self.buffer.places.len().is_multiple_of(encoder.stripe_rows().min(STRIPE_ROWS_MAX))
+            })
+        };
+        bytes >= self.buffer_bytes || bytes > self.buffer_bytes / 2 && ends_stripe()
     }
 
     /// Has another thread write the full buffer, as soon as it has written the one before.
