@@ -4,7 +4,7 @@ use crate::tests::corners::segments;
 use crate::tests::world::{
     COLUMNS, PLAIN, SimRandom, TextColumns, World, delete, erase, put, seeds, small_options,
 };
-use crate::{Csn, Sorted, Sorter, StoreError};
+use crate::{ColumnEncoder, Csn, EncodedStripe, Sorted, Sorter, StoreError};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -54,6 +54,39 @@ fn whatever_the_order_it_is_one_load() {
         let named = loaded.spans().count();
         assert_eq!(segments(&world.disk).len(), named, "{buffer} bytes");
     });
+}
+
+/// Columns of stripes of ten rows.
+#[derive(Debug)]
+struct ShortStripes;
+
+impl ColumnEncoder for ShortStripes {
+    fn stripe_rows(&self) -> usize {
+        10
+    }
+
+    fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe> {
+        TextColumns.encode(values)
+    }
+}
+
+/// A buffer for columns has room for 13 rows here, and is written after ten: all stripes are full. The rest of each
+/// buffer once made a stripe of three rows, which had no dictionary where the full ones had one.
+#[test]
+fn a_buffer_for_columns_ends_with_a_full_stripe() {
+    let world = world(602);
+    let mut sorter = Sorter::with_buffer(COLUMNS, 13 * 20).in_columns(Arc::new(ShortStripes));
+    for key in 0..75_u32 {
+        let value = |out: &mut Vec<u8>| out.extend_from_slice(&[key as u8; 16]);
+        sorter.put(&world.store, &key.to_be_bytes(), value).unwrap();
+    }
+    let Sorted::Loaded(loaded) = sorter.finish(&world.store).unwrap() else {
+        panic!("no key comes twice")
+    };
+    world.store.ingest(Csn(1), &loaded).unwrap();
+    let stripes = world.store.stripes(COLUMNS).unwrap();
+    let rows: Vec<usize> = stripes.iter().map(|stripe| stripe.rows()).collect();
+    assert_eq!(rows, [10, 10, 10, 10, 10, 10, 10, 5]);
 }
 
 /// A walk gives the entries in order, from memory or from files that have to be merged, stops where the caller
