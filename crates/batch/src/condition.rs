@@ -517,17 +517,8 @@ impl Compare {
             Values::Ints(all) => with_date(self.how, with, all.repr),
             _ => (self.how, with),
         };
-        match (&vector.values, target(&vector, with.as_ref())) {
-            (Values::Ints(all), Some(Target::Int(with))) => {
-                keep_ints(how, &all.values, with, rows);
-            }
-            (Values::Decimals(all), Some(Target::Int(with))) => {
-                keep_ints(how, &all.mantissas, with, rows);
-            }
-            (Values::Floats(all), Some(Target::Float(with))) => {
-                keep_floats(how, &all.values, with, rows);
-            }
-            _ => return rows.try_retain(|row| self.whole.test(run, slice, row)),
+        if !keep_numbers(&vector, how, with.as_ref(), rows) {
+            return rows.try_retain(|row| self.whole.test(run, slice, row));
         }
         if !vector.nulls.is_empty() {
             rows.retain_by(&vector.nulls, |is_null| !is_null);
@@ -591,6 +582,27 @@ fn target(vector: &Vector<'_>, with: DatumRef<'_>) -> Option<Target> {
         .map(Target::Float),
         _ => None,
     }
+}
+
+/// Keeps the rows whose numbers stand so to a value, NULLs looked at like any; false, and all rows are left, if they
+/// cannot be compared as numbers.
+pub(crate) fn keep_numbers(
+    vector: &Vector<'_>,
+    how: Comparison,
+    with: DatumRef<'_>,
+    rows: &mut Selection,
+) -> bool {
+    match (&vector.values, target(vector, with)) {
+        (Values::Ints(all), Some(Target::Int(with))) => keep_ints(how, &all.values, with, rows),
+        (Values::Decimals(all), Some(Target::Int(with))) => {
+            keep_ints(how, &all.mantissas, with, rows);
+        }
+        (Values::Floats(all), Some(Target::Float(with))) => {
+            keep_floats(how, &all.values, with, rows);
+        }
+        _ => return false,
+    }
+    true
 }
 
 fn keep_ints(how: Comparison, values: &[i64], with: i64, rows: &mut Selection) {

@@ -31,6 +31,7 @@
 //! | `kept`, `key_table` | the rows that a join keeps; which of them have a key |
 //! | `join` | [`Join`]: slices of pairs |
 //! | `projection` | [`Projection`]: slices of expressions |
+//! | `cutoff` | [`Cutoff`]: the rows that a limit above a sort leaves out |
 //!
 //! # Absent on purpose
 //! No scans, no transactions, no memory limits: the executor gives the rows and counts the bytes.
@@ -38,6 +39,7 @@
 mod aggregation;
 mod condition;
 mod counts;
+mod cutoff;
 mod distinct;
 mod groups;
 mod join;
@@ -53,6 +55,7 @@ mod value;
 mod vector;
 
 pub use aggregation::{Aggregation, PutOff, Shape, can_aggregate};
+pub use cutoff::Cutoff;
 pub use join::{Builder, Join, JoinShape, Partners, Probing, Side, can_join};
 pub use projection::Projection;
 pub use reader::Piece;

@@ -5,7 +5,11 @@ use std::cell::OnceCell;
 use types::{DatumRef, Result};
 
 use crate::ROWS_MAX;
+use crate::value::Lent;
 use crate::vector::Vector;
+
+/// Fewer than one in so many rows are few.
+const FEW: usize = 8;
 
 /// Rows of so many columns are made without an allocation.
 const COLUMNS_FEW: usize = 16;
@@ -17,6 +21,15 @@ pub trait Load<'a> {
     /// # Errors
     /// If it cannot be read.
     fn column(&self, at: usize) -> Result<Vector<'a>>;
+
+    /// Reads a column of which a few rows are wanted, if that is less work; `None` if it is not. Of other rows any value
+    /// stands.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn few(&self, _at: usize, _rows: &Selection) -> Result<Option<Vector<'a>>> {
+        Ok(None)
+    }
 
     /// Reads a field of the objects of a column, by its number; `None` if it is not a column of its own.
     ///
@@ -63,6 +76,18 @@ impl<'a> Slice<'a> {
         }
         let vector = self.load.column(at)?;
         Ok(cell.get_or_init(|| vector))
+    }
+
+    /// Returns a column of which these rows are wanted. Of other rows any value stands.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn column_of(&self, at: usize, rows: &Selection) -> Result<Lent<'_, 'a>> {
+        let is_few = rows.len() * FEW < self.rows && self.columns[at].get().is_none();
+        if is_few && let Some(vector) = self.load.few(at, rows)? {
+            return Ok(Lent::Owned(vector));
+        }
+        self.column(at).map(Lent::Borrowed)
     }
 
     /// Returns a field of the objects of a column, by its number; `None` if it is not a column of its own.

@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use stripe::{Bounds, Chunk, Values as ChunkValues, Zone};
-use table::columnar::{Block, BlockColumn, RawColumn};
+use table::columnar::{Block, BlockColumn, RawColumn, TakenApart};
 use table::rows::{Batch, Layout};
 use types::{Datum, DatumRef, Error, Repr, Result, RowPicker, row};
 
 use crate::ROWS_MAX;
-use crate::slice::{Load, Slice};
+use crate::slice::{Load, Selection, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words};
 
 /// What a table reports, as the user is told it.
@@ -115,8 +115,9 @@ fn field_of<'b>(block: &'b Block, wanted: &Wanted, field: &Field) -> Option<Bloc
 #[derive(Default)]
 struct ChunkCell<'b> {
     chunk: OnceCell<Chunk<'b>>,
-    /// The values of a column that is taken apart.
-    raw: OnceCell<RawColumn>,
+    /// A column that is taken apart, and the values of each slice of it, put together.
+    apart: OnceCell<TakenApart>,
+    wholes: Vec<OnceCell<RawColumn>>,
 }
 
 /// Reads slices of a block.
@@ -154,28 +155,52 @@ impl<'a, 'b> BlockLoad<'a, 'b> {
         Ok(cell.get_or_init(|| chunk))
     }
 
+    /// Returns a column that is taken apart.
+    fn taken_apart(&self, at: usize, column: BlockColumn<'_>) -> Result<&'a TakenApart> {
+        let cell = &self.chunks[at].apart;
+        if let Some(apart) = cell.get() {
+            return Ok(apart);
+        }
+        let apart = column.taken_apart().map_err(reported)?;
+        Ok(cell.get_or_init(|| apart))
+    }
+
     /// Returns values of a column that is taken apart.
     fn put_together(&self, at: usize, column: BlockColumn<'_>) -> Result<Vector<'a>> {
-        let cell = &self.chunks[at].raw;
-        let raw = match cell.get() {
-            Some(raw) => raw,
-            None => {
-                let raw = column.raw().map_err(reported)?;
-                cell.get_or_init(|| raw)
-            }
-        };
-        let value = |row: usize| match raw.get(row) {
+        let apart = self.taken_apart(at, column)?;
+        let cell = &self.chunks[at].wholes[self.start / ROWS_MAX];
+        let whole = cell.get_or_init(|| apart.whole(self.start..self.start + self.rows));
+        let value = |row: usize| match whole.get(row) {
             Some(bytes) => row::read_value(bytes, column.repr()),
             None => Ok(DatumRef::Null),
         };
         let values = match self.picked {
-            None => (self.start..self.start + self.rows).map(value).collect::<Result<Vec<_>>>()?,
+            None => (0..self.rows).map(value).collect::<Result<Vec<_>>>()?,
             Some(rows) => {
-                let rows = rows.iter().map(|row| self.start + usize::from(*row));
-                rows.map(value).collect::<Result<Vec<_>>>()?
+                rows.iter().map(|row| value(usize::from(*row))).collect::<Result<Vec<_>>>()?
             }
         };
         Ok(Vector::of_refs(column.repr(), values))
+    }
+
+    /// Returns a few values of a column that is taken apart; NULL stands for the others.
+    fn put_few_together(
+        &self,
+        at: usize,
+        column: BlockColumn<'_>,
+        rows: &Selection,
+    ) -> Result<Vector<'a>> {
+        let apart = self.taken_apart(at, column)?;
+        let (mut values, mut bytes) = (vec![Datum::Null; self.len()], Vec::new());
+        rows.try_each(|row| {
+            let of_block = self.picked.map_or(row, |picked| usize::from(picked[row]));
+            bytes.clear();
+            if apart.put(self.start + of_block, &mut bytes) {
+                values[row] = row::read_value(&bytes, column.repr())?.to_owned();
+            }
+            Ok::<_, types::Error>(())
+        })?;
+        Ok(Vector::of_datums(column.repr(), values))
     }
 
     /// Returns the number of rows that the slice has.
@@ -213,6 +238,12 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
         self.of_chunk(column, chunk, words, false)
     }
 
+    fn few(&self, at: usize, rows: &Selection) -> Result<Option<Vector<'a>>> {
+        let column = self.block.column(self.wanted.columns[at].position);
+        let Some(column) = column.filter(|column| column.is_shredded()) else { return Ok(None) };
+        self.put_few_together(at, column, rows).map(Some)
+    }
+
     fn field(&self, number: usize) -> Result<Option<Vector<'a>>> {
         let field = &self.wanted.fields[number];
         let Some(column) = field_of(self.block, self.wanted, field) else { return Ok(None) };
@@ -233,7 +264,14 @@ pub(crate) fn slices_of_block(
 ) -> Result<()> {
     let (columns, fields) = (wanted.columns.len(), wanted.fields.len());
     let bytes: Vec<OnceCell<Arc<[u8]>>> = (0..columns + fields).map(|_| OnceCell::new()).collect();
-    let chunks: Vec<ChunkCell<'_>> = bytes.iter().map(|_| ChunkCell::default()).collect();
+    let slices = block.len().div_ceil(ROWS_MAX);
+    let cells = |at: usize| {
+        let column = wanted.columns.get(at).and_then(|column| block.column(column.position));
+        let is_apart = column.is_some_and(BlockColumn::is_shredded);
+        let wholes = (0..if is_apart { slices } else { 0 }).map(|_| OnceCell::new()).collect();
+        ChunkCell { wholes, ..ChunkCell::default() }
+    };
+    let chunks: Vec<ChunkCell<'_>> = (0..bytes.len()).map(cells).collect();
     let mut seen = block.seen();
     let mut of_slice = Vec::new();
     for start in (0..block.len()).step_by(ROWS_MAX) {

@@ -487,7 +487,7 @@ impl Value {
         rows: &Selection,
     ) -> Result<Lent<'s, 'a>> {
         Ok(Lent::Owned(match self {
-            Value::Column(column) => return slice.column(*column).map(Lent::Borrowed),
+            Value::Column(column) => return slice.column_of(*column, rows),
             Value::Constant(whole) => {
                 let value = match rows.is_empty() {
                     true => Datum::Null,

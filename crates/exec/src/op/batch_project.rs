@@ -1,6 +1,6 @@
 //! Conditions and projections over blocks of columns. They give slices, or rows, to the operator above.
 
-use batch::{Projection, Run};
+use batch::{Cutoff, Projection, Run};
 use types::Result;
 
 use super::waiting::{self, GivesPieces, Waiting};
@@ -54,6 +54,10 @@ impl Operator for BatchProject {
 
     fn parts(&mut self, env: &Env<'_>, threads: usize) -> Result<Parts<'_>> {
         Ok(parts_by(self.input.parts(env, threads)?, || self.projection.clone()))
+    }
+
+    fn cut_off(&mut self, cutoff: Cutoff) {
+        self.projection.cut_off(cutoff);
     }
 
     fn rewind(&mut self, shared: &Shared) {

@@ -40,6 +40,7 @@ pub(crate) mod waiting;
 pub(crate) mod window;
 pub(crate) mod with;
 
+use batch::Cutoff;
 use types::{Datum, Result};
 
 use crate::crew::Parts;
@@ -76,6 +77,9 @@ pub(crate) trait Operator: Send {
     fn parts(&mut self, _env: &Env<'_>, _threads: usize) -> Result<Parts<'_>> {
         Ok(Parts::new())
     }
+
+    /// Leaves out, from now until a rewind, rows that are not wanted any more. An operator may give them all the same.
+    fn cut_off(&mut self, _cutoff: Cutoff) {}
 
     /// Starts again from the beginning.
     fn rewind(&mut self, shared: &Shared);

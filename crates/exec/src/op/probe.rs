@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use batch::Run;
+use batch::{Cutoff, Run};
 use plan::explain::seen::Blocks;
 use store::BlockReads;
 use types::Result;
@@ -129,6 +129,10 @@ impl Operator for Probe {
             Box::new(ProbePart { input, at, start_us, rows: 0, blocks: Blocks::default() })
         };
         Ok(self.input.parts(env, threads)?.into_iter().enumerate().map(part).collect())
+    }
+
+    fn cut_off(&mut self, cutoff: Cutoff) {
+        self.input.cut_off(cutoff);
     }
 
     fn rewind(&mut self, shared: &Shared) {

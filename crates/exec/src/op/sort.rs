@@ -2,7 +2,7 @@
 //!
 //! Rows are compared by the key form of their keys, bytes that lie one behind the other; the first
 //! eight of them stand beside the place of the row, and most comparisons end there. Where a limit
-//! stands above, only as many rows are kept as it lets through.
+//! stands above, only as many rows are kept as it lets through, and the input learns which it may leave out.
 //!
 //! ```text
 //!   rows ──> in memory, sorted when all are there
@@ -14,6 +14,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use batch::Cutoff;
 use sql::eval::{Program, Row as EvalRow};
 use types::{Datum, Error, KeyOrder, Result, SqlState, key};
 
@@ -194,16 +195,22 @@ impl Sorter {
         self.held.clear(shared);
     }
 
-    /// Keeps only the first `count` rows of the order of those in memory.
-    fn keep(&mut self, env: &Env<'_>, count: usize) -> Result<()> {
+    /// Keeps only the first `count` rows of the order of those in memory. Returns the place of the last of them.
+    fn keep(&mut self, env: &Env<'_>, count: usize) -> Result<usize> {
         let keys = &self.keys;
-        self.entries.select_nth_unstable_by(count - 1, |a, b| Self::compare(keys, a, b));
+        let (_, last, _) =
+            self.entries.select_nth_unstable_by(count - 1, |a, b| Self::compare(keys, a, b));
+        let last = last.row;
         self.entries.truncate(count);
         // What is kept moves together, in the order in which it came.
         self.entries.sort_unstable_by_key(|entry| entry.row);
         let (mut keys, mut rows, mut row) = (Vec::new(), Rows::default(), Row::new());
         self.held.clear(env.shared);
+        let mut place = 0;
         for entry in &mut self.entries {
+            if entry.row == last {
+                place = rows.len();
+            }
             let start = keys.len();
             keys.extend_from_slice(&self.keys[entry.start..entry.start + entry.len as usize]);
             self.rows.take(entry.row as usize, &mut row);
@@ -213,7 +220,7 @@ impl Sorter {
             rows.push(&mut row);
         }
         (self.keys, self.rows) = (keys, rows);
-        Ok(())
+        Ok(place)
     }
 
     /// To be called when all rows are there.
@@ -346,6 +353,12 @@ impl Sort {
         Self { input, keys, bound, sorter: Sorter::default(), is_filled: false }
     }
 
+    /// What tells the input which rows it may leave out, as no more than `count` come out.
+    fn cutoff(&self, count: usize) -> Option<Cutoff> {
+        let first = self.keys.first()?;
+        Some(Cutoff::new(first.program.column()?, first.order, self.keys.len() > 1, count))
+    }
+
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
         let count = match &self.bound {
             Some(bound) => super::limit::first(env, &bound.limit, bound.offset.as_ref())?,
@@ -354,6 +367,10 @@ impl Sort {
         if count == Some(0) {
             return Ok(());
         }
+        let cutoff = count.and_then(|count| self.cutoff(count));
+        if let Some(cutoff) = &cutoff {
+            self.input.cut_off(cutoff.clone());
+        }
         let mut row = Row::new();
         while self.input.next(env, &mut row)? {
             let keys = &self.keys;
@@ -361,7 +378,11 @@ impl Sort {
             if let Some(count) = count
                 && self.sorter.len() >= count.saturating_mul(2).max(64)
             {
-                self.sorter.keep(env, count)?;
+                let last = self.sorter.keep(env, count)?;
+                if let Some(cutoff) = &cutoff {
+                    let last = self.sorter.rows.get(last)[cutoff.column()].clone();
+                    self.input.cut_off(cutoff.clone().at(last));
+                }
             }
         }
         self.sorter.finish(env)

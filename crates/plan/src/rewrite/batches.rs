@@ -8,7 +8,9 @@
 //!       Scan shop
 //! ```
 
-use sql::plan::{Action, Expr, Moment};
+use sql::At;
+use sql::plan::{Action, Expr, ExprKind, Moment, SortKey};
+use types::Type;
 
 use super::columns;
 use super::dependent;
@@ -41,6 +43,10 @@ pub(super) fn batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
                 tested_in_batches(plan, &mut join.right, schema);
             }
         }
+        Kind::Sort { input, keys, top: true } if keys.first().is_some_and(is_column) => {
+            top_in_batches(plan, input, schema);
+        }
+        Kind::Distinct(_) => distinct(plan, node, schema),
         Kind::Scan(scan) => scan.in_batches = is_tested(plan, scan) && gives_blocks(scan, schema),
         _ => {}
     }
@@ -51,6 +57,48 @@ fn is_tested(plan: &Plan, scan: &Scan) -> bool {
     // A subquery that is asked for each row is not asked for rows that a limit leaves out.
     let is_plain = |expr: &Expr| !is_volatile(expr) && !asks(plan, expr);
     scan.condition.as_ref().is_some_and(is_plain)
+}
+
+fn is_column(key: &SortKey) -> bool {
+    matches!(key.expr.kind, ExprKind::Column { .. })
+}
+
+/// Has a scan below a sort with a limit read over columns: rows are left out by the first key, before their other columns
+/// are read.
+fn top_in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
+    let is_plain = |expr: &Expr| !is_volatile(expr) && !asks(plan, expr);
+    match &mut node.kind {
+        Kind::Project { input, exprs } if exprs.iter().all(is_plain) => {
+            top_in_batches(plan, input, schema);
+        }
+        Kind::Scan(scan) => {
+            let is_known = scan.condition.as_ref().is_none_or(is_plain);
+            scan.in_batches =
+                is_known && (gives_blocks(scan, schema) || gives_many_rows(scan, schema));
+        }
+        _ => {}
+    }
+}
+
+/// Makes `DISTINCT` an aggregate without calls, if it is computed over columns then.
+fn distinct(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
+    let Kind::Distinct(input) = &node.kind else { return };
+    let column = |(at, ty): (usize, &Type)| {
+        Expr::of(ExprKind::Column { levels_up: 0, index: at as u32 }, *ty, At::NONE)
+    };
+    let keys: Vec<Expr> = input.types.iter().enumerate().map(column).collect();
+    if keys.is_empty() || !batch::can_aggregate(&keys, &[]) {
+        return;
+    }
+    let sets = vec![(0..keys.len()).collect()];
+    let (calls, masks, batches) = (Vec::new(), Vec::new(), None);
+    let input = (**input).clone();
+    let aggregate = Box::new(Aggregate { input, keys, sets, calls, masks, batches });
+    let mut all = Node { kind: Kind::Aggregate(aggregate), types: node.types.clone() };
+    self::aggregate(plan, &mut all, schema);
+    if matches!(&all.kind, Kind::Aggregate(aggregate) if aggregate.batches.is_some()) {
+        *node = all;
+    }
 }
 
 /// Has the condition of a scan that reads many rows and gives few of them computed over columns. Its rows come in no order.

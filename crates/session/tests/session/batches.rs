@@ -393,8 +393,27 @@ impl Twins {
             let key = self.pick(&["x.scode = code", "x.sn = n", "x.sword = word AND x.sn = n"]);
             condition += &format!("{link} n > (SELECT {of} FROM %s{moment} x WHERE {key})");
         }
-        let text = match self.dice.below(3) {
+        let text = match self.dice.below(5) {
+            // The first rows in an order of all columns, and different rows.
             0 => {
+                let columns: Vec<_> = (0..1 + self.dice.below(3)).map(|_| self.key()).collect();
+                let order = |at: usize| {
+                    let how = ["", " DESC", " NULLS FIRST", " DESC NULLS LAST"];
+                    format!("{}{}", at + 1, self.pick(&how))
+                };
+                let order: Vec<_> = (0..columns.len()).map(order).collect();
+                let (limit, offset) = (1 + self.dice.below(90), self.pick(&["", " OFFSET 7"]));
+                format!(
+                    "SELECT {} FROM {source}{condition} ORDER BY {} LIMIT {limit}{offset}",
+                    columns.join(", "),
+                    order.join(", ")
+                )
+            }
+            1 => {
+                let columns: Vec<_> = (0..1 + self.dice.below(3)).map(|_| self.key()).collect();
+                format!("SELECT DISTINCT {} FROM {source}{condition}", columns.join(", "))
+            }
+            2 => {
                 let columns: Vec<_> = (0..1 + self.dice.below(4))
                     .map(|_| if self.dice.below(2) == 0 { self.key() } else { self.number() })
                     .collect();

@@ -222,18 +222,11 @@ impl Binder<'_> {
                 }
             }
         }
-        let mut columns = Vec::new();
-        let mut aggregate = Aggregate {
-            input: Box::new(input),
-            keys: Vec::new(),
-            sets,
-            calls: Vec::new(),
-            masks: Vec::new(),
-        };
-        for (key, column) in keys {
-            aggregate.keys.push(key);
-            columns.push(column);
-        }
+        let (mut keys, mut columns): (Vec<Expr>, Vec<Column>) = keys.into_iter().unzip();
+        // Each value of a set is a row that is grouped.
+        let input = self.sets(input, &mut keys.iter_mut().collect::<Vec<_>>());
+        let mut aggregate =
+            Aggregate { input: Box::new(input), keys, sets, calls: Vec::new(), masks: Vec::new() };
         for (call, column) in calls {
             aggregate.calls.push(call);
             columns.push(column);

@@ -76,7 +76,8 @@ impl Binder<'_> {
         for (place, target) in targets.iter_mut().enumerate() {
             if is_late(place) { then.push(target) } else { now.push(target) }
         }
-        let plan = self.sets(plan, &mut now);
+        let plan =
+            self.sets(plan, &mut now.iter_mut().map(|target| &mut target.expr).collect::<Vec<_>>());
         let (mut exprs, mut columns) = (Vec::new(), Vec::new());
         for target in now {
             let mut column = self.column_for(target.name.as_str(), &target.expr);
@@ -112,7 +113,8 @@ impl Binder<'_> {
             return plan;
         }
         let known = plan.columns.clone();
-        let plan = self.sets(plan, &mut targets.iter_mut().collect::<Vec<_>>());
+        let plan = self
+            .sets(plan, &mut targets.iter_mut().map(|target| &mut target.expr).collect::<Vec<_>>());
         let mut columns = Vec::with_capacity(targets.len());
         for target in targets.iter() {
             let column = match target.expr.kind {
@@ -128,13 +130,13 @@ impl Binder<'_> {
         Plan { node: Node::Project { input: Box::new(plan), exprs }, columns }
     }
 
-    /// Computes the functions that give sets, those in arguments of others first.
-    fn sets(&mut self, mut plan: Plan, targets: &mut [&mut Target]) -> Plan {
+    /// Computes the functions that give sets, those in arguments of others first. They become columns of the plan.
+    pub(super) fn sets(&mut self, mut plan: Plan, exprs: &mut [&mut Expr]) -> Plan {
         loop {
             let mut sets: Vec<Expr> = Vec::new();
             let mut columns: Vec<Column> = Vec::new();
-            for target in targets.iter_mut() {
-                self.innermost_sets(&mut target.expr, &mut sets, &mut columns);
+            for expr in exprs.iter_mut() {
+                self.innermost_sets(expr, &mut sets, &mut columns);
             }
             if sets.is_empty() {
                 return plan;

@@ -6,7 +6,7 @@ use store::{ColumnError, ColumnRows};
 use stripe::Zone;
 use types::Repr;
 
-use super::codec::{BlockHead, ChunkHead, ColumnHead, FieldsHead, RawColumn};
+use super::codec::{BlockHead, ChunkHead, ColumnHead, FieldsHead, TakenApart};
 use crate::{Error, Result};
 
 /// A block of columns that a scan has come to.
@@ -98,14 +98,14 @@ impl<'b> BlockColumn<'b> {
         Some(BlockColumn { chunk: &fields.chunks[at], known: None, ..self })
     }
 
-    /// Reads all values.
+    /// Reads all values of a column that is taken apart.
     ///
     /// # Errors
     /// If the file cannot be read, or is damaged.
-    pub fn raw(self) -> Result<RawColumn> {
+    pub fn taken_apart(self) -> Result<TakenApart> {
         let rows = &self.block.rows;
         let Some(known) = self.known else { return Err(self.damaged("a field is no column")) };
-        RawColumn::read(known, rows.len(), &|part| rows.part(part))
+        TakenApart::read(known, rows.len(), &|part| rows.part(part))
             .map_err(|error| rows.fault(error).into())
     }
 

@@ -537,21 +537,10 @@ impl RawColumn {
         rows: usize,
         part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
     ) -> Result<RawColumn, ColumnError> {
-        let values = RawColumn::read_chunk(known.repr, &known.chunk, rows, part)?;
-        let Some(fields) = &known.fields else { return Ok(values) };
-        let columns = fields.chunks.iter();
-        let columns = columns.map(|chunk| RawColumn::read_chunk(known.repr, chunk, rows, part));
-        let columns = columns.collect::<Result<Vec<RawColumn>, ColumnError>>()?;
-        let nulls = values.nulls.clone();
-        let mut whole = RawColumn { bytes: Vec::new(), ends: Vec::with_capacity(rows), nulls };
-        for row in 0..rows {
-            if let Some(rest) = values.get(row) {
-                let field = |at: usize| columns[at].get(row);
-                shred::put_together(rest, &fields.names, field, &mut whole.bytes);
-            }
-            whole.end();
+        match &known.fields {
+            None => RawColumn::read_chunk(known.repr, &known.chunk, rows, part),
+            Some(_) => Ok(TakenApart::read(known, rows, part)?.whole(0..rows)),
         }
-        Ok(whole)
     }
 
     fn read_chunk(
@@ -665,6 +654,49 @@ impl RawColumn {
             self.end();
         }
         Ok(())
+    }
+}
+
+/// The values of a column of a block that are kept as columns of their fields, and what is left of each.
+pub struct TakenApart {
+    rest: RawColumn,
+    names: Vec<String>,
+    fields: Vec<RawColumn>,
+}
+
+impl TakenApart {
+    /// Reads the column of a block that `known` describes.
+    pub(super) fn read(
+        known: &ColumnHead,
+        rows: usize,
+        part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
+    ) -> Result<TakenApart, ColumnError> {
+        let read = |chunk| RawColumn::read_chunk(known.repr, chunk, rows, part);
+        let (names, chunks) = match &known.fields {
+            Some(fields) => (fields.names.clone(), &fields.chunks[..]),
+            None => (Vec::new(), &[][..]),
+        };
+        let fields = chunks.iter().map(read).collect::<Result<Vec<RawColumn>, ColumnError>>()?;
+        Ok(TakenApart { rest: read(&known.chunk)?, names, fields })
+    }
+
+    /// Appends the raw value of a row to `out`; false for NULL.
+    pub fn put(&self, row: usize, out: &mut Vec<u8>) -> bool {
+        let Some(rest) = self.rest.get(row) else { return false };
+        shred::put_together(rest, &self.names, |at| self.fields[at].get(row), out);
+        true
+    }
+
+    /// Returns the raw values of some rows, the first of which is row 0 there.
+    pub fn whole(&self, rows: Range<usize>) -> RawColumn {
+        let nulls = self.rest.nulls[rows.clone()].to_vec();
+        let mut whole =
+            RawColumn { bytes: Vec::new(), ends: Vec::with_capacity(rows.len()), nulls };
+        for row in rows {
+            self.put(row, &mut whole.bytes);
+            whole.end();
+        }
+        whole
     }
 }
 

@@ -24,8 +24,8 @@ use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, Oid};
 
 pub use self::block::{Block, BlockColumn};
-pub use self::codec::RawColumn;
 pub(crate) use self::codec::write_batch_head;
+pub use self::codec::{RawColumn, TakenApart};
 use self::codec::{RowDecoder, RowEncoder};
 use self::scan::ColumnarScan;
 pub use self::settings::{OrderedColumn, Settings};
