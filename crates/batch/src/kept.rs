@@ -241,7 +241,8 @@ impl Column {
     fn append(&mut self, mut other: Column, (before, rows): (usize, usize)) {
         if !other.nulls.is_empty() {
             self.nulls.resize(before, false);
-            self.nulls.append(&mut other.nulls);
+            // They are still to say which values of the other column are NULL.
+            self.nulls.extend_from_slice(&other.nulls);
         } else if !self.nulls.is_empty() {
             self.nulls.resize(before + rows, false);
         }
@@ -383,5 +384,34 @@ fn extend<T: Copy>(to: &mut Vec<T>, from: &[T], rows: &Selection) {
     match rows {
         Selection::All(count) => to.extend_from_slice(&from[..*count]),
         Selection::Some(rows) => to.extend(rows.iter().map(|row| from[usize::from(*row)])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads keep rows of one column as texts and by codes, and NULLs of both stay NULL. Those by codes once became the
+    /// first text of their dictionary, or a panic where it had none.
+    #[test]
+    fn nulls_stay_where_forms_are_mixed() {
+        let texts = Vector::of_refs(Repr::Text, vec![DatumRef::Text("a"), DatumRef::Null]);
+        for (entries, nulls) in [(vec![Datum::text("b")], [true, false]), (vec![], [true, true])] {
+            let values = Values::Codes(Arc::new(Words::made(entries)), vec![0, 0]);
+            let coded = Vector { values, nulls: nulls.to_vec() };
+            let kept = |vector: &Vector<'_>| {
+                let mut kept = Kept::new(&[Repr::Text]);
+                kept.add(0, vector, &Selection::All(2));
+                kept.added(2);
+                kept
+            };
+            let mut all = kept(&texts);
+            all.append(kept(&coded));
+            all.end();
+            let given = all.gather(0, &[0, 1, 2, 3]);
+            let null = |row: usize| given.datum(row).is_null();
+            assert_eq!((given.datum(0), null(1)), (Datum::text("a"), true));
+            assert_eq!([null(2), null(3)], nulls);
+        }
     }
 }
