@@ -20,8 +20,8 @@ use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source;
 use crate::state::{Extremes, FEW, Floats, Merging, Missing, Rows, State, Totals};
-use crate::value::{Compiler, Lent, Run, Value};
-use crate::vector::{Ints, Values, Vector};
+use crate::value::{Compiler, Run, Value};
+use crate::vector::{Ints, Lent, Values, Vector};
 
 /// The parts of an aggregate over the scan of one table, for [`Aggregation::compile`].
 #[derive(Clone, Copy, Debug)]

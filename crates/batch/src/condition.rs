@@ -6,8 +6,8 @@
 //!   length(note) > 10           Rows: row by row
 //! ```
 //!
-//! The parts of a conjunction narrow the selection one after the other, cheap ones first: a part is computed only for rows that the
-//! parts before it have left.
+//! The parts of a conjunction narrow the selection one after the other, cheap ones first: a part is computed only for rows
+//! that the parts before it have left.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -24,8 +24,8 @@ use crate::key_table::{KeyTable, with_keys};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source::ScanColumn;
-use crate::value::{Compiler, Lent, Run, Value};
-use crate::vector::Vector;
+use crate::value::{Compiler, Run, Value};
+use crate::vector::{Lent, Vector};
 use crate::{Programs, ROWS_MAX};
 
 /// Which rows a join gives.

@@ -7,8 +7,8 @@ use crate::Programs;
 use crate::cutoff::Cutoff;
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
-use crate::value::{Compiler, Lent, Run, Value};
-use crate::vector::Vector;
+use crate::value::{Compiler, Run, Value};
+use crate::vector::{Lent, Vector};
 
 /// Expressions over the rows of an input.
 #[derive(Clone)]

@@ -5,8 +5,7 @@ use std::cell::OnceCell;
 use types::{DatumRef, Result};
 
 use crate::ROWS_MAX;
-use crate::value::Lent;
-use crate::vector::Vector;
+use crate::vector::{Lent, Vector};
 
 /// Fewer than one in so many rows are few.
 const FEW: usize = 8;

@@ -21,7 +21,9 @@ use crate::condition::Condition;
 use crate::groups::Numbers as IntNumbers;
 use crate::slice::{Selection, Slice};
 use crate::source::{Field, FieldForm};
-use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, power};
+use crate::vector::{
+    Decimals, Floats, Ints, Lent, SCALE_MAX, Shown, Values, Vector, bound_of, power,
+};
 
 /// What programs need to run.
 #[derive(Clone, Copy)]
@@ -367,23 +369,6 @@ pub(crate) enum Value {
     /// What a program computes of a field of objects; by the program of the whole where it is not a column.
     OfField(usize, OfField),
     Rows(ByRow),
-}
-
-/// A vector that a slice has, or that was computed.
-pub(crate) enum Lent<'s, 'a> {
-    Borrowed(&'s Vector<'a>),
-    Owned(Vector<'a>),
-}
-
-impl<'a> std::ops::Deref for Lent<'_, 'a> {
-    type Target = Vector<'a>;
-
-    fn deref(&self) -> &Vector<'a> {
-        match self {
-            Lent::Borrowed(vector) => vector,
-            Lent::Owned(vector) => vector,
-        }
-    }
 }
 
 impl Value {

@@ -378,6 +378,23 @@ impl<'a> Vector<'a> {
     }
 }
 
+/// A vector that a slice has, or that was computed.
+pub(crate) enum Lent<'s, 'a> {
+    Borrowed(&'s Vector<'a>),
+    Owned(Vector<'a>),
+}
+
+impl<'a> std::ops::Deref for Lent<'_, 'a> {
+    type Target = Vector<'a>;
+
+    fn deref(&self) -> &Vector<'a> {
+        match self {
+            Lent::Borrowed(vector) => vector,
+            Lent::Owned(vector) => vector,
+        }
+    }
+}
+
 fn nulls_of<'d>(values: impl ExactSizeIterator<Item = DatumRef<'d>> + Clone) -> Vec<bool> {
     match values.clone().any(DatumRef::is_null) {
         true => values.map(DatumRef::is_null).collect(),

@@ -15,7 +15,7 @@ use sql::eval::{Program, SetProgram};
 use sql::plan::{self as bound, Expr, ExprKind, FrameUnit};
 use types::{Error, KeyOrder, Modifier, Result, SqlState, Type, TypeSource};
 
-use self::batches::{Pieces, columns_of};
+use self::batches::Pieces;
 use crate::ctx::Shared;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
@@ -199,7 +199,7 @@ impl Builder<'_> {
                 let (columns, condition) = self.columns_of_scan(scan, &node.types);
                 let input = Box::new(self.scan(scan, &node.types)?.leaving_condition());
                 let pieces = Pieces { input, columns, condition };
-                Box::new(self.batch_project(pieces, &columns_of(node))?)
+                Box::new(self.batch_project(pieces, &node.columns())?)
             }
             Kind::Scan(scan) => Box::new(self.scan(scan, &node.types)?),
             Kind::Given => Box::new(Given::default()),
@@ -214,7 +214,7 @@ impl Builder<'_> {
             }
             Kind::Filter { .. } if self.is_batch(node) => {
                 let pieces = self.pieces(node)?;
-                Box::new(self.batch_project(pieces, &columns_of(node))?)
+                Box::new(self.batch_project(pieces, &node.columns())?)
             }
             Kind::Filter { input, condition } => {
                 let asks = self.asks(condition)?;

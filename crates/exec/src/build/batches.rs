@@ -2,7 +2,6 @@
 
 use batch::{Partners, Projection};
 use plan::{Join, JoinKind, Kind, Node, each_part};
-use sql::At;
 use sql::eval::Program;
 use sql::plan::{Expr, ExprKind};
 use types::{Result, Type};
@@ -22,14 +21,6 @@ pub(super) struct Pieces {
     /// The positions and types of the columns.
     pub(super) columns: Vec<(usize, Type)>,
     pub(super) condition: Option<Expr>,
-}
-
-/// The columns of a node, as expressions over it.
-pub(super) fn columns_of(node: &Node) -> Vec<Expr> {
-    let column = |(at, ty): (usize, &Type)| {
-        Expr::of(ExprKind::Column { levels_up: 0, index: at as u32 }, *ty, At::NONE)
-    };
-    node.types.iter().enumerate().map(column).collect()
 }
 
 impl Builder<'_> {

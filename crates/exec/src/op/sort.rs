@@ -206,11 +206,8 @@ impl Sorter {
         self.entries.sort_unstable_by_key(|entry| entry.row);
         let (mut keys, mut rows, mut row) = (Vec::new(), Rows::default(), Row::new());
         self.held.clear(env.shared);
-        let mut place = 0;
+        let place = self.entries.partition_point(|entry| entry.row < last);
         for entry in &mut self.entries {
-            if entry.row == last {
-                place = rows.len();
-            }
             let start = keys.len();
             keys.extend_from_slice(&self.keys[entry.start..entry.start + entry.len as usize]);
             self.rows.take(entry.row as usize, &mut row);

@@ -8,9 +8,7 @@
 //!       Scan shop
 //! ```
 
-use sql::At;
 use sql::plan::{Action, Expr, ExprKind, Moment, SortKey};
-use types::Type;
 
 use super::columns;
 use super::dependent;
@@ -52,11 +50,15 @@ pub(super) fn batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
     }
 }
 
+/// Returns true if an expression may be computed for many rows at once, some of which may not be wanted in the end: it asks
+/// no subquery for each of them.
+fn is_plain(plan: &Plan, expr: &Expr) -> bool {
+    !is_volatile(expr) && !asks(plan, expr)
+}
+
 /// Returns true if a scan has a condition that can be computed over columns.
 fn is_tested(plan: &Plan, scan: &Scan) -> bool {
-    // A subquery that is asked for each row is not asked for rows that a limit leaves out.
-    let is_plain = |expr: &Expr| !is_volatile(expr) && !asks(plan, expr);
-    scan.condition.as_ref().is_some_and(is_plain)
+    scan.condition.as_ref().is_some_and(|condition| is_plain(plan, condition))
 }
 
 fn is_column(key: &SortKey) -> bool {
@@ -66,7 +68,7 @@ fn is_column(key: &SortKey) -> bool {
 /// Has a scan below a sort with a limit read over columns: rows are left out by the first key, before their other columns
 /// are read.
 fn top_in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
-    let is_plain = |expr: &Expr| !is_volatile(expr) && !asks(plan, expr);
+    let is_plain = |expr: &Expr| is_plain(plan, expr);
     match &mut node.kind {
         Kind::Project { input, exprs } if exprs.iter().all(is_plain) => {
             top_in_batches(plan, input, schema);
@@ -83,15 +85,13 @@ fn top_in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
 /// Makes `DISTINCT` an aggregate without calls, if it is computed over columns then.
 fn distinct(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
     let Kind::Distinct(input) = &node.kind else { return };
-    let column = |(at, ty): (usize, &Type)| {
-        Expr::of(ExprKind::Column { levels_up: 0, index: at as u32 }, *ty, At::NONE)
-    };
-    let keys: Vec<Expr> = input.types.iter().enumerate().map(column).collect();
+    let keys = input.columns();
     if keys.is_empty() || !batch::can_aggregate(&keys, &[]) {
         return;
     }
     let sets = vec![(0..keys.len()).collect()];
     let (calls, masks, batches) = (Vec::new(), Vec::new(), None);
+    // It stays as it is if the aggregate would not be computed over columns.
     let input = (**input).clone();
     let aggregate = Box::new(Aggregate { input, keys, sets, calls, masks, batches });
     let mut all = Node { kind: Kind::Aggregate(aggregate), types: node.types.clone() };
@@ -159,7 +159,7 @@ fn in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) -> bool {
         Kind::Aggregate(aggregate) => aggregate.batches.is_some(),
         // A filter that asks a subquery for each row takes rows: it may look at many of them together first.
         Kind::Filter { input, condition } => {
-            !is_volatile(condition) && !asks(plan, condition) && in_batches(plan, input, schema)
+            is_plain(plan, condition) && in_batches(plan, input, schema)
         }
         _ => false,
     }

@@ -204,12 +204,11 @@ pub(super) fn values_of_key(key: &KeyFacts, parts: usize, facts: &TableFacts) ->
         KeyPart::Expr(_) => DISTINCT,
     };
     // Columns of a key depend on each other.
-    let together = || facts.statistics()?.distinct_of_key(key.index?, parts);
-    let values = match parts {
-        0 | 1 => None,
-        _ => together(),
+    let together = || {
+        let index = key.index.filter(|_| parts > 1)?;
+        facts.statistics()?.distinct_of_key(index, parts)
     };
-    let values = values.unwrap_or_else(|| key.parts[..parts].iter().map(part).product());
+    let values = together().unwrap_or_else(|| key.parts[..parts].iter().map(part).product());
     values.clamp(1.0, all)
 }
 

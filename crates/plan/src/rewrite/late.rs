@@ -11,9 +11,7 @@
 //! Not where the join's condition looks at what the subquery gives, or where it could be noticed that
 //! something is computed more or less often.
 
-use sql::At;
-use sql::plan::{Expr, ExprKind};
-use types::Type;
+use sql::plan::Expr;
 
 use super::expr::{columns, has_subplan, move_columns, substitute};
 use crate::tree::{JoinKind, Kind, Node, is_volatile};
@@ -64,9 +62,6 @@ fn can_move(side: &Node, seen: &[usize], columns: std::ops::Range<usize>) -> boo
 /// The expressions of a side, over the columns of what is below its projection where that is taken
 /// away.
 fn taken(side: &mut Node, moves: bool) -> Vec<Expr> {
-    let of = |(at, ty): (usize, &Type)| {
-        Expr::of(ExprKind::Column { levels_up: 0, index: at as u32 }, *ty, At::NONE)
-    };
     let nothing = Node { kind: Kind::Given, types: Vec::new() };
     match &mut side.kind {
         Kind::Project { input, exprs } if moves => {
@@ -74,6 +69,6 @@ fn taken(side: &mut Node, moves: bool) -> Vec<Expr> {
             *side = std::mem::replace(&mut **input, nothing);
             exprs
         }
-        _ => side.types.iter().enumerate().map(of).collect(),
+        _ => side.columns(),
     }
 }

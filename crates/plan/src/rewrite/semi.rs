@@ -81,16 +81,12 @@ pub(super) fn semi_joins(plan: &mut Plan, node: &mut Node, schema: &dyn Schema) 
         let conditions: Vec<Expr> = correlated.into_iter().map(|(expr, _)| expr).collect();
         let (keys, build_left, lateral) = (Vec::new(), false, None);
         if kind == JoinKind::Semi && binds_key(&right, &conditions, width, schema) {
+            let exprs = left.columns();
             let both = left.types.iter().chain(&right.types).copied().collect();
             let (kind, condition) = (JoinKind::Inner, all_of(conditions));
             let in_batches = false;
             let join = Join { kind, left, right, keys, build_left, condition, lateral, in_batches };
             let input = Box::new(Node { kind: Kind::Join(Box::new(join)), types: both });
-            let column = |(at, ty): (usize, &types::Type)| {
-                let kind = ExprKind::Column { levels_up: 0, index: at as u32 };
-                Expr::of(kind, *ty, sql::At::NONE)
-            };
-            let exprs = types.iter().enumerate().map(column).collect();
             *node = Node { kind: Kind::Project { input, exprs }, types };
             continue;
         }

@@ -20,8 +20,10 @@ pub use constants::{Constant, with_known_once};
 pub use reads::{Reads, slots_of};
 pub use walk::{Sees, each_part, is_volatile};
 
+use sql::At;
 use sql::plan::{
-    Action, AggregateCall, Column, Expr, Moment, RowLock, Sample, SetOp, SortKey, WindowCall,
+    Action, AggregateCall, Column, Expr, ExprKind, Moment, RowLock, Sample, SetOp, SortKey,
+    WindowCall,
 };
 use std::sync::Arc;
 
@@ -515,6 +517,14 @@ impl Node {
     /// How many columns the rows have.
     pub fn width(&self) -> usize {
         self.types.len()
+    }
+
+    /// The columns of the rows, as expressions over them.
+    pub fn columns(&self) -> Vec<Expr> {
+        let column = |(at, ty): (usize, &Type)| {
+            Expr::of(ExprKind::Column { levels_up: 0, index: at as u32 }, *ty, At::NONE)
+        };
+        self.types.iter().enumerate().map(column).collect()
     }
 
     /// The operator that the client is told about: below `WITH`, where there is one.

@@ -301,15 +301,16 @@ fn distinct_of_parts(index: &Index, engine: &Engine, rows: u64) -> Result<Option
     let (mut steps, mut differ) = (0_u32, vec![0_u32; columns.len()]);
     for spot in spots {
         let mut entries = store.keys(storage, Bound::Included(spot), Bound::Unbounded, false);
-        let mut before: Option<Vec<u8>> = None;
-        for _ in 0..each {
+        let mut before = Vec::new();
+        for at in 0..each {
             let Some(entry) = entries.advance()? else { break };
-            if let Some(before) = &before {
+            if at > 0 {
                 steps += 1;
-                let same = shared_columns(before, entry, columns)?;
+                let same = shared_columns(&before, entry, columns)?;
                 differ[same..].iter_mut().for_each(|count| *count += 1);
             }
-            before = Some(entry.to_vec());
+            before.clear();
+            before.extend_from_slice(entry);
         }
     }
     if steps == 0 {
