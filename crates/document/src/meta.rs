@@ -96,7 +96,7 @@ impl Meta {
             message: self.message.clone(),
             role: Arc::clone(&self.role),
             authored_us: self.authored_us,
-            durability: None,
+            ..CommitMeta::default()
         })
     }
 }

@@ -357,7 +357,7 @@ impl Session {
             // What is kept was checked when it was set.
             text => special::time(text, &Style::default(), TimestampTz(0)).ok().and_then(us_of),
         };
-        txn::CommitMeta { author, message, role, authored_us, durability: None }
+        txn::CommitMeta { author, message, role, authored_us, ..txn::CommitMeta::default() }
     }
 
     /// The time of the transaction is up no more.

@@ -132,6 +132,11 @@ impl CommitIndex {
         info.ok_or_else(|| damaged(csn, "commit page ends early"))
     }
 
+    /// What the application keeps with a visible commit other than 0.
+    pub(crate) fn extension(&self, store: &Store, csn: Csn) -> Result<Vec<u8>, TxnError> {
+        self.with_page(store, csn, |page| page.extension(csn).to_vec())
+    }
+
     /// The tables that a visible commit other than 0 has changed, as far as that was noted.
     pub(crate) fn tables(&self, store: &Store, csn: Csn) -> Result<ChangeList, TxnError> {
         let tables = self.with_page(store, csn, |page| read_list(page.tables(csn)))?;

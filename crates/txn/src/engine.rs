@@ -34,7 +34,8 @@
 //! in their order, and then answers every question as the leader did at the same commit.
 //!
 //! # Invariants
-//! * Commit numbers are dense, in the log as in the store; commit times never decrease.
+//! * Commit numbers are dense, in the log as in the store. Each commit has a later time than the one before it
+//!   (releases before this one gave several commits one time).
 //! * visible <= numbered; what the store may flush is durable in the log.
 //! * Every numbered commit is in the queue, or visible, or the engine is poisoned.
 
@@ -124,6 +125,9 @@ pub struct CommitMeta {
     pub role: Arc<str>,
     /// When it was made where it comes from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
+    /// What the application keeps with the commit ([`Engine::extension`]), up to [`crate::EXTENSION_BYTES_MAX`]; may be
+    /// empty.
+    pub extension: Vec<u8>,
     /// What to wait for, where not what the engine was opened with.
     pub durability: Option<Durability>,
 }
@@ -411,6 +415,18 @@ impl Engine {
         })
     }
 
+    /// Returns what the application keeps with a visible commit; nothing where it keeps nothing.
+    ///
+    /// # Errors
+    /// [`TxnError::NoSuchCommit`] where there is no such commit.
+    pub fn extension(&self, csn: Csn) -> Result<Vec<u8>, TxnError> {
+        let newest = self.visible();
+        if csn.0 == 0 || csn > newest {
+            return Err(TxnError::NoSuchCommit { csn, newest });
+        }
+        self.commits.extension(&self.store, csn)
+    }
+
     /// Appends to `out` the time of each of `csns` in microseconds (0 of commit 0): about 2 ns each
     /// where neighbours are near each other.
     pub fn times(&self, csns: &[Csn], out: &mut Vec<u64>) -> Result<(), TxnError> {
@@ -609,7 +625,7 @@ impl Engine {
         self.refuse_if_stopped()?;
         self.validate(reads)?;
         let csn = Csn(last.csn.0 + 1);
-        let time_us = self.clock.now_us().max(last.time_us);
+        let time_us = self.clock.now_us().max(last.time_us + 1);
         record::number(&mut bytes, csn, time_us);
         let lsn = self.log.append(&bytes).map_err(|error| match error {
             // A full disk: this commit has no room, and what was there before is as it was.
@@ -817,8 +833,9 @@ fn encode(prepared: &Prepared<'_>) -> Result<(Vec<u8>, Vec<TableId>), TxnError> 
     limit("author", note.author.len(), record::AUTHOR_BYTES_MAX)?;
     limit("message", note.message.len(), record::MESSAGE_BYTES_MAX)?;
     limit("role", note.role.len(), record::ROLE_BYTES_MAX)?;
-    let mut bytes =
-        Vec::with_capacity(64 + note.author.len() + note.message.len() + record::size_hint(writes));
+    limit("extension", note.extension.len(), record::EXTENSION_BYTES_MAX)?;
+    let texts = note.author.len() + note.message.len() + note.extension.len();
+    let mut bytes = Vec::with_capacity(64 + texts + record::size_hint(writes));
     let loaded = loaded.as_ref().map(Loaded::to_bytes);
     record::begin(&mut bytes, note, loaded.as_deref());
     let mut tables = Tables::default();

@@ -81,8 +81,8 @@ pub use observer::{Hint, Observed, Observer};
 pub use ordered::Ordered;
 pub use pages::{COMMITS_TABLE, Commits};
 pub use record::{
-    AUTHOR_BYTES_MAX, MESSAGE_BYTES_MAX, OpRef, RECORD_BYTES_MAX, ROLE_BYTES_MAX, RecordWrites,
-    WriteRef,
+    AUTHOR_BYTES_MAX, EXTENSION_BYTES_MAX, MESSAGE_BYTES_MAX, OpRef, RECORD_BYTES_MAX,
+    ROLE_BYTES_MAX, RecordWrites, WriteRef,
 };
 pub use row::Row;
 pub use scan::TxnScan;

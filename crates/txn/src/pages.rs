@@ -13,6 +13,7 @@
 //!        | authored   : (which, difference to the commit time) ...    |  imports only
 //!        | roles      : one for all, or an index each                 |  where anybody had to prove
 //!        | tables     : one list for all, or an index each            |  what each has changed
+//!        | extensions : (which, bytes) ...                            |  what applications keep with some
 //!        | strings    : each once                                     |
 //!        +------------------------------------------------------------+
 //! ```
@@ -50,10 +51,12 @@ const FLAG_ROLES: u8 = 8;
 const FLAG_ONE_ROLE: u8 = 16;
 const FLAG_TABLES: u8 = 32;
 const FLAG_ONE_LIST: u8 = 64;
+const FLAG_EXTENSIONS: u8 = 128;
 const ENTRY_AUTHORED: u8 = 1;
 const ENTRY_ROLE_IS_AUTHOR: u8 = 2;
 const ENTRY_ROLE: u8 = 4;
 const ENTRY_TABLES: u8 = 8;
+const ENTRY_EXTENSION: u8 = 16;
 
 /// In the place of a role: it is the author. The role that is string *k* is *k* + 1.
 const ROLE_IS_AUTHOR: u32 = 1;
@@ -86,6 +89,10 @@ pub(crate) struct Page {
     roles: Vec<u32>,
     /// 0 for no table, or a list of tables; nothing at all where no commit has one.
     tables: Vec<u32>,
+    /// The positions of the commits that have an extension, ascending.
+    extended: Vec<u32>,
+    /// Their extensions, in that order.
+    extensions: Lists,
     strings: Strings,
     lists: Lists,
 }
@@ -119,7 +126,7 @@ impl Strings {
     }
 }
 
-/// The lists of tables of a page, encoded and numbered from 1, one after the other.
+/// Byte strings of a page, numbered from 1, one after the other: its lists of tables, encoded, or its extensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Lists {
     bytes: Vec<u8>,
@@ -127,14 +134,14 @@ struct Lists {
 }
 
 impl Lists {
-    /// Adds a list and returns its number.
-    fn push(&mut self, list: &[u8]) -> u32 {
-        self.bytes.extend_from_slice(list);
-        self.ends.push(u32::try_from(self.bytes.len()).expect("1,024 lists of far less than 4 MB"));
+    /// Adds a byte string and returns its number.
+    fn push(&mut self, bytes: &[u8]) -> u32 {
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push(u32::try_from(self.bytes.len()).expect("1,024 of far less than 4 MB"));
         self.ends.len() as u32
     }
 
-    /// The list with a number; 0 is the empty one.
+    /// The byte string with a number; 0 is the empty one.
     #[inline]
     fn get(&self, id: u32) -> &[u8] {
         let Some(at) = (id as usize).checked_sub(1) else { return &[] };
@@ -157,6 +164,8 @@ impl Page {
             authored: Vec::new(),
             roles: Vec::new(),
             tables: Vec::new(),
+            extended: Vec::new(),
+            extensions: Lists::default(),
             strings: Strings::default(),
             lists: Lists::default(),
         }
@@ -180,12 +189,15 @@ impl Page {
                 + self.roles.len()
                 + self.tables.len()
                 + self.strings.ends.len()
-                + self.lists.ends.len())
+                + self.lists.ends.len()
+                + self.extended.len()
+                + self.extensions.ends.len())
                 * size_of::<u32>()
             + self.times.len() * size_of::<u64>()
             + self.authored.len() * size_of::<(u32, u64)>()
             + self.strings.text.len()
             + self.lists.bytes.len()
+            + self.extensions.bytes.len()
     }
 
     #[inline]
@@ -234,14 +246,28 @@ impl Page {
         let role = if self.roles.is_empty() { "" } else { self.role_at(position, author) };
         let authored_us = if self.authored.is_empty() { None } else { self.authored_at(position) };
         let message = self.strings.get(self.messages[position]);
-        let tables = self.tables_at(position);
-        let note = Note { author, role, message, authored_us, tables };
+        let (tables, extension) = (self.tables_at(position), self.extension_at(position));
+        let note = Note { author, role, message, authored_us, tables, extension };
         Some((self.times[position], note))
     }
 
     /// The tables that `csn` has changed, encoded; none where it is not on this page.
     pub(crate) fn tables(&self, csn: Csn) -> &[u8] {
         self.position(csn).map_or(&[], |position| self.tables_at(position))
+    }
+
+    /// What the application keeps with `csn`; nothing where it is not on this page.
+    pub(crate) fn extension(&self, csn: Csn) -> &[u8] {
+        self.position(csn).map_or(&[], |position| self.extension_at(position))
+    }
+
+    #[inline]
+    fn extension_at(&self, position: usize) -> &[u8] {
+        if self.extended.is_empty() {
+            return &[];
+        }
+        let at = self.extended.binary_search(&(position as u32));
+        at.map_or(&[], |at| self.extensions.get(at as u32 + 1))
     }
 
     #[inline]
@@ -267,6 +293,7 @@ impl Page {
             false if one(&self.tables) => FLAG_TABLES | FLAG_ONE_LIST,
             false => FLAG_TABLES,
         };
+        flags |= if self.extended.is_empty() { 0 } else { FLAG_EXTENSIONS };
         out.extend_from_slice(&[FORMAT, flags]);
         out.extend_from_slice(&(self.times.len() as u16).to_le_bytes());
         out.extend_from_slice(&self.times[0].to_le_bytes());
@@ -297,6 +324,13 @@ impl Page {
             put_varint(out, self.lists.ends.len() as u64);
             self.lists.iter().for_each(|list| put_slice(out, list));
         }
+        if !self.extended.is_empty() {
+            put_varint(out, self.extended.len() as u64);
+            for (position, extension) in self.extended.iter().zip(self.extensions.iter()) {
+                put_varint(out, u64::from(*position));
+                put_slice(out, extension);
+            }
+        }
         put_varint(out, self.strings.ends.len() as u64);
         self.strings.iter().for_each(|string| put_slice(out, string.as_bytes()));
     }
@@ -313,11 +347,8 @@ impl Page {
         let flags = reader.u8()?;
         let of_lists = FLAG_TABLES | FLAG_ONE_LIST;
         let of_roles = FLAG_ROLES | FLAG_ONE_ROLE;
-        let known = FLAG_ONE_AUTHOR | FLAG_ONE_MESSAGE | FLAG_AUTHORED | of_roles | of_lists;
-        if flags & !known != 0
-            || flags & of_roles == FLAG_ONE_ROLE
-            || flags & of_lists == FLAG_ONE_LIST
-        {
+        // Each of the eight flags is known.
+        if flags & of_roles == FLAG_ONE_ROLE || flags & of_lists == FLAG_ONE_LIST {
             return Err(Malformed { what: "flags that this version does not know", at: 1 });
         }
         let count = usize::from(reader.u16()?);
@@ -338,6 +369,9 @@ impl Page {
         if flags & FLAG_TABLES != 0 {
             page.tables = decode_ids(&mut reader, count, flags & FLAG_ONE_LIST != 0)?;
             page.decode_lists(&mut reader)?;
+        }
+        if flags & FLAG_EXTENSIONS != 0 {
+            page.decode_extensions(&mut reader, count)?;
         }
         page.decode_strings(&mut reader)?;
         Ok(page)
@@ -382,6 +416,27 @@ impl Page {
             let list = reader.slice()?;
             read_list(list)?;
             self.lists.push(list);
+        }
+        Ok(())
+    }
+
+    fn decode_extensions(
+        &mut self,
+        reader: &mut Reader<'_>,
+        count: usize,
+    ) -> Result<(), Malformed> {
+        let extended = reader.varint()?;
+        if extended > count as u64 {
+            return Err(reader.bad("more extensions than commits"));
+        }
+        for _ in 0..extended {
+            let position = reader.varint()?;
+            let ascending = self.extended.last().is_none_or(|last| u64::from(*last) < position);
+            if position >= count as u64 || !ascending {
+                return Err(reader.bad("extension out of place"));
+            }
+            self.extended.push(position as u32);
+            self.extensions.push(reader.slice()?);
         }
         Ok(())
     }
@@ -466,6 +521,10 @@ impl OpenPage {
         if let Some(authored_us) = note.authored_us {
             page.authored.push((page.times.len() as u32, authored_us));
         }
+        if !note.extension.is_empty() {
+            page.extended.push(page.times.len() as u32);
+            page.extensions.push(note.extension);
+        }
         page.times.push(time_us);
         page.authors.push(author);
         page.messages.push(message);
@@ -508,7 +567,9 @@ impl OpenPage {
 fn encode_entry(out: &mut Vec<u8>, time_us: u64, note: &Note<'_>) {
     let role = note.role_flag(ENTRY_ROLE_IS_AUTHOR, ENTRY_ROLE);
     let tables = if note.tables.is_empty() { 0 } else { ENTRY_TABLES };
-    out.push(role | tables | if note.authored_us.is_some() { ENTRY_AUTHORED } else { 0 });
+    let extension = if note.extension.is_empty() { 0 } else { ENTRY_EXTENSION };
+    let authored = if note.authored_us.is_some() { ENTRY_AUTHORED } else { 0 };
+    out.push(role | tables | extension | authored);
     out.extend_from_slice(&time_us.to_le_bytes());
     if let Some(authored_us) = note.authored_us {
         out.extend_from_slice(&authored_us.to_le_bytes());
@@ -521,13 +582,16 @@ fn encode_entry(out: &mut Vec<u8>, time_us: u64, note: &Note<'_>) {
     if tables != 0 {
         put_slice(out, note.tables);
     }
+    if extension != 0 {
+        put_slice(out, note.extension);
+    }
 }
 
 fn decode_entry(bytes: &[u8]) -> Result<(u64, Note<'_>), Malformed> {
     let mut reader = Reader::new(bytes);
     let flags = reader.u8()?;
     let two_roles = ENTRY_ROLE_IS_AUTHOR | ENTRY_ROLE;
-    let known = ENTRY_AUTHORED | two_roles | ENTRY_TABLES;
+    let known = ENTRY_AUTHORED | two_roles | ENTRY_TABLES | ENTRY_EXTENSION;
     if flags & !known != 0 || flags & two_roles == two_roles {
         return Err(Malformed { what: "flags that this version does not know", at: 0 });
     }
@@ -537,7 +601,8 @@ fn decode_entry(bytes: &[u8]) -> Result<(u64, Note<'_>), Malformed> {
     let role = read_role(&mut reader, author, flags, ENTRY_ROLE_IS_AUTHOR, ENTRY_ROLE)?;
     let tables = if flags & ENTRY_TABLES != 0 { reader.slice()? } else { &[] };
     read_list(tables)?;
-    let note = Note { author, message, role, authored_us, tables };
+    let extension = if flags & ENTRY_EXTENSION != 0 { reader.slice()? } else { &[] };
+    let note = Note { author, message, role, authored_us, tables, extension };
     if !reader.is_done() {
         return Err(reader.bad("bytes after the last text"));
     }

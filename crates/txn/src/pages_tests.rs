@@ -11,7 +11,8 @@ impl Texts {
     fn note(&self) -> Note<'_> {
         let Texts(author, message, role, authored_us) = self;
         let tables: &[u8] = [&[][..], &[16, 2], &[16, 0, 17, 1]][message.len() % 3];
-        Note { author, message, role, authored_us: *authored_us, tables }
+        let extension: &[u8] = if authored_us.is_some() { message.as_bytes() } else { &[] };
+        Note { author, message, role, authored_us: *authored_us, tables, extension }
     }
 }
 

@@ -31,6 +31,7 @@ const FLAG_LOADED: u8 = 2;
 const FLAG_ROLE_IS_AUTHOR: u8 = 4;
 const FLAG_ROLE: u8 = 8;
 const FLAG_TABLES: u8 = 16;
+const FLAG_EXTENSION: u8 = 32;
 const HEADER_BYTES: usize = 24;
 const AT_COUNT: usize = 4;
 const AT_CSN: usize = 8;
@@ -49,6 +50,8 @@ pub const AUTHOR_BYTES_MAX: usize = 4 << 10;
 pub const ROLE_BYTES_MAX: usize = 4 << 10;
 /// Longest message, in bytes.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
+/// Longest extension, in bytes.
+pub const EXTENSION_BYTES_MAX: usize = 256 << 10;
 
 /// Who made a commit and why, borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -60,6 +63,8 @@ pub(crate) struct Note<'a> {
     pub authored_us: Option<u64>,
     /// The tables of which the commit has noted changes, encoded: [`crate::changes::read_list`].
     pub tables: &'a [u8],
+    /// What the application keeps with the commit; may be empty.
+    pub extension: &'a [u8],
 }
 
 impl Note<'_> {
@@ -109,6 +114,10 @@ pub(crate) fn begin(out: &mut Vec<u8>, note: &Note<'_>, loaded: Option<&[u8]>) {
     }
     out[1] |= FLAG_TABLES;
     put_slice(out, note.tables);
+    if !note.extension.is_empty() {
+        out[1] |= FLAG_EXTENSION;
+        put_slice(out, note.extension);
+    }
 }
 
 /// Bytes that `writes` take in a record, rounded up.
@@ -200,8 +209,8 @@ fn open(bytes: &[u8]) -> Result<(Head<'_>, RecordWrites<'_>), Malformed> {
         return Err(Malformed { what: "kind of record that this version does not know", at: 0 });
     }
     let flags = reader.u8()?;
-    let known = FLAG_AUTHORED | FLAG_LOADED | FLAG_ROLE_IS_AUTHOR | FLAG_ROLE | FLAG_TABLES;
     let two_roles = FLAG_ROLE_IS_AUTHOR | FLAG_ROLE;
+    let known = FLAG_AUTHORED | FLAG_LOADED | two_roles | FLAG_TABLES | FLAG_EXTENSION;
     if flags & !known != 0 || flags & two_roles == two_roles || reader.u16()? != 0 {
         return Err(Malformed { what: "flags that this version does not know", at: 1 });
     }
@@ -217,7 +226,8 @@ fn open(bytes: &[u8]) -> Result<(Head<'_>, RecordWrites<'_>), Malformed> {
     let notes_changes = flags & FLAG_TABLES != 0;
     let tables = if notes_changes { reader.slice()? } else { &[] };
     read_list(tables)?;
-    let note = Note { author, message, role, authored_us, tables };
+    let extension = if flags & FLAG_EXTENSION != 0 { reader.slice()? } else { &[] };
+    let note = Note { author, message, role, authored_us, tables, extension };
     // The smallest write is three bytes: the count alone must not decide what is allocated.
     if count > reader.remaining() / 3 {
         return Err(reader.bad("more writes than bytes"));
@@ -329,6 +339,7 @@ mod tests {
         role: "ada",
         authored_us: Some(5),
         tables: &[2, 7, 16, 0],
+        extension: b"\x80\0",
     };
 
     fn sample(note: &Note<'_>) -> (Vec<u8>, Vec<Write>) {

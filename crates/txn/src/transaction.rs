@@ -824,7 +824,7 @@ impl Transaction {
             hooks.into_iter().for_each(|hook| hook(commit.csn.0, commit.time_us));
             return Ok(Ordered::done(self, commit));
         }
-        let CommitMeta { author, message, role, authored_us, durability } = meta;
+        let CommitMeta { author, message, role, authored_us, extension, durability } = meta;
         let reads = std::mem::take(self.reads.get_mut());
         let writes = std::mem::take(&mut self.writes).into_writes();
         let staged = self.loads.to_merge();
@@ -844,6 +844,7 @@ impl Transaction {
                 role: &role,
                 authored_us,
                 tables: &[],
+                extension: &extension,
             },
             loaded: match (self.loads.take(), late) {
                 (Some(loaded), Some(late)) => Some(Loaded::join([loaded, late])),

@@ -193,18 +193,22 @@ fn gives_blocks(scan: &Scan, schema: &dyn Schema) -> bool {
 /// Returns true if a scan reads so many rows in row form that they are worth arrays.
 fn gives_many_rows(scan: &Scan, schema: &dyn Schema) -> bool {
     let is_many = || rows_read(scan, schema.table(scan.relation).as_deref()) >= ROWS_MANY;
-    is_whole(scan) && has_columns(scan) && is_many()
+    is_by_own_key(scan) && is_many()
 }
 
 fn has_columns(scan: &Scan) -> bool {
     scan.attnums.iter().all(|attnum| *attnum > 0)
 }
 
-/// Returns true if a scan reads a table by its own key, as it was at one moment, and may give its rows in any order.
+/// Returns true if a scan reads a stored table by its own key, as it was at one moment, and may give its rows in any order.
 pub(super) fn is_whole(scan: &Scan) -> bool {
     let is_moment = matches!(scan.moment, Moment::Now | Moment::AsOf(_) | Moment::AtVersion(_));
-    let is_scan = !scan.computed && scan.sample.is_none() && scan.chance.is_none();
+    is_moment && !scan.computed && is_by_own_key(scan)
+}
+
+/// Returns true if a scan uses no index, and may give its rows, or all their versions, in any order.
+fn is_by_own_key(scan: &Scan) -> bool {
     let path = &scan.path;
-    let is_whole = path.index.is_none() && !path.is_single && !path.is_ordered;
-    is_moment && is_scan && is_whole
+    let is_all = path.index.is_none() && !path.is_single && !path.is_ordered;
+    is_all && scan.sample.is_none() && scan.chance.is_none()
 }

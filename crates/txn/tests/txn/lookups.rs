@@ -59,11 +59,17 @@ fn verify(engine: &Arc<Engine>, times: &[u64], random: &SimRandom) {
             if number.is_multiple_of(100) { format!("message {number}") } else { String::new() }
         );
         assert_eq!(info.authored_us, number.is_multiple_of(7).then_some(number * 1_000));
+        assert_eq!(engine.extension(Csn(number)).unwrap(), extension_of(number));
     }
     assert!(engine.commit_info(Csn(0)).is_err() && engine.commit_info(Csn(COMMITS + 1)).is_err());
     let newest: Vec<u64> =
         engine.commits(Csn(COMMITS - 2), Csn::MAX, true).map(|info| info.unwrap().csn.0).collect();
     assert_eq!(newest, [COMMITS, COMMITS - 1, COMMITS - 2]);
+}
+
+/// What some commits of the test carry for their application.
+fn extension_of(number: u64) -> Vec<u8> {
+    if number.is_multiple_of(5) { number.to_be_bytes().to_vec() } else { Vec::new() }
 }
 
 /// 100,000 commits: every time finds its commit, every commit its time, also after reopening.
@@ -90,11 +96,12 @@ fn times_and_numbers() {
                 String::new()
             },
             authored_us: number.is_multiple_of(7).then_some(number * 1_000),
+            extension: extension_of(number),
             ..CommitMeta::default()
         });
         let commit = commit.unwrap();
         assert_eq!(commit.csn, Csn(number));
-        assert!(commit.time_us >= times[number as usize - 1], "times never decrease");
+        assert!(commit.time_us > times[number as usize - 1], "each commit has a later time");
         times.push(commit.time_us);
     }
     verify(&engine, &times, &random);
