@@ -4,7 +4,7 @@
 //!   catalog    which tables, types and roles there are, at any commit; DDL in transactions
 //!   rows       rows by key, their indexes and constraints, their past
 //!   method     how rows are kept: the trait that access methods implement
-//!     heap, columnar, rowcompress, documents
+//!     heap, columnar, rowcompress, documents, objects
 //!   collections  the tables of documents by name, for programs and clients of HTTP
 //!   stored     what the store asks of a table: how deltas merge, how much of the past is kept
 //!      └── txn, store        versions of keys, commits, locks
@@ -31,6 +31,7 @@ pub mod foreign;
 mod heap;
 pub mod index;
 pub mod method;
+pub mod objects;
 pub mod rowcompress;
 pub mod rows;
 pub mod sequence;

@@ -378,8 +378,11 @@ impl Engine {
         self.commits.at_time(&self.store, time_us, self.visible())
     }
 
-    /// The time of a visible commit.
-    pub(crate) fn time_us(&self, csn: Csn) -> Result<u64, TxnError> {
+    /// Returns the time of a visible commit, in microseconds since 1970 UTC; 0 of commit 0.
+    ///
+    /// # Errors
+    /// What reading the table of commits reports.
+    pub fn time_us(&self, csn: Csn) -> Result<u64, TxnError> {
         self.commits.time_us(&self.store, csn)
     }
 

@@ -7,6 +7,7 @@
 //!           ├── columnar   the same, in files laid out in columns                       crate::columnar
 //!           ├── rowcompress  the same, in files of compressed batches                  crate::rowcompress
 //!           ├── document   the row, and one of its columns as a tree of nodes           crate::documents
+//!           ├── object     a version of the row, and the view of a pickle in it         crate::objects
 //!           └── ...        [`Methods::with`]
 //!
 //!   catalog   t ─> MethodData { oid, storages, settings }        only the method reads the settings
@@ -35,6 +36,7 @@ use types::{Oid, SqlState};
 use crate::catalog::{Column, MethodData, Relation, TableData};
 use crate::columnar::Columnar;
 use crate::heap::Heap;
+use crate::objects::Objects;
 use crate::rowcompress::RowCompress;
 use crate::rows::Layout;
 use crate::{Error, Result};
@@ -148,10 +150,10 @@ impl fmt::Debug for Methods {
 }
 
 impl Methods {
-    /// `heap`, `columnar`, `rowcompress`, and these.
+    /// `heap`, `columnar`, `rowcompress`, `object`, and these.
     pub fn with(methods: impl IntoIterator<Item = Arc<dyn AccessMethod>>) -> Methods {
-        let own: [Arc<dyn AccessMethod>; 3] =
-            [Arc::new(Heap), Arc::new(Columnar), Arc::new(RowCompress)];
+        let own: [Arc<dyn AccessMethod>; 4] =
+            [Arc::new(Heap), Arc::new(Columnar), Arc::new(RowCompress), Arc::new(Objects)];
         Methods(own.into_iter().chain(methods).collect())
     }
 

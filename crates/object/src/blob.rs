@@ -1,0 +1,150 @@
+//! Blobs: files that belong to records, a mebibyte a row.
+
+use std::io::{self, Read};
+use std::ops::{Bound, ControlFlow};
+
+use store::Csn;
+use table::objects::Tid;
+use table::rows::Table;
+use table::{Error, Result};
+use txn::{KeyRange, RelationLock, RowLock, Transaction, View, Wait};
+use types::{Datum, DatumRef, KeyOrder, SqlState};
+
+use crate::Storage;
+use crate::write::Writing;
+
+/// Bytes of a part.
+const PART_BYTES: usize = 1 << 20;
+
+/// The keys of all parts of a blob.
+fn parts_of(oid: u64) -> KeyRange {
+    let mut prefix = Vec::new();
+    types::key::write(DatumRef::Int8(oid as i64), KeyOrder::ASCENDING, &mut prefix);
+    KeyRange::prefix(prefix)
+}
+
+fn key(oid: u64, part: i32) -> Vec<u8> {
+    let mut key = Vec::new();
+    types::key::write(DatumRef::Int8(oid as i64), KeyOrder::ASCENDING, &mut key);
+    types::key::write(DatumRef::Int4(part), KeyOrder::ASCENDING, &mut key);
+    key
+}
+
+/// The keys of a range that a view shows.
+fn keys_in(view: View<'_>, table: &Table, range: KeyRange) -> Result<Vec<Vec<u8>>> {
+    let mut keys = Vec::new();
+    txn::Cursor::new(table.storage(), range, false).fill(view, |key, _| {
+        keys.push(key.to_vec());
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(keys)
+}
+
+/// Reads until a buffer is full, or the file ends.
+fn read_part(file: &mut dyn Read, part: &mut Vec<u8>) -> io::Result<()> {
+    part.clear();
+    file.take(PART_BYTES as u64).read_to_end(part).map(drop)
+}
+
+fn io_error(what: &str, error: &io::Error) -> Error {
+    Error::new(SqlState::IO_ERROR, format!("could not {what} the file of a blob: {error}"))
+}
+
+impl Writing {
+    /// Makes the content of a file the blob of the record that the transaction writes for an object.
+    ///
+    /// # Errors
+    /// 58030 if the file cannot be read; 54000 if it has more than 2 PiB; what the transaction reports.
+    pub fn put_blob(&mut self, oid: u64, file: &mut dyn Read) -> Result<()> {
+        let (storage, txn) = self.parts();
+        txn.lock_relation(storage.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
+        let table = storage.table(storage.blobs)?;
+        let (mut bytes, mut part) = (Vec::with_capacity(PART_BYTES), 0);
+        loop {
+            read_part(file, &mut bytes).map_err(|error| io_error("read", &error))?;
+            // An empty file has one part, which is empty.
+            if bytes.is_empty() && part > 0 {
+                break;
+            }
+            storage.put_part(txn, &table, oid, part, &bytes)?;
+            part = part.checked_add(1).ok_or_else(|| {
+                let message = "a blob has more than 2 PiB";
+                Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+            })?;
+            if bytes.len() < PART_BYTES {
+                break;
+            }
+        }
+        storage.remove_parts(txn, &table, oid, part).map(drop)
+    }
+}
+
+impl Storage {
+    fn put_part(
+        &self,
+        txn: &mut Transaction,
+        table: &Table,
+        oid: u64,
+        part: i32,
+        bytes: &[u8],
+    ) -> Result<()> {
+        let row = [Datum::Int8(oid as i64), Datum::Int4(part), Datum::Bytea(bytes.into())];
+        let key = key(oid, part);
+        txn.lock_latest(table.storage(), &key, RowLock::Update, Wait::Allowed)?;
+        let old = table.latest(txn, &key)?.map(|old| old.to_datums()).transpose()?;
+        txn.note_rows(table.storage(), i64::from(old.is_none()));
+        self.change(txn, |change| match old {
+            Some(old) => table.update(change, &key, &old, &row),
+            None => table.insert(change, &row),
+        })
+        .map(drop)
+    }
+
+    /// Removes the parts of a blob from one on.
+    pub(crate) fn remove_parts(
+        &self,
+        txn: &mut Transaction,
+        table: &Table,
+        oid: u64,
+        from: i32,
+    ) -> Result<()> {
+        let KeyRange { upper, .. } = parts_of(oid);
+        let range = KeyRange { lower: Bound::Included(key(oid, from)), upper };
+        let latest = txn.latest();
+        let keys = keys_in(View::of(txn, &latest), table, range)?;
+        drop(latest);
+        for key in &keys {
+            txn.lock_latest(table.storage(), key, RowLock::Update, Wait::Allowed)?;
+            let Some(old) = table.latest(txn, key)? else { continue };
+            let old = old.to_datums()?;
+            self.change(txn, |change| table.delete(change, key, &old))?;
+            txn.note_rows(table.storage(), -1);
+        }
+        Ok(())
+    }
+
+    /// Writes the blob of a record to a file, part by part. Returns false, and writes nothing, if the record is not
+    /// there or has no blob.
+    ///
+    /// # Errors
+    /// 58030 if the file cannot be written; what reading reports.
+    pub fn load_blob(&self, oid: u64, tid: Tid, file: &mut dyn io::Write) -> Result<bool> {
+        if self.load_serial(oid, tid, |_| ())?.is_none() {
+            return Ok(false);
+        }
+        let table = self.table(self.blobs)?;
+        let Some(csn) = self.csn_of(tid)? else { return Ok(false) };
+        let kept = self.kept_from(self.table(self.objects)?.storage());
+        let kept = kept.max(self.engine.store().horizon(table.storage()));
+        let then = self.engine.snapshot_at(csn.max(kept).max(Csn(1)))?;
+        let mut found = false;
+        for key in keys_in(then.view(), &table, parts_of(oid))? {
+            let Some(row) = table.get(then.view(), &key)? else { continue };
+            if let DatumRef::Bytea(bytes) = row.column(2)? {
+                file.write_all(bytes).map_err(|error| io_error("write", &error))?;
+                found = true;
+            }
+        }
+        Ok(found)
+    }
+}

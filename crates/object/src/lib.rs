@@ -1,0 +1,183 @@
+//! A storage of ZODB, Python's object database, over tables of SQL.
+//!
+//! ```text
+//!   schema "site"
+//!     objects        USING object     the newest record of each object; those before are versions of the row
+//!     blobs          zoid, part, data   the contents of blobs, a mebibyte a row
+//!     imported_tids  tid                transactions that were copied from another storage, under their ids
+//!     packs          tid, ...           what each pack has removed
+//!
+//!   ZODB                          here
+//!   transaction, tid              commit, its time (`table::objects::Tid`)
+//!   user, description             author and message of the commit; what does not fit, in its extension
+//!   loadBefore(oid, tid)          the row as of the commit before tid
+//!   undoLog, iterator, changes    the table of changes
+//!   pack                          rows deleted that nothing reaches; the history of the table forgotten
+//! ```
+//!
+//! | module | is |
+//! |---|---|
+//! | `note` | what a commit of ZODB says of itself |
+//! | `tids` | ids of transactions as commits, and back |
+//! | `read` | records by object and by transaction |
+//! | `past` | transactions in their order, and what each has written |
+//! | `write` | [`Writing`]: a transaction of ZODB |
+//! | `pack` | what nothing reaches, and what is old |
+//! | `blob` | files that belong to records |
+//!
+//! # Invariants
+//! * The ids of the transactions of a storage ascend with their commits.
+//! * Whoever writes objects holds ROW EXCLUSIVE on `objects` until the commit; whoever brings ids along, or removes
+//!   objects that nothing reaches, holds EXCLUSIVE.
+//! * A commit that packs is no transaction of the storage: nobody is told of it.
+
+mod blob;
+mod note;
+mod pack;
+mod past;
+mod read;
+mod tids;
+mod write;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use parking_lot::Mutex;
+use store::{Csn, TableId};
+use table::catalog::{Catalog, CatalogCache};
+use table::foreign::Checks;
+use table::objects::ObjectRows;
+use table::rows::{Change, Handles, NoValues, Table};
+use table::{Collections, Error, Result};
+use txn::{Engine, Transaction};
+use types::{Oid, SqlState};
+
+pub use pack::Packed;
+pub use past::{ObjectRecord, TransactionInfo};
+pub use read::{Found, Revision};
+pub use table::objects::Tid;
+pub use write::{Conflict, Meta, Write, Writing};
+
+/// The tables of a storage, in its schema.
+const OBJECTS: &str = "objects";
+const BLOBS: &str = "blobs";
+const IMPORTED: &str = "imported_tids";
+const PACKS: &str = "packs";
+
+/// A storage of ZODB. Shared by all who use it in this process.
+pub struct Storage {
+    engine: Arc<Engine>,
+    catalogs: Arc<CatalogCache>,
+    handles: Arc<Handles>,
+    objects: Oid,
+    blobs: Oid,
+    imported: Oid,
+    packs: Oid,
+    /// The newest transaction, and the commit up to which that was looked at.
+    last: Mutex<tids::Last>,
+    /// The commit of the newest transaction that brought its id along; 0 if there is none.
+    imported_upto: Arc<AtomicU64>,
+    /// The id of that transaction.
+    imported_tid: Arc<AtomicU64>,
+    /// The next id of an object that has not been given away; 0 before the first was asked for.
+    next_oid: Mutex<u64>,
+    /// The commit of the newest pack that has removed objects; 0 if there is none.
+    collected: Arc<AtomicU64>,
+    /// The transactions up to the horizon, which the table of changes does not tell of.
+    old: Mutex<Option<Arc<past::Old>>>,
+}
+
+impl Storage {
+    /// Returns the SQL that makes the tables of a new storage in a schema that it makes.
+    pub fn definition(schema: &str, keeps_history: bool) -> String {
+        let schema = format!("\"{}\"", schema.replace('"', "\"\""));
+        let history = if keeps_history { "" } else { " WITH (history = 'none')" };
+        format!(
+            "CREATE SCHEMA {schema};
+             CREATE TABLE {schema}.{OBJECTS} (zoid bigint PRIMARY KEY, tid bigint, class_mod text, class_name text, \
+                refs bigint[], data_tid bigint, pickle bytea, state jsonb) USING object{history};
+             CREATE TABLE {schema}.{BLOBS} (zoid bigint, part integer, data bytea NOT NULL, \
+                PRIMARY KEY (zoid, part)) USING heap{history};
+             CREATE TABLE {schema}.{IMPORTED} (tid bigint PRIMARY KEY) USING heap;
+             CREATE TABLE {schema}.{PACKS} (number bigint PRIMARY KEY, tid bigint NOT NULL, \
+                objects bigint NOT NULL) USING heap;
+             CREATE VIEW {schema}.object_refs AS \
+                SELECT zoid, unnest(refs) AS target FROM {schema}.{OBJECTS};"
+        )
+    }
+
+    /// Returns the storage in a schema; `None` if the schema has none.
+    ///
+    /// # Errors
+    /// What reading reports.
+    pub fn open(tables: &Collections, schema: &str) -> Result<Option<Storage>> {
+        let catalog = tables.catalogs().newest();
+        let database = table::catalog::POSTGRES_DATABASE;
+        let Some(schema) = catalog.schema_named(database, schema) else { return Ok(None) };
+        let find = |name| catalog.relation_named(schema.oid, name).map(|found| found.oid);
+        let all = (find(OBJECTS), find(BLOBS), find(IMPORTED), find(PACKS));
+        let (Some(objects), Some(blobs), Some(imported), Some(packs)) = all else {
+            return Ok(None);
+        };
+        let storage = Storage {
+            engine: Arc::clone(tables.engine()),
+            catalogs: Arc::clone(tables.catalogs()),
+            handles: Arc::clone(tables.handles()),
+            objects,
+            blobs,
+            imported,
+            packs,
+            last: Mutex::default(),
+            imported_upto: Arc::default(),
+            imported_tid: Arc::default(),
+            next_oid: Mutex::new(0),
+            collected: Arc::default(),
+            old: Mutex::default(),
+        };
+        let table = storage.table(objects)?;
+        if ObjectRows::of(&table).is_none() {
+            return Ok(None);
+        }
+        storage.find_marks()?;
+        Ok(Some(storage))
+    }
+
+    /// The newest catalog.
+    fn catalog(&self) -> Arc<Catalog> {
+        self.catalogs.newest()
+    }
+
+    /// One of the tables of the storage.
+    fn table(&self, oid: Oid) -> Result<Arc<Table>> {
+        self.handles.table(&self.catalog(), oid).ok_or_else(|| {
+            Error::new(SqlState::UNDEFINED_TABLE, "a table of the storage of objects was dropped")
+        })
+    }
+
+    /// The table of the store in which the rows of objects lie.
+    fn rows_of(table: &Table) -> Result<&ObjectRows> {
+        ObjectRows::of(table).ok_or_else(|| {
+            let message = "the table \"objects\" of the storage is no table of objects any more";
+            Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+        })
+    }
+
+    /// Changes rows of the tables that have no expressions.
+    fn change<R>(
+        &self,
+        txn: &mut Transaction,
+        f: impl FnOnce(&mut Change<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let mut values = NoValues;
+        let mut checks = Checks::new(Arc::clone(&self.handles), self.catalog());
+        f(&mut Change { txn, values: &mut values, checks: &mut checks })
+    }
+
+    /// The commit from which on the past of objects is kept.
+    fn kept_from(&self, storage: TableId) -> Csn {
+        let catalog = self.catalog();
+        let data = catalog.relation(self.objects).and_then(|relation| relation.table());
+        let forgotten = data.map_or(Csn::ZERO, |data| Csn(data.forgotten));
+        forgotten.max(self.engine.store().horizon(storage))
+    }
+}

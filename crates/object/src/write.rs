@@ -1,0 +1,264 @@
+//! [`Writing`]: a transaction of ZODB, from its vote to its end.
+//!
+//! ```text
+//!   begin    ROW EXCLUSIVE on the table; EXCLUSIVE where the transaction brings its id along
+//!   write    lock the row, compare the serial, write          conflicts come back, to be resolved and sent again
+//!   finish   one commit: its time is the id
+//! ```
+//!
+//! Transactions that write different objects run side by side, and their commits share a write to the disk.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use store::Csn;
+use table::objects::{Object, ObjectRows, Tid};
+use table::rows::Table;
+use table::{Error, Result};
+use txn::{Isolation, RelationLock, RowLock, Transaction, View, Wait};
+use types::{Datum, Oid, SqlState};
+
+use crate::Storage;
+use crate::note::Note;
+
+/// What a transaction says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// Who makes it, up to 65,535 bytes.
+    pub user: Vec<u8>,
+    /// Why, up to 65,535 bytes.
+    pub description: Vec<u8>,
+    /// A pickle of what else is known, up to 65,535 bytes; may be empty.
+    pub extension: Vec<u8>,
+    /// Its id, if it was made elsewhere: later than all ids of the storage.
+    pub tid: Option<Tid>,
+}
+
+/// A record to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// The object.
+    pub oid: u64,
+    /// The transaction whose record must be the newest of the object: [`Tid::ZERO`] if it has none. `None` if that is
+    /// not to be looked at.
+    pub serial: Option<Tid>,
+    /// The pickles of class and state; `None` deletes the object.
+    pub data: Option<&'a [u8]>,
+    /// The transaction whose record this one brings back.
+    pub data_tid: Option<Tid>,
+}
+
+/// A record that was not written, because its object has a newer one than its writer knew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The position of the record among those that were to be written.
+    pub at: usize,
+    /// The transaction that made the newest record.
+    pub newest: Tid,
+}
+
+/// A transaction of ZODB. Dropping it takes everything back.
+pub struct Writing {
+    storage: Arc<Storage>,
+    txn: Transaction,
+    table: Arc<Table>,
+    note: Note,
+    /// How many objects there are more, or fewer.
+    grown: i64,
+    largest_oid: Option<u64>,
+}
+
+impl Storage {
+    /// Begins a transaction of ZODB.
+    ///
+    /// # Errors
+    /// 22023 if it brings an id along that is not later than those of the storage, or says too much of itself; what
+    /// locking reports.
+    pub fn begin(self: &Arc<Self>, meta: Meta) -> Result<Writing> {
+        for (what, text) in [
+            ("user", &meta.user),
+            ("description", &meta.description),
+            ("extension", &meta.extension),
+        ] {
+            if text.len() > usize::from(u16::MAX) {
+                let message = format!(
+                    "the {what} of a transaction has {} bytes; at most 65,535 are allowed",
+                    text.len()
+                );
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+            }
+        }
+        let Meta { user, description, extension, tid } = meta;
+        let mut note = Note { tid, user, description, extension, is_pack: false };
+        loop {
+            let mut txn = self.engine.begin(Isolation::ReadCommitted);
+            let brings = tid.is_some() || self.is_ahead()?;
+            let mode = if brings { RelationLock::Exclusive } else { RelationLock::RowExclusive };
+            txn.lock_relation(self.objects.0, mode, Wait::Allowed)?;
+            txn.statement();
+            if !brings && self.is_ahead()? {
+                // Somebody has brought an id of the future along meanwhile.
+                continue;
+            }
+            if brings {
+                let last = self.last_tid()?;
+                note.tid = Some(tid.unwrap_or(Tid(last.0 + 1)));
+                if let Some(tid) = tid.filter(|tid| *tid <= last) {
+                    let message = format!(
+                        "transaction {tid} is not later than the newest one of the storage, {last}"
+                    );
+                    return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+                }
+            }
+            let table = self.table(self.objects)?;
+            let storage = Arc::clone(self);
+            return Ok(Writing { storage, txn, table, note, grown: 0, largest_oid: None });
+        }
+    }
+
+    /// Adds a row of numbers to a table of the storage.
+    pub(crate) fn insert_row(&self, txn: &mut Transaction, table: Oid, row: &[i64]) -> Result<()> {
+        txn.lock_relation(table.0, RelationLock::RowExclusive, Wait::Allowed)?;
+        let table = self.table(table)?;
+        let row: Vec<Datum> = row.iter().map(|number| Datum::Int8(*number)).collect();
+        self.change(txn, |change| table.insert(change, &row))?;
+        txn.note_rows(table.storage(), 1);
+        Ok(())
+    }
+
+    /// True if an id was brought along that is later than now: ids go on from there until their time has come.
+    fn is_ahead(&self) -> Result<bool> {
+        let ahead = self.imported_tid.load(Ordering::Acquire);
+        if ahead == 0 {
+            return Ok(false);
+        }
+        let newest = self.engine.time_us(self.engine.visible())?;
+        Ok(ahead >= Tid::of_time(newest).0)
+    }
+}
+
+impl Writing {
+    /// Locks the objects of some records, waiting for whoever has them, and writes those that do not conflict.
+    ///
+    /// # Errors
+    /// 40P01 where waiting would be a deadlock; 40001 if a record refers to an object that a pack has removed; what
+    /// the transaction reports. Nothing of the transaction can be committed then.
+    pub fn write<'a>(
+        &mut self,
+        writes: impl IntoIterator<Item = Write<'a>>,
+    ) -> Result<Vec<Conflict>> {
+        let mut conflicts = Vec::new();
+        let mut references = Vec::new();
+        for (at, write) in writes.into_iter().enumerate() {
+            if let Some(newest) = self.write_one(write, &mut references)? {
+                conflicts.push(Conflict { at, newest });
+            }
+        }
+        self.check_references(references)?;
+        Ok(conflicts)
+    }
+
+    /// Writes a record; the newest transaction of its object where it conflicts.
+    fn write_one(&mut self, write: Write<'_>, references: &mut Vec<u64>) -> Result<Option<Tid>> {
+        let Self { storage, txn, table, note, grown, largest_oid } = self;
+        let rows = Storage::rows_of(table)?;
+        let key = ObjectRows::key(write.oid);
+        let locked = txn.lock_latest(table.storage(), &key, RowLock::Update, Wait::Allowed)?;
+        let latest = txn.latest();
+        let newest = rows.record(View::of(txn, &latest), write.oid, |record| match record.csn {
+            Csn::MAX => Ok(None),
+            _ => storage.tid_in(&record).map(Some),
+        })?;
+        drop(latest);
+        if let (Some(serial), Some(Some(newest))) = (write.serial, newest)
+            && serial != newest
+        {
+            return Ok(Some(newest));
+        }
+        *largest_oid = (*largest_oid).max(Some(write.oid));
+        match write.data {
+            Some(pickle) => {
+                *grown += i64::from(newest.is_none());
+                let Write { oid, data_tid, .. } = write;
+                let object = Object { oid, tid: note.tid, data_tid, pickle };
+                let refs = rows.put(txn, locked, object)?;
+                if storage.collected.load(Ordering::Acquire) > 0 {
+                    references.extend(refs);
+                }
+            }
+            None => {
+                *grown -= i64::from(newest.is_some());
+                rows.remove(txn, &key)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Refuses references to objects that a pack has removed: they would lead nowhere.
+    fn check_references(&self, mut references: Vec<u64>) -> Result<()> {
+        references.sort_unstable();
+        references.dedup();
+        let latest = self.txn.latest();
+        let view = View::of(&self.txn, &latest);
+        for oid in references {
+            if view.read(self.table.storage(), &ObjectRows::key(oid))?.is_some() {
+                continue;
+            }
+            let newest = self.storage.newest_change_of(&latest, self.table.storage(), oid)?;
+            if let Some(csn) = newest
+                && self.storage.is_pack(csn)?
+            {
+                let message = format!(
+                    "object {oid:#018x} was removed by a pack, which found nothing that refers to it"
+                );
+                return Err(Error::new(SqlState::SERIALIZATION_FAILURE, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Has an object stay as it is until the end of the transaction. Returns the transaction that made its newest
+    /// record where that is not `serial`; [`Tid::ZERO`] if there is none.
+    ///
+    /// # Errors
+    /// As [`Writing::write`].
+    pub fn check_current(&mut self, oid: u64, serial: Tid) -> Result<Option<Tid>> {
+        let key = ObjectRows::key(oid);
+        self.txn.lock_latest(self.table.storage(), &key, RowLock::Share, Wait::Allowed)?;
+        let newest = self.storage.tid_of_newest(oid)?.unwrap_or(Tid::ZERO);
+        Ok((newest != serial).then_some(newest))
+    }
+
+    /// The storage that it writes to.
+    pub(crate) fn parts(&mut self) -> (&Storage, &mut Transaction) {
+        (&self.storage, &mut self.txn)
+    }
+
+    /// Commits. Returns the id of the transaction, once it is durable and all that begin from now on see it.
+    ///
+    /// # Errors
+    /// What the engine reports; after `08007` it may or may not have happened.
+    pub fn finish(self) -> Result<Tid> {
+        let Writing { storage, mut txn, table, note, grown, largest_oid } = self;
+        if grown != 0 {
+            txn.note_rows(table.storage(), grown);
+        }
+        storage.note_oids(largest_oid.into_iter());
+        if let Some(tid) = note.tid {
+            storage.insert_row(&mut txn, storage.imported, &[tid.to_i64()])?;
+            let (imported, upto) =
+                (Arc::clone(&storage.imported_tid), Arc::clone(&storage.imported_upto));
+            txn.on_publish(move |commit| {
+                imported.fetch_max(tid.0, Ordering::AcqRel);
+                upto.fetch_max(commit.csn.0, Ordering::AcqRel);
+            });
+        }
+        let is_empty = txn.is_read_only();
+        let commit = txn.commit(note.to_meta())?;
+        match note.tid {
+            Some(tid) => Ok(tid),
+            None if is_empty => storage.last_tid(),
+            None => Ok(Tid::of_time(commit.time_us)),
+        }
+    }
+}
