@@ -4,6 +4,7 @@
 //! of a name costs less than the call that asks for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anywhen::{
     BlameLine, CollectionOptions, Committed, Create, Durability, NodeVersion, Options, Retention,
@@ -16,10 +17,12 @@ use crate::edit::{MetaArgument, MomentArgument, NodeArgument, Step, meta, moment
 use crate::errors::{Failure, Outcome};
 use crate::handle::engine;
 use crate::numbers::Numbers;
+use crate::objects::Objects;
 use crate::opened::{Call, InCall, Opened};
 use crate::session::Session;
 use crate::transaction::Transaction;
 use crate::value::{from_json, to_json};
+use crate::waits::Waits;
 
 /// Version, commit, time of the commit in microseconds since 1970, and whether anything changed.
 type CommittedRow = (u64, u64, u64, bool);
@@ -50,6 +53,11 @@ impl Database {
     /// The database, for the time of a call.
     pub(crate) fn database(&self) -> Outcome<Call<'_>> {
         self.opened.call()
+    }
+
+    /// What waits of its transactions are looked at with.
+    pub(crate) fn waits(&self) -> &Arc<Waits> {
+        self.opened.waits()
     }
 
     pub(crate) fn collection(&self, name: &str) -> Outcome<InCall<'_>> {
@@ -115,6 +123,27 @@ impl Database {
         })?;
         let path = path.map(|path| path.display().to_string()).unwrap_or_default();
         Ok(Database { opened: Opened::new(database), path })
+    }
+
+    /// The storage of objects in a schema, made where there is none and `create` says so; None where there is none.
+    fn objects(
+        slf: Py<Self>,
+        py: Python<'_>,
+        schema: String,
+        create: bool,
+        keeps_history: bool,
+    ) -> PyResult<Option<Objects>> {
+        let is_there = engine(py, || {
+            let call = slf.get().database()?;
+            if call.objects(&schema)?.is_some() {
+                return Ok(true);
+            }
+            if create {
+                call.create_objects(&schema, keeps_history)?;
+            }
+            Ok(create)
+        })?;
+        Ok(is_there.then(|| Objects::new(slf, schema)))
     }
 
     /// Refuses calls from now on, and ends those that wait for a lock.

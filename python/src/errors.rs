@@ -162,6 +162,16 @@ impl From<DocumentError> for Box<Failure> {
     }
 }
 
+impl From<anywhen::TableError> for Box<Failure> {
+    fn from(error: anywhen::TableError) -> Self {
+        let mut failure = Failure::sql(error.sqlstate().code(), error.to_string());
+        if let anywhen::TableError::Sql(error) = &error {
+            failure.hint = error.hint().map(str::to_owned);
+        }
+        failure
+    }
+}
+
 impl From<Error> for Box<Failure> {
     fn from(error: Error) -> Self {
         let text = error.to_string();
@@ -173,7 +183,7 @@ impl From<Error> for Box<Failure> {
             Error::BadName { .. } => Failure::new("edit", "42602", text),
             Error::OptionsDiffer { .. } => Failure::sql("42710", text),
             Error::NameTaken { .. } => Failure::sql("42P07", text),
-            Error::Table(error) => Failure::sql(error.sqlstate().code(), text),
+            Error::Table(error) => error.into(),
             Error::Inconsistent { .. } => Failure::sql("XX001", text),
             Error::Engine(EngineError::InUse { .. }) => {
                 let mut failure = Failure::sql("55006", text);

@@ -24,6 +24,7 @@ mod errors;
 mod feed;
 mod handle;
 mod numbers;
+mod objects;
 mod opened;
 mod session;
 mod sql;
@@ -45,6 +46,8 @@ mod _native {
     use crate::feed::Feed;
     #[pymodule_export]
     use crate::handle::forked;
+    #[pymodule_export]
+    use crate::objects::{Objects, ObjectsTransaction};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

@@ -38,6 +38,7 @@ mod collections;
 mod error;
 mod follower;
 mod following;
+pub mod objects;
 #[cfg(feature = "sql")]
 pub mod sql;
 mod stats;
@@ -73,6 +74,7 @@ pub use verify::VerifyReport;
 
 use document::{DocumentTransaction, Documents};
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use subscription::Subscriber;
@@ -137,6 +139,8 @@ struct Shared {
     path: PathBuf,
     documents: Arc<Documents>,
     collections: Arc<table::Collections>,
+    /// The storages of objects that were asked for, by their schemas.
+    objects: Mutex<HashMap<String, Arc<object::Storage>>>,
     /// One at a time: backup, compaction, verification.
     care: Mutex<()>,
     /// What sessions share, once there was one.
@@ -222,6 +226,7 @@ impl Database {
             path: path.to_owned(),
             documents,
             collections: Arc::new(collections),
+            objects: Mutex::default(),
             care: Mutex::new(()),
             #[cfg(feature = "sql")]
             instance: Mutex::new(None),
@@ -334,7 +339,7 @@ impl Database {
         if let Some(instance) = shared.instance.into_inner() {
             instance.rest();
         }
-        drop(shared.collections);
+        drop((shared.objects, shared.collections));
         let documents = Arc::try_unwrap(shared.documents).map_err(|documents| {
             Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&documents) - 1 })
         })?;

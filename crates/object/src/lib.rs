@@ -142,6 +142,11 @@ impl Storage {
         Ok(Some(storage))
     }
 
+    /// Returns true until the tables of the storage are dropped.
+    pub fn exists(&self) -> bool {
+        self.catalog().relation(self.objects).is_some()
+    }
+
     /// The newest catalog.
     fn catalog(&self) -> Arc<Catalog> {
         self.catalogs.newest()

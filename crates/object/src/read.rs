@@ -13,8 +13,8 @@ use crate::Storage;
 /// A record that was asked for by a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found<Data = Vec<u8>> {
-    /// The pickles of class and state.
-    pub data: Data,
+    /// The pickles of class and state; `None` where the record is that the object was deleted.
+    pub data: Option<Data>,
     /// The transaction that made the record.
     pub tid: Tid,
     /// The transaction that made the next one, or deleted the object; `None` where this one is the newest.
@@ -75,7 +75,7 @@ impl Storage {
         let table = self.table(self.objects)?;
         let now = self.engine.snapshot();
         let at = self.csn_before(tid)?.min(now.csn());
-        self.found_at(&table, &now, oid, at, |_, csn| Ok(csn <= at), f)
+        self.found_at(&table, &now, oid, at, |csn| csn <= at, f)
     }
 
     /// Calls `f` with the record of an object that a transaction made, and returns what it does.
@@ -91,7 +91,7 @@ impl Storage {
         let table = self.table(self.objects)?;
         let now = self.engine.snapshot();
         let Some(at) = self.csn_of(tid)?.filter(|csn| *csn <= now.csn()) else { return Ok(None) };
-        self.found_at(&table, &now, oid, at, |_, csn| Ok(csn == at), f)
+        self.found_at(&table, &now, oid, at, |csn| csn == at, f)
     }
 
     /// The record that was the newest after a commit, if it is wanted.
@@ -101,19 +101,29 @@ impl Storage {
         now: &Snapshot,
         oid: u64,
         at: Csn,
-        is_wanted: impl FnOnce(&Record<'_>, Csn) -> Result<bool>,
+        is_wanted: impl Fn(Csn) -> bool,
         f: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<Found<R>>> {
         let (rows, storage) = (Storage::rows_of(table)?, table.storage());
         // Records that were the newest at the horizon are kept, whenever they were made.
         let at = at.max(self.kept_from(storage)).min(now.csn());
         let then = if at == now.csn() { now.clone() } else { self.engine.snapshot_at(at)? };
-        let found =
-            rows.record(then.view(), oid, |record| match is_wanted(&record, record.csn)? {
-                true => Ok(Some((f(record.pickle()?), self.tid_in(&record)?, record.csn))),
-                false => Ok(None),
-            })?;
-        let Some((data, tid, csn)) = found.flatten() else { return Ok(None) };
+        let found = rows.record(then.view(), oid, |record| match is_wanted(record.csn) {
+            true => Ok(Some((f(record.pickle()?), self.tid_in(&record)?, record.csn))),
+            false => Ok(None),
+        })?;
+        let (data, tid, csn) = match found {
+            Some(Some((data, tid, csn))) => (Some(data), tid, csn),
+            Some(None) => return Ok(None),
+            None => match self.newest_change_of(&then, storage, oid)?.filter(|csn| is_wanted(*csn))
+            {
+                Some(csn) if !self.is_pack(csn)? => (None, self.tid_of(csn)?, csn),
+                _ => return Ok(None),
+            },
+        };
+        if at == now.csn() {
+            return Ok(Some(Found { data, tid, next: None }));
+        }
         let next = now.successor(storage, &ObjectRows::key(oid), csn)?;
         let Some(next) = next else { return Ok(Some(Found { data, tid, next: None })) };
         if self.is_pack(next)? {
@@ -233,6 +243,16 @@ impl Storage {
         Ok(self.handles.row_count(self.table(self.objects)?.storage()))
     }
 
+    /// Returns about how many bytes the newest records and the blobs take.
+    ///
+    /// # Errors
+    /// As [`Storage::load`].
+    pub fn size(&self) -> Result<u64> {
+        let store = self.engine.store();
+        let objects = store.table_bytes(self.table(self.objects)?.storage())?;
+        Ok(objects + store.table_bytes(self.table(self.blobs)?.storage())?)
+    }
+
     /// Returns the first of so many ids that no object has, and that nobody else is given.
     ///
     /// # Errors
@@ -269,7 +289,7 @@ impl Storage {
     pub fn load_many(&self, oids: &[u64], before: Tid) -> Result<Vec<Option<(Vec<u8>, Tid)>>> {
         let load = |oid: &u64| {
             let found = self.load_before(*oid, before, <[u8]>::to_vec)?;
-            Ok(found.map(|found| (found.data, found.tid)))
+            Ok(found.and_then(|found| Some((found.data?, found.tid))))
         };
         oids.iter().map(load).collect()
     }

@@ -15,11 +15,14 @@ use store::Csn;
 use table::objects::{Object, ObjectRows, Tid};
 use table::rows::Table;
 use table::{Error, Result};
-use txn::{Isolation, RelationLock, RowLock, Transaction, View, Wait};
+use txn::{Isolation, RelationLock, RowLock, Transaction, TxnId, View, Wait};
 use types::{Datum, Oid, SqlState};
 
 use crate::Storage;
 use crate::note::Note;
+
+/// Clocks that differ by so much are one, in microseconds.
+const CLOCKS_DIFFER_US: u64 = 200_000;
 
 /// What a transaction says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct Meta {
     pub extension: Vec<u8>,
     /// Its id, if it was made elsewhere: later than all ids of the storage.
     pub tid: Option<Tid>,
+    /// A clock of the caller, which its id is not to be before: of use if that is ahead of the clock here.
+    pub not_before: Tid,
 }
 
 /// A record to be written.
@@ -88,21 +93,21 @@ impl Storage {
                 return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
             }
         }
-        let Meta { user, description, extension, tid } = meta;
+        let Meta { user, description, extension, tid, not_before } = meta;
         let mut note = Note { tid, user, description, extension, is_pack: false };
         loop {
             let mut txn = self.engine.begin(Isolation::ReadCommitted);
-            let brings = tid.is_some() || self.is_ahead()?;
+            let brings = tid.is_some() || self.is_ahead(not_before);
             let mode = if brings { RelationLock::Exclusive } else { RelationLock::RowExclusive };
             txn.lock_relation(self.objects.0, mode, Wait::Allowed)?;
             txn.statement();
-            if !brings && self.is_ahead()? {
+            if !brings && self.is_ahead(Tid::ZERO) {
                 // Somebody has brought an id of the future along meanwhile.
                 continue;
             }
             if brings {
                 let last = self.last_tid()?;
-                note.tid = Some(tid.unwrap_or(Tid(last.0 + 1)));
+                note.tid = Some(tid.unwrap_or(not_before.max(Tid(last.0 + 1))));
                 if let Some(tid) = tid.filter(|tid| *tid <= last) {
                     let message = format!(
                         "transaction {tid} is not later than the newest one of the storage, {last}"
@@ -126,14 +131,12 @@ impl Storage {
         Ok(())
     }
 
-    /// True if an id was brought along that is later than now: ids go on from there until their time has come.
-    fn is_ahead(&self) -> Result<bool> {
-        let ahead = self.imported_tid.load(Ordering::Acquire);
-        if ahead == 0 {
-            return Ok(false);
-        }
-        let newest = self.engine.time_us(self.engine.visible())?;
-        Ok(ahead >= Tid::of_time(newest).0)
+    /// True if an id was brought along that is later than now, where ids go on from there until its time has come; or
+    /// if a clock is well ahead of the one here.
+    fn is_ahead(&self, clock: Tid) -> bool {
+        let now_us = self.engine.now_us();
+        let imported = self.imported_tid.load(Ordering::Acquire);
+        imported >= Tid::of_time(now_us).0 || clock > Tid::of_time(now_us + CLOCKS_DIFFER_US)
     }
 }
 
@@ -227,6 +230,11 @@ impl Writing {
         self.txn.lock_latest(self.table.storage(), &key, RowLock::Share, Wait::Allowed)?;
         let newest = self.storage.tid_of_newest(oid)?.unwrap_or(Tid::ZERO);
         Ok((newest != serial).then_some(newest))
+    }
+
+    /// Its identity among the transactions that are open.
+    pub fn id(&self) -> TxnId {
+        self.txn.id()
     }
 
     /// The storage that it writes to.

@@ -378,6 +378,11 @@ impl Engine {
         self.commits.at_time(&self.store, time_us, self.visible())
     }
 
+    /// Returns the time now, in microseconds since 1970 UTC, by the clock that commits get theirs from.
+    pub fn now_us(&self) -> u64 {
+        self.clock.now_us()
+    }
+
     /// Returns the time of a visible commit, in microseconds since 1970 UTC; 0 of commit 0.
     ///
     /// # Errors

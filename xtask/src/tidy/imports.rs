@@ -101,6 +101,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "scalar",
             "table",
             "session",
+            "object",
             "server",
             "interchange",
         ],

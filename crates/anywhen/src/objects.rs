@@ -1,0 +1,40 @@
+//! Storages of ZODB's objects, each in a schema of SQL.
+
+use std::sync::Arc;
+
+pub use object::{Conflict, Found, Meta, ObjectRecord, Packed, Revision, Storage, Tid};
+pub use object::{TransactionInfo, Write, Writing};
+
+use crate::{Database, Result};
+
+impl Database {
+    /// Returns the storage of objects in a schema of SQL; `None` if there is none.
+    ///
+    /// # Errors
+    /// What reading reports.
+    pub fn objects(&self, schema: &str) -> Result<Option<Arc<Storage>>> {
+        let mut known = self.shared.objects.lock();
+        if let Some(storage) = known.get(schema) {
+            if storage.exists() {
+                return Ok(Some(Arc::clone(storage)));
+            }
+            known.remove(schema);
+        }
+        let Some(storage) = Storage::open(&self.shared.collections, schema)? else {
+            return Ok(None);
+        };
+        let storage = Arc::new(storage);
+        known.insert(schema.to_owned(), Arc::clone(&storage));
+        Ok(Some(storage))
+    }
+
+    /// Makes a storage of objects in a new schema of SQL. Without history, only the newest record of each object is
+    /// kept.
+    ///
+    /// # Errors
+    /// `42P06` where there is such a schema.
+    #[cfg(feature = "sql")]
+    pub fn create_objects(&self, schema: &str, keeps_history: bool) -> crate::sql::Result<()> {
+        self.connect()?.batch(&Storage::definition(schema, keeps_history)).map(drop)
+    }
+}
