@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("numeric", &["interrupt"]),
     ("posix", &[]),
     ("json", &["interrupt", "numeric", "posix"]),
+    ("pickle", &["json"]),
     ("types", &["interrupt", "json", "numeric"]),
     ("scalar", &["interrupt", "json", "numeric", "posix", "types"]),
     ("sql", &["interrupt", "json", "numeric", "types", "scalar", "table"]),
