@@ -16,6 +16,7 @@ from ZODB.utils import readable_tid_repr
 
 from . import open as open_storage
 from ._copy import OVERLAP, Counts, compare, copy_transactions
+from .uri import resolve
 
 ABOUT = """\
 ZODB storages in Anywhen databases: convert from and to other storages, compare, pack.
@@ -113,6 +114,9 @@ def _parser() -> argparse.ArgumentParser:
         "--destination-blobs", metavar="FOLDER", help="blobs of DESTINATION, where it is a path"
     )
     convert.add_argument(
+        "--without-blobs", action="store_true", help="copy only the records of blobs, and not their files"
+    )
+    convert.add_argument(
         "--overlap",
         metavar="COUNT",
         type=int,
@@ -151,16 +155,24 @@ def _convert(options: argparse.Namespace) -> int:
                 _storage(options.destination, options.destination_blobs, True)
             )
         with _Shown("copied", source, options.quiet) as shown:
-            counts = copy_transactions(source, destination, shown, max(options.overlap, 1))
+            counts = copy_transactions(
+                source,
+                destination,
+                shown,
+                overlap=max(options.overlap, 1),
+                with_blobs=not options.without_blobs,
+            )
         print(_summary("copied", counts))
         if options.check:
             with _Shown("compared", source, options.quiet) as shown:
-                compared = compare(source, destination, blobs=True, is_complete=True, progress=shown)
+                with_blobs = not options.without_blobs
+                compared = compare(
+                    source, destination, blobs=with_blobs, is_complete=True, progress=shown
+                )
             print(_summary("compared", compared))
     if counts.missing_blobs:
         print(
-            f"anywhen.zodb: SOURCE does not have {counts.missing_blobs} blobs that its records need; "
-            "was --source-blobs forgotten?",
+            f"anywhen.zodb: SOURCE does not have {counts.missing_blobs} blobs that its records need",
             file=sys.stderr,
         )
         return 3
@@ -212,18 +224,16 @@ def _storage(place: str, blob_dir: str | None, create: bool) -> Iterator[Any]:
 
 
 def _from_uri(uri: str) -> Any:
+    if uri.startswith("anywhen"):
+        return resolve(uri)[0]()
     try:
         from zodburi import NoResolverForScheme, resolve_uri
     except ImportError:
-        if not uri.startswith("anywhen"):
-            raise WrongArgumentsError(f"{uri} needs zodburi: pip install zodburi") from None
-        from .uri import resolve
-
-        return resolve(uri)[0]()
+        raise WrongArgumentsError(f"{uri} needs zodburi: pip install zodburi") from None
     try:
         return resolve_uri(uri)[0]()
-    except NoResolverForScheme as error:
-        raise WrongArgumentsError(f"{uri}: zodburi knows no such addresses") from error
+    except NoResolverForScheme:
+        raise WrongArgumentsError(f"{uri}: zodburi knows no such addresses") from None
 
 
 @contextlib.contextmanager

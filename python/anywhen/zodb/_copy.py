@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ZODB.blob import is_blob_record
-from ZODB.POSException import POSKeyError, StorageError, Unsupported
+from ZODB.interfaces import IBlobStorage
+from ZODB.POSException import POSKeyError, StorageError
 from ZODB.utils import p64, readable_tid_repr, u64
 
 from ._cache import Z64
@@ -55,10 +56,16 @@ Progress = Callable[[Counts], None]
 
 
 def copy_transactions(
-    source: Any, destination: Any, progress: Progress | None = None, overlap: int = OVERLAP
+    source: Any,
+    destination: Any,
+    progress: Progress | None = None,
+    *,
+    overlap: int = OVERLAP,
+    with_blobs: bool = True,
 ) -> Counts:
     """Copies what the destination does not have yet. Fails with :class:`DifferenceError` where the last
-    ``overlap`` transactions of the destination are not those of the source."""
+    ``overlap`` transactions of the destination are not those of the source. Without ``with_blobs`` only
+    their records are copied; with it, both storages must be able to hold blobs, where there are any."""
     counts = Counts()
     last = destination.lastTransaction()
     if last != Z64:
@@ -75,7 +82,7 @@ def copy_transactions(
                     readable_tid_repr(transaction.tid),
                     readable_tid_repr(tid),
                 )
-            _copy_transaction(source, destination, transaction, tid, counts)
+            _copy_transaction(source, destination, transaction, tid, with_blobs, counts)
             last = counts.tid = tid
             counts.transactions += 1
             if progress is not None:
@@ -87,13 +94,15 @@ def copy_transactions(
 
 
 def _copy_transaction(
-    source: Any, destination: Any, transaction: Any, tid: bytes, counts: Counts
+    source: Any, destination: Any, transaction: Any, tid: bytes, with_blobs: bool, counts: Counts
 ) -> None:
     destination.tpc_begin(transaction, tid, transaction.status)
     try:
         for record in transaction:
             oid, data = record.oid, record.data
-            path = _blob_of(source, record, counts)
+            path = None
+            if with_blobs and is_blob_record(data):
+                path = _blob_of(source, destination, record, counts)
             if path is None:
                 destination.restore(oid, tid, data, "", record.data_txn, transaction)
             else:
@@ -107,12 +116,13 @@ def _copy_transaction(
         raise
 
 
-def _blob_of(source: Any, record: Any, counts: Counts) -> str | None:
-    if not is_blob_record(record.data):
-        return None
+def _blob_of(source: Any, destination: Any, record: Any, counts: Counts) -> str | None:
+    for storage, which in ((source, "source"), (destination, "destination")):
+        if not IBlobStorage.providedBy(storage):
+            raise StorageError(f"there are blobs, and the {which} was opened without a folder for them")
     try:
         path: str = source.loadBlob(record.oid, record.tid)
-    except (POSKeyError, Unsupported, AttributeError):
+    except POSKeyError:
         counts.missing_blobs += 1
         return None
     counts.blobs += 1
@@ -194,7 +204,7 @@ def compare(
 def _compare_blob(source: Any, destination: Any, oid: bytes, tid: bytes, counts: Counts) -> None:
     try:
         expected = source.loadBlob(oid, tid)
-    except (POSKeyError, Unsupported, AttributeError):
+    except POSKeyError:
         counts.missing_blobs += 1
         return
     if not filecmp.cmp(expected, destination.loadBlob(oid, tid), shallow=False):
