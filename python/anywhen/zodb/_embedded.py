@@ -1,0 +1,18 @@
+"""Objects of a database in this process: the native half is the backend itself."""
+
+from __future__ import annotations
+
+from .. import _native
+from .._database import Database
+from ..errors import NotSupportedError
+from ._backend import Backend
+
+
+def objects(database: Database, name: str, create: bool, keeps_history: bool) -> Backend:
+    """The objects of the storage ``name`` of a database. With ``create`` a missing one is made, and
+    ``keeps_history`` says whether it keeps old records; of one that exists it must be the same."""
+    if not database.is_embedded:
+        raise NotSupportedError("a ZODB storage needs a database in this process: anywhen.open", "0A000")
+    native: _native.Database = database._store.native
+    backend: Backend = native.objects(name, create, keeps_history)  # type: ignore[attr-defined]
+    return backend
