@@ -287,12 +287,12 @@ impl Objects {
         status: &[u8],
         not_before: Id,
     ) -> PyResult<ObjectsTransaction> {
-        let _ = status;
         let meta = Meta {
             user: user.to_vec(),
             description: description.to_vec(),
             extension: extension.to_vec(),
             tid: tid.map(self::tid),
+            is_packed: status == b"p",
             not_before: self::tid(not_before),
         };
         let waits = Arc::clone(self.database.get().waits());

@@ -15,6 +15,7 @@ const HAS_TID: u8 = 1;
 const HAS_USER: u8 = 2;
 const HAS_DESCRIPTION: u8 = 4;
 const IS_PACK: u8 = 8;
+const IS_PACKED: u8 = 16;
 
 /// What a commit says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(crate) struct Note {
     pub extension: Vec<u8>,
     /// The commit removes what nothing reaches.
     pub is_pack: bool,
+    /// The transaction was packed where it comes from.
+    pub is_packed: bool,
 }
 
 impl Note {
@@ -39,6 +42,7 @@ impl Note {
         let author = text(&self.user, AUTHOR_BYTES_MAX);
         let message = text(&self.description, MESSAGE_BYTES_MAX);
         let mut flags = if self.is_pack { IS_PACK } else { 0 };
+        flags |= if self.is_packed { IS_PACKED } else { 0 };
         let mut rest = Vec::new();
         if let Some(tid) = self.tid {
             flags |= HAS_TID;
@@ -98,6 +102,7 @@ impl Note {
             }
         }
         self.is_pack = flags & IS_PACK != 0;
+        self.is_packed = flags & IS_PACKED != 0;
         self.extension = rest.to_vec();
         Some(())
     }
@@ -117,10 +122,10 @@ mod tests {
             text in "[a-z\u{0}é]{0,20}",
             extension in prop::collection::vec(any::<u8>(), 0..40),
             tid in prop::option::of(any::<u64>()),
-            is_pack in any::<bool>(),
+            (is_pack, is_packed) in any::<(bool, bool)>(),
         ) {
             let description = text.into_bytes();
-            let note = Note { tid: tid.map(Tid), user, description, extension, is_pack };
+            let note = Note { tid: tid.map(Tid), user, description, extension, is_pack, is_packed };
             let meta = note.to_meta();
             prop_assert_eq!(Note::of_commit(&meta.author, &meta.message, &meta.extension), note);
         }

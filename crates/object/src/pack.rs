@@ -240,7 +240,12 @@ impl Storage {
         for oid in oids {
             let key = ObjectRows::key(*oid);
             txn.lock_latest(table.storage(), &key, RowLock::Update, Wait::Allowed)?;
+            let old = if table.has_entries() { table.latest(&txn, &key)? } else { None };
             rows.remove(&mut txn, &key)?;
+            if let Some(old) = old {
+                let old = old.to_datums()?;
+                self.change(&mut txn, |change| table.follow(change, &key, Some(&old), None))?;
+            }
             if has_blobs {
                 self.remove_parts(&mut txn, &blobs, *oid, 0)?;
             }

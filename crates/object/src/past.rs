@@ -182,7 +182,7 @@ impl Storage {
             let note = self.note(csn)?;
             Ok(TransactionInfo {
                 tid: self.tid_of(csn)?,
-                is_packed: csn <= packed_upto,
+                is_packed: csn <= packed_upto || note.is_packed,
                 user: note.user,
                 description: note.description,
                 extension: note.extension,

@@ -35,6 +35,8 @@ pub struct Meta {
     pub extension: Vec<u8>,
     /// Its id, if it was made elsewhere: later than all ids of the storage.
     pub tid: Option<Tid>,
+    /// It was packed where it was made.
+    pub is_packed: bool,
     /// A clock of the caller, which its id is not to be before: of use if that is ahead of the clock here.
     pub not_before: Tid,
 }
@@ -93,8 +95,8 @@ impl Storage {
                 return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
             }
         }
-        let Meta { user, description, extension, tid, not_before } = meta;
-        let mut note = Note { tid, user, description, extension, is_pack: false };
+        let Meta { user, description, extension, tid, is_packed, not_before } = meta;
+        let mut note = Note { tid, user, description, extension, is_pack: false, is_packed };
         loop {
             let mut txn = self.engine.begin(Isolation::ReadCommitted);
             let brings = tid.is_some() || self.is_ahead(not_before);
@@ -179,6 +181,12 @@ impl Writing {
             return Ok(Some(newest));
         }
         *largest_oid = (*largest_oid).max(Some(write.oid));
+        let has_entries = table.has_entries();
+        let values = |txn: &Transaction| -> Result<Option<Vec<Datum>>> {
+            let row = if has_entries { table.latest(txn, &key)? } else { None };
+            row.map(|row| row.to_datums()).transpose()
+        };
+        let old = values(txn)?;
         match write.data {
             Some(pickle) => {
                 *grown += i64::from(newest.is_none());
@@ -193,6 +201,11 @@ impl Writing {
                 *grown -= i64::from(newest.is_some());
                 rows.remove(txn, &key)?;
             }
+        }
+        if has_entries {
+            let new = values(txn)?;
+            let (old, new) = (old.as_deref(), new.as_deref());
+            storage.change(txn, |change| table.follow(change, &key, old, new))?;
         }
         Ok(None)
     }

@@ -51,11 +51,10 @@ class BackendTransaction(Protocol):
         The file is read before the call returns, and left as it is."""
         ...
 
-    def finish(self, not_before: bytes) -> bytes:
+    def finish(self) -> bytes:
         """Commits durably; returns the tid. Loads that begin afterwards, in any thread, see the transaction.
 
-        The tid is the one given to ``begin``. Otherwise it is a new one: greater than every other, and not
-        less than ``not_before``, which is the caller's clock as a tid.
+        The tid is the one given to ``begin``. Otherwise it is a new one, greater than every other.
         """
         ...
 
@@ -146,14 +145,21 @@ class Backend(Protocol):
         ...
 
     def begin(
-        self, user: bytes, description: bytes, extension: bytes, tid: bytes | None, status: bytes
+        self,
+        user: bytes,
+        description: bytes,
+        extension: bytes,
+        tid: bytes | None,
+        status: bytes,
+        not_before: bytes,
     ) -> BackendTransaction:
         """Begins a transaction. ``tid`` is None, or the tid of a transaction that is copied from elsewhere;
-        it fails unless that is greater than ``last_tid``. ``status`` is ``b" "`` or ``b"p"``."""
+        it fails unless that is greater than ``last_tid``. ``status`` is ``b" "`` or ``b"p"``. ``not_before`` is
+        the caller's clock as a tid: a new tid is not less, even where that clock is well ahead."""
         ...
 
-    def pack(self, upto: bytes, collects_garbage: bool) -> tuple[int, int]:
-        """Removes what was no longer current at ``upto``; returns how many (objects, records) it removed.
+    def pack(self, upto: bytes, collects_garbage: bool) -> int:
+        """Removes what was no longer current at ``upto``; returns how many objects it removed.
 
         Of the records at or before ``upto`` it keeps the newest of each object, and removes that too where
         it is a deletion. With ``collects_garbage`` it also removes objects that cannot be reached from the

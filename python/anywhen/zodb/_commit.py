@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ZODB._compat import _protocol, dumps
 from ZODB.POSException import ConflictError, POSKeyError, ReadConflictError
+from ZODB.utils import newTid
 
 from ..errors import ConflictError as BackendConflict
 from ._backend import BackendTransaction, Write
@@ -114,10 +115,10 @@ class Commit:
             native.put_blob(oid, path)
         self.is_voted = True
 
-    def finish(self, not_before: bytes) -> bytes:
+    def finish(self) -> bytes:
         """Commits; returns the tid."""
         native = self._begun()
-        tid = native.finish(not_before)
+        tid = native.finish()
         self._native = None
         return tid
 
@@ -138,7 +139,12 @@ class Commit:
             except AttributeError:  # Records of some storages have only the dictionary.
                 extension = dumps(meta.extension, _protocol) if meta.extension else b""
             self._native = self._storage._backend.begin(
-                _bytes_of(meta.user), _bytes_of(meta.description), extension, self.tid, self.status
+                _bytes_of(meta.user),
+                _bytes_of(meta.description),
+                extension,
+                self.tid,
+                self.status,
+                newTid(None),
             )
         return self._native
 

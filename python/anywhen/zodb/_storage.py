@@ -46,7 +46,7 @@ from ZODB.POSException import (
     StorageTransactionError,
     Unsupported,
 )
-from ZODB.utils import maxtid, newTid, p64, u64
+from ZODB.utils import maxtid, p64, u64
 
 from ._blobs import BlobFolder
 from ._cache import Z64, Record
@@ -422,7 +422,7 @@ class AnywhenStorage(ConflictResolvingStorage):
             if not commit.is_voted:
                 commit.vote()
             # The caller's clock: a later time is always a greater tid.
-            tid = commit.finish(newTid(None))
+            tid = commit.finish()
             self._committed(commit, tid)
             if func is not None:
                 func(tid)

@@ -328,6 +328,20 @@ impl Table {
         let strength = self.update_lock(changes);
         let locked = change.txn.lock_latest(self.storage, key, strength, Wait::Allowed)?;
         self.rows.update(change.txn, key, locked, old, new)?;
+        self.change_entries(change, key, old, new)?;
+        change.checks.updated(self, change.txn, old, new)?;
+        Ok(key.to_vec())
+    }
+
+    /// Brings the entries of a row that has changed up to date.
+    fn change_entries(
+        &self,
+        change: &mut Change<'_>,
+        key: &[u8],
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<()> {
+        let changes = |at: usize| !same(&old[at], &new[at]);
         for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
             if !index.may_change(changes) {
                 continue;
@@ -352,8 +366,42 @@ impl Table {
                 self.add_entry(change, index, entry, new)?;
             }
         }
-        change.checks.updated(self, change.txn, old, new)?;
-        Ok(key.to_vec())
+        Ok(())
+    }
+
+    /// Returns true if the table has indexes beside the key of its rows.
+    pub fn has_entries(&self) -> bool {
+        self.indexes.iter().any(|index| index.storage().is_some())
+    }
+
+    /// Brings the entries of a row up to date that its access method has written by itself: `old` and `new` are its
+    /// values before and after, none where there was or is no row.
+    ///
+    /// # Errors
+    /// As [`Table::insert`].
+    pub fn follow(
+        &self,
+        change: &mut Change<'_>,
+        key: &[u8],
+        old: Option<&[Datum]>,
+        new: Option<&[Datum]>,
+    ) -> Result<()> {
+        if let (Some(old), Some(new)) = (old, new) {
+            return self.change_entries(change, key, old, new);
+        }
+        for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
+            if let Some(row) = old {
+                for entry in index.entries(row, key, change.values)? {
+                    self.end_entry(change, index, key, entry)?;
+                }
+            }
+            if let Some(row) = new {
+                for entry in index.entries(row, key, change.values)? {
+                    self.add_entry(change, index, entry, row)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Ends a row and its entries.
