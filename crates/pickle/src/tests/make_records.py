@@ -178,10 +178,10 @@ def view(value, jar=None):
                 collections.Counter):
         function, args, _, items, pairs = (value.__reduce__() + (None, None, None))[:5]
         call = {"callable": inner(function), "args": inner(args)}
-        if items is not None:
-            call["items"] = [inner(item) for item in items]
-        if pairs is not None:
-            call["kv"] = [[inner(key), inner(item)] for key, item in pairs]
+        if items := [inner(item) for item in items or ()]:
+            call["items"] = items
+        if pairs := [[inner(key), inner(item)] for key, item in pairs or ()]:
+            call["kv"] = pairs
         return {"@reduce": call}
     raise TypeError(kind)
 
@@ -308,7 +308,7 @@ def main():
     known = root["known"] = Document()
     known.decimals = [decimal.Decimal("1.50"), decimal.Decimal("NaN"), decimal.Decimal("-1E+400")]
     known.uuids = [uuid.UUID(int=5), uuid.UUID(int=2**128 - 1), uuid.UUID(int=2**63)]
-    known.sets = [set(), {1}, {"a", "b", "c"}, frozenset(), frozenset({(1, 2)})]
+    known.sets = [set(), {1}, {"a"}, {1, 2, 3}, frozenset(), frozenset({(1, 2)})]
     known.ordered = collections.OrderedDict([("b", 1), ("a", 2)])
     known.default = collections.defaultdict(list, a=[1])
     known.queue = collections.deque([1, 2, 3], 5)
