@@ -10,6 +10,8 @@ mod follower;
 mod following;
 mod memory;
 #[cfg(feature = "sql")]
+mod objects;
+#[cfg(feature = "sql")]
 mod tables;
 mod verifying;
 

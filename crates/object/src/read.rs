@@ -115,10 +115,9 @@ impl Storage {
         let (data, tid, csn) = match found {
             Some(Some((data, tid, csn))) => (Some(data), tid, csn),
             Some(None) => return Ok(None),
-            None => match self.newest_change_of(&then, storage, oid)?.filter(|csn| is_wanted(*csn))
-            {
-                Some(csn) if !self.is_pack(csn)? => (None, self.tid_of(csn)?, csn),
-                _ => return Ok(None),
+            None => match self.deletion(&then, storage, oid)?.filter(|csn| is_wanted(*csn)) {
+                Some(csn) => (None, self.tid_of(csn)?, csn),
+                None => return Ok(None),
             },
         };
         if at == now.csn() {
@@ -142,9 +141,15 @@ impl Storage {
         if now.read(storage, &ObjectRows::key(oid))?.is_some() {
             return Ok(true);
         }
-        match self.newest_change_of(&now, storage, oid)? {
-            Some(csn) => Ok(!self.is_pack(csn)?),
-            None => Ok(false),
+        Ok(self.deletion(&now, storage, oid)?.is_some())
+    }
+
+    /// The commit that deleted an object which there is none of, as far as that is kept; `None` if a pack did.
+    fn deletion(&self, now: &Snapshot, storage: TableId, oid: u64) -> Result<Option<Csn>> {
+        let csn = self.newest_change_of(now, storage, oid)?;
+        match csn.filter(|csn| *csn > self.kept_from(storage)) {
+            Some(csn) if !self.is_pack(csn)? => Ok(Some(csn)),
+            _ => Ok(None),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::{Database, DocumentError, Error, Meta, Place, Retention, Revision};
 use std::sync::Barrier;
 
 /// The rows of a query, their values with `|` between.
-fn rows(database: &Database, query: &str) -> Vec<String> {
+pub(super) fn rows(database: &Database, query: &str) -> Vec<String> {
     let mut sql = database.connect().unwrap();
     let found = sql.query(query, &[]).unwrap();
     let columns = found.columns.clone();
