@@ -195,14 +195,18 @@ class AnywhenStorage(ConflictResolvingStorage):
     def load_multiple(self, oids: Iterable[bytes]) -> dict[bytes, Record]:
         """Many objects at once, as :meth:`load` gives each; those that do not exist are left out."""
         snapshot = self._snapshot
-        cache, found = self._cache, {}
-        missing = []
-        for oid in oids:
-            record = None if snapshot is None else cache.find(oid, snapshot)
-            if record is None:
-                missing.append(oid)
-            else:
-                found[oid] = record
+        cache, found, missing = self._cache, {}, []
+        if snapshot is None:
+            missing.extend(oids)
+        else:
+            for oid in oids:
+                record = cache.young.get(oid)
+                if record is None or record[1] > snapshot:
+                    record = cache.find(oid, snapshot)
+                if record is None:
+                    missing.append(oid)
+                else:
+                    found[oid] = record
         before = maxtid if snapshot is None else p64(u64(snapshot) + 1)
         for at in range(0, len(missing), _FETCH):
             page = missing[at : at + _FETCH]

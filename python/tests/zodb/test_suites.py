@@ -9,9 +9,6 @@ import sys
 import unittest
 
 import pytest
-
-pytest.importorskip("ZODB", reason="python/run runs these where ZODB is installed")
-
 from ZODB.tests import (
     BasicStorage,
     ConflictResolution,
