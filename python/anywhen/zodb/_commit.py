@@ -41,6 +41,7 @@ class Commit:
         "blobs",
         "bytes",
         "checks",
+        "has_flushed",
         "has_undone",
         "is_voted",
         "kinds",
@@ -73,6 +74,7 @@ class Commit:
         #: The objects whose conflicts were resolved.
         self.resolved: list[bytes] = []
         self.has_undone = False
+        self.has_flushed = False
         self.is_voted = False
 
     def add(self, write: Write, kind: str | None = None) -> None:
@@ -91,7 +93,7 @@ class Commit:
     def flush(self) -> None:
         """Hands over what was collected."""
         writes = sorted(self.writes.values(), key=_oid_of)
-        self.writes, self.bytes = {}, 0
+        self.writes, self.bytes, self.has_flushed = {}, 0, True
         self._send(writes)
 
     def vote(self) -> None:
