@@ -171,6 +171,9 @@ class Commit:
         if current is None and kind == DELETE:
             raise POSKeyError(oid)
         old = serial or Z64
+        if current is None and kind is None and not self._storage._backend.is_known(oid):
+            # The object comes from elsewhere, such as the base of a DemoStorage.
+            return (oid, Z64, data, None)
         if current is None or data is None or kind is not None or old == Z64:
             raise ConflictError(oid=oid, serials=(current or Z64, old), data=data)
         merged = self._storage.tryToResolveConflict(oid, current, old, data)

@@ -84,6 +84,8 @@ class AnywhenStorage(ConflictResolvingStorage):
         self._cache = shared.cache
         self.fshelper: BlobFolder = shared.blobs
         self._commit_lock = threading.Lock()
+        # A DemoStorage uses the lock of the storage that takes its changes.
+        self._lock = threading.RLock()
         self._commit: Commit | None = None
         #: The tid of the snapshot; None reads what is newest.
         self._snapshot: bytes | None = None
