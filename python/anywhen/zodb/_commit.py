@@ -69,7 +69,7 @@ class Commit:
         self.checks: dict[bytes, bytes] = {}
         #: By oid, the file of a new blob.
         self.blobs: dict[bytes, str] = {}
-        #: By oid, a file of somebody else that becomes a blob.
+        #: By oid, the file of a new blob that stays where it is.
         self.uploads: dict[bytes, str] = {}
         #: The objects whose conflicts were resolved.
         self.resolved: list[bytes] = []

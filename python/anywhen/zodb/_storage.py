@@ -388,8 +388,8 @@ class AnywhenStorage(ConflictResolvingStorage):
         self._committing(transaction).add((oid, _serial_of(serial), None, None), DELETE)
 
     def checkCurrentSerialInTransaction(self, oid: bytes, serial: bytes, transaction: Any) -> None:
-        """Has ``tpc_vote`` fail unless the newest record of the object has this tid, and keeps it so until
-        the end of the transaction."""
+        """Makes ``tpc_vote`` fail unless the newest record of the object has this tid. After the vote it stays
+        so until the end of the transaction."""
         self._committing(transaction).checks[oid] = serial
 
     def restore(
@@ -522,8 +522,8 @@ class AnywhenStorage(ConflictResolvingStorage):
             self._stage(oid, self.fshelper.stage_copy(path))
 
     def loadBlob(self, oid: bytes, serial: bytes) -> str:
-        """The file of a blob, fetched where it is not here. The file may be removed later: see ``limits`` of
-        the folder, and use :meth:`openCommittedBlobFile`."""
+        """The file of a blob, fetched where it is not here. The file may be removed
+        later, so :meth:`openCommittedBlobFile` is the safe way to read it."""
         path = self.fshelper.find(oid, serial)
         if path is None:
             backend = self._backend

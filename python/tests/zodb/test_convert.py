@@ -310,6 +310,8 @@ def test_the_command_reads_zconfig_files(tmp_path, capsys):
     code, out, err = run(capsys, "pack", f"{config}#destination")
     assert (code, err) == (0, "")
     assert out.startswith("packed: ")
+    code, out, err = run(capsys, "pack", tmp_path / "source.fs", "--days", "1")
+    assert (code, err) == (0, "")
     code, _, err = run(capsys, "pack", f"{config}#nothing")
     assert code == 2
     assert "no storage section named nothing" in err
