@@ -253,7 +253,10 @@ def _from_config(path: str, name: str) -> Iterator[Any]:
     )
     if not os.path.isfile(path):
         raise WrongArgumentsError(f"there is no file {path}")
-    config, _ = ZConfig.loadConfig(schema, path)
+    try:
+        config, _ = ZConfig.loadConfig(schema, path)
+    except (UnicodeDecodeError, ZConfig.ConfigurationError) as error:
+        raise WrongArgumentsError(f"{path} is no ZConfig file with storages: {error}") from error
     for section in config.storages:
         if section.name == name:
             with contextlib.closing(section.open()) as storage:

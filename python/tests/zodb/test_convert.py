@@ -330,6 +330,10 @@ def test_wrong_arguments_are_told(tmp_path, capsys):
         assert (code, out) == (2, "")
         assert err.startswith("anywhen.zodb: ")
     assert not list(tmp_path.iterdir())
+    kinds(tmp_path, "file", "source").close()
+    code, _, err = run(capsys, "convert", tmp_path / "source.fs")
+    assert code == 2
+    assert "no ZConfig file" in err
 
 
 def test_the_help_teaches(capsys):
