@@ -644,6 +644,17 @@ def test_a_storage_without_history_has_the_newest_records(tmp_path):
     assert not db.supportsUndo()
     assert storage.undoLog() == []
     assert len(storage.history(z64, 10)) == 1
+    # Conflicts are resolved all the same, for records that were just replaced are still kept.
+    with db.transaction() as connection:
+        connection.root()["counter"] = counter = PCounter()
+        counter.inc()
+    managers = [transaction.TransactionManager() for _ in range(2)]
+    counters = [db.open(manager).root()["counter"] for manager in managers]
+    for counter in counters:
+        counter.inc()
+    for manager in managers:
+        manager.commit()
+    assert db.open().root()["counter"]._value == 3
     db.close()
 
 
