@@ -64,6 +64,29 @@ class TestStorage(
         return self._storage.new_instance()
 
 
+class TestStorageWithoutHistory(
+    StorageTestBase.StorageTestBase,
+    BasicStorage.BasicStorage,
+    Synchronization.SynchronizedStorage,
+    ConflictResolution.ConflictResolvingStorage,
+    PersistentStorage.PersistentStorage,
+    MTStorage.MTStorage,
+    ReadOnlyStorage.ReadOnlyStorage,
+    testMVCCMappingStorage.MVCCTests,
+):
+    """A storage that keeps no history: the suites that ask for none."""
+
+    def setUp(self):
+        super().setUp()
+        self.open()
+
+    def open(self, **options):
+        self._storage = anywhen.zodb.open("data", keeps_history=False, **options)
+
+    def _new_storage_client(self):
+        return self._storage.new_instance()
+
+
 class TestRecovery(StorageTestBase.StorageTestBase, RecoveryStorage.RecoveryStorage):
     """Transactions are copied from one storage to another one."""
 
