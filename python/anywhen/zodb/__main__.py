@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from io import StringIO
-from typing import Any
+from typing import Any, Literal
 
 from ZODB.utils import readable_tid_repr
 
@@ -150,9 +150,9 @@ def _convert(options: argparse.Namespace) -> int:
                 for name in ("source", "destination")
             )
         else:
-            source = opened.enter_context(_storage(options.source, options.source_blobs, False))
+            source = opened.enter_context(_storage(options.source, "source", options.source_blobs))
             destination = opened.enter_context(
-                _storage(options.destination, options.destination_blobs, True)
+                _storage(options.destination, "destination", options.destination_blobs)
             )
         with _Shown("copied", source, options.quiet) as shown:
             counts = copy_transactions(
@@ -182,7 +182,7 @@ def _convert(options: argparse.Namespace) -> int:
 def _pack(options: argparse.Namespace) -> int:
     from ZODB.serialize import referencesf
 
-    with _storage(options.storage, None, False) as storage:
+    with _storage(options.storage, "packed") as storage:
         before = len(storage), storage.getSize()
         pack_time = time.time() - options.days * 86400
         if options.no_gc:
@@ -200,8 +200,12 @@ def _pack(options: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _storage(place: str, blob_dir: str | None, create: bool) -> Iterator[Any]:
-    """The storage that an argument names, closed at the end."""
+def _storage(
+    place: str, use: Literal["source", "destination", "packed"], blob_dir: str | None = None
+) -> Iterator[Any]:
+    """The storage that an argument names, closed at the end. Only a destination is made where it is missing,
+    and a source is opened read-only."""
+    create, read_only = use == "destination", use == "source"
     config, hash_, name = place.rpartition("#")
     if hash_ and os.path.isfile(config):
         with _from_config(config, name) as storage:
@@ -214,11 +218,11 @@ def _storage(place: str, blob_dir: str | None, create: bool) -> Iterator[Any]:
             raise WrongArgumentsError(f"there is no file {place}")
         from ZODB.FileStorage import FileStorage
 
-        storage = FileStorage(place, blob_dir=blob_dir, read_only=not create)
+        storage = FileStorage(place, blob_dir=blob_dir, read_only=read_only)
     else:
         if not create and not os.path.isdir(place):
             raise WrongArgumentsError(f"there is no folder {place}")
-        storage = open_storage(place, create=create, blob_dir=blob_dir)
+        storage = open_storage(place, create=create, read_only=read_only, blob_dir=blob_dir)
     with contextlib.closing(storage):
         yield storage
 
@@ -249,7 +253,10 @@ def _from_config(path: str, name: str) -> Iterator[Any]:
     )
     if not os.path.isfile(path):
         raise WrongArgumentsError(f"there is no file {path}")
-    config, _ = ZConfig.loadConfig(schema, path)
+    try:
+        config, _ = ZConfig.loadConfig(schema, path)
+    except (UnicodeDecodeError, ZConfig.ConfigurationError) as error:
+        raise WrongArgumentsError(f"{path} is no ZConfig file with storages: {error}") from error
     for section in config.storages:
         if section.name == name:
             with contextlib.closing(section.open()) as storage:

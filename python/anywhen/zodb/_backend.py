@@ -11,6 +11,9 @@ interpreter lock while it works. A backend keeps these promises:
 - A transaction is visible as a whole: all of its records, or none.
 - ``pack`` never stops writers. It never removes a record that is newer than ``upto``, nor an object that
   such a record, or the root object, refers to.
+- A storage that keeps no history still answers ``load_before`` and ``load_serial`` for records that were
+  replaced within the last minutes: open snapshots and conflict resolution need them. ``history``,
+  ``transactions`` and ``records`` leave them out.
 - A backend that gives up a wait for a lock (a deadlock, a time limit) raises ``anywhen.ConflictError``.
 """
 

@@ -87,7 +87,7 @@ class BlobFolder:
         return os.path.join(self.getPathForOID(oid), f"{tid.hex()}.blob")
 
     def temporary_name(self) -> str:
-        """A name below ``temp_dir`` that nobody else has."""
+        """A unique name below ``temp_dir``."""
         return os.path.join(self.temp_dir, f"{os.getpid():x}-{os.urandom(8).hex()}")
 
     # --- files -------------------------------------------------------------------------------------

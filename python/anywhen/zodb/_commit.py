@@ -42,6 +42,7 @@ class Commit:
         "blobs",
         "bytes",
         "checks",
+        "has_flushed",
         "has_undone",
         "is_voted",
         "kinds",
@@ -69,11 +70,12 @@ class Commit:
         self.checks: dict[bytes, bytes] = {}
         #: By oid, the file of a new blob.
         self.blobs: dict[bytes, str] = {}
-        #: By oid, a file of somebody else that becomes a blob.
+        #: By oid, the file of a new blob that stays where it is.
         self.uploads: dict[bytes, str] = {}
         #: The objects whose conflicts were resolved.
         self.resolved: list[bytes] = []
         self.has_undone = False
+        self.has_flushed = False
         self.is_voted = False
 
     def add(self, write: Write, kind: str | None = None) -> None:
@@ -92,7 +94,7 @@ class Commit:
     def flush(self) -> None:
         """Hands over what was collected."""
         writes = sorted(self.writes.values(), key=_oid_of)
-        self.writes, self.bytes = {}, 0
+        self.writes, self.bytes, self.has_flushed = {}, 0, True
         self._send(writes)
 
     def vote(self) -> None:
@@ -175,6 +177,9 @@ class Commit:
         if current is None and kind == DELETE:
             raise POSKeyError(oid)
         old = serial or Z64
+        if current is None and kind is None and not self._storage._backend.is_known(oid):
+            # The object comes from elsewhere, such as the base of a DemoStorage.
+            return (oid, Z64, data, None)
         if current is None or data is None or kind is not None or old == Z64:
             raise ConflictError(oid=oid, serials=(current or Z64, old), data=data)
         merged = self._storage.tryToResolveConflict(oid, current, old, data)

@@ -14,5 +14,5 @@ def objects(database: Database, name: str, create: bool, keeps_history: bool) ->
     if not database.is_embedded:
         raise NotSupportedError("a ZODB storage needs a database in this process: anywhen.open", "0A000")
     native: _native.Database = database._store.native
-    backend: Backend = native.objects(name, create, keeps_history)  # type: ignore[attr-defined]
+    backend: Backend = native.objects(name, create, keeps_history)
     return backend

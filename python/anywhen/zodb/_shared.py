@@ -93,6 +93,8 @@ class Shared:
         for instance in instances:
             instance._end()
         self.cache.clear()
-        backend.close()
-        self._close()
-        self.blobs.close()
+        try:
+            backend.close()
+        finally:
+            self._close()
+            self.blobs.close()

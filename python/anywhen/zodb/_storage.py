@@ -84,6 +84,8 @@ class AnywhenStorage(ConflictResolvingStorage):
         self._cache = shared.cache
         self.fshelper: BlobFolder = shared.blobs
         self._commit_lock = threading.Lock()
+        # A DemoStorage uses the lock of the storage that takes its changes.
+        self._lock = threading.RLock()
         self._commit: Commit | None = None
         #: The tid of the snapshot; None reads what is newest.
         self._snapshot: bytes | None = None
@@ -195,14 +197,18 @@ class AnywhenStorage(ConflictResolvingStorage):
     def load_multiple(self, oids: Iterable[bytes]) -> dict[bytes, Record]:
         """Many objects at once, as :meth:`load` gives each; those that do not exist are left out."""
         snapshot = self._snapshot
-        cache, found = self._cache, {}
-        missing = []
-        for oid in oids:
-            record = None if snapshot is None else cache.find(oid, snapshot)
-            if record is None:
-                missing.append(oid)
-            else:
-                found[oid] = record
+        cache, found, missing = self._cache, {}, []
+        if snapshot is None:
+            missing.extend(oids)
+        else:
+            for oid in oids:
+                record = cache.young.get(oid)
+                if record is None or record[1] > snapshot:
+                    record = cache.find(oid, snapshot)
+                if record is None:
+                    missing.append(oid)
+                else:
+                    found[oid] = record
         before = maxtid if snapshot is None else p64(u64(snapshot) + 1)
         for at in range(0, len(missing), _FETCH):
             page = missing[at : at + _FETCH]
@@ -382,8 +388,8 @@ class AnywhenStorage(ConflictResolvingStorage):
         self._committing(transaction).add((oid, _serial_of(serial), None, None), DELETE)
 
     def checkCurrentSerialInTransaction(self, oid: bytes, serial: bytes, transaction: Any) -> None:
-        """Has ``tpc_vote`` fail unless the newest record of the object has this tid, and keeps it so until
-        the end of the transaction."""
+        """Makes ``tpc_vote`` fail unless the newest record of the object has this tid. After the vote it stays
+        so until the end of the transaction."""
         self._committing(transaction).checks[oid] = serial
 
     def restore(
@@ -516,8 +522,8 @@ class AnywhenStorage(ConflictResolvingStorage):
             self._stage(oid, self.fshelper.stage_copy(path))
 
     def loadBlob(self, oid: bytes, serial: bytes) -> str:
-        """The file of a blob, fetched where it is not here. The file may be removed later: see ``limits`` of
-        the folder, and use :meth:`openCommittedBlobFile`."""
+        """The file of a blob, fetched where it is not here. The file may be removed
+        later, so :meth:`openCommittedBlobFile` is the safe way to read it."""
         path = self.fshelper.find(oid, serial)
         if path is None:
             backend = self._backend

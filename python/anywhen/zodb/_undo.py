@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 def undo(storage: AnywhenStorage, commit: Commit, tid: bytes) -> list[bytes]:
     """Collects the records that undo a transaction; returns their oids."""
+    if commit.has_flushed:
+        # An undo has to see what its own transaction has written.
+        raise UndoError("the transaction has stored too much already: undo first, in one of its own")
     backend = storage._backend
     found = backend.transactions(tid, tid, False, 1)
     if not found:

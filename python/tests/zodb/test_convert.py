@@ -310,6 +310,8 @@ def test_the_command_reads_zconfig_files(tmp_path, capsys):
     code, out, err = run(capsys, "pack", f"{config}#destination")
     assert (code, err) == (0, "")
     assert out.startswith("packed: ")
+    code, out, err = run(capsys, "pack", tmp_path / "source.fs", "--days", "1")
+    assert (code, err) == (0, "")
     code, _, err = run(capsys, "pack", f"{config}#nothing")
     assert code == 2
     assert "no storage section named nothing" in err
@@ -328,6 +330,10 @@ def test_wrong_arguments_are_told(tmp_path, capsys):
         assert (code, out) == (2, "")
         assert err.startswith("anywhen.zodb: ")
     assert not list(tmp_path.iterdir())
+    kinds(tmp_path, "file", "source").close()
+    code, _, err = run(capsys, "convert", tmp_path / "source.fs")
+    assert code == 2
+    assert "no ZConfig file" in err
 
 
 def test_the_help_teaches(capsys):

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import random
 import subprocess
 import sys
 import threading
@@ -16,9 +17,10 @@ from persistent.mapping import PersistentMapping
 from ZODB import DB
 from ZODB.blob import Blob
 from ZODB.Connection import TransactionMetaData
+from ZODB.DemoStorage import DemoStorage
 from ZODB.POSException import ConflictError, POSKeyError, ReadConflictError, ReadOnlyError, StorageError, UndoError
 from ZODB.tests.ConflictResolution import PCounter
-from ZODB.utils import p64, z64
+from ZODB.utils import p64, u64, z64
 
 import anywhen
 import anywhen.zodb
@@ -228,6 +230,43 @@ def test_two_orders_of_objects_are_no_deadlock(storage):
     assert len(storage.history(a, 1000)) == 2 * rounds
 
 
+def test_records_and_checks_go_to_the_backend_in_order_of_oids(storage):
+    """So two transactions do not wait for each other in a circle."""
+    serial = commit(storage, *((p64(number), z64, b"x") for number in range(1, 6)))
+    sent = []
+
+    class Recording:
+        def __init__(self, native):
+            self.native = native
+
+        def write(self, writes):
+            sent.append([oid for oid, _, _, _ in writes])
+            return self.native.write(writes)
+
+        def check_current(self, oid, serial):
+            sent.append(oid)
+            return self.native.check_current(oid, serial)
+
+        def __getattr__(self, name):
+            return getattr(self.native, name)
+
+    class Backend(Counted):
+        def begin(self, *arguments):
+            return Recording(self.backend.begin(*arguments))
+
+    instance = storage.new_instance()
+    instance._backend = Backend(storage._backend)
+    meta = TransactionMetaData()
+    instance.tpc_begin(meta)
+    for number in (5, 1, 4):
+        instance.store(p64(number), serial, b"y", "", meta)
+    for number in (3, 2):
+        instance.checkCurrentSerialInTransaction(p64(number), serial, meta)
+    instance.tpc_vote(meta)
+    instance.tpc_finish(meta)
+    assert sent == [[p64(1)], p64(2), p64(3), [p64(4), p64(5)]]
+
+
 def _tid(storage, oid):
     try:
         return storage.getTid(oid)
@@ -288,6 +327,22 @@ def test_an_instance_sees_what_others_have_committed_when_it_polls(storage):
     assert reader.load(p64(1)) == (b"2", second)
 
 
+def test_an_instance_is_told_what_its_own_undo_has_changed(storage):
+    """Its connection does not know: it has stored nothing."""
+    first = commit(storage, (p64(1), z64, b"1"))
+    commit(storage, (p64(1), first, b"2"))
+    instance = storage.new_instance()
+    instance.poll_invalidations()
+    meta = TransactionMetaData()
+    instance.tpc_begin(meta)
+    _, oids = instance.undo(storage.undoLog()[0]["id"], meta)
+    instance.tpc_vote(meta)
+    tid = instance.tpc_finish(meta)
+    assert instance.lastTransaction() == tid
+    assert oids == instance.poll_invalidations() == [p64(1)]
+    assert instance.load(p64(1)) == (b"1", tid)
+
+
 class Counted:
     """A backend that counts the calls of each method."""
 
@@ -314,6 +369,29 @@ def test_a_poll_without_changes_asks_only_for_the_newest_tid(storage, counted):
     counted.calls.clear()
     assert [reader.poll_invalidations() for reader in readers] == [[p64(1)]] * 5
     assert counted.calls == {"last_tid": 5, "changes": 1}
+
+
+def test_a_poll_that_another_thread_overtakes_takes_nothing_back(storage):
+    """The other one polled while this one waited for the backend, and saw a later commit."""
+    slow, fast = storage.new_instance(), storage.new_instance()
+    slow.poll_invalidations()
+    fast.poll_invalidations()
+    first = commit(storage, (p64(1), z64, b"1"))
+
+    class Overtaken(Counted):
+        def changes(self, after, upto):
+            answer = self.backend.changes(after, upto)
+            commit(storage, (p64(1), first, b"2"))
+            assert fast.poll_invalidations() == [p64(1)]
+            return answer
+
+    slow._backend = Overtaken(slow._backend)
+    assert slow.poll_invalidations() == [p64(1)]
+    assert slow.load(p64(1)) == (b"1", first)
+    assert storage._cache.seen == storage.lastTransaction()
+    assert fast.load(p64(1))[0] == b"2"
+    assert slow.poll_invalidations() == [p64(1)]
+    assert slow.load(p64(1))[0] == b"2"
 
 
 def test_a_record_is_loaded_once_for_all_instances(storage, counted):
@@ -365,6 +443,61 @@ def test_the_load_cache_keeps_its_limit(tmp_path):
     assert 20 <= held <= 100
     assert oids[0] in cache.young or oids[0] in cache._old
     with_limit.close()
+
+
+def test_the_load_cache_answers_as_the_backend_does(tmp_path):
+    """Three writers, four readers, and a cache that is so small that its generations change all the time."""
+    storage = anywhen.zodb.open(tmp_path / "data", cache_bytes=20_000)
+    oids = [p64(number) for number in range(1, 61)]
+    commit(storage, *((oid, z64, b"0" * 100) for oid in oids))
+    failures, over = [], threading.Event()
+
+    def work(run, seed):
+        try:
+            chance, instance = random.Random(seed), storage.new_instance()
+            while not over.is_set():
+                run(instance, chance)
+        except Exception as error:
+            failures.append(error)
+            over.set()
+
+    def write(instance, chance):
+        changed = sorted(chance.sample(oids, chance.randint(1, 5)))
+        data = b"%d" % chance.randrange(10**9) * 20
+        try:
+            commit(instance, *((oid, instance.getTid(oid), data) for oid in changed))
+        except ConflictError:
+            pass
+
+    def read(instance, chance):
+        # Others have polled meanwhile, and the cache is ahead of this snapshot.
+        if instance._snapshot is None or chance.random() < 0.3:
+            instance.poll_invalidations()
+        before = p64(u64(instance._snapshot) + 1)
+        wanted = chance.sample(oids, 10)
+        if chance.random() < 0.3:
+            instance.prefetch(wanted)
+        for oid in wanted:
+            assert instance.load(oid) == instance._backend.load_before(oid, before)[:2]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(5e-6)
+    try:
+        threads = [
+            threading.Thread(target=work, args=(run, seed))
+            for seed, run in enumerate([write] * 3 + [read] * 4)
+        ]
+        for thread in threads:
+            thread.start()
+        over.wait(2)
+        over.set()
+        for thread in threads:
+            thread.join(30)
+    finally:
+        sys.setswitchinterval(interval)
+    storage.close()
+    if failures:
+        raise failures[0]
 
 
 def test_a_reader_that_missed_more_than_is_kept_drops_everything(storage):
@@ -511,6 +644,17 @@ def test_a_storage_without_history_has_the_newest_records(tmp_path):
     assert not db.supportsUndo()
     assert storage.undoLog() == []
     assert len(storage.history(z64, 10)) == 1
+    # Conflicts are resolved all the same, for records that were just replaced are still kept.
+    with db.transaction() as connection:
+        connection.root()["counter"] = counter = PCounter()
+        counter.inc()
+    managers = [transaction.TransactionManager() for _ in range(2)]
+    counters = [db.open(manager).root()["counter"] for manager in managers]
+    for counter in counters:
+        counter.inc()
+    for manager in managers:
+        manager.commit()
+    assert db.open().root()["counter"]._value == 3
     db.close()
 
 
@@ -611,6 +755,26 @@ def test_extensions_that_cannot_be_read_do_no_harm(storage):
     assert storage.undoLog()[0]["user_name"] == b""
     assert storage.history(p64(1))[0]["tid"] == tid
     assert [each.extension_bytes for each in storage.iterator()] == [b"cgone\nGone\n."]
+
+
+def test_a_demo_storage_stands_on_it_and_writes_into_it(db, storage, tmp_path):
+    """Tests of Plone and Zope use one. Its changes are of objects that only its base has."""
+    with db.transaction() as connection:
+        connection.root()["a"] = PersistentMapping(value=1)
+    changes = anywhen.zodb.open(tmp_path / "changes")
+    for number, over in ((2, DemoStorage(base=storage)), (3, DemoStorage(base=storage, changes=changes))):
+        demo = DB(over)
+        for value in (number, number * 10):
+            with demo.transaction() as connection:
+                connection.root()["a"]["value"] = value
+                connection.root()[value] = Blob(b"blob")
+        demo.cacheMinimize()
+        with demo.transaction() as connection:
+            assert connection.root()["a"]["value"] == number * 10
+            with connection.root()[number].open() as file:
+                assert file.read() == b"blob"
+    assert db.open().root()["a"]["value"] == 1
+    changes.close()
 
 
 class Thing(Persistent):

@@ -9,9 +9,6 @@ import sys
 import unittest
 
 import pytest
-
-pytest.importorskip("ZODB", reason="python/run runs these where ZODB is installed")
-
 from ZODB.tests import (
     BasicStorage,
     ConflictResolution,
@@ -62,6 +59,29 @@ class TestStorage(
 
     def open(self, **options):
         self._storage = anywhen.zodb.open("data", **options)
+
+    def _new_storage_client(self):
+        return self._storage.new_instance()
+
+
+class TestStorageWithoutHistory(
+    StorageTestBase.StorageTestBase,
+    BasicStorage.BasicStorage,
+    Synchronization.SynchronizedStorage,
+    ConflictResolution.ConflictResolvingStorage,
+    PersistentStorage.PersistentStorage,
+    MTStorage.MTStorage,
+    ReadOnlyStorage.ReadOnlyStorage,
+    testMVCCMappingStorage.MVCCTests,
+):
+    """A storage that keeps no history: the suites that ask for none."""
+
+    def setUp(self):
+        super().setUp()
+        self.open()
+
+    def open(self, **options):
+        self._storage = anywhen.zodb.open("data", keeps_history=False, **options)
 
     def _new_storage_client(self):
         return self._storage.new_instance()
