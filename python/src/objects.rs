@@ -304,6 +304,9 @@ impl Objects {
         Ok(ObjectsTransaction { handle: Handle::new("transaction", writing) })
     }
 
+    /// Ends the use of the storage. It holds nothing: the database is closed by whoever opened it.
+    fn close(&self) {}
+
     /// Packs to a transaction; returns how many objects were removed.
     fn pack(&self, py: Python<'_>, upto: Id, collects_garbage: bool) -> PyResult<u64> {
         self.with(py, |storage| Ok(storage.pack(tid(upto), collects_garbage)?.objects))

@@ -43,7 +43,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
-use store::{Csn, TableId};
+use store::{Csn, Retention, TableId};
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
 use table::objects::ObjectRows;
@@ -145,6 +145,13 @@ impl Storage {
     /// Returns true until the tables of the storage are dropped.
     pub fn exists(&self) -> bool {
         self.catalog().relation(self.objects).is_some()
+    }
+
+    /// Returns true if the storage keeps old records until they are packed.
+    pub fn keeps_history(&self) -> bool {
+        let catalog = self.catalog();
+        let data = catalog.relation(self.objects).and_then(|relation| relation.table());
+        data.is_none_or(|data| data.history != Retention::None)
     }
 
     /// The newest catalog.

@@ -177,6 +177,7 @@ impl Storage {
         let now = self.engine.snapshot();
         let from = self.kept_from(table.storage());
         let key = ObjectRows::key(oid);
+        let count = if self.keeps_history() { count } else { count.min(1) };
         let mut csns = Vec::new();
         for version in table.versions(&now, &key, from, now.csn())? {
             if let Some(end) = version.to

@@ -134,6 +134,10 @@ impl Storage {
     /// The commit after which the storage was as it was before the transaction with an id, and all later ones.
     pub(crate) fn csn_before(&self, tid: Tid) -> Result<Csn> {
         let visible = self.engine.visible();
+        if tid.to_i64() < 0 {
+            // Above the largest id of ZODB (`maxtid`).
+            return Ok(visible);
+        }
         let time_us = tid.time_us();
         let derived = match Tid::of_time(time_us) < tid {
             _ if time_us == 0 => Csn::ZERO,

@@ -54,12 +54,6 @@ pub enum Error {
         /// What is wrong, and what is allowed.
         what: &'static str,
     },
-    /// The first pickle is a value, not a class.
-    #[error(
-        "the first pickle of the record does not name a class: allowed are a class, \
-         (class, arguments), (module, name) and ((module, name), arguments)"
-    )]
-    NoClass,
     /// The JSON of the state goes beyond a limit of [`Limits`](crate::Limits).
     #[error("the state has more than {limit} {what} as JSON")]
     Limit {

@@ -73,7 +73,7 @@ fn read_tree<'a>(record: &'a [u8], references: &mut Vec<u64>) -> Result<Class<'a
     let class = machine.run("class")?;
     machine.run("state")?;
     references.append(&mut machine.heap.references);
-    class_of(&machine.heap, class)
+    Ok(class_of(&machine.heap, class))
 }
 
 /// A class pickle that is nothing but a class, in the form that ZODB writes.
@@ -108,29 +108,29 @@ fn name_line(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(line).ok()?, rest.strip_prefix(b"\n")?))
 }
 
-/// The class that a class pickle names.
-pub(crate) fn class_of<'a>(tree: &Tree<'a>, id: Id) -> Result<Class<'a>, Error> {
+/// The class that a class pickle names; an empty one if the pickle is another value.
+pub(crate) fn class_of<'a>(tree: &Tree<'a>, id: Id) -> Class<'a> {
     let class = |module: Id, name: Id| match (tree.node(module), tree.node(name)) {
         (Node::Text(module), Node::Text(name)) => {
-            Ok(Class { module: module.clone(), name: name.clone() })
+            Some(Class { module: module.clone(), name: name.clone() })
         }
-        _ => Err(Error::NoClass),
+        _ => None,
     };
     // The first item of a tuple may be the class, in which case arguments follow.
     let first = tree.tuple_of(id).and_then(|items| items.first().copied());
     for id in [id].into_iter().chain(first) {
         match tree.node(id) {
-            Node::Class { module, name } => return class(*module, *name),
-            Node::Reference(_) => return Ok(Class::default()),
+            Node::Class { module, name } => return class(*module, *name).unwrap_or_default(),
+            Node::Reference(_) => return Class::default(),
             _ => {}
         }
         if let Some(&[module, name]) = tree.tuple_of(id)
-            && let Ok(class) = class(module, name)
+            && let Some(class) = class(module, name)
         {
-            return Ok(class);
+            return class;
         }
     }
-    Err(Error::NoClass)
+    Class::default()
 }
 
 /// Removes all but the first of equal references.

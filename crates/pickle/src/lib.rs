@@ -103,7 +103,7 @@ pub use error::Error;
 pub use view::Limits;
 
 /// The class of a stored object. Both names are empty where the class is itself a persistent object,
-/// as the ZClasses of old Zope are.
+/// as the ZClasses of old Zope are, and where the first pickle is a value and no class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Class<'a> {
     /// The module, for example `persistent.mapping`.

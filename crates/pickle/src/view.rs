@@ -63,7 +63,7 @@ pub(crate) fn write(record: &[u8], limits: &Limits, out: &mut Vec<u8>) -> Result
     let class = machine.run("class")?;
     let state = machine.run("state")?;
     let tree = machine.heap;
-    let class = head::class_of(&tree, class)?;
+    let class = head::class_of(&tree, class);
     let start = out.len();
     let nodes_max = limits.nodes.saturating_add(record.len() as u64);
     let mut writer = Writer {

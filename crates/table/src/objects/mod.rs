@@ -16,7 +16,8 @@
 //! | `tid` | [`Tid`]: the ids of ZODB's transactions, and their times |
 //!
 //! # Invariants
-//! * `class_mod`, `class_name` and `refs` say what the pickle says; all are NULL where the pickle cannot be read.
+//! * `class_mod`, `class_name` and `refs` say what the pickle says. All are NULL where the pickle cannot be read, the
+//!   first two also where it names no class.
 //! * The stored `tid` is NULL if it follows from the commit, and a value if the record was copied from another storage.
 
 mod rows;

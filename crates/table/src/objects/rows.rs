@@ -200,8 +200,10 @@ impl ObjectRows {
         let mut oids = Vec::new();
         let head = pickle::read_head(object.pickle, &mut oids).ok();
         let (class_mod, class_name) = match &head {
-            Some(class) => (DatumRef::Text(&class.module), DatumRef::Text(&class.name)),
-            None => (DatumRef::Null, DatumRef::Null),
+            Some(class) if !class.name.is_empty() => {
+                (DatumRef::Text(&class.module), DatumRef::Text(&class.name))
+            }
+            _ => (DatumRef::Null, DatumRef::Null),
         };
         let refs = head.as_ref().map(|_| refs_array(&oids)).transpose()?;
         let tid = |tid: Option<Tid>| tid.map_or(DatumRef::Null, |tid| DatumRef::Int8(tid.to_i64()));
