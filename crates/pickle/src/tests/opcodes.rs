@@ -236,10 +236,10 @@ fn class_pickles() {
     assert_eq!(class(b"((U\x01mU\x01CtNt."), "m C");
     assert_eq!(class(b"((X\x01\0\0\0mX\x01\0\0\0CtK\x05\x85t."), "m C");
     assert_eq!(class(b"(U\x01mU\x01Ct."), "m C");
-    // A class that is itself an object of the database has no name here.
+    // A class that is itself an object of the database has no name here, and a value is no class.
     assert_eq!(class(b"C\x08\0\0\0\0\0\0\0\x05Q."), " ");
     for other in [b"K\x05.".as_slice(), b"N.", b").", b"K\x05K\x06\x86.", b"}."] {
-        assert!(class(other).starts_with("the first pickle of the record does not name a class"));
+        assert_eq!(class(other), " ");
     }
 }
 
