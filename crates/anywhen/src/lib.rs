@@ -74,7 +74,6 @@ pub use verify::VerifyReport;
 
 use document::{DocumentTransaction, Documents};
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use subscription::Subscriber;
@@ -139,8 +138,7 @@ struct Shared {
     path: PathBuf,
     documents: Arc<Documents>,
     collections: Arc<table::Collections>,
-    /// The storages of objects that were asked for, by their schemas.
-    objects: Mutex<HashMap<String, Arc<object::Storage>>>,
+    objects: Arc<object::Storages>,
     /// One at a time: backup, compaction, verification.
     care: Mutex<()>,
     /// What sessions share, once there was one.
@@ -221,12 +219,13 @@ impl Database {
         let has_documents = table::Tables::has_documents;
         let documents = Documents::new(engine, options.document_cache_bytes, has_documents);
         let collections = table::Collections::open(Arc::clone(&documents), tables)?;
+        let collections = Arc::new(collections);
         let shared = Shared {
             env: env.clone(),
             path: path.to_owned(),
             documents,
-            collections: Arc::new(collections),
-            objects: Mutex::default(),
+            objects: Arc::new(object::Storages::new(Arc::clone(&collections))),
+            collections,
             care: Mutex::new(()),
             #[cfg(feature = "sql")]
             instance: Mutex::new(None),

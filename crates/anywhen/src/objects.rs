@@ -13,19 +13,7 @@ impl Database {
     /// # Errors
     /// What reading reports.
     pub fn objects(&self, schema: &str) -> Result<Option<Arc<Storage>>> {
-        let mut known = self.shared.objects.lock();
-        if let Some(storage) = known.get(schema) {
-            if storage.exists() {
-                return Ok(Some(Arc::clone(storage)));
-            }
-            known.remove(schema);
-        }
-        let Some(storage) = Storage::open(&self.shared.collections, schema)? else {
-            return Ok(None);
-        };
-        let storage = Arc::new(storage);
-        known.insert(schema.to_owned(), Arc::clone(&storage));
-        Ok(Some(storage))
+        Ok(self.shared.objects.named(schema)?)
     }
 
     /// Makes a storage of objects in a new schema of SQL. Without history, only the newest record of each object is

@@ -40,6 +40,11 @@ fn keys_in(view: View<'_>, table: &Table, range: KeyRange) -> Result<Vec<Vec<u8>
     Ok(keys)
 }
 
+fn part_number(part: u32) -> Result<i32> {
+    i32::try_from(part)
+        .map_err(|_| Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a blob has more than 2 PiB"))
+}
+
 /// Reads until a buffer is full, or the file ends.
 fn read_part(file: &mut dyn Read, part: &mut Vec<u8>) -> io::Result<()> {
     part.clear();
@@ -56,9 +61,6 @@ impl Writing {
     /// # Errors
     /// 58030 if the file cannot be read; 54000 if it has more than 2 PiB; what the transaction reports.
     pub fn put_blob(&mut self, oid: u64, file: &mut dyn Read) -> Result<()> {
-        let (storage, txn) = self.parts();
-        txn.lock_relation(storage.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
-        let table = storage.table(storage.blobs)?;
         let (mut bytes, mut part) = (Vec::with_capacity(PART_BYTES), 0);
         loop {
             read_part(file, &mut bytes).map_err(|error| io_error("read", &error))?;
@@ -66,16 +68,46 @@ impl Writing {
             if bytes.is_empty() && part > 0 {
                 break;
             }
-            storage.put_part(txn, &table, oid, part, &bytes)?;
-            part = part.checked_add(1).ok_or_else(|| {
-                let message = "a blob has more than 2 PiB";
-                Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
-            })?;
-            if bytes.len() < PART_BYTES {
-                break;
+            let is_last = bytes.len() < PART_BYTES;
+            self.put_blob_part(oid, part, &bytes, is_last)?;
+            if is_last {
+                return Ok(());
             }
+            part += 1;
         }
-        storage.remove_parts(txn, &table, oid, part).map(drop)
+        self.end_blob(oid, part)
+    }
+
+    /// Writes a part of a blob, from 0 on; all but the last have a mebibyte.
+    ///
+    /// # Errors
+    /// 22023 if a part is larger; 54000 if a blob has more than 2 PiB; what the transaction reports.
+    pub fn put_blob_part(
+        &mut self,
+        oid: u64,
+        part: u32,
+        bytes: &[u8],
+        is_last: bool,
+    ) -> Result<()> {
+        if bytes.len() > PART_BYTES {
+            let message =
+                format!("a part of a blob has {} bytes; {PART_BYTES} are allowed", bytes.len());
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        let number = part_number(part)?;
+        let (storage, txn) = self.parts();
+        txn.lock_relation(storage.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
+        let table = storage.table(storage.blobs)?;
+        storage.put_part(txn, &table, oid, number, bytes)?;
+        if is_last { self.end_blob(oid, part + 1) } else { Ok(()) }
+    }
+
+    /// A blob has so many parts.
+    fn end_blob(&mut self, oid: u64, parts: u32) -> Result<()> {
+        let parts = part_number(parts)?;
+        let (storage, txn) = self.parts();
+        let table = storage.table(storage.blobs)?;
+        storage.remove_parts(txn, &table, oid, parts)
     }
 }
 
@@ -129,22 +161,33 @@ impl Storage {
     /// # Errors
     /// 58030 if the file cannot be written; what reading reports.
     pub fn load_blob(&self, oid: u64, tid: Tid, file: &mut dyn io::Write) -> Result<bool> {
-        if self.load_serial(oid, tid, |_| ())?.is_none() {
-            return Ok(false);
+        let mut part = 0;
+        while let Some(bytes) = self.load_blob_part(oid, tid, part)? {
+            file.write_all(&bytes).map_err(|error| io_error("write", &error))?;
+            part += 1;
+        }
+        Ok(part > 0)
+    }
+
+    /// Returns a part of the blob of a record; `None` behind the last, and if there is no such record or blob.
+    ///
+    /// # Errors
+    /// What reading reports.
+    pub fn load_blob_part(&self, oid: u64, tid: Tid, part: u32) -> Result<Option<Vec<u8>>> {
+        if self.load_serial(oid, tid, |_| ())?.is_none_or(|found| found.data.is_none()) {
+            return Ok(None);
         }
         let table = self.table(self.blobs)?;
-        let Some(csn) = self.csn_of(tid)? else { return Ok(false) };
+        let Some(csn) = self.csn_of(tid)? else { return Ok(None) };
         let kept = self.kept_from(self.table(self.objects)?.storage());
         let kept = kept.max(self.engine.store().horizon(table.storage()));
         let then = self.engine.snapshot_at(csn.max(kept).max(Csn(1)))?;
-        let mut found = false;
-        for key in keys_in(then.view(), &table, parts_of(oid))? {
-            let Some(row) = table.get(then.view(), &key)? else { continue };
-            if let DatumRef::Bytea(bytes) = row.column(2)? {
-                file.write_all(bytes).map_err(|error| io_error("write", &error))?;
-                found = true;
-            }
+        let Some(row) = table.get(then.view(), &key(oid, part_number(part)?))? else {
+            return Ok(None);
+        };
+        match row.column(2)? {
+            DatumRef::Bytea(bytes) => Ok(Some(bytes.to_vec())),
+            _ => Err(Error::Damaged { what: "a part of a blob" }),
         }
-        Ok(found)
     }
 }

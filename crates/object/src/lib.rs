@@ -22,6 +22,7 @@
 //! | `read` | records by object and by transaction |
 //! | `past` | transactions in their order, and what each has written |
 //! | `write` | [`Writing`]: a transaction of ZODB |
+//! | `graph` | which objects refer to which |
 //! | `pack` | what nothing reaches, and what is old |
 //! | `blob` | files that belong to records |
 //!
@@ -32,6 +33,7 @@
 //! * A commit that packs is no transaction of the storage: nobody is told of it.
 
 mod blob;
+mod graph;
 mod note;
 mod pack;
 mod past;
@@ -39,6 +41,7 @@ mod read;
 mod tids;
 mod write;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -63,6 +66,50 @@ const OBJECTS: &str = "objects";
 const BLOBS: &str = "blobs";
 const IMPORTED: &str = "imported_tids";
 const PACKS: &str = "packs";
+
+/// The storages of a database. Whoever has the database in this process shares them: they know what is not in tables,
+/// such as the ids of objects that were given away.
+pub struct Storages {
+    tables: Arc<Collections>,
+    known: Mutex<HashMap<Oid, Arc<Storage>>>,
+}
+
+impl Storages {
+    /// Returns the storages of a database.
+    pub fn new(tables: Arc<Collections>) -> Storages {
+        Storages { tables, known: Mutex::default() }
+    }
+
+    /// Returns the storage in a schema of the database `postgres`; `None` if there is none.
+    ///
+    /// # Errors
+    /// What reading reports.
+    pub fn named(&self, schema: &str) -> Result<Option<Arc<Storage>>> {
+        let catalog = self.tables.catalogs().newest();
+        let database = table::catalog::POSTGRES_DATABASE;
+        let objects = catalog
+            .schema_named(database, schema)
+            .and_then(|schema| catalog.relation_named(schema.oid, OBJECTS));
+        objects.map_or(Ok(None), |objects| self.of_table(objects.oid))
+    }
+
+    /// Returns the storage whose objects are in a table; `None` if the table has none.
+    ///
+    /// # Errors
+    /// What reading reports.
+    pub fn of_table(&self, objects: Oid) -> Result<Option<Arc<Storage>>> {
+        let mut known = self.known.lock();
+        if let Some(storage) = known.get(&objects) {
+            return Ok(Some(Arc::clone(storage)));
+        }
+        let Some(storage) = Storage::open(&self.tables, objects)? else { return Ok(None) };
+        let storage = Arc::new(storage);
+        // Those of tables that were dropped are of no use any more.
+        known.retain(|_, storage| storage.exists());
+        known.insert(objects, Arc::clone(&storage));
+        Ok(Some(storage))
+    }
+}
 
 /// A storage of ZODB. Shared by all who use it in this process.
 pub struct Storage {
@@ -106,19 +153,16 @@ impl Storage {
         )
     }
 
-    /// Returns the storage in a schema; `None` if the schema has none.
-    ///
-    /// # Errors
-    /// What reading reports.
-    pub fn open(tables: &Collections, schema: &str) -> Result<Option<Storage>> {
+    /// Returns the storage whose objects are in a table; `None` if the table, or one beside it, is no such one.
+    fn open(tables: &Collections, objects: Oid) -> Result<Option<Storage>> {
         let catalog = tables.catalogs().newest();
-        let database = table::catalog::POSTGRES_DATABASE;
-        let Some(schema) = catalog.schema_named(database, schema) else { return Ok(None) };
-        let find = |name| catalog.relation_named(schema.oid, name).map(|found| found.oid);
-        let all = (find(OBJECTS), find(BLOBS), find(IMPORTED), find(PACKS));
-        let (Some(objects), Some(blobs), Some(imported), Some(packs)) = all else {
+        let Some(relation) = catalog.relation(objects).filter(|found| *found.name == *OBJECTS)
+        else {
             return Ok(None);
         };
+        let find = |name| catalog.relation_named(relation.schema, name).map(|found| found.oid);
+        let all = (find(BLOBS), find(IMPORTED), find(PACKS));
+        let (Some(blobs), Some(imported), Some(packs)) = all else { return Ok(None) };
         let storage = Storage {
             engine: Arc::clone(tables.engine()),
             catalogs: Arc::clone(tables.catalogs()),
@@ -143,7 +187,7 @@ impl Storage {
     }
 
     /// Returns true until the tables of the storage are dropped.
-    pub fn exists(&self) -> bool {
+    fn exists(&self) -> bool {
         self.catalog().relation(self.objects).is_some()
     }
 

@@ -11,7 +11,7 @@
 //! Writers are kept out for milliseconds, between their votes. One that refers to an object which a pack has removed
 //! is refused ([`Writing::write`](crate::Writing::write)).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,10 +21,13 @@ use table::catalog::{POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC, ddl::Acting};
 use table::objects::{ObjectRows, Tid};
 use table::rows::Table;
 use table::{Draft, Error, Result};
-use txn::{CommitMeta, Isolation, KeyRange, RelationLock, RowLock, Touched, Transaction, Wait};
+use txn::{
+    CommitMeta, Isolation, KeyRange, RelationLock, RowLock, Snapshot, Touched, Transaction, Wait,
+};
 use types::SqlState;
 
 use crate::Storage;
+use crate::graph::Graph;
 use crate::note::Note;
 
 /// So many objects are removed in one commit.
@@ -37,57 +40,6 @@ pub struct Packed {
     pub objects: u64,
     /// Objects that are left.
     pub left: u64,
-}
-
-/// The graph of the objects of a snapshot.
-#[derive(Default)]
-struct Graph {
-    /// The number of each object.
-    numbers: HashMap<u64, u32>,
-    oids: Vec<u64>,
-    /// The commit that made the newest record of each.
-    csns: Vec<Csn>,
-    /// Where the references of each begin; one more at the end.
-    begins: Vec<u32>,
-    refs: Vec<u64>,
-    is_reached: Vec<bool>,
-    to_do: Vec<u32>,
-}
-
-impl Graph {
-    fn add(&mut self, oid: u64, csn: Csn) -> Result<()> {
-        let number = u32::try_from(self.oids.len()).map_err(|_| too_many())?;
-        self.numbers.insert(oid, number);
-        self.oids.push(oid);
-        self.csns.push(csn);
-        self.begins.push(u32::try_from(self.refs.len()).map_err(|_| too_many())?);
-        self.is_reached.push(false);
-        Ok(())
-    }
-
-    /// An object is reached; what it refers to is too.
-    fn reach(&mut self, oid: u64) {
-        let Some(number) = self.numbers.get(&oid) else { return };
-        if !std::mem::replace(&mut self.is_reached[*number as usize], true) {
-            self.to_do.push(*number);
-        }
-    }
-
-    fn follow(&mut self) -> Result<()> {
-        while let Some(number) = self.to_do.pop() {
-            let number = number as usize;
-            let end = self.begins.get(number + 1).map_or(self.refs.len(), |end| *end as usize);
-            for at in self.begins[number] as usize..end {
-                self.reach(self.refs[at]);
-            }
-        }
-        Ok(())
-    }
-}
-
-fn too_many() -> Error {
-    let message = "the storage has more objects, or more references, than a pack can follow (2^32)";
-    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
 }
 
 impl Storage {
@@ -113,27 +65,11 @@ impl Storage {
         Ok(packed)
     }
 
-    fn graph(&self, table: &Table, now: &txn::Snapshot, upto: Csn) -> Result<Graph> {
+    /// The graph of a snapshot, with what is reached from the root and from all that is younger than a commit.
+    fn reached(&self, table: &Table, now: &Snapshot, upto: Csn) -> Result<Graph> {
         let rows = Storage::rows_of(table)?;
-        let (mut graph, mut buffer) = (Graph::default(), Vec::new());
-        let (mut younger, mut unread) = (Vec::new(), None);
-        let mut cursor = txn::Cursor::new(table.storage(), KeyRange::ALL, false);
-        cursor.fill(now.view(), |key, found| {
-            let oid = ObjectRows::oid(key)?;
-            graph.add(oid, found.csn())?;
-            if found.csn() > upto {
-                younger.push(oid);
-            }
-            rows.record_of(found, &mut buffer, |record| {
-                let refs = &mut graph.refs;
-                if !record.references(|target| refs.push(target))? {
-                    unread.get_or_insert(oid);
-                }
-                Ok(())
-            })?;
-            Ok::<_, Error>(ControlFlow::Continue(()))
-        })?;
-        if let Some(oid) = unread {
+        let mut graph = self.graph(table, now)?;
+        if let Some(oid) = graph.unread() {
             let message = format!(
                 "the pickle of object {oid:#018x} cannot be read, so that what it refers to is not known"
             );
@@ -142,7 +78,7 @@ impl Storage {
             return Err(error.into());
         }
         graph.reach(0);
-        for oid in younger {
+        for oid in graph.younger(upto) {
             graph.reach(oid);
             // The records between count too: they can be read and brought back.
             for version in table.versions(now, &ObjectRows::key(oid), upto, now.csn())? {
@@ -154,7 +90,7 @@ impl Storage {
                 targets.into_iter().for_each(|target| graph.reach(target));
             }
         }
-        graph.follow()?;
+        graph.follow();
         Ok(graph)
     }
 
@@ -162,13 +98,10 @@ impl Storage {
     fn collect(&self, upto: Csn) -> Result<u64> {
         let table = self.table(self.objects)?;
         let now = self.engine.snapshot();
-        let mut graph = self.graph(&table, &now, upto)?;
+        let mut graph = self.reached(&table, &now, upto)?;
         let mut seen = now.csn();
         drop(now);
-        let is_garbage =
-            |graph: &Graph, number: usize| !graph.is_reached[number] && graph.csns[number] <= upto;
-        let garbage: Vec<usize> =
-            (0..graph.oids.len()).filter(|number| is_garbage(&graph, *number)).collect();
+        let garbage: Vec<u64> = graph.unreached(upto).collect();
         let mut removed = 0;
         for some in garbage.chunks(REMOVED_AT_ONCE) {
             let mut txn = self.engine.begin(Isolation::ReadCommitted);
@@ -177,8 +110,8 @@ impl Storage {
             let newest = txn.latest().csn();
             self.reach_younger(&table, &mut graph, seen, newest)?;
             seen = newest;
-            let doomed = some.iter().filter(|number| is_garbage(&graph, **number));
-            let doomed: Vec<u64> = doomed.map(|number| graph.oids[*number]).collect();
+            let doomed: Vec<u64> =
+                some.iter().copied().filter(|oid| !graph.is_reached(*oid)).collect();
             removed += self.remove(txn, &table, &doomed, upto)?;
         }
         Ok(removed)
@@ -223,7 +156,8 @@ impl Storage {
                 targets.into_iter().for_each(|target| graph.reach(target));
             }
         }
-        graph.follow()
+        graph.follow();
+        Ok(())
     }
 
     /// Removes objects, with their blobs, in a commit that is no transaction of the storage.

@@ -49,6 +49,17 @@ impl Storage {
             .record(now.view(), oid, |record| Ok((f(record.pickle()?), self.tid_in(&record)?)))
     }
 
+    /// Returns module and name of the class of an object; `None` if there is no such object, or its pickle names none.
+    ///
+    /// # Errors
+    /// As [`Storage::load`].
+    pub fn class(&self, oid: u64) -> Result<Option<(String, String)>> {
+        let table = self.table(self.objects)?;
+        let now = self.engine.snapshot();
+        let class = Storage::rows_of(&table)?.record(now.view(), oid, |record| record.class())?;
+        Ok(class.flatten())
+    }
+
     /// Returns the transaction that made the newest record of an object.
     ///
     /// # Errors

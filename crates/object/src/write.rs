@@ -9,7 +9,7 @@
 //! Transactions that write different objects run side by side, and their commits share a write to the disk.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use store::Csn;
 use table::objects::{Object, ObjectRows, Tid};
@@ -73,6 +73,8 @@ pub struct Writing {
     /// How many objects there are more, or fewer.
     grown: i64,
     largest_oid: Option<u64>,
+    /// Whoever is told of the commit.
+    told: Option<Box<dyn FnOnce(Tid) + Send>>,
 }
 
 impl Storage {
@@ -119,7 +121,15 @@ impl Storage {
             }
             let table = self.table(self.objects)?;
             let storage = Arc::clone(self);
-            return Ok(Writing { storage, txn, table, note, grown: 0, largest_oid: None });
+            return Ok(Writing {
+                storage,
+                txn,
+                table,
+                note,
+                grown: 0,
+                largest_oid: None,
+                told: None,
+            });
         }
     }
 
@@ -165,7 +175,7 @@ impl Writing {
 
     /// Writes a record; the newest transaction of its object where it conflicts.
     fn write_one(&mut self, write: Write<'_>, references: &mut Vec<u64>) -> Result<Option<Tid>> {
-        let Self { storage, txn, table, note, grown, largest_oid } = self;
+        let Self { storage, txn, table, note, grown, largest_oid, .. } = self;
         let rows = Storage::rows_of(table)?;
         let key = ObjectRows::key(write.oid);
         let locked = txn.lock_latest(table.storage(), &key, RowLock::Update, Wait::Allowed)?;
@@ -250,6 +260,24 @@ impl Writing {
         self.txn.id()
     }
 
+    /// Returns the storage that it writes to.
+    pub fn storage(&self) -> &Arc<Storage> {
+        &self.storage
+    }
+
+    /// A flag that ends a wait for a lock ([`Transaction::set_interrupt`]), and how long a lock is waited for, in
+    /// microseconds; `None` for as long as it takes.
+    pub fn set_waits(&mut self, interrupt: Option<Arc<AtomicBool>>, timeout_us: Option<u64>) {
+        self.txn.set_interrupt(interrupt);
+        self.txn.set_lock_timeout(timeout_us);
+    }
+
+    /// Has `f` called with the id, in the order of commits, just before the commit is visible. It must be quick and must
+    /// not use the database.
+    pub fn on_finish(&mut self, f: impl FnOnce(Tid) + Send + 'static) {
+        self.told = Some(Box::new(f));
+    }
+
     /// The storage that it writes to.
     pub(crate) fn parts(&mut self) -> (&Storage, &mut Transaction) {
         (&self.storage, &mut self.txn)
@@ -260,7 +288,7 @@ impl Writing {
     /// # Errors
     /// What the engine reports; after `08007` it may or may not have happened.
     pub fn finish(self) -> Result<Tid> {
-        let Writing { storage, mut txn, table, note, grown, largest_oid } = self;
+        let Writing { storage, mut txn, table, note, grown, largest_oid, told } = self;
         if grown != 0 {
             txn.note_rows(table.storage(), grown);
         }
@@ -275,6 +303,10 @@ impl Writing {
             });
         }
         let is_empty = txn.is_read_only();
+        if let Some(told) = told.filter(|_| !is_empty) {
+            let tid = note.tid;
+            txn.on_publish(move |commit| told(tid.unwrap_or_else(|| Tid::of_time(commit.time_us))));
+        }
         let commit = txn.commit(note.to_meta())?;
         match note.tid {
             Some(tid) => Ok(tid),

@@ -121,6 +121,27 @@ arguments! {
     9525 "relation" "key" "path" "version";
     9526 "relation" "key" "node_key" "version";
     9530 "collection";
+    9539 "schema" "keeps_history";
+    9540 "objects";
+    9541 "objects" "zoid";
+    9542 "objects" "zoid" "tid";
+    9543 "objects" "zoid" "tid";
+    9544 "objects" "zoids" "before";
+    9545 "objects" "zoid";
+    9546 "objects" "zoid" "count";
+    9547 "objects" "after" "upto";
+    9548 "objects" "first" "last" "newest_first" "count";
+    9549 "objects" "tid";
+    9550 "objects" "count";
+    9551 "objects" "zoid" "tid" "part";
+    9552 "objects" "user_name" "description" "extension" "tid" "is_packed" "not_before";
+    9553 "zoids" "serials" "pickles" "data_tids";
+    9554 "zoid" "serial";
+    9555 "zoid" "part" "data" "is_last";
+    9558 "objects" "upto" "collects_garbage";
+    9559 "objects" "zoid";
+    9560 "objects" "zoid";
+    9561 "objects" "zoid";
 }
 
 columns! {
@@ -160,4 +181,15 @@ columns! {
     9520 "path" TEXT, "count" INT8, "level" INT4;
     9521 "path" TEXT, "count" INT8, "level" INT4;
     9530 "key" TEXT, "version" INT8, "doc" JSONB;
+    9541 "data" BYTEA, "tid" INT8;
+    9542 "data" BYTEA, "tid" INT8, "next_tid" INT8;
+    9544 "at" INT8, "data" BYTEA, "tid" INT8;
+    9546 "tid" INT8, "user_name" BYTEA, "description" BYTEA, "extension" BYTEA, "size" INT8;
+    9547 "tid" INT8, "zoids" INT8_ARRAY;
+    9548 "tid" INT8, "is_packed" BOOL, "user_name" BYTEA, "description" BYTEA, "extension" BYTEA;
+    9549 "zoid" INT8, "data" BYTEA, "data_tid" INT8;
+    9553 "at" INT8, "newest" INT8;
+    9559 "step" INT8, "zoid" INT8, "class" TEXT;
+    9560 "zoid" INT8;
+    9561 "zoid" INT8;
 }

@@ -31,6 +31,29 @@ pub(crate) const PAST: &[Function] = signatures! { Server
     9525 node_at(REGCLASS, TEXT, TEXT, INT8) -> JSONB [stable];
     9526 node_at(REGCLASS, TEXT, INT8, INT8) -> JSONB [stable];
     9530 documents(TEXT) -> RECORD [set, stable];
+    9539 zodb_definition(TEXT, BOOL) -> TEXT [stable];
+    9540 zodb_last_tid(REGCLASS) -> INT8 [volatile];
+    9541 zodb_load(REGCLASS, INT8) -> RECORD [set, volatile];
+    9542 zodb_load_before(REGCLASS, INT8, INT8) -> RECORD [set, volatile];
+    9543 zodb_load_serial(REGCLASS, INT8, INT8) -> BYTEA [volatile];
+    9544 zodb_load_many(REGCLASS, INT8_ARRAY, INT8) -> RECORD [set, volatile];
+    9545 zodb_is_known(REGCLASS, INT8) -> BOOL [volatile];
+    9546 zodb_history(REGCLASS, INT8, INT8) -> RECORD [set, volatile];
+    9547 zodb_changes(REGCLASS, INT8, INT8) -> RECORD [set, volatile];
+    9548 zodb_transactions(REGCLASS, INT8, INT8, BOOL, INT8) -> RECORD [set, volatile];
+    9549 zodb_records(REGCLASS, INT8) -> RECORD [set, volatile];
+    9550 zodb_new_oids(REGCLASS, INT8) -> INT8 [volatile];
+    9551 zodb_blob(REGCLASS, INT8, INT8, INT8) -> BYTEA [volatile];
+    9552 zodb_begin(REGCLASS, BYTEA, BYTEA, BYTEA, INT8, BOOL, INT8) -> VOID [volatile, nullable];
+    9553 zodb_write(INT8_ARRAY, INT8_ARRAY, BYTEA_ARRAY, INT8_ARRAY) -> RECORD [set, volatile];
+    9554 zodb_check_current(INT8, INT8) -> INT8 [volatile];
+    9555 zodb_put_blob(INT8, INT8, BYTEA, BOOL) -> VOID [volatile];
+    9556 zodb_finish() -> INT8 [volatile];
+    9557 zodb_abort() -> VOID [volatile];
+    9558 zodb_pack(REGCLASS, INT8, BOOL) -> INT8 [volatile];
+    9559 zodb_path(REGCLASS, INT8) -> RECORD [set, volatile];
+    9560 zodb_referrers(REGCLASS, INT8) -> RECORD [set, volatile];
+    9561 zodb_reachable(REGCLASS, INT8) -> RECORD [set, volatile];
 };
 
 pub(crate) const TABLE: &[Function] = signatures! { Server

@@ -45,6 +45,8 @@ pub(crate) struct Client {
     pub reader: Arc<txn::Reader>,
     /// The advisory locks that it has.
     pub locks: RefCell<Locks>,
+    /// The transaction of ZODB that is open.
+    pub writing: RefCell<Option<object::Writing>>,
     /// The snapshots that the transaction has exported.
     pub exported: RefCell<Vec<ExportName>>,
     pub database_oid: Oid,
@@ -88,6 +90,7 @@ impl Client {
             sequences: RefCell::default(),
             on_commit: RefCell::default(),
             locks: RefCell::default(),
+            writing: RefCell::default(),
             exported: RefCell::default(),
             database_oid: login.database,
             checks_depth: Cell::new(0),

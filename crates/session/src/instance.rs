@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use document::Documents;
+use object::Storages;
 use parking_lot::{Mutex, RwLock};
 use store::Csn;
 use table::catalog::{Address, Class, Privileges};
@@ -222,6 +223,8 @@ pub struct Instance {
     pub(crate) sequences: Sequences,
     /// The tables of documents, by name.
     pub(crate) collections: Arc<Collections>,
+    /// The storages of ZODB's objects.
+    pub(crate) objects: Arc<Storages>,
     /// Who listens to which channel.
     pub(crate) hub: Hub,
     pub(crate) advisory: Arc<Advisory>,
@@ -282,6 +285,19 @@ impl Instance {
     /// # Errors
     /// Where the catalog cannot be written, or the counts of rows cannot be read.
     pub fn open(collections: Arc<Collections>, options: Options) -> Result<Arc<Self>> {
+        let objects = Arc::new(Storages::new(Arc::clone(&collections)));
+        Self::open_beside(collections, objects, options)
+    }
+
+    /// As [`Instance::open`], beside others in this process who use the storages of objects of the database.
+    ///
+    /// # Errors
+    /// As [`Instance::open`].
+    pub fn open_beside(
+        collections: Arc<Collections>,
+        objects: Arc<Storages>,
+        options: Options,
+    ) -> Result<Arc<Self>> {
         let engine = Arc::clone(collections.engine());
         let started = now(&options.env);
         let catalogs = Arc::clone(collections.catalogs());
@@ -311,6 +327,7 @@ impl Instance {
             opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
             collections,
+            objects,
             engine,
             catalogs,
             handles,

@@ -96,6 +96,11 @@ pub(crate) fn deliver(client: &Client, notes: Vec<Note>) {
     }
 }
 
+/// Does at once what a session has noted, for a commit that is not the session's own.
+pub(crate) fn send(instance: &Instance, database: Oid, process: i32, note: Note) {
+    instance.hub.apply(instance, database, process, note);
+}
+
 /// Has the commit do what was noted, in the order of commits.
 pub(crate) fn at_commit(client: &Client, notes: Vec<Note>, txn: &mut Transaction) {
     if notes.is_empty() {

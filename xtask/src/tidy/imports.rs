@@ -80,6 +80,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "store",
             "txn",
             "table",
+            "object",
             "plan",
             "exec",
             "interchange",

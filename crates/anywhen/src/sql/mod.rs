@@ -78,7 +78,9 @@ impl Database {
             temporary: Some(self.path().join("temporary")),
         };
         let _nothing_is_applied = self.shared.applying.write();
-        let opened = Instance::open(Arc::clone(&self.shared.collections), options)?;
+        let shared = &self.shared;
+        let (collections, objects) = (&shared.collections, &shared.objects);
+        let opened = Instance::open_beside(Arc::clone(collections), Arc::clone(objects), options)?;
         *instance = Some(Arc::clone(&opened));
         Ok(opened)
     }

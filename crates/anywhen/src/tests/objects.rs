@@ -368,3 +368,74 @@ fn a_storage_is_what_its_model_is() {
     expected.dedup();
     assert_eq!(all, expected);
 }
+
+/// A server's clients do by SQL what a program does by the library, with the rights of their role.
+#[test]
+fn sql_writes_transactions_of_zodb() {
+    let database = Database::open_in_memory().unwrap();
+    let made = database.sql("SELECT zodb_definition('site', true)", &[]).unwrap();
+    let definition: String = made.get(0).unwrap().get("zodb_definition").unwrap();
+    let mut sql = database.connect().unwrap();
+    sql.batch(&definition).unwrap();
+    let mut values = |query: &str| {
+        let found = sql.query(query, &[]).map_err(|error| error.state().code().to_owned())?;
+        let columns = found.columns.clone();
+        let line = |row: crate::sql::Row<'_>| {
+            let values = row.values().iter().zip(&columns);
+            let texts = values.map(|(value, column)| sql.text(value, column).unwrap_or("-".into()));
+            texts.collect::<Vec<_>>().join("|")
+        };
+        Ok::<_, String>(found.iter().map(line).collect::<Vec<_>>())
+    };
+    let hex = |record: &[u8]| record.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let begin = r"SELECT zodb_begin('site.objects', 'ada', '\xff', '', NULL, false, 0)";
+    assert_eq!(values("SELECT zodb_finish()").unwrap_err(), "25P01");
+    values(begin).unwrap();
+    assert_eq!(values(begin).unwrap_err(), "25001");
+    let (root, page) = (hex(&record(&[1], "root")), hex(&record(&[], "page")));
+    let write = format!(
+        r"SELECT * FROM zodb_write('{{0,1,2}}', '{{0,0,NULL}}', ARRAY['\x{root}', '\x{page}', '\x{page}']::bytea[], '{{NULL,NULL,NULL}}')"
+    );
+    assert!(values(&write).unwrap().is_empty());
+    values(r"SELECT zodb_put_blob(1, 0, '\x0102', true)").unwrap();
+    let tid = values("SELECT zodb_finish()").unwrap().remove(0);
+    assert_eq!(values("SELECT zodb_last_tid('site.objects')").unwrap(), [tid.clone()]);
+    let load = "SELECT data = (SELECT pickle FROM site.objects WHERE zoid = 1), tid FROM zodb_load('site.objects', 1)";
+    assert_eq!(values(load).unwrap(), [format!("t|{tid}")]);
+    let before = format!("SELECT * FROM zodb_load_before('site.objects', 1, {tid})");
+    assert!(values(&before).unwrap().is_empty());
+    assert_eq!(
+        values("SELECT * FROM zodb_path('site.objects', 1)").unwrap(),
+        ["0|0|app.Page", "1|1|app.Page"]
+    );
+    assert_eq!(values("SELECT * FROM zodb_referrers('site.objects', 1)").unwrap(), ["0"]);
+    assert_eq!(values("SELECT * FROM zodb_reachable('site.objects', 0)").unwrap(), ["0", "1"]);
+    let told = r"SELECT user_name = 'ada', description = '\xff' FROM zodb_transactions('site.objects', 0, 9223372036854775807, true, 5)";
+    assert_eq!(values(told).unwrap(), ["t|t"]);
+    assert_eq!(
+        values("SELECT zoids FROM zodb_changes('site.objects', 0, 9223372036854775807)").unwrap(),
+        ["{0,1,2}"]
+    );
+    assert_eq!(
+        values(&format!("SELECT zodb_blob('site.objects', 1, {tid}, 0)")).unwrap(),
+        [r"\x0102"]
+    );
+
+    values(begin).unwrap();
+    let old = format!(
+        r"SELECT * FROM zodb_write('{{1}}', '{{5}}', ARRAY['\x{page}']::bytea[], '{{NULL}}')"
+    );
+    assert_eq!(values(&old).unwrap(), [format!("0|{tid}")]);
+    assert_eq!(values(&format!("SELECT zodb_check_current(0, {tid})")).unwrap(), ["-"]);
+    values("SELECT zodb_abort()").unwrap();
+    assert_eq!(values(&format!("SELECT zodb_pack('site.objects', {tid}, true)")).unwrap(), ["1"]);
+    assert_eq!(values("SELECT zodb_last_tid('pg_class')").unwrap_err(), "42809");
+
+    values("CREATE ROLE reader").unwrap();
+    values("GRANT USAGE ON SCHEMA site TO reader").unwrap();
+    values("GRANT SELECT ON site.objects TO reader").unwrap();
+    values("SET ROLE reader").unwrap();
+    assert_eq!(values("SELECT tid FROM zodb_load('site.objects', 0)").unwrap(), [tid]);
+    assert_eq!(values(begin).unwrap_err(), "42501");
+    assert_eq!(values("SELECT zodb_new_oids('site.objects', 1)").unwrap_err(), "42501");
+}

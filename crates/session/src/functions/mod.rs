@@ -7,6 +7,7 @@
 //!   privilege  has_table_privilege and its kin
 //!   changes    table_changes
 //!   documents  history, diff, node_history ...
+//!   objects    zodb_load, zodb_write, zodb_path ...
 //!   acl        privileges as values
 //!   advisory   locks on numbers
 //! ```
@@ -16,6 +17,7 @@ mod advisory;
 mod catalog;
 mod changes;
 pub(crate) mod documents;
+mod objects;
 mod privilege;
 pub(crate) mod sequence;
 mod session;
@@ -40,9 +42,15 @@ pub fn call(
     args: &[DatumRef<'_>],
 ) -> Result<Datum> {
     let mut done = session::call(around, function.name, args)?;
-    for other in
-        [sequence::call, catalog::call, privilege::call, advisory::call, acl::call, documents::call]
-    {
+    for other in [
+        sequence::call,
+        catalog::call,
+        privilege::call,
+        advisory::call,
+        acl::call,
+        documents::call,
+        objects::call,
+    ] {
         if done.is_none() {
             done = other(around, function.name, args)?;
         }
@@ -67,10 +75,13 @@ pub fn rows(
         "aclexplode" => acl::explode(around, args),
         "pg_options_to_table" => Ok(acl::options(args)),
         "pg_listening_channels" => Ok(session::channels(around)),
-        name => documents::rows(around, name, args).unwrap_or_else(|| {
-            let message = format!("function {name}() is not supported");
-            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
-        }),
+        name => {
+            let found = documents::rows(around, name, args);
+            found.or_else(|| objects::rows(around, name, args)).unwrap_or_else(|| {
+                let message = format!("function {name}() is not supported");
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+            })
+        }
     }
 }
 

@@ -17,6 +17,8 @@ use crate::{Error, Result};
 
 // Positions of columns.
 const TID: usize = 1;
+const CLASS_MOD: usize = 2;
+const CLASS_NAME: usize = 3;
 const REFS: usize = 4;
 const DATA_TID: usize = 5;
 const PICKLE: usize = 6;
@@ -87,6 +89,19 @@ impl<'a> Record<'a> {
     /// XX001 if the row is damaged.
     pub fn pickle(&self) -> Result<&'a [u8]> {
         pickle_in(self.view)
+    }
+
+    /// Returns module and name of the class; `None` if the pickle names none.
+    ///
+    /// # Errors
+    /// XX001 if the row is damaged.
+    pub fn class(&self) -> Result<Option<(String, String)>> {
+        match (self.view.get(CLASS_MOD)?, self.view.get(CLASS_NAME)?) {
+            (Some(DatumRef::Text(module)), Some(DatumRef::Text(name))) => {
+                Ok(Some((module.to_owned(), name.to_owned())))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Calls `f` with each object that this one refers to. Returns false if the pickle could not be read when it was
