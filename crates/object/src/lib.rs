@@ -6,6 +6,7 @@
 //!     blobs          zoid, part, data   the contents of blobs, a mebibyte a row
 //!     imported_tids  tid                transactions that were copied from another storage, under their ids
 //!     packs          tid, ...           what each pack has removed
+//!     object_refs, object_history, transactions    views
 //!
 //!   ZODB                          here
 //!   transaction, tid              commit, its time (`table::objects::Tid`)
@@ -138,6 +139,7 @@ impl Storage {
     /// Returns the SQL that makes the tables of a new storage in a schema that it makes.
     pub fn definition(schema: &str, keeps_history: bool) -> String {
         let schema = format!("\"{}\"", schema.replace('"', "\"\""));
+        let table = format!("'{}.{OBJECTS}'::regclass", schema.replace('\'', "''"));
         let history = if keeps_history { "" } else { " WITH (history = 'none')" };
         format!(
             "CREATE SCHEMA {schema};
@@ -149,7 +151,14 @@ impl Storage {
              CREATE TABLE {schema}.{PACKS} (number bigint PRIMARY KEY, tid bigint NOT NULL, \
                 objects bigint NOT NULL) USING heap;
              CREATE VIEW {schema}.object_refs AS \
-                SELECT zoid, unnest(refs) AS target FROM {schema}.{OBJECTS};"
+                SELECT zoid, unnest(refs) AS target FROM {schema}.{OBJECTS};
+             CREATE VIEW {schema}.object_history AS \
+                SELECT * FROM {schema}.{OBJECTS} FOR SYSTEM_TIME ALL;
+             CREATE VIEW {schema}.transactions AS \
+                SELECT tid, zodb_time(tid) AS committed_at, encode(user_name, 'escape') AS user_name, \
+                    encode(description, 'escape') AS description, extension, is_packed \
+                FROM zodb_transactions({table}, 0, {max}, true, {max});",
+            max = i64::MAX,
         )
     }
 

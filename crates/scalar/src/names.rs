@@ -142,6 +142,8 @@ arguments! {
     9559 "objects" "zoid";
     9560 "objects" "zoid";
     9561 "objects" "zoid";
+    9562 "tid";
+    9563 "at";
 }
 
 columns! {

@@ -54,6 +54,8 @@ pub(crate) const PAST: &[Function] = signatures! { Server
     9559 zodb_path(REGCLASS, INT8) -> RECORD [set, volatile];
     9560 zodb_referrers(REGCLASS, INT8) -> RECORD [set, volatile];
     9561 zodb_reachable(REGCLASS, INT8) -> RECORD [set, volatile];
+    9562 zodb_time(INT8) -> TIMESTAMPTZ [stable];
+    9563 zodb_tid(TIMESTAMPTZ) -> INT8 [stable];
 };
 
 pub(crate) const TABLE: &[Function] = signatures! { Server

@@ -270,6 +270,12 @@ fn sql_sees_objects() {
         rows(&database, "SELECT count(*), sum(octet_length(pickle)) > 50 FROM site.objects"),
         ["2|t"]
     );
+    let all = "SELECT zoid, tid FROM site.object_history WHERE zoid = 1 ORDER BY tid";
+    assert_eq!(rows(&database, all), [format!("1|{}", tids[0]), format!("1|{}", tids[1])]);
+    let told = "SELECT tid, user_name, description, committed_at = zodb_time(tid), \
+                zodb_tid(committed_at) = tid, committed_at > now() - interval '1 hour' FROM site.transactions";
+    let line = |tid: &String| format!("{tid}|ada|why|t|t|t");
+    assert_eq!(rows(&database, told), [line(&tids[1]), line(&tids[0])]);
     let refs = "SELECT zoid, target FROM site.object_refs ORDER BY 1, 2";
     assert_eq!(rows(&database, refs), ["0|1", "0|2", "1|0"]);
     for (statement, code) in [

@@ -18,6 +18,7 @@ use types::{Array, Datum, DatumRef, Error, Repr, Result, SqlState, Type};
 
 use super::{bool, integer, oid, text};
 use crate::client::Surroundings;
+use crate::instance::{time_of, us_of};
 use crate::notify::{self, Note};
 use crate::rights::Rights;
 
@@ -159,6 +160,11 @@ pub(super) fn call(
     let read = || storage(around, args, READS);
     Ok(Some(match name {
         "definition" => Datum::text(Storage::definition(text(args, 0), bool(args, 1))),
+        "time" => Datum::TimestampTz(time_of(tid(args, 0).time_us())),
+        "tid" => match args.first() {
+            Some(DatumRef::TimestampTz(time)) => of_tid(Tid::of_time(us_of(*time).unwrap_or(0))),
+            _ => Datum::Null,
+        },
         "last_tid" => of_tid(read()?.last_tid().map_err(error)?),
         "load_serial" => {
             let found = read()?.load_serial(id(args, 1), tid(args, 2), <[u8]>::to_vec);
