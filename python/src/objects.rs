@@ -22,6 +22,15 @@ type Id = [u8; 8];
 /// An object, the transaction whose record must be the newest, the record, and the transaction that it brings back.
 type WriteRow = (Id, Option<Id>, Option<PyBackedBytes>, Option<Id>);
 
+/// A record and its transaction.
+type LoadedRow<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// A transaction, and the objects that it has written.
+type ChangedRow<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
+
+/// An object, the transaction of its newest record, and the record.
+type ObjectRow<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
 /// Transaction, user, description, extension, bytes.
 type RevisionRow<'py> =
     (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, usize);
@@ -87,11 +96,7 @@ impl Objects {
     }
 
     /// The newest record of an object and its transaction.
-    fn load<'py>(
-        &self,
-        py: Python<'py>,
-        oid: Id,
-    ) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
+    fn load<'py>(&self, py: Python<'py>, oid: Id) -> PyResult<Option<LoadedRow<'py>>> {
         let oid = u64::from_be_bytes(oid);
         let found = self.with(py, |storage| Ok(storage.load(oid, <[u8]>::to_vec)?))?;
         Ok(found.map(|(data, tid)| (PyBytes::new(py, &data), bytes(py, tid.0))))
@@ -132,7 +137,7 @@ impl Objects {
         py: Python<'py>,
         oids: Vec<Id>,
         before: Id,
-    ) -> PyResult<Vec<Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>>> {
+    ) -> PyResult<Vec<Option<LoadedRow<'py>>>> {
         let oids: Vec<u64> = oids.into_iter().map(u64::from_be_bytes).collect();
         let found = self.with(py, |storage| Ok(storage.load_many(&oids, tid(before))?))?;
         let row = |(data, tid): (Vec<u8>, Tid)| (PyBytes::new(py, &data), bytes(py, tid.0));
@@ -174,7 +179,7 @@ impl Objects {
         py: Python<'py>,
         after: Id,
         upto: Id,
-    ) -> PyResult<Option<Vec<(Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>)>>> {
+    ) -> PyResult<Option<Vec<ChangedRow<'py>>>> {
         let found = self.with(py, |storage| Ok(storage.changes(tid(after), tid(upto))?))?;
         let row = |(tid, oids): (Tid, Vec<u64>)| {
             (bytes(py, tid.0), oids.into_iter().map(|oid| bytes(py, oid)).collect())
@@ -221,7 +226,7 @@ impl Objects {
         py: Python<'py>,
         after: Option<Id>,
         count: usize,
-    ) -> PyResult<Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>)>> {
+    ) -> PyResult<Vec<ObjectRow<'py>>> {
         let after = after.map(u64::from_be_bytes);
         let found = self.with(py, |storage| {
             let mut found = Vec::new();
@@ -277,6 +282,7 @@ impl Objects {
 
     /// Begins a transaction.
     #[pyo3(signature = (user, description, extension, tid, status, not_before))]
+    #[expect(clippy::too_many_arguments, reason = "what a transaction says of itself, by position")]
     fn begin(
         &self,
         py: Python<'_>,

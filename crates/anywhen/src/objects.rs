@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-pub use object::{Conflict, Found, Meta, ObjectRecord, Packed, Revision, Storage, Tid};
+pub use object::{
+    Changed, Conflict, Found, Loaded, Meta, ObjectRecord, Packed, Revision, Storage, Tid,
+};
 pub use object::{TransactionInfo, Write, Writing};
 
 use crate::{Database, Result};

@@ -57,8 +57,8 @@ use txn::{Engine, Transaction};
 use types::{Oid, SqlState};
 
 pub use pack::Packed;
-pub use past::{ObjectRecord, TransactionInfo};
-pub use read::{Found, Revision};
+pub use past::{Changed, ObjectRecord, TransactionInfo};
+pub use read::{Found, Loaded, Revision};
 pub use table::objects::Tid;
 pub use write::{Conflict, Meta, Write, Writing};
 

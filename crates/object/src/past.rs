@@ -45,6 +45,9 @@ pub struct ObjectRecord {
     pub data_tid: Option<Tid>,
 }
 
+/// A transaction, and the objects that it has written.
+pub type Changed = (Tid, Vec<u64>);
+
 /// Objects that have not changed since the horizon, by the commits that made their records.
 pub(crate) struct Old {
     horizon: Csn,
@@ -211,7 +214,7 @@ impl Storage {
     ///
     /// # Errors
     /// What reading reports.
-    pub fn changes(&self, after: Tid, upto: Tid) -> Result<Option<Vec<(Tid, Vec<u64>)>>> {
+    pub fn changes(&self, after: Tid, upto: Tid) -> Result<Option<Vec<Changed>>> {
         let table = self.table(self.objects)?;
         let (after, to) = (self.upto(after)?, self.upto(upto)?);
         let changes = match self.engine.changes(table.storage(), after, to) {

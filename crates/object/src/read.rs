@@ -21,6 +21,9 @@ pub struct Found<Data = Vec<u8>> {
     pub next: Option<Tid>,
 }
 
+/// The pickles of class and state, and the transaction that made the record.
+pub type Loaded = (Vec<u8>, Tid);
+
 /// One of the records of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
@@ -303,7 +306,7 @@ impl Storage {
     ///
     /// # Errors
     /// As [`Storage::load`].
-    pub fn load_many(&self, oids: &[u64], before: Tid) -> Result<Vec<Option<(Vec<u8>, Tid)>>> {
+    pub fn load_many(&self, oids: &[u64], before: Tid) -> Result<Vec<Option<Loaded>>> {
         let load = |oid: &u64| {
             let found = self.load_before(*oid, before, <[u8]>::to_vec)?;
             Ok(found.and_then(|found| Some((found.data?, found.tid))))

@@ -30,7 +30,7 @@ impl Tid {
         let high = (months * 31 + day - 1) * DAY_MINUTES + minutes % DAY_MINUTES;
         // Rounded up, so that the whole microseconds of an id are those that it was made of.
         let low = ((time_us % MINUTE_US) << 32).div_ceil(MINUTE_US);
-        Tid(high << 32 | low)
+        Tid((high << 32) | low)
     }
 
     /// The time of a transaction with this id, in whole microseconds since 1970 UTC; 0 before 1970.
@@ -40,7 +40,7 @@ impl Tid {
         let (months, day) = (days / 31, days % 31 + 1);
         let days = days_since_1970((months / 12 + 1900) as i64, months % 12 + 1, day);
         let Ok(days) = u64::try_from(days) else { return 0 };
-        (days * DAY_MINUTES + minute) * MINUTE_US + (low * MINUTE_US >> 32)
+        (days * DAY_MINUTES + minute) * MINUTE_US + ((low * MINUTE_US) >> 32)
     }
 
     /// As SQL shows it, and as it is stored: the same 64 bits.
