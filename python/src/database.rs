@@ -135,7 +135,17 @@ impl Database {
     ) -> PyResult<Option<Objects>> {
         let is_there = engine(py, || {
             let call = slf.get().database()?;
-            if call.objects(&schema)?.is_some() {
+            if let Some(storage) = call.objects(&schema)? {
+                if storage.keeps_history() != keeps_history {
+                    let (what, flag) =
+                        if keeps_history { ("no history", "False") } else { ("history", "True") };
+                    return Err(Failure::sql(
+                        "42710",
+                        format!(
+                            "the storage {schema:?} keeps {what}: open it with keeps_history={flag}"
+                        ),
+                    ));
+                }
                 return Ok(true);
             }
             if create {

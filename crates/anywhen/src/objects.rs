@@ -18,8 +18,7 @@ impl Database {
         Ok(self.shared.objects.named(schema)?)
     }
 
-    /// Makes a storage of objects in a new schema of SQL. Without history, only the newest record of each object is
-    /// kept.
+    /// Makes a storage of objects in a new schema of SQL. Without history, old records are kept for ten minutes only.
     ///
     /// # Errors
     /// `42P06` where there is such a schema.

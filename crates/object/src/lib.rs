@@ -67,6 +67,8 @@ const OBJECTS: &str = "objects";
 const BLOBS: &str = "blobs";
 const IMPORTED: &str = "imported_tids";
 const PACKS: &str = "packs";
+/// What tables are made with whose history is only for connections that read.
+const HISTORY_OF_READERS: &str = " WITH (history = '10 minutes')";
 
 /// The storages of a database. Whoever has the database in this process shares them: they know what is not in tables,
 /// such as the ids of objects that were given away.
@@ -136,11 +138,12 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Returns the SQL that makes the tables of a new storage in a schema that it makes.
+    /// Returns the SQL that makes the tables of a new storage in a schema that it makes. Without history, old records are
+    /// kept for ten minutes: for connections that have begun before.
     pub fn definition(schema: &str, keeps_history: bool) -> String {
         let schema = format!("\"{}\"", schema.replace('"', "\"\""));
         let table = format!("'{}.{OBJECTS}'::regclass", schema.replace('\'', "''"));
-        let history = if keeps_history { "" } else { " WITH (history = 'none')" };
+        let history = if keeps_history { "" } else { HISTORY_OF_READERS };
         format!(
             "CREATE SCHEMA {schema};
              CREATE TABLE {schema}.{OBJECTS} (zoid bigint PRIMARY KEY, tid bigint, class_mod text, class_name text, \
@@ -204,7 +207,7 @@ impl Storage {
     pub fn keeps_history(&self) -> bool {
         let catalog = self.catalog();
         let data = catalog.relation(self.objects).and_then(|relation| relation.table());
-        data.is_none_or(|data| data.history != Retention::None)
+        data.is_none_or(|data| data.history == Retention::Forever)
     }
 
     /// The newest catalog.
