@@ -21,9 +21,7 @@ use table::catalog::{POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC, ddl::Acting};
 use table::objects::{ObjectRows, Tid};
 use table::rows::Table;
 use table::{Draft, Error, Result};
-use txn::{
-    CommitMeta, Isolation, KeyRange, RelationLock, RowLock, Snapshot, Touched, Transaction, Wait,
-};
+use txn::{CommitMeta, Isolation, KeyRange, RelationLock, Snapshot, Touched, Transaction, Wait};
 use types::SqlState;
 
 use crate::Storage;
@@ -172,8 +170,8 @@ impl Storage {
             txn.lock_relation(self.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
         }
         for oid in oids {
+            // Nobody else has a row: whoever writes one holds a lock that this one excludes.
             let key = ObjectRows::key(*oid);
-            txn.lock_latest(table.storage(), &key, RowLock::Update, Wait::Allowed)?;
             let old = if table.has_entries() { table.latest(&txn, &key)? } else { None };
             rows.remove(&mut txn, &key)?;
             if let Some(old) = old {

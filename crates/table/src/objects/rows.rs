@@ -160,10 +160,8 @@ impl ObjectRows {
     /// # Errors
     /// XX001 if that is the key of no object.
     pub fn oid(key: &[u8]) -> Result<u64> {
-        match types::key::read(&mut &*key, Repr::Int8, KeyOrder::ASCENDING) {
-            Ok(Datum::Int8(oid)) => Ok(oid as u64),
-            _ => Err(damaged()),
-        }
+        let read = types::key::read(&mut &*key, Repr::Int8, KeyOrder::ASCENDING);
+        if let Ok(Datum::Int8(oid)) = read { Ok(oid as u64) } else { Err(damaged()) }
     }
 
     /// Calls `f` with the record of an object that a view shows; `None` if there is none.
@@ -179,12 +177,7 @@ impl ObjectRows {
         let Some(found) = view.read(self.heap.storage, &ObjectRows::key(oid))? else {
             return Ok(None);
         };
-        if found.is_image() {
-            return f(Record::new(found.csn(), found.base(), &self.layout)?).map(Some);
-        }
-        let mut bytes = Vec::new();
-        image(&found, &mut bytes)?;
-        f(Record::new(found.csn(), &bytes, &self.layout)?).map(Some)
+        self.record_of(&found, &mut Vec::new(), f).map(Some)
     }
 
     /// Calls `f` with the record that a key of the store has, unmerged.
@@ -197,6 +190,9 @@ impl ObjectRows {
         buffer: &mut Vec<u8>,
         f: impl FnOnce(Record<'_>) -> Result<R>,
     ) -> Result<R> {
+        if found.is_image() {
+            return f(Record::new(found.csn(), found.base(), &self.layout)?);
+        }
         buffer.clear();
         image(found, buffer)?;
         f(Record::new(found.csn(), buffer, &self.layout)?)
