@@ -1,7 +1,7 @@
 """What a ZODB storage needs of a database: the seam between the Python and the native half. ::
 
     Storage ──> Backend ──> objects of an embedded database   (native, see `_embedded`)
-                       └──> objects of a server               (not yet)
+                       └──> objects of a server               (SQL functions, see `_wire`)
 
 An oid and a tid are 8 bytes, big-endian. Every method may be called from any thread, and lets go of the
 interpreter lock while it works. A backend keeps these promises:
@@ -15,6 +15,9 @@ interpreter lock while it works. A backend keeps these promises:
   replaced within the last minutes: open snapshots and conflict resolution need them. ``history``,
   ``transactions`` and ``records`` leave them out.
 - A backend that gives up a wait for a lock (a deadlock, a time limit) raises ``anywhen.ConflictError``.
+
+``last_tid`` of a server's backend covers what the server has told of others. Such a backend has one more
+method, ``sync()``: afterwards ``last_tid`` covers every transaction that was acknowledged before the call.
 """
 
 from __future__ import annotations

@@ -155,7 +155,10 @@ class AnywhenStorage(ConflictResolvingStorage):
         return list(changed)
 
     def sync(self, force: bool = True) -> None:
-        """Nothing: ``poll_invalidations`` always sees the newest transaction."""
+        """Makes the next ``poll_invalidations`` see what was acknowledged before this call. Without ``force``
+        it sees what a server has told so far; in one process that is everything."""
+        if force:
+            self._shared.sync()
 
     # --- loading -----------------------------------------------------------------------------------
 
@@ -339,7 +342,11 @@ class AnywhenStorage(ConflictResolvingStorage):
         if not newest:
             return []
         before = p64(u64(newest[-1][0]) - 1)
-        return self._backend.changes(before, newest[0][0]) or []
+        changes = self._backend.changes(before, newest[0][0])
+        if changes is not None:
+            return changes
+        records = self._backend.records
+        return [(row[0], [oid for oid, _, _ in records(row[0])]) for row in reversed(newest)]
 
     # --- writing -----------------------------------------------------------------------------------
 
