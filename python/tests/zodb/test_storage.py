@@ -427,9 +427,9 @@ def test_prefetched_objects_need_no_further_call(storage, counted):
     assert counted.calls == {"load_many": 4}
 
 
-def test_the_load_cache_keeps_its_limit(tmp_path):
+def test_the_load_cache_keeps_its_limit(opens):
     """What is used stays; the rest makes room."""
-    with_limit = anywhen.zodb.open(tmp_path / "data", cache_bytes=100_000)
+    with_limit = opens(cache_bytes=100_000)
     data = b"x" * 1000
     oids = [p64(number) for number in range(1, 501)]
     commit(with_limit, *((oid, z64, data) for oid in oids))
@@ -445,9 +445,9 @@ def test_the_load_cache_keeps_its_limit(tmp_path):
     with_limit.close()
 
 
-def test_the_load_cache_answers_as_the_backend_does(tmp_path):
+def test_the_load_cache_answers_as_the_backend_does(opens):
     """Three writers, four readers, and a cache that is so small that its generations change all the time."""
-    storage = anywhen.zodb.open(tmp_path / "data", cache_bytes=20_000)
+    storage = opens(cache_bytes=20_000)
     oids = [p64(number) for number in range(1, 61)]
     commit(storage, *((oid, z64, b"0" * 100) for oid in oids))
     failures, over = [], threading.Event()
@@ -633,9 +633,9 @@ def _exists(path):
 # --- opening ---------------------------------------------------------------------------------------
 
 
-def test_a_storage_without_history_has_the_newest_records(tmp_path):
+def test_a_storage_without_history_has_the_newest_records(opens):
     """It cannot undo, and says so."""
-    storage = anywhen.zodb.open(tmp_path / "data", keeps_history=False)
+    storage = opens(keeps_history=False)
     db = DB(storage)
     for number in range(3):
         with db.transaction() as connection:
@@ -757,11 +757,11 @@ def test_extensions_that_cannot_be_read_do_no_harm(storage):
     assert [each.extension_bytes for each in storage.iterator()] == [b"cgone\nGone\n."]
 
 
-def test_a_demo_storage_stands_on_it_and_writes_into_it(db, storage, tmp_path):
+def test_a_demo_storage_stands_on_it_and_writes_into_it(db, storage, opens):
     """Tests of Plone and Zope use one. Its changes are of objects that only its base has."""
     with db.transaction() as connection:
         connection.root()["a"] = PersistentMapping(value=1)
-    changes = anywhen.zodb.open(tmp_path / "changes")
+    changes = opens("changes")
     for number, over in ((2, DemoStorage(base=storage)), (3, DemoStorage(base=storage, changes=changes))):
         demo = DB(over)
         for value in (number, number * 10):
