@@ -33,10 +33,12 @@ Row = list[bytes | None]
 BOOL, BYTEA, INT8, TEXT = 16, 17, 20, 25
 BYTEA_ARRAY, INT8_ARRAY = 1001, 1016
 
+_HEAD = struct.Struct("!BI")
 _LENGTH = struct.Struct("!I")
 _SIZE = struct.Struct("!i")
 _COUNT = struct.Struct("!H")
 _INT8 = struct.Struct("!q")
+_NO_ARRAY, _ARRAY = struct.Struct("!iiI"), struct.Struct("!iiIii")
 _NULL = b"\xff\xff\xff\xff"
 _EIGHT = _SIZE.pack(8)
 # Execute of the unnamed portal without a limit, and Sync.
@@ -46,7 +48,7 @@ _BINARY = b"\0\x01\0\x01"
 _PIECE_BYTES = 65_536
 _LARGE_PIECE_BYTES = 1 << 20
 
-_PARSED, _READY, _FAILED, _ROW, _NOTIFIED = b"1ZEDA"
+_PARSED, _READY, _FAILED, _ROW, _NOTIFIED, _DONE = b"1ZEDAC"
 
 
 class Statement:
@@ -67,27 +69,24 @@ class Statement:
     def call(self, values: Values) -> bytes:
         """The messages that run it."""
         assert len(values) == self._count, f"{self.name} takes {self._count} values"
-        parts = [b"", self._head]
-        size = len(self._head) + 8
+        # The kind and the length come first, when the length is known.
+        parts = [self._head]
         for value in values:
             if value is None:
                 parts.append(_NULL)
-                size += 4
             else:
                 parts.append(_SIZE.pack(len(value)))
                 parts.append(value)
-                size += 4 + len(value)
-        parts[0] = b"B" + _LENGTH.pack(size)
         parts.append(_BINARY)
-        parts.append(_EXECUTE)
-        return b"".join(parts)
+        body = b"".join(parts)
+        return b"B" + _LENGTH.pack(len(body) + 4) + body + _EXECUTE
 
 
 class Pipeline(Connection):
     """A session that runs prepared statements. One thread uses it at a time."""
 
     def __init__(self, store: PostgresStore) -> None:
-        #: The process of the server that it talks to is another one after a fork of this process.
+        # The names of statements that the server has prepared for this connection.
         self._prepared: set[str] = set()
         # For each call that was sent: the statement, and whether the flight prepares it.
         self._sent: deque[tuple[str, bool]] = deque()
@@ -99,7 +98,11 @@ class Pipeline(Connection):
 
     def run(self, statement: Statement, values: Values = ()) -> list[Row]:
         """Runs one statement: one round trip."""
-        self.send(((statement, values),))
+        if statement.name in self._prepared:
+            self._sent.append((statement.name, False))
+            self._give_out(statement.call(values))
+        else:
+            self.send(((statement, values),))
         return self.receive()
 
     def send(self, calls: Iterable[tuple[Statement, Values]]) -> None:
@@ -136,18 +139,19 @@ class Pipeline(Connection):
         name, is_new = self._sent.popleft()
         rows: list[Row] = []
         failed: Error | None = None
-        buffer, at = self._buffer, self._at
+        buffer, at, head = self._buffer, self._at, _HEAD.unpack_from
         try:
             while True:
                 if len(buffer) < at + 5:
                     buffer, at = self._more(buffer, at, 5), 0
-                kind = buffer[at]
-                (length,) = _LENGTH.unpack_from(buffer, at + 1)
+                kind, length = head(buffer, at)
                 end = at + 1 + length
                 if len(buffer) < end:
                     buffer, at, end = self._more(buffer, at, length + 1), 0, length + 1
                 if kind == _ROW:
                     rows.append(_row(buffer, at + 5))
+                elif kind == _DONE:
+                    pass
                 elif kind == _READY:
                     break
                 elif kind == _PARSED:
@@ -157,10 +161,7 @@ class Pipeline(Connection):
                 elif kind == _NOTIFIED:
                     self._payloads.append(_payload(buffer[at + 5 : end]))
                 at = end
-            if end == len(buffer):
-                self._buffer, self._at = b"", 0
-            else:
-                self._buffer, self._at = buffer, end
+            self._buffer, self._at = (buffer, end) if end < len(buffer) else (b"", 0)
         except BaseException:
             self._end()
             raise
@@ -281,6 +282,22 @@ class Pool:
         if not self._is_open:
             self.clear()
 
+    def rows(self, statement: Statement, *values: bytes | None) -> list[Row]:
+        """Runs a statement that only reads, as :meth:`run` does."""
+        connection, is_new = self.take()
+        try:
+            found = connection.run(statement, values)
+        except Error:
+            if connection.is_open():
+                self.give(connection)
+                raise
+            if is_new:
+                raise
+        else:
+            self.give(connection)
+            return found
+        return self._again(((statement, values),))[0]
+
     def run(self, calls: Sequence[tuple[Statement, Values]]) -> list[list[Row]]:
         """Runs calls that only read: one round trip. They run again on a new connection where the connection
         was lost; the first error of the server is raised."""
@@ -290,7 +307,10 @@ class Pool:
         except OperationalError:
             if connection.is_open() or is_new:
                 raise
-        # The others have most likely been lost with it.
+        return self._again(calls)
+
+    def _again(self, calls: Sequence[tuple[Statement, Values]]) -> list[list[Row]]:
+        # The others have most likely been lost too.
         self.clear()
         return self._run(self.new(), calls)
 
@@ -346,8 +366,12 @@ def boolean(value: bool) -> bytes:
 
 def int8_array(values: Sequence[bytes | None]) -> bytes:
     """A ``bigint[]`` of raw values."""
+    head = _array_head(INT8, len(values))
+    if None not in values:
+        # The length of an element stands before each.
+        return _EIGHT.join((head, *values))  # type: ignore[arg-type]
     elements = [_NULL if value is None else _EIGHT + value for value in values]
-    return b"".join((_array_head(INT8, len(values)), *elements))
+    return b"".join((head, *elements))
 
 
 def bytea_array(values: Sequence[bytes | None]) -> bytes:
@@ -371,17 +395,18 @@ def int8_elements(array: bytes | None) -> list[bytes]:
 
 def _array_head(element: int, count: int) -> bytes:
     if count == 0:
-        return struct.pack("!iiI", 0, 0, element)
+        return _NO_ARRAY.pack(0, 0, element)
     # One dimension from 1; there may be NULLs.
-    return struct.pack("!iiIii", 1, 1, element, count, 1)
+    return _ARRAY.pack(1, 1, element, count, 1)
 
 
 def _row(buffer: bytes, at: int) -> Row:
     (count,) = _COUNT.unpack_from(buffer, at)
     at += 2
     row: Row = []
+    size_at = _SIZE.unpack_from
     for _ in range(count):
-        (size,) = _SIZE.unpack_from(buffer, at)
+        (size,) = size_at(buffer, at)
         at += 4
         if size < 0:
             row.append(None)

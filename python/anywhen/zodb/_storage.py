@@ -440,10 +440,19 @@ class AnywhenStorage(ConflictResolvingStorage):
             if func is not None:
                 func(tid)
         finally:
-            self._commit = None
-            commit.abort()
-            self._commit_lock.release()
+            try:
+                commit.abort()
+            finally:
+                self._ended(commit)
         return tid
+
+    def _ended(self, commit: Commit) -> None:
+        """Lets the next transaction begin. Another thread may have ended this one too: by ``release``."""
+        with self._lock:
+            if self._commit is not commit:
+                return
+            self._commit = None
+        self._commit_lock.release()
 
     def _committed(self, commit: Commit, tid: bytes) -> None:
         self._own_last = tid
@@ -465,8 +474,7 @@ class AnywhenStorage(ConflictResolvingStorage):
         try:
             commit.abort()
         finally:
-            self._commit = None
-            self._commit_lock.release()
+            self._ended(commit)
 
     # --- blobs -------------------------------------------------------------------------------------
 

@@ -154,14 +154,14 @@ def _identify(pool: Pool, name: str, create: bool, keeps_history: bool) -> int:
     """The oid of the relation of a storage, which is made where it is missing."""
     identify = Statement("identify", f"SELECT {_constant(_relation(name))}::regclass::oid::bigint")
     try:
-        return number(pool.run([(identify, ())])[0][0][0])
+        return number(pool.rows(identify)[0][0])
     except Error as error:
         if error.sqlstate not in _NO_TABLE:
             raise
         if not create:
             raise NotFoundError(f"there is no ZODB storage {name!r} on the server", "42P01") from error
     try:
-        definition = pool.run([(_DEFINITION, (name.encode(), boolean(keeps_history)))])[0][0][0]
+        definition = pool.rows(_DEFINITION, name.encode(), boolean(keeps_history))[0][0]
         connection, _ = pool.take()
         connection.command(_known(definition).decode())
         pool.give(connection)
@@ -173,7 +173,7 @@ def _identify(pool: Pool, name: str, create: bool, keeps_history: bool) -> int:
         # Another process may have made the storage meanwhile.
         if error.sqlstate != _SCHEMA_EXISTS:
             raise
-    return number(pool.run([(identify, ())])[0][0][0])
+    return number(pool.rows(identify)[0][0])
 
 
 def _relation(name: str) -> str:
@@ -194,11 +194,8 @@ class WireObjects:
         self._feed = Feed(pool, f"zodb_{relation}", self._server_last_tid, self._since)
         self._feed.start()
 
-    def _run(self, statement: Statement, *values: bytes | None) -> list[Row]:
-        return self._pool.run(((statement, values),))[0]
-
     def _value(self, statement: Statement, *values: bytes | None) -> bytes | None:
-        return self._pool.run(((statement, values),))[0][0][0]
+        return self._pool.rows(statement, *values)[0][0]
 
     # --- what is committed -------------------------------------------------------------------------
 
@@ -224,7 +221,7 @@ class WireObjects:
         if is_here:
             return changes
         try:
-            return _changes(self._run(self._sql.changes, after, upto))
+            return _changes(self._pool.rows(self._sql.changes, after, upto))
         except Error as error:
             if error.sqlstate == _NOT_KEPT:
                 return None
@@ -249,12 +246,12 @@ class WireObjects:
 
     def load(self, oid: bytes) -> tuple[bytes, bytes] | None:
         """The newest (data, tid)."""
-        rows = self._run(self._sql.load, oid)
+        rows = self._pool.rows(self._sql.load, oid)
         return tuple(rows[0]) if rows else None  # type: ignore[return-value]
 
     def load_before(self, oid: bytes, tid: bytes) -> tuple[bytes | None, bytes, bytes | None] | None:
         """The newest record with a lesser tid, as (data, tid, tid of the next record or None)."""
-        rows = self._run(self._sql.load_before, oid, tid)
+        rows = self._pool.rows(self._sql.load_before, oid, tid)
         return tuple(rows[0]) if rows else None  # type: ignore[return-value]
 
     def load_serial(self, oid: bytes, tid: bytes) -> bytes | None:
@@ -264,13 +261,13 @@ class WireObjects:
     def load_many(self, oids: list[bytes], before: bytes) -> list[tuple[bytes, bytes] | None]:
         """For each oid the newest (data, tid) with a lesser tid."""
         found: list[tuple[bytes, bytes] | None] = [None] * len(oids)
-        for at, data, tid in self._run(self._sql.load_many, int8_array(oids), before):
+        for at, data, tid in self._pool.rows(self._sql.load_many, int8_array(oids), before):
             found[number(at)] = (_known(data), _known(tid))
         return found
 
     def tid_of(self, oid: bytes) -> bytes | None:
         """The tid of the newest record."""
-        rows = self._run(self._sql.tid_of, oid)
+        rows = self._pool.rows(self._sql.tid_of, oid)
         return rows[0][0] if rows else None
 
     def is_known(self, oid: bytes) -> bool:
@@ -281,14 +278,14 @@ class WireObjects:
         """At most ``count`` records, newest first."""
         return [
             (*map(_known, row[:4]), number(row[4]))  # type: ignore[misc]
-            for row in self._run(self._sql.history, oid, int8(count))
+            for row in self._pool.rows(self._sql.history, oid, int8(count))
         ]
 
     def transactions(
         self, first: bytes, last: bytes, newest_first: bool, count: int
     ) -> list[tuple[bytes, bytes, bytes, bytes, bytes]]:
         """At most ``count`` transactions in a range, as (tid, status, user, description, extension)."""
-        rows = self._run(self._sql.transactions, first, last, boolean(newest_first), int8(count))
+        rows = self._pool.rows(self._sql.transactions, first, last, boolean(newest_first), int8(count))
         return [
             (tid, b"p" if is_packed == _TRUE else b" ", *meta)  # type: ignore[misc]
             for tid, is_packed, *meta in rows
@@ -296,14 +293,14 @@ class WireObjects:
 
     def records(self, tid: bytes) -> list[tuple[bytes, bytes | None, bytes | None]]:
         """The records of a transaction in order of oids, as (oid, data, data_tid)."""
-        return [tuple(row) for row in self._run(self._sql.records, tid)]  # type: ignore[misc]
+        return [tuple(row) for row in self._pool.rows(self._sql.records, tid)]  # type: ignore[misc]
 
     def objects(self, after: bytes | None, count: int) -> list[tuple[bytes, bytes, bytes]]:
         """At most ``count`` objects with greater oids, in order of oids, as (oid, tid, data)."""
         if after is None:
-            rows = self._run(self._sql.first_objects, int8(count))
+            rows = self._pool.rows(self._sql.first_objects, int8(count))
         else:
-            rows = self._run(self._sql.objects, after, int8(count))
+            rows = self._pool.rows(self._sql.objects, after, int8(count))
         return [tuple(row) for row in rows]  # type: ignore[misc]
 
     def load_blob(self, oid: bytes, tid: bytes, path: str) -> bool:
