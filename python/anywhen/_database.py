@@ -55,6 +55,7 @@ class Database(_Handle):
     ``sql``, a statement each     yes           yes           yes
     ``session``, DB-API           yes           no            yes
     ``insert_arrow``              yes           no            yes
+    ``anywhen.zodb``              yes           no            yes
     ============================  ============  ============  ===============
 
     What cannot be had raises :class:`~anywhen.NotSupportedError`.
