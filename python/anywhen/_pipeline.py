@@ -171,6 +171,21 @@ class Pipeline(Connection):
             raise failed
         return rows
 
+    def receive_all(self, count: int) -> list[list[Row]]:
+        """The rows of several calls; the first error is raised when all answers were read."""
+        answers: list[list[Row]] = []
+        failed: Error | None = None
+        for _ in range(count):
+            try:
+                answers.append(self.receive())
+            except Error as error:
+                if not self.is_open():
+                    raise
+                failed = failed or error
+        if failed is not None:
+            raise failed
+        return answers
+
     def notifications(self) -> list[str]:
         """Waits for notifications; returns the payloads of those that have come."""
         while not self._payloads:
@@ -316,17 +331,10 @@ class Pool:
 
     def _run(self, connection: Pipeline, calls: Sequence[tuple[Statement, Values]]) -> list[list[Row]]:
         connection.send(calls)
-        answers, failed = [], None
-        for _ in calls:
-            try:
-                answers.append(connection.receive())
-            except Error as error:
-                if not connection.is_open():
-                    raise
-                failed = failed or error
-        self.give(connection)
-        if failed is not None:
-            raise failed
+        try:
+            answers = connection.receive_all(len(calls))
+        finally:
+            self.give(connection)
         return answers
 
     def clear(self) -> None:

@@ -18,6 +18,7 @@ interpreter lock while it works. A backend keeps these promises:
 
 ``last_tid`` of a server's backend covers what the server has told of others. Such a backend has one more
 method, ``sync()``: afterwards ``last_tid`` covers every transaction that was acknowledged before the call.
+Its transactions have one more method, ``run(steps)``, which makes several calls at once and returns the answers.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from typing import Protocol
 
 #: (oid, serial, data, data_tid), see :meth:`BackendTransaction.write`.
 Write = tuple[bytes, bytes | None, bytes | None, bytes | None]
+#: Writes, or the (oid, serial) of a check, see :meth:`BackendTransaction.check_current`.
+Step = list[Write] | tuple[bytes, bytes]
+#: What ``write`` or ``check_current`` answers to a step.
+Answer = list[tuple[int, bytes | None]] | bytes | None
 
 
 class BackendTransaction(Protocol):

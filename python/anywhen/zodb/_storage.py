@@ -324,6 +324,8 @@ class AnywhenStorage(ConflictResolvingStorage):
 
     def iterator(self, start: bytes | None = None, stop: bytes | None = None) -> Transactions:
         """The transactions from ``start`` to ``stop``, both included."""
+        self._backend.last_tid()  # Fails where this is closed.
+        self._shared.sync()
         return Transactions(self._backend, start, stop)
 
     def record_iternext(

@@ -1,7 +1,7 @@
 """Objects of a server: the second implementation of the backend. ::
 
     threads that read      take a connection of the pool, and give it back       1 round trip
-    a transaction          takes one from its first write until its end          begin + write │ finish: 2
+    a transaction          takes one from its first write until its end          begin + writes │ finish: 2
     the feed               has one that listens                                  `last_tid`, `changes`: none
 
 The server has a function for each method (``zodb_load`` and so on), and an id is a ``bigint`` with the same
@@ -41,7 +41,7 @@ from .._pipeline import (
 )
 from .._postgres import PostgresStore
 from ..errors import ConflictError, Error, InterfaceError, NotFoundError, NotSupportedError, OperationalError
-from ._backend import Write
+from ._backend import Answer, Step, Write
 from ._feed import Changes, Feed
 
 # Connections that are kept for their next use.
@@ -52,6 +52,8 @@ _PART_BYTES = 1 << 20
 _PATIENCE_S = 0.1
 _MAXTID = b"\x7f" + b"\xff" * 7
 _TRUE = boolean(True)
+
+Calls = Sequence[tuple[Statement, Values]]
 
 # SQLSTATEs.
 _NOT_KEPT = "22023"
@@ -373,14 +375,26 @@ class WireTransaction:
 
     def write(self, writes: list[Write]) -> list[tuple[int, bytes | None]]:
         """Writes records; returns the ones that conflict, as (index, tid of the newest record)."""
-        oids, serials, data, data_tids = zip(*writes, strict=True)
-        self._oids.update(oids)
-        values = (int8_array(oids), int8_array(serials), bytea_array(data), int8_array(data_tids))
-        return [(number(at), newest) for at, newest in self._call(_WRITE, values)]
+        return _conflicts(self._call(_WRITE, self._written(writes)))
 
     def check_current(self, oid: bytes, serial: bytes) -> bytes | None:
         """Locks the object; returns None where its newest record has the tid ``serial``."""
         return self._call(_CHECK, (oid, serial))[0][0]
+
+    def run(self, steps: list[Step]) -> list[Answer]:
+        """Writes and checks, as ``write`` and ``check_current`` do, in one round trip."""
+        calls = [
+            (_WRITE, self._written(step)) if isinstance(step, list) else (_CHECK, step) for step in steps
+        ]
+        return [
+            _conflicts(rows) if statement is _WRITE else rows[0][0]
+            for (statement, _), rows in zip(calls, self._calls(calls), strict=True)
+        ]
+
+    def _written(self, writes: list[Write]) -> Values:
+        oids, serials, data, data_tids = zip(*writes, strict=True)
+        self._oids.update(oids)
+        return int8_array(oids), int8_array(serials), bytea_array(data), int8_array(data_tids)
 
     def put_blob(self, oid: bytes, path: str) -> None:
         """Makes the content of a file the blob of the record that was written for ``oid``."""
@@ -445,6 +459,10 @@ class WireTransaction:
     # --- calls -------------------------------------------------------------------------------------
 
     def _call(self, statement: Statement, values: Values) -> list[Row]:
+        return self._calls(((statement, values),))[0]
+
+    def _calls(self, calls: Calls) -> list[list[Row]]:
+        """The answers of calls that are sent in one flight; the first error is raised."""
         with self._lock:
             self._pool.check()
             if self._has_ended or self._is_busy:
@@ -452,40 +470,41 @@ class WireTransaction:
             self._is_busy = True
             try:
                 if self._begin is not None:
-                    return self._first(self._begin, (statement, values))
+                    return self._first(self._begin, calls)
                 if self._connection is None:
                     raise OperationalError("the transaction has lost its connection", "08006")
-                return self._connection.run(statement, values)
+                self._connection.send(calls)
+                return self._connection.receive_all(len(calls))
             except BaseException as error:
                 self._failed(error)
             finally:
                 self._is_busy = False
 
-    def _first(self, begin: tuple[Statement, Values], call: tuple[Statement, Values]) -> list[Row]:
-        """Begins the transaction and makes its first call: one round trip."""
+    def _first(self, begin: tuple[Statement, Values], calls: Calls) -> list[list[Row]]:
+        """Begins the transaction and makes its first calls: one round trip."""
         self._connection, is_new = self._pool.take()
         try:
-            return self._both(self._connection, begin, call)
+            return self._begun(self._connection, begin, calls)
         except OperationalError:
             # A commit may have been made before the connection was lost.
-            if self._connection.is_open() or is_new or call[0] is _FINISH:
+            if self._connection.is_open() or is_new or calls[0][0] is _FINISH:
                 raise
         self._pool.clear()
         self._connection = self._pool.new()
-        return self._both(self._connection, begin, call)
+        return self._begun(self._connection, begin, calls)
 
-    def _both(
-        self, connection: Pipeline, begin: tuple[Statement, Values], call: tuple[Statement, Values]
-    ) -> list[Row]:
-        connection.send((begin, call))
+    def _begun(
+        self, connection: Pipeline, begin: tuple[Statement, Values], calls: Calls
+    ) -> list[list[Row]]:
+        connection.send((begin, *calls))
         try:
             connection.receive()
         except Error:
-            # The other call has failed for want of a transaction. The connection is not worth keeping.
+            # The other calls have failed for want of a transaction. The connection is not worth keeping.
             connection.drop()
             raise
         self._begin = None
-        return connection.receive()
+        return connection.receive_all(len(calls))
 
     def _failed(self, error: BaseException) -> NoReturn:
         connection = self._connection
@@ -496,6 +515,10 @@ class WireTransaction:
             if not isinstance(error, ConflictError):
                 raise ConflictError(error.message, error.sqlstate, error.detail, error.hint) from error
         raise error
+
+
+def _conflicts(rows: list[Row]) -> list[tuple[int, bytes | None]]:
+    return [(number(at), newest) for at, newest in rows]
 
 
 def _known(value: bytes | None) -> bytes:

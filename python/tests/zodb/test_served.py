@@ -150,6 +150,19 @@ def test_what_a_call_costs(shared, flights):
     assert len(flights) == 5
     commit(instance, (p64(1), tid, b"y"))
     assert len(flights) == 7
+    # Checks go with the writes, each in its place.
+    meta = TransactionMetaData()
+    instance.tpc_begin(meta)
+    for number in range(2, 100, 2):
+        instance.checkCurrentSerialInTransaction(p64(number), tid, meta)
+        instance.store(p64(number + 1), tid, b"z", "", meta)
+    instance.tpc_vote(meta)
+    assert len(flights) == 8
+    instance.tpc_finish(meta)
+    assert len(flights) == 9
+    assert instance.load_multiple([p64(3), p64(4)])[p64(3)][0] == b"x"
+    instance.poll_invalidations()
+    assert [instance.load(p64(number))[0] for number in (2, 3, 4, 5)] == [b"x", b"z", b"x", b"z"]
 
 
 def test_a_change_is_pushed_to_other_processes(shared, processes, flights):
