@@ -215,7 +215,7 @@ def _storage(
             yield storage
         return
     if re.match(r"[a-z][a-z0-9+.-]+:", place):
-        storage = _from_uri(place)
+        storage = _from_uri(place, create, read_only)
     elif place.endswith(".fs") or os.path.isfile(place):
         if not create and not os.path.exists(place):
             raise WrongArgumentsError(f"there is no file {place}")
@@ -230,9 +230,9 @@ def _storage(
         yield storage
 
 
-def _from_uri(uri: str) -> Any:
+def _from_uri(uri: str, create: bool, read_only: bool) -> Any:
     if uri.startswith("anywhen"):
-        return resolve(uri)[0]()
+        return resolve(uri, create=create, read_only=read_only)[0]()
     try:
         from zodburi import NoResolverForScheme, resolve_uri
     except ImportError:

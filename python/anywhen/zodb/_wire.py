@@ -264,7 +264,7 @@ class WireObjects:
         """For each oid the newest (data, tid) with a lesser tid."""
         found: list[tuple[bytes, bytes] | None] = [None] * len(oids)
         for at, data, tid in self._pool.rows(self._sql.load_many, int8_array(oids), before):
-            found[number(at)] = (_known(data), _known(tid))
+            found[int.from_bytes(at)] = (data, tid)  # type: ignore[arg-type, assignment]
         return found
 
     def tid_of(self, oid: bytes) -> bytes | None:

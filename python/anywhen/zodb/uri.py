@@ -51,11 +51,12 @@ _ARGUMENTS: dict[str, Callable[[str], Any]] = {
 _CONNECTION = ("sslmode", "sslrootcert", "host", "application_name")
 
 
-def resolve(uri: str) -> tuple[Callable[[], AnywhenStorage], dict[str, str]]:
-    """Returns what opens the storage of an address, and the arguments for ``ZODB.DB``."""
+def resolve(uri: str, **given: Any) -> tuple[Callable[[], AnywhenStorage], dict[str, str]]:
+    """Returns what opens the storage of an address, and the arguments for ``ZODB.DB``. What the address does
+    not say is as ``given``."""
     parts = urlsplit(uri)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    given = {name: _ARGUMENTS[name](options.pop(name)) for name in _ARGUMENTS if name in options}
+    given |= {name: _ARGUMENTS[name](options.pop(name)) for name in _ARGUMENTS if name in options}
     if parts.scheme == "anywhen":
         connection = {name: options.pop(name) for name in _CONNECTION if name in options}
         address = parts._replace(query=urlencode(connection), fragment="").geturl()

@@ -14,6 +14,7 @@ import ZODB
 import ZODB.config
 import zodburi
 from conftest import opens_at
+from test_convert import ALL, fill, kinds, run
 from test_storage import commit
 from ZODB.blob import Blob
 from ZODB.Connection import TransactionMetaData
@@ -626,8 +627,15 @@ def test_a_role_with_a_password_needs_rights(server, name):
         assert caught.value.sqlstate == "42501"
         database.sql(f"GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {name} TO {name}")
         commit(writer, (p64(1), tid, b"y"))
+        writer.pack(time.time() + 1, None, gc=False)
         writer.close()
         storage.close()
+        with pytest.raises(anywhen.ProgrammingError):
+            anywhen.zodb.open(address, f"{name} of its own")
+        database.sql(f"GRANT CREATE ON DATABASE postgres TO {name}")
+        owned = anywhen.zodb.open(address, f"{name} of its own")
+        commit(owned, (p64(1), z64, b"x"))
+        owned.close()
 
 
 # --- blobs -----------------------------------------------------------------------------------------
@@ -649,6 +657,36 @@ def test_blobs_come_in_parts_of_a_mebibyte(shared, server, name, tmp_path):
                 assert found == mine.read()
     other.close()
     db.close()
+
+
+def test_the_command_converts_into_a_server_and_out_of_it(server, name, tmp_path, capsys):
+    """Byte for byte; the site can run while its storage is packed."""
+    fill(kinds(tmp_path, "file", "source"))
+    address = f"anywhen://{server.postgres.split('://')[1]}?storage={name}"
+    code, out, err = run(
+        capsys,
+        *("convert", tmp_path / "source.fs", address, "--check"),
+        *("--source-blobs", tmp_path / "source-fs-blobs"),
+    )
+    assert (code, err) == (0, "")
+    assert f"compared {ALL} transactions, " in out
+    site = anywhen.zodb.open(server.postgres, name)
+    code, out, err = run(
+        capsys,
+        *("convert", address, tmp_path / "back.fs", "--check"),
+        *("--destination-blobs", tmp_path / "back-blobs"),
+    )
+    assert (code, err) == (0, "")
+    assert f"compared {ALL} transactions, " in out
+    code, out, err = run(capsys, "pack", address)
+    assert (code, err) == (0, "")
+    assert out.startswith("packed: ")
+    commit(site, (p64(1 << 40), z64, b"x"))
+    site.close()
+    for arguments in (("pack", f"{address}x"), ("convert", f"{address}x", address)):
+        code, _, err = run(capsys, *arguments)
+        assert code == 1
+        assert f"no ZODB storage '{name}x'" in err
 
 
 def test_a_conflict_of_the_server_is_one_of_zodb(served):

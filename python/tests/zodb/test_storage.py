@@ -678,6 +678,14 @@ def test_storages_of_one_database_are_apart(tmp_path):
         again.close()
 
 
+def test_a_storage_that_is_missing_is_not_made_by_mistake(tmp_path):
+    """Where it is opened for reading, or without ``create``."""
+    with anywhen.open(tmp_path / "data") as database:
+        for options in ({"create": False}, {"read_only": True}):
+            with pytest.raises(anywhen.NotFoundError, match="no ZODB storage 'site'"):
+                anywhen.zodb.open(database, "site", **options)
+
+
 def test_a_wrapper_that_changes_records_cannot_have_garbage_collected(storage):
     """The database would find no references in them, and remove what is needed."""
 
