@@ -48,6 +48,14 @@ _BINARY = b"\0\x01\0\x01"
 _PIECE_BYTES = 65_536
 _LARGE_PIECE_BYTES = 1 << 20
 
+# Silence before a probe, time between probes and their number, and how long data may stay unacknowledged, in
+# seconds and milliseconds.
+_GONE = (
+    ("TCP_KEEPIDLE", 30),
+    ("TCP_KEEPINTVL", 10),
+    ("TCP_KEEPCNT", 3),
+    ("TCP_USER_TIMEOUT", 60_000),
+)
 _PARSED, _READY, _FAILED, _ROW, _NOTIFIED, _DONE = b"1ZEDAC"
 
 
@@ -95,6 +103,7 @@ class Pipeline(Connection):
         self._payloads: list[str] = []
         super().__init__(store)
         self._buffer, self._received = bytes(self._received), bytearray()
+        self._keep_alive()
 
     def run(self, statement: Statement, values: Values = ()) -> list[Row]:
         """Runs one statement: one round trip."""
@@ -232,11 +241,11 @@ class Pipeline(Connection):
             raise error
         return earlier or error
 
-    def keep_alive(self) -> None:
-        """Has the operating system find out where the other machine is gone."""
+    def _keep_alive(self) -> None:
+        """Has the operating system find out within a minute where the server's machine is gone."""
         if self._socket is not None and self._socket.family != socket.AF_UNIX:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+            for name, value in _GONE:
                 if hasattr(socket, name):
                     self._socket.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 

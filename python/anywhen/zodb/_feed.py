@@ -94,7 +94,6 @@ class Feed:
             self._pool.check()
             listener = self._pool.new()
             try:
-                listener.keep_alive()
                 listener.command(f'LISTEN "{self._channel}"')
                 newest = self._newest()
                 if newest < self.known:
