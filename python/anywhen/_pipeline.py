@@ -148,7 +148,7 @@ class Pipeline(Connection):
         name, is_new = self._sent.popleft()
         rows: list[Row] = []
         failed: Error | None = None
-        buffer, at, head = self._buffer, self._at, _HEAD.unpack_from
+        buffer, at, head, size_at = self._buffer, self._at, _HEAD.unpack_from, _SIZE.unpack_from
         try:
             while True:
                 if len(buffer) < at + 5:
@@ -158,7 +158,18 @@ class Pipeline(Connection):
                 if len(buffer) < end:
                     buffer, at, end = self._more(buffer, at, length + 1), 0, length + 1
                 if kind == _ROW:
-                    rows.append(_row(buffer, at + 5))
+                    # Behind the number of columns.
+                    at += 7
+                    row: Row = []
+                    while at < end:
+                        (size,) = size_at(buffer, at)
+                        at += 4
+                        if size < 0:
+                            row.append(None)
+                        else:
+                            row.append(buffer[at : at + size])
+                            at += size
+                    rows.append(row)
                 elif kind == _DONE:
                     pass
                 elif kind == _READY:
@@ -415,22 +426,6 @@ def _array_head(element: int, count: int) -> bytes:
         return _NO_ARRAY.pack(0, 0, element)
     # One dimension from 1; there may be NULLs.
     return _ARRAY.pack(1, 1, element, count, 1)
-
-
-def _row(buffer: bytes, at: int) -> Row:
-    (count,) = _COUNT.unpack_from(buffer, at)
-    at += 2
-    row: Row = []
-    size_at = _SIZE.unpack_from
-    for _ in range(count):
-        (size,) = size_at(buffer, at)
-        at += 4
-        if size < 0:
-            row.append(None)
-        else:
-            row.append(buffer[at : at + size])
-            at += size
-    return row
 
 
 def _payload(body: bytes) -> str:
