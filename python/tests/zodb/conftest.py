@@ -20,16 +20,22 @@ def opens(request, tmp_path):
     """Opens storages by their names, also several times; a test that takes it runs here and over a server."""
     if request.param == "embedded":
         return lambda name="data", **options: anywhen.zodb.open(tmp_path / name, **options)
-    return opens_at(request.getfixturevalue("server").postgres)
+    return _opens_at(request.getfixturevalue("server").postgres)
 
 
 @pytest.fixture
 def served(server):
     """Opens storages of a server by their names."""
-    return opens_at(server.postgres)
+    return _opens_at(server.postgres)
 
 
-def opens_at(address):
+@pytest.fixture
+def opens_at():
+    """Makes such a function for the address of a server."""
+    return _opens_at
+
+
+def _opens_at(address):
     """Opens storages at an address, under names that no other test has."""
     unique = uuid.uuid4().hex[:12]
     return lambda name="data", **options: anywhen.zodb.open(address, f"{name} {unique}", **options)

@@ -13,7 +13,6 @@ import transaction
 import ZODB
 import ZODB.config
 import zodburi
-from conftest import opens_at
 from test_convert import ALL, fill, kinds, run
 from test_storage import commit
 from ZODB.blob import Blob
@@ -488,7 +487,7 @@ def test_a_lost_listener_costs_the_caches_and_no_change(shared, server, name):
     assert reader.load(p64(1)) == (b"3", third)
 
 
-def test_a_server_that_is_started_again(start, tmp_path):
+def test_a_server_that_is_started_again(start, opens_at, tmp_path):
     """Calls fail while it is gone, and go on afterwards; what was not committed is gone."""
     server = start(tmp_path)
     storage = opens_at(server.postgres)()
@@ -513,7 +512,7 @@ def test_a_server_that_is_started_again(start, tmp_path):
     storage.close()
 
 
-def test_a_server_with_less_than_was_seen_is_refused(start, tmp_path):
+def test_a_server_with_less_than_was_seen_is_refused(start, opens_at, tmp_path):
     """It is an older copy. The caches have what it does not know."""
     server = start(tmp_path)
     opens = opens_at(server.postgres)
