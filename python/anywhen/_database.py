@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from . import _native
 from ._changes import Changes, Wanted
@@ -24,10 +24,16 @@ from ._transaction import Transaction
 from .errors import EditError, InterfaceError, NotSupportedError
 
 
-_Used = TypeVar("_Used", Transaction, Session, Changes)
+class _Closes(Protocol):
+    """Something that is used with a database, and ends with it."""
+
+    def close(self) -> None: ...
 
 
-def _end(used: Transaction | Session | Changes) -> None:
+_Used = TypeVar("_Used", bound="Transaction | Session | Changes | _Closes")
+
+
+def _end(used: Transaction | Session | Changes | _Closes) -> None:
     """Ends what is used, in another thread as well."""
     if isinstance(used, Transaction):
         used.rollback()
@@ -49,6 +55,7 @@ class Database(_Handle):
     ``sql``, a statement each     yes           yes           yes
     ``session``, DB-API           yes           no            yes
     ``insert_arrow``              yes           no            yes
+    ``anywhen.zodb``              yes           no            yes
     ============================  ============  ============  ===============
 
     What cannot be had raises :class:`~anywhen.NotSupportedError`.
@@ -63,8 +70,8 @@ class Database(_Handle):
     ) -> None:
         self._store: Any = store
         self._place = place
-        # Transactions, sessions and streams of changes: they are closed with the database.
-        self._used: weakref.WeakSet[Transaction | Session | Changes] = weakref.WeakSet()
+        # Transactions, sessions, streams of changes and storages: they are closed with the database.
+        self._used: weakref.WeakSet[Transaction | Session | Changes | _Closes] = weakref.WeakSet()
         # Again and again for the same thread: what closes may be the handler of a signal.
         self._lock = threading.RLock()
         self._is_closing = False

@@ -23,13 +23,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 class Server:
     """`anywhen serve` over a fresh folder."""
 
-    def __init__(self, folder, *options, http="127.0.0.1:0"):
+    def __init__(self, folder, *options, http="127.0.0.1:0", postgres="127.0.0.1:0"):
         command = os.environ.get("ANYWHEN") or shutil.which("anywhen")
         if not command:
             pytest.fail("ANYWHEN names the command to test, and does not: python/run sets it")
         self.data = Path(folder) / "data"
         self.log = open(Path(folder) / "server.log", "wb")
-        arguments = ["serve", "--json", "--data", str(self.data), "--pg-listen", "127.0.0.1:0"]
+        arguments = ["serve", "--json", "--data", str(self.data), "--pg-listen", postgres]
         self.process = subprocess.Popen(
             [command, *arguments, "--http-listen", http, *options],
             stdout=subprocess.PIPE,
@@ -41,10 +41,18 @@ class Server:
                 pytest.fail("the server did not start:\n" + (Path(folder) / "server.log").read_text())
             told.update(json.loads(line))
         self.http = "http://" + told["listening_http"]
-        self.postgres = f"postgres://postgres@{told['listening']}/postgres"
+        self.address = told["listening"]
+        self.postgres = f"postgres://postgres@{self.address}/postgres"
 
     def stop(self):
         self.process.terminate()
+        self.ended()
+
+    def kill(self):
+        self.process.kill()
+        self.ended()
+
+    def ended(self):
         self.process.wait(timeout=30)
         self.process.stdout.close()
         self.log.close()
@@ -55,6 +63,22 @@ def server(tmp_path_factory):
     server = Server(tmp_path_factory.mktemp("server"))
     yield server
     server.stop()
+
+
+@pytest.fixture
+def start(tmp_path_factory):
+    """Starts a server of the test's own; it is stopped at the end."""
+    servers = []
+
+    def started(folder=None, *options, **places):
+        server = Server(folder or tmp_path_factory.mktemp("server"), *options, **places)
+        servers.append(server)
+        return server
+
+    yield started
+    for server in servers:
+        if server.process.poll() is None:
+            server.stop()
 
 
 @pytest.fixture(params=["embedded", "http"])

@@ -26,6 +26,8 @@ A STORAGE is one of
   data                                  a folder with an Anywhen database, storage "main"
   var/filestorage/Data.fs               a FileStorage: a name that ends in .fs, or an existing file
   anywhen+embedded:///srv/data?storage=main&blob_dir=/srv/blobs
+  anywhen://site:secret@db.example.org:5433/postgres?storage=main
+                                        a storage of a server
   file:///srv/Data.fs?blobstorage_dir=/srv/blobstorage
                                         any address of zodburi
   zodb.conf#source                      a ZConfig file, and the name of a storage section in it
@@ -61,10 +63,11 @@ Exit codes: 0 done; 1 failed; 2 wrong arguments; 3 done, but SOURCE lacks blobs 
 
 PACK = """\
 Removes records that are older than --days and not current any more, and objects that cannot be reached from
-the root object. Programs that have the same database open go on: but a folder can be open in one process
-only, so pack a running site from its own process (ZMI, or db.pack()).
+the root object. Programs that have the same storage open go on. A folder can be open in one process only,
+so pack a running site from its own process (ZMI, or db.pack()). A storage of a server is packed from anywhere.
 
   python -m anywhen.zodb pack data --days 7
+  python -m anywhen.zodb pack 'anywhen://site@db.example.org/postgres?storage=main' --days 7
 """
 
 # A line of progress on what is no terminal comes so often, in seconds.
@@ -212,7 +215,7 @@ def _storage(
             yield storage
         return
     if re.match(r"[a-z][a-z0-9+.-]+:", place):
-        storage = _from_uri(place)
+        storage = _from_uri(place, create, read_only)
     elif place.endswith(".fs") or os.path.isfile(place):
         if not create and not os.path.exists(place):
             raise WrongArgumentsError(f"there is no file {place}")
@@ -227,9 +230,9 @@ def _storage(
         yield storage
 
 
-def _from_uri(uri: str) -> Any:
+def _from_uri(uri: str, create: bool, read_only: bool) -> Any:
     if uri.startswith("anywhen"):
-        return resolve(uri)[0]()
+        return resolve(uri, create=create, read_only=read_only)[0]()
     try:
         from zodburi import NoResolverForScheme, resolve_uri
     except ImportError:

@@ -1,7 +1,7 @@
 """What a ZODB storage needs of a database: the seam between the Python and the native half. ::
 
     Storage ──> Backend ──> objects of an embedded database   (native, see `_embedded`)
-                       └──> objects of a server               (not yet)
+                       └──> objects of a server               (SQL functions, see `_wire`)
 
 An oid and a tid are 8 bytes, big-endian. Every method may be called from any thread, and lets go of the
 interpreter lock while it works. A backend keeps these promises:
@@ -15,6 +15,10 @@ interpreter lock while it works. A backend keeps these promises:
   replaced within the last minutes: open snapshots and conflict resolution need them. ``history``,
   ``transactions`` and ``records`` leave them out.
 - A backend that gives up a wait for a lock (a deadlock, a time limit) raises ``anywhen.ConflictError``.
+
+``last_tid`` of a server's backend covers what the server has told of others. Such a backend has one more
+method, ``sync()``: afterwards ``last_tid`` covers every transaction that was acknowledged before the call.
+Its transactions have one more method, ``run(steps)``, which makes several calls at once and returns the answers.
 """
 
 from __future__ import annotations
@@ -23,6 +27,10 @@ from typing import Protocol
 
 #: (oid, serial, data, data_tid), see :meth:`BackendTransaction.write`.
 Write = tuple[bytes, bytes | None, bytes | None, bytes | None]
+#: Writes, or the (oid, serial) of a check, see :meth:`BackendTransaction.check_current`.
+Step = list[Write] | tuple[bytes, bytes]
+#: What ``write`` or ``check_current`` answers to a step.
+Answer = list[tuple[int, bytes | None]] | bytes | None
 
 
 class BackendTransaction(Protocol):

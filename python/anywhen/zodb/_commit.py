@@ -13,6 +13,7 @@ backend ends a deadlock, with a conflict.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ZODB._compat import _protocol, dumps
@@ -20,7 +21,7 @@ from ZODB.POSException import ConflictError, POSKeyError, ReadConflictError
 from ZODB.utils import newTid
 
 from ..errors import ConflictError as BackendConflict
-from ._backend import BackendTransaction, Write
+from ._backend import Answer, BackendTransaction, Step, Write
 from ._cache import Z64
 
 if TYPE_CHECKING:
@@ -102,17 +103,9 @@ class Commit:
         native = self._begun()
         writes = sorted(self.writes.values(), key=_oid_of)
         if self.checks:
-            # In one order of oids with the writes.
-            at = 0
-            for oid, serial in sorted(self.checks.items()):
-                upto = at
-                while upto < len(writes) and writes[upto][0] < oid:
-                    upto += 1
-                self._send(writes[at:upto])
-                at = upto
-                self._check(native, oid, serial)
-            writes = writes[at:]
-        self._send(writes)
+            self._run(native, self._steps(writes))
+        else:
+            self._send(writes)
         for oid, path in (*self.uploads.items(), *self.blobs.items()):
             native.put_blob(oid, path)
         self.is_voted = True
@@ -150,13 +143,35 @@ class Commit:
             )
         return self._native
 
-    def _check(self, native: BackendTransaction, oid: bytes, serial: bytes) -> None:
+    def _steps(self, writes: list[Write]) -> list[Step]:
+        """The writes and the checks, in one order of oids."""
+        steps: list[Step] = []
+        at = 0
+        for oid, serial in sorted(self.checks.items()):
+            upto = at
+            while upto < len(writes) and writes[upto][0] < oid:
+                upto += 1
+            if upto > at:
+                steps.append(writes[at:upto])
+            steps.append((oid, serial))
+            at = upto
+        if at < len(writes):
+            steps.append(writes[at:])
+        return steps
+
+    def _run(self, native: BackendTransaction, steps: list[Step]) -> None:
+        """Makes the steps: in one round trip, where the backend is on a server."""
+        together = getattr(native, "run", None)
+        answers = map(partial(_made, native), steps) if together is None else together(steps)
         try:
-            current = native.check_current(oid, serial)
+            for step, answer in zip(steps, answers, strict=True):
+                if isinstance(step, list):
+                    self._send([self._resolve(step[index], tid) for index, tid in answer])
+                elif answer is not None:
+                    oid, serial = step
+                    raise ReadConflictError(oid=oid, serials=(answer, serial))
         except BackendConflict as error:
-            raise ReadConflictError(str(error), oid=oid) from error
-        if current is not None:
-            raise ReadConflictError(oid=oid, serials=(current, serial))
+            raise ConflictError(str(error)) from error
 
     def _send(self, writes: list[Write]) -> None:
         if not writes:
@@ -187,6 +202,10 @@ class Commit:
         if oid in self.writes:
             self.writes[oid] = (oid, current, merged, None)
         return (oid, current, merged, None)
+
+
+def _made(native: BackendTransaction, step: Step) -> Answer:
+    return native.write(step) if isinstance(step, list) else native.check_current(*step)
 
 
 def _bytes_of(text: bytes | str) -> bytes:

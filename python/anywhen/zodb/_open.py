@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 
 from .. import _database
-from ._embedded import objects
+from . import _embedded, _wire
+from ._backend import Backend
 from ._shared import Shared
 from ._storage import AnywhenStorage
 
 #: The size of the load cache, where nothing else is said.
 CACHE_BYTES = 128 << 20
+
+# The beginnings of addresses of servers.
+_SERVER = re.compile(r"(anywhen|postgres|postgresql)://")
 
 
 def open(  # noqa: A001  (anywhen.zodb.open is what it is called)
@@ -28,8 +33,10 @@ def open(  # noqa: A001  (anywhen.zodb.open is what it is called)
 ) -> AnywhenStorage:
     """Opens a storage of a database, for ``ZODB.DB``.
 
-    ``place`` is the folder of a database, None for one in memory, or a database that ``anywhen.open`` gave;
-    that one stays open when the storage is closed. A database has any number of storages, by name.
+    ``place`` is the folder of a database, None for one in memory, the address of a server
+    (``anywhen://user:password@host:port/database``), or a database that ``anywhen.open`` or
+    ``anywhen.connect`` gave; that one stays open when the storage is closed. A database has any number of
+    storages, by name.
 
     ``create`` makes a storage, and a database, where there is none. ``keeps_history`` keeps old records, for
     undo, history and historical connections, until they are packed. ``cache_bytes`` is the memory for
@@ -39,16 +46,21 @@ def open(  # noqa: A001  (anywhen.zodb.open is what it is called)
     """
     close: Callable[[], None]
     if isinstance(place, _database.Database):
-        database, close = place, _nothing
+        database, close, name = place, _nothing, f"{place!r} {storage}"
+    elif is_server(place):
+        assert isinstance(place, str)
+        database = _database.connect(_SERVER.sub("postgres://", place))
+        close, name = database.close, f"{database!r} {storage}"
     else:
         mode = "if_missing" if create and not read_only else "never"
         database = _database.open(place, create="if_missing" if place is None else mode)
-        close = database.close
+        close, name = database.close, f"{_name_of(place)}#{storage}"
     try:
-        backend = objects(database, storage, create and not read_only, keeps_history)
+        objects = _embedded.objects if database.is_embedded else _wire.objects
+        backend: Backend = objects(database, storage, create and not read_only, keeps_history)
         shared = Shared(
             backend,
-            f"{place!r} {storage}" if place is database else f"{_name_of(place)}#{storage}",
+            name,
             close=close,
             read_only=read_only,
             keeps_history=keeps_history,
@@ -63,8 +75,13 @@ def open(  # noqa: A001  (anywhen.zodb.open is what it is called)
     return AnywhenStorage(shared)
 
 
-def _name_of(place: str | os.PathLike[str] | _database.Database | None) -> str:
-    return "anywhen:memory" if place is None else f"anywhen:{os.path.abspath(os.fspath(place))}"  # type: ignore[arg-type]
+def is_server(place: object) -> bool:
+    """True for the address of a server."""
+    return isinstance(place, str) and _SERVER.match(place) is not None
+
+
+def _name_of(folder: str | os.PathLike[str] | None) -> str:
+    return "anywhen:memory" if folder is None else f"anywhen:{os.path.abspath(os.fspath(folder))}"
 
 
 def _nothing() -> None:

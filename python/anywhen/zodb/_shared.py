@@ -17,8 +17,8 @@ from ._cache import LoadCache
 if TYPE_CHECKING:
     from ._storage import AnywhenStorage
 
-# Oids that are taken at once.
-_OIDS = 16
+# Oids that are taken at once: first, and at most. Who makes many objects asks seldom.
+_OIDS, _OIDS_MAX = 16, 256
 
 
 class ClosedError(StorageError):
@@ -53,6 +53,8 @@ class Shared:
         blob_cache_bytes: int | None,
     ) -> None:
         self.backend = backend
+        # Only a server's backend has something to wait for.
+        self._sync: Callable[[], None] | None = getattr(backend, "sync", None)
         self.name = name
         self.read_only = read_only
         self.keeps_history = keeps_history
@@ -64,6 +66,12 @@ class Shared:
         self._lock = threading.Lock()
         self._instances: weakref.WeakSet[AnywhenStorage] = weakref.WeakSet()
         self._oids: Iterator[int] = iter(())
+        self._oids_count = _OIDS
+
+    def sync(self) -> None:
+        """Makes ``last_tid`` cover what was acknowledged anywhere before this call."""
+        if self._sync is not None:
+            self._sync()
 
     def add(self, instance: AnywhenStorage) -> None:
         """Notes an instance that is to end with the storage."""
@@ -76,8 +84,9 @@ class Shared:
             for oid in self._oids:
                 return p64(oid)
             # Two threads may come here at once; then some oids are never used.
-            first = self.backend.new_oids(_OIDS)
-            self._oids = iter(range(first, first + _OIDS))
+            count = self._oids_count
+            first = self.backend.new_oids(count)
+            self._oids, self._oids_count = iter(range(first, first + count)), min(count * 2, _OIDS_MAX)
 
     def forget_oids(self) -> None:
         """Drops the oids that were taken: a restored record may have one of them."""

@@ -155,7 +155,10 @@ class AnywhenStorage(ConflictResolvingStorage):
         return list(changed)
 
     def sync(self, force: bool = True) -> None:
-        """Nothing: ``poll_invalidations`` always sees the newest transaction."""
+        """Makes the next ``poll_invalidations`` see what was acknowledged before this call. Without ``force``
+        it sees what a server has told so far; in one process that is everything."""
+        if force:
+            self._shared.sync()
 
     # --- loading -----------------------------------------------------------------------------------
 
@@ -321,6 +324,8 @@ class AnywhenStorage(ConflictResolvingStorage):
 
     def iterator(self, start: bytes | None = None, stop: bytes | None = None) -> Transactions:
         """The transactions from ``start`` to ``stop``, both included."""
+        self._backend.last_tid()  # Fails where this is closed.
+        self._shared.sync()
         return Transactions(self._backend, start, stop)
 
     def record_iternext(
@@ -339,7 +344,11 @@ class AnywhenStorage(ConflictResolvingStorage):
         if not newest:
             return []
         before = p64(u64(newest[-1][0]) - 1)
-        return self._backend.changes(before, newest[0][0]) or []
+        changes = self._backend.changes(before, newest[0][0])
+        if changes is not None:
+            return changes
+        records = self._backend.records
+        return [(row[0], [oid for oid, _, _ in records(row[0])]) for row in reversed(newest)]
 
     # --- writing -----------------------------------------------------------------------------------
 
@@ -433,10 +442,19 @@ class AnywhenStorage(ConflictResolvingStorage):
             if func is not None:
                 func(tid)
         finally:
-            self._commit = None
-            commit.abort()
-            self._commit_lock.release()
+            try:
+                commit.abort()
+            finally:
+                self._ended(commit)
         return tid
+
+    def _ended(self, commit: Commit) -> None:
+        """Lets the next transaction begin. Another thread may have ended this one too: by ``release``."""
+        with self._lock:
+            if self._commit is not commit:
+                return
+            self._commit = None
+        self._commit_lock.release()
 
     def _committed(self, commit: Commit, tid: bytes) -> None:
         self._own_last = tid
@@ -458,8 +476,7 @@ class AnywhenStorage(ConflictResolvingStorage):
         try:
             commit.abort()
         finally:
-            self._commit = None
-            self._commit_lock.release()
+            self._ended(commit)
 
     # --- blobs -------------------------------------------------------------------------------------
 

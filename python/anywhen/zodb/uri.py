@@ -2,9 +2,11 @@
 
     anywhen+embedded:///var/lib/site/data?storage=main&blob_dir=/var/cache/site
     anywhen+embedded:data?read_only=true&connection_pool_size=10
+    anywhen://site:secret@db.example.org:5433/postgres?storage=main&sslmode=verify-full&sslrootcert=ca.pem
+    anywhen://site@/postgres?host=/run/anywhen&storage=main
 
-After the ``?`` come the arguments of :func:`anywhen.zodb.open`, and those of ``ZODB.DB`` as zodburi names them.
-``anywhen://host:port/database`` is the address of a server, which cannot hold a ZODB storage yet.
+After the ``?`` come the arguments of :func:`anywhen.zodb.open`, those of ``ZODB.DB`` as zodburi names them, and
+for a server those of a ``postgres://`` address.
 """
 
 from __future__ import annotations
@@ -12,9 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from ..errors import NotSupportedError
 from ._open import open as open_storage
 from ._storage import AnywhenStorage
 
@@ -46,18 +47,25 @@ _ARGUMENTS: dict[str, Callable[[str], Any]] = {
     "pack_gc": _boolean,
 }
 
+# Arguments of a connection with a server.
+_CONNECTION = ("sslmode", "sslrootcert", "host", "application_name")
 
-def resolve(uri: str) -> tuple[Callable[[], AnywhenStorage], dict[str, str]]:
-    """Returns what opens the storage of an address, and the arguments for ``ZODB.DB``."""
+
+def resolve(uri: str, **given: Any) -> tuple[Callable[[], AnywhenStorage], dict[str, str]]:
+    """Returns what opens the storage of an address, and the arguments for ``ZODB.DB``. What the address does
+    not say is as ``given``."""
     parts = urlsplit(uri)
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    given |= {name: _ARGUMENTS[name](options.pop(name)) for name in _ARGUMENTS if name in options}
     if parts.scheme == "anywhen":
-        raise NotSupportedError(
-            "a server cannot hold a ZODB storage yet", "0A000", hint="use anywhen+embedded:///folder"
-        )
+        connection = {name: options.pop(name) for name in _CONNECTION if name in options}
+        address = parts._replace(query=urlencode(connection), fragment="").geturl()
+        if not parts.netloc:
+            # Without it, there would be no slashes before the path.
+            address = address.replace("anywhen:", "anywhen://", 1)
+        return lambda: open_storage(address, **given), options
     if parts.netloc:
         raise ValueError(f"{uri!r} names a host; three slashes begin a folder: anywhen+embedded:///folder")
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    given = {name: _ARGUMENTS[name](options.pop(name)) for name in _ARGUMENTS if name in options}
     folder = unquote(parts.path)
     if not folder:
         raise ValueError(f"{uri!r} names no folder")

@@ -15,8 +15,6 @@ from persistent import Persistent
 from ZODB.blob import Blob
 from ZODB.POSException import ConflictError, ReadConflictError
 
-import anywhen.zodb
-
 STATES = ("draft", "pending", "published")
 
 
@@ -126,7 +124,7 @@ def site(db):
     return db
 
 
-def test_a_site_stays_consistent(site, tmp_path):
+def test_a_site_stays_consistent(site, opens, tmp_path):
     """Four threads change it, one reads it, one packs it; then all is undone that can be, and what is left is
     the same after a new start."""
     failures, over = [], threading.Event()
@@ -199,7 +197,7 @@ def test_a_site_stays_consistent(site, tmp_path):
     manager.abort()
     site.close()
 
-    again = ZODB.DB(anywhen.zodb.open(tmp_path / "data", blob_dir=tmp_path / "other-blobs"))
+    again = ZODB.DB(opens(blob_dir=tmp_path / "other-blobs"))
     root = again.open().root()
     consistent(root)
     assert sorted(root["documents"]) == before

@@ -399,7 +399,5 @@ def test_an_address_opens_a_storage(tmp_path):
     for wrong in ("anywhen+embedded://host/data", "anywhen+embedded:", f"{uri}&create=perhaps"):
         with pytest.raises(ValueError, match="."):
             resolve(wrong)
-    with pytest.raises(anywhen.NotSupportedError, match="server"):
-        resolve("anywhen://localhost:5432/site")
     with pytest.raises(KeyError):
         zodburi.resolve_uri(f"{uri}&colour=red")

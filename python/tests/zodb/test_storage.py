@@ -247,6 +247,9 @@ def test_records_and_checks_go_to_the_backend_in_order_of_oids(storage):
             sent.append(oid)
             return self.native.check_current(oid, serial)
 
+        # Over a server they go together, and are made one by one here.
+        run = None
+
         def __getattr__(self, name):
             return getattr(self.native, name)
 
@@ -427,9 +430,9 @@ def test_prefetched_objects_need_no_further_call(storage, counted):
     assert counted.calls == {"load_many": 4}
 
 
-def test_the_load_cache_keeps_its_limit(tmp_path):
+def test_the_load_cache_keeps_its_limit(opens):
     """What is used stays; the rest makes room."""
-    with_limit = anywhen.zodb.open(tmp_path / "data", cache_bytes=100_000)
+    with_limit = opens(cache_bytes=100_000)
     data = b"x" * 1000
     oids = [p64(number) for number in range(1, 501)]
     commit(with_limit, *((oid, z64, data) for oid in oids))
@@ -445,9 +448,9 @@ def test_the_load_cache_keeps_its_limit(tmp_path):
     with_limit.close()
 
 
-def test_the_load_cache_answers_as_the_backend_does(tmp_path):
+def test_the_load_cache_answers_as_the_backend_does(opens):
     """Three writers, four readers, and a cache that is so small that its generations change all the time."""
-    storage = anywhen.zodb.open(tmp_path / "data", cache_bytes=20_000)
+    storage = opens(cache_bytes=20_000)
     oids = [p64(number) for number in range(1, 61)]
     commit(storage, *((oid, z64, b"0" * 100) for oid in oids))
     failures, over = [], threading.Event()
@@ -633,9 +636,9 @@ def _exists(path):
 # --- opening ---------------------------------------------------------------------------------------
 
 
-def test_a_storage_without_history_has_the_newest_records(tmp_path):
+def test_a_storage_without_history_has_the_newest_records(opens):
     """It cannot undo, and says so."""
-    storage = anywhen.zodb.open(tmp_path / "data", keeps_history=False)
+    storage = opens(keeps_history=False)
     db = DB(storage)
     for number in range(3):
         with db.transaction() as connection:
@@ -673,6 +676,14 @@ def test_storages_of_one_database_are_apart(tmp_path):
         with pytest.raises(ReadOnlyError):
             again.pack(time.time(), None)
         again.close()
+
+
+def test_a_storage_that_is_missing_is_not_made_by_mistake(tmp_path):
+    """Where it is opened for reading, or without ``create``."""
+    with anywhen.open(tmp_path / "data") as database:
+        for options in ({"create": False}, {"read_only": True}):
+            with pytest.raises(anywhen.NotFoundError, match="no ZODB storage 'site'"):
+                anywhen.zodb.open(database, "site", **options)
 
 
 def test_a_wrapper_that_changes_records_cannot_have_garbage_collected(storage):
@@ -757,11 +768,11 @@ def test_extensions_that_cannot_be_read_do_no_harm(storage):
     assert [each.extension_bytes for each in storage.iterator()] == [b"cgone\nGone\n."]
 
 
-def test_a_demo_storage_stands_on_it_and_writes_into_it(db, storage, tmp_path):
+def test_a_demo_storage_stands_on_it_and_writes_into_it(db, storage, opens):
     """Tests of Plone and Zope use one. Its changes are of objects that only its base has."""
     with db.transaction() as connection:
         connection.root()["a"] = PersistentMapping(value=1)
-    changes = anywhen.zodb.open(tmp_path / "changes")
+    changes = opens("changes")
     for number, over in ((2, DemoStorage(base=storage)), (3, DemoStorage(base=storage, changes=changes))):
         demo = DB(over)
         for value in (number, number * 10):

@@ -29,6 +29,17 @@ from ZODB.tests import (
 
 import anywhen.zodb
 
+#: Opens a storage by a name, in the folder of the test: here, or at the server that `at_a_server` has started.
+OPENS = {"here": anywhen.zodb.open}
+
+
+@pytest.fixture(scope="session")
+def at_a_server(server):
+    """Lets the suites open storages of a server. Each test has a folder of its own, which gives them names."""
+    OPENS["server"] = lambda name, **options: anywhen.zodb.open(
+        server.postgres, f"{os.getcwd()} {name}", **options
+    )
+
 
 class TestStorage(
     StorageTestBase.StorageTestBase,
@@ -52,13 +63,14 @@ class TestStorage(
 
     # Extensions come back byte for byte.
     use_extension_bytes = True
+    place = "here"
 
     def setUp(self):
         super().setUp()
         self.open()
 
     def open(self, **options):
-        self._storage = anywhen.zodb.open("data", **options)
+        self._storage = OPENS[self.place]("data", **options)
 
     def _new_storage_client(self):
         return self._storage.new_instance()
@@ -76,12 +88,14 @@ class TestStorageWithoutHistory(
 ):
     """A storage that keeps no history: the suites that ask for none."""
 
+    place = "here"
+
     def setUp(self):
         super().setUp()
         self.open()
 
     def open(self, **options):
-        self._storage = anywhen.zodb.open("data", keeps_history=False, **options)
+        self._storage = OPENS[self.place]("data", keeps_history=False, **options)
 
     def _new_storage_client(self):
         return self._storage.new_instance()
@@ -90,14 +104,37 @@ class TestStorageWithoutHistory(
 class TestRecovery(StorageTestBase.StorageTestBase, RecoveryStorage.RecoveryStorage):
     """Transactions are copied from one storage to another one."""
 
+    place = "here"
+
     def setUp(self):
         super().setUp()
-        self._storage = anywhen.zodb.open("source")
-        self._dst = anywhen.zodb.open("destination")
+        self._storage = OPENS[self.place]("source")
+        self._dst = OPENS[self.place]("destination")
 
     def tearDown(self):
         self._dst.close()
         super().tearDown()
+
+
+@pytest.mark.usefixtures("at_a_server")
+class TestServedStorage(TestStorage):
+    """A storage of a server."""
+
+    place = "server"
+
+
+@pytest.mark.usefixtures("at_a_server")
+class TestServedStorageWithoutHistory(TestStorageWithoutHistory):
+    """A storage of a server that keeps no history."""
+
+    place = "server"
+
+
+@pytest.mark.usefixtures("at_a_server")
+class TestServedRecovery(TestRecovery):
+    """Transactions are copied from one storage of a server to another one."""
+
+    place = "server"
 
 
 def cases(suite, layer=None):
@@ -110,18 +147,19 @@ def cases(suite, layer=None):
             yield pytest.param(each, layer, id=each.id())
 
 
-def without_gc():
-    return anywhen.zodb.open("data", pack_gc=False)
+def blobs(name, place):
+    def with_blobs(name, blob_dir):
+        return OPENS[place](name, blob_dir=blob_dir)
+
+    return testblob.storage_reusable_suite(
+        name, with_blobs, test_blob_storage_recovery=True, test_packing=True, test_undo=True
+    )
 
 
-def with_blobs(name, blob_dir):
-    return anywhen.zodb.open(name, blob_dir=blob_dir)
-
-
-BLOBS = testblob.storage_reusable_suite(
-    "Anywhen", with_blobs, test_blob_storage_recovery=True, test_packing=True, test_undo=True
-)
-EXTERNAL_GC = unittest.TestSuite([PackableStorage.IExternalGC_suite(without_gc)])
+def external_gc(place):
+    return unittest.TestSuite(
+        [PackableStorage.IExternalGC_suite(lambda: OPENS[place]("data", pack_gc=False))]
+    )
 
 
 @contextlib.contextmanager
@@ -147,9 +185,22 @@ def read_only_also_for_root():
         assert libc.capset(header, sets) == 0
 
 
-@pytest.mark.parametrize(("case", "layer"), [*cases(BLOBS), *cases(EXTERNAL_GC)])
+@pytest.mark.parametrize(("case", "layer"), [*cases(blobs("Anywhen", "here")), *cases(external_gc("here"))])
 def test_blobs_and_external_gc(case, layer):
     """The suites of documents with examples, and those that ZODB makes for blobs."""
+    check(case, layer)
+
+
+@pytest.mark.usefixtures("at_a_server")
+@pytest.mark.parametrize(
+    ("case", "layer"), [*cases(blobs("Served", "server")), *cases(external_gc("server"))]
+)
+def test_served_blobs_and_external_gc(case, layer):
+    """The same over a server."""
+    check(case, layer)
+
+
+def check(case, layer):
     result, output = unittest.TestResult(), io.StringIO()
     if isinstance(case, doctest.DocTestCase):
         case._dt_optionflags |= doctest.REPORT_NDIFF
