@@ -60,7 +60,7 @@ pub use pack::Packed;
 pub use past::{Changed, ObjectRecord, TransactionInfo};
 pub use read::{Found, Loaded, Revision};
 pub use table::objects::Tid;
-pub use write::{Conflict, Meta, Write, Writing};
+pub use write::{Conflict, Meta, Waits, Write, Writing};
 
 /// The tables of a storage, in its schema.
 const OBJECTS: &str = "objects";

@@ -41,6 +41,15 @@ pub struct Meta {
     pub not_before: Tid,
 }
 
+/// How a transaction waits for others.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    /// A flag that ends a wait ([`Transaction::set_interrupt`]).
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// How long a lock is waited for, in microseconds; `None` for as long as it takes.
+    pub timeout_us: Option<u64>,
+}
+
 /// A record to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
@@ -84,6 +93,14 @@ impl Storage {
     /// 22023 if it brings an id along that is not later than those of the storage, or says too much of itself; what
     /// locking reports.
     pub fn begin(self: &Arc<Self>, meta: Meta) -> Result<Writing> {
+        self.begin_waiting(meta, Waits::default())
+    }
+
+    /// As [`Storage::begin`], waiting for others in a certain way.
+    ///
+    /// # Errors
+    /// As [`Storage::begin`]; 55P03 where a lock is waited for too long.
+    pub fn begin_waiting(self: &Arc<Self>, meta: Meta, waits: Waits) -> Result<Writing> {
         for (what, text) in [
             ("user", &meta.user),
             ("description", &meta.description),
@@ -101,6 +118,8 @@ impl Storage {
         let mut note = Note { tid, user, description, extension, is_pack: false, is_packed };
         loop {
             let mut txn = self.engine.begin(Isolation::ReadCommitted);
+            txn.set_interrupt(waits.interrupt.clone());
+            txn.set_lock_timeout(waits.timeout_us);
             let brings = tid.is_some() || self.is_ahead(not_before);
             let mode = if brings { RelationLock::Exclusive } else { RelationLock::RowExclusive };
             txn.lock_relation(self.objects.0, mode, Wait::Allowed)?;
@@ -265,11 +284,25 @@ impl Writing {
         &self.storage
     }
 
-    /// A flag that ends a wait for a lock ([`Transaction::set_interrupt`]), and how long a lock is waited for, in
-    /// microseconds; `None` for as long as it takes.
-    pub fn set_waits(&mut self, interrupt: Option<Arc<AtomicBool>>, timeout_us: Option<u64>) {
-        self.txn.set_interrupt(interrupt);
-        self.txn.set_lock_timeout(timeout_us);
+    /// Sets how it waits for others from now on.
+    pub fn set_waits(&mut self, waits: Waits) {
+        self.txn.set_interrupt(waits.interrupt);
+        self.txn.set_lock_timeout(waits.timeout_us);
+    }
+
+    /// Does something, and takes it back where it fails: the transaction is then as it was before.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub fn attempt<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        let (savepoint, grown, largest) = (self.txn.savepoint(), self.grown, self.largest_oid);
+        let done = f(self);
+        if done.is_err() {
+            self.txn.rollback_to(savepoint);
+            (self.grown, self.largest_oid) = (grown, largest);
+        }
+        self.txn.release(savepoint)?;
+        done
     }
 
     /// Has `f` called with the id, in the order of commits, just before the commit is visible. It must be quick and must

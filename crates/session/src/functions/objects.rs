@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use object::{Meta, Storage, Tid, Write, Writing};
+use object::{Meta, Storage, Tid, Waits, Write, Writing};
 use scalar::Columns;
 use table::catalog::{Address, Privileges};
 use types::{Array, Datum, DatumRef, Error, Repr, Result, SqlState, Type};
@@ -31,6 +31,10 @@ const INT8S: (Type, Repr) = (Type::INT8_ARRAY, Repr::Array);
 /// Who reads objects has this, and who writes them has these.
 const READS: &[Privileges] = &[Privileges::SELECT];
 const WRITES: &[Privileges] = &[Privileges::INSERT, Privileges::UPDATE, Privileges::DELETE];
+
+/// So many records, and bytes of them, are written where other sessions are held up: some hundred microseconds' worth.
+const INLINE_WRITES_MAX: usize = 100;
+const INLINE_BYTES_MAX: usize = 128 << 10;
 
 fn error(source: table::Error) -> Error {
     crate::error::Error::from(source).cause
@@ -61,7 +65,19 @@ fn storage(
     Ok(storage)
 }
 
-/// Refuses what may wait where nothing may block: the statement is run again where it may.
+/// How the session waits for others: not at all where nothing may block, so that the statement is run again where it
+/// may.
+fn waits(around: &Surroundings<'_>) -> Waits {
+    let client = around.client;
+    let timeout_ms = client.settings.borrow().integer("lock_timeout");
+    let timeout_us = (timeout_ms > 0).then(|| timeout_ms.unsigned_abs() * 1_000);
+    Waits {
+        interrupt: Some(Arc::clone(&client.slot.stop)),
+        timeout_us: if client.inline.get() { Some(0) } else { timeout_us },
+    }
+}
+
+/// Refuses what takes long where nothing may block: the statement is run again where it may.
 fn may_wait(around: &Surroundings<'_>) -> Result<()> {
     if around.client.inline.get() {
         let message = "a transaction of ZODB may have to wait";
@@ -192,6 +208,7 @@ pub(super) fn call(
         "put_blob" => {
             let part = u32::try_from(integer(args, 1)).unwrap_or(u32::MAX);
             let (data, is_last) = (bytes(args, 2), bool(args, 3));
+            may_wait(around)?;
             writing(around, |writing| writing.put_blob_part(id(args, 0), part, data, is_last))?;
             Datum::text("")
         }
@@ -300,7 +317,6 @@ fn begin(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<()> {
         let message = "a follower takes no transactions";
         return Err(Error::new(SqlState::READ_ONLY_SQL_TRANSACTION, message));
     }
-    may_wait(around)?;
     let meta = Meta {
         user: bytes(args, 1).to_vec(),
         description: bytes(args, 2).to_vec(),
@@ -309,10 +325,7 @@ fn begin(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<()> {
         is_packed: bool(args, 5),
         not_before: tid(args, 6),
     };
-    let mut writing = storage.begin(meta).map_err(error)?;
-    let timeout_ms = client.settings.borrow().integer("lock_timeout");
-    let timeout_us = (timeout_ms > 0).then(|| timeout_ms.unsigned_abs() * 1_000);
-    writing.set_waits(Some(Arc::clone(&client.slot.stop)), timeout_us);
+    let mut writing = storage.begin_waiting(meta, waits(around)).map_err(error)?;
     let (instance, database) = (Arc::clone(&client.instance), client.database_oid);
     let (process, channel) = (client.slot.process, format!("zodb_{}", oid(args, 0)));
     writing.on_finish(move |tid| {
@@ -323,7 +336,8 @@ fn begin(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Calls `f` with the transaction of ZODB, for something that may wait. What fails ends it.
+/// Calls `f` with the transaction of ZODB, for something that may wait. What fails ends it, unless the statement is run
+/// again.
 fn writing<R>(
     around: &Surroundings<'_>,
     f: impl FnOnce(&mut Writing) -> table::Result<R>,
@@ -331,15 +345,18 @@ fn writing<R>(
     let client = around.client;
     let mut held = client.writing.borrow_mut();
     let writing = held.as_mut().ok_or_else(no_transaction)?;
-    may_wait(around)?;
+    writing.set_waits(waits(around));
     // Whoever stops the statement, and whoever looks for deadlocks, finds the session by this number.
     let number = client.slot.transaction.swap(writing.id().0, std::sync::atomic::Ordering::AcqRel);
-    let done = f(writing);
+    let done = writing.attempt(f);
     client.slot.transaction.store(number, std::sync::atomic::Ordering::Release);
-    if done.is_err() {
-        *held = None;
-    }
-    done.map_err(error)
+    done.map_err(|source| {
+        let is_again = client.inline.get() && source.sqlstate() == SqlState::LOCK_NOT_AVAILABLE;
+        if !is_again {
+            *held = None;
+        }
+        error(source)
+    })
 }
 
 fn write(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
@@ -364,6 +381,10 @@ fn write(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Row
         };
         let (serial, data_tid) = (tid_of(serials[at]), tid_of(data_tids[at]));
         writes.push(Write { oid: oid as u64, serial, data, data_tid });
+    }
+    let bytes: usize = writes.iter().map(|write| write.data.map_or(0, <[u8]>::len)).sum();
+    if writes.len() > INLINE_WRITES_MAX || bytes > INLINE_BYTES_MAX {
+        may_wait(around)?;
     }
     let conflicts = writing(around, |writing| writing.write(writes))?;
     let row = |of: object::Conflict| [number(of.at as u64), of_tid(of.newest)];
