@@ -282,6 +282,9 @@ fn sql_sees_objects() {
         ("INSERT INTO site.objects (zoid, pickle) VALUES (9, '')", "0A000"),
         ("UPDATE site.objects SET pickle = ''", "0A000"),
         ("ALTER TABLE site.objects ADD COLUMN more int", "0A000"),
+        ("CREATE INDEX ON site.objects (tid)", "0A000"),
+        ("CREATE INDEX ON site.objects ((state ->> 'x'))", "0A000"),
+        ("CREATE INDEX ON site.objects (zoid) WHERE zoid > 5", "0A000"),
         ("CREATE TABLE no (zoid bigint PRIMARY KEY) USING object", "42P16"),
     ] {
         assert_eq!(database.sql(statement, &[]).unwrap_err().state().code(), code);

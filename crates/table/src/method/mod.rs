@@ -33,7 +33,7 @@ use std::sync::Arc;
 use store::{ColumnEncoder, TableId};
 use types::{Oid, SqlState};
 
-use crate::catalog::{Column, MethodData, Relation, TableData};
+use crate::catalog::{Column, Index, MethodData, Relation, TableData};
 use crate::columnar::Columnar;
 use crate::heap::Heap;
 use crate::objects::Objects;
@@ -129,6 +129,11 @@ pub trait AccessMethod: Send + Sync {
         None
     }
 
+    /// Why a relation with this method cannot have an index, in a sentence; `None` where it can.
+    fn index_refusal(&self, _relation: &Relation, _index: &Index) -> Option<String> {
+        None
+    }
+
     /// What keeps the newest rows of a table in columns in the files of the store; `None` where they are
     /// kept as rows.
     fn column_encoder(&self, _relation: &Relation) -> Option<Arc<dyn ColumnEncoder>> {
@@ -195,6 +200,16 @@ impl Methods {
         let settings = method.define(&new.options, columns)?;
         let storages = new.storages.unwrap_or_else(|| method.storages(rows));
         Ok(MethodData { oid: method.oid(), storages, settings })
+    }
+
+    /// Why a relation cannot have an index, in a sentence; `None` where it can.
+    pub(crate) fn index_refusal(
+        &self,
+        relation: &Relation,
+        index: &Index,
+    ) -> Result<Option<String>> {
+        let Some(data) = relation.table() else { return Ok(None) };
+        Ok(self.get(data.method.oid)?.index_refusal(relation, index))
     }
 
     /// Why a relation cannot be as it is, in a sentence; `None` where it can.

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use types::{Oid, SqlState, Type};
 
-use crate::catalog::{Column, Relation, TableData};
+use crate::catalog::{Column, Index, IndexKey, Relation, TableData};
 use crate::method::{AccessMethod, Options, Rows};
 use crate::rows::Layout;
 use crate::{Error, Result};
@@ -46,6 +46,9 @@ pub const COLUMNS: [(&str, Type); 8] = [
     ("pickle", Type::BYTEA),
     ("state", Type::JSONB),
 ];
+
+/// The number of the column `tid`.
+const TID_NUMBER: i16 = 2;
 
 /// The access method `object`.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +89,18 @@ impl AccessMethod for Objects {
             return None;
         }
         Some(wrong_columns())
+    }
+
+    /// Commits of ZODB compute no expressions of SQL, and have no `tid` before they are made.
+    fn index_refusal(&self, _: &Relation, index: &Index) -> Option<String> {
+        let is_stored = |column: Option<i16>| column.is_some_and(|attnum| attnum != TID_NUMBER);
+        let keys = index.keys.iter().map(IndexKey::column);
+        let mut columns = keys.chain(index.include.iter().copied().map(Some));
+        if columns.all(is_stored) && index.predicate.is_none() {
+            return None;
+        }
+        let why = "an index of a table of objects has columns other than \"tid\", and neither expressions nor a condition";
+        Some(why.to_owned())
     }
 
     fn open(&self, _: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows> {

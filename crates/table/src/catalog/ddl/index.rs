@@ -174,6 +174,9 @@ impl Ddl<'_> {
             is_whole,
             constraint: role.constraint,
         };
+        if let Some(refusal) = self.draft.cache().methods().index_refusal(relation, &index)? {
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, refusal));
+        }
         let oid = self.new_oid()?;
         self.put_relation(Relation {
             oid,
