@@ -135,7 +135,7 @@ def parsed() -> Arguments:
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
-    found = parser.parse_args()
+    found = parser.parse_intermixed_args()
     unknown = set(found.names) - set(storages.KINDS)
     if unknown:
         parser.error(f"there is no storage {', '.join(sorted(unknown))}")
