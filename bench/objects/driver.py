@@ -94,12 +94,12 @@ def take_turns(rounds: int, contenders: dict[str, typing.Callable[[], float]]) -
 
 
 def available(arguments: Arguments) -> dict[str, storages.Storages]:
-    """The storages that are installed here."""
+    """The storages that can be had here."""
     found = {}
     for name in arguments.names:
         try:
             found[name] = storages.KINDS[name](arguments.folder / name, arguments.server)
-        except ImportError as error:
+        except storages.Unavailable as error:
             say(note=f"{name} is left out: {error}")
             continue
         (arguments.folder / name).mkdir()

@@ -6,13 +6,16 @@
         RelStorage     one database of the PostgreSQL server for each name; it keeps history, as the two above
         PgJsonb        likewise; it keeps no history, because it is shipped so
 
-A client of an Anywhen server becomes another class here. Importing a storage that is not installed raises
-ImportError when its class is called, not before.
+A client of an Anywhen server becomes another class here.
 """
 
 import pathlib
 import shutil
 import typing
+
+
+class Unavailable(Exception):
+    """This kind of storage cannot be had here; the text says why."""
 
 
 class Storages(typing.Protocol):
@@ -58,10 +61,10 @@ class _OfServer:
     """What storages in a PostgreSQL server have in common."""
 
     def __init__(self, server: str | None, prefix: str) -> None:
+        if server is None:
+            raise Unavailable("there is no PostgreSQL server")
         import psycopg2
 
-        if server is None:
-            raise ImportError("there is no PostgreSQL server")
         self._connect = psycopg2.connect
         self._server = server
         self._prefix = prefix
@@ -102,8 +105,10 @@ class RelStorage(_OfServer):
 
 class PgJsonb(_OfServer):
     def __init__(self, folder: pathlib.Path, server: str | None) -> None:
-        from zodb_pgjsonb.storage import PGJsonbStorage
-
+        try:
+            from zodb_pgjsonb.storage import PGJsonbStorage
+        except ImportError as error:
+            raise Unavailable("it is not installed, and needs Python 3.12 or newer") from error
         super().__init__(server, "pgjsonb")
         self._storage = PGJsonbStorage
 
