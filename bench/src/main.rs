@@ -69,6 +69,8 @@ enum Command {
     Analytics10m(Options),
     /// Plans for many tables, and reads beside changes of the catalog
     Plans(Options),
+    /// ZODB's storages: store, load, commit, pack, beside FileStorage, RelStorage and zodb-pgjsonb
+    Objects(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
@@ -150,6 +152,9 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Plans(options) => {
             measure("plans", &options, Priority::RealTime, suite::plans::run)
+        }
+        Command::Objects(options) => {
+            measure("objects", &options, Priority::Preferred, suite::objects::run)
         }
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {

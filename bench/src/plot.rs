@@ -1,5 +1,5 @@
-//! Draws a report as one picture: for each figure, how many times as good as PostgreSQL we are; in a suite without
-//! PostgreSQL, how many times as good as the best of the others.
+//! Draws a report as one picture: for each figure, how many times as good as PostgreSQL we are; in the suite of
+//! objects, as FileStorage; in another suite without PostgreSQL, as the best of the others.
 //!
 //! ```text
 //!  W1 durable commits          0.1x        1x        10x       100x
@@ -14,7 +14,6 @@
 
 use std::fmt::Write;
 
-use crate::peer::postgres;
 use crate::report::{Report, Row, number, times, unit};
 
 const WIDTH: f64 = 1_060.0;
@@ -61,29 +60,31 @@ fn section(row: &Row) -> String {
 /// Whom the bars of a picture compare with.
 #[derive(Clone, Copy)]
 enum Rival {
-    Postgres,
-    /// The best of the others, in a report without PostgreSQL.
+    /// The name of its figures, and the one for people.
+    Peer(&'static str, &'static str),
+    /// The best of the others, in a report without that peer.
     BestOther,
 }
 
 impl Rival {
     fn of(report: &Report) -> Rival {
-        match report.rows.iter().any(|row| row.peers.contains_key(postgres::NAME)) {
-            true => Rival::Postgres,
+        let (name, for_people) = report.rival();
+        match report.rows.iter().any(|row| row.of(name).is_some()) {
+            true => Rival::Peer(name, for_people),
             false => Rival::BestOther,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Rival::Postgres => "PostgreSQL",
+            Rival::Peer(_, for_people) => for_people,
             Rival::BestOther => "best of the others",
         }
     }
 
     fn figure(self, row: &Row) -> Option<f64> {
         match self {
-            Rival::Postgres => row.peers.get(postgres::NAME).copied(),
+            Rival::Peer(name, _) => row.of(name),
             Rival::BestOther => row.best_other(),
         }
     }
@@ -188,6 +189,7 @@ fn title(report: &Report) -> &'static str {
             "Anywhen beside three engines: ten questions over 10,000,000 events in columns"
         }
         "plans" => "Anywhen beside PostgreSQL 17: making plans, and keeping them",
+        "objects" => "Anywhen beside FileStorage: ZODB's objects, embedded",
         _ => "Anywhen beside PostgreSQL 17",
     }
 }
@@ -370,6 +372,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::machine::Machine;
+    use crate::peer::postgres;
     use crate::report::Target;
 
     fn report() -> Report {

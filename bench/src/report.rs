@@ -14,7 +14,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
-use crate::peer::postgres;
+use crate::peer::{self, postgres};
 
 /// All figures of one suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -120,9 +120,14 @@ impl Row {
         others.map(|(_, figure)| *figure).min_by(f64::total_cmp)
     }
 
+    /// The figure of a peer.
+    pub fn of(&self, name: &str) -> Option<f64> {
+        self.peers.get(name).copied()
+    }
+
     /// How many times as good as PostgreSQL we are; below 1 we lose. Ratios are not compared.
     pub fn times_peer(&self) -> Option<f64> {
-        self.times(*self.peers.get(postgres::NAME)?)
+        self.times(self.of(postgres::NAME)?)
     }
 
     /// How many times as good as a peer's figure we are, as in [`Row::times_peer`].
@@ -201,51 +206,67 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-const HEADINGS: [&str; 8] = [
-    "",
-    "unit",
-    "Anywhen",
-    "PostgreSQL 17",
-    "by client",
-    "disk's floor",
-    "× PostgreSQL",
-    "to reach",
-];
+/// A figure of a row that has a column of its own.
+type Figure = fn(&Row) -> Option<f64>;
 
 impl Report {
-    /// The headings of the columns.
-    fn headings(&self) -> [String; 8] {
-        let mut headings = HEADINGS.map(str::to_owned);
-        if self.suite == "rest" {
-            // It lies under the protocol: nothing goes to the disk.
-            "floor".clone_into(&mut headings[5]);
-        }
+    /// The peer that our ratios are with: the name of its figures, and the one for people.
+    pub fn rival(&self) -> (&'static str, &'static str) {
         match self.suite.as_str() {
-            "tpch" => "DuckDB".clone_into(&mut headings[4]),
-            "analytics" | "analytics-10m" => "best engine of columns".clone_into(&mut headings[4]),
-            _ => {}
+            "objects" => (peer::FILE_STORAGE, "FileStorage"),
+            _ => (postgres::NAME, "PostgreSQL"),
         }
-        headings
+    }
+
+    /// The columns of the others: their headings, and the figures of a row.
+    fn others(&self) -> Vec<(&'static str, Figure)> {
+        let best = match self.suite.as_str() {
+            "objects" => {
+                return vec![
+                    ("FileStorage", |row| row.of(peer::FILE_STORAGE)),
+                    ("RelStorage", |row| row.of(peer::RELSTORAGE)),
+                    ("zodb-pgjsonb", |row| row.of(peer::PGJSONB)),
+                ];
+            }
+            "tpch" => "DuckDB",
+            "analytics" | "analytics-10m" => "best engine of columns",
+            _ => "by client",
+        };
+        vec![("PostgreSQL 17", |row| row.of(postgres::NAME)), (best, Row::best_other)]
+    }
+
+    /// The headings of the columns.
+    fn headings(&self) -> Vec<String> {
+        // In suite `rest` the floor lies under the protocol: nothing goes to the disk.
+        let floor = if self.suite == "rest" { "floor" } else { "disk's floor" };
+        let times = format!("× {}", self.rival().1);
+        let others = self.others();
+        let mut headings = vec!["", "unit", "Anywhen"];
+        headings.extend(others.iter().map(|(heading, _)| *heading));
+        headings.extend([floor, &times, "to reach"]);
+        headings.into_iter().map(str::to_owned).collect()
     }
 
     /// The cells of one row, in the order of the headings, without the verdict.
-    fn cells(row: &Row) -> [String; 8] {
+    fn cells(&self, row: &Row) -> Vec<String> {
         let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
-        [
-            row.what.clone(),
-            unit(row).to_owned(),
-            optional(row.ours),
-            optional(row.peers.get(postgres::NAME).copied()),
-            optional(row.best_other()),
-            optional(row.floor),
-            row.times_peer().map_or_else(|| "-".to_owned(), times),
-            row.target.clone(),
-        ]
+        let ratio = row.of(self.rival().0).and_then(|figure| row.times(figure));
+        let mut cells = vec![row.what.clone(), unit(row).to_owned(), optional(row.ours)];
+        cells.extend(self.others().iter().map(|(_, figure)| optional(figure(row))));
+        cells.push(optional(row.floor));
+        cells.push(ratio.map_or_else(|| "-".to_owned(), times));
+        cells.push(row.target.clone());
+        cells
+    }
+
+    /// Whether a column has words, which go to the left; numbers go to the right.
+    fn has_words(&self, column: usize) -> bool {
+        column < 2 || column + 1 == self.headings().len()
     }
 
     /// The columns that hold anything in this report.
-    fn columns(&self, cells: &[[String; 8]]) -> Vec<usize> {
-        (0..8)
+    fn columns(&self, cells: &[Vec<String>]) -> Vec<usize> {
+        (0..self.headings().len())
             .filter(|&column| cells.iter().any(|row| row[column] != "-" && !row[column].is_empty()))
             .collect()
     }
@@ -253,7 +274,7 @@ impl Report {
     /// The table for a terminal; `colour` adds green, red and bold.
     pub fn terminal(&self, colour: bool) -> String {
         use owo_colors::OwoColorize;
-        let cells: Vec<_> = self.rows.iter().map(Self::cells).collect();
+        let cells: Vec<_> = self.rows.iter().map(|row| self.cells(row)).collect();
         let columns = self.columns(&cells);
         let headings = self.headings();
         let width = |column: usize| {
@@ -264,13 +285,12 @@ impl Report {
                 .max()
                 .unwrap_or(0)
         };
-        let line = |row: &[String; 8]| {
+        let line = |row: &[String]| {
             let mut text = String::new();
             for &column in &columns {
                 let width = width(column);
                 let cell = &row[column];
-                // Words to the left, numbers to the right.
-                let _ = if matches!(column, 0 | 1 | 7) {
+                let _ = if self.has_words(column) {
                     write!(text, "{cell:<width$}  ")
                 } else {
                     write!(text, "{cell:>width$}  ")
@@ -300,9 +320,9 @@ impl Report {
 
     /// The table for Markdown, with a line on the machine below it.
     pub fn markdown(&self) -> String {
-        let cells: Vec<_> = self.rows.iter().map(Self::cells).collect();
+        let cells: Vec<_> = self.rows.iter().map(|row| self.cells(row)).collect();
         let columns = self.columns(&cells);
-        let line = |row: &[String; 8], verdict: &str| {
+        let line = |row: &[String], verdict: &str| {
             let mut text = String::from("|");
             for &column in &columns {
                 let _ = write!(text, " {} |", row[column].replace('|', "\\|"));
@@ -312,7 +332,7 @@ impl Report {
         let mut out = line(&self.headings(), "reached");
         out.push('|');
         for &column in &columns {
-            out.push_str(if matches!(column, 0 | 1 | 7) { "---|" } else { "---:|" });
+            out.push_str(if self.has_words(column) { "---|" } else { "---:|" });
         }
         out.push_str("---|\n");
         for (row, cells) in self.rows.iter().zip(&cells) {
@@ -426,6 +446,18 @@ mod tests {
         assert!(report.markdown().starts_with(
             "|  | unit | Anywhen | PostgreSQL 17 | × PostgreSQL | reached |\n|---|---|---:|"
         ));
+    }
+
+    #[test]
+    fn each_storage_of_objects_has_a_column_and_ratios_are_with_file_storage() {
+        let row = Row::new("store-1", "store", "us").ours(2.0);
+        let row = row.peer(peer::FILE_STORAGE, 3.0).peer(peer::RELSTORAGE, 40.0);
+        let machine = Machine::default();
+        let report = Report { suite: "objects".into(), quick: false, machine, rows: vec![row] };
+        let page = report.markdown();
+        let heading = "|  | unit | Anywhen | FileStorage | RelStorage | × FileStorage | reached |";
+        assert!(page.starts_with(heading), "{page}");
+        assert!(page.contains("| store | µs | 2.00 | 3.00 | 40.0 | 1.50× |  |"), "{page}");
     }
 
     #[test]

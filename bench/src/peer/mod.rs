@@ -10,3 +10,10 @@ pub type Change = (String, Option<String>, Option<String>);
 
 /// The name under which DuckDB's figures are published.
 pub const DUCKDB: &str = "duckdb";
+
+/// The name under which the figures of ZODB's FileStorage are published.
+pub const FILE_STORAGE: &str = "filestorage";
+/// The same of RelStorage over PostgreSQL.
+pub const RELSTORAGE: &str = "relstorage";
+/// The same of zodb-pgjsonb.
+pub const PGJSONB: &str = "zodb-pgjsonb";

@@ -14,6 +14,7 @@ pub mod analytics;
 mod bulk;
 pub mod history;
 mod large;
+pub mod objects;
 pub mod pgwire;
 pub mod plans;
 pub mod rest;
