@@ -124,7 +124,7 @@ pub struct Storage {
     imported: Oid,
     packs: Oid,
     /// The newest transaction, and the commit up to which that was looked at.
-    last: Mutex<tids::Last>,
+    last: Arc<Mutex<tids::Last>>,
     /// The commit of the newest transaction that brought its id along; 0 if there is none.
     imported_upto: Arc<AtomicU64>,
     /// The id of that transaction.
@@ -183,7 +183,7 @@ impl Storage {
             blobs,
             imported,
             packs,
-            last: Mutex::default(),
+            last: Arc::default(),
             imported_upto: Arc::default(),
             imported_tid: Arc::default(),
             next_oid: Mutex::new(0),

@@ -57,7 +57,12 @@ impl Storage {
         if collects_garbage {
             packed.objects = self.collect(upto)?;
         }
-        self.forget_before(upto)?;
+        if self.is_to_forget(upto)? {
+            let mut txn = self.engine.begin(Isolation::ReadCommitted);
+            self.forget(&mut txn, upto)?;
+            txn.commit(CommitMeta::default())?;
+        }
+        self.catalogs.tables().settle(self.engine.store());
         self.forget_old();
         packed.left = self.count()?;
         Ok(packed)
@@ -101,7 +106,8 @@ impl Storage {
         drop(now);
         let garbage: Vec<u64> = graph.unreached(upto).collect();
         let mut removed = 0;
-        for some in garbage.chunks(REMOVED_AT_ONCE) {
+        let mut chunks = garbage.chunks(REMOVED_AT_ONCE).peekable();
+        while let Some(some) = chunks.next() {
             let mut txn = self.engine.begin(Isolation::ReadCommitted);
             txn.lock_relation(self.objects.0, RelationLock::Exclusive, Wait::Allowed)?;
             txn.statement();
@@ -110,7 +116,9 @@ impl Storage {
             seen = newest;
             let doomed: Vec<u64> =
                 some.iter().copied().filter(|oid| !graph.is_reached(*oid)).collect();
-            removed += self.remove(txn, &table, &doomed, upto)?;
+            // One commit fewer to wait for.
+            let forgets = chunks.peek().is_none() && self.is_to_forget(upto)?;
+            removed += self.remove(txn, &table, &doomed, (upto, forgets))?;
         }
         Ok(removed)
     }
@@ -159,7 +167,13 @@ impl Storage {
     }
 
     /// Removes objects, with their blobs, in a commit that is no transaction of the storage.
-    fn remove(&self, mut txn: Transaction, table: &Table, oids: &[u64], upto: Csn) -> Result<u64> {
+    fn remove(
+        &self,
+        mut txn: Transaction,
+        table: &Table,
+        oids: &[u64],
+        (upto, forgets): (Csn, bool),
+    ) -> Result<u64> {
         if oids.is_empty() {
             return Ok(0);
         }
@@ -186,6 +200,9 @@ impl Storage {
         let number = self.engine.visible().0 as i64;
         let (tid, count) = (self.tid_of(upto)?.to_i64(), oids.len() as i64);
         self.insert_row(&mut txn, self.packs, &[number, tid, count])?;
+        if forgets {
+            self.forget(&mut txn, upto)?;
+        }
         let collected = Arc::clone(&self.collected);
         txn.on_publish(move |commit| {
             collected.fetch_max(commit.csn.0, Ordering::AcqRel);
@@ -194,21 +211,18 @@ impl Storage {
         Ok(oids.len() as u64)
     }
 
+    /// True if records are kept that were no longer the newest after a commit.
+    fn is_to_forget(&self, upto: Csn) -> Result<bool> {
+        Ok(self.kept_from(self.table(self.objects)?.storage()) < upto)
+    }
+
     /// Has the records be forgotten that were no longer the newest after a commit.
-    fn forget_before(&self, upto: Csn) -> Result<()> {
-        let table = self.table(self.objects)?;
-        if self.kept_from(table.storage()) >= upto {
-            return Ok(());
-        }
-        let mut txn = self.engine.begin(Isolation::ReadCommitted);
+    fn forget(&self, txn: &mut Transaction, upto: Csn) -> Result<()> {
         let mut draft = Draft::new(&self.catalogs);
         let acting = Acting { role: POSTGRES_ROLE, database: POSTGRES_DATABASE, path: &[PUBLIC] };
-        let mut ddl = draft.ddl(&mut txn, acting);
+        let mut ddl = draft.ddl(txn, acting);
         ddl.forget(self.objects, upto)?;
         ddl.forget(self.blobs, upto)?;
-        draft.publish(&mut txn)?;
-        txn.commit(CommitMeta::default())?;
-        self.catalogs.tables().settle(self.engine.store());
-        Ok(())
+        draft.publish(txn)
     }
 }

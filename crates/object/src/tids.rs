@@ -24,6 +24,15 @@ pub(crate) struct Last {
     seen: Csn,
     csn: Csn,
     tid: Tid,
+    /// A commit of the storage that is about to be visible, or is so.
+    coming: Option<(Csn, Tid)>,
+}
+
+impl Last {
+    /// A commit of the storage is about to be visible.
+    pub fn note(&mut self, csn: Csn, tid: Tid) {
+        self.coming = Some((csn, tid));
+    }
 }
 
 impl Storage {
@@ -39,11 +48,17 @@ impl Storage {
     pub(crate) fn newest(&self) -> Result<(Csn, Tid)> {
         let visible = self.engine.visible();
         let mut last = self.last.lock();
+        if let Some((csn, tid)) = last.coming.filter(|(csn, _)| *csn <= visible) {
+            last.coming = None;
+            if last.seen < csn {
+                *last = Last { seen: csn, csn, tid, coming: None };
+            }
+        }
         if last.seen < visible {
             let storage = self.table(self.objects)?.storage();
             // Nearly always there are few commits since, and mostly one.
             if let Some(csn) = self.newest_change(storage.0, last.seen, visible)? {
-                *last = Last { seen: visible, csn, tid: self.tid_of(csn)? };
+                (last.csn, last.tid) = (csn, self.tid_of(csn)?);
             }
             last.seen = visible;
         }

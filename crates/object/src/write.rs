@@ -336,6 +336,15 @@ impl Writing {
             });
         }
         let is_empty = txn.is_read_only();
+        if !is_empty {
+            let (last, tid) = (Arc::clone(&storage.last), note.tid);
+            txn.on_publish(move |commit| {
+                // Whoever has it finds out without this.
+                if let Some(mut last) = last.try_lock() {
+                    last.note(commit.csn, tid.unwrap_or_else(|| Tid::of_time(commit.time_us)));
+                }
+            });
+        }
         if let Some(told) = told.filter(|_| !is_empty) {
             let tid = note.tid;
             txn.on_publish(move |commit| told(tid.unwrap_or_else(|| Tid::of_time(commit.time_us))));
