@@ -718,3 +718,12 @@ def test_a_conflict_of_the_server_is_one_of_zodb(served):
     assert sorted(ended) == ["conflict", "written"]
     transaction.abort()
     storage.close()
+
+
+def test_nothing_is_lost_when_the_server_is_killed():
+    """Processes commit, one packs, and the server is killed: every acknowledged entry is there, and every
+    object that can be reached. The ten minutes of `hostile.py --seconds 600 --kills 30` are for releases."""
+    script = os.path.join(os.path.dirname(__file__), "hostile.py")
+    command = [sys.executable, script, "--seconds", "8", "--kills", "2", "--writers", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
