@@ -97,12 +97,48 @@ impl Reader {
         Ok(Some(fields))
     }
 
-    /// True where the data did not end within a row.
-    pub fn is_whole(&self) -> bool {
-        self.ended || self.start == self.buffer.len()
+    /// Checks that the data did not end within the header or a row. No data at all have no header.
+    ///
+    /// # Errors
+    /// `22P04` where they did.
+    pub fn end(&self) -> types::Result<()> {
+        let bytes = &self.buffer[self.start..];
+        match self.has_header {
+            true if self.ended || bytes.is_empty() => Ok(()),
+            true => Err(bad("unexpected EOF in COPY data")),
+            false if bytes.starts_with(SIGNATURE) => {
+                Err(bad("invalid COPY file header (missing flags)"))
+            }
+            false => Err(bad("COPY file signature not recognized")),
+        }
     }
 }
 
 fn number(bytes: &[u8]) -> u32 {
     u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Data that end too early are refused, also before they have begun: PostgreSQL says the same.
+    #[test]
+    fn data_that_end_too_early_are_refused() {
+        let mut whole = Vec::new();
+        header(&mut whole);
+        whole.extend_from_slice(&[0, 1, 0, 0, 0, 1, 7]);
+        let end_of = |bytes: &[u8]| {
+            let mut reader = Reader::new();
+            reader.push(bytes);
+            while reader.next(1)?.is_some() {}
+            reader.end()
+        };
+        let why = |bytes: &[u8]| end_of(bytes).unwrap_err().message().to_owned();
+        assert_eq!(why(b""), "COPY file signature not recognized");
+        assert_eq!(why(b"1\t2\n"), "COPY file signature not recognized");
+        assert_eq!(why(&whole[..15]), "invalid COPY file header (missing flags)");
+        assert_eq!(why(&whole[..whole.len() - 1]), "unexpected EOF in COPY data");
+        assert!(end_of(&whole[..19]).is_ok() && end_of(&whole).is_ok());
+    }
 }

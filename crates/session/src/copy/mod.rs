@@ -436,13 +436,13 @@ impl Session {
     /// Checks that the data are whole; the tag, and whether the statement is all of its message.
     fn finish_in(&mut self) -> Result<(Tag, bool)> {
         let Some(copy) = self.copying.take() else { return Err(no_copy()) };
-        let is_whole = match &copy.input {
-            Some(input) => input.is_whole(),
-            None => copy.options.style != Style::Binary || copy.binary.is_whole(),
-        };
-        if !is_whole {
-            let message = "unexpected EOF in COPY data";
-            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
+        match &copy.input {
+            Some(input) if !input.is_whole() => {
+                let message = "unexpected EOF in COPY data";
+                return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
+            }
+            None if copy.options.style == Style::Binary => copy.binary.end()?,
+            _ => {}
         }
         Ok((Tag::rows("COPY", copy.rows), copy.alone))
     }
