@@ -510,6 +510,7 @@ impl Session {
                 self.statements.clear();
                 self.client.instance.hub.forget(self.client.slot.process);
                 self.client.unlock_session();
+                *self.client.writing.get_mut() = None;
                 self.discard_temporary()?;
                 self.client.sequences.get_mut().clear();
                 self.keep_settings();
