@@ -47,7 +47,7 @@ class Process:
     """Another process with the same storage. It runs a script, which speaks by lines."""
 
     def __init__(self, address, name, script, *arguments):
-        command = [sys.executable, "-c", BEGIN + script, address, name, *map(str, arguments)]
+        command = [sys.executable, "-P", "-c", BEGIN + script, address, name, *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

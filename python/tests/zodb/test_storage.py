@@ -753,7 +753,7 @@ def test_anywhen_does_not_import_zodb():
         "except ImportError as error: assert 'anywhen-db[zodb]' in str(error), error\n"
         "else: raise SystemExit('imported')\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-P", "-c", script], check=True)
 
 
 def test_extensions_that_cannot_be_read_do_no_harm(storage):
