@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 pub use object::{
-    Changed, Conflict, Found, Loaded, Meta, ObjectRecord, Packed, Revision, Storage, Tid,
+    Changed, Conflict, Found, Loaded, Meta, ObjectRecord, Packed, Revision, Step, Storage, Tid,
 };
 pub use object::{TransactionInfo, Write, Writing};
 

@@ -29,8 +29,9 @@
 //!
 //! # Invariants
 //! * The ids of the transactions of a storage ascend with their commits.
-//! * Whoever writes objects holds ROW EXCLUSIVE on `objects` until the commit; whoever brings ids along, or removes
-//!   objects that nothing reaches, holds EXCLUSIVE.
+//! * A transaction that writes objects holds ROW EXCLUSIVE on `objects` until its commit. A transaction that brings its id
+//!   along, and a commit that removes objects, hold EXCLUSIVE.
+//! * While a pack runs, no record refers to an object that the pack is going to remove.
 //! * A commit that packs is no transaction of the storage: nobody is told of it.
 
 mod blob;
@@ -56,7 +57,7 @@ use table::{Collections, Error, Result};
 use txn::{Engine, Transaction};
 use types::{Oid, SqlState};
 
-pub use pack::Packed;
+pub use pack::{Packed, Step};
 pub use past::{Changed, ObjectRecord, TransactionInfo};
 pub use read::{Found, Loaded, Revision};
 pub use table::objects::Tid;
@@ -70,8 +71,8 @@ const PACKS: &str = "packs";
 /// What tables are made with whose history is only for connections that read.
 const HISTORY_OF_READERS: &str = " WITH (history = '10 minutes')";
 
-/// The storages of a database. Whoever has the database in this process shares them: they know what is not in tables,
-/// such as the ids of objects that were given away.
+/// The storages of a database. All users of the database in this process share them, because a storage keeps state that
+/// is in no table, such as the ids of objects that it has given away.
 pub struct Storages {
     tables: Arc<Collections>,
     known: Mutex<HashMap<Oid, Arc<Storage>>>,
@@ -133,6 +134,10 @@ pub struct Storage {
     next_oid: Mutex<u64>,
     /// The commit of the newest pack that has removed objects; 0 if there is none.
     collected: Arc<AtomicU64>,
+    /// One pack at a time removes objects.
+    packing: Mutex<()>,
+    /// The objects that a running pack is going to remove, ascending.
+    doomed: Mutex<Arc<[u64]>>,
     /// The transactions up to the horizon, which the table of changes does not tell of.
     old: Mutex<Option<Arc<past::Old>>>,
 }
@@ -188,6 +193,8 @@ impl Storage {
             imported_tid: Arc::default(),
             next_oid: Mutex::new(0),
             collected: Arc::default(),
+            packing: Mutex::default(),
+            doomed: Mutex::new(Arc::default()),
             old: Mutex::default(),
         };
         let table = storage.table(objects)?;
@@ -243,9 +250,13 @@ impl Storage {
 
     /// The commit from which on the past of objects is kept.
     fn kept_from(&self, storage: TableId) -> Csn {
+        self.packed_upto().max(self.engine.store().horizon(storage))
+    }
+
+    /// The commit up to which the history was packed.
+    fn packed_upto(&self) -> Csn {
         let catalog = self.catalog();
         let data = catalog.relation(self.objects).and_then(|relation| relation.table());
-        let forgotten = data.map_or(Csn::ZERO, |data| Csn(data.forgotten));
-        forgotten.max(self.engine.store().horizon(storage))
+        data.map_or(Csn::ZERO, |data| Csn(data.forgotten))
     }
 }

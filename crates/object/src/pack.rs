@@ -8,8 +8,10 @@
 //!   catalog     the history of the table before the moment is forgotten
 //! ```
 //!
-//! Writers are kept out for milliseconds, between their votes. One that refers to an object which a pack has removed
-//! is refused ([`Writing::write`](crate::Writing::write)).
+//! A pack keeps writers out for the milliseconds of such a commit. What it is going to remove is known from the first of
+//! them on ([`Storage`] `doomed`): a writer that refers to an object which a pack removes gets an error
+//! ([`Writing::write`](crate::Writing::write)). So an object that is still to be removed never gets a referrer, whose way
+//! would lead to objects that are removed already.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -40,22 +42,49 @@ pub struct Packed {
     pub left: u64,
 }
 
+/// What a pack has done so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Objects that are gone.
+    pub removed: u64,
+    /// Objects that nothing reached when the pack looked.
+    pub of: u64,
+}
+
 impl Storage {
+    /// Packs as [`Storage::pack_in_steps`] does, with commits of 10,000 objects.
+    ///
+    /// # Errors
+    /// As [`Storage::pack_in_steps`].
+    pub fn pack(&self, upto: Tid, collects_garbage: bool) -> Result<Packed> {
+        self.pack_in_steps(upto, collects_garbage, REMOVED_AT_ONCE, &mut |_| ())
+    }
+
     /// Forgets the records that were no longer the newest after a transaction, and removes the objects that nothing
     /// reaches any more if `collects_garbage`: neither the root (object 0), nor an object with a record after that
-    /// transaction. Others may read and write meanwhile.
+    /// transaction. Others may read and write meanwhile. A commit removes up to `objects_at_once` objects; `told` is called
+    /// after each.
     ///
     /// # Errors
     /// 22023 if the pickle of an object could not be read, so that what it refers to is not known; what the engine
-    /// reports. What was removed until then stays removed.
-    pub fn pack(&self, upto: Tid, collects_garbage: bool) -> Result<Packed> {
+    /// reports. The objects that were removed before an error stay removed.
+    pub fn pack_in_steps(
+        &self,
+        upto: Tid,
+        collects_garbage: bool,
+        objects_at_once: usize,
+        told: &mut dyn FnMut(Step),
+    ) -> Result<Packed> {
         let upto = self.upto(upto)?;
         let mut packed = Packed::default();
         if upto == Csn::ZERO {
             return Ok(packed);
         }
         if collects_garbage {
-            packed.objects = self.collect(upto)?;
+            let _one = self.packing.lock();
+            let removed = self.collect(upto, objects_at_once, told);
+            *self.doomed.lock() = Arc::default();
+            packed.objects = removed?;
         }
         if self.is_to_forget(upto)? {
             let mut txn = self.engine.begin(Isolation::ReadCommitted);
@@ -70,62 +99,80 @@ impl Storage {
 
     /// The graph of a snapshot, with what is reached from the root and from all that is younger than a commit.
     fn reached(&self, table: &Table, now: &Snapshot, upto: Csn) -> Result<Graph> {
-        let rows = Storage::rows_of(table)?;
         let mut graph = self.graph(table, now)?;
         if let Some(oid) = graph.unread() {
-            let message = format!(
-                "the pickle of object {oid:#018x} cannot be read, so that what it refers to is not known"
-            );
-            let error = types::Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                .with_hint("Pack without the collection of garbage.");
-            return Err(error.into());
+            return Err(unread(oid));
         }
         graph.reach(0);
         for oid in graph.younger(upto) {
-            graph.reach(oid);
-            // The records between count too: they can be read and brought back.
-            for version in table.versions(now, &ObjectRows::key(oid), upto, now.csn())? {
-                let mut targets = Vec::new();
-                let at = self.engine.snapshot_at(version.from.max(upto))?;
-                rows.record(at.view(), oid, |record| {
-                    record.references(|target| targets.push(target))
-                })?;
-                targets.into_iter().for_each(|target| graph.reach(target));
-            }
+            self.reach_records(table, now, &mut graph, oid, upto)?;
         }
         graph.follow();
         Ok(graph)
     }
 
+    /// Reaches an object, and what its records refer to: the one that was the newest after a commit, and all later ones.
+    /// Old ones count too, because they can be read and brought back.
+    fn reach_records(
+        &self,
+        table: &Table,
+        now: &Snapshot,
+        graph: &mut Graph,
+        oid: u64,
+        from: Csn,
+    ) -> Result<()> {
+        graph.reach(oid);
+        for version in table.versions(now, &ObjectRows::key(oid), from, now.csn())? {
+            let then = self.engine.snapshot_at(version.from.max(from))?;
+            let known = Storage::rows_of(table)?.record(then.view(), oid, |record| {
+                record.references(|target| graph.reach(target))
+            })?;
+            if known == Some(false) {
+                return Err(unread(oid));
+            }
+        }
+        Ok(())
+    }
+
     /// Removes the objects that nothing reaches. Returns how many.
-    fn collect(&self, upto: Csn) -> Result<u64> {
+    fn collect(
+        &self,
+        upto: Csn,
+        objects_at_once: usize,
+        told: &mut dyn FnMut(Step),
+    ) -> Result<u64> {
         let table = self.table(self.objects)?;
         let now = self.engine.snapshot();
         let mut graph = self.reached(&table, &now, upto)?;
         let mut seen = now.csn();
         drop(now);
-        let garbage: Vec<u64> = graph.unreached(upto).collect();
-        let mut removed = 0;
-        let mut chunks = garbage.chunks(REMOVED_AT_ONCE).peekable();
+        let garbage: Arc<[u64]> = graph.unreached(upto).collect();
+        let mut step = Step { removed: 0, of: garbage.len() as u64 };
+        let mut chunks = garbage.chunks(objects_at_once.max(1)).peekable();
         while let Some(some) = chunks.next() {
             let mut txn = self.engine.begin(Isolation::ReadCommitted);
             txn.lock_relation(self.objects.0, RelationLock::Exclusive, Wait::Allowed)?;
             txn.statement();
             let newest = txn.latest().csn();
             self.reach_younger(&table, &mut graph, seen, newest)?;
+            if step.removed == 0 {
+                // The writers before this commit have ended. The writers after it see the list.
+                let doomed = garbage.iter().copied().filter(|oid| !graph.is_reached(*oid));
+                *self.doomed.lock() = doomed.collect();
+            }
             seen = newest;
             let doomed: Vec<u64> =
                 some.iter().copied().filter(|oid| !graph.is_reached(*oid)).collect();
             // One commit fewer to wait for.
             let forgets = chunks.peek().is_none() && self.is_to_forget(upto)?;
-            removed += self.remove(txn, &table, &doomed, (upto, forgets))?;
+            step.removed += self.remove(txn, &table, &doomed, (upto, forgets))?;
+            told(step);
         }
-        Ok(removed)
+        Ok(step.removed)
     }
 
-    /// What was stored after a commit is reached, with all that it refers to. Nobody stores anything meanwhile.
+    /// Reaches all objects that were written after a commit, with all that they refer to. The caller keeps writers out.
     fn reach_younger(&self, table: &Table, graph: &mut Graph, after: Csn, to: Csn) -> Result<()> {
-        let rows = Storage::rows_of(table)?;
         let mut oids = HashSet::new();
         for change in self.engine.changes(table.storage(), after, to)? {
             let (csn, touched) = change?;
@@ -152,15 +199,7 @@ impl Storage {
         }
         let now = self.engine.snapshot_at(to)?;
         for oid in oids {
-            graph.reach(oid);
-            for version in table.versions(&now, &ObjectRows::key(oid), Csn(after.0 + 1), to)? {
-                let then = self.engine.snapshot_at(version.from.max(after))?;
-                let mut targets = Vec::new();
-                rows.record(then.view(), oid, |record| {
-                    record.references(|target| targets.push(target))
-                })?;
-                targets.into_iter().for_each(|target| graph.reach(target));
-            }
+            self.reach_records(table, &now, graph, oid, after)?;
         }
         graph.follow();
         Ok(())
@@ -184,7 +223,7 @@ impl Storage {
             txn.lock_relation(self.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
         }
         for oid in oids {
-            // Nobody else has a row: whoever writes one holds a lock that this one excludes.
+            // The lock of the table keeps writers out: no row is locked.
             let key = ObjectRows::key(*oid);
             let old = if table.has_entries() { table.latest(&txn, &key)? } else { None };
             rows.remove(&mut txn, &key)?;
@@ -225,4 +264,14 @@ impl Storage {
         ddl.forget(self.blobs, upto)?;
         draft.publish(txn)
     }
+}
+
+/// The error for an object whose references are not known.
+fn unread(oid: u64) -> Error {
+    let message = format!(
+        "the pickle of object {oid:#018x} cannot be read, so that what it refers to is not known"
+    );
+    let error = types::Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        .with_hint("Pack without the collection of garbage.");
+    error.into()
 }

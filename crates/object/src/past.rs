@@ -89,19 +89,14 @@ impl Storage {
             records.push((found.csn(), ObjectRows::oid(key)?));
             Ok::<_, Error>(ControlFlow::Continue(()))
         })?;
-        let mut failed = None;
-        records.retain(|(csn, oid)| match self.is_removed(&now, &table, *oid, *csn) {
-            Ok(is_removed) => !is_removed,
-            Err(error) => {
-                failed = Some(error);
-                true
+        let mut left = Vec::with_capacity(records.len());
+        for (csn, oid) in records {
+            if !self.is_removed(&now, &table, oid, csn)? {
+                left.push((csn, oid));
             }
-        });
-        if let Some(error) = failed {
-            return Err(error);
         }
-        records.sort_unstable();
-        let old = Arc::new(Old { horizon, records });
+        left.sort_unstable();
+        let old = Arc::new(Old { horizon, records: left });
         *kept = Some(Arc::clone(&old));
         Ok(old)
     }
@@ -179,7 +174,7 @@ impl Storage {
         newest_first: bool,
         count: usize,
     ) -> Result<Vec<TransactionInfo>> {
-        let packed_upto = self.packed_upto()?;
+        let packed_upto = self.packed_upto();
         let csns = self.csns(self.csn_before(first)?, self.upto(last)?, newest_first, count)?;
         let info = |csn: Csn| {
             let note = self.note(csn)?;
@@ -200,13 +195,6 @@ impl Storage {
             Some(next) => self.csn_before(Tid(next)),
             None => Ok(self.engine.visible()),
         }
-    }
-
-    /// The commit up to which the history was packed.
-    fn packed_upto(&self) -> Result<Csn> {
-        let catalog = self.catalog();
-        let data = catalog.relation(self.objects).and_then(|relation| relation.table());
-        Ok(data.map_or(Csn::ZERO, |data| Csn(data.forgotten)))
     }
 
     /// Returns the transactions after one up to another, each with the objects that it has written; `None` if that is

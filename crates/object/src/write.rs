@@ -82,7 +82,7 @@ pub struct Writing {
     /// How many objects there are more, or fewer.
     grown: i64,
     largest_oid: Option<u64>,
-    /// Whoever is told of the commit.
+    /// What is called with the id when the commit is about to be visible.
     told: Option<Box<dyn FnOnce(Tid) + Send>>,
 }
 
@@ -120,11 +120,11 @@ impl Storage {
             let mut txn = self.engine.begin(Isolation::ReadCommitted);
             txn.set_interrupt(waits.interrupt.clone());
             txn.set_lock_timeout(waits.timeout_us);
-            let brings = tid.is_some() || self.is_ahead(not_before);
+            let brings = tid.is_some() || self.is_ahead(not_before)?;
             let mode = if brings { RelationLock::Exclusive } else { RelationLock::RowExclusive };
             txn.lock_relation(self.objects.0, mode, Wait::Allowed)?;
             txn.statement();
-            if !brings && self.is_ahead(Tid::ZERO) {
+            if !brings && self.is_ahead(Tid::ZERO)? {
                 // Somebody has brought an id of the future along meanwhile.
                 continue;
             }
@@ -162,21 +162,24 @@ impl Storage {
         Ok(())
     }
 
-    /// True if an id was brought along that is later than now, where ids go on from there until its time has come; or
-    /// if a clock is well ahead of the one here.
-    fn is_ahead(&self, clock: Tid) -> bool {
-        let now_us = self.engine.now_us();
+    /// True if the time of the next commit might make an id that is not later than one that was brought along: ids go on
+    /// from that one until its time has come. True also if a clock is well ahead of the one here.
+    fn is_ahead(&self, clock: Tid) -> Result<bool> {
         let imported = self.imported_tid.load(Ordering::Acquire);
-        imported >= Tid::of_time(now_us).0 || clock > Tid::of_time(now_us + CLOCKS_DIFFER_US)
+        // The next commit has a later time than the newest one, whatever the clock does meanwhile.
+        let newest_us = self.engine.time_us(self.engine.visible())?;
+        let latest = Tid::of_time(self.engine.now_us() + CLOCKS_DIFFER_US);
+        Ok(imported > Tid::of_time(newest_us).0 || clock > latest)
     }
 }
 
 impl Writing {
-    /// Locks the objects of some records, waiting for whoever has them, and writes those that do not conflict.
+    /// Locks the objects of some records, and writes the records that do not conflict. Waits for other transactions that
+    /// have locked one of the objects.
     ///
     /// # Errors
-    /// 40P01 where waiting would be a deadlock; 40001 if a record refers to an object that a pack has removed; what
-    /// the transaction reports. Nothing of the transaction can be committed then.
+    /// 40P01 where waiting would be a deadlock; 40001 if a record refers to an object that a pack has removed, or is
+    /// going to remove; what the transaction reports. The transaction can only be given up then.
     pub fn write<'a>(
         &mut self,
         writes: impl IntoIterator<Item = Write<'a>>,
@@ -222,9 +225,7 @@ impl Writing {
                 let Write { oid, data_tid, .. } = write;
                 let object = Object { oid, tid: note.tid, data_tid, pickle };
                 let refs = rows.put(txn, locked, object)?;
-                if storage.collected.load(Ordering::Acquire) > 0 {
-                    references.extend(refs);
-                }
+                references.extend(refs);
             }
             None => {
                 *grown -= i64::from(newest.is_some());
@@ -239,24 +240,31 @@ impl Writing {
         Ok(None)
     }
 
-    /// Refuses references to objects that a pack has removed: they would lead nowhere.
+    /// Refuses references to objects that a pack has removed, or is going to remove: they would lead nowhere. An object
+    /// that the transaction writes itself stays.
     fn check_references(&self, mut references: Vec<u64>) -> Result<()> {
+        let doomed = Arc::clone(&self.storage.doomed.lock());
+        if doomed.is_empty() && self.storage.collected.load(Ordering::Acquire) == 0 {
+            return Ok(());
+        }
         references.sort_unstable();
         references.dedup();
         let latest = self.txn.latest();
         let view = View::of(&self.txn, &latest);
         for oid in references {
-            if view.read(self.table.storage(), &ObjectRows::key(oid))?.is_some() {
+            let found = view.read(self.table.storage(), &ObjectRows::key(oid))?;
+            let is_own = found.as_ref().is_some_and(txn::Row::is_own);
+            if !is_own && doomed.binary_search(&oid).is_ok() {
+                return Err(removed(oid));
+            }
+            if found.is_some() {
                 continue;
             }
             let newest = self.storage.newest_change_of(&latest, self.table.storage(), oid)?;
             if let Some(csn) = newest
                 && self.storage.is_pack(csn)?
             {
-                let message = format!(
-                    "object {oid:#018x} was removed by a pack, which found nothing that refers to it"
-                );
-                return Err(Error::new(SqlState::SERIALIZATION_FAILURE, message));
+                return Err(removed(oid));
             }
         }
         Ok(())
@@ -277,11 +285,6 @@ impl Writing {
     /// Its identity among the transactions that are open.
     pub fn id(&self) -> TxnId {
         self.txn.id()
-    }
-
-    /// Returns the storage that it writes to.
-    pub fn storage(&self) -> &Arc<Storage> {
-        &self.storage
     }
 
     /// Sets how it waits for others from now on.
@@ -339,7 +342,7 @@ impl Writing {
         if !is_empty {
             let (last, tid) = (Arc::clone(&storage.last), note.tid);
             txn.on_publish(move |commit| {
-                // Whoever has it finds out without this.
+                // A reader that has it locked finds the commit in the table of changes.
                 if let Some(mut last) = last.try_lock() {
                     last.note(commit.csn, tid.unwrap_or_else(|| Tid::of_time(commit.time_us)));
                 }
@@ -356,4 +359,11 @@ impl Writing {
             None => Ok(Tid::of_time(commit.time_us)),
         }
     }
+}
+
+/// The error for a reference to an object that a pack removes.
+fn removed(oid: u64) -> Error {
+    let message =
+        format!("object {oid:#018x} is removed by a pack, which found nothing that refers to it");
+    Error::new(SqlState::SERIALIZATION_FAILURE, message)
 }

@@ -9,7 +9,7 @@ interpreter lock while it works. A backend keeps these promises:
 - Tids ascend in the order in which transactions become visible. Once ``last_tid`` has answered a tid, every
   transaction at or below it is visible, and no later transaction gets such a tid.
 - A transaction is visible as a whole: all of its records, or none.
-- ``pack`` never stops writers. It never removes a record that is newer than ``upto``, nor an object that
+- ``pack`` keeps writers out for milliseconds at most. It never removes a record that is newer than ``upto``, nor an object that
   such a record, or the root object, refers to.
 - A storage that keeps no history still answers ``load_before`` and ``load_serial`` for records that were
   replaced within the last minutes: open snapshots and conflict resolution need them. ``history``,
@@ -166,7 +166,8 @@ class Backend(Protocol):
     ) -> BackendTransaction:
         """Begins a transaction. ``tid`` is None, or the tid of a transaction that is copied from elsewhere;
         it fails unless that is greater than ``last_tid``. ``status`` is ``b" "`` or ``b"p"``. ``not_before`` is
-        the caller's clock as a tid: a new tid is not less, even where that clock is well ahead."""
+        the caller's clock as a tid. In this process a new tid is not less, even where that clock is well ahead; a
+        server has a clock of its own."""
         ...
 
     def pack(self, upto: bytes, collects_garbage: bool) -> int:

@@ -47,7 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "scalar",
         ],
     ),
-    ("object", &["store", "txn", "table", "types", "vfs"]),
+    ("object", &["store", "txn", "table", "types"]),
     ("batch", &["json", "numeric", "scalar", "sql", "stripe", "table", "types"]),
     ("plan", &["types", "scalar", "sql", "table", "batch"]),
     (

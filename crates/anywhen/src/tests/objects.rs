@@ -119,7 +119,7 @@ fn records_that_are_based_on_old_ones_conflict() {
     assert_eq!(writing.write([write(Some(second))]).unwrap(), []);
     let third = writing.finish().unwrap();
     assert!(third > second);
-    // What is not finished was never there.
+    // A transaction that does not finish leaves nothing.
     drop(site.begin(said("")).unwrap().write([write(Some(third))]).unwrap());
     assert_eq!(site.last_tid().unwrap(), third);
 }
@@ -155,8 +155,8 @@ fn ids_of_copied_transactions_are_kept() {
     assert_eq!(rows(&database, "SELECT tid FROM site.objects WHERE zoid = 9"), ["9"]);
 }
 
-/// A pack removes what nothing reaches, with its past, and keeps what was stored while it looked. Whoever refers to
-/// what it has removed is refused: in the peers such a reference leads nowhere, once it is followed.
+/// A pack removes the objects that nothing reaches, and their past. It keeps objects that are younger than its moment. A
+/// writer that refers to a removed object gets an error: the peers accept such a reference, and it leads nowhere.
 #[test]
 fn a_pack_removes_what_nothing_reaches() {
     let database = Database::open_in_memory().unwrap();
@@ -204,6 +204,69 @@ fn a_pack_removes_what_nothing_reaches() {
     assert_eq!(site.pack(third, true).unwrap().objects, 0, "9 is younger than that");
     assert_eq!(site.pack(fourth, false).unwrap().objects, 0);
     assert_eq!(site.pack(fourth, true).unwrap().objects, 1);
+}
+
+/// A pack in several commits: object 4 is to be removed after object 5, to which it refers. A writer that refers to 4 in
+/// between would bring an object back whose own reference leads nowhere. It gets an error. A writer that stores 4 anew
+/// keeps it.
+#[test]
+fn a_pack_in_steps_leaves_no_reference_that_leads_nowhere() {
+    let database = Database::open_in_memory().unwrap();
+    let site = storage(&database);
+    let data = |refs: &[u64]| record(refs, "x");
+    let (root, to_5, plain) = (data(&[]), data(&[5]), data(&[]));
+    let made = commit(
+        &site,
+        "",
+        &[(0, Some(&root)), (5, Some(&plain)), (6, Some(&to_5)), (7, Some(&plain))],
+    );
+    let write = |oid, data: &[u8]| {
+        let mut writing = site.begin(said(""))?;
+        writing.write([Write { oid, serial: None, data: Some(data), data_tid: None }])?;
+        writing.finish()
+    };
+    let mut steps = Vec::new();
+    let packed = site.pack_in_steps(made, true, 1, &mut |step| {
+        if step.removed == 1 {
+            let refused = write(0, &data(&[6])).unwrap_err();
+            assert_eq!(refused.sqlstate().code(), "40001", "6 refers to 5, which is gone");
+            write(7, &data(&[0])).unwrap();
+            assert_eq!(write(0, &data(&[7])).unwrap_err().sqlstate().code(), "40001");
+        }
+        steps.push((step.removed, step.of));
+    });
+    assert_eq!((packed.unwrap().objects, steps), (2, vec![(1, 3), (2, 3), (2, 3)]));
+    assert!(text(&site, 5).is_none() && text(&site, 6).is_none());
+    assert_eq!(text(&site, 7).unwrap(), data(&[0]));
+    write(0, &data(&[7])).unwrap();
+}
+
+/// A transaction of so many objects that the table of changes does not name them is read, and packed, like any other.
+#[test]
+fn a_transaction_of_many_objects() {
+    const OBJECTS: u64 = 9_000;
+    let database = Database::open_in_memory().unwrap();
+    let site = storage(&database);
+    let (root, page) = (record(&[1, OBJECTS], "root"), record(&[0], "page"));
+    let objects: Vec<(u64, Option<&[u8]>)> = (0..=OBJECTS)
+        .map(|oid| (oid, Some(if oid == 0 { &root } else { &page }.as_slice())))
+        .collect();
+    let first = commit(&site, "", &[(0, Some(&root))]);
+    let many = commit(&site, "", &objects);
+    assert_eq!(site.changes(first, many).unwrap(), None, "a client forgets all that it knows");
+    let records = site.records(many).unwrap();
+    assert_eq!((records.len() as u64, records[1].oid), (OBJECTS + 1, 1));
+    let mut is_first = true;
+    let packed = site.pack_in_steps(many, true, 5_000, &mut |_| {
+        if std::mem::take(&mut is_first) {
+            commit(&site, "", &objects[OBJECTS as usize..]);
+        }
+    });
+    assert_eq!(packed.unwrap().left, 3);
+    assert_eq!(
+        site.last_tid().unwrap(),
+        site.transactions(Tid::ZERO, Tid(u64::MAX), true, 1).unwrap()[0].tid
+    );
 }
 
 /// A pickle that cannot be read is stored and loaded like any other. A pack does not guess what it refers to.
@@ -289,6 +352,9 @@ fn sql_sees_objects() {
     ] {
         assert_eq!(database.sql(statement, &[]).unwrap_err().state().code(), code);
     }
+    database.sql("DELETE FROM site.objects WHERE zoid = 1", &[]).unwrap();
+    assert!(text(&site, 1).is_none() && site.last_tid().unwrap() > second);
+    assert_eq!(site.changes(second, Tid(u64::MAX)).unwrap().unwrap()[0].1, [1]);
     database.sql("DROP SCHEMA site CASCADE", &[]).unwrap();
     assert!(database.objects("site").unwrap().is_none());
 }
@@ -437,6 +503,9 @@ fn sql_writes_transactions_of_zodb() {
     assert_eq!(values(&old).unwrap(), [format!("0|{tid}")]);
     assert_eq!(values(&format!("SELECT zodb_check_current(0, {tid})")).unwrap(), ["-"]);
     values("SELECT zodb_abort()").unwrap();
+    values(begin).unwrap();
+    values("DISCARD ALL").unwrap();
+    assert_eq!(values("SELECT zodb_finish()").unwrap_err(), "25P01");
     assert_eq!(values(&format!("SELECT zodb_pack('site.objects', {tid}, true)")).unwrap(), ["1"]);
     assert_eq!(values("SELECT zodb_last_tid('pg_class')").unwrap_err(), "42809");
 

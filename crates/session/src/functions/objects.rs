@@ -36,6 +36,9 @@ const WRITES: &[Privileges] = &[Privileges::INSERT, Privileges::UPDATE, Privileg
 const INLINE_WRITES_MAX: usize = 100;
 const INLINE_BYTES_MAX: usize = 128 << 10;
 
+/// How many transactions are read at once.
+const TRANSACTIONS_AT_ONCE: usize = 1_024;
+
 fn error(source: table::Error) -> Error {
     crate::error::Error::from(source).cause
 }
@@ -156,7 +159,7 @@ pub(super) fn rows(
         "zodb_load_many" => read().and_then(|storage| load_many(&storage, args)),
         "zodb_history" => read().and_then(|storage| history(&storage, args)),
         "zodb_changes" => read().and_then(|storage| changes(&storage, args)),
-        "zodb_transactions" => read().and_then(|storage| transactions(&storage, args)),
+        "zodb_transactions" => read().and_then(|storage| transactions(storage, args)),
         "zodb_records" => read().and_then(|storage| records(&storage, args)),
         "zodb_write" => write(around, args),
         "zodb_path" => read().and_then(|storage| path(around, &storage, args)),
@@ -274,15 +277,31 @@ fn changes(storage: &Storage, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     set([INT8, INT8S], found.into_iter().map(row).collect::<Result<_>>()?)
 }
 
-fn transactions(storage: &Storage, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
-    let (first, last) = (tid(args, 1), tid(args, 2));
-    let found = storage.transactions(first, last, bool(args, 3), count(args, 4)).map_err(error)?;
-    let row = |of: object::TransactionInfo| {
-        let [user, description, extension] =
-            [of.user, of.description, of.extension].map(Datum::bytea);
-        [of_tid(of.tid), Datum::Bool(of.is_packed), user, description, extension]
+/// Page by page: whoever asks for the newest ones pays for these.
+fn transactions(storage: Arc<Storage>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+    let (mut first, mut last) = (tid(args, 1), tid(args, 2));
+    let (newest_first, mut left) = (bool(args, 3), count(args, 4));
+    let mut page = Vec::new().into_iter();
+    let mut next = move || -> Result<Option<[Datum; 5]>> {
+        if page.as_slice().is_empty() && left > 0 && first <= last {
+            let at_once = left.min(TRANSACTIONS_AT_ONCE);
+            let found = storage.transactions(first, last, newest_first, at_once).map_err(error)?;
+            left = if found.len() < at_once { 0 } else { left - at_once };
+            match found.last().map(|of| of.tid.0) {
+                Some(tid) if newest_first => last = Tid(tid.saturating_sub(1)),
+                Some(tid) => first = Tid(tid + 1),
+                None => {}
+            }
+            page = found.into_iter();
+        }
+        Ok(page.next().map(|of: object::TransactionInfo| {
+            let [user, description, extension] =
+                [of.user, of.description, of.extension].map(Datum::bytea);
+            [of_tid(of.tid), Datum::Bool(of.is_packed), user, description, extension]
+        }))
     };
-    set([INT8, BOOL, BYTEA, BYTEA, BYTEA], found.into_iter().map(row).collect())
+    let types = [INT8, BOOL, BYTEA, BYTEA, BYTEA];
+    Ok(Box::new(Columns::new(types, std::iter::from_fn(move || next().transpose()))))
 }
 
 fn records(storage: &Storage, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {

@@ -59,11 +59,6 @@ impl<'a> Record<'a> {
         Ok(Record { csn, tid: tid_in(view, TID)?, view })
     }
 
-    /// Returns the transaction that made the record, if another storage knew it by an id.
-    pub fn own_tid(&self) -> Option<Tid> {
-        self.tid
-    }
-
     /// Returns the id of the transaction that made the record.
     ///
     /// # Errors

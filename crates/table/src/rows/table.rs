@@ -292,11 +292,7 @@ impl Table {
             return Err(self.duplicate(change.values, None, row));
         }
         self.rows.insert(change.txn, key.clone(), row)?;
-        for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
-            for entry in index.entries(row, &key, change.values)? {
-                self.add_entry(change, index, entry, row)?;
-            }
-        }
+        self.follow(change, &key, None, Some(row))?;
         Ok(key)
     }
 
@@ -328,7 +324,7 @@ impl Table {
         let strength = self.update_lock(changes);
         let locked = change.txn.lock_latest(self.storage, key, strength, Wait::Allowed)?;
         self.rows.update(change.txn, key, locked, old, new)?;
-        self.change_entries(change, key, old, new)?;
+        self.follow(change, key, Some(old), Some(new))?;
         change.checks.updated(self, change.txn, old, new)?;
         Ok(key.to_vec())
     }
@@ -374,8 +370,8 @@ impl Table {
         self.indexes.iter().any(|index| index.storage().is_some())
     }
 
-    /// Brings the entries of a row up to date that its access method has written by itself: `old` and `new` are its
-    /// values before and after, none where there was or is no row.
+    /// Brings the entries of a row up to date: `old` and `new` are its values before and after, `None` where there was or
+    /// is no row. For those who have an access method write the row itself.
     ///
     /// # Errors
     /// As [`Table::insert`].
@@ -408,12 +404,7 @@ impl Table {
     pub(super) fn end(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         change.txn.lock_latest(self.storage, key, RowLock::Update, Wait::Allowed)?;
         self.rows.delete(change.txn, key, old)?;
-        for index in self.indexes.iter().filter(|index| index.storage().is_some()) {
-            for entry in index.entries(old, key, change.values)? {
-                self.end_entry(change, index, key, entry)?;
-            }
-        }
-        Ok(())
+        self.follow(change, key, Some(old), None)
     }
 
     fn add_entry(

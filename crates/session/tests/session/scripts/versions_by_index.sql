@@ -144,3 +144,10 @@ commit;
 select id, a from at_once for system_time all where a in (0, 11, 12, 13, 15, 16) order by id, a;
 select id, a from at_once for system_time all where d @> '{"k": 1}';
 select id from at_once for system_time all where a = 12 and id = 2;
+-- All versions of many rows are aggregated over columns, those with columns of the system too.
+create table versioned (id int primary key, kind text, n int);
+insert into versioned select i, 'k' || i % 3, i from generate_series(1, 1500) i;
+update versioned set n = n + 1 where id % 100 = 0;
+explain (costs off) select kind, count(*), sum(n) from versioned for system_time all group by kind order by kind;
+select kind, count(*), sum(n) from versioned for system_time all group by kind order by kind;
+select count(*), count(distinct _version) from versioned for system_time all;
