@@ -13,6 +13,7 @@ import transaction
 import ZODB
 import ZODB.config
 import zodburi
+from persistent.TimeStamp import TimeStamp
 from test_convert import ALL, fill, kinds, run
 from test_storage import commit
 from ZODB.blob import Blob
@@ -24,7 +25,7 @@ from ZODB.utils import p64, z64
 import anywhen
 import anywhen.zodb
 from anywhen._pipeline import Pipeline
-from anywhen.zodb import _feed
+from anywhen.zodb import _feed, _wire
 
 WAIT_S = 20
 
@@ -727,3 +728,14 @@ def test_nothing_is_lost_when_the_server_is_killed():
     command = [sys.executable, script, "--seconds", "8", "--kills", "2", "--writers", "3"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_client_with_a_wrong_clock_leads_nobody_astray(served, monkeypatch):
+    """Its clock is an hour ahead. The tid that it gets is of the server's clock."""
+    monkeypatch.setattr(_wire.WireObjects, "follows_clock", False)
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 3600)
+    storage = served()
+    tid = commit(storage, (p64(1), z64, b"data"))
+    assert abs(TimeStamp(tid).timeTime() - now()) < 60
+    storage.close()
