@@ -33,11 +33,11 @@ const PACK: (&str, f64) = ("pack-10000", 10.0);
 
 /// A line of the driver.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(rename_all = "lowercase")]
 enum Line {
     Measured(Measured),
-    Step { step: String },
-    Note { note: String },
+    Step(String),
+    Note(String),
 }
 
 /// The samples of an operation.
@@ -77,8 +77,8 @@ pub fn run(context: &Context) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for line in BufReader::new(output).lines() {
         match serde_json::from_str(&line?)? {
-            Line::Step { step } => context.step(step),
-            Line::Note { note } => {
+            Line::Step(step) => context.step(step),
+            Line::Note(note) => {
                 context.progress.suspend(|| anstream::eprintln!("bench: {note}"))
             }
             Line::Measured(measured) => rows.push(row(&measured)),
