@@ -1,13 +1,14 @@
 """Runs the operations of the suite objects on ZODB storages that take turns; prints what it measured.
 
-    driver.py FOLDER [--server DSN] [--rounds N] [--quick] [--only ID,...] [STORAGE ...]
+    driver.py FOLDER [--postgres DSN] [--anywhen DSN] [--rounds N] [--quick] [--only ID,...] [STORAGE ...]
 
-FOLDER is on the disk to measure. DSN is a PostgreSQL server in libpq's words, without a database. STORAGE is a
-name in `storages.KINDS`; without one, all of them. Each line of the output is a JSON object:
+FOLDER is on the disk to measure. A DSN is a server in libpq's words, without a database. STORAGE is a name in
+`storages.KINDS`; without one, all of them. Each line of the output is a JSON object:
 
     {"note": "zodb-pgjsonb is left out: ..."}
     {"step": "store one object"}
-    {"id": "store-1", "what": "store one object", "unit": "us", "samples": {"anywhen": [90.1, ...], ...}}
+    {"measured": {"id": "store-1", "what": "store one object", "unit": "us",
+                  "samples": {"anywhen": [90.1, ...], ...}}}
 
 A sample is the mean of one slice of repetitions. Storages take turns slice by slice, and another one begins in
 each round:
@@ -39,7 +40,7 @@ _FLOOR_RECORDS = 200_000
 @dataclasses.dataclass
 class Arguments:
     folder: pathlib.Path
-    server: str | None
+    servers: storages.Servers
     rounds: int
     quick: bool
     only: set[str]
@@ -98,7 +99,7 @@ def available(arguments: Arguments) -> dict[str, storages.Storages]:
     found = {}
     for name in arguments.names:
         try:
-            found[name] = storages.KINDS[name](arguments.folder / name, arguments.server)
+            found[name] = storages.KINDS[name](arguments.folder / name, arguments.servers)
         except storages.Unavailable as error:
             say(note=f"{name} is left out: {error}")
             continue
@@ -124,14 +125,16 @@ def measure(
         if operation.has_floor:
             contenders["floor"] = lambda: operation.figure(floor.seconds_each(count))
         samples = take_turns(rounds, contenders)
-    say(id=operation.id, what=operation.what, unit=operation.unit, samples=samples)
+    measured = {"id": operation.id, "what": operation.what, "unit": operation.unit, "samples": samples}
+    say(measured=measured)
 
 
 def parsed() -> Arguments:
     parser = argparse.ArgumentParser(description="ZODB storages beside each other; one JSON object a line")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("names", nargs="*", metavar="STORAGE", help=f"any of {', '.join(storages.KINDS)}")
-    parser.add_argument("--server")
+    parser.add_argument("--postgres", metavar="DSN")
+    parser.add_argument("--anywhen", metavar="DSN")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
@@ -141,7 +144,7 @@ def parsed() -> Arguments:
         parser.error(f"there is no storage {', '.join(sorted(unknown))}")
     return Arguments(
         folder=found.folder,
-        server=found.server,
+        servers=storages.Servers(postgres=found.postgres, anywhen=found.anywhen),
         rounds=found.rounds,
         quick=found.quick,
         only=set(filter(None, found.only.split(","))),

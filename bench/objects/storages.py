@@ -3,12 +3,12 @@
     Storages.open(name) ──> a ZODB storage; where there is none of this name, an empty one
         Anywhen        an embedded database, one folder for each name
         FileStorage    one file for each name
-        RelStorage     one database of the PostgreSQL server for each name; it keeps history, as the two above
+        Served         one database of an Anywhen server for each name
+        RelStorage     one database of the PostgreSQL server for each name; it keeps history, as those above
         PgJsonb        likewise; it keeps no history, because it is shipped so
-
-A client of an Anywhen server becomes another class here.
 """
 
+import dataclasses
 import pathlib
 import shutil
 import typing
@@ -16,6 +16,14 @@ import typing
 
 class Unavailable(Exception):
     """This kind of storage cannot be had here; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Servers:
+    """The servers that there are, each in libpq's words, without a database."""
+
+    postgres: str | None
+    anywhen: str | None
 
 
 class Storages(typing.Protocol):
@@ -29,7 +37,7 @@ class Storages(typing.Protocol):
 
 
 class Anywhen:
-    def __init__(self, folder: pathlib.Path, server: str | None) -> None:
+    def __init__(self, folder: pathlib.Path, servers: Servers) -> None:
         import anywhen.zodb
 
         self._open = anywhen.zodb.open
@@ -43,7 +51,7 @@ class Anywhen:
 
 
 class FileStorage:
-    def __init__(self, folder: pathlib.Path, server: str | None) -> None:
+    def __init__(self, folder: pathlib.Path, servers: Servers) -> None:
         from ZODB.FileStorage import FileStorage
 
         self._open = FileStorage
@@ -58,11 +66,11 @@ class FileStorage:
 
 
 class _OfServer:
-    """What storages in a PostgreSQL server have in common."""
+    """What storages in a server have in common."""
 
     def __init__(self, server: str | None, prefix: str) -> None:
         if server is None:
-            raise Unavailable("there is no PostgreSQL server")
+            raise Unavailable("there is no server")
         import psycopg2
 
         self._connect = psycopg2.connect
@@ -89,13 +97,25 @@ class _OfServer:
         connection.close()
 
 
+class Served(_OfServer):
+    def __init__(self, folder: pathlib.Path, servers: Servers) -> None:
+        import anywhen.zodb
+
+        super().__init__(servers.anywhen, "anywhen")
+        self._open = anywhen.zodb.open
+
+    def open(self, name: str) -> typing.Any:
+        words = dict(word.split("=", 1) for word in self.dsn(name).split())
+        return self._open("anywhen://{user}@{host}:{port}/{dbname}".format(**words))
+
+
 class RelStorage(_OfServer):
-    def __init__(self, folder: pathlib.Path, server: str | None) -> None:
+    def __init__(self, folder: pathlib.Path, servers: Servers) -> None:
         from relstorage.adapters.postgresql import PostgreSQLAdapter
         from relstorage.options import Options
         from relstorage.storage import RelStorage
 
-        super().__init__(server, "relstorage")
+        super().__init__(servers.postgres, "relstorage")
         self._adapter, self._options, self._storage = PostgreSQLAdapter, Options, RelStorage
 
     def open(self, name: str) -> typing.Any:
@@ -104,12 +124,12 @@ class RelStorage(_OfServer):
 
 
 class PgJsonb(_OfServer):
-    def __init__(self, folder: pathlib.Path, server: str | None) -> None:
+    def __init__(self, folder: pathlib.Path, servers: Servers) -> None:
         try:
             from zodb_pgjsonb.storage import PGJsonbStorage
         except ImportError as error:
             raise Unavailable("it is not installed, and needs Python 3.12 or newer") from error
-        super().__init__(server, "pgjsonb")
+        super().__init__(servers.postgres, "pgjsonb")
         self._storage = PGJsonbStorage
 
     def open(self, name: str) -> typing.Any:
@@ -121,6 +141,7 @@ class PgJsonb(_OfServer):
 KINDS = {
     "anywhen": Anywhen,
     "filestorage": FileStorage,
+    "anywhen-server": Served,
     "relstorage": RelStorage,
     "zodb-pgjsonb": PgJsonb,
 }

@@ -1,5 +1,5 @@
-//! Draws a report as one picture: for each figure, how many times as good as PostgreSQL we are; in the suite of
-//! objects, as FileStorage; in another suite without PostgreSQL, as the best of the others.
+//! Draws a report as one picture: for each figure, how many times as good as PostgreSQL we are; in a suite without
+//! figures of PostgreSQL, as the best of the others.
 //!
 //! ```text
 //!  W1 durable commits          0.1x        1x        10x       100x
@@ -14,7 +14,8 @@
 
 use std::fmt::Write;
 
-use crate::report::{Report, Row, number, times, unit};
+use crate::peer::postgres;
+use crate::report::{BY_SERVER, Report, Row, number, times, unit};
 
 const WIDTH: f64 = 1_060.0;
 /// Where the axis starts and ends.
@@ -39,6 +40,9 @@ fn section(row: &Row) -> String {
     if row.what.contains(ON_TWO_THREADS) {
         return "On two threads".into();
     }
+    if row.what.ends_with(BY_SERVER) {
+        return "By a server, beside RelStorage and zodb-pgjsonb".into();
+    }
     let log = row.id.ends_with("-log");
     let known = match row.id.split('-').next().unwrap_or_default() {
         "w1" => "W1  durable commits",
@@ -60,31 +64,29 @@ fn section(row: &Row) -> String {
 /// Whom the bars of a picture compare with.
 #[derive(Clone, Copy)]
 enum Rival {
-    /// The name of its figures, and the one for people.
-    Peer(&'static str, &'static str),
-    /// The best of the others, in a report without that peer.
+    PostgreSql,
+    /// The best of the others, in a report without PostgreSQL.
     BestOther,
 }
 
 impl Rival {
     fn of(report: &Report) -> Rival {
-        let (name, for_people) = report.rival();
-        match report.rows.iter().any(|row| row.of(name).is_some()) {
-            true => Rival::Peer(name, for_people),
+        match report.rows.iter().any(|row| row.of(postgres::NAME).is_some()) {
+            true => Rival::PostgreSql,
             false => Rival::BestOther,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Rival::Peer(_, for_people) => for_people,
+            Rival::PostgreSql => "PostgreSQL",
             Rival::BestOther => "best of the others",
         }
     }
 
     fn figure(self, row: &Row) -> Option<f64> {
         match self {
-            Rival::Peer(name, _) => row.of(name),
+            Rival::PostgreSql => row.of(postgres::NAME),
             Rival::BestOther => row.best_other(),
         }
     }
@@ -189,7 +191,7 @@ fn title(report: &Report) -> &'static str {
             "Anywhen beside three engines: ten questions over 10,000,000 events in columns"
         }
         "plans" => "Anywhen beside PostgreSQL 17: making plans, and keeping them",
-        "objects" => "Anywhen beside FileStorage: ZODB's objects, embedded",
+        "objects" => "Anywhen beside FileStorage, RelStorage and zodb-pgjsonb: the objects of ZODB",
         _ => "Anywhen beside PostgreSQL 17",
     }
 }
@@ -358,6 +360,7 @@ fn label(row: &Row) -> String {
         "over all ",
         "whole, ",
         ON_TWO_THREADS,
+        BY_SERVER,
     ] {
         text = text.replace(said, "");
     }
@@ -372,7 +375,6 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::machine::Machine;
-    use crate::peer::postgres;
     use crate::report::Target;
 
     fn report() -> Report {
