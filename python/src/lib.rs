@@ -35,6 +35,10 @@ mod worker;
 
 use pyo3::prelude::*;
 
+/// The engine allocates here as it does in the server. Objects of Python come from the interpreter's own allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The engine of Anywhen. Use the module `anywhen`.
 #[pymodule]
 mod _native {

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
 
-use anywhen::objects::{Meta, Storage, Tid, Write, Writing};
+use anywhen::objects::{Finished, Meta, Storage, Tid, Write, Writing};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
@@ -24,6 +24,9 @@ type WriteRow = (Id, Option<Id>, Option<PyBackedBytes>, Option<Id>);
 
 /// A record and its transaction.
 type LoadedRow<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// A transaction, and the one before it.
+type FinishedRow<'py> = (Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>);
 
 /// A transaction, and the objects that it has written.
 type ChangedRow<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyBytes>>);
@@ -389,15 +392,15 @@ impl ObjectsTransaction {
         })
     }
 
-    /// Commits; returns the id of the transaction.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let tid = engine(py, || {
+    /// Commits; returns the id of the transaction, and the one of the transaction before it if that is known.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<FinishedRow<'py>> {
+        let Finished { tid, before } = engine(py, || {
             let closed = || Failure::closed("transaction");
             let Begun { writing, open } = self.handle.take()?.ok_or_else(closed)?;
             open.use_again();
             Ok(writing.finish()?)
         })?;
-        Ok(bytes(py, tid.0))
+        Ok((bytes(py, tid.0), before.map(|before| bytes(py, before.0))))
     }
 
     /// Takes everything back; nothing where it has ended.

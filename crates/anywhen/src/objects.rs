@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 pub use object::{
-    Changed, Conflict, Found, Loaded, Meta, ObjectRecord, Packed, Revision, Step, Storage, Tid,
+    Changed, Conflict, Finished, Found, Loaded, Meta, ObjectRecord, Packed, Revision, Step, Storage,
 };
-pub use object::{TransactionInfo, Write, Writing};
+pub use object::{Tid, TransactionInfo, Write, Writing};
 
 use crate::{Database, Result};
 

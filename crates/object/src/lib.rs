@@ -61,7 +61,7 @@ pub use pack::{Packed, Step};
 pub use past::{Changed, ObjectRecord, TransactionInfo};
 pub use read::{Found, Loaded, Revision};
 pub use table::objects::Tid;
-pub use write::{Conflict, Meta, Waits, Write, Writing};
+pub use write::{Conflict, Finished, Meta, Waits, Write, Writing};
 
 /// The tables of a storage, in its schema.
 const OBJECTS: &str = "objects";
@@ -126,6 +126,8 @@ pub struct Storage {
     packs: Oid,
     /// The newest transaction, and the commit up to which that was looked at.
     last: Arc<Mutex<tids::Last>>,
+    /// The newest commit of a [`Writing`], and its id.
+    finished: Arc<Mutex<(Csn, Tid)>>,
     /// The commit of the newest transaction that brought its id along; 0 if there is none.
     imported_upto: Arc<AtomicU64>,
     /// The id of that transaction.
@@ -189,6 +191,7 @@ impl Storage {
             imported,
             packs,
             last: Arc::default(),
+            finished: Arc::default(),
             imported_upto: Arc::default(),
             imported_tid: Arc::default(),
             next_oid: Mutex::new(0),

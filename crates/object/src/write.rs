@@ -9,7 +9,7 @@
 //! Transactions that write different objects run side by side, and their commits share a write to the disk.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use store::Csn;
 use table::objects::{Object, ObjectRows, Tid};
@@ -71,6 +71,16 @@ pub struct Conflict {
     pub at: usize,
     /// The transaction that made the newest record.
     pub newest: Tid,
+}
+
+/// A transaction that is committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Its id.
+    pub tid: Tid,
+    /// The id of the transaction before it, if that is known without reading: nothing else was committed in between.
+    /// Whoever has seen all up to that one has seen all up to this one.
+    pub before: Option<Tid>,
 }
 
 /// A transaction of ZODB. Dropping it takes everything back.
@@ -319,11 +329,11 @@ impl Writing {
         (&self.storage, &mut self.txn)
     }
 
-    /// Commits. Returns the id of the transaction, once it is durable and all that begin from now on see it.
+    /// Commits. Returns once the transaction is durable and all that begin from now on see it.
     ///
     /// # Errors
     /// What the engine reports; after `08007` it may or may not have happened.
-    pub fn finish(self) -> Result<Tid> {
+    pub fn finish(self) -> Result<Finished> {
         let Writing { storage, mut txn, table, note, grown, largest_oid, told } = self;
         if grown != 0 {
             txn.note_rows(table.storage(), grown);
@@ -339,12 +349,19 @@ impl Writing {
             });
         }
         let is_empty = txn.is_read_only();
+        let before = Arc::new(AtomicU64::new(0));
         if !is_empty {
             let (last, tid) = (Arc::clone(&storage.last), note.tid);
+            let (finished, before) = (Arc::clone(&storage.finished), Arc::clone(&before));
             txn.on_publish(move |commit| {
+                let tid = tid.unwrap_or_else(|| Tid::of_time(commit.time_us));
                 // A reader that has it locked finds the commit in the table of changes.
                 if let Some(mut last) = last.try_lock() {
-                    last.note(commit.csn, tid.unwrap_or_else(|| Tid::of_time(commit.time_us)));
+                    last.note(commit.csn, tid);
+                }
+                let (csn, tid_before) = std::mem::replace(&mut *finished.lock(), (commit.csn, tid));
+                if csn.0 + 1 == commit.csn.0 {
+                    before.store(tid_before.0, Ordering::Release);
                 }
             });
         }
@@ -353,11 +370,13 @@ impl Writing {
             txn.on_publish(move |commit| told(tid.unwrap_or_else(|| Tid::of_time(commit.time_us))));
         }
         let commit = txn.commit(note.to_meta())?;
-        match note.tid {
-            Some(tid) => Ok(tid),
-            None if is_empty => storage.last_tid(),
-            None => Ok(Tid::of_time(commit.time_us)),
-        }
+        let tid = match note.tid {
+            Some(tid) => tid,
+            None if is_empty => storage.last_tid()?,
+            None => Tid::of_time(commit.time_us),
+        };
+        let before = Some(Tid(before.load(Ordering::Acquire))).filter(|tid| *tid != Tid::ZERO);
+        Ok(Finished { tid, before })
     }
 }
 

@@ -69,6 +69,12 @@ impl Block {
         Some(block)
     }
 
+    /// The same block, with another commit that its entries stand upon.
+    #[must_use]
+    pub fn shifted(self, shift: u64) -> Block {
+        Block { shift, ..self }
+    }
+
     fn check(&self) -> bool {
         let mut start = self.prefix.1;
         for i in 0..self.count {

@@ -20,7 +20,8 @@
 //! * The caller keeps others from writing these keys until it has committed.
 //! * Each key is put or deleted, once.
 
-use crate::cache::Cache;
+use crate::block::Block;
+use crate::cache::{Cache, Cached, Place};
 use crate::columns::{ColumnEncoder, STRIPE_BYTES_MAX, STRIPE_ROWS_MAX, StripeRow, StripeRows};
 use crate::error::StoreError;
 use crate::filter;
@@ -32,8 +33,9 @@ use crate::run::{Run, RunCursor};
 use crate::segment::{Half, Meta, Segment};
 use crate::store::{Shared, Store, open_run};
 use crate::versioned::{Gather, Step, Versioned};
-use crate::writer::RunWriter;
+use crate::writer::{RawBlocks, RunWriter};
 use crate::{Csn, TableId};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 const LEVEL: i32 = 3;
@@ -43,6 +45,8 @@ const SCRATCH_LEVEL: i32 = 1;
 const COPY_BYTES: usize = 1 << 20;
 /// The cache for blocks of staged loads holds up to so many bytes, for all loads together.
 pub(crate) const STAGED_CACHE_BYTES: usize = 16 << 20;
+/// The blocks of a load go to the cache with its commit, unless they take more than this part of it.
+const WARM_SHARE: usize = 16;
 
 /// A bulk load under way. Dropped unfinished, it leaves nothing.
 pub struct Bulk<'s> {
@@ -59,7 +63,40 @@ pub struct Loaded {
     metas: Vec<Meta>,
     /// True where no key is known to have had a version before.
     is_fresh: bool,
+    warm: Warm,
 }
+
+/// The blocks of a small load, for the cache: whoever has written them will likely read them soon. All copies of the
+/// load have the same ones, and the first that is committed takes them. They do not count where loads are compared.
+#[derive(Clone, Default)]
+struct Warm(Arc<Mutex<Vec<(Place, Block)>>>);
+
+impl Warm {
+    fn of(raw: RawBlocks) -> Warm {
+        let decoded = raw.blocks.into_iter().filter_map(|(file, block, raw)| {
+            Some(((file, block), Block::decode(raw, 0)?))
+        });
+        Warm(Arc::new(Mutex::new(decoded.collect())))
+    }
+
+    fn take(&self) -> Vec<(Place, Block)> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
+
+impl std::fmt::Debug for Warm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} blocks", self.0.lock().len())
+    }
+}
+
+impl PartialEq for Warm {
+    fn eq(&self, _: &Warm) -> bool {
+        true
+    }
+}
+
+impl Eq for Warm {}
 
 impl Loaded {
     /// As bytes, for the commit record.
@@ -71,7 +108,7 @@ impl Loaded {
 
     /// From the bytes of a commit record; `None` where they are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Loaded> {
-        get_metas(bytes).map(|metas| Loaded { metas, is_fresh: false })
+        get_metas(bytes).map(|metas| Loaded { metas, is_fresh: false, warm: Warm::default() })
     }
 
     /// Keys loaded.
@@ -82,13 +119,14 @@ impl Loaded {
     /// Several loads as one. Between the first and the last key of a file of one of them there are no keys
     /// of the others: they are of different tables, for example.
     pub fn join(loads: impl IntoIterator<Item = Loaded>) -> Loaded {
-        let (mut metas, mut is_fresh) = (Vec::new(), true);
+        let (mut metas, mut is_fresh, mut warm) = (Vec::new(), true, Vec::new());
         for loaded in loads {
             is_fresh &= loaded.is_fresh;
+            warm.append(&mut loaded.warm.take());
             metas.extend(loaded.metas);
         }
         metas.sort_unstable_by(|a: &Meta, b: &Meta| a.first.cmp(&b.first));
-        Loaded { metas, is_fresh }
+        Loaded { metas, is_fresh, warm: Warm(Arc::new(Mutex::new(warm))) }
     }
 
     /// The ranges of keys that the files span, first and last key, in order.
@@ -318,9 +356,9 @@ impl Bulk<'_> {
     /// Ends the load: its files are durable unless they are scratch, and invisible until [`Store::ingest`].
     pub fn finish(self) -> Result<Loaded, StoreError> {
         let is_scratch = self.run.is_scratch();
-        let metas = self.run.finish()?;
+        let (metas, raw) = self.run.finish_with_blocks()?;
         let home = &self.shared.shop.home;
-        let loaded = Loaded { metas, is_fresh: self.is_fresh };
+        let loaded = Loaded { metas, is_fresh: self.is_fresh, warm: Warm::of(raw) };
         if is_scratch {
             return Ok(loaded);
         }
@@ -335,7 +373,8 @@ impl Bulk<'_> {
 impl Shared {
     /// As [`Store::bulk`].
     pub(crate) fn bulk(&self) -> Bulk<'_> {
-        self.begin(RunWriter::new(&self.shop, Half::Current, LEVEL).for_bulk())
+        let run = RunWriter::new(&self.shop, Half::Current, LEVEL).for_bulk();
+        self.begin(run.keeping(self.cache.bytes_max() / WARM_SHARE))
     }
 
     /// As [`Store::scratch`].
@@ -394,6 +433,9 @@ impl Store {
     /// replayed.
     pub fn ingest(&self, csn: Csn, loaded: &Loaded) -> Result<(), StoreError> {
         let run = self.shared.open_loaded(csn, loaded)?;
+        for (place, block) in loaded.warm.take() {
+            self.shared.cache.insert(place, Cached::Block(Arc::new(block.shifted(csn.0))));
+        }
         self.shared.ingest(csn, Late { run, is_fresh: loaded.is_fresh })
     }
 

@@ -219,6 +219,11 @@ impl Cache {
         }
     }
 
+    /// The budget.
+    pub fn bytes_max(&self) -> usize {
+        self.share * self.shards.len()
+    }
+
     /// Bytes cached.
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(|s| s.lock().bytes).sum()

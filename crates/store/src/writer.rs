@@ -49,6 +49,28 @@ pub struct Workshop {
 /// Large values are compressed at this level at least: they are written once for many changes.
 const LEVEL_LARGE: i32 = 9;
 
+/// Blocks of rows of a run, as [`BlockBuilder::finish`] has made them, each with the number of its file and its number
+/// there.
+#[derive(Default)]
+pub struct RawBlocks {
+    pub blocks: Vec<(u64, u64, Vec<u8>)>,
+    bytes: usize,
+    /// No more are kept than so many bytes: of a larger run, none at all.
+    bytes_max: usize,
+}
+
+impl RawBlocks {
+    /// Takes what is in `raw`, if it is to be kept.
+    fn keep(&mut self, file: u64, block: u64, raw: &mut Vec<u8>) {
+        self.bytes += raw.len();
+        if self.bytes <= self.bytes_max {
+            self.blocks.push((file, block, std::mem::take(raw)));
+        } else {
+            self.blocks = Vec::new();
+        }
+    }
+}
+
 /// The files of one run while they are written.
 pub struct RunWriter {
     shop: Workshop,
@@ -64,6 +86,7 @@ pub struct RunWriter {
     encoder: Option<(TableId, Option<Arc<dyn ColumnEncoder>>)>,
     open: Option<Open>,
     done: Vec<Meta>,
+    kept: RawBlocks,
     finished: bool,
 }
 
@@ -116,8 +139,15 @@ impl RunWriter {
             encoder: None,
             open: None,
             done: Vec::new(),
+            kept: RawBlocks::default(),
             finished: false,
         }
+    }
+
+    /// Keeps the blocks of rows, if the run has no more than so many bytes of them.
+    pub fn keeping(mut self, bytes_max: usize) -> RunWriter {
+        self.kept.bytes_max = bytes_max;
+        self
     }
 
     /// True where the values of a block of current images are so large that a point read of one is
@@ -265,6 +295,7 @@ impl RunWriter {
         let offset = open.offset();
         part::encode(&self.raw, open.meta.salt, offset, level, &mut open.buffer);
         let len = (open.offset() - offset) as u32;
+        self.kept.keep(open.meta.number, open.index.len() as u64, &mut self.raw);
         open.index.push(IndexEntry { key, first, csns, len, header: 0 });
         if open.buffer.len() >= BUFFER { open.send() } else { Ok(()) }
     }
@@ -378,12 +409,17 @@ impl RunWriter {
     }
 
     /// Ends the run: its files are whole, and durable unless they are scratch. Empty where nothing was pushed.
-    pub fn finish(mut self) -> Result<Vec<Meta>, StoreError> {
+    pub fn finish(self) -> Result<Vec<Meta>, StoreError> {
+        Ok(self.finish_with_blocks()?.0)
+    }
+
+    /// The same, with the blocks that were kept.
+    pub fn finish_with_blocks(mut self) -> Result<(Vec<Meta>, RawBlocks), StoreError> {
         self.end_block()?;
         self.end_stripe()?;
         self.end_segment()?;
         self.finished = true;
-        Ok(std::mem::take(&mut self.done))
+        Ok((std::mem::take(&mut self.done), std::mem::take(&mut self.kept)))
     }
 }
 

@@ -62,10 +62,11 @@ class BackendTransaction(Protocol):
         The file is read before the call returns, and left as it is."""
         ...
 
-    def finish(self) -> bytes:
+    def finish(self) -> tuple[bytes, bytes | None]:
         """Commits durably; returns the tid. Loads that begin afterwards, in any thread, see the transaction.
 
-        The tid is the one given to ``begin``. Otherwise it is a new one, greater than every other.
+        The tid is the one given to ``begin``. Otherwise it is a new one, greater than every other. Beside it is the
+        tid of the transaction before, where the backend knows it.
         """
         ...
 

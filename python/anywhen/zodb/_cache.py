@@ -31,6 +31,8 @@ _LOG_OIDS_MAX = 100_000
 _SHARE = 8
 
 Record = tuple[bytes, bytes]
+# What a commit has written, by oid.
+Written = dict[bytes, "bytes | None"]
 
 
 class LoadCache:
@@ -52,8 +54,8 @@ class LoadCache:
         self._tids: list[bytes] = []
         self._oids: list[list[bytes]] = []
         self._logged = 0
-        # What this process committed and has not seen yet, by tid.
-        self._written: dict[bytes, dict[bytes, bytes]] = {}
+        # What this process committed and has not seen yet, by tid; the data of what was deleted is None.
+        self._written: dict[bytes, Written] = {}
         self._written_bytes = 0
 
     def start(self, seen: bytes) -> None:
@@ -119,9 +121,10 @@ class LoadCache:
 
     # --- commits -----------------------------------------------------------------------------------
 
-    def wrote(self, tid: bytes, records: dict[bytes, bytes]) -> None:
-        """Notes what this process has committed, so that it need not be loaded again."""
-        size = sum(map(len, records.values())) + _ENTRY_BYTES * len(records)
+    def wrote(self, tid: bytes, records: Written, before: bytes | None) -> None:
+        """Notes what this process has committed, so that it need not be loaded again. Where ``before``, the tid of
+        the commit before it, is known, the records are all that it has changed."""
+        size = _size_of(records)
         limit = self._bytes_max // _SHARE
         with self._lock:
             if size > limit or tid <= self.seen:
@@ -130,6 +133,10 @@ class LoadCache:
                 self._written, self._written_bytes = {}, 0
             self._written[tid] = records
             self._written_bytes += size
+            if before == self.seen:
+                # Nothing lies between: the backend need not be asked what has changed.
+                self._apply(tid, list(records))
+                self.seen = tid
 
     def advance(self, backend: Backend, upto: bytes) -> None:
         """Applies the commits of all processes up to a tid that ``backend.last_tid`` has answered."""
@@ -158,7 +165,7 @@ class LoadCache:
                 if data is not None:
                     self._put(oid, (data, tid))
         if written is not None:
-            self._written_bytes -= sum(map(len, written.values())) + _ENTRY_BYTES * len(written)
+            self._written_bytes -= _size_of(written)
         self._tids.append(tid)
         self._oids.append(oids)
         self._logged += len(oids) + 1
@@ -189,3 +196,11 @@ class LoadCache:
     def bytes(self) -> int:
         """How many bytes the newest records of the young generation take."""
         return self._young_bytes
+
+
+def _size_of(records: Written) -> int:
+    size = _ENTRY_BYTES * len(records)
+    for data in records.values():
+        if data is not None:
+            size += len(data)
+    return size

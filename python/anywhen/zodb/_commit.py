@@ -110,12 +110,12 @@ class Commit:
             native.put_blob(oid, path)
         self.is_voted = True
 
-    def finish(self) -> bytes:
-        """Commits; returns the tid."""
+    def finish(self) -> tuple[bytes, bytes | None]:
+        """Commits; returns the tid, and the one of the transaction before where that is known."""
         native = self._begun()
-        tid = native.finish()
+        finished = native.finish()
         self._native = None
-        return tid
+        return finished
 
     def abort(self) -> None:
         """Takes everything back."""

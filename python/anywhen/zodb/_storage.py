@@ -437,8 +437,8 @@ class AnywhenStorage(ConflictResolvingStorage):
             if not commit.is_voted:
                 commit.vote()
             # The caller's clock: a later time is always a greater tid.
-            tid = commit.finish()
-            self._committed(commit, tid)
+            tid, before = commit.finish()
+            self._committed(commit, tid, before)
             if func is not None:
                 func(tid)
         finally:
@@ -456,14 +456,14 @@ class AnywhenStorage(ConflictResolvingStorage):
             self._commit = None
         self._commit_lock.release()
 
-    def _committed(self, commit: Commit, tid: bytes) -> None:
+    def _committed(self, commit: Commit, tid: bytes, before: bytes | None) -> None:
         self._own_last = tid
         # A connection knows what it has stored, and not what an undo changed.
         if self._snapshot is not None and not commit.has_undone:
             self._own.add(tid)
-        records = {oid: data for oid, _, data, _ in commit.writes.values() if data is not None}
+        records = {oid: data for oid, _, data, _ in commit.writes.values()}
         if records:
-            self._cache.wrote(tid, records)
+            self._cache.wrote(tid, records, None if commit.has_flushed else before)
         for oid in list(commit.blobs):
             self.fshelper.commit(commit.blobs[oid], oid, tid)
             del commit.blobs[oid]

@@ -412,7 +412,7 @@ class WireTransaction:
                     return
                 part, at = following, at + 1
 
-    def finish(self) -> bytes:
+    def finish(self) -> tuple[bytes, None]:
         """Commits durably; returns the tid, which ``last_tid`` covers then."""
         was_connected = self._connection is not None
         self._feed.finishing()
@@ -433,7 +433,7 @@ class WireTransaction:
         if connection is not None:
             self._pool.give(connection)
         self._feed.finished(tid, list(self._oids))
-        return tid
+        return tid, None
 
     def abort(self) -> None:
         """Takes everything back and lets go of the locks; nothing where the transaction has ended."""

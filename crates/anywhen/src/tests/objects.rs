@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::objects::{Meta, ObjectRecord, Storage, Tid, Write};
+use crate::objects::{Finished, Meta, ObjectRecord, Storage, Tid, Write};
 use crate::{Create, Database, Options};
 
 use super::tables::rows;
@@ -42,7 +42,7 @@ fn commit(storage: &Arc<Storage>, user: &str, objects: &[(u64, Option<&[u8]>)]) 
         data_tid: None,
     });
     assert_eq!(writing.write(writes).unwrap(), []);
-    writing.finish().unwrap()
+    writing.finish().unwrap().tid
 }
 
 fn text(storage: &Storage, oid: u64) -> Option<Vec<u8>> {
@@ -117,7 +117,8 @@ fn records_that_are_based_on_old_ones_conflict() {
     assert_eq!(writing.check_current(1, first).unwrap(), Some(second));
     assert_eq!(writing.check_current(1, second).unwrap(), None);
     assert_eq!(writing.write([write(Some(second))]).unwrap(), []);
-    let third = writing.finish().unwrap();
+    let Finished { tid: third, before } = writing.finish().unwrap();
+    assert_eq!(before, Some(second));
     assert!(third > second);
     // A transaction that does not finish leaves nothing.
     drop(site.begin(said("")).unwrap().write([write(Some(third))]).unwrap());
@@ -134,7 +135,7 @@ fn ids_of_copied_transactions_are_kept() {
     let copy = |tid: u64| {
         let mut writing = site.begin(Meta { tid: Some(Tid(tid)), ..said("") })?;
         writing.write([Write { oid: tid, serial: None, data: Some(&data), data_tid: None }])?;
-        writing.finish()
+        writing.finish().map(|finished| finished.tid)
     };
     assert_eq!(copy(5).unwrap(), Tid(5));
     assert_eq!(copy(9).unwrap(), Tid(9));
@@ -223,7 +224,7 @@ fn a_pack_in_steps_leaves_no_reference_that_leads_nowhere() {
     let write = |oid, data: &[u8]| {
         let mut writing = site.begin(said(""))?;
         writing.write([Write { oid, serial: None, data: Some(data), data_tid: None }])?;
-        writing.finish()
+        writing.finish().map(|finished| finished.tid)
     };
     let mut steps = Vec::new();
     let packed = site.pack_in_steps(made, true, 1, &mut |step| {
@@ -294,7 +295,7 @@ fn blobs_belong_to_records() {
         let mut writing = site.begin(said("")).unwrap();
         writing.write([Write { oid: 0, serial: None, data: Some(&data), data_tid: None }]).unwrap();
         writing.put_blob(0, &mut &content[..]).unwrap();
-        tids.push(writing.finish().unwrap());
+        tids.push(writing.finish().unwrap().tid);
     }
     for (content, tid) in contents.iter().zip(&tids) {
         let mut out = Vec::new();

@@ -218,7 +218,7 @@ pub(super) fn call(
         "finish" => {
             may_wait(around)?;
             let writing = around.client.writing.borrow_mut().take().ok_or_else(no_transaction)?;
-            of_tid(writing.finish().map_err(error)?)
+            of_tid(writing.finish().map_err(error)?.tid)
         }
         "abort" => {
             *around.client.writing.borrow_mut() = None;

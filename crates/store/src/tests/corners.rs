@@ -570,6 +570,29 @@ fn bulk_loads() {
     assert!(store.verify(&mut |_, _| {}).unwrap().problems.is_empty());
 }
 
+/// What a small load has written is read from the cache after its commit, at the commit that it got: no block is read
+/// from the file. A larger load would push out what others use.
+#[test]
+fn the_blocks_of_a_small_load_are_cached() {
+    let world = world();
+    let load = |tag: u8, count: u8| {
+        let mut bulk = world.store.bulk();
+        (0..count).for_each(|i| bulk.put(PLAIN, &[tag, i], &[i; 1024]).unwrap());
+        bulk.finish().unwrap()
+    };
+    let reads_of = |tag: u8, csn: u64| {
+        let before = BlockReads::of_thread();
+        let (first, behind) = (Bound::Included(vec![tag]), Bound::Excluded(vec![tag + 1]));
+        let scan = world.store.scan(PLAIN, first, behind, Csn(csn), false);
+        assert!(scan.map(|found| found.unwrap().1.csn()).all(|found| found == Csn(csn)));
+        BlockReads::of_thread().since(before).read
+    };
+    world.store.ingest(Csn(1), &load(1, 40)).unwrap();
+    assert_eq!(reads_of(1, 1), 1, "only the guide is read");
+    world.store.ingest(Csn(2), &load(2, 80)).unwrap();
+    assert!(reads_of(2, 2) > 10);
+}
+
 /// The log is replayed, and memory is full before the commit of a bulk load is reached: what is flushed
 /// then must not get the number of a file of that load. It once did, because the manifest had never heard
 /// of the load: both files shared their places in the cache, and reads of one found blocks of the other.
