@@ -102,7 +102,7 @@ struct Open {
 
 /// Nodes becoming chunks.
 struct Chunks<'a> {
-    bulk: Bulk<'a>,
+    bulk: Bulk,
     table: TableId,
     prefix: &'a Prefix,
     next: u64,
@@ -122,12 +122,7 @@ struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    fn new(
-        bulk: Bulk<'a>,
-        table: TableId,
-        prefix: &'a Prefix,
-        options: &CollectionOptions,
-    ) -> Self {
+    fn new(bulk: Bulk, table: TableId, prefix: &'a Prefix, options: &CollectionOptions) -> Self {
         Chunks {
             bulk,
             table,
@@ -242,7 +237,7 @@ impl<'a> Chunks<'a> {
 
     /// What is left to be put by the commit itself.
     #[allow(clippy::type_complexity)] // The sink, and what it has not written: number and image.
-    fn finish(mut self) -> Result<(Bulk<'a>, Vec<(u32, Vec<u8>)>)> {
+    fn finish(mut self) -> Result<(Bulk, Vec<(u32, Vec<u8>)>)> {
         let last = (self.next / CHUNK_NODES as u64) as u32;
         if !self.current.slots.is_empty() {
             let current = std::mem::take(&mut self.current);

@@ -1,18 +1,28 @@
 //! Blobs: files that belong to records, a mebibyte a row.
+//!
+//! ```text
+//!   up to a mebibyte, or in the place of another blob    rows, as any other ones
+//!   larger                                               a file of the store, written part by part as they come
+//! ```
+//!
+//! The commit names such a file, as it names those of any bulk load: the blob goes neither through the memory of the
+//! transaction nor through the log, and with the file it is backed up, followed, packed and erased as rows are.
 
 use std::io::{self, Read};
 use std::ops::{Bound, ControlFlow};
 
-use store::Csn;
-use table::objects::Tid;
+use store::{Bulk, Csn};
+use table::objects::{ObjectRows, Tid};
 use table::rows::Table;
-use table::{Error, Result};
+use table::{Error, HeapRows, Result};
 use txn::{KeyRange, RelationLock, RowLock, Transaction, View, Wait};
 use types::{Datum, DatumRef, KeyOrder, SqlState};
 
 use crate::Storage;
 use crate::write::Writing;
 
+/// Columns of the table of blobs.
+const COLUMNS: usize = 3;
 /// Bytes of a part.
 const PART_BYTES: usize = 1 << 20;
 
@@ -45,6 +55,11 @@ fn part_number(part: u32) -> Result<i32> {
         .map_err(|_| Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a blob has more than 2 PiB"))
 }
 
+/// The rows of the table of blobs, if they lie in a heap of three columns.
+fn heap_of(table: &Table) -> Option<&HeapRows> {
+    table.rows().of_method().filter(|_| table.layout().width() == COLUMNS)
+}
+
 /// Reads until a buffer is full, or the file ends.
 fn read_part(file: &mut dyn Read, part: &mut Vec<u8>) -> io::Result<()> {
     part.clear();
@@ -53,6 +68,26 @@ fn read_part(file: &mut dyn Read, part: &mut Vec<u8>) -> io::Result<()> {
 
 fn io_error(what: &str, error: &io::Error) -> Error {
     Error::new(SqlState::IO_ERROR, format!("could not {what} the file of a blob: {error}"))
+}
+
+/// A blob that goes to a file of the store, until its last part has come.
+pub(crate) struct OpenBlob {
+    oid: u64,
+    /// The number of the next part.
+    part: u32,
+    file: Bulk,
+}
+
+impl OpenBlob {
+    /// The error for a transaction that does something else before the last part.
+    pub fn unfinished(&self) -> Error {
+        missing(self.oid, self.part)
+    }
+}
+
+fn missing(oid: u64, part: u32) -> Error {
+    let message = format!("part {part} of the blob of object {oid:#018x} is missing");
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
 impl Writing {
@@ -81,7 +116,7 @@ impl Writing {
     /// Writes a part of a blob, from 0 on; all but the last have a mebibyte.
     ///
     /// # Errors
-    /// 22023 if a part is larger; 54000 if a blob has more than 2 PiB; what the transaction reports.
+    /// 22023 if a part is larger, or the one before it has not come; 54000 if a blob has more than 2 PiB; what the transaction reports.
     pub fn put_blob_part(
         &mut self,
         oid: u64,
@@ -94,12 +129,71 @@ impl Writing {
                 format!("a part of a blob has {} bytes; {PART_BYTES} are allowed", bytes.len());
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
+        if part == 0 && !is_last && self.open_blob.is_none() {
+            self.open_blob = self.begin_file(oid)?;
+        }
+        if let Some(open) = self.open_blob.take() {
+            return self.put_into_file(open, (oid, part), bytes, is_last);
+        }
         let number = part_number(part)?;
         let (storage, txn) = self.parts();
         txn.lock_relation(storage.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
         let table = storage.table(storage.blobs)?;
+        if number > 0 && table.latest(txn, &key(oid, number - 1))?.is_none() {
+            return Err(missing(oid, part - 1));
+        }
         storage.put_part(txn, &table, oid, number, bytes)?;
         if is_last { self.end_blob(oid, part + 1) } else { Ok(()) }
+    }
+
+    /// Begins a file for a blob; `None` if rows are to be written one by one: the object has or had a blob, or the owner
+    /// of the table has given it indexes or another form.
+    fn begin_file(&mut self, oid: u64) -> Result<Option<OpenBlob>> {
+        let (storage, txn) = self.parts();
+        txn.lock_relation(storage.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
+        let table = storage.table(storage.blobs)?;
+        if heap_of(&table).is_none() || table.has_entries() {
+            return Ok(None);
+        }
+        // Whoever writes parts of the object later waits for this transaction.
+        let objects = storage.table(storage.objects)?.storage();
+        txn.lock_latest(objects, &ObjectRows::key(oid), RowLock::Update, Wait::Allowed)?;
+        txn.lock_latest(table.storage(), &key(oid, 0), RowLock::Update, Wait::Allowed)?;
+        let KeyRange { lower, upper } = parts_of(oid);
+        let store = storage.engine.store();
+        let has_versions = store.keys(table.storage(), lower, upper, false).advance()?.is_some();
+        let latest = txn.latest();
+        let has_own = !keys_in(View::of(txn, &latest), &table, parts_of(oid))?.is_empty();
+        let file = store.bulk();
+        Ok((!has_versions && !has_own).then_some(OpenBlob { oid, part: 0, file }))
+    }
+
+    fn put_into_file(
+        &mut self,
+        mut open: OpenBlob,
+        (oid, part): (u64, u32),
+        bytes: &[u8],
+        is_last: bool,
+    ) -> Result<()> {
+        if (open.oid, open.part) != (oid, part) {
+            return Err(open.unfinished());
+        }
+        let (storage, txn) = self.parts();
+        let table = storage.table(storage.blobs)?;
+        let heap = heap_of(&table).ok_or_else(|| open.unfinished())?;
+        let number = part_number(part)?;
+        let row = [DatumRef::Int8(oid as i64), DatumRef::Int4(number), DatumRef::Bytea(bytes)];
+        let row = heap.encode(row.into_iter());
+        open.file.put(table.storage(), &key(oid, number), &row)?;
+        open.part += 1;
+        if is_last {
+            txn.note_changes(table.storage());
+            txn.note_rows(table.storage(), i64::from(open.part));
+            txn.attach(open.file.finish()?)?;
+        } else {
+            self.open_blob = Some(open);
+        }
+        Ok(())
     }
 
     /// A blob has so many parts.

@@ -19,6 +19,7 @@ use txn::{Isolation, RelationLock, RowLock, Transaction, TxnId, View, Wait};
 use types::{Datum, Oid, SqlState};
 
 use crate::Storage;
+use crate::blob::OpenBlob;
 use crate::note::Note;
 
 /// Clocks that differ by so much are one, in microseconds.
@@ -94,6 +95,8 @@ pub struct Writing {
     largest_oid: Option<u64>,
     /// What is called with the id when the commit is about to be visible.
     told: Option<Box<dyn FnOnce(Tid) + Send>>,
+    /// The blob whose last part is still to come.
+    pub(crate) open_blob: Option<OpenBlob>,
 }
 
 impl Storage {
@@ -158,6 +161,7 @@ impl Storage {
                 grown: 0,
                 largest_oid: None,
                 told: None,
+                open_blob: None,
             });
         }
     }
@@ -309,10 +313,12 @@ impl Writing {
     /// Those of `f`.
     pub fn attempt<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let (savepoint, grown, largest) = (self.txn.savepoint(), self.grown, self.largest_oid);
+        let had_blob = self.open_blob.is_some();
         let done = f(self);
         if done.is_err() {
             self.txn.rollback_to(savepoint);
             (self.grown, self.largest_oid) = (grown, largest);
+            self.open_blob = self.open_blob.take().filter(|_| had_blob);
         }
         self.txn.release(savepoint)?;
         done
@@ -332,9 +338,12 @@ impl Writing {
     /// Commits. Returns once the transaction is durable and all that begin from now on see it.
     ///
     /// # Errors
-    /// What the engine reports; after `08007` it may or may not have happened.
+    /// 22023 if the last part of a blob is missing; what the engine reports; after `08007` it may or may not have happened.
     pub fn finish(self) -> Result<Finished> {
-        let Writing { storage, mut txn, table, note, grown, largest_oid, told } = self;
+        let Writing { storage, mut txn, table, note, grown, largest_oid, told, open_blob } = self;
+        if let Some(open) = open_blob {
+            return Err(open.unfinished());
+        }
         if grown != 0 {
             txn.note_rows(table.storage(), grown);
         }

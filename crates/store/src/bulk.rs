@@ -49,8 +49,8 @@ pub(crate) const STAGED_CACHE_BYTES: usize = 16 << 20;
 const WARM_SHARE: usize = 16;
 
 /// A bulk load under way. Dropped unfinished, it leaves nothing.
-pub struct Bulk<'s> {
-    shared: &'s Shared,
+pub struct Bulk {
+    shared: Arc<Shared>,
     run: RunWriter,
     group: Group,
     last: Vec<u8>,
@@ -73,9 +73,10 @@ struct Warm(Arc<Mutex<Vec<(Place, Block)>>>);
 
 impl Warm {
     fn of(raw: RawBlocks) -> Warm {
-        let decoded = raw.blocks.into_iter().filter_map(|(file, block, raw)| {
-            Some(((file, block), Block::decode(raw, 0)?))
-        });
+        let decoded = raw
+            .blocks
+            .into_iter()
+            .filter_map(|(file, block, raw)| Some(((file, block), Block::decode(raw, 0)?)));
         Warm(Arc::new(Mutex::new(decoded.collect())))
     }
 
@@ -246,7 +247,7 @@ impl StagedCursor {
     }
 }
 
-impl Bulk<'_> {
+impl Bulk {
     /// Adds a key, above the one before in the order of (table, key), that never had a version.
     pub fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         if self.shared.latest_in(&self.shared.state(), &key::full(table, key))?.is_some() {
@@ -372,19 +373,19 @@ impl Bulk<'_> {
 
 impl Shared {
     /// As [`Store::bulk`].
-    pub(crate) fn bulk(&self) -> Bulk<'_> {
+    pub(crate) fn bulk(self: &Arc<Self>) -> Bulk {
         let run = RunWriter::new(&self.shop, Half::Current, LEVEL).for_bulk();
         self.begin(run.keeping(self.cache.bytes_max() / WARM_SHARE))
     }
 
     /// As [`Store::scratch`].
-    pub(crate) fn scratch(&self) -> Bulk<'_> {
+    pub(crate) fn scratch(self: &Arc<Self>) -> Bulk {
         self.begin(RunWriter::new(&self.shop, Half::Current, SCRATCH_LEVEL).for_scratch())
     }
 
-    fn begin(&self, run: RunWriter) -> Bulk<'_> {
+    fn begin(self: &Arc<Self>, run: RunWriter) -> Bulk {
         let (group, last) = (Group::default(), Vec::new());
-        Bulk { shared: self, run, group, last, is_fresh: true }
+        Bulk { shared: Arc::clone(self), run, group, last, is_fresh: true }
     }
 
     /// As [`Store::stage`].
@@ -418,13 +419,13 @@ impl std::fmt::Debug for KeptFiles {
 
 impl Store {
     /// Begins a bulk load of new keys.
-    pub fn bulk(&self) -> Bulk<'_> {
+    pub fn bulk(&self) -> Bulk {
         self.shared.bulk()
     }
 
     /// Begins files in the form of a load that only this process reads ([`Store::stage`]) until it discards
     /// them: nothing of them is synced, and no commit may name them.
-    pub fn scratch(&self) -> Bulk<'_> {
+    pub fn scratch(&self) -> Bulk {
         self.shared.scratch()
     }
 

@@ -116,7 +116,7 @@ struct Form {
 }
 
 impl Form {
-    fn bulk<'s>(&self, shared: &'s Shared) -> Bulk<'s> {
+    fn bulk(&self, shared: &Arc<Shared>) -> Bulk {
         let mut bulk = if self.is_scratch { shared.scratch() } else { shared.bulk() };
         if let Some(encoder) = &self.encoder {
             bulk.encode_by(self.table, encoder.clone());
@@ -125,7 +125,7 @@ impl Form {
     }
 
     /// Sorts a buffer and writes it to files.
-    fn write(&self, shared: &Shared, buffer: &mut Buffer) -> Result<Sorted, StoreError> {
+    fn write(&self, shared: &Arc<Shared>, buffer: &mut Buffer) -> Result<Sorted, StoreError> {
         if let Some(twice) = buffer.sort() {
             return Ok(Sorted::Twice(twice));
         }

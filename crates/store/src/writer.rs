@@ -144,7 +144,7 @@ impl RunWriter {
         }
     }
 
-    /// Keeps the blocks of rows, if the run has no more than so many bytes of them.
+    /// Keeps the blocks of rows that have more than one, if the run has no more than so many bytes of them.
     pub fn keeping(mut self, bytes_max: usize) -> RunWriter {
         self.kept.bytes_max = bytes_max;
         self
@@ -283,7 +283,8 @@ impl RunWriter {
     }
 
     fn end_block(&mut self) -> Result<(), StoreError> {
-        let large = self.is_large(self.block.bytes(), self.block.count());
+        let count = self.block.count();
+        let large = self.is_large(self.block.bytes(), count);
         let level = if large && !self.bulk { self.level.max(LEVEL_LARGE) } else { self.level };
         let Some(open) = self.open.as_mut().filter(|_| !self.block.is_empty()) else {
             return Ok(());
@@ -295,7 +296,9 @@ impl RunWriter {
         let offset = open.offset();
         part::encode(&self.raw, open.meta.salt, offset, level, &mut open.buffer);
         let len = (open.offset() - offset) as u32;
-        self.kept.keep(open.meta.number, open.index.len() as u64, &mut self.raw);
+        if count > 1 {
+            self.kept.keep(open.meta.number, open.index.len() as u64, &mut self.raw);
+        }
         open.index.push(IndexEntry { key, first, csns, len, header: 0 });
         if open.buffer.len() >= BUFFER { open.send() } else { Ok(()) }
     }

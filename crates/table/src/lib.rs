@@ -40,4 +40,5 @@ mod stored;
 pub use catalog::{Catalog, CatalogCache, Draft};
 pub use collections::Collections;
 pub use error::{Error, Result};
+pub use heap::HeapRows;
 pub use stored::{PastStorage, StoredTable, Tables};

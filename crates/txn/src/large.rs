@@ -195,14 +195,14 @@ impl Merge<'_> {
 /// [`Files::finish`].
 struct Files<'e> {
     engine: &'e Engine,
-    begin: fn(&'e Store) -> Bulk<'e>,
-    open: Option<(TableId, Bulk<'e>)>,
+    begin: fn(&Store) -> Bulk,
+    open: Option<(TableId, Bulk)>,
     done: Vec<Loaded>,
     turns: Turns,
 }
 
 impl<'e> Files<'e> {
-    fn new(engine: &'e Engine, begin: fn(&'e Store) -> Bulk<'e>) -> Files<'e> {
+    fn new(engine: &'e Engine, begin: fn(&Store) -> Bulk) -> Files<'e> {
         Files { engine, begin, open: None, done: Vec::new(), turns: Turns::new(KEYS) }
     }
 

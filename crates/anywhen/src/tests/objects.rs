@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::objects::{Finished, Meta, ObjectRecord, Storage, Tid, Write};
+use crate::objects::{Finished, Meta, ObjectRecord, Storage, Tid, Write, Writing};
 use crate::{Create, Database, Options};
 
 use super::tables::rows;
+
+mod power;
 
 /// A record: the class `app.Page`, and a state that is a list of references and a text.
 fn record(refs: &[u64], text: &str) -> Vec<u8> {
@@ -306,6 +308,83 @@ fn blobs_belong_to_records() {
     site.pack(tids[1], true).unwrap();
     assert!(!site.load_blob(0, tids[0], &mut Vec::new()).unwrap());
     assert!(site.load_blob(0, tids[1], &mut Vec::new()).unwrap());
+}
+
+/// A blob of more than a part goes to a file of the store. It is there after the database was opened again, in place of
+/// it comes another one, and what did not come as a whole leaves nothing.
+#[test]
+fn large_blobs_are_files_of_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::create(folder.path()).unwrap();
+    let site = storage(&database);
+    let data = record(&[], "blob");
+    let content: Vec<u8> =
+        (0..(3 << 20) + 5u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let begin = |oid| {
+        let mut writing = site.begin(said("")).unwrap();
+        writing.write([Write { oid, serial: None, data: Some(&data), data_tid: None }]).unwrap();
+        writing
+    };
+    let parts = || "SELECT count(*), sum(length(data)) FROM site.blobs".to_owned();
+    let part = |number: usize| {
+        let part = content.chunks(1 << 20).nth(number).unwrap();
+        (number as u32, part, number == 3)
+    };
+    let put = |writing: &mut Writing, oid, number| {
+        let (number, bytes, is_last) = part(number);
+        writing.put_blob_part(oid, number, bytes, is_last)
+    };
+
+    // Two blobs in one commit, the second of which comes after a first try that is taken back.
+    let log = database.stats().log_appended_bytes;
+    let mut writing = begin(0);
+    writing.put_blob(0, &mut &content[..]).unwrap();
+    writing.write([Write { oid: 7, serial: None, data: Some(&data), data_tid: None }]).unwrap();
+    let failed = writing.attempt(|writing| {
+        put(writing, 7, 0)?;
+        put(writing, 7, 2)
+    });
+    assert_eq!(
+        failed.unwrap_err().to_string(),
+        "part 1 of the blob of object 0x0000000000000007 is missing"
+    );
+    (0..4).for_each(|number| put(&mut writing, 7, number).unwrap());
+    let first = writing.finish().unwrap().tid;
+    assert!(database.stats().log_appended_bytes - log < 64 << 10, "not through the log");
+    assert_eq!(rows(&database, &parts()), [format!("8|{}", 2 * content.len())]);
+
+    // A transaction with half of a blob cannot be committed, and one that is given up leaves nothing.
+    let mut writing = begin(8);
+    put(&mut writing, 8, 0).unwrap();
+    assert!(writing.finish().unwrap_err().to_string().starts_with("part 1 of the blob"));
+    let mut writing = begin(9);
+    writing.put_blob(9, &mut &content[..]).unwrap();
+    drop(writing);
+    assert_eq!(rows(&database, &parts()), [format!("8|{}", 2 * content.len())]);
+
+    // The next blob of the object has fewer parts. Nothing of the one before is left but its past.
+    let mut writing = begin(0);
+    writing.put_blob(0, &mut &content[..(1 << 20) + 1]).unwrap();
+    let second = writing.finish().unwrap().tid;
+    drop(site);
+    database.close().unwrap();
+    let database = Database::open(folder.path()).unwrap();
+    let site = database.objects("site").unwrap().unwrap();
+    for (oid, tid, length) in
+        [(0, first, content.len()), (7, first, content.len()), (0, second, (1 << 20) + 1)]
+    {
+        let mut out = Vec::new();
+        assert!(site.load_blob(oid, tid, &mut out).unwrap(), "blob {oid} of {tid:?}");
+        assert!(out == content[..length], "blob {oid} of {tid:?}");
+    }
+    database.sql("CREATE INDEX ON site.blobs (part)", &[]).unwrap();
+    let mut writing = site.begin(said("")).unwrap();
+    writing.put_blob(10, &mut &content[..]).unwrap();
+    writing.finish().unwrap();
+    assert_eq!(
+        rows(&database, "SELECT zoid FROM site.blobs WHERE part = 3 ORDER BY 1"),
+        ["7", "10"]
+    );
 }
 
 /// SQL sees objects as rows: class, references, state, at any commit; indexes of the state find them.

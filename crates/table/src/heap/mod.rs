@@ -50,15 +50,15 @@ impl AccessMethod for Heap {
 
 /// The rows of a table, which lie in a table of the store.
 #[derive(Debug)]
-pub(crate) struct HeapRows {
-    pub storage: TableId,
+pub struct HeapRows {
+    pub(crate) storage: TableId,
     layout: Arc<Layout>,
     /// What the files of loads are laid out by, where they have another form than rows.
     encoder: Option<Arc<dyn ColumnEncoder>>,
 }
 
 impl HeapRows {
-    pub fn new(storage: TableId, layout: &Arc<Layout>) -> HeapRows {
+    pub(crate) fn new(storage: TableId, layout: &Arc<Layout>) -> HeapRows {
         HeapRows { storage, layout: Arc::clone(layout), encoder: None }
     }
 

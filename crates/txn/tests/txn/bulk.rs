@@ -39,7 +39,7 @@ fn load_of(number: usize, random: &SimRandom) -> State {
 }
 
 /// Puts rows until `stop` of them are in.
-fn fill(bulk: &mut Bulk<'_>, rows: &State, stop: usize) -> Result<(), StoreError> {
+fn fill(bulk: &mut Bulk, rows: &State, stop: usize) -> Result<(), StoreError> {
     rows.iter().take(stop).try_for_each(|(key, value)| bulk.put(T, key, value))
 }
 
