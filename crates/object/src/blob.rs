@@ -96,21 +96,21 @@ impl Writing {
     /// # Errors
     /// 58030 if the file cannot be read; 54000 if it has more than 2 PiB; what the transaction reports.
     pub fn put_blob(&mut self, oid: u64, file: &mut dyn Read) -> Result<()> {
-        let (mut bytes, mut part) = (Vec::with_capacity(PART_BYTES), 0);
-        loop {
-            read_part(file, &mut bytes).map_err(|error| io_error("read", &error))?;
+        let (mut bytes, mut next) = (Vec::with_capacity(PART_BYTES), Vec::new());
+        read_part(file, &mut bytes).map_err(|error| io_error("read", &error))?;
+        for part in 0.. {
             // An empty file has one part, which is empty.
-            if bytes.is_empty() && part > 0 {
+            if bytes.len() == PART_BYTES {
+                read_part(file, &mut next).map_err(|error| io_error("read", &error))?;
+            }
+            self.put_blob_part(oid, part, &bytes, next.is_empty())?;
+            if next.is_empty() {
                 break;
             }
-            let is_last = bytes.len() < PART_BYTES;
-            self.put_blob_part(oid, part, &bytes, is_last)?;
-            if is_last {
-                return Ok(());
-            }
-            part += 1;
+            std::mem::swap(&mut bytes, &mut next);
+            next.clear();
         }
-        self.end_blob(oid, part)
+        Ok(())
     }
 
     /// Writes a part of a blob, from 0 on; all but the last have a mebibyte.

@@ -291,7 +291,8 @@ fn blobs_belong_to_records() {
     let database = Database::open_in_memory().unwrap();
     let site = storage(&database);
     let data = record(&[], "blob");
-    let contents: [Vec<u8>; 3] = [vec![7; (5 << 19) + 3], vec![8; 100], Vec::new()];
+    let contents: [Vec<u8>; 5] =
+        [vec![7; (5 << 19) + 3], vec![8; 100], Vec::new(), vec![9; 1 << 20], vec![10; 2 << 20]];
     let mut tids = Vec::new();
     for content in &contents {
         let mut writing = site.begin(said("")).unwrap();
@@ -305,6 +306,19 @@ fn blobs_belong_to_records() {
         assert!(out == *content);
     }
     assert!(!site.load_blob(1, tids[0], &mut Vec::new()).unwrap());
+    // A new object, so that a file of the store takes the parts.
+    for parts in [1, 2] {
+        let mut writing = site.begin(said("")).unwrap();
+        writing
+            .write([Write { oid: parts, serial: None, data: Some(&data), data_tid: None }])
+            .unwrap();
+        writing.put_blob(parts, &mut &vec![9; (parts as usize) << 20][..]).unwrap();
+        let tid = writing.finish().unwrap().tid;
+        let mut out = Vec::new();
+        assert!(
+            site.load_blob(parts, tid, &mut out).unwrap() && out == vec![9; (parts as usize) << 20]
+        );
+    }
     site.pack(tids[1], true).unwrap();
     assert!(!site.load_blob(0, tids[0], &mut Vec::new()).unwrap());
     assert!(site.load_blob(0, tids[1], &mut Vec::new()).unwrap());
