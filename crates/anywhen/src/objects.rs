@@ -15,6 +15,9 @@ impl Database {
     /// # Errors
     /// What reading reports.
     pub fn objects(&self, schema: &str) -> Result<Option<Arc<Storage>>> {
+        // Indexes may have expressions.
+        #[cfg(feature = "sql")]
+        self.instance()?;
         Ok(self.shared.objects.named(schema)?)
     }
 

@@ -219,7 +219,7 @@ impl Storage {
         txn.lock_latest(table.storage(), &key, RowLock::Update, Wait::Allowed)?;
         let old = table.latest(txn, &key)?.map(|old| old.to_datums()).transpose()?;
         txn.note_rows(table.storage(), i64::from(old.is_none()));
-        self.change(txn, |change| match old {
+        self.change(txn, table, |change| match old {
             Some(old) => table.update(change, &key, &old, &row),
             None => table.insert(change, &row),
         })
@@ -243,7 +243,7 @@ impl Storage {
             txn.lock_latest(table.storage(), key, RowLock::Update, Wait::Allowed)?;
             let Some(old) = table.latest(txn, key)? else { continue };
             let old = old.to_datums()?;
-            self.change(txn, |change| table.delete(change, key, &old))?;
+            self.change(txn, table, |change| table.delete(change, key, &old))?;
             txn.note_rows(table.storage(), -1);
         }
         Ok(())

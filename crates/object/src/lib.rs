@@ -52,7 +52,7 @@ use store::{Csn, Retention, TableId};
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
 use table::objects::ObjectRows;
-use table::rows::{Change, Handles, NoValues, Table};
+use table::rows::{Change, Handles, NoValues, RowValues, Table};
 use table::{Collections, Error, Result};
 use txn::{Engine, Transaction};
 use types::{Oid, SqlState};
@@ -76,12 +76,32 @@ const HISTORY_OF_READERS: &str = " WITH (history = '10 minutes')";
 pub struct Storages {
     tables: Arc<Collections>,
     known: Mutex<HashMap<Oid, Arc<Storage>>>,
+    expressions: Arc<Mutex<Option<Arc<dyn Expressions>>>>,
+}
+
+/// Computes the expressions of indexes, of rows that are written outside of statements.
+pub trait Expressions: Send + Sync {
+    /// Calls `f` with what computes them, as a catalog has them.
+    ///
+    /// # Errors
+    /// Those of `f`; 55000 if nothing can be computed any more.
+    fn with(
+        &self,
+        catalog: &Arc<Catalog>,
+        f: &mut dyn FnMut(&mut dyn RowValues) -> Result<()>,
+    ) -> Result<()>;
 }
 
 impl Storages {
     /// Returns the storages of a database.
     pub fn new(tables: Arc<Collections>) -> Storages {
-        Storages { tables, known: Mutex::default() }
+        Storages { tables, known: Mutex::default(), expressions: Arc::default() }
+    }
+
+    /// Has the expressions of indexes computed by `expressions` from now on. Without any, only tables that have no such
+    /// indexes can be written.
+    pub fn compute_by(&self, expressions: Arc<dyn Expressions>) {
+        *self.expressions.lock() = Some(expressions);
     }
 
     /// Returns the storage in a schema of the database `postgres`; `None` if there is none.
@@ -106,7 +126,7 @@ impl Storages {
         if let Some(storage) = known.get(&objects) {
             return Ok(Some(Arc::clone(storage)));
         }
-        let Some(storage) = Storage::open(&self.tables, objects)? else { return Ok(None) };
+        let Some(storage) = Storage::open(self, objects)? else { return Ok(None) };
         let storage = Arc::new(storage);
         // Those of tables that were dropped are of no use any more.
         known.retain(|_, storage| storage.exists());
@@ -142,6 +162,8 @@ pub struct Storage {
     doomed: Mutex<Arc<[u64]>>,
     /// The transactions up to the horizon, which the table of changes does not tell of.
     old: Mutex<Option<Arc<past::Old>>>,
+    /// Those of [`Storages::compute_by`].
+    expressions: Arc<Mutex<Option<Arc<dyn Expressions>>>>,
 }
 
 impl Storage {
@@ -173,7 +195,8 @@ impl Storage {
     }
 
     /// Returns the storage whose objects are in a table; `None` if the table, or one beside it, is no such one.
-    fn open(tables: &Collections, objects: Oid) -> Result<Option<Storage>> {
+    fn open(storages: &Storages, objects: Oid) -> Result<Option<Storage>> {
+        let tables = &storages.tables;
         let catalog = tables.catalogs().newest();
         let Some(relation) = catalog.relation(objects).filter(|found| *found.name == *OBJECTS)
         else {
@@ -199,6 +222,7 @@ impl Storage {
             packing: Mutex::default(),
             doomed: Mutex::new(Arc::default()),
             old: Mutex::default(),
+            expressions: Arc::clone(&storages.expressions),
         };
         let table = storage.table(objects)?;
         if ObjectRows::of(&table).is_none() {
@@ -240,15 +264,30 @@ impl Storage {
         })
     }
 
-    /// Changes rows of the tables that have no expressions.
+    /// Changes rows of a table.
     fn change<R>(
         &self,
         txn: &mut Transaction,
+        table: &Table,
         f: impl FnOnce(&mut Change<'_>) -> Result<R>,
     ) -> Result<R> {
-        let mut values = NoValues;
-        let mut checks = Checks::new(Arc::clone(&self.handles), self.catalog());
-        f(&mut Change { txn, values: &mut values, checks: &mut checks })
+        let catalog = self.catalog();
+        let mut checks = Checks::new(Arc::clone(&self.handles), Arc::clone(&catalog));
+        if !table.has_computed_indexes() {
+            return f(&mut Change { txn, values: &mut NoValues, checks: &mut checks });
+        }
+        let cannot = || {
+            let message = "an index of the table has expressions, and nothing here computes them";
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+        };
+        let (mut f, mut done) = (Some(f), None);
+        let expressions = self.expressions.lock().clone().ok_or_else(cannot)?;
+        expressions.with(&catalog, &mut |values| {
+            let Some(f) = f.take() else { return Ok(()) };
+            done = Some(f(&mut Change { txn, values, checks: &mut checks })?);
+            Ok(())
+        })?;
+        done.ok_or_else(cannot)
     }
 
     /// The commit from which on the past of objects is kept.

@@ -229,7 +229,9 @@ impl Storage {
             rows.remove(&mut txn, &key)?;
             if let Some(old) = old {
                 let old = old.to_datums()?;
-                self.change(&mut txn, |change| table.follow(change, &key, Some(&old), None))?;
+                self.change(&mut txn, table, |change| {
+                    table.follow(change, &key, Some(&old), None)
+                })?;
             }
             if has_blobs {
                 self.remove_parts(&mut txn, &blobs, *oid, 0)?;

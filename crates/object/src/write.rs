@@ -171,7 +171,7 @@ impl Storage {
         txn.lock_relation(table.0, RelationLock::RowExclusive, Wait::Allowed)?;
         let table = self.table(table)?;
         let row: Vec<Datum> = row.iter().map(|number| Datum::Int8(*number)).collect();
-        self.change(txn, |change| table.insert(change, &row))?;
+        self.change(txn, &table, |change| table.insert(change, &row))?;
         txn.note_rows(table.storage(), 1);
         Ok(())
     }
@@ -249,7 +249,7 @@ impl Writing {
         if has_entries {
             let new = values(txn)?;
             let (old, new) = (old.as_deref(), new.as_deref());
-            storage.change(txn, |change| table.follow(change, &key, old, new))?;
+            storage.change(txn, table, |change| table.follow(change, &key, old, new))?;
         }
         Ok(None)
     }

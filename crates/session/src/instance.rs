@@ -16,7 +16,7 @@ use document::Documents;
 use object::Storages;
 use parking_lot::{Mutex, RwLock};
 use store::Csn;
-use table::catalog::{Address, Class, Privileges};
+use table::catalog::{Address, Class, POSTGRES_DATABASE, POSTGRES_ROLE, Privileges};
 use table::rows::Handles;
 use table::sequence::Sequences;
 use table::{CatalogCache, Collections, Tables};
@@ -26,7 +26,9 @@ use types::{Oid, SqlState};
 use vfs::Env;
 
 use crate::advisory::Advisory;
+use crate::client::Client;
 use crate::error::{Error, Result};
+use crate::expressions::IndexExpressions;
 use crate::message::Notification;
 use crate::notify::Hub;
 use crate::plans::Plans;
@@ -336,6 +338,7 @@ impl Instance {
             watch: Watch::default(),
             env: options.env,
         });
+        instance.objects.compute_by(Arc::new(IndexExpressions::of(&instance)));
         // What sessions left that did not end. Those of a leader may go on.
         if !instance.engine.is_follower() {
             instance.drop_temporary(|_| true)?;
@@ -426,7 +429,13 @@ impl Instance {
                 break process;
             }
         };
-        let slot = Arc::new(Slot {
+        let slot = Arc::new(self.slot(process, secret, login));
+        roster.insert(process, Arc::clone(&slot));
+        slot
+    }
+
+    fn slot(&self, process: i32, secret: Vec<u8>, login: &Login) -> Slot {
+        Slot {
             process,
             secret,
             role: login.role,
@@ -441,9 +450,26 @@ impl Instance {
             transaction: AtomicU64::new(0),
             activity: Mutex::default(),
             inbox: Mutex::default(),
-        });
-        roster.insert(process, Arc::clone(&slot));
-        slot
+        }
+    }
+
+    /// A client that is no session, for what is computed in the name of the superuser.
+    pub(crate) fn nobody(self: &Arc<Self>) -> Client {
+        let start = StartUp {
+            user: "postgres".to_owned(),
+            database: "postgres".to_owned(),
+            embedded: true,
+            ..StartUp::default()
+        };
+        let login = Login {
+            user: start.user.clone(),
+            verifier: None,
+            superuser: true,
+            role: POSTGRES_ROLE,
+            database: POSTGRES_DATABASE,
+        };
+        let slot = Arc::new(self.slot(0, Vec::new(), &login));
+        Client::new(Arc::clone(self), slot, &login, &start.database, &start)
     }
 
     /// Fails where the role or the database may have no session more.

@@ -28,6 +28,7 @@ mod document_rights;
 mod error;
 mod evaluate;
 mod explain;
+mod expressions;
 mod extension;
 mod files;
 mod functions;

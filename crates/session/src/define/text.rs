@@ -305,6 +305,8 @@ impl Visitor for Edits<'_> {
         let name = match parts {
             [name] => name,
             [table, name] if table.text == over.name => name,
+            // The whole row.
+            [schema, table] if is_own(schema, table) => table,
             [schema, table, name] if is_own(schema, table) => name,
             [database, schema, table, name]
                 if is_own(schema, table)
@@ -315,9 +317,14 @@ impl Visitor for Edits<'_> {
             _ => return,
         };
         let found = over.columns.iter().find(|(known, _)| **known == *name.text);
-        let (Some((_, attnum)), Some((start, end))) = (found, self.span(parts)) else { return };
+        let object = match found {
+            Some((_, attnum)) => Address::column(over.relation, *attnum),
+            None if name.text == over.name => Address::relation(over.relation),
+            None => return,
+        };
+        let Some((start, end)) = self.span(parts) else { return };
         let text = scalar::quote::identifier(&name.text);
-        let names = vec![(0, text.len(), Address::column(over.relation, *attnum))];
+        let names = vec![(0, text.len(), object)];
         self.edits.push(Edit { at: start, len: end - start, text, names });
     }
 

@@ -119,6 +119,11 @@ impl Entry {
 }
 
 impl Index {
+    /// True where it has expressions or a predicate.
+    pub(crate) fn is_computed(&self) -> bool {
+        self.is_computed
+    }
+
     /// The index that a relation is; `None` where it is none.
     pub(crate) fn new(relation: &Arc<Relation>) -> Option<Index> {
         let index = relation.index()?;

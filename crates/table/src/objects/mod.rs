@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use types::{Oid, SqlState, Type};
 
-use crate::catalog::{Column, Index, IndexKey, Relation, TableData};
+use crate::catalog::{Address, Class, Column, Index, IndexPart, Relation, SqlText, TableData};
 use crate::method::{AccessMethod, Options, Rows};
 use crate::rows::Layout;
 use crate::{Error, Result};
@@ -91,16 +91,30 @@ impl AccessMethod for Objects {
         Some(wrong_columns())
     }
 
-    /// Commits of ZODB compute no expressions of SQL, and have no `tid` before they are made.
-    fn index_refusal(&self, _: &Relation, index: &Index) -> Option<String> {
-        let is_stored = |column: Option<i16>| column.is_some_and(|attnum| attnum != TID_NUMBER);
-        let keys = index.keys.iter().map(IndexKey::column);
-        let mut columns = keys.chain(index.include.iter().copied().map(Some));
-        if columns.all(is_stored) && index.predicate.is_none() {
+    /// A record has no `tid` before its commit is made.
+    fn index_refusal(&self, relation: &Relation, index: &Index) -> Option<String> {
+        let mut columns: Vec<i16> = index.include.clone();
+        let mut texts: Vec<&SqlText> = index.predicate.iter().collect();
+        for key in &index.keys {
+            match &key.part {
+                IndexPart::Column(attnum) => columns.push(*attnum),
+                IndexPart::Expr(text) => texts.push(text),
+            }
+        }
+        let reads_tid = |to: Address| {
+            to.class == Class::Relation
+                && to.oid == relation.oid
+                && [0, TID_NUMBER].contains(&to.sub)
+        };
+        if !columns.contains(&TID_NUMBER)
+            && !texts.iter().any(|text| text.references().any(reads_tid))
+        {
             return None;
         }
-        let why = "an index of a table of objects has columns other than \"tid\", and neither expressions nor a condition";
-        Some(why.to_owned())
+        Some(
+            "an index of a table of objects cannot have the column \"tid\", nor the whole row"
+                .to_owned(),
+        )
     }
 
     fn open(&self, _: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows> {

@@ -365,6 +365,11 @@ impl Table {
         Ok(())
     }
 
+    /// Returns true if the table has indexes with expressions or conditions.
+    pub fn has_computed_indexes(&self) -> bool {
+        self.indexes.iter().any(Index::is_computed)
+    }
+
     /// Returns true if the table has indexes beside the key of its rows.
     pub fn has_entries(&self) -> bool {
         self.indexes.iter().any(|index| index.storage().is_some())

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use vfs::{CrashPolicy, Env, Random, SimRandom, SimVfs, seed};
+use vfs::{CrashPolicy, Env, SimRandom, SimVfs, seed};
 
 use super::{record, said};
 use crate::objects::{Storage, Tid, Write};

@@ -26,3 +26,12 @@ select enumlabel from pg_enum order by enumsortorder;
 select 'mood'::regtype, 'mood[]'::regtype, 'int[]'::regtype;
 select rolname, rolsuper from pg_roles where rolname = 'postgres';
 select datname from pg_database where datname like 'template%' order by 1;
+
+-- An expression that names the whole row goes on meaning the table, whatever that is called later.
+CREATE TABLE whole_row (a int, b int, CHECK (whole_row IS NOT NULL));
+CREATE INDEX whole_row_index ON whole_row ((whole_row IS NULL));
+ALTER TABLE whole_row RENAME TO other_row;
+INSERT INTO other_row VALUES (1, 2);
+INSERT INTO other_row VALUES (1, NULL);
+SELECT pg_get_indexdef('whole_row_index'::regclass), pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'other_row'::regclass;
+DROP TABLE other_row;
