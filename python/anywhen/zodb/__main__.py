@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from io import StringIO
@@ -73,6 +74,7 @@ so pack a running site from its own process (ZMI, or db.pack()). A storage of a 
 # A line of progress on what is no terminal comes so often, in seconds.
 _LINE_S = 10.0
 _BAR_S = 0.1
+_PACK_S = 0.5
 
 
 class WrongArgumentsError(Exception):
@@ -188,10 +190,11 @@ def _pack(options: argparse.Namespace) -> int:
     with _storage(options.storage, "packed") as storage:
         before = len(storage), storage.getSize()
         pack_time = time.time() - options.days * 86400
-        if options.no_gc:
-            storage.pack(pack_time, referencesf, gc=False)
-        else:
-            storage.pack(pack_time, referencesf)
+        with _removals_shown(storage, before[0]):
+            if options.no_gc:
+                storage.pack(pack_time, referencesf, gc=False)
+            else:
+                storage.pack(pack_time, referencesf)
         print(
             f"packed: {before[0]:,} objects before, {len(storage):,} now; "
             f"{_size(before[1])} before, {_size(storage.getSize())} now"
@@ -303,6 +306,30 @@ class _Shown:
         part = min(counts.bytes / self._total, 0.99)
         bar = ("#" * round(part * 30)).ljust(30, ".")
         print(f"\r\x1b[K[{bar}] {part:4.0%}  {told}", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _removals_shown(storage: Any, before: int) -> Iterator[None]:
+    """Says, where the error output is a terminal, how many objects a pack has removed so far."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    ended, begun = threading.Event(), time.monotonic()
+
+    def show() -> None:
+        while not ended.wait(_PACK_S):
+            removed, seconds = max(before - len(storage), 0), time.monotonic() - begun
+            told = f"{removed:,} of {before:,} objects removed, {seconds:.0f} s"
+            print(f"\r\x1b[Kpacking: {told}", end="", file=sys.stderr, flush=True)
+
+    shower = threading.Thread(target=show, daemon=True)
+    shower.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        shower.join()
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _summary(what: str, counts: Counts) -> str:

@@ -419,6 +419,7 @@ fn indexes_of_expressions_are_kept() {
 
     let database = Database::open(folder.path()).unwrap();
     let site = database.objects("site").unwrap().unwrap();
+    assert_eq!(site.count().unwrap(), 2);
     let last = commit(
         &site,
         "",
