@@ -7,7 +7,8 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
+use std::num::NonZero;
+use std::ops::{Bound, ControlFlow};
 
 use store::Csn;
 use table::objects::ObjectRows;
@@ -18,6 +19,8 @@ use types::SqlState;
 
 use crate::Storage;
 
+/// So many objects are worth another thread.
+const OBJECTS_OF_THREAD: u64 = 2_000;
 /// No object, in the place of the number of one.
 const NONE: u32 = u32::MAX;
 
@@ -46,6 +49,23 @@ impl Graph {
         self.csns.push(csn);
         self.begins.push(u32::try_from(self.refs.len()).map_err(|_| too_many())?);
         self.is_reached.push(false);
+        Ok(())
+    }
+
+    /// Adds the graph of objects with larger ids. Nothing is reached yet.
+    fn append(&mut self, mut other: Graph) -> Result<()> {
+        let before = self.refs.len();
+        if self.oids.len() + other.oids.len() >= NONE as usize {
+            return Err(too_many());
+        }
+        // All positions fit if the last one does.
+        u32::try_from(before + other.refs.len()).map_err(|_| too_many())?;
+        self.oids.append(&mut other.oids);
+        self.csns.append(&mut other.csns);
+        self.begins.extend(other.begins.iter().map(|begin| begin + before as u32));
+        self.refs.append(&mut other.refs);
+        self.is_reached.append(&mut other.is_reached);
+        self.unread = self.unread.or(other.unread);
         Ok(())
     }
 
@@ -144,24 +164,35 @@ fn too_many() -> Error {
 }
 
 impl Storage {
-    /// The graph of a snapshot.
+    /// The graph of a snapshot. Where there are many objects, all processors read them.
     pub(crate) fn graph(&self, table: &Table, now: &Snapshot) -> Result<Graph> {
-        let rows = Storage::rows_of(table)?;
-        let (mut graph, mut buffer) = (Graph::default(), Vec::new());
-        let mut cursor = txn::Cursor::new(table.storage(), KeyRange::ALL, false);
-        cursor.fill(now.view(), |key, found| {
-            let oid = ObjectRows::oid(key)?;
-            graph.add(oid, found.csn())?;
-            rows.record_of(found, &mut buffer, |record| {
-                let refs = &mut graph.refs;
-                if !record.references(|target| refs.push(target))? {
-                    graph.unread.get_or_insert(oid);
-                }
-                Ok(())
-            })?;
-            Ok::<_, Error>(ControlFlow::Continue(()))
-        })?;
-        Ok(graph)
+        let mut scan = now.scan(table.storage(), Bound::Unbounded, Bound::Unbounded, true);
+        let Some((last, _)) = scan.advance()? else { return Ok(Graph::default()) };
+        let last = ObjectRows::oid(last)?;
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get) as u64;
+        // Keys are signed.
+        let parts = match i64::try_from(last) {
+            Ok(_) => (self.count()? / OBJECTS_OF_THREAD).clamp(1, processors),
+            Err(_) => 1,
+        };
+        // Ids are given away one after the other, so each part has about as many objects.
+        let part_of = |part: u64| {
+            let key = |number: u64| ObjectRows::key(last / parts * number);
+            let lower = if part == 0 { Bound::Unbounded } else { Bound::Included(key(part)) };
+            let is_last = part + 1 == parts;
+            let upper = if is_last { Bound::Unbounded } else { Bound::Excluded(key(part + 1)) };
+            read_part(table, now, KeyRange { lower, upper })
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> =
+                (1..parts).map(|part| scope.spawn(move || part_of(part))).collect();
+            let mut graph = part_of(0)?;
+            for other in others {
+                let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                graph.append(other?)?;
+            }
+            Ok(graph)
+        })
     }
 
     fn graph_now(&self) -> Result<Graph> {
@@ -198,4 +229,21 @@ impl Storage {
         let all = (0..graph.oids.len() as u32).filter(refers);
         Ok(all.map(|number| graph.oids[number as usize]).collect())
     }
+}
+
+/// The graph of the objects with keys in a range.
+fn read_part(table: &Table, now: &Snapshot, range: KeyRange) -> Result<Graph> {
+    let rows = Storage::rows_of(table)?;
+    let (mut graph, mut buffer) = (Graph::default(), Vec::new());
+    let mut cursor = txn::Cursor::new(table.storage(), range, false);
+    cursor.fill(now.view(), |key, found| {
+        let oid = ObjectRows::oid(key)?;
+        graph.add(oid, found.csn())?;
+        let refs = &mut graph.refs;
+        if !rows.references_of(found, &mut buffer, |target| refs.push(target))? {
+            graph.unread.get_or_insert(oid);
+        }
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(graph)
 }

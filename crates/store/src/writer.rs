@@ -46,6 +46,8 @@ pub struct Workshop {
     pub history_block_bytes: usize,
 }
 
+/// A larger block is one large value, which is not likely read soon.
+const KEPT_BLOCK_BYTES: usize = 512 << 10;
 /// Large values are compressed at this level at least: they are written once for many changes.
 const LEVEL_LARGE: i32 = 9;
 
@@ -144,7 +146,7 @@ impl RunWriter {
         }
     }
 
-    /// Keeps the blocks of rows that have more than one, if the run has no more than so many bytes of them.
+    /// Keeps the blocks of rows up to 512 KiB, if the run has no more than so many bytes of them.
     pub fn keeping(mut self, bytes_max: usize) -> RunWriter {
         self.kept.bytes_max = bytes_max;
         self
@@ -283,8 +285,7 @@ impl RunWriter {
     }
 
     fn end_block(&mut self) -> Result<(), StoreError> {
-        let count = self.block.count();
-        let large = self.is_large(self.block.bytes(), count);
+        let large = self.is_large(self.block.bytes(), self.block.count());
         let level = if large && !self.bulk { self.level.max(LEVEL_LARGE) } else { self.level };
         let Some(open) = self.open.as_mut().filter(|_| !self.block.is_empty()) else {
             return Ok(());
@@ -296,7 +297,7 @@ impl RunWriter {
         let offset = open.offset();
         part::encode(&self.raw, open.meta.salt, offset, level, &mut open.buffer);
         let len = (open.offset() - offset) as u32;
-        if count > 1 {
+        if self.raw.len() <= KEPT_BLOCK_BYTES {
             self.kept.keep(open.meta.number, open.index.len() as u64, &mut self.raw);
         }
         open.index.push(IndexEntry { key, first, csns, len, header: 0 });

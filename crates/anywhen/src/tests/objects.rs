@@ -285,6 +285,28 @@ fn pickles_that_cannot_be_read_are_kept() {
     assert_eq!(rows(&database, state), ["t|t", "t|t"]);
 }
 
+/// A pack of many objects, which several threads read, removes what is not reached across their parts and nothing else.
+#[test]
+fn many_objects_are_packed() {
+    let database = Database::open_in_memory().unwrap();
+    let site = storage(&database);
+    // A chain from the first object to the last over every third one: the root refers to the last.
+    let last = 15_000;
+    let refs = |oid: u64| match oid {
+        0 => vec![last],
+        oid if oid % 3 == 0 => vec![oid - 3],
+        oid => vec![oid - 1, oid + 1],
+    };
+    let pickles: Vec<Vec<u8>> = (0..=last).map(|oid| record(&refs(oid), "x")).collect();
+    let objects: Vec<(u64, Option<&[u8]>)> =
+        (0..).zip(pickles.iter().map(|p| Some(&p[..]))).collect();
+    let tid = commit(&site, "", &objects);
+    assert_eq!(site.reachable(4).unwrap().len() as u64, last / 3 + 3);
+    let packed = site.pack(tid, true).unwrap();
+    assert_eq!((packed.objects, packed.left), (last / 3 * 2, last / 3 + 1));
+    assert!((0..=last).all(|oid| site.load(oid, |_| ()).unwrap().is_some() == (oid % 3 == 0)));
+}
+
 /// A blob of several parts belongs to a record, and the blob before to the record before.
 #[test]
 fn blobs_belong_to_records() {

@@ -104,14 +104,18 @@ impl<'a> Record<'a> {
     ///
     /// # Errors
     /// XX001 if the row is damaged.
-    pub fn references(&self, mut f: impl FnMut(u64)) -> Result<bool> {
-        let Some(DatumRef::Array(refs)) = self.view.get(REFS)? else { return Ok(false) };
-        for oid in refs.iter() {
-            let DatumRef::Int8(oid) = oid else { return Err(damaged()) };
-            f(oid as u64);
-        }
-        Ok(true)
+    pub fn references(&self, f: impl FnMut(u64)) -> Result<bool> {
+        references_in(self.view, f)
     }
+}
+
+fn references_in(view: RowView<'_>, mut f: impl FnMut(u64)) -> Result<bool> {
+    let Some(DatumRef::Array(refs)) = view.get(REFS)? else { return Ok(false) };
+    for oid in refs.iter() {
+        let DatumRef::Int8(oid) = oid else { return Err(damaged()) };
+        f(oid as u64);
+    }
+    Ok(true)
 }
 
 fn tid_in(view: RowView<'_>, at: usize) -> Result<Option<Tid>> {
@@ -191,6 +195,25 @@ impl ObjectRows {
         buffer.clear();
         image(found, buffer)?;
         f(Record::new(found.csn(), buffer, &self.layout)?)
+    }
+
+    /// Calls `f` with each object that the record of a key of the store refers to. Returns false if its pickle could not be
+    /// read when it was stored.
+    ///
+    /// # Errors
+    /// XX001 if the row is damaged.
+    pub fn references_of(
+        &self,
+        found: &txn::Row<'_>,
+        buffer: &mut Vec<u8>,
+        f: impl FnMut(u64),
+    ) -> Result<bool> {
+        if found.is_image() {
+            return references_in(RowView::new(found.base(), self.layout.reprs())?, f);
+        }
+        buffer.clear();
+        image(found, buffer)?;
+        references_in(RowView::new(buffer, self.layout.reprs())?, f)
     }
 
     /// Writes a record of an object, whose row the transaction has locked. Returns the objects that it refers to.
