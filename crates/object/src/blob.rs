@@ -168,6 +168,7 @@ impl Writing {
         Ok((!has_versions && !has_own).then_some(OpenBlob { oid, part: 0, file }))
     }
 
+    /// Writes the next part to the file of a blob. Where that fails, the transaction cannot be committed without the blob.
     fn put_into_file(
         &mut self,
         mut open: OpenBlob,
@@ -176,24 +177,31 @@ impl Writing {
         is_last: bool,
     ) -> Result<()> {
         if (open.oid, open.part) != (oid, part) {
-            return Err(open.unfinished());
+            let error = open.unfinished();
+            self.open_blob = Some(open);
+            return Err(error);
         }
         let (storage, txn) = self.parts();
-        let table = storage.table(storage.blobs)?;
-        let heap = heap_of(&table).ok_or_else(|| open.unfinished())?;
-        let number = part_number(part)?;
-        let row = [DatumRef::Int8(oid as i64), DatumRef::Int4(number), DatumRef::Bytea(bytes)];
-        let row = heap.encode(row.into_iter());
-        open.file.put(table.storage(), &key(oid, number), &row)?;
-        open.part += 1;
-        if is_last {
-            txn.note_changes(table.storage());
-            txn.note_rows(table.storage(), i64::from(open.part));
-            txn.attach(open.file.finish()?)?;
-        } else {
+        if let Err(error) = storage.put_row_into_file(&mut open, bytes) {
             self.open_blob = Some(open);
+            return Err(error);
         }
-        Ok(())
+        if !is_last {
+            self.open_blob = Some(open);
+            return Ok(());
+        }
+        let OpenBlob { oid, part: parts, file } = open;
+        let attached = file.finish().map_err(Error::from).and_then(|loaded| {
+            let storage = storage.table(storage.blobs)?.storage();
+            txn.note_changes(storage);
+            txn.note_rows(storage, i64::from(parts));
+            Ok(txn.attach(loaded)?)
+        });
+        if attached.is_err() {
+            let file = storage.engine.store().bulk();
+            self.open_blob = Some(OpenBlob { oid, part: 0, file });
+        }
+        attached
     }
 
     /// A blob has so many parts.
@@ -206,6 +214,17 @@ impl Writing {
 }
 
 impl Storage {
+    fn put_row_into_file(&self, open: &mut OpenBlob, bytes: &[u8]) -> Result<()> {
+        let table = self.table(self.blobs)?;
+        let heap = heap_of(&table).ok_or_else(|| open.unfinished())?;
+        let number = part_number(open.part)?;
+        let row = [DatumRef::Int8(open.oid as i64), DatumRef::Int4(number), DatumRef::Bytea(bytes)];
+        let row = heap.encode(row.into_iter());
+        open.file.put(table.storage(), &key(open.oid, number), &row)?;
+        open.part += 1;
+        Ok(())
+    }
+
     fn put_part(
         &self,
         txn: &mut Transaction,

@@ -392,6 +392,7 @@ fn large_blobs_are_files_of_the_store() {
     // A transaction with half of a blob cannot be committed, and one that is given up leaves nothing.
     let mut writing = begin(8);
     put(&mut writing, 8, 0).unwrap();
+    writing.attempt(|writing| put(writing, 9, 0)).unwrap_err();
     assert!(writing.finish().unwrap_err().to_string().starts_with("part 1 of the blob"));
     let mut writing = begin(9);
     writing.put_blob(9, &mut &content[..]).unwrap();
