@@ -155,7 +155,7 @@ impl Writing {
         if heap_of(&table).is_none() || table.has_entries() {
             return Ok(None);
         }
-        // Whoever writes parts of the object later waits for this transaction.
+        // The locks make other writers of the object's parts wait for this transaction.
         let objects = storage.table(storage.objects)?.storage();
         txn.lock_latest(objects, &ObjectRows::key(oid), RowLock::Update, Wait::Allowed)?;
         txn.lock_latest(table.storage(), &key(oid, 0), RowLock::Update, Wait::Allowed)?;

@@ -80,7 +80,7 @@ pub struct Finished {
     /// Its id.
     pub tid: Tid,
     /// The id of the transaction before it, if that is known without reading: nothing else was committed in between.
-    /// Whoever has seen all up to that one has seen all up to this one.
+    /// A reader that has seen all transactions up to that one has seen all up to this one.
     pub before: Option<Tid>,
 }
 
@@ -93,7 +93,7 @@ pub struct Writing {
     /// How many objects there are more, or fewer.
     grown: i64,
     largest_oid: Option<u64>,
-    /// What is called with the id when the commit is about to be visible.
+    /// A function to call with the id when the commit is about to be visible.
     told: Option<Box<dyn FnOnce(Tid) + Send>>,
     /// The blob whose last part is still to come.
     pub(crate) open_blob: Option<OpenBlob>,

@@ -66,7 +66,7 @@ pub struct Loaded {
     warm: Warm,
 }
 
-/// The blocks of a small load, for the cache: whoever has written them will likely read them soon. All copies of the
+/// The blocks of a small load, for the cache: a reader will likely ask for what has just been written. All copies of the
 /// load have the same ones, and the first that is committed takes them. They do not count where loads are compared.
 #[derive(Clone, Default)]
 struct Warm(Arc<Mutex<Vec<(Place, Block)>>>);

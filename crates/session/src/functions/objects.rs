@@ -277,7 +277,7 @@ fn changes(storage: &Storage, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     set([INT8, INT8S], found.into_iter().map(row).collect::<Result<_>>()?)
 }
 
-/// Page by page: whoever asks for the newest ones pays for these.
+/// Reads page by page, so that a query for the newest ones reads no others.
 fn transactions(storage: Arc<Storage>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let (mut first, mut last) = (tid(args, 1), tid(args, 2));
     let (newest_first, mut left) = (bool(args, 3), count(args, 4));

@@ -117,8 +117,8 @@ fn commit(site: &Arc<Storage>, state: &mut Site, step: usize, random: &SimRandom
     tid
 }
 
-/// What is found after a power loss is a site that was, with every object and blob that its root leads to, byte for
-/// byte. Returns which one.
+/// Checks that a power loss left the site as it was after one of the commits: each object and blob that the root leads
+/// to is there, byte for byte. Returns after how many commits that was.
 fn check(site: &Storage, told: &[Told], what: &str) -> usize {
     let last = site.last_tid().unwrap();
     let Some(number) = told.iter().position(|told| told.tid == last) else {
