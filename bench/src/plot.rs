@@ -14,8 +14,7 @@
 
 use std::fmt::Write;
 
-use crate::peer::postgres;
-use crate::report::{BY_SERVER, Report, Row, number, times, unit};
+use crate::report::{BY_SERVER, Report, Rival, Row, number, times, unit};
 
 const WIDTH: f64 = 1_060.0;
 /// Where the axis starts and ends.
@@ -61,40 +60,9 @@ fn section(row: &Row) -> String {
     }
 }
 
-/// Whom the bars of a picture compare with.
-#[derive(Clone, Copy)]
-enum Rival {
-    PostgreSql,
-    /// The best of the others, in a report without PostgreSQL.
-    BestOther,
-}
-
-impl Rival {
-    fn of(report: &Report) -> Rival {
-        match report.rows.iter().any(|row| row.of(postgres::NAME).is_some()) {
-            true => Rival::PostgreSql,
-            false => Rival::BestOther,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Rival::PostgreSql => "PostgreSQL",
-            Rival::BestOther => "best of the others",
-        }
-    }
-
-    fn figure(self, row: &Row) -> Option<f64> {
-        match self {
-            Rival::PostgreSql => row.of(postgres::NAME),
-            Rival::BestOther => row.best_other(),
-        }
-    }
-}
-
 /// The picture of a report, SVG.
 pub fn picture(report: &Report) -> String {
-    let rival = Rival::of(report);
+    let rival = report.rival();
     let rows: Vec<(&Row, f64)> = report
         .rows
         .iter()
@@ -375,6 +343,7 @@ fn escape(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::machine::Machine;
+    use crate::peer::postgres;
     use crate::report::Target;
 
     fn report() -> Report {

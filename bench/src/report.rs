@@ -217,12 +217,38 @@ pub const BY_SERVER: &str = " by a server";
 /// A figure of a row that has a column of its own.
 type Figure = fn(&Row) -> Option<f64>;
 
+/// Whom the figures of a report are compared with.
+#[derive(Clone, Copy)]
+pub enum Rival {
+    PostgreSql,
+    /// The best of the others, in a report without figures of PostgreSQL.
+    BestOther,
+}
+
+impl Rival {
+    /// For people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rival::PostgreSql => "PostgreSQL",
+            Rival::BestOther => "best of the others",
+        }
+    }
+
+    /// Its figure in a row.
+    pub fn figure(self, row: &Row) -> Option<f64> {
+        match self {
+            Rival::PostgreSql => row.of(postgres::NAME),
+            Rival::BestOther => row.best_other(),
+        }
+    }
+}
+
 impl Report {
-    /// Whom the figure of a row is compared with: the heading for people, and the figure.
-    fn rival(&self) -> (&'static str, Figure) {
-        match self.suite.as_str() {
-            "objects" => ("best of the others", Row::best_other),
-            _ => ("PostgreSQL", |row| row.of(postgres::NAME)),
+    /// Whom our figures are compared with.
+    pub fn rival(&self) -> Rival {
+        match self.rows.iter().any(|row| row.of(postgres::NAME).is_some()) {
+            true => Rival::PostgreSql,
+            false => Rival::BestOther,
         }
     }
 
@@ -247,7 +273,7 @@ impl Report {
     fn headings(&self) -> Vec<String> {
         // In suite `rest` the floor lies under the protocol: nothing goes to the disk.
         let floor = if self.suite == "rest" { "floor" } else { "disk's floor" };
-        let times = format!("× {}", self.rival().0);
+        let times = format!("× {}", self.rival().name());
         let others = self.others();
         let mut headings = vec!["", "unit", "Anywhen"];
         headings.extend(others.iter().map(|(heading, _)| *heading));
@@ -258,7 +284,7 @@ impl Report {
     /// The cells of one row, in the order of the headings, without the verdict.
     fn cells(&self, row: &Row) -> Vec<String> {
         let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
-        let ratio = (self.rival().1)(row).and_then(|figure| row.times(figure));
+        let ratio = self.rival().figure(row).and_then(|figure| row.times(figure));
         let mut cells = vec![row.what.clone(), unit(row).to_owned(), optional(row.ours)];
         cells.extend(self.others().iter().map(|(_, figure)| optional(figure(row))));
         cells.push(optional(row.floor));

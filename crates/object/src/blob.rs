@@ -75,13 +75,42 @@ pub(crate) struct OpenBlob {
     oid: u64,
     /// The number of the next part.
     part: u32,
-    file: Bulk,
+    /// `None` if the file could not be ended.
+    file: Option<Bulk>,
 }
 
 impl OpenBlob {
     /// The error for a transaction that does something else before the last part.
     pub fn unfinished(&self) -> Error {
         missing(self.oid, self.part)
+    }
+
+    /// Writes a part, which is the next one, and ends the file with the last. Where that fails, the transaction cannot be
+    /// committed without the blob.
+    fn put(
+        &mut self,
+        (storage, txn): (&Storage, &mut Transaction),
+        (oid, part): (u64, u32),
+        bytes: &[u8],
+        is_last: bool,
+    ) -> Result<()> {
+        let table = storage.table(storage.blobs)?;
+        let (Some(heap), Some(file)) = (heap_of(&table), &mut self.file) else {
+            return Err(self.unfinished());
+        };
+        if (self.oid, self.part) != (oid, part) {
+            return Err(self.unfinished());
+        }
+        let number = part_number(part)?;
+        let row = [DatumRef::Int8(oid as i64), DatumRef::Int4(number), DatumRef::Bytea(bytes)];
+        file.put(table.storage(), &key(oid, number), &heap.encode(row.into_iter()))?;
+        self.part += 1;
+        if is_last && let Some(file) = self.file.take() {
+            txn.note_changes(table.storage());
+            txn.note_rows(table.storage(), i64::from(self.part));
+            txn.attach(file.finish()?)?;
+        }
+        Ok(())
     }
 }
 
@@ -129,14 +158,18 @@ impl Writing {
                 format!("a part of a blob has {} bytes; {PART_BYTES} are allowed", bytes.len());
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
-        if part == 0 && !is_last && self.open_blob.is_none() {
-            self.open_blob = self.begin_file(oid)?;
+        let (storage, txn, open_blob) = self.parts();
+        if part == 0 && !is_last && open_blob.is_none() {
+            *open_blob = storage.begin_file(txn, oid)?;
         }
-        if let Some(open) = self.open_blob.take() {
-            return self.put_into_file(open, (oid, part), bytes, is_last);
+        if let Some(open) = open_blob {
+            open.put((storage, txn), (oid, part), bytes, is_last)?;
+            if is_last {
+                *open_blob = None;
+            }
+            return Ok(());
         }
         let number = part_number(part)?;
-        let (storage, txn) = self.parts();
         txn.lock_relation(storage.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
         let table = storage.table(storage.blobs)?;
         if number > 0 && table.latest(txn, &key(oid, number - 1))?.is_none() {
@@ -146,83 +179,35 @@ impl Writing {
         if is_last { self.end_blob(oid, part + 1) } else { Ok(()) }
     }
 
-    /// Begins a file for a blob; `None` if rows are to be written one by one: the object has or had a blob, or the owner
-    /// of the table has given it indexes or another form.
-    fn begin_file(&mut self, oid: u64) -> Result<Option<OpenBlob>> {
-        let (storage, txn) = self.parts();
-        txn.lock_relation(storage.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
-        let table = storage.table(storage.blobs)?;
-        if heap_of(&table).is_none() || table.has_entries() {
-            return Ok(None);
-        }
-        // The locks make other writers of the object's parts wait for this transaction.
-        let objects = storage.table(storage.objects)?.storage();
-        txn.lock_latest(objects, &ObjectRows::key(oid), RowLock::Update, Wait::Allowed)?;
-        txn.lock_latest(table.storage(), &key(oid, 0), RowLock::Update, Wait::Allowed)?;
-        let KeyRange { lower, upper } = parts_of(oid);
-        let store = storage.engine.store();
-        let has_versions = store.keys(table.storage(), lower, upper, false).advance()?.is_some();
-        let latest = txn.latest();
-        let has_own = !keys_in(View::of(txn, &latest), &table, parts_of(oid))?.is_empty();
-        let file = store.bulk();
-        Ok((!has_versions && !has_own).then_some(OpenBlob { oid, part: 0, file }))
-    }
-
-    /// Writes the next part to the file of a blob. Where that fails, the transaction cannot be committed without the blob.
-    fn put_into_file(
-        &mut self,
-        mut open: OpenBlob,
-        (oid, part): (u64, u32),
-        bytes: &[u8],
-        is_last: bool,
-    ) -> Result<()> {
-        if (open.oid, open.part) != (oid, part) {
-            let error = open.unfinished();
-            self.open_blob = Some(open);
-            return Err(error);
-        }
-        let (storage, txn) = self.parts();
-        if let Err(error) = storage.put_row_into_file(&mut open, bytes) {
-            self.open_blob = Some(open);
-            return Err(error);
-        }
-        if !is_last {
-            self.open_blob = Some(open);
-            return Ok(());
-        }
-        let OpenBlob { oid, part: parts, file } = open;
-        let attached = file.finish().map_err(Error::from).and_then(|loaded| {
-            let storage = storage.table(storage.blobs)?.storage();
-            txn.note_changes(storage);
-            txn.note_rows(storage, i64::from(parts));
-            Ok(txn.attach(loaded)?)
-        });
-        if attached.is_err() {
-            let file = storage.engine.store().bulk();
-            self.open_blob = Some(OpenBlob { oid, part: 0, file });
-        }
-        attached
-    }
-
     /// A blob has so many parts.
     fn end_blob(&mut self, oid: u64, parts: u32) -> Result<()> {
         let parts = part_number(parts)?;
-        let (storage, txn) = self.parts();
+        let (storage, txn, _) = self.parts();
         let table = storage.table(storage.blobs)?;
         storage.remove_parts(txn, &table, oid, parts)
     }
 }
 
 impl Storage {
-    fn put_row_into_file(&self, open: &mut OpenBlob, bytes: &[u8]) -> Result<()> {
+    /// Begins a file for a blob; `None` if rows are to be written one by one: the object has or had a blob, or the owner
+    /// of the table has given it indexes or another form.
+    fn begin_file(&self, txn: &mut Transaction, oid: u64) -> Result<Option<OpenBlob>> {
+        txn.lock_relation(self.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
         let table = self.table(self.blobs)?;
-        let heap = heap_of(&table).ok_or_else(|| open.unfinished())?;
-        let number = part_number(open.part)?;
-        let row = [DatumRef::Int8(open.oid as i64), DatumRef::Int4(number), DatumRef::Bytea(bytes)];
-        let row = heap.encode(row.into_iter());
-        open.file.put(table.storage(), &key(open.oid, number), &row)?;
-        open.part += 1;
-        Ok(())
+        if heap_of(&table).is_none() || table.has_entries() {
+            return Ok(None);
+        }
+        // The locks make other writers of the object's parts wait for this transaction.
+        let objects = self.table(self.objects)?.storage();
+        txn.lock_latest(objects, &ObjectRows::key(oid), RowLock::Update, Wait::Allowed)?;
+        txn.lock_latest(table.storage(), &key(oid, 0), RowLock::Update, Wait::Allowed)?;
+        let KeyRange { lower, upper } = parts_of(oid);
+        let store = self.engine.store();
+        let has_versions = store.keys(table.storage(), lower, upper, false).advance()?.is_some();
+        let latest = txn.latest();
+        let has_own = !keys_in(View::of(txn, &latest), &table, parts_of(oid))?.is_empty();
+        let file = Some(store.bulk());
+        Ok((!has_versions && !has_own).then_some(OpenBlob { oid, part: 0, file }))
     }
 
     fn put_part(
@@ -238,9 +223,11 @@ impl Storage {
         txn.lock_latest(table.storage(), &key, RowLock::Update, Wait::Allowed)?;
         let old = table.latest(txn, &key)?.map(|old| old.to_datums()).transpose()?;
         txn.note_rows(table.storage(), i64::from(old.is_none()));
-        self.change(txn, table, |change| match old {
-            Some(old) => table.update(change, &key, &old, &row),
-            None => table.insert(change, &row),
+        self.with_values(table, |values| {
+            self.change(txn, values, |change| match old {
+                Some(old) => table.update(change, &key, &old, &row),
+                None => table.insert(change, &row),
+            })
         })
         .map(drop)
     }
@@ -258,14 +245,16 @@ impl Storage {
         let latest = txn.latest();
         let keys = keys_in(View::of(txn, &latest), table, range)?;
         drop(latest);
-        for key in &keys {
-            txn.lock_latest(table.storage(), key, RowLock::Update, Wait::Allowed)?;
-            let Some(old) = table.latest(txn, key)? else { continue };
-            let old = old.to_datums()?;
-            self.change(txn, table, |change| table.delete(change, key, &old))?;
-            txn.note_rows(table.storage(), -1);
-        }
-        Ok(())
+        self.with_values(table, |values| {
+            for key in &keys {
+                txn.lock_latest(table.storage(), key, RowLock::Update, Wait::Allowed)?;
+                let Some(old) = table.latest(txn, key)? else { continue };
+                let old = old.to_datums()?;
+                self.change(txn, values, |change| table.delete(change, key, &old))?;
+                txn.note_rows(table.storage(), -1);
+            }
+            Ok(())
+        })
     }
 
     /// Writes the blob of a record to a file, part by part. Returns false, and writes nothing, if the record is not

@@ -264,30 +264,38 @@ impl Storage {
         })
     }
 
-    /// Changes rows of a table.
-    fn change<R>(
+    /// Calls `f` with what computes the expressions of a table's indexes: once for all rows that are to be changed.
+    fn with_values<R>(
         &self,
-        txn: &mut Transaction,
         table: &Table,
-        f: impl FnOnce(&mut Change<'_>) -> Result<R>,
+        f: impl FnOnce(&mut dyn RowValues) -> Result<R>,
     ) -> Result<R> {
-        let catalog = self.catalog();
-        let mut checks = Checks::new(Arc::clone(&self.handles), Arc::clone(&catalog));
         if !table.has_computed_indexes() {
-            return f(&mut Change { txn, values: &mut NoValues, checks: &mut checks });
+            return f(&mut NoValues);
         }
         let cannot = || {
             let message = "an index of the table has expressions, and nothing here computes them";
             Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
         };
-        let (mut f, mut done) = (Some(f), None);
         let expressions = self.expressions.lock().clone().ok_or_else(cannot)?;
-        expressions.with(&catalog, &mut |values| {
+        let (mut f, mut done) = (Some(f), None);
+        expressions.with(&self.catalog(), &mut |values| {
             let Some(f) = f.take() else { return Ok(()) };
-            done = Some(f(&mut Change { txn, values, checks: &mut checks })?);
+            done = Some(f(values)?);
             Ok(())
         })?;
         done.ok_or_else(cannot)
+    }
+
+    /// Changes a row of a table.
+    fn change<R>(
+        &self,
+        txn: &mut Transaction,
+        values: &mut dyn RowValues,
+        f: impl FnOnce(&mut Change<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let mut checks = Checks::new(Arc::clone(&self.handles), self.catalog());
+        f(&mut Change { txn, values, checks: &mut checks })
     }
 
     /// The commit from which on the past of objects is kept.

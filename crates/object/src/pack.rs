@@ -222,21 +222,24 @@ impl Storage {
         if has_blobs {
             txn.lock_relation(self.blobs.0, RelationLock::RowExclusive, Wait::Allowed)?;
         }
-        for oid in oids {
-            // The lock of the table keeps writers out: no row is locked.
-            let key = ObjectRows::key(*oid);
-            let old = if table.has_entries() { table.latest(&txn, &key)? } else { None };
-            rows.remove(&mut txn, &key)?;
-            if let Some(old) = old {
-                let old = old.to_datums()?;
-                self.change(&mut txn, table, |change| {
-                    table.follow(change, &key, Some(&old), None)
-                })?;
+        self.with_values(table, |values| {
+            for oid in oids {
+                // The lock of the table keeps writers out: no row is locked.
+                let key = ObjectRows::key(*oid);
+                let old = if table.has_entries() { table.latest(&txn, &key)? } else { None };
+                rows.remove(&mut txn, &key)?;
+                if let Some(old) = old {
+                    let old = old.to_datums()?;
+                    self.change(&mut txn, values, |change| {
+                        table.follow(change, &key, Some(&old), None)
+                    })?;
+                }
+                if has_blobs {
+                    self.remove_parts(&mut txn, &blobs, *oid, 0)?;
+                }
             }
-            if has_blobs {
-                self.remove_parts(&mut txn, &blobs, *oid, 0)?;
-            }
-        }
+            Ok(())
+        })?;
         txn.note_rows(table.storage(), -(oids.len() as i64));
         let number = self.engine.visible().0 as i64;
         let (tid, count) = (self.tid_of(upto)?.to_i64(), oids.len() as i64);

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use store::Csn;
 use table::objects::{Object, ObjectRows, Tid};
-use table::rows::Table;
+use table::rows::{RowValues, Table};
 use table::{Error, Result};
 use txn::{Isolation, RelationLock, RowLock, Transaction, TxnId, View, Wait};
 use types::{Datum, Oid, SqlState};
@@ -96,7 +96,7 @@ pub struct Writing {
     /// A function to call with the id when the commit is about to be visible.
     told: Option<Box<dyn FnOnce(Tid) + Send>>,
     /// The blob whose last part is still to come.
-    pub(crate) open_blob: Option<OpenBlob>,
+    open_blob: Option<OpenBlob>,
 }
 
 impl Storage {
@@ -171,7 +171,9 @@ impl Storage {
         txn.lock_relation(table.0, RelationLock::RowExclusive, Wait::Allowed)?;
         let table = self.table(table)?;
         let row: Vec<Datum> = row.iter().map(|number| Datum::Int8(*number)).collect();
-        self.change(txn, &table, |change| table.insert(change, &row))?;
+        self.with_values(&table, |values| {
+            self.change(txn, values, |change| table.insert(change, &row))
+        })?;
         txn.note_rows(table.storage(), 1);
         Ok(())
     }
@@ -200,17 +202,26 @@ impl Writing {
     ) -> Result<Vec<Conflict>> {
         let mut conflicts = Vec::new();
         let mut references = Vec::new();
-        for (at, write) in writes.into_iter().enumerate() {
-            if let Some(newest) = self.write_one(write, &mut references)? {
-                conflicts.push(Conflict { at, newest });
+        let (storage, table) = (Arc::clone(&self.storage), Arc::clone(&self.table));
+        storage.with_values(&table, |values| {
+            for (at, write) in writes.into_iter().enumerate() {
+                if let Some(newest) = self.write_one(write, values, &mut references)? {
+                    conflicts.push(Conflict { at, newest });
+                }
             }
-        }
+            Ok(())
+        })?;
         self.check_references(references)?;
         Ok(conflicts)
     }
 
     /// Writes a record; the newest transaction of its object where it conflicts.
-    fn write_one(&mut self, write: Write<'_>, references: &mut Vec<u64>) -> Result<Option<Tid>> {
+    fn write_one(
+        &mut self,
+        write: Write<'_>,
+        values: &mut dyn RowValues,
+        references: &mut Vec<u64>,
+    ) -> Result<Option<Tid>> {
         let Self { storage, txn, table, note, grown, largest_oid, .. } = self;
         let rows = Storage::rows_of(table)?;
         let key = ObjectRows::key(write.oid);
@@ -228,11 +239,11 @@ impl Writing {
         }
         *largest_oid = (*largest_oid).max(Some(write.oid));
         let has_entries = table.has_entries();
-        let values = |txn: &Transaction| -> Result<Option<Vec<Datum>>> {
+        let datums = |txn: &Transaction| -> Result<Option<Vec<Datum>>> {
             let row = if has_entries { table.latest(txn, &key)? } else { None };
             row.map(|row| row.to_datums()).transpose()
         };
-        let old = values(txn)?;
+        let old = datums(txn)?;
         match write.data {
             Some(pickle) => {
                 *grown += i64::from(newest.is_none());
@@ -247,9 +258,9 @@ impl Writing {
             }
         }
         if has_entries {
-            let new = values(txn)?;
+            let new = datums(txn)?;
             let (old, new) = (old.as_deref(), new.as_deref());
-            storage.change(txn, table, |change| table.follow(change, &key, old, new))?;
+            storage.change(txn, values, |change| table.follow(change, &key, old, new))?;
         }
         Ok(None)
     }
@@ -330,9 +341,9 @@ impl Writing {
         self.told = Some(Box::new(f));
     }
 
-    /// The storage that it writes to.
-    pub(crate) fn parts(&mut self) -> (&Storage, &mut Transaction) {
-        (&self.storage, &mut self.txn)
+    /// The storage that it writes to, the transaction there, and the blob whose last part is still to come.
+    pub(crate) fn parts(&mut self) -> (&Storage, &mut Transaction, &mut Option<OpenBlob>) {
+        (&self.storage, &mut self.txn, &mut self.open_blob)
     }
 
     /// Commits. Returns once the transaction is durable and all that begin from now on see it.

@@ -9,8 +9,8 @@ interpreter lock while it works. A backend keeps these promises:
 - Tids ascend in the order in which transactions become visible. Once ``last_tid`` has answered a tid, every
   transaction at or below it is visible, and no later transaction gets such a tid.
 - A transaction is visible as a whole: all of its records, or none.
-- ``pack`` keeps writers out for milliseconds at most. It never removes a record that is newer than ``upto``, nor an object that
-  such a record, or the root object, refers to.
+- ``pack`` keeps writers out for milliseconds at most. It never removes a record that is newer than ``upto``,
+  nor an object that such a record, or the root object, refers to.
 - A storage that keeps no history still answers ``load_before`` and ``load_serial`` for records that were
   replaced within the last minutes: open snapshots and conflict resolution need them. ``history``,
   ``transactions`` and ``records`` leave them out.

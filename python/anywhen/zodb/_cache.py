@@ -32,7 +32,7 @@ _SHARE = 8
 
 Record = tuple[bytes, bytes]
 # What a commit has written, by oid.
-Written = dict[bytes, "bytes | None"]
+Written = dict[bytes, bytes | None]
 
 
 class LoadCache:

@@ -24,6 +24,7 @@ from ZODB.utils import p64, u64, z64
 
 import anywhen
 import anywhen.zodb
+from anywhen.zodb._cache import LoadCache
 
 
 def commit(storage, *writes, vote_only=False):
@@ -801,3 +802,19 @@ def test_a_storage_cannot_be_pickled_by_mistake(db):
     with pytest.raises((TypeError, pickle.PicklingError)):
         manager.commit()
     manager.abort()
+
+
+def test_a_commit_right_after_another_is_in_the_load_cache():
+    """A commit is applied to the load cache at once if the cache has all before it. Otherwise the cache waits for
+    what the backend says of the commits between."""
+    one, two, three, four = (p64(number) for number in (1, 2, 3, 4))
+    cache = LoadCache(1 << 20)
+    cache.start(one)
+    cache.wrote(two, {one: b"record", two: None}, one)
+    assert cache.seen == two
+    assert cache.find(one, two) == (b"record", two)
+    assert cache.find(two, two) is None
+    assert cache.changed(one, two) == [(two, [one, two])]
+    cache.wrote(four, {one: b"newer"}, three)
+    assert cache.seen == two
+    assert cache.find(one, two) == (b"record", two)

@@ -109,7 +109,7 @@ fn records_that_are_based_on_old_ones_conflict() {
     let database = Database::open_in_memory().unwrap();
     let site = storage(&database);
     let data = record(&[], "x");
-    let first = commit(&site, "", &[(1, Some(&data))]);
+    let first = commit(&site, "", &[(1, Some(&data)), (2, Some(&data))]);
     let second = commit(&site, "", &[(1, Some(&data))]);
     let write = |serial| Write { oid: 1, serial, data: Some(&data), data_tid: None };
     let mut writing = site.begin(said("")).unwrap();
@@ -121,6 +121,12 @@ fn records_that_are_based_on_old_ones_conflict() {
     assert_eq!(writing.write([write(Some(second))]).unwrap(), []);
     let Finished { tid: third, before } = writing.finish().unwrap();
     assert_eq!(before, Some(second));
+    // Whatever is committed in between, here by SQL, may have changed the storage.
+    database.sql("DELETE FROM site.objects WHERE zoid = 2", &[]).unwrap();
+    let mut writing = site.begin(said("")).unwrap();
+    assert_eq!(writing.write([write(Some(third))]).unwrap(), []);
+    let Finished { tid: third, before } = writing.finish().unwrap();
+    assert_eq!(before, None);
     assert!(third > second);
     // A transaction that does not finish leaves nothing.
     drop(site.begin(said("")).unwrap().write([write(Some(third))]).unwrap());

@@ -109,6 +109,16 @@ impl<'a> Record<'a> {
     }
 }
 
+/// The bytes of a row, merged into a buffer where they are not in one piece.
+fn bytes_of<'b>(found: &'b txn::Row<'_>, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+    if found.is_image() {
+        return Ok(found.base());
+    }
+    buffer.clear();
+    image(found, buffer)?;
+    Ok(buffer)
+}
+
 fn references_in(view: RowView<'_>, mut f: impl FnMut(u64)) -> Result<bool> {
     let Some(DatumRef::Array(refs)) = view.get(REFS)? else { return Ok(false) };
     for oid in refs.iter() {
@@ -189,12 +199,7 @@ impl ObjectRows {
         buffer: &mut Vec<u8>,
         f: impl FnOnce(Record<'_>) -> Result<R>,
     ) -> Result<R> {
-        if found.is_image() {
-            return f(Record::new(found.csn(), found.base(), &self.layout)?);
-        }
-        buffer.clear();
-        image(found, buffer)?;
-        f(Record::new(found.csn(), buffer, &self.layout)?)
+        f(Record::new(found.csn(), bytes_of(found, buffer)?, &self.layout)?)
     }
 
     /// Calls `f` with each object that the record of a key of the store refers to. Returns false if its pickle could not be
@@ -208,12 +213,7 @@ impl ObjectRows {
         buffer: &mut Vec<u8>,
         f: impl FnMut(u64),
     ) -> Result<bool> {
-        if found.is_image() {
-            return references_in(RowView::new(found.base(), self.layout.reprs())?, f);
-        }
-        buffer.clear();
-        image(found, buffer)?;
-        references_in(RowView::new(buffer, self.layout.reprs())?, f)
+        references_in(RowView::new(bytes_of(found, buffer)?, self.layout.reprs())?, f)
     }
 
     /// Writes a record of an object, whose row the transaction has locked. Returns the objects that it refers to.
