@@ -13,17 +13,30 @@
 
     db.sql("SELECT $1::int + 1 AS next", [41]).fetchall()
 
-:func:`connect` does the same with a server; :mod:`anywhen.dbapi` is SQL as PEP 249 has it.
+:func:`connect` does the same with a server, and :mod:`anywhen.aio` with asyncio; :mod:`anywhen.dbapi` is SQL as PEP 249 has it.
 """
 
 import os as _os
+import sys as _sys
+from importlib.util import find_spec as _find_spec
 
-from . import _native, dbapi, errors
+if _find_spec(__name__ + "._native") is not None:
+    from . import _native
+else:
+    # An installation for servers alone: what the native half does for these is done in Python. A native half that
+    # is there and cannot be loaded is an error, which says why.
+    from . import _pure as _native  # type: ignore[no-redef]
+
+    _sys.modules[__name__ + "._native"] = _native
+
+from . import dbapi, errors
 from ._changes import Changes
 from ._collection import Collection, Document, View
 from ._database import Database, connect, open
+from ._git import GitImport
 from ._numbers import WrittenDecimal, WrittenFloat
 from ._parameters import Json
+from ._records import Records
 from ._sql import Result, Session
 from ._transaction import Transaction, TransactionCollection
 from .errors import (
@@ -73,6 +86,7 @@ __all__ = [
     "EditError",
     "Error",
     "ForgottenError",
+    "GitImport",
     "IntegrityError",
     "InterfaceError",
     "InternalError",
@@ -83,6 +97,7 @@ __all__ = [
     "NotSupportedError",
     "OperationalError",
     "ProgrammingError",
+    "Records",
     "Result",
     "Session",
     "StaleError",

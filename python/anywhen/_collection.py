@@ -9,11 +9,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from ._native import dumps
+from ._records import Records, table
 from ._store import (
     PAGE,
     At,
@@ -43,8 +45,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ._database import Database
+    from ._git import GitImport
 
 _NOTHING: Any = object()
+
+# Documents and versions that a notebook shows.
+_KEYS_SHOWN = 20
 
 
 class _Handle:
@@ -394,6 +400,20 @@ class Collection(_Handle, MutableMapping[str, Any]):
         said = self._said(message, author, authored, if_version)
         return self._store.revert(self.name, key_of(key), number_of("version", version), said)
 
+    def import_git(
+        self,
+        repository: str | os.PathLike[str],
+        path: str,
+        key: str | None = None,
+        *,
+        first_parent: bool = False,
+    ) -> GitImport:
+        """Makes every version of a JSON file in git a version of the document ``key`` (the path where none is
+        named), with its author, message and time. Again for the same file, it takes in the commits since."""
+        from ._git import import_git
+
+        return import_git(self, repository, path, key, first_parent=first_parent)
+
     # --- the past ----------------------------------------------------------------------------------
 
     def at(
@@ -409,16 +429,16 @@ class Collection(_Handle, MutableMapping[str, Any]):
         a time where it comes from (``authored``), which lists no keys."""
         return View(self._database, self.name, at_of(version, time, csn, authored))
 
-    def history(self, key: str, limit: int | None = None) -> list[Version]:
+    def history(self, key: str, limit: int | None = None) -> Records[Version]:
         """The versions of a document, newest first."""
         if limit is not None:
             number_of("limit", limit)
-        return self._store.history(self.name, key_of(key), limit)
+        return Records(Version, self._store.history(self.name, key_of(key), limit))
 
-    def diff(self, key: str, a: int | None = None, b: int | None = None) -> list[Change]:
+    def diff(self, key: str, a: int | None = None, b: int | None = None) -> Records[Change]:
         """What changed from version ``a`` to version ``b``, node by node; from the one before the newest to
         the newest where nothing is said."""
-        return self._store.diff(self.name, key_of(key), *self._two(key, a, b))
+        return Records(Change, self._store.diff(self.name, key_of(key), *self._two(key, a, b)))
 
     def json_patch(
         self, key: str, a: int | None = None, b: int | None = None
@@ -431,16 +451,16 @@ class Collection(_Handle, MutableMapping[str, Any]):
             b = self.version(key)
         return (max(b - 1, 1) if a is None else number_of("a", a)), number_of("b", b)
 
-    def node_history(self, key: str, path: Node) -> list[NodeVersion]:
+    def node_history(self, key: str, path: Node) -> Records[NodeVersion]:
         """Every value that stood at a path, each with its node, and the versions and times over which it
         stood there, oldest first. By a node key: every value of that node, wherever it stood."""
-        return self._store.node_history(self.name, key_of(key), node_of(path))
+        return Records(NodeVersion, self._store.node_history(self.name, key_of(key), node_of(path)))
 
-    def blame(self, key: str, version: int | None = None) -> list[BlameLine]:
+    def blame(self, key: str, version: int | None = None) -> Records[BlameLine]:
         """For each node, in the order of the document, the version that last changed it."""
         if version is not None:
             number_of("version", version)
-        return self._store.blame(self.name, key_of(key), version)
+        return Records(BlameLine, self._store.blame(self.name, key_of(key), version))
 
     def plot_history(
         self, key: str, path: Node | None = None, *, by: str = "time", ax: Axes | None = None
@@ -450,6 +470,13 @@ class Collection(_Handle, MutableMapping[str, Any]):
         from .plot import plot_history
 
         return plot_history(self, key, path, by=by, ax=ax)
+
+    def _repr_html_(self) -> str:
+        """The first documents, as a notebook shows them."""
+        keys = self._store.keys(self.name, "", "", _KEYS_SHOWN + 1)
+        rows = [(key, self.get(key)) for key in keys[:_KEYS_SHOWN]]
+        more = "<p>and more</p>" if len(keys) > _KEYS_SHOWN else ""
+        return table(("key", self.name), rows, len(rows)) + more
 
     def __repr__(self) -> str:
         return f"<anywhen.Collection {self.name!r} of {self._database!r}>"
@@ -533,11 +560,11 @@ class Document(_Handle):
         at = self.collection.at(version=version, time=time, csn=csn, authored=authored)
         return at[self.key]
 
-    def history(self, limit: int | None = None) -> list[Version]:
+    def history(self, limit: int | None = None) -> Records[Version]:
         """See :meth:`Collection.history`."""
         return self.collection.history(self.key, limit)
 
-    def diff(self, a: int | None = None, b: int | None = None) -> list[Change]:
+    def diff(self, a: int | None = None, b: int | None = None) -> Records[Change]:
         """See :meth:`Collection.diff`."""
         return self.collection.diff(self.key, a, b)
 
@@ -545,11 +572,11 @@ class Document(_Handle):
         """See :meth:`Collection.json_patch`."""
         return self.collection.json_patch(self.key, a, b)
 
-    def node_history(self, path: Node) -> list[NodeVersion]:
+    def node_history(self, path: Node) -> Records[NodeVersion]:
         """See :meth:`Collection.node_history`."""
         return self.collection.node_history(self.key, path)
 
-    def blame(self, version: int | None = None) -> list[BlameLine]:
+    def blame(self, version: int | None = None) -> Records[BlameLine]:
         """See :meth:`Collection.blame`."""
         return self.collection.blame(self.key, version)
 
@@ -558,6 +585,10 @@ class Document(_Handle):
     ) -> Axes:
         """See :meth:`Collection.plot_history`."""
         return self.collection.plot_history(self.key, path, by=by, ax=ax)
+
+    def _repr_html_(self) -> str:
+        """Its newest versions, as a notebook shows them."""
+        return self.history(_KEYS_SHOWN)._repr_html_()
 
     def __repr__(self) -> str:
         return f"<anywhen.Document {self.key!r} of {self.collection.name!r}>"

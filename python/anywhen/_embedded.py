@@ -127,8 +127,9 @@ class EmbeddedStore:
                 None if to_us is None else moment_of(to_us),
                 node_key,
                 None if authored_us is None else moment_of(authored_us),
+                *by,
             )
-            for value, first, last, from_us, to_us, node_key, authored_us in runs
+            for value, first, last, from_us, to_us, node_key, authored_us, by in runs
         ]
 
     def blame(self, collection: str, key: str, version: int | None) -> list[BlameLine]:

@@ -414,6 +414,9 @@ class HttpStore:
                 None if run["to_time"] is None else _time(run["to_time"]),
                 run["node_key"],
                 None if run.get("authored") is None else _time(run["authored"]),
+                run.get("author", ""),
+                run.get("message", ""),
+                run.get("role") or "",
             )
             for run in told["versions"]
         ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _native
 from ._collection import _Handle
 from ._parameters import copy_arrow, statement, to_texts
+from ._records import table
 from ._store import Numbers
 from ._store import Session as SessionStore
 from .records import Column
@@ -126,9 +127,12 @@ class Result(_Handle):
     def df(self) -> pandas.DataFrame:
         """The rows as a data frame of pandas."""
         try:
-            import pandas  # noqa: F401  (to be told by its own name)
+            import pandas
         except ImportError as error:
             raise _wanted("pandas", "pandas") from error
+        if getattr(_native, "IS_PURE", False):
+            # Without the native half there is no Arrow: values of Python, a column each.
+            return pandas.DataFrame(self.fetchall(), columns=[column.name for column in self.columns])
         return self.arrow().to_pandas()
 
     def pl(self) -> polars.DataFrame:
@@ -138,6 +142,10 @@ class Result(_Handle):
         except ImportError as error:
             raise _wanted("polars", "polars") from error
         return polars.DataFrame(self)
+
+    def _repr_html_(self) -> str:
+        """The first rows, as a notebook shows them."""
+        return table([column.name for column in self.columns], self, len(self))
 
     def __repr__(self) -> str:
         names = ", ".join(column.name for column in self.columns)

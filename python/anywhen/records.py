@@ -137,6 +137,11 @@ class NodeVersion(NamedTuple):
     node_key: int
     #: When the first version was made where it comes from, for imports.
     authored: datetime | None = None
+    #: Who made the first version, and why.
+    author: str = ""
+    message: str = ""
+    #: The authenticated role of the client that committed the first version; empty without authentication.
+    role: str = ""
 
 
 class BlameLine(NamedTuple):

@@ -33,7 +33,7 @@ type VersionRow = (u64, u64, u64, String, String, Option<u64>, bool, bool, Strin
 /// Value, first and last version, time of the first and of the one after the last; the node; when the first
 /// was authored.
 type NodeVersionRow<'py> =
-    (Bound<'py, PyAny>, u64, Option<u64>, u64, Option<u64>, u64, Option<u64>);
+    (Bound<'py, PyAny>, u64, Option<u64>, u64, Option<u64>, u64, Option<u64>, [String; 3]);
 
 /// Path, node key, version, time, author, message, and the value of a scalar: what `is_container` says; role
 /// and authored time.
@@ -430,11 +430,21 @@ impl Database {
         node: NodeArgument,
         numbers: Numbers,
     ) -> PyResult<Vec<NodeVersionRow<'py>>> {
-        let runs = engine(py, || Ok(self.collection(collection)?.node_history(key, node)?))?;
-        let row = |NodeVersion { node, from, to, from_us, authored_us, to_us, value }| {
+        let runs = engine(py, || {
+            let collection = self.collection(collection)?;
+            let mut runs = Vec::new();
+            for run in collection.node_history(key, node)? {
+                let found = collection.history_range(key, run.from, run.from)?;
+                let by = found.get(0).map(|by| [by.author, by.message, by.role].map(str::to_owned));
+                runs.push((run, by.unwrap_or_default()));
+            }
+            Ok(runs)
+        })?;
+        let row = |(run, by): (NodeVersion, [String; 3])| {
+            let NodeVersion { node, from, to, from_us, authored_us, to_us, value } = run;
             let value = from_json(py, value.as_bytes(), numbers)?;
             let to = to.map(|to: Revision| to.0);
-            Ok((value, from.0, to, from_us, to_us, node.0, authored_us))
+            Ok((value, from.0, to, from_us, to_us, node.0, authored_us, by))
         };
         runs.into_iter().map(row).collect()
     }

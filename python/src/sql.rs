@@ -226,7 +226,7 @@ fn python<'py>(
         DatumRef::Float8(value) => value.into_pyobject(py)?.into_any(),
         DatumRef::Numeric(value) => numbers::decimal(py, &value.get().to_string())?,
         DatumRef::Text(text) if ty == Type::JSON => from_json(py, text.as_bytes(), numbers)?,
-        DatumRef::Text(text) => PyString::new(py, text).into_any(),
+        DatumRef::Text(text) | DatumRef::Folded(text) => PyString::new(py, text).into_any(),
         DatumRef::Bytea(bytes) => PyBytes::new(py, bytes).into_any(),
         DatumRef::Date(date) => {
             let day = EPOCH_ORDINAL + i64::from(date.0);
@@ -263,7 +263,7 @@ fn python<'py>(
             let values: Vec<Datum> = array.to_vec();
             list(py, array, &array.dimensions(), &values, &mut at, numbers)?.into_any()
         }
-        DatumRef::Record(_) | DatumRef::Enum(_) => {
+        DatumRef::Record(_) | DatumRef::Enum(_) | DatumRef::Range(_) | DatumRef::Multirange(_) => {
             unreachable!("an answer has them as text")
         }
     })

@@ -258,3 +258,28 @@ def test_insert_arrow_in_the_db_api_and_over_http(name, server):
         connection.close()
     with anywhen.connect(server.http) as database, pytest.raises(anywhen.NotSupportedError):
         database.insert_arrow(name, pyarrow.table({"i": [1]}))
+
+
+def test_histories_and_changes_as_frames(articles):
+    """What tells of versions is a list and a frame with a column for each field, also where it is empty."""
+    history = articles.history("a1")
+    frame = history.to_frame()
+    assert list(frame.columns) == list(anywhen.Version._fields) and len(frame) == len(history) == 3
+    assert list(frame["author"]) == [one.author for one in history]
+    assert str(frame["time"].dtype).startswith("datetime64") and frame["time"].iloc[0] == history[0].time
+    assert frame["version"].dtype.kind == "i" and frame["authored"].isna().all()
+    values = articles.node_history("a1", "$.counter").to_frame()
+    assert list(values["value"]) == [0, 1] and list(values["author"]) == ["ada", "ada"]
+    changes = articles.diff("a1", 2, 3).to_frame()
+    assert set(changes["op"]) == {"move", "insert"} and "history" in list(changes["new"])
+    assert len(articles.diff("a1", 2, 2).to_frame()) == 0
+    assert articles.blame("a1").to_frame()["version"].max() == 3
+
+
+def test_notebooks_show_tables(articles, db):
+    """Records, collections, documents and answers are tables of HTML, with what is dangerous escaped."""
+    articles.put("<b>", {"x": "<script>"}, message="<i>")
+    for shown in [articles.history("<b>"), articles, articles.document("<b>"), db.sql("SELECT '<script>' AS a")]:
+        html = shown._repr_html_()
+        assert "<table>" in html and "<script>" not in html and "&lt;" in html
+    assert "50 of 60 rows" in db.sql("SELECT generate_series(1, 60)")._repr_html_()

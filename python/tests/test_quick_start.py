@@ -99,7 +99,7 @@ def test_the_other_blocks_of_the_guide(server, tmp_path):
     for where in ("anywhen.open(", "db.transaction(", "db.sql(", "db.changes(", "dbapi.connect("):
         assert where in shown, where
     # The frame needs polars, and is tried in test_frames.
-    first, transaction, changes, rows, _frame, dbapi = blocks(GUIDE)
+    first, transaction, changes, _asyncio, rows, _frame, dbapi = blocks(GUIDE)
     given = """
 db.collection("stock")["apples"] = {"count": 3}
 db.collection("orders")
@@ -134,3 +134,11 @@ moment = datetime.now(timezone.utc)
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "(350,)", done.stdout
+
+
+def test_the_block_for_asyncio(start, tmp_path):
+    """As printed, with a server of the test's own and changes that end."""
+    code = blocks(GUIDE)[3].replace("http://localhost:8080", start().http).replace("follow=True", "")
+    done = subprocess.run([ALONE, "-I", "-c", code], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "a1  first", done.stdout

@@ -6,11 +6,60 @@
 
 const DAY_SECONDS: i64 = 86_400;
 const MICROS: i64 = 1_000_000;
+const DAY_MICROS: u64 = (DAY_SECONDS * MICROS) as u64;
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Reads `2026-11-21`, `2026-11-21 10:30[:00[.5]]`, the same with a `T`, with
+/// Reads a time as people say it while it is `now_us`: `now`, `today`, `yesterday` (midnight, UTC),
+/// `2 hours ago`, or whatever [`parse`] reads. The units of `ago` are seconds, minutes, hours, days,
+/// weeks, months and years; `an hour ago` and `a day ago` are 1 of them. A month or a year ago is the same
+/// day of that month, or its last day where it has no such day.
+pub fn parse_at(text: &str, now_us: u64) -> Option<u64> {
+    let text = text.trim();
+    let midnight = now_us - now_us % DAY_MICROS;
+    match text.to_ascii_lowercase().as_str() {
+        "now" => Some(now_us),
+        "today" => Some(midnight),
+        "yesterday" => midnight.checked_sub(DAY_MICROS),
+        lower => match lower.strip_suffix(" ago") {
+            Some(span) => ago(span.trim(), now_us),
+            None => parse(text),
+        },
+    }
+}
+
+/// The time that lies so long before another: `2 hours`, `a month`.
+fn ago(span: &str, now_us: u64) -> Option<u64> {
+    let (count, unit) = span.split_once(' ')?;
+    let count = match count {
+        "a" | "an" => 1,
+        count => u64::try_from(digits(count, 1, 9)?).ok()?,
+    };
+    let unit = unit.trim();
+    let micros = match unit.strip_suffix('s').unwrap_or(unit) {
+        "second" => 1_000_000,
+        "minute" => 60_000_000,
+        "hour" => 3_600_000_000,
+        "day" => DAY_MICROS,
+        "week" => 7 * DAY_MICROS,
+        "month" => return months_before(count, now_us),
+        "year" => return months_before(count.checked_mul(12)?, now_us),
+        _ => return None,
+    };
+    now_us.checked_sub(count.checked_mul(micros)?)
+}
+
+fn months_before(count: u64, now_us: u64) -> Option<u64> {
+    let (year, month, day, _) = split(now_us);
+    let months = (year * 12 + month - 1).checked_sub(i64::try_from(count).ok()?)?;
+    let (year, month) = (months.div_euclid(12), months.rem_euclid(12) + 1);
+    let day = day.min(days_in_month(year, month));
+    let midnight = days_from_date(year, month, day).checked_mul(DAY_SECONDS * MICROS)?;
+    Some(u64::try_from(midnight).ok()? + now_us % DAY_MICROS)
+}
+
+/// Reads `2026-11-21`, `2026-11` (its first day), `2026-11-21 10:30[:00[.5]]`, the same with a `T`, with
 /// `Z` or an offset such as `+02:00` at the end, or `@` and unix seconds.
 /// Without an offset the time is UTC. `None` where it is none of these, or before 1970.
 pub fn parse(text: &str) -> Option<u64> {
@@ -28,7 +77,11 @@ fn instant(text: &str) -> Option<i64> {
     let mut parts = date.split('-');
     let year = digits(parts.next()?, 4, 4)?;
     let month = digits(parts.next()?, 2, 2).filter(|month| (1..=12).contains(month))?;
-    let day = digits(parts.next()?, 2, 2)?;
+    let day = match parts.next() {
+        Some(day) => digits(day, 2, 2)?,
+        None if rest.is_empty() => 1,
+        None => return None,
+    };
     if parts.next().is_some() || day < 1 || day > days_in_month(year, month) {
         return None;
     }
@@ -186,6 +239,42 @@ fn date_from_days(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Times as people say them count from now, in UTC; months end where months end.
+    #[test]
+    fn times_are_read_as_people_say_them() {
+        let now = parse("2026-03-31 10:30:05").unwrap();
+        for (said, meant) in [
+            ("now", "2026-03-31 10:30:05"),
+            ("Today", "2026-03-31"),
+            ("yesterday", "2026-03-30"),
+            ("an hour ago", "2026-03-31 09:30:05"),
+            ("90 minutes ago", "2026-03-31 09:00:05"),
+            ("1 second ago", "2026-03-31 10:30:04"),
+            (" 2 weeks ago ", "2026-03-17 10:30:05"),
+            ("1 month ago", "2026-02-28 10:30:05"),
+            ("13 months ago", "2025-02-28 10:30:05"),
+            ("a year ago", "2025-03-31 10:30:05"),
+            ("2020-01", "2020-01-01"),
+            ("2020-01-05 07:00", "2020-01-05 07:00"),
+        ] {
+            assert_eq!(parse_at(said, now), parse(meant), "{said}");
+        }
+        for said in [
+            "tomorrow",
+            "ago",
+            "hour ago",
+            "x hours ago",
+            "2 fortnights ago",
+            "100 years ago",
+            "999999999 weeks ago",
+            "2020-13",
+            "2020-01 07:00",
+            "",
+        ] {
+            assert_eq!(parse_at(said, now), None, "{said}");
+        }
+    }
 
     #[test]
     fn instants_are_read_in_every_form_that_the_help_names() {

@@ -394,15 +394,15 @@ impl Aggregation {
         let (known, mut is_told) = (self.reader.known(run, piece), Vec::new());
         if let Piece::Block(block, _) = piece
             && self.keys.is_empty()
-            && block.seen().is_none()
             && known == Known::Always
         {
             is_told.resize(self.states.len(), false);
             self.take_zones(block, &mut is_told)?;
             if is_told.iter().all(|is_told| *is_told) {
                 (run.tick)(1)?;
-                self.rows[0] += block.len() as u64;
-                return Ok(block.len() as u64);
+                let rows = block.seen().map_or(block.len(), <[u16]>::len) as u64;
+                self.rows[0] += rows;
+                return Ok(rows);
             }
         }
         let (mut reader, mut numbers) =
@@ -414,7 +414,8 @@ impl Aggregation {
         kept
     }
 
-    /// Takes all rows of a block into the states that the zones of its columns tell enough for, and notes these.
+    /// Takes the rows of a block that are seen into the states that need no values, and, if all are seen, into those that
+    /// the zones of its columns tell enough for. Notes these states.
     fn take_zones(&mut self, block: &Block, is_told: &mut [bool]) -> Result<()> {
         for call in &self.calls {
             if call.filter.is_some() || is_told[call.state] {
@@ -422,6 +423,10 @@ impl Aggregation {
             }
             if call.form == Form::Rows {
                 is_told[call.state] = true;
+                continue;
+            }
+            // Zones tell of all rows of a block.
+            if block.seen().is_some() {
                 continue;
             }
             let [input] = call.inputs[..] else { continue };

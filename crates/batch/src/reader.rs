@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sql::plan::Expr;
 use table::columnar::Block;
 use table::rows::{Batch, Layout};
-use types::{Datum, Result, Type};
+use types::{Datum, Repr, Result, Type};
 
 use crate::condition::{Condition, Known};
 use crate::slice::{Selection, Slice};
@@ -64,7 +64,10 @@ impl Reader {
         compiler: Compiler<'_>,
     ) -> Result<Reader> {
         let columns = columns.iter().map(|(position, ty)| {
-            Ok(ScanColumn { position: *position, repr: compiler.types.repr_of(*ty)? })
+            // A column of a pseudo-type, such as `pg_attribute.attmissingval`, has no value but NULL.
+            let is_pseudo = ::types::builtin::facts(*ty).is_some_and(|facts| facts.repr.is_none());
+            let repr = if is_pseudo { Repr::Text } else { compiler.types.repr_of(*ty)? };
+            Ok(ScanColumn { position: *position, repr })
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let wanted = Arc::new(Wanted { columns, fields: compiler.fields });
@@ -123,14 +126,17 @@ impl Reader {
             kept += self.narrowed(run, slice, rows, known, f)?;
             Ok(())
         };
-        let mut take_all = |slice: &Slice<'_>| take(slice, Selection::All(slice.rows()));
         match piece {
             Piece::Block(block, layout) => {
                 let dictionaries = &self.dictionaries;
-                source::slices_of_block(block, layout, &wanted, dictionaries, &mut take_all)?;
+                source::slices_of_block(block, layout, &wanted, dictionaries, &mut take)?;
             }
-            Piece::Rows(batch) => source::slices_of_rows(batch, &wanted, &mut take_all)?,
-            Piece::Values(rows) => source::slices_of_values(rows, &wanted, &mut take_all)?,
+            Piece::Rows(batch) => source::slices_of_rows(batch, &wanted, &mut |slice| {
+                take(slice, Selection::All(slice.rows()))
+            })?,
+            Piece::Values(rows) => source::slices_of_values(rows, &wanted, &mut |slice| {
+                take(slice, Selection::All(slice.rows()))
+            })?,
             Piece::Joined(slice, selected) => take(slice, (*selected).clone())?,
         }
         Ok(kept)

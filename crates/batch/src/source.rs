@@ -10,6 +10,7 @@ use table::rows::{Batch, Layout};
 use types::{Datum, DatumRef, Error, Repr, Result, RowPicker, row};
 
 use crate::ROWS_MAX;
+use crate::reader::TakeSlice;
 use crate::slice::{Load, Selection, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words};
 
@@ -130,8 +131,6 @@ struct BlockLoad<'a, 'b> {
     chunks: &'a [ChunkCell<'b>],
     start: usize,
     rows: usize,
-    /// Which rows from `start` on the slice has; `None` if it has all.
-    picked: Option<&'a [u16]>,
 }
 
 impl<'a, 'b> BlockLoad<'a, 'b> {
@@ -174,12 +173,7 @@ impl<'a, 'b> BlockLoad<'a, 'b> {
             Some(bytes) => row::read_value(bytes, column.repr()),
             None => Ok(DatumRef::Null),
         };
-        let values = match self.picked {
-            None => (0..self.rows).map(value).collect::<Result<Vec<_>>>()?,
-            Some(rows) => {
-                rows.iter().map(|row| value(usize::from(*row))).collect::<Result<Vec<_>>>()?
-            }
-        };
+        let values = (0..self.rows).map(value).collect::<Result<Vec<_>>>()?;
         Ok(Vector::of_refs(column.repr(), values))
     }
 
@@ -191,36 +185,15 @@ impl<'a, 'b> BlockLoad<'a, 'b> {
         rows: &Selection,
     ) -> Result<Vector<'a>> {
         let apart = self.taken_apart(at, column)?;
-        let (mut values, mut bytes) = (vec![Datum::Null; self.len()], Vec::new());
+        let (mut values, mut bytes) = (vec![Datum::Null; self.rows], Vec::new());
         rows.try_each(|row| {
-            let of_block = self.picked.map_or(row, |picked| usize::from(picked[row]));
             bytes.clear();
-            if apart.put(self.start + of_block, &mut bytes) {
+            if apart.put(self.start + row, &mut bytes) {
                 values[row] = row::read_value(&bytes, column.repr())?.to_owned();
             }
             Ok::<_, types::Error>(())
         })?;
         Ok(Vector::of_datums(column.repr(), values))
-    }
-
-    /// Returns the number of rows that the slice has.
-    fn len(&self) -> usize {
-        self.picked.map_or(self.rows, <[u16]>::len)
-    }
-
-    /// Returns what the slice has of the values of a chunk.
-    fn of_chunk(
-        &self,
-        column: BlockColumn<'_>,
-        chunk: &'a Chunk<'_>,
-        words: &OnceCell<Arc<Words>>,
-        is_text: bool,
-    ) -> Result<Vector<'a>> {
-        let vector = vector_of(column, chunk, (self.start, self.rows), words, is_text)?;
-        Ok(match self.picked {
-            None => vector,
-            Some(rows) => vector.gather(rows),
-        })
     }
 }
 
@@ -228,14 +201,14 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
     fn column(&self, at: usize) -> Result<Vector<'a>> {
         let ScanColumn { position, repr } = self.wanted.columns[at];
         let Some(column) = self.block.column(position) else {
-            return Ok(Vector::constant(Some(repr), self.layout.missing(position), self.len()));
+            return Ok(Vector::constant(Some(repr), self.layout.missing(position), self.rows));
         };
         if column.is_shredded() {
             return self.put_together(at, column);
         }
         let chunk = self.chunk(at, column)?;
         let words = &self.dictionaries.columns[at];
-        self.of_chunk(column, chunk, words, false)
+        vector_of(column, chunk, (self.start, self.rows), words, false)
     }
 
     fn few(&self, at: usize, rows: &Selection) -> Result<Option<Vector<'a>>> {
@@ -250,17 +223,17 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
         let chunk = self.chunk(self.wanted.columns.len() + number, column)?;
         let words = &self.dictionaries.fields[number];
         let is_text = field.form == FieldForm::Text;
-        self.of_chunk(column, chunk, words, is_text).map(Some)
+        vector_of(column, chunk, (self.start, self.rows), words, is_text).map(Some)
     }
 }
 
-/// Calls `f` with slices that have the rows of a block which are seen.
+/// Calls `f` with the slices of a block and the rows of each that the scan sees. Slices without such a row are left out.
 pub(crate) fn slices_of_block(
     block: &Block,
     layout: &Layout,
     wanted: &Wanted,
     dictionaries: &Dictionaries,
-    f: &mut dyn FnMut(&Slice<'_>) -> Result<()>,
+    f: &mut TakeSlice<'_>,
 ) -> Result<()> {
     let (columns, fields) = (wanted.columns.len(), wanted.fields.len());
     let bytes: Vec<OnceCell<Arc<[u8]>>> = (0..columns + fields).map(|_| OnceCell::new()).collect();
@@ -273,25 +246,29 @@ pub(crate) fn slices_of_block(
     };
     let chunks: Vec<ChunkCell<'_>> = (0..bytes.len()).map(cells).collect();
     let mut seen = block.seen();
-    let mut of_slice = Vec::new();
     for start in (0..block.len()).step_by(ROWS_MAX) {
         let rows = ROWS_MAX.min(block.len() - start);
-        let picked = match &mut seen {
-            None => None,
+        let selected = match &mut seen {
+            None => Selection::All(rows),
             Some(seen) => {
-                let count = seen.partition_point(|row| usize::from(*row) < start + rows);
-                let (first, rest) = seen.split_at(count);
+                // A slice has no more of them than it has rows.
+                let first = &seen[..rows.min(seen.len())];
+                let count = first.partition_point(|row| usize::from(*row) < start + rows);
+                let (of_slice, rest) = seen.split_at(count);
                 *seen = rest;
-                of_slice.clear();
-                of_slice.extend(first.iter().map(|row| row - start as u16));
-                (first.len() < rows).then_some(&of_slice[..])
+                match of_slice.len() < rows {
+                    true => {
+                        Selection::Some(of_slice.iter().map(|row| row - start as u16).collect())
+                    }
+                    false => Selection::All(rows),
+                }
             }
         };
-        let (bytes, chunks) = (&bytes[..], &chunks[..]);
-        let load =
-            BlockLoad { block, layout, wanted, dictionaries, bytes, chunks, start, rows, picked };
-        if load.len() > 0 {
-            f(&Slice::new(load.len(), columns, fields, &load))?;
+        if !selected.is_empty() {
+            let (bytes, chunks) = (&bytes[..], &chunks[..]);
+            let load =
+                BlockLoad { block, layout, wanted, dictionaries, bytes, chunks, start, rows };
+            f(&Slice::new(rows, columns, fields, &load), selected)?;
         }
     }
     Ok(())

@@ -436,6 +436,11 @@ impl Floats {
             (None, Selection::All(count)) if vector.nulls.is_empty() => {
                 sums[0] = values[..*count].iter().fold(sums[0], |sum, value| sum + value);
             }
+            (None, _) => {
+                let mut sum = sums[0];
+                rows.each(vector, |row, _| sum += values[row], |_| {});
+                sums[0] = sum;
+            }
             _ => {
                 if !rows.each_of_all(vector, values, |value, group| sums[group] += value) {
                     rows.each(vector, |row, group| sums[group] += values[row], |_| {});

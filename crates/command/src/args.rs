@@ -75,6 +75,14 @@ pub(crate) struct Signed {
     pub message: Option<String>,
 }
 
+/// Which revision a write changes.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Expected {
+    /// Only where this is the newest revision; else nothing is written
+    #[arg(long, value_name = "N", global = true)]
+    pub if_revision: Option<u64>,
+}
+
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Make an empty data folder
@@ -101,6 +109,7 @@ A moment is one of
   3                          a revision of this document
   2026-11-21                 an instant: date, or date and time, UTC unless it says otherwise
   '2026-11-21 10:30:00'      (also 2026-11-21T10:30:00+02:00, and @1795000000 in unix seconds)
+  yesterday, '2 hours ago'   (also now, today, 2026-11 for its first day, '3 months ago')
   authored:2024-05-01        the same, by the time that an import brought along
   csn:17                     a commit of the whole database
 
@@ -245,6 +254,7 @@ Examples:
   anywhen ls --dropped                 collections that were dropped, and when
   anywhen ls articles
   anywhen ls articles/2026-            only keys that begin so
+  anywhen ls articles --limit 100      the first 100; then --after the last of them
   anywhen ls articles --at 2026-01-01  what was there then")]
     Ls(LsArgs),
     /// The revisions of a document, newest first
@@ -387,6 +397,8 @@ pub(crate) struct PutArgs {
     #[arg(value_name = "FILE|-|JSON", default_value = "-")]
     pub source: String,
     #[command(flatten)]
+    pub expected: Expected,
+    #[command(flatten)]
     pub signed: Signed,
 }
 
@@ -429,6 +441,8 @@ pub(crate) struct EditArgs {
     /// The document
     #[arg(value_name = "COLLECTION/DOC")]
     pub target: Target,
+    #[command(flatten)]
+    pub expected: Expected,
     #[command(subcommand)]
     pub change: Change,
 }
@@ -541,6 +555,8 @@ pub(crate) struct RmArgs {
     #[arg(value_name = "COLLECTION/DOC")]
     pub target: Target,
     #[command(flatten)]
+    pub expected: Expected,
+    #[command(flatten)]
     pub signed: Signed,
 }
 
@@ -551,6 +567,12 @@ pub(crate) struct LsArgs {
     /// An instant or csn:N
     #[arg(long, value_name = "MOMENT")]
     pub at: Option<At>,
+    /// Only the first N names
+    #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["long", "dropped"])]
+    pub limit: Option<usize>,
+    /// Only names after this one: with --limit, page by page
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["long", "dropped"])]
+    pub after: Option<String>,
     /// What each collection keeps
     #[arg(long, short, conflicts_with_all = ["collection", "at"])]
     pub long: bool,

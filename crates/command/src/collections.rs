@@ -110,24 +110,34 @@ pub(crate) fn ls(session: &mut Session, a: &LsArgs) -> Outcome {
             return Err(Failure::refused("--at needs a collection"));
         }
         let names = session.database()?.collections();
-        return list(session.json, names.into_iter().map(Ok));
+        let after = a.after.clone().unwrap_or_default();
+        return list(session.json, a, names.into_iter().filter(|name| *name > after).map(Ok));
     };
     let (name, prefix) = name.split_once('/').unwrap_or((name, ""));
     let collection = session.collection_at(name, a.at)?;
     match a.at {
         Some(At::Revision(_)) => Err(Failure::refused("revisions are counted for each document")
             .hint("name a time, authored:TIME or csn:N")),
-        Some(at) => list(session.json, collection.at(moment(at)).keys(prefix)?),
-        None => list(session.json, collection.keys(prefix)),
+        Some(at) => list(session.json, a, paged(a, collection.at(moment(at)).keys(prefix)?)),
+        None => list(session.json, a, paged(a, collection.keys(prefix))),
     }
 }
 
-/// Prints names as they come: a line each, or an array.
+/// The keys of a page.
+fn paged(a: &LsArgs, keys: anywhen::Keys) -> anywhen::Keys {
+    match &a.after {
+        Some(after) => keys.after(after),
+        None => keys,
+    }
+}
+
+/// Prints names as they come, as many as asked for: a line each, or an array.
 fn list(
     json: bool,
+    a: &LsArgs,
     names: impl Iterator<Item = anywhen::Result<String, DocumentError>>,
 ) -> Outcome {
-    let names = names.collect::<Result<Vec<String>, _>>()?;
+    let names = names.take(a.limit.unwrap_or(usize::MAX)).collect::<Result<Vec<String>, _>>()?;
     if json {
         return screen::raw(array(names.iter().map(|name| quoted(name))).as_bytes());
     }

@@ -84,7 +84,9 @@ fn history(collection: &Collection, target: &Target) -> Outcome {
             .plain("time", time.trim_end_matches('0').trim_end_matches('.'))
             .text("author", info.author)
             .text("message", info.message);
-        if !info.deleted {
+        if info.deleted {
+            line = line.plain("deleted", true);
+        } else {
             let document = collection.at(info.revision).get(&target.key)?;
             let document = document.ok_or_else(|| missing(target))?;
             line = line.raw("doc", &document.to_json()?);

@@ -17,7 +17,7 @@ use anywhen::Meta;
 use json::Tape;
 
 use crate::failure::{Failure, Kind, Outcome};
-use crate::import::Version;
+use crate::import::{Newest, Version};
 
 /// What the log says of one version.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,12 +30,15 @@ struct Entry {
     blob: Option<String>,
 }
 
-/// The versions of `path` in `repository`, oldest first.
+/// The versions of `path` in `repository`, oldest first; those after the newest revision, where the document has
+/// one already.
 pub(crate) fn versions(
     repository: &Path,
     path: &str,
     first_parent: bool,
+    newest: Option<&Newest>,
 ) -> Outcome<impl ExactSizeIterator<Item = Outcome<Version>> + use<>> {
+    no_other_form(repository, path)?;
     let mut entries = log(repository, path, first_parent)?;
     if entries.is_empty() {
         return Err(Failure::refused(format!(
@@ -46,7 +49,58 @@ pub(crate) fn versions(
     }
     entries.reverse();
     let mut blobs = Blobs::start(repository)?;
+    if let Some(newest) = newest {
+        let at = position(&mut blobs, &entries, newest)?.ok_or_else(|| {
+            let text = "the document has a history already, whose newest revision is no commit of this file";
+            Failure::refused(text).hint("import it under another name: --as COLLECTION/DOC")
+        })?;
+        entries.drain(..=at);
+    }
     Ok(entries.into_iter().map(move |entry| version(&mut blobs, entry)))
+}
+
+/// Where the newest revision of a document stands among the versions. Author, time and message tell; where several
+/// versions have the same, the document itself does.
+fn position(blobs: &mut Blobs, entries: &[Entry], newest: &Newest) -> Outcome<Option<usize>> {
+    let is_same = |entry: &Entry| {
+        Some(entry.authored_us) == newest.authored_us
+            && entry.author == newest.author
+            && entry.message == newest.message
+            && entry.blob.is_some() == newest.json.is_some()
+    };
+    let all: Vec<usize> = (0..entries.len()).rev().filter(|at| is_same(&entries[*at])).collect();
+    let text =
+        |text: &[u8]| Tape::parse_with(text, &anywhen::limits()).ok().map(|tape| tape.to_json());
+    let known = newest.json.as_ref().and_then(|json| text(json.as_bytes()));
+    for at in &all {
+        let Some(blob) = &entries[*at].blob else { continue };
+        if all.len() > 1 && text(&blobs.read(blob)?) == known {
+            return Ok(Some(*at));
+        }
+    }
+    Ok(all.first().copied())
+}
+
+/// An error for a folder, and for a file whose name says that it is another form than JSON.
+fn no_other_form(repository: &Path, path: &str) -> Outcome {
+    let ending = Path::new(path).extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let form = match ending.as_str() {
+        "yaml" | "yml" => "YAML",
+        "toml" => "TOML",
+        "xml" => "XML",
+        _ => "",
+    };
+    if !form.is_empty() {
+        return Err(Failure::refused(format!(
+            "{path:?} is {form}: only JSON files can be imported"
+        )));
+    }
+    let kind = git(repository).args(["cat-file", "-t"]).arg(format!("HEAD:./{path}")).output();
+    if kind.is_ok_and(|kind| kind.stdout.starts_with(b"tree")) {
+        return Err(Failure::refused(format!("{path:?} is a folder"))
+            .hint("name one JSON file in it: each becomes a document of its own"));
+    }
+    Ok(())
 }
 
 fn version(blobs: &mut Blobs, entry: Entry) -> Outcome<Version> {

@@ -8,7 +8,9 @@
 //!
 //! Rows of CSV, NDJSON, Parquet and Arrow go into tables: [`tables`](crate::tables).
 //!
-//! A version of a history that is equal to the one before makes no revision.
+//! A version of a history that is equal to the one before makes no revision. The file of a history is read to its
+//! end before anything is written, so that a bad line leaves nothing behind. A history out of git continues where the
+//! document's newest revision stands in it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -39,14 +41,33 @@ pub(crate) fn import(session: &mut Session, a: &ImportArgs) -> Outcome {
                 Some(target) => target.clone(),
                 None => Target { collection: "git".to_owned(), key: path.clone() },
             };
-            let versions = git::versions(repository, path, *first_parent)?;
-            let total = Some(versions.len());
-            write_history(session, &target, total, versions)
+            let newest = newest(session, &target)?;
+            let versions = git::versions(repository, path, *first_parent, newest.as_ref())?;
+            let (total, mut versions) = (Some(versions.len()), versions);
+            let (skipped, first) = skip_unreadable(&mut versions)?;
+            if let (None, Some(reason)) = (&first, skipped.first())
+                && newest.is_none()
+            {
+                return Err(Failure::refused(format!(
+                    "{path:?} is not JSON in any version: {reason}"
+                )));
+            }
+            let versions = first.into_iter().map(Ok).chain(versions);
+            write_history(session, &target, total, skipped, newest, versions)
         }
         Some(ImportFrom::History { file, target }) => {
-            let lines =
-                Lines::open(file)?.map(|line| line.and_then(|(n, text)| line_version(n, &text)));
-            write_history(session, target, None, lines)
+            if newest(session, target)?.is_some() {
+                return Err(Failure::refused(format!("{target} has a history already"))
+                    .hint("import it under another name: --as COLLECTION/DOC"));
+            }
+            let lines = whole(file)?;
+            for line in lines.open()? {
+                let (number, text) = line?;
+                line_version(number, &text)?;
+            }
+            let versions =
+                lines.open()?.map(|line| line.and_then(|(n, text)| line_version(n, &text)));
+            write_history(session, target, None, Vec::new(), None, versions)
         }
         None if crate::tables::is_table(a) => crate::tables::import(session, a),
         None if a.using.is_some() => {
@@ -288,25 +309,116 @@ pub(crate) enum Version {
     Unreadable(String),
 }
 
+/// The newest revision of a document that has a history already.
+pub(crate) struct Newest {
+    pub author: String,
+    pub message: String,
+    pub authored_us: Option<u64>,
+    /// The document; `None` where the revision removed it.
+    pub json: Option<String>,
+}
+
+/// The newest revision of a document, where there is one.
+fn newest(session: &mut Session, target: &Target) -> Outcome<Option<Newest>> {
+    if !crate::session::holds_data(&session.data) {
+        return Ok(None);
+    }
+    let Some(collection) = session.database()?.find_collection(&target.collection) else {
+        return Ok(None);
+    };
+    let now = collection.at(anywhen::Moment::Csn(anywhen::Csn::MAX));
+    if now.revision(&target.key)?.is_none() {
+        return Ok(None);
+    }
+    let history = collection.history(&target.key, 1)?;
+    let Some(info) = history.get(0) else { return Ok(None) };
+    let json = collection.get(&target.key)?.map(|document| document.to_json()).transpose()?;
+    Ok(Some(Newest {
+        author: info.author.to_owned(),
+        message: info.message.to_owned(),
+        authored_us: info.authored_us,
+        json,
+    }))
+}
+
+/// Takes the versions that are no JSON from the beginning; returns them, and the first that is another.
+fn skip_unreadable(
+    versions: &mut impl Iterator<Item = Outcome<Version>>,
+) -> Outcome<(Vec<String>, Option<Version>)> {
+    let mut skipped = Vec::new();
+    for version in versions {
+        match version? {
+            Version::Unreadable(which) => skipped.push(which),
+            version => return Ok((skipped, Some(version))),
+        }
+    }
+    Ok((skipped, None))
+}
+
+/// The lines of a history, which can be read twice: of a file, or of standard input held in memory.
+enum WholeLines {
+    File(PathBuf),
+    Held(Vec<u8>),
+}
+
+fn whole(path: &Path) -> Outcome<WholeLines> {
+    if path.as_os_str() != "-" {
+        return Ok(WholeLines::File(path.to_owned()));
+    }
+    let mut held = Vec::new();
+    std::io::stdin().read_to_end(&mut held).map_err(|error| Failure::file(path, &error))?;
+    Ok(WholeLines::Held(held))
+}
+
+impl WholeLines {
+    fn open(&self) -> Outcome<Lines> {
+        match self {
+            WholeLines::File(path) => Lines::open(path),
+            WholeLines::Held(bytes) => {
+                Lines::of(Path::new("-"), Box::new(std::io::Cursor::new(bytes.clone())))
+            }
+        }
+    }
+}
+
+/// What a line of a history file can be.
+const LINE_FORM: &str = "each line is {\"doc\": ..., \"time\": unix seconds, \"author\": ..., \"message\": ...}; \
+                         a removal has \"deleted\": true instead of \"doc\"";
+
 /// A line of a history file.
 fn line_version(number: u64, text: &[u8]) -> Outcome<Version> {
     let place = |failure: Failure| failure.at(format!("line {number}"));
     let tape = parse(text).map_err(place)?;
     let root = tape.root();
     if root.kind() != JsonKind::Object {
-        return Err(place(
-            Failure::refused("the line is no object")
-                .hint("each line is {\"doc\": ..., \"time\": unix seconds, \"author\": ..., \"message\": ...}"),
-        ));
+        return Err(place(Failure::refused("the line is not an object").hint(LINE_FORM)));
+    }
+    let is_removal = match root.get("deleted") {
+        None => false,
+        Some(deleted) => deleted.as_bool().ok_or_else(|| {
+            place(Failure::refused("`deleted` must be true or false").hint(LINE_FORM))
+        })?,
+    };
+    // Exports of earlier releases tell removals by a version without a document.
+    let is_removal = is_removal || root.get("version").is_some();
+    match root.get("doc") {
+        None if !is_removal => {
+            return Err(place(Failure::refused("the line has no `doc`").hint(LINE_FORM)));
+        }
+        Some(_) if root.get("deleted").is_some_and(|deleted| deleted.as_bool() == Some(true)) => {
+            return Err(place(
+                Failure::refused("the line has both `doc` and `deleted`").hint(LINE_FORM),
+            ));
+        }
+        _ => {}
     }
     let text = |name: &str| root.get(name).and_then(|n| n.as_str()).map(|t| t.into_owned());
-    let authored_us =
-        match root.get("time") {
-            None => None,
-            Some(time) => Some(unix_micros(time).ok_or_else(|| {
-                place(Failure::refused("`time` is a number of seconds since 1970"))
-            })?),
-        };
+    let authored_us = match root.get("time") {
+        None => None,
+        Some(time) => Some(unix_micros(time).ok_or_else(|| {
+            place(Failure::refused("`time` must be a number of seconds since 1970"))
+        })?),
+    };
     Ok(Version::Document {
         doc: root.get("doc").map(|doc| Box::new(doc.to_tape())),
         meta: Meta {
@@ -327,18 +439,16 @@ fn write_history(
     session: &mut Session,
     target: &Target,
     total: Option<usize>,
+    skipped: Vec<String>,
+    newest: Option<Newest>,
     versions: impl Iterator<Item = Outcome<Version>>,
 ) -> Outcome {
     let database = session.database_or_new()?;
     let mut collection = database.find_collection(&target.collection);
-    if let Some(collection) = &collection
-        && known(collection, &target.key)?
-    {
-        return Err(Failure::refused(format!("{target} has a history already"))
-            .hint("import it under another name: --as COLLECTION/DOC"));
-    }
     let bar = progress::bar("importing", total.map(|total| total as u64));
-    let mut tally = Tally::default();
+    let is_continued = newest.is_some();
+    let present = newest.is_some_and(|newest| newest.json.is_some());
+    let mut tally = Tally { skipped, present, is_continued, ..Tally::default() };
     for version in versions {
         let version = version?;
         if let (None, Version::Document { doc: Some(_), .. }) = (&collection, &version) {
@@ -352,11 +462,6 @@ fn write_history(
     tally.report(session, target)
 }
 
-/// True where the document has a history, also where it was removed.
-fn known(collection: &Collection, key: &str) -> Outcome<bool> {
-    Ok(collection.at(anywhen::Moment::Csn(anywhen::Csn::MAX)).revision(key)?.is_some())
-}
-
 /// What came of the versions of a history.
 #[derive(Default)]
 struct Tally {
@@ -365,6 +470,8 @@ struct Tally {
     skipped: Vec<String>,
     /// A removal means something only where there is a document.
     present: bool,
+    /// True where the document had a history before.
+    is_continued: bool,
 }
 
 impl Tally {
@@ -407,7 +514,8 @@ impl Tally {
                 .plain("skipped", skipped);
             return screen::raw(object.end().as_bytes());
         }
-        let mut text = format!("{target}: {}", count(self.revisions, "revision"));
+        let new = if self.is_continued { "new " } else { "" };
+        let mut text = format!("{target}: {}", count(self.revisions, &format!("{new}revision")));
         if self.unchanged > 0 {
             text.push_str(&format!(
                 "; {} equal to the one before",
@@ -437,11 +545,15 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path) -> Outcome<Self> {
-        let failed = |error| Failure::file(path, &error);
         let source: Box<dyn Read> = match path.as_os_str() == "-" {
             true => Box::new(std::io::stdin()),
-            false => Box::new(File::open(path).map_err(failed)?),
+            false => Box::new(File::open(path).map_err(|error| Failure::file(path, &error))?),
         };
+        Self::of(path, source)
+    }
+
+    fn of(path: &Path, source: Box<dyn Read>) -> Outcome<Self> {
+        let failed = |error| Failure::file(path, &error);
         let mut plain = BufReader::with_capacity(1 << 16, source);
         // The first two bytes of gzip cannot begin a line of JSON.
         let packed = plain.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);

@@ -283,7 +283,7 @@ fn look(session: &Session) -> Outcome<Found> {
         let made = session.data.ancestors().find(|path| path.exists());
         return match made {
             Some(path) if !path.is_dir() => {
-                Err(Failure::refused(format!("{} is no folder", path.display())))
+                Err(Failure::refused(format!("{} is not a folder", path.display())))
             }
             _ => Ok(Found::Nothing),
         };

@@ -88,6 +88,12 @@ impl Session {
         let database = self.database()?;
         let csn = match at {
             Some(At::Time(micros)) => Some(database.csn_at(micros)?),
+            Some(At::Csn(csn)) if Csn(csn) > database.newest() => {
+                let newest = database.newest().0;
+                return Err(Failure::refused(format!(
+                    "there is no commit {csn}: the newest is {newest}"
+                )));
+            }
             Some(At::Csn(csn)) => Some(Csn(csn)),
             Some(At::Revision(_) | At::Authored(_)) | None => None,
         };

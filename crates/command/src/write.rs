@@ -6,7 +6,9 @@ use std::path::Path;
 use anywhen::{Committed, DocumentError, Edit, Meta, Place as Position, Revision};
 use json::Tape;
 
-use crate::args::{Change, EditArgs, Place, PutArgs, RevertArgs, RmArgs, Signed, Target, Where};
+use crate::args::{
+    Change, EditArgs, Expected, Place, PutArgs, RevertArgs, RmArgs, Signed, Target, Where,
+};
 use crate::failure::{Failure, Outcome};
 use crate::json_out::{Object, quoted};
 use crate::session::{Session, meta, node};
@@ -54,7 +56,13 @@ impl Incoming {
 }
 
 pub(crate) fn put(session: &mut Session, a: &PutArgs) -> Outcome {
-    source(&a.source)?.write(session, &a.target, &meta(&a.signed))
+    let meta = expecting(meta(&a.signed), &a.expected);
+    source(&a.source)?.write(session, &a.target, &meta)
+}
+
+/// The same for a write that expects a revision.
+fn expecting(meta: Meta, expected: &Expected) -> Meta {
+    Meta { only_at: expected.if_revision.map(Revision), ..meta }
 }
 
 /// What a source names: `-`, a file, or JSON written out.
@@ -116,7 +124,8 @@ pub(crate) fn rm(session: &mut Session, a: &RmArgs) -> Outcome {
     if collection.get(&a.target.key)?.is_none() {
         return Err(crate::session::missing(&a.target));
     }
-    let committed = collection.remove_with(&a.target.key, &meta(&a.signed))?;
+    let committed =
+        collection.remove_with(&a.target.key, &expecting(meta(&a.signed), &a.expected))?;
     if session.json {
         return committed_line(session, &a.target, &committed);
     }
@@ -141,7 +150,7 @@ pub(crate) fn edit(session: &mut Session, a: &EditArgs) -> Outcome {
     if collection.get(&a.target.key)?.is_none() {
         return Err(crate::session::missing(&a.target));
     }
-    let meta = meta(signed(&a.change));
+    let meta = expecting(meta(signed(&a.change)), &a.expected);
     let (committed, ()) = collection.edit_with(&a.target.key, &meta, |document| {
         for step in &steps {
             step.apply(document)?;

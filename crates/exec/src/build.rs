@@ -255,6 +255,7 @@ impl Builder<'_> {
                 let width = input.width();
                 Box::new(Window::new(self.node(input)?, orderings, width, calls.len()))
             }
+            Kind::Barrier(input) => self.node(input)?,
             Kind::Distinct(input) => Box::new(Distinct::new(self.node(input)?)),
             Kind::DistinctOn { input, keys } => {
                 Box::new(DistinctOn::new(self.node(input)?, self.sort_keys(keys)?))
@@ -385,7 +386,10 @@ impl Builder<'_> {
             bound::Action::Insert { generated, .. }
             | bound::Action::Update { generated, .. }
             | bound::Action::Merge { generated, .. } => set(generated)?,
-            bound::Action::Delete | bound::Action::Erase => Vec::new(),
+            bound::Action::Delete | bound::Action::Erase => match &modify.rest {
+                Some(rest) => set(&rest.generated)?,
+                None => Vec::new(),
+            },
         };
         let columns = relation.columns.iter().map(|column| guard::Column {
             name: column.name.clone(),
@@ -397,8 +401,8 @@ impl Builder<'_> {
             .checks
             .iter()
             .map(|check| {
-                let (name, is_view) = (check.name.clone(), check.is_view);
-                Ok(guard::Check { name, is_view, program: self.program(&check.expr)? })
+                let (by, of) = (check.by.clone(), check.of);
+                Ok(guard::Check { by, of, program: self.program(&check.expr)? })
             })
             .collect::<Result<_>>()?;
         let guard = Guard {
@@ -410,6 +414,10 @@ impl Builder<'_> {
         let inserts = matches!(modify.action, bound::Action::Insert { .. });
         let scan = if inserts { None } else { modify.input.clone().scanned(modify.width) };
         let recheck = if inserts { None } else { modify.input.with_given(modify.width) };
+        let rest = match &modify.rest {
+            Some(rest) => Some(modify::Rest { place: rest.place, left: self.program(&rest.left)? }),
+            None => None,
+        };
         let target = Target {
             relation: modify.relation,
             width: modify.width,
@@ -419,6 +427,7 @@ impl Builder<'_> {
             guard,
             recheck: recheck.map(Recheck::new),
             is_each_once: modify.input.gives_each_once() && self.plan.clone().changes() == 1,
+            rest,
         };
         let action = match &modify.action {
             bound::Action::Insert { conflict, .. } => {

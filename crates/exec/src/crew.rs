@@ -487,6 +487,11 @@ impl TypeSource for Member<'_> {
         self.crew.give_up();
         None
     }
+
+    fn multirange_of(&self, _: Type) -> Option<Type> {
+        self.crew.give_up();
+        None
+    }
 }
 
 impl Domains for Member<'_> {

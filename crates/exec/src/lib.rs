@@ -34,4 +34,4 @@ pub mod tables;
 
 pub use ctx::{Ctx, Help, Spill, row_bytes};
 pub use prepared::{Prepared, Run};
-pub use spill::TempFolder;
+pub use spill::{RowSpool, SpooledRows, TempFolder};

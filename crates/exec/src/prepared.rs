@@ -111,16 +111,24 @@ impl Prepared {
     /// Begins an execution.
     pub fn start(self: &Arc<Self>) -> Run {
         let machine = self.resting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let prepared = Arc::clone(self);
-        let (is_sound, is_probed, is_started) = (true, false, false);
-        Run { prepared, machine, is_sound, is_probed, is_started, rows_changed: 0 }
+        self.run(machine, false)
     }
 
     /// Begins an execution whose operators are looked at: see [`Run::observed`].
     pub fn start_probed(self: &Arc<Self>) -> Run {
-        let (prepared, machine) = (Arc::clone(self), None);
-        let (is_sound, is_probed, is_started) = (true, true, false);
-        Run { prepared, machine, is_sound, is_probed, is_started, rows_changed: 0 }
+        self.run(None, true)
+    }
+
+    fn run(self: &Arc<Self>, machine: Option<Machine>, is_probed: bool) -> Run {
+        Run {
+            prepared: Arc::clone(self),
+            machine,
+            is_sound: true,
+            is_probed,
+            is_started: false,
+            is_under_way: false,
+            rows_changed: 0,
+        }
     }
 }
 
@@ -133,6 +141,8 @@ pub struct Run {
     is_probed: bool,
     /// True where constants have been computed.
     is_started: bool,
+    /// True where that went well.
+    is_under_way: bool,
     rows_changed: u64,
 }
 
@@ -155,11 +165,17 @@ impl Run {
             let computed = constants.try_for_each(|constant| compute(constant, &env).map(drop));
             self.is_sound &= computed.is_ok();
             computed?;
+            self.is_under_way = true;
         }
         let more = machine.root.next(&env, out);
         self.is_sound &= more.is_ok();
         self.rows_changed = machine.shared.rows_changed.get();
         more
+    }
+
+    /// True once rows are asked for: constants have been computed before.
+    pub fn is_under_way(&self) -> bool {
+        self.is_under_way
     }
 
     /// What was seen of the operators so far; nothing where they are not looked at.

@@ -10,20 +10,9 @@ use std::ops::Bound;
 pub use batch::Piece;
 use sql::eval::Row as EvalRow;
 use sql::plan::{LockStrength, LockWait};
-use table::index::Ask;
+pub use table::index::Asked;
 use types::time::TimestampTz;
 use types::{Datum, Oid, Result};
-
-/// What a row must have in it, as an index of items is asked.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Asked {
-    /// Which part of the key, from 0.
-    pub part: usize,
-    /// How it stands to the value.
-    pub ask: Ask,
-    /// The value, which is not NULL.
-    pub value: Datum,
-}
 
 /// Which states of a table are read, times and numbers computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,27 +4,115 @@
 //!   socket ──frames──> a task ──channel of 4──> Stream (a reader) ──> the parser of documents
 //! ```
 //!
+//! A body with `Content-Encoding: gzip` is decompressed on its way: limits are those of the decompressed bytes.
+//!
 //! Invariant: no more of a body is in memory than a few frames, or its limit.
 
 use std::io::{self, Read};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap};
 use bytes::{Buf, Bytes};
+use flate2::read::MultiGzDecoder;
 use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 
-use crate::failures::BodyTooLarge;
+use crate::failures::{BodyTooLarge, NoGzip};
 use crate::problem::Problem;
 
 /// Bodies that say that they are no longer than this are taken as a whole.
 const WHOLE_BYTES_MAX: u64 = 256 << 10;
+
+/// How the bytes of a body are encoded (RFC 9110, section 8.4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Coding {
+    Identity,
+    Gzip,
+}
+
+impl Coding {
+    /// The coding that the headers of a request name.
+    ///
+    /// # Errors
+    /// 415 for a coding that the server does not know, and for several.
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Coding, Problem> {
+        let values = headers.get_all(CONTENT_ENCODING).iter();
+        let listed = values.flat_map(|value| value.to_str().unwrap_or("?").split(','));
+        let mut named = listed.map(|name| name.trim().to_ascii_lowercase());
+        let mut named = named.by_ref().filter(|name| !name.is_empty() && name != "identity");
+        match (named.next().as_deref(), named.next()) {
+            (None, _) => Ok(Coding::Identity),
+            (Some("gzip" | "x-gzip"), None) => Ok(Coding::Gzip),
+            (Some(name), _) => {
+                let text = format!(
+                    "Content-Encoding {name:?} is not supported: it can be gzip or identity"
+                );
+                Err(Problem::unsupported_media(text).header(ACCEPT_ENCODING, "gzip, identity"))
+            }
+        }
+    }
+}
 
 /// The body of a request.
 pub(crate) enum Input {
     None,
     Whole(Bytes),
     Stream(Stream),
+    Gzip(Box<Gunzip>),
+}
+
+/// A body that is decompressed while it is read.
+pub(crate) struct Gunzip {
+    decoder: MultiGzDecoder<Packed>,
+    bytes_max: u64,
+    bytes_left: u64,
+}
+
+/// The bytes of a body as they come.
+enum Packed {
+    Whole(io::Cursor<Bytes>),
+    Stream(Stream),
+}
+
+impl Read for Packed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Packed::Whole(bytes) => bytes.read(buffer),
+            Packed::Stream(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Gunzip {
+    fn new(packed: Packed, bytes_max: u64) -> Gunzip {
+        Gunzip { decoder: MultiGzDecoder::new(packed), bytes_max, bytes_left: bytes_max }
+    }
+
+    /// All that is left.
+    fn all(mut self) -> io::Result<Bytes> {
+        let mut all = Vec::new();
+        self.read_to_end(&mut all)?;
+        Ok(all.into())
+    }
+}
+
+impl Read for Gunzip {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        let count = self.decoder.read(buffer).map_err(|error| match error.kind() {
+            // Errors of the connection are of other kinds.
+            InvalidData | InvalidInput | UnexpectedEof => io::Error::other(NoGzip(error)),
+            _ => error,
+        })?;
+        match self.bytes_left.checked_sub(count as u64) {
+            Some(left) => {
+                self.bytes_left = left;
+                Ok(count)
+            }
+            None => Err(io::Error::other(BodyTooLarge { bytes_max: self.bytes_max })),
+        }
+    }
 }
 
 impl Input {
@@ -46,6 +134,43 @@ impl Input {
         let (to, from) = mpsc::channel(4);
         tokio::spawn(pump(body, bytes_max, idle, to));
         Ok(Input::Stream(Stream { from, now: Bytes::new() }))
+    }
+
+    /// The same, decompressed. A short body that is short afterwards too is a whole one; what is longer is
+    /// decompressed by the thread that reads it.
+    ///
+    /// # Errors
+    /// 400 where a short body is not gzip, 413 where it is longer than its limit.
+    pub(crate) fn gunzip(self, bytes_max: u64) -> Result<Self, Problem> {
+        let bytes = match self {
+            Input::Whole(bytes) => bytes,
+            Input::Stream(stream) => {
+                return Ok(Input::Gzip(Box::new(Gunzip::new(Packed::Stream(stream), bytes_max))));
+            }
+            other => return Ok(other),
+        };
+        let packed = || Packed::Whole(io::Cursor::new(bytes.clone()));
+        let mut whole = Vec::new();
+        let mut start = Gunzip::new(packed(), bytes_max).take(WHOLE_BYTES_MAX + 1);
+        start.read_to_end(&mut whole)?;
+        Ok(match whole.len() as u64 > WHOLE_BYTES_MAX {
+            true => Input::Gzip(Box::new(Gunzip::new(packed(), bytes_max))),
+            false => Input::Whole(whole.into()),
+        })
+    }
+
+    /// The same as a whole, decompressed, on a thread that may wait.
+    ///
+    /// # Errors
+    /// As [`Input::gunzip`].
+    pub(crate) fn gunzip_whole(self, bytes_max: u64) -> Result<Self, Problem> {
+        match self {
+            Input::Whole(bytes) => {
+                let packed = Packed::Whole(io::Cursor::new(bytes));
+                Ok(Input::Whole(Gunzip::new(packed, bytes_max).all()?))
+            }
+            other => Ok(other),
+        }
     }
 
     /// The body as a whole; empty where there is none.
@@ -140,6 +265,7 @@ impl Read for Input {
                 Ok(taken)
             }
             Input::Stream(stream) => stream.read(buffer),
+            Input::Gzip(gunzip) => gunzip.read(buffer),
         }
     }
 }

@@ -12,11 +12,11 @@ use anywhen::{
     Metadata, Moment, NodeKey, NodeRef, Revision,
 };
 use axum::extract::RawPathParams;
-use axum::http::header::{HeaderName, IF_MATCH};
+use axum::http::header::{ETAG, HeaderName, IF_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 
 use crate::app::App;
-use crate::auth::{Caller, Right};
+use crate::auth::{Caller, Right, now_us};
 use crate::body::Input;
 use crate::cancel::CancelToken;
 use crate::once;
@@ -67,7 +67,7 @@ impl Call {
 
     /// A parameter that is there.
     pub(crate) fn wanted<T: FromStr>(&self, name: &str) -> Result<T, Problem> {
-        let missing = || Problem::bad(format!("the parameter {name} is wanted"));
+        let missing = || Problem::bad(format!("the parameter {name} is missing"));
         self.parsed(name)?.ok_or_else(missing)
     }
 
@@ -78,11 +78,14 @@ impl Call {
 
     /// A parameter that is a time, in microseconds since 1970.
     pub(crate) fn time(&self, name: &str) -> Result<Option<u64>, Problem> {
-        let wrong =
-            |text| Problem::bad(format!("{name}={text:?} is no time such as 2026-11-21T10:30:00Z"));
+        let wrong = |text| {
+            Problem::bad(format!(
+                "the parameter {name} cannot be {text:?}: it must be a time such as 2026-11-21T10:30:00Z, or yesterday"
+            ))
+        };
         // A plus that nobody encoded arrives as a space.
         let read = |text: &str| {
-            anywhen::time::parse(text).or_else(|| {
+            anywhen::time::parse_at(text, now_us()).or_else(|| {
                 let (time, zone) = text.rsplit_once(' ')?;
                 anywhen::time::parse(&format!("{time}+{zone}"))
             })
@@ -98,9 +101,9 @@ impl Call {
         let authored = self.time("authored")?.map(Moment::Authored);
         let mut given = [revision, time, authored, csn].into_iter().flatten();
         match (given.next(), given.next()) {
-            (_, Some(_)) => {
-                Err(Problem::bad("of revision, timestamp, authored and csn one can be given"))
-            }
+            (_, Some(_)) => Err(Problem::bad(
+                "only one of the parameters revision, timestamp, authored and csn can be given",
+            )),
             (moment, None) => Ok(moment),
         }
     }
@@ -113,9 +116,9 @@ impl Call {
     /// The node that one of two parameters names: a path, or a key.
     pub(crate) fn node_by(&self, path: &str, key: &str) -> Result<Option<NodeRef>, Problem> {
         match (self.text(path), self.parsed(key)?) {
-            (Some(_), Some(_)) => {
-                Err(Problem::bad(format!("of {path} and {key} one can be given")))
-            }
+            (Some(_), Some(_)) => Err(Problem::bad(format!(
+                "only one of the parameters {path} and {key} can be given"
+            ))),
             (Some(path), None) => Ok(Some(NodeRef::Path(path.to_owned()))),
             (None, key) => Ok(key.map(|key| NodeRef::Key(NodeKey(key)))),
         }
@@ -123,7 +126,7 @@ impl Call {
 
     /// The node that `path` or `node_key` names, which must be given.
     pub(crate) fn wanted_node(&self) -> Result<NodeRef, Problem> {
-        let missing = || Problem::bad("a node is wanted: path or node_key");
+        let missing = || Problem::bad("the parameter path or node_key must name a node");
         self.node()?.ok_or_else(missing)
     }
 
@@ -136,7 +139,7 @@ impl Call {
             Some("true" | "all") => Metadata::All,
             Some(text) => {
                 return Err(Problem::bad(format!(
-                    "{name}={text:?} is none of true, nodeKey and nodeKeyAndChildCount"
+                    "the parameter {name} cannot be {text:?}: it can be true, false, nodeKey or nodeKeyAndChildCount"
                 )));
             }
         })
@@ -210,7 +213,7 @@ impl Call {
         if key.len() > anywhen::KEY_BYTES_MAX {
             return Err(DocumentError::BadKey("is too long").into());
         }
-        if self.headers.contains_key(IF_MATCH) {
+        if self.headers.contains_key(IF_MATCH) || self.headers.contains_key(ETAG) {
             let text = "there is no such document";
             return Err(Problem::new(StatusCode::PRECONDITION_FAILED, text).into());
         }
@@ -261,7 +264,7 @@ impl Call {
         if author.as_ref().is_some_and(|author| !known.is_empty() && author != known) {
             return Err(Problem::new(
                 StatusCode::FORBIDDEN,
-                format!("what {known:?} writes is signed by {known:?}"),
+                format!("the token is {known:?}'s: the author can be no other"),
             ));
         }
         let time = self.time("authored")?;
@@ -360,7 +363,7 @@ impl Call {
     /// 400 for none: whoever wants nothing has mistaken the parameter.
     pub(crate) fn limit(&self, name: &str) -> Result<Option<usize>, Problem> {
         match self.parsed(name)? {
-            Some(0) => Err(Problem::bad(format!("the parameter {name} is 1 at least"))),
+            Some(0) => Err(Problem::bad(format!("the parameter {name} must be 1 or more"))),
             limit => Ok(limit),
         }
     }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The commit is there for documents that begin anew: they count their revisions from 1 again.
-//! `If-Match` takes no weak tag, but the revision alone as well (of a document that was removed: the one
+//! SirixDB's clients send the tag of what they change as the header `ETag` of the request: a write reads it as
+//! `If-Match`. `If-Match` takes no weak tag, but the revision alone as well (of a document that was removed: the one
 //! that did), and the digest, and where one node is meant, the hash
 //! that the node's metadata tell. The condition is looked at twice: here, and under the lock of the
 //! write, by the commit; so nobody gets in between.
@@ -14,7 +15,7 @@
 use anywhen::{Collection, Csn, Document, Meta, NodeKey, Nodes};
 use axum::http::StatusCode;
 use axum::http::header::{
-    HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
+    ETAG, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
 };
 
 use crate::call::Call;
@@ -31,7 +32,7 @@ pub(crate) fn tag(collection: &Collection, document: &Document) -> String {
 
 /// The tags that a header lists, without quotes.
 fn listed(headers: &HeaderMap, name: HeaderName) -> Option<Vec<&str>> {
-    let is_strong = name == IF_MATCH;
+    let is_strong = name == IF_MATCH || name == ETAG;
     let mut found = None;
     for value in headers.get_all(name) {
         let list = found.get_or_insert_with(Vec::new);
@@ -60,7 +61,7 @@ fn seconds(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
 /// 412.
 fn hold_time(headers: &HeaderMap, time_us: u64) -> Result<()> {
     let since = seconds(headers, IF_UNMODIFIED_SINCE);
-    match since.filter(|_| !headers.contains_key(IF_MATCH)) {
+    match since.filter(|_| !headers.contains_key(IF_MATCH) && !headers.contains_key(ETAG)) {
         Some(since) if time_us / 1_000_000 > since => {
             let text = "the document has changed since";
             Err(Problem::new(StatusCode::PRECONDITION_FAILED, text).into())
@@ -86,10 +87,11 @@ pub(crate) struct Condition<'c> {
 }
 
 impl<'c> Condition<'c> {
-    /// What the headers of a request expect.
+    /// What the headers of a request expect. Clients of SirixDB send the tag of the version that they change
+    /// as `ETag`: without `If-Match` it means the same, on every route.
     pub(crate) fn of_headers(headers: &'c HeaderMap) -> Self {
-        let (wanted, unwanted) = (listed(headers, IF_MATCH), listed(headers, IF_NONE_MATCH));
-        Condition { wanted, unwanted }
+        let wanted = listed(headers, IF_MATCH).or_else(|| listed(headers, ETAG));
+        Condition { wanted, unwanted: listed(headers, IF_NONE_MATCH) }
     }
 
     /// What texts expect, each as it would stand in its header.
@@ -145,7 +147,7 @@ impl<'c> Condition<'c> {
             (true, None) => Ok(Some(newest)),
             (true, Some(_)) => Err(Problem::new(
                 StatusCode::PRECONDITION_REQUIRED,
-                "say which version you change: If-Match",
+                "the header If-Match must name the version that is changed",
             )
             .into()),
         }

@@ -21,6 +21,18 @@ impl std::fmt::Display for BodyTooLarge {
 
 impl std::error::Error for BodyTooLarge {}
 
+/// Told by a body that is said to be gzip and is not.
+#[derive(Debug)]
+pub(crate) struct NoGzip(pub(crate) std::io::Error);
+
+impl std::fmt::Display for NoGzip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the body is not gzip, as Content-Encoding says: {}", self.0)
+    }
+}
+
+impl std::error::Error for NoGzip {}
+
 /// Told by patches that copy more than they may, through an edit.
 #[derive(Debug)]
 pub(crate) struct CopiesTooLarge {
@@ -44,6 +56,9 @@ impl From<std::io::Error> for Problem {
         if let Some(too_large) = inner.and_then(|inner| inner.downcast_ref::<BodyTooLarge>()) {
             return Problem::too_large(too_large);
         }
+        if let Some(no_gzip) = inner.and_then(|inner| inner.downcast_ref::<NoGzip>()) {
+            return Problem::bad(no_gzip);
+        }
         match inner.and_then(|inner| inner.downcast_ref::<CopiesTooLarge>()) {
             Some(too_large) => Problem::too_large(too_large),
             None => Problem::bad(format!("the body could not be read: {error}")),
@@ -65,7 +80,7 @@ impl From<JsonError> for Problem {
         match error {
             JsonError::Read { source, .. } => source.into(),
             JsonError::Limit { .. } => Problem::refused(error),
-            error => Problem::bad(format!("the body is no JSON: {error}")),
+            error => Problem::bad(format!("the body is not JSON: {error}")),
         }
     }
 }

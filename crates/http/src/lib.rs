@@ -47,6 +47,7 @@ mod problem;
 mod query;
 mod route;
 mod router;
+mod schemas;
 mod server;
 mod service;
 mod sirix;

@@ -5,9 +5,11 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use crate::answer::JSON;
+use crate::answer::{JSON, NDJSON};
 use crate::route::{Form, Needs, Parameter, Route, Takes};
 use crate::router::routes;
+use crate::schemas;
+use crate::v1::JSON_PATCH;
 
 /// Names on the routes of SirixDB: 1 to 255 characters, not all of them blank, without what could lead out of
 /// a folder.
@@ -20,6 +22,9 @@ pub(crate) fn document(is_open: bool) -> Value {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.to_ascii_lowercase()] = operation(route, is_open);
     }
+    let mut forms = schemas::forms();
+    forms.insert("Problem".to_owned(), problem());
+    let security = if is_open { json!([]) } else { json!([{"bearer": []}]) };
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -29,10 +34,21 @@ pub(crate) fn document(is_open: bool) -> Value {
                             our own under /v1.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        "servers": [{"url": "/", "description": "The server that gives this description"}],
+        "security": security,
+        "tags": [
+            {"name": "v1", "description": "All that Anywhen does with documents, and SQL"},
+            {"name": "sirix", "description": "The routes of SirixDB"},
+            {"name": "server", "description": "The server itself"},
+        ],
         "paths": paths,
         "components": {
-            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Problem": problem()},
+            "securitySchemes": {"bearer": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "A token of `anywhen token create`, or a JSON web token",
+            }},
+            "schemas": forms,
         },
     })
 }
@@ -81,18 +97,17 @@ fn operation(route: &Route, is_open: bool) -> Value {
     match route.takes {
         Takes::Nothing => {}
         Takes::Document => {
-            let content = json!({JSON: {"schema": {}, "example": {"tada": [1], "baz": "hello"}}});
+            let content = json!({JSON: {"schema": schemas::reference("Json"), "example": {"tada": [1], "baz": "hello"}}});
             operation["requestBody"] = json!({"required": true, "content": content});
         }
         Takes::Whole { media, example, is_optional } => {
             let example: Value = serde_json::from_str(example).unwrap_or_default();
-            let shapes = route.shapes.iter().chain(std::iter::repeat(&"{}"));
+            let shapes = route.shapes.iter().chain(std::iter::repeat(&"Json"));
             let mut content: Map<String, Value> = media
                 .iter()
                 .zip(shapes)
                 .map(|(media, shape)| {
-                    let schema: Value = serde_json::from_str(shape).unwrap_or_default();
-                    ((*media).to_owned(), json!({"schema": schema}))
+                    ((*media).to_owned(), json!({"schema": schemas::reference(shape)}))
                 })
                 .collect();
             // The example is one of the first type.
@@ -100,8 +115,9 @@ fn operation(route: &Route, is_open: bool) -> Value {
             operation["requestBody"] = json!({"required": !is_optional, "content": content});
         }
     }
-    if route.needs != Needs::Nothing && !is_open {
-        operation["security"] = json!([{"bearer": []}]);
+    if !is_open {
+        let is_free = route.needs == Needs::Nothing;
+        operation["security"] = if is_free { json!([]) } else { json!([{"bearer": []}]) };
     }
     operation
 }
@@ -119,6 +135,10 @@ fn parameter(parameter: &Parameter) -> Value {
         Form::Text => json!({"type": "string"}),
         Form::Number => json!({"type": "integer", "minimum": 0}),
         Form::Positive => json!({"type": "integer", "minimum": 1}),
+        Form::Revision => json!({"anyOf": [
+            {"type": "integer", "minimum": 1},
+            {"type": "string", "format": "date-time"},
+        ]}),
         Form::Flag => json!({"type": "boolean"}),
         Form::Time => json!({"type": "string", "format": "date-time"}),
         Form::OneOf(values) => json!({"type": "string", "enum": values}),
@@ -144,7 +164,7 @@ fn responses(route: &Route, is_open: bool) -> Value {
         let told = responses.entry(gives.status.to_string());
         let told = told.or_insert_with(|| json!({"description": gives.about}));
         if let Some(media) = gives.media {
-            told["content"][media] = json!({"schema": {}});
+            told["content"][media] = json!({"schema": form(route, media)});
         }
     }
     let problem = |about: &str| {
@@ -160,6 +180,16 @@ fn responses(route: &Route, is_open: bool) -> Value {
     responses.into()
 }
 
+/// The form of an answer of this type. Of lines each has the form of the route.
+fn form(route: &Route, media: &str) -> Value {
+    match media {
+        JSON => schemas::reference(route.shows),
+        NDJSON if route.shows == "RevisionLine" => schemas::reference(route.shows),
+        JSON_PATCH => schemas::reference("Patch"),
+        _ => json!({"type": "string"}),
+    }
+}
+
 /// The problems that a request of a client may come to.
 fn problems(route: &Route, is_open: bool) -> impl Iterator<Item = (u16, &'static str)> {
     let is_known = route.needs != Needs::Nothing;
@@ -168,6 +198,9 @@ fn problems(route: &Route, is_open: bool) -> impl Iterator<Item = (u16, &'static
     let has_name = route.parts().next().is_some();
     let has_body = !matches!(route.takes, Takes::Nothing);
     let is_sql = route.path == "/v1/sql";
+    // Parameters and queries of SirixDB that are not there.
+    let can_want_more =
+        ["putResource", "getResource", "headResource", "postQuery"].contains(&route.id);
     let is_many = route.path == "/v1/transactions";
     let all = [
         (true, 400, "The request does not parse"),
@@ -178,19 +211,20 @@ fn problems(route: &Route, is_open: bool) -> impl Iterator<Item = (u16, &'static
         ),
         (true, 403, "Whoever it is, they may not; or a web page of another origin asks"),
         (true, 404, "There is no such thing"),
+        (tag(route) == "sirix", 406, "The client takes XML alone, which is not supported"),
         (is_change, 409, "Another was faster, or it contradicts what is there"),
         (has_name || is_sql, 410, "It is not kept any more"),
         (is_change || reads_version, 412, "It is another version than the request expects"),
         (has_body, 413, "The body is too large"),
         (is_change, 415, "The body is of a type that is not taken, or of none"),
         (is_open, 421, "The request is for a host that is not this machine"),
-        (has_name || has_body, 422, "It is understood, and cannot be done"),
+        (has_name || has_body || is_change, 422, "It is understood, and cannot be done"),
         (
             is_change && (has_name || is_many),
             428,
             "The server wants to know which version is meant",
         ),
-        (is_sql || route.id == "putResource", 501, "It is not supported"),
+        (is_sql || can_want_more, 501, "It is not supported"),
         (true, 503, "Too much at once, or the database takes no writes"),
         (is_sql, 504, "The time of the statement is over, and it was cancelled"),
     ];

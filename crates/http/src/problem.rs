@@ -80,6 +80,11 @@ impl Problem {
         Self::new(StatusCode::NOT_IMPLEMENTED, detail)
     }
 
+    /// A body of a type, or in a coding, that is not taken.
+    pub(crate) fn unsupported_media(detail: impl Display) -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
+    }
+
     /// More than is taken in.
     pub(crate) fn too_large(detail: impl Display) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
@@ -109,6 +114,13 @@ impl Problem {
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The same, with a header.
+    #[must_use]
+    pub(crate) fn header(mut self, name: HeaderName, value: &'static str) -> Self {
+        self.header = Some((name, HeaderValue::from_static(value)));
         self
     }
 

@@ -18,8 +18,8 @@ pub(crate) fn read(text: &str, route: &Route) -> Result<Parameters, Problem> {
         let Some(parameter) = route.parameters().find(|known| known.name == name) else {
             let known: Vec<&str> = route.parameters().map(|known| known.name).collect();
             let known = match &known[..] {
-                [] => "there are none here".to_owned(),
-                known => format!("those here are {}", known.join(", ")),
+                [] => "this operation has no parameters".to_owned(),
+                known => format!("this operation has {}", known.join(", ")),
             };
             return Err(Problem::bad(format!("there is no parameter {name:?}: {known}")));
         };
@@ -37,12 +37,20 @@ fn check(parameter: &Parameter, value: &str) -> Result<(), Problem> {
     let is_good = match parameter.form {
         Form::Number | Form::Positive => value.parse::<u64>().is_ok(),
         Form::Flag => value.parse::<bool>().is_ok(),
-        Form::Text | Form::Time | Form::OneOf(_) => true,
+        Form::Text | Form::Revision | Form::Time | Form::OneOf(_) => true,
     };
     let name = parameter.name;
     match is_good {
         true => Ok(()),
-        false => Err(Problem::bad(format!("the parameter {name} cannot be {value:?}"))),
+        false => {
+            let allowed = match parameter.form {
+                Form::Flag => "true or false",
+                Form::Positive => "a whole number from 1",
+                _ => "a whole number from 0",
+            };
+            let text = format!("the parameter {name} cannot be {value:?}: it must be {allowed}");
+            Err(Problem::bad(text))
+        }
     }
 }
 

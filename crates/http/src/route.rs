@@ -56,6 +56,8 @@ pub(crate) enum Form {
     Number,
     /// A number that is 1 at least.
     Positive,
+    /// The number of a revision, or a time.
+    Revision,
     Flag,
     Time,
     OneOf(&'static [&'static str]),
@@ -93,8 +95,10 @@ pub(crate) struct Route {
     pub(crate) takes: Takes,
     pub(crate) gives: &'static [Gives],
     pub(crate) run: Run,
-    /// The schema of each type of body that it takes, as JSON; where there is none it is anything.
+    /// The name of the form of each type of body that it takes; where there is none it is anything.
     pub(crate) shapes: &'static [&'static str],
+    /// The name of the form of its JSON answers.
+    pub(crate) shows: &'static str,
     parameters: &'static [&'static [Parameter]],
 }
 
@@ -118,6 +122,7 @@ impl Route {
             gives: OK,
             run,
             shapes: &[],
+            shows: "Json",
             parameters: &[],
         }
     }
@@ -144,6 +149,12 @@ impl Route {
     /// With bodies of this form, in the order of their types.
     pub(crate) const fn shaped(mut self, shapes: &'static [&'static str]) -> Route {
         self.shapes = shapes;
+        self
+    }
+
+    /// With JSON answers of this form.
+    pub(crate) const fn shows(mut self, form: &'static str) -> Route {
+        self.shows = form;
         self
     }
 

@@ -1,10 +1,12 @@
 //! Routes about the server itself, open to everybody: whether it lives, what it does, how it is spoken to.
 
 use axum::http::StatusCode;
+use json::Kind;
 use serde_json::json;
 
 use crate::answer::{Answer, JSON};
 use crate::call::Call;
+use crate::once::Form as Told;
 use crate::openapi;
 use crate::problem::{Problem, Result};
 use crate::route::{Form, Needs, Parameter, Route, Run, gives, may};
@@ -19,9 +21,11 @@ const FORM: &[Parameter] = &[may("form", Form::OneOf(&["yaml", "json"]), "How it
 /// The operations.
 pub(crate) const ROUTES: &[Route] = &[
     Route::new("GET", "/health", "getHealth", "Whether the server lives", Run::Short(health))
+        .shows("Health")
         .needs(Needs::Nothing)
         .with(&[NONE]),
     Route::new("GET", "/ready", "getReady", "Whether the database takes writes", Run::Short(ready))
+        .shows("Ready")
         .needs(Needs::Nothing),
     Route::new(
         "GET",
@@ -43,8 +47,25 @@ pub(crate) const ROUTES: &[Route] = &[
         "Whose token this is, and what it allows",
         Run::Long(token),
     )
+    .shows("Token")
     .needs(Needs::Nothing),
+    Route::new(
+        "POST",
+        "/token",
+        "login",
+        "Log in with the name of a token, and the token as password",
+        Run::Long(login),
+    )
+    .shows("Login")
+    .needs(Needs::Nothing)
+    .takes_json(r#"{"username":"ada","password":"aw_...","grant_type":"password"}"#)
+    .shaped(&["Credentials"]),
 ];
+
+/// Seconds after which a client that has logged in asks again whether its token holds.
+const LOGIN_S: u64 = 3_600;
+/// The token of callers where none is asked for.
+const NO_TOKEN: &str = "none";
 
 fn health(_call: &mut Call) -> Result<Answer> {
     Ok(Answer::value(&json!({"status": "up"})))
@@ -74,7 +95,12 @@ fn description(call: &mut Call) -> Result<Answer> {
     Ok(match call.text("form") {
         Some("json") => Answer::value(&document),
         None | Some("yaml") => Answer::bytes(StatusCode::OK, YAML, openapi::yaml(&document)),
-        Some(other) => return Err(Problem::bad(format!("form={other:?} is unknown")).into()),
+        Some(other) => {
+            return Err(Problem::bad(format!(
+                "the parameter form cannot be {other:?}: it can be yaml or json"
+            ))
+            .into());
+        }
     })
 }
 
@@ -84,5 +110,46 @@ fn token(call: &mut Call) -> Result<Answer> {
         "name": caller.name,
         "roles": caller.rights.roles(),
         "sql_role": caller.sql_role(&call.app.database)?,
+    })))
+}
+
+/// `POST /token`: the login of SirixDB's clients. The password is a token; the answer gives it back, and so
+/// does a renewal. A revoked or expired token is refused then.
+fn login(call: &mut Call) -> Result<Answer> {
+    let body = call.told(Told::Object)?;
+    if body.root().kind() != Kind::Object {
+        return Err(Problem::bad("the body must be an object with username and password").into());
+    }
+    let text = |name: &str| -> Result<Option<String>, Problem> {
+        let Some(found) = body.root().get(name) else { return Ok(None) };
+        let wrong = || Problem::bad(format!("{name:?} must be a string"));
+        found.as_str().map(|text| Some(text.into_owned())).ok_or_else(wrong)
+    };
+    if text("grant_type")?.is_some_and(|way| !["password", "refresh_token"].contains(&way.as_str()))
+    {
+        let allowed = "grant_type can be \"password\" or \"refresh_token\"";
+        return Err(Problem::bad(allowed).into());
+    }
+    let missing = "the body must have username and password, or refresh_token";
+    let (name, token) = match (text("refresh_token")?, text("username")?, text("password")?) {
+        (Some(token), _, _) => (None, token),
+        (None, Some(name), Some(token)) => (Some(name), token),
+        _ => return Err(Problem::bad(missing).into()),
+    };
+    let guard = &call.app.guard;
+    let token = if guard.is_open() { NO_TOKEN.to_owned() } else { token };
+    if !guard.is_open() {
+        let known = guard.known(&token)?;
+        if name.is_some_and(|name| name != known.name) {
+            let text = "the password must be a token that was made for this username";
+            return Err(Problem::unauthorized(text).into());
+        }
+    }
+    Ok(Answer::value(&json!({
+        "access_token": token,
+        "token_type": "Bearer",
+        "expires_in": LOGIN_S,
+        "refresh_token": token,
+        "refresh_expires_in": LOGIN_S,
     })))
 }

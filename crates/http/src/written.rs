@@ -2,7 +2,7 @@
 
 use anywhen::{Collection, Committed, Document, DocumentError, Metadata, PartOptions};
 use axum::http::StatusCode;
-use axum::http::header::{ACCEPT, HeaderMap, VARY};
+use axum::http::header::{ACCEPT, ACCEPT_RANGES, HeaderMap, VARY};
 use serde_json::json;
 
 use crate::answer::{Answer, JSON};
@@ -107,6 +107,8 @@ pub(crate) fn versioned(
         true => Answer::empty(StatusCode::NOT_MODIFIED),
         false => write()?,
     };
+    // Parts of documents are nodes, never ranges of bytes.
+    let answer = answer.header(ACCEPT_RANGES, "none");
     Ok(answer.tag(&tag).modified(time_us).header(VARY, "accept, accept-encoding"))
 }
 

@@ -377,10 +377,11 @@ fn literal(window: &[u8], at: usize, word: &[u8], last: bool) -> Result<Scan<usi
     if same == found.len() && !last {
         return Ok(Scan::Short);
     }
+    // A word without quotes is often meant as a string.
     let expected = match word[0] {
-        b't' => "`true`",
-        b'f' => "`false`",
-        _ => "`null`",
+        b't' => "`true` or a string in double quotes",
+        b'f' => "`false` or a string in double quotes",
+        _ => "`null` or a string in double quotes",
     };
     Err(Fault::expected(at + same, expected))
 }

@@ -39,7 +39,7 @@ use sql::bind::Names;
 use types::{Context, Datum, Result};
 
 pub use rewrite::{all_of, asks};
-pub use schema::{Ask, GinClass, KeyFacts, KeyPart, Schema, TableFacts, Values};
+pub use schema::{Ask, ItemClass, KeyFacts, KeyPart, Schema, TableFacts, Values};
 pub use stored::facts;
 pub use tree::*;
 

@@ -16,8 +16,10 @@
 
 use std::sync::Arc;
 
+use scalar::facts::Facts;
 use sql::bind::Names;
-use sql::plan::{self as bound, CteBody, Expr, ExprKind, Node as Bound};
+use sql::plan::{self as bound, CheckedBy, CteBody, Expr, ExprKind, Node as Bound};
+use types::geometry::is_geometric;
 use types::{Context, Error, Repr, Result, SqlState, Type, TypeSource};
 
 use crate::schema::Schema;
@@ -83,7 +85,7 @@ fn constraints(
     let of_views = std::mem::take(&mut modify.checks);
     for (name, text) in &facts.checks {
         let (name, expr) = (name.clone(), expr(text)?);
-        modify.checks.push(Check { name, is_view: false, expr });
+        modify.checks.push(Check { by: CheckedBy::Constraint(name), of: None, expr });
     }
     modify.checks.extend(of_views);
     modify.facts = Some(facts);
@@ -161,6 +163,7 @@ impl Lowering<'_> {
                 batches: None,
             })),
             Bound::Window { input, calls } => Kind::Window { input: self.boxed(input), calls },
+            Bound::Barrier(input) => Kind::Barrier(self.boxed(input)),
             Bound::Distinct(input) => Kind::Distinct(self.boxed(input)),
             Bound::DistinctOn { input, keys } => {
                 Kind::DistinctOn { input: self.boxed(input), keys }
@@ -268,11 +271,12 @@ impl Lowering<'_> {
             returning,
             merged,
             width,
+            rest: modify.rest,
             facts: None,
             checks: modify
-                .view_checks
+                .row_checks
                 .into_iter()
-                .map(|(name, expr)| Check { name, is_view: true, expr })
+                .map(|check| Check { by: check.by, of: check.of, expr: check.expr })
                 .collect(),
         }))
     }
@@ -399,6 +403,8 @@ pub fn is_hashed(left: Type, right: Type, types: &dyn TypeSource) -> bool {
     };
     match (repr(left), repr(right)) {
         (Some(Repr::Record), _) | (_, Some(Repr::Record)) => false,
+        // Of values in the plane `=` compares an area, a length or a number of points.
+        _ if is_geometric(Facts(types).base(left)) => false,
         (Some(left), Some(right)) => class(left) == class(right),
         _ => false,
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sql::bind::Relation;
 use sql::plan::Expr;
-pub use table::index::{Ask, GinClass};
+pub use table::index::{Ask, ItemClass};
 use table::rows::Statistics;
 use types::{KeyOrder, Oid};
 
@@ -84,7 +84,7 @@ pub struct KeyFacts {
     /// Which rows it has: those of which this is true, over the columns of [`TableFacts::relation`].
     pub predicate: Option<Expr>,
     /// Where values are taken apart into items, how those of each part are. Such a key has no order.
-    pub classes: Option<Vec<GinClass>>,
+    pub classes: Option<Vec<ItemClass>>,
     /// True where it has every version that rows ever had.
     pub is_whole: bool,
 }

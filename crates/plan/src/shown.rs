@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use scalar::facts::Facts;
 use sql::plan::{AggregateCall, Call, Cast, Expr, ExprKind, SortKey, Subscript, WindowCall};
-use types::{Context, Datum, Modifier, Style, Type, TypeSource};
+use types::{Builtins, Context, Datum, Modifier, Objects, Oid, Style, Type, TypeSource};
 
 /// How the names in expressions are shown.
 pub(crate) struct Shown<'a> {
@@ -108,7 +108,8 @@ impl Shown<'_> {
 
     fn constant(&self, value: &Datum, ty: Type, modifier: Modifier, out: &mut String) {
         let style = Style::default();
-        let context = Context { types: self.types, ..Context::new(&style) };
+        let context =
+            Context { types: self.types, objects: &Configurations, ..Context::new(&style) };
         let Some(text) = types::text::to_string(value.as_ref(), ty, modifier, &context) else {
             let _ = write!(out, "NULL::{}", self.type_name(ty));
             return;
@@ -124,7 +125,10 @@ impl Shown<'_> {
             }
             _ => false,
         };
-        if is_bare {
+        if matches!(ty, Type::BIT | Type::VARBIT) {
+            let name = if ty == Type::BIT { "\"bit\"" } else { "bit varying" };
+            let _ = write!(out, "B'{text}'::{name}");
+        } else if is_bare {
             out.push_str(&text);
         } else {
             let _ = write!(out, "{}::{}", scalar::quote::literal(&text), self.type_name(ty));
@@ -277,5 +281,19 @@ impl Shown<'_> {
                 let _ = write!(out, "{expr}");
             }
         }
+    }
+}
+
+/// The names of configurations of text search. No other object is named in a plan.
+struct Configurations;
+
+impl Objects for Configurations {
+    fn oid(&self, class: Type, name: &str) -> types::Result<Oid> {
+        Builtins.oid(class, name)
+    }
+
+    fn name(&self, class: Type, oid: Oid) -> Option<String> {
+        let config = scalar::fulltext::config(oid).filter(|_| class == Type::REGCONFIG)?;
+        Some(config.name().to_owned())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sql::bind::{Names, Relation};
 use sql::plan::Expr;
 use table::catalog::{self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, SqlText};
-use table::index::GinClass;
+use table::index::ItemClass;
 use table::rows::Handles;
 use types::{Context, KeyOrder, Oid, Style};
 
@@ -81,23 +81,22 @@ fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Opt
         Some(text) => Some(bound(text)?),
         None => None,
     };
-    let is_gin = index.method == IndexMethod::Gin;
+    let classes = ItemClass::all(index);
     let part = |key: &catalog::IndexKey| {
         let order = KeyOrder { is_descending: key.is_descending, has_nulls_first: key.nulls_first };
         Some((part_of(key, table, names)?, order))
     };
     let parts: Vec<_> = index.keys.iter().map_while(part).collect();
-    if parts.is_empty() || (is_gin && parts.len() < index.keys.len()) {
+    if parts.is_empty() || (classes.is_some() && parts.len() < index.keys.len()) {
         return None;
     }
-    let class = |key: &catalog::IndexKey| GinClass::of(key.repr, key.class.as_deref());
     Some(KeyFacts {
         index: Some(relation.oid),
         name: relation.name.to_string(),
         is_unique: index.is_unique && index.is_immediate && parts.len() == index.keys.len(),
         parts,
         predicate,
-        classes: is_gin.then(|| index.keys.iter().map(class).collect()),
+        classes,
         is_whole: index.is_whole,
     })
 }

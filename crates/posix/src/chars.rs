@@ -200,7 +200,8 @@ const DIGITS: &[u32] = &[
     0x1fbf0,
 ];
 
-pub(crate) fn is_alpha(c: char) -> bool {
+/// True for a letter, and for a digit of a script that has its own.
+pub fn is_alpha(c: char) -> bool {
     c.is_alphabetic() || {
         let at = DIGITS.partition_point(|start| *start <= c as u32);
         at > 0 && c as u32 - DIGITS[at - 1] < 10
@@ -208,7 +209,7 @@ pub(crate) fn is_alpha(c: char) -> bool {
 }
 
 /// White space without what forbids a break.
-pub(crate) fn is_space(c: char) -> bool {
+pub fn is_space(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}')
 }
 

@@ -39,7 +39,7 @@ mod search;
 mod tests;
 mod tree;
 
-pub use chars::{lower_char, upper_char};
+pub use chars::{is_alpha, is_space, lower_char, upper_char};
 pub use error::Error;
 pub use options::{Options, Syntax};
 pub use search::{Matches, Regex, Search, Spans, Stopped};

@@ -166,7 +166,7 @@ fn from_hex(text: &str) -> Result<Vec<u8>> {
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Base 64 in lines of 76 characters.
-fn to_base64(bytes: &[u8]) -> String {
+pub(crate) fn to_base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() / 3 * 4 + 4);
     for (at, group) in bytes.chunks(3).enumerate() {
         if at > 0 && at % 19 == 0 {
@@ -183,7 +183,7 @@ fn to_base64(bytes: &[u8]) -> String {
     out
 }
 
-fn from_base64(text: &str) -> Result<Vec<u8>> {
+pub(crate) fn from_base64(text: &str) -> Result<Vec<u8>> {
     let unexpected = || invalid("unexpected \"=\" while decoding base64 sequence");
     let end = || {
         invalid("invalid base64 end sequence")

@@ -21,9 +21,13 @@ use types::{
 };
 
 use crate::context::Context;
+use crate::extension;
 use crate::facts::Facts;
 use crate::function::{Call, internal};
 use crate::registry;
+
+/// `int4multirange(int4range)`, whose body takes a range of any type.
+const MULTIRANGE: Oid = Oid(4281);
 
 /// Where a cast is to be made; each circumstance allows what the ones before it allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +59,8 @@ pub enum How {
     /// By the function with this number, called with the value (and, where it takes them, the
     /// modifier and whether the cast is explicit).
     Function(Oid),
+    /// By the function with this number, which makes so many bits of a number.
+    Bits(Oid, i32),
     /// By the text form: written as the one, read as the other.
     InOut,
     /// Each element of an array by itself.
@@ -77,6 +83,10 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
         && let (Some(from), Some(to)) = (facts.element(source), facts.element(target))
     {
         return Some(How::Elements(Box::new(find(facts, from, to, when)?)));
+    }
+    // The multirange type of a range type of users; the table has those that are built in.
+    if facts.range_of(target) == Some(source) {
+        return (when >= Circumstance::Explicit).then_some(How::Function(MULTIRANGE));
     }
     if facts.is_composite(source) && target == Type::RECORD {
         return Some(How::Relabel);
@@ -128,11 +138,12 @@ fn to_base(
     let facts = Facts(context.types.types);
     match how {
         How::Relabel => hold_as(value, target, context),
-        How::Function(oid) => {
+        How::Function(oid) | How::Bits(oid, _) => {
             let function = registry::function(*oid)
                 .ok_or_else(|| internal(format!("there is no function {oid}")))?;
+            let modifier = if let How::Bits(_, modifier) = how { *modifier } else { -1 };
             // Length coercions take a modifier, and some whether they may cut.
-            let more = [DatumRef::Int4(-1), DatumRef::Bool(when == Circumstance::Explicit)];
+            let more = [DatumRef::Int4(modifier), DatumRef::Bool(when == Circumstance::Explicit)];
             let args: Vec<_> = iter::once(value).chain(more).take(function.args.len()).collect();
             let call = Call { context, args: function.args, ret: function.ret, spread: false };
             hold_as(function.call(&call, &args)?.as_ref(), target, context)
@@ -213,6 +224,10 @@ fn hold_as(value: DatumRef<'_>, target: Type, context: &Context<'_>) -> Result<D
         (DatumRef::Text(text), Repr::Text) if target == Type::BPCHAR => {
             Datum::text(text.trim_end_matches(' '))
         }
+        (DatumRef::Text(text), Repr::Folded) => Datum::Folded(text.into()),
+        (DatumRef::Folded(text), Repr::Text) => {
+            return hold_as(DatumRef::Text(text), target, context);
+        }
         (value, _) => value.to_owned(),
     })
 }
@@ -236,11 +251,11 @@ pub struct Cast {
     /// The least circumstance that allows it.
     pub when: Circumstance,
     /// What is done.
-    method: Method,
+    pub(crate) method: Method,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Method {
+pub(crate) enum Method {
     Binary,
     InOut,
     Function(u32),
@@ -259,27 +274,32 @@ impl Cast {
 
 /// All declared casts.
 pub fn all() -> &'static [Cast] {
-    TABLE
+    static ALL: LazyLock<Vec<Cast>> = LazyLock::new(|| {
+        TABLE.iter().chain(extension::CASTS.iter().copied().flatten()).copied().collect()
+    });
+    &ALL
 }
 
 fn declared(source: Type, target: Type) -> Option<&'static Cast> {
     static INDEX: LazyLock<HashMap<(Type, Type), &Cast>> =
-        LazyLock::new(|| TABLE.iter().map(|cast| ((cast.source, cast.target), cast)).collect());
+        LazyLock::new(|| all().iter().map(|cast| ((cast.source, cast.target), cast)).collect());
     INDEX.get(&(source, target)).copied()
 }
 
 macro_rules! casts {
     ($($source:ident -> $target:ident $when:ident $method:ident $(($oid:literal))?;)*) => {
-        const TABLE: &[Cast] = &[$(Cast {
-            source: Type::$source,
-            target: Type::$target,
-            when: Circumstance::$when,
-            method: Method::$method $(($oid))?,
-        }),*];
+        &[$($crate::cast::Cast {
+            source: types::Type::$source,
+            target: types::Type::$target,
+            when: $crate::cast::Circumstance::$when,
+            method: $crate::cast::Method::$method $(($oid))?,
+        }),*]
     };
 }
 
-casts! {
+pub(crate) use casts;
+
+const TABLE: &[Cast] = casts! {
     BOOL -> INT4 Explicit Function(2558);
     BOOL -> TEXT Assignment Function(2971);
     BOOL -> BPCHAR Assignment Function(2971);
@@ -447,4 +467,46 @@ casts! {
     REGROLE -> INT4 Assignment Binary;
     REGROLE -> OID Implicit Binary;
     XID8 -> XID Explicit Function(5071);
-}
+    INT4RANGE -> INT4MULTIRANGE Explicit Function(4281);
+    NUMRANGE -> NUMMULTIRANGE Explicit Function(4284);
+    TSRANGE -> TSMULTIRANGE Explicit Function(4287);
+    TSTZRANGE -> TSTZMULTIRANGE Explicit Function(4290);
+    DATERANGE -> DATEMULTIRANGE Explicit Function(4293);
+    INT8RANGE -> INT8MULTIRANGE Explicit Function(4296);
+    INT8 -> BIT Explicit Function(2075);
+    BIT -> INT8 Explicit Function(2076);
+    BIT -> BIT Implicit Function(1685);
+    BIT -> VARBIT Implicit Binary;
+    BIT -> INT4 Explicit Function(1684);
+    VARBIT -> BIT Implicit Binary;
+    VARBIT -> VARBIT Implicit Function(1687);
+    CIDR -> BPCHAR Assignment Function(730);
+    CIDR -> VARCHAR Assignment Function(730);
+    CIDR -> INET Implicit Binary;
+    CIDR -> TEXT Assignment Function(730);
+    INET -> BPCHAR Assignment Function(730);
+    INET -> VARCHAR Assignment Function(730);
+    INET -> CIDR Assignment Function(1715);
+    INET -> TEXT Assignment Function(730);
+    INT4 -> BIT Explicit Function(1683);
+    MACADDR -> MACADDR8 Implicit Function(4123);
+    MACADDR8 -> MACADDR Implicit Function(4124);
+    MONEY -> NUMERIC Assignment Function(3823);
+    NUMERIC -> MONEY Assignment Function(3824);
+    INT4 -> MONEY Assignment Function(3811);
+    INT8 -> MONEY Assignment Function(3812);
+    POINT -> BOX Assignment Function(4091);
+    LSEG -> POINT Explicit Function(1532);
+    PATH -> POLYGON Assignment Function(1449);
+    BOX -> POINT Explicit Function(1534);
+    BOX -> LSEG Explicit Function(1541);
+    BOX -> POLYGON Assignment Function(1448);
+    BOX -> CIRCLE Explicit Function(1479);
+    POLYGON -> POINT Explicit Function(1540);
+    POLYGON -> PATH Assignment Function(1447);
+    POLYGON -> BOX Explicit Function(1446);
+    POLYGON -> CIRCLE Explicit Function(1474);
+    CIRCLE -> POINT Explicit Function(1416);
+    CIRCLE -> BOX Explicit Function(1480);
+    CIRCLE -> POLYGON Explicit Function(1544);
+};

@@ -8,10 +8,12 @@ use std::cmp::Ordering;
 
 use numeric::Numeric;
 use types::compare::cmp_float as float;
+use types::geometry::is_geometric;
 use types::time::{Date, Time, Timestamp, TimestampTz};
 use types::{DatumRef, Error, Modifier, Oid, RecordRef, Result, SqlState, Type};
 
 use crate::function::{Call, Function, functions};
+use crate::{bits, network};
 
 pub(crate) const TABLE: &[Function] = functions! {
     852 int48eq(INT4, INT8) -> BOOL = (a: i32, b: i64) i64::from(a) == b;
@@ -272,6 +274,13 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
+/// True for a function that compares two values.
+fn is_listed(function: Oid) -> bool {
+    [TABLE, network::COMPARISONS, bits::COMPARISONS]
+        .iter()
+        .any(|table| table.iter().any(|known| known.oid == function))
+}
+
 impl Comparison {
     /// The comparison that a function is, which need not be called then; `None` for all others, such as
     /// comparisons of records.
@@ -286,9 +295,7 @@ impl Comparison {
             [Type::DATE, Type::TIMESTAMP] | [Type::TIMESTAMP, Type::DATE] => {
                 function.name.split('_').nth(1)?
             }
-            _ if is_plain && TABLE.iter().any(|known| known.oid == function.oid) => {
-                &function.name[function.name.len() - 2..]
-            }
+            _ if is_plain && is_listed(function.oid) => &function.name[function.name.len() - 2..],
             _ => return None,
         };
         Some(match how {
@@ -337,7 +344,7 @@ impl Comparison {
 }
 
 /// The types whose comparisons are those of [`DatumRef`].
-const PLAIN: [Type; 18] = [
+const PLAIN: [Type; 23] = [
     Type::BOOL,
     Type::INT2,
     Type::INT4,
@@ -356,6 +363,11 @@ const PLAIN: [Type; 18] = [
     Type::TIME,
     Type::TIMESTAMP,
     Type::TIMESTAMPTZ,
+    Type::INET,
+    Type::MACADDR,
+    Type::MACADDR8,
+    Type::BIT,
+    Type::VARBIT,
 ];
 
 fn integer(value: DatumRef<'_>) -> Option<i64> {
@@ -393,7 +405,7 @@ fn records(
                 at + 1
             ));
         }
-        if matches!(left, Type::JSON | Type::JSONPATH) {
+        if matches!(left, Type::JSON | Type::JSONPATH) || is_geometric(left) {
             let what = match wanted {
                 Wanted::Equality => "an equality operator",
                 Wanted::Order => "a comparison function",

@@ -15,6 +15,7 @@ impl Facts<'_> {
                 Some(Shape::Array(_)) => 'A',
                 Some(Shape::Enum(_)) => 'E',
                 Some(Shape::Composite(_)) => 'C',
+                Some(Shape::Range(_) | Shape::Multirange(_)) => 'R',
                 Some(Shape::Domain(base, _)) => self.category(base),
                 Some(Shape::Scalar(_)) | None => 'U',
             },
@@ -61,6 +62,31 @@ impl Facts<'_> {
         match builtin::facts(ty) {
             Some(facts) => (facts.array != Type::NONE).then_some(facts.array),
             None => self.0.array_of(ty),
+        }
+    }
+
+    /// Returns the type of the bounds of a range type, also under a domain.
+    pub fn bounds(self, ty: Type) -> Option<Type> {
+        match self.0.shape_of(self.base(ty)) {
+            Ok(Shape::Range(element)) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// Returns the range type of a multirange type, also under a domain.
+    pub fn range_of(self, ty: Type) -> Option<Type> {
+        match self.0.shape_of(self.base(ty)) {
+            Ok(Shape::Multirange(range)) => Some(range),
+            _ => None,
+        }
+    }
+
+    /// Returns the type of multiranges of a range type.
+    pub fn multirange_of(self, range: Type) -> Option<Type> {
+        let builtin = builtin::RANGES.iter().find(|facts| facts.range == range);
+        match builtin {
+            Some(facts) => Some(facts.multirange),
+            None => self.0.multirange_of(range),
         }
     }
 

@@ -3,69 +3,15 @@
 //! A result that is infinite though no operand is, or zero though it should not be, is an error; so
 //! is a division by zero. NaN and infinities of the operands go through.
 
-use types::{Error, Result, SqlState};
+use types::Result;
+use types::float::{add4, add8, div4, div8, mul4, mul8, overflow, sub4, sub8, underflow};
 
 use crate::function::{Function, functions};
-use crate::integer::{Integer, division_by_zero};
-
-/// A result that is too large.
-#[cold]
-pub(crate) fn overflow() -> Error {
-    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow")
-}
-
-/// A result that is too near to zero.
-#[cold]
-fn underflow() -> Error {
-    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: underflow")
-}
+use crate::integer::Integer;
 
 /// A result that may be infinite only where an operand was.
 fn checked(result: f64, infinite: bool) -> Result<f64> {
     if result.is_infinite() && !infinite { Err(overflow()) } else { Ok(result) }
-}
-
-macro_rules! arithmetic {
-    ($($float:ty: $add:ident $sub:ident $mul:ident $div:ident;)*) => {$(
-        /// The sum.
-        pub(crate) fn $add(a: $float, b: $float) -> Result<$float> {
-            let sum = a + b;
-            if sum.is_infinite() && a.is_finite() && b.is_finite() { Err(overflow()) } else { Ok(sum) }
-        }
-
-        fn $sub(a: $float, b: $float) -> Result<$float> {
-            $add(a, -b)
-        }
-
-        fn $mul(a: $float, b: $float) -> Result<$float> {
-            let product = a * b;
-            if product.is_infinite() && a.is_finite() && b.is_finite() {
-                Err(overflow())
-            } else if product == 0.0 && a != 0.0 && b != 0.0 {
-                Err(underflow())
-            } else {
-                Ok(product)
-            }
-        }
-
-        fn $div(a: $float, b: $float) -> Result<$float> {
-            if b == 0.0 && !a.is_nan() {
-                return Err(division_by_zero());
-            }
-            let quotient = a / b;
-            if quotient.is_infinite() && a.is_finite() {
-                Err(overflow())
-            } else if quotient == 0.0 && a != 0.0 && b.is_finite() {
-                Err(underflow())
-            } else {
-                Ok(quotient)
-            }
-        }
-    )*};
-}
-arithmetic! {
-    f32: add4 sub4 mul4 div4;
-    f64: add8 sub8 mul8 div8;
 }
 
 /// A double as a single.

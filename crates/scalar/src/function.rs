@@ -16,7 +16,8 @@
 use types::bounded::{self, BytesBuilder, TextBuilder};
 use types::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use types::{
-    Array, ArrayRef, Datum, DatumRef, Error, Oid, Record, RecordRef, Result, SqlState, Type,
+    Array, ArrayRef, Datum, DatumRef, Error, Multirange, MultirangeRef, Oid, Range, RangeRef,
+    Record, RecordRef, Result, SqlState, Type,
 };
 
 use ::json::jsonb::{Jsonb, JsonbRef};
@@ -207,7 +208,7 @@ macro_rules! arguments {
 }
 
 #[cold]
-fn unexpected(wanted: &str, found: DatumRef<'_>) -> Error {
+pub(crate) fn unexpected(wanted: &str, found: DatumRef<'_>) -> Error {
     internal(format!("an argument should be {wanted} and is {found:?}"))
 }
 
@@ -218,7 +219,6 @@ arguments! {
     Int8 i64;
     Float4 f32;
     Float8 f64;
-    Text &'a str;
     Bytea &'a [u8];
     Date Date;
     Time Time;
@@ -230,7 +230,19 @@ arguments! {
     Oid Oid;
     Array ArrayRef<'a>;
     Record RecordRef<'a>;
+    Range RangeRef<'a>;
+    Multirange MultirangeRef<'a>;
     Jsonb JsonbRef<'a>;
+}
+
+impl<'a> Argument<'a> for &'a str {
+    #[inline]
+    fn read(value: DatumRef<'a>) -> Result<Self> {
+        match value {
+            DatumRef::Text(value) | DatumRef::Folded(value) => Ok(value),
+            other => Err(unexpected("Text", other)),
+        }
+    }
 }
 
 impl<'a> Argument<'a> for Numeric {
@@ -272,7 +284,7 @@ macro_rules! outputs {
 
 outputs! {
     bool i16 i32 i64 f32 f64 &str String Numeric
-    Date Time TimeTz Timestamp TimestampTz Interval Oid Array Record Jsonb
+    Date Time TimeTz Timestamp TimestampTz Interval Oid Array Record Jsonb Range Multirange
 }
 
 impl Output for Datum {

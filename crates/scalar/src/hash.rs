@@ -67,7 +67,7 @@ impl Words {
 }
 
 /// The hash of bytes; its low half is the hash of 32 bits where the seed is 0.
-fn bytes(bytes: &[u8], seed: i64) -> u64 {
+pub(crate) fn bytes(bytes: &[u8], seed: i64) -> u64 {
     let mut words = Words::new(bytes.len(), seed);
     let word = |bytes: &[u8]| {
         let mut word = [0; 4];

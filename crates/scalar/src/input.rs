@@ -79,6 +79,7 @@ pub(crate) const TABLE: &[Function] = functions! {
         ty.map(|ty| match (Type(ty), to) {
             // Without a modifier the name is the one of the standard, which means one character.
             (Type::BPCHAR, None) => "character".to_owned(),
+            (Type::BIT, None) => "bit".to_owned(),
             (ty, to) => {
                 let modifier = to.map_or(Modifier::NONE, Modifier);
                 types::format_type(call.context.types.types, ty, modifier)

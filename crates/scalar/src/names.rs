@@ -8,20 +8,26 @@ use std::sync::LazyLock;
 
 use types::{Oid, Type};
 
+use crate::extension;
+
 /// The columns of a function that returns rows: names and types.
 pub type Columns = &'static [(&'static str, Type)];
 
 /// The names of a function's arguments; empty where they have none.
 pub fn of_arguments(function: Oid) -> &'static [&'static str] {
-    static INDEX: LazyLock<HashMap<Oid, &[&str]>> =
-        LazyLock::new(|| ARGUMENTS.iter().map(|(oid, names)| (Oid(*oid), *names)).collect());
+    static INDEX: LazyLock<HashMap<Oid, &[&str]>> = LazyLock::new(|| {
+        let all = ARGUMENTS.iter().chain(extension::ARGUMENTS);
+        all.map(|(oid, names)| (Oid(*oid), *names)).collect()
+    });
     INDEX.get(&function).copied().unwrap_or_default()
 }
 
 /// The columns of a function that returns rows of more than one; empty for all others.
 pub fn of_columns(function: Oid) -> Columns {
-    static INDEX: LazyLock<HashMap<Oid, Columns>> =
-        LazyLock::new(|| COLUMNS.iter().map(|(oid, columns)| (Oid(*oid), *columns)).collect());
+    static INDEX: LazyLock<HashMap<Oid, Columns>> = LazyLock::new(|| {
+        let all = COLUMNS.iter().chain(extension::COLUMNS);
+        all.map(|(oid, columns)| (Oid(*oid), *columns)).collect()
+    });
     INDEX.get(&function).copied().unwrap_or_default()
 }
 
@@ -56,6 +62,7 @@ arguments! {
     3219 "from_json";
     3270 "key" "value";
     3305 "jsonb_in" "path" "replacement" "create_if_missing";
+    3322 "tsvector";
     3343 "from_json" "path_elems";
     3461 "year" "month" "mday" "hour" "min" "sec";
     3462 "year" "month" "mday" "hour" "min" "sec";
@@ -66,6 +73,10 @@ arguments! {
     3538 "value" "delimiter";
     3545 "value" "delimiter";
     3579 "jsonb_in" "path" "replacement" "insert_after";
+    3713 "parser_oid";
+    3714 "parser_name";
+    3715 "parser_oid" "txt";
+    3716 "parser_name" "txt";
     3846 "year" "month" "day";
     3847 "hour" "min" "sec";
     3932 "from_json";
@@ -88,6 +99,8 @@ arguments! {
     4008 "target" "path" "vars" "silent";
     4009 "target" "path" "vars" "silent";
     5054 "jsonb_in" "path" "replacement" "create_if_missing" "null_value_treatment";
+    6183 "config" "document";
+    6184 "document";
     6211 "value" "type_name";
     6212 "mean" "stddev";
     6280 "key" "value";
@@ -157,12 +170,19 @@ columns! {
     3078 "start_value" INT8, "minimum_value" INT8, "maximum_value" INT8, "increment" INT8, "cycle_option" BOOL, "cache_size" INT8, "data_type" OID;
     3208 "key" TEXT, "value" JSONB;
     3219 "value" JSONB;
+    3322 "lexeme" TEXT, "positions" INT2_ARRAY, "weights" TEXT_ARRAY;
     3465 "value" TEXT;
+    3713 "tokid" INT4, "alias" TEXT, "description" TEXT;
+    3714 "tokid" INT4, "alias" TEXT, "description" TEXT;
+    3715 "tokid" INT4, "token" TEXT;
+    3716 "tokid" INT4, "token" TEXT;
     3932 "key" TEXT, "value" TEXT;
     3955 "value" JSON;
     3958 "key" TEXT, "value" JSON;
     3959 "key" TEXT, "value" TEXT;
     3969 "value" TEXT;
+    6183 "alias" TEXT, "description" TEXT, "token" TEXT, "dictionaries" REGDICTIONARY_ARRAY, "dictionary" REGDICTIONARY, "lexemes" TEXT_ARRAY;
+    6184 "alias" TEXT, "description" TEXT, "token" TEXT, "dictionaries" REGDICTIONARY_ARRAY, "dictionary" REGDICTIONARY, "lexemes" TEXT_ARRAY;
     6211 "message" TEXT, "detail" TEXT, "hint" TEXT, "sql_error_code" TEXT;
     13135 "x" ANYELEMENT, "n" INT4;
     6318 "type" TEXT, "name" TEXT, "description" TEXT;

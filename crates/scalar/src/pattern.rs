@@ -94,7 +94,7 @@ pub(crate) fn like(text: &str, pattern: &str) -> Result<bool> {
 }
 
 /// `ILIKE`.
-fn like_any_case(text: &str, pattern: &str) -> Result<bool> {
+pub(crate) fn like_any_case(text: &str, pattern: &str) -> Result<bool> {
     like(lower(text)?.get(), lower(pattern)?.get())
 }
 

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   anyelement anyarray anynonarray anyenum                  one type for all of them, exactly
+//!   anyrange anymultirange                                   ranges of that type
 //!   anycompatible anycompatiblearray anycompatiblenonarray   a common type that all are cast to
 //! ```
 //!
-//! The arrays are arrays of the type that the others stand for.
+//! The arrays are arrays of the type that the others stand for. Several range types can have bounds of one type, so a
+//! range type follows only from the type of another range or multirange.
 
 use types::{Error, Result, SqlState, Type};
 
@@ -18,7 +20,15 @@ pub fn is_polymorphic(ty: Type) -> bool {
 }
 
 fn is_exact(ty: Type) -> bool {
-    matches!(ty, Type::ANYELEMENT | Type::ANYARRAY | Type::ANYNONARRAY | Type::ANYENUM)
+    matches!(
+        ty,
+        Type::ANYELEMENT
+            | Type::ANYARRAY
+            | Type::ANYNONARRAY
+            | Type::ANYENUM
+            | Type::ANYRANGE
+            | Type::ANYMULTIRANGE
+    )
 }
 
 fn is_compatible(ty: Type) -> bool {
@@ -29,6 +39,8 @@ fn is_compatible(ty: Type) -> bool {
 #[derive(Clone, Copy, Default)]
 struct Bound {
     exact: Option<Type>,
+    /// The range type of `anyrange` and `anymultirange`.
+    range: Option<Type>,
     compatible: Option<Type>,
 }
 
@@ -63,7 +75,9 @@ pub(crate) fn enforce(
 
 /// The type that a declared one stands for.
 fn concrete(facts: Facts<'_>, declared: Type, bound: Bound) -> Result<Type> {
-    let family = if is_exact(declared) {
+    let family = if matches!(declared, Type::ANYRANGE | Type::ANYMULTIRANGE) {
+        bound.range
+    } else if is_exact(declared) {
         bound.exact
     } else if is_compatible(declared) {
         bound.compatible
@@ -83,6 +97,12 @@ fn concrete(facts: Facts<'_>, declared: Type, bound: Bound) -> Result<Type> {
                 format!("could not find array type for data type {}", facts.name(element)),
             )
         }),
+        Type::ANYMULTIRANGE => facts.multirange_of(element).ok_or_else(|| {
+            Error::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("could not find multirange type for data type {}", facts.name(element)),
+            )
+        }),
         _ => Ok(element),
     }
 }
@@ -90,6 +110,7 @@ fn concrete(facts: Facts<'_>, declared: Type, bound: Bound) -> Result<Type> {
 /// Finds what the families stand for.
 fn bind(facts: Facts<'_>, actual: &[Type], declared: &[Type]) -> Result<Bound> {
     let mut exact = None;
+    let mut range: Option<Type> = None;
     let mut candidates = Vec::new();
     let mut has_compatible = false;
     let (mut scalar_only, mut enum_only) = (false, false);
@@ -100,7 +121,29 @@ fn bind(facts: Facts<'_>, actual: &[Type], declared: &[Type]) -> Result<Bound> {
         if !is_polymorphic(declared) || actual == Type::UNKNOWN {
             continue;
         }
-        let element = if wants_array {
+        let refuse = |what: &str| {
+            Error::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!(
+                    "argument declared {declared} is not a {what} type but type {}",
+                    facts.name(facts.base(actual)),
+                    declared = facts.name(declared),
+                ),
+            )
+        };
+        let element = if matches!(declared, Type::ANYRANGE | Type::ANYMULTIRANGE) {
+            let found = match declared {
+                Type::ANYRANGE => facts.base(actual),
+                _ => facts.range_of(actual).ok_or_else(|| refuse("multirange"))?,
+            };
+            let bounds = facts.bounds(found).ok_or_else(|| refuse("range"))?;
+            if let Some(known) = range.replace(found)
+                && known != found
+            {
+                return Err(mismatch(facts, declared, known, actual, false));
+            }
+            bounds
+        } else if wants_array {
             let family = if is_exact(declared) { "anyarray" } else { "anycompatiblearray" };
             facts.element(facts.base(actual)).ok_or_else(|| {
                 Error::new(
@@ -134,7 +177,7 @@ fn bind(facts: Facts<'_>, actual: &[Type], declared: &[Type]) -> Result<Bound> {
     } else {
         Some(resolve::common_type(facts, &candidates, "arguments")?)
     };
-    let bound = Bound { exact, compatible };
+    let bound = Bound { exact, range, compatible };
     for found in [bound.exact, bound.compatible].into_iter().flatten() {
         if scalar_only && facts.is_true_array(facts.base(found)) {
             return Err(Error::new(
@@ -163,6 +206,8 @@ fn mismatch(facts: Facts<'_>, declared: Type, known: Type, actual: Type, array: 
         )
     } else if declared == Type::ANYELEMENT {
         ("arguments declared \"anyelement\" are not all alike", known)
+    } else if declared == Type::ANYRANGE {
+        ("arguments declared \"anyrange\" are not all alike", known)
     } else {
         ("arguments of a polymorphic function are not all alike", known)
     };

@@ -87,7 +87,7 @@ fn seed(call: &Call<'_>, seed: f64) -> Result<String> {
 }
 
 /// A random UUID of version 4.
-fn uuid(call: &Call<'_>) -> [u8; 16] {
+pub(crate) fn uuid(call: &Call<'_>) -> [u8; 16] {
     let mut uuid = call.context.random.secret();
     uuid[6] = uuid[6] & 0x0F | 0x40;
     uuid[8] = uuid[8] & 0x3F | 0x80;

@@ -7,22 +7,29 @@ use types::Oid;
 
 use crate::function::Function;
 use crate::{
-    aggregate, array, bytes, comparison, datetime, decimal, enums, float, hash, input, integer,
-    json, jsonb, order, overlap, pattern, quote, random, regex, series, server, session, size,
-    string, template, trigonometry, unicode, uuid, window,
+    aggregate, array, bits, bytes, collation, comparison, datetime, decimal, enums, extension,
+    float, fulltext, geometry, hash, input, integer, json, jsonb, money, network, order, overlap,
+    pattern, quote, random, range, regex, series, server, session, size, snapshot, string,
+    template, trigonometry, unicode, uuid, window,
 };
 
 /// The tables, one for each subject.
 const TABLES: &[&[Function]] = &[
     array::TABLE,
     array::SETS,
+    bits::COMPARISONS,
+    bits::TABLE,
     bytes::TABLE,
+    collation::TABLE,
     comparison::TABLE,
     datetime::TABLE,
     datetime::SETS,
     decimal::TABLE,
     enums::TABLE,
     float::TABLE,
+    fulltext::TABLE,
+    fulltext::SETS,
+    geometry::TABLE,
     hash::TABLE,
     input::TABLE,
     integer::TABLE,
@@ -35,11 +42,16 @@ const TABLES: &[&[Function]] = &[
     json::populate::SETS,
     jsonb::TABLE,
     jsonb::SETS,
+    money::TABLE,
+    network::COMPARISONS,
+    network::TABLE,
     order::TABLE,
     overlap::TABLE,
     pattern::TABLE,
     quote::TABLE,
     random::TABLE,
+    range::TABLE,
+    range::SETS,
     regex::TABLE,
     regex::SETS,
     series::TABLE,
@@ -47,6 +59,8 @@ const TABLES: &[&[Function]] = &[
     server::PAST,
     session::TABLE,
     size::TABLE,
+    snapshot::TABLE,
+    snapshot::SETS,
     string::TABLE,
     string::SETS,
     template::TABLE,
@@ -75,5 +89,6 @@ pub fn function(oid: Oid) -> Option<&'static Function> {
 
 /// All functions, subject by subject.
 pub fn all() -> impl Iterator<Item = &'static Function> {
-    TABLES.iter().chain(aggregate::TABLES).copied().flatten()
+    let tables = TABLES.iter().chain(aggregate::TABLES).chain(extension::FUNCTIONS);
+    tables.copied().flatten()
 }

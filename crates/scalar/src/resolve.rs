@@ -12,7 +12,7 @@
 //! A literal in quotes is `unknown` until it is known where it goes. After each step the best are
 //! kept; the rules end as soon as one is left.
 
-use types::{Error, Result, SqlState, Type, TypeSource};
+use types::{Error, Origins, Result, SqlState, Type, TypeSource};
 
 use crate::cast::{self, Circumstance};
 use crate::facts::Facts;
@@ -71,9 +71,24 @@ struct Candidate<T> {
 /// # Errors
 /// 42883 where there is none, 42725 where there are several.
 pub fn function(types: &dyn TypeSource, name: &str, args: &[Type], spread: bool) -> Result<Called> {
+    function_of(types, types.origins(), name, args, spread)
+}
+
+/// The same among the functions of some origins.
+///
+/// # Errors
+/// As [`function`].
+pub fn function_of(
+    types: &dyn TypeSource,
+    origins: Origins,
+    name: &str,
+    args: &[Type],
+    spread: bool,
+) -> Result<Called> {
     let facts = Facts(types);
     let candidates: Vec<_> = registry::functions(name)
         .iter()
+        .filter(|function| origins.has(function.oid))
         .filter_map(|function| fitting(function, args.len(), spread))
         .collect();
     if let Some(exact) = candidates.iter().position(|candidate| candidate.args == args) {
@@ -81,7 +96,7 @@ pub fn function(types: &dyn TypeSource, name: &str, args: &[Type], spread: bool)
     }
     if let [only] = args
         && !spread
-        && let Some(target) = types::builtin::by_name(name)
+        && let Some(target) = types::builtin::by_name_in(name, origins)
         && is_cast(facts, *only, target.ty)
     {
         return Ok(Called::Cast(target.ty));
@@ -103,6 +118,51 @@ pub fn function(types: &dyn TypeSource, name: &str, args: &[Type], spread: bool)
              casts.",
         )),
     }
+}
+
+/// Returns what the name of a type of users means when it is called as a function: the making of a range or a
+/// multirange, or another spelling of a cast; `None` if it takes no such arguments. `spread` is as for [`function`].
+pub fn constructor(
+    types: &dyn TypeSource,
+    ty: Type,
+    args: &[Type],
+    spread: bool,
+) -> Option<Called> {
+    let range = range_constructor(types, ty, args, spread).map(Called::Function);
+    range.or_else(|| match args {
+        [only] if !spread && is_cast(Facts(types), *only, ty) => Some(Called::Cast(ty)),
+        _ => None,
+    })
+}
+
+fn range_constructor(
+    types: &dyn TypeSource,
+    ty: Type,
+    args: &[Type],
+    spread: bool,
+) -> Option<Resolved> {
+    let facts = Facts(types);
+    // The functions of one built-in type have the same bodies, which look at the type of the result.
+    let (name, wanted, gathered) = if let Some(element) = facts.bounds(ty) {
+        ("int4range", [element, element, Type::TEXT].get(..args.len())?.to_vec(), false)
+    } else {
+        let range = facts.range_of(ty)?;
+        let wanted = match spread {
+            true => vec![facts.array_of(range)?],
+            false => vec![range; args.len()],
+        };
+        ("int4multirange", wanted, args.len() > 1)
+    };
+    let count = if gathered || spread { 1 } else { wanted.len() };
+    let function = registry::functions(name).iter().find(|function| {
+        function.args.len() == count && function.variadic == (gathered || spread)
+    })?;
+    let fits = |(actual, wanted): (&Type, &Type)| {
+        *actual == Type::UNKNOWN
+            || cast::find(facts, *actual, *wanted, Circumstance::Implicit).is_some()
+    };
+    let all_fit = args.len() == wanted.len() && args.iter().zip(&wanted).all(fits);
+    all_fit.then_some(Resolved { function, args: wanted, gathered, ret: ty })
 }
 
 /// True where `name(argument)` is another spelling of a cast: the type must take the value as it
@@ -184,12 +244,28 @@ pub fn operator(
     left: Option<Type>,
     right: Type,
 ) -> Result<ResolvedOperator> {
+    operator_of(types, types.origins(), name, left, right)
+}
+
+/// The same among the operators of some origins.
+///
+/// # Errors
+/// As [`operator`].
+pub fn operator_of(
+    types: &dyn TypeSource,
+    origins: Origins,
+    name: &str,
+    left: Option<Type>,
+    right: Type,
+) -> Result<ResolvedOperator> {
     let facts = Facts(types);
     let args: Vec<Type> = left.into_iter().chain([right]).collect();
     let found = exact_operator(facts, name, left, right);
+    let found = found.filter(|operator| origins.has(operator.oid));
     let candidates: Vec<_> = operators::named(name)
         .iter()
         .filter(|operator| (operator.left == Type::NONE) == left.is_none())
+        .filter(|operator| origins.has(operator.oid))
         .map(|operator| Candidate {
             what: operator,
             args: left.map(|_| operator.left).into_iter().chain([operator.right]).collect(),

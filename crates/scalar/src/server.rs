@@ -30,6 +30,8 @@ pub(crate) const PAST: &[Function] = signatures! { Server
     9524 node_at(REGCLASS, TEXT, INT8) -> JSONB [stable];
     9525 node_at(REGCLASS, TEXT, TEXT, INT8) -> JSONB [stable];
     9526 node_at(REGCLASS, TEXT, INT8, INT8) -> JSONB [stable];
+    9529 own_xmin() -> XID [volatile];
+    9531 row_security_refuse(TEXT) -> BOOL [volatile];
     9530 documents(TEXT) -> RECORD [set, stable];
     9539 zodb_definition(TEXT, BOOL) -> TEXT [stable];
     9540 zodb_last_tid(REGCLASS) -> INT8 [volatile];
@@ -61,6 +63,9 @@ pub(crate) const PAST: &[Function] = signatures! { Server
 pub(crate) const TABLE: &[Function] = signatures! { Server
     3943 acldefault(CHAR, OID) -> ACLITEM_ARRAY;
     1689 aclexplode(ACLITEM_ARRAY) -> RECORD [set, stable];
+    3298 row_security_active(OID) -> BOOL [stable];
+    3299 row_security_active(TEXT) -> BOOL [stable];
+    1181 age(XID) -> INT4 [stable];
     1216 col_description(OID, INT4) -> TEXT [stable];
     817 current_query() -> TEXT [volatile, nullable];
     1402 current_schema() -> NAME [stable];
@@ -68,7 +73,6 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     2077 current_setting(TEXT) -> TEXT [stable];
     3294 current_setting(TEXT, BOOL) -> TEXT [stable];
     1575 currval(REGCLASS) -> INT8 [volatile];
-    3759 get_current_ts_config() -> REGCONFIG [stable];
     1039 getdatabaseencoding() -> NAME [stable];
     710 getpgusername() -> NAME [stable];
     3024 has_any_column_privilege(NAME, TEXT, TEXT) -> BOOL [stable];
@@ -173,6 +177,10 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     2026 pg_backend_pid() -> INT4 [stable];
     2561 pg_blocking_pids(INT4) -> INT4_ARRAY [volatile];
     2171 pg_cancel_backend(INT4) -> BOOL [volatile];
+    2196 inet_client_addr() -> INET [stable, nullable];
+    2197 inet_client_port() -> INT4 [stable, nullable];
+    2198 inet_server_addr() -> INET [stable, nullable];
+    2199 inet_server_port() -> INT4 [stable, nullable];
     810 pg_client_encoding() -> NAME [stable];
     3162 pg_collation_for(ANY) -> TEXT [stable, nullable];
     3815 pg_collation_is_visible(OID) -> BOOL [stable];
@@ -184,6 +192,8 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     2852 pg_current_wal_insert_lsn() -> PG_LSN [volatile];
     2849 pg_current_wal_lsn() -> PG_LSN [volatile];
     5059 pg_current_xact_id() -> XID8 [stable];
+    5061 pg_current_snapshot() -> PG_SNAPSHOT [stable];
+    2944 txid_current_snapshot() -> TXID_SNAPSHOT [stable];
     5060 pg_current_xact_id_if_assigned() -> XID8 [stable];
     2168 pg_database_size(NAME) -> INT8 [volatile];
     2324 pg_database_size(OID) -> INT8 [volatile];

@@ -187,7 +187,7 @@ fn replace(text: &str, from: &str, to: &str) -> Result<TextBuilder> {
 }
 
 /// Each character of `from` becomes the one in the same place of `to`, or disappears.
-fn translate(text: &str, from: &str, to: &str) -> Result<TextBuilder> {
+pub(crate) fn translate(text: &str, from: &str, to: &str) -> Result<TextBuilder> {
     let mut places: HashMap<char, Option<char>> = HashMap::new();
     let mut others = to.chars();
     for c in from.chars() {
@@ -212,7 +212,7 @@ pub(crate) fn lower(text: &str) -> Result<TextBuilder> {
 }
 
 /// The text in capital letters, each letter on its own.
-fn upper(text: &str) -> Result<TextBuilder> {
+pub(crate) fn upper(text: &str) -> Result<TextBuilder> {
     in_case(text, str::to_ascii_uppercase, posix::upper_char)
 }
 

@@ -13,7 +13,6 @@
 
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -292,23 +291,5 @@ impl Secure {
             self.connection.write_tls(&mut self.sealed)?;
         }
         Ok(())
-    }
-}
-
-/// Where a client is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Peer {
-    /// On a machine, at a port.
-    Tcp(IpAddr, u16),
-    /// On this machine.
-    Unix,
-}
-
-impl std::fmt::Display for Peer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Peer::Tcp(address, _) => address.fmt(f),
-            Peer::Unix => f.write_str("[local]"),
-        }
     }
 }

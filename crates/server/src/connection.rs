@@ -22,12 +22,13 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use charset::Charset;
 use session::{Error, StartUp};
 use tokio::sync::Notify;
 use types::SqlState;
 
 use crate::busy_poll::BusyPoll;
-use crate::channel::{Channel, Peer};
+use crate::channel::Channel;
 use crate::conversation::{Conversation, OUT_BYTES_MAX, Step};
 use crate::core::Core;
 use crate::desk::Block;
@@ -101,10 +102,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         user: start.user,
         database: start.database,
         settings: start.settings,
-        peer: Some(match peer {
-            Peer::Tcp(address, port) => format!("{address}:{port}"),
-            Peer::Unix => peer.to_string(),
-        }),
+        peer,
         secret_bytes: if long { LONG_SECRET_BYTES } else { SECRET_BYTES },
         ..StartUp::default()
     };
@@ -114,7 +112,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         Err(error) => {
             let mut out = out;
             add(&core.shared.counters.connections_refused_total, 1);
-            backend::report(&mut out, &error.fatal());
+            backend::report(&mut out, Charset::UTF8, &error.fatal());
             // Who has gone meanwhile need not be told.
             let _ = channel.send(&out).await;
             return channel.close().await;

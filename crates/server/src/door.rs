@@ -14,13 +14,14 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use charset::Charset;
 use parking_lot::Mutex;
-use session::{Error, Wake};
+use session::{Error, Peer, Wake};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
@@ -30,7 +31,7 @@ use types::SqlState;
 use crate::auth;
 use crate::auth::hba::{Client, Method};
 use crate::auth::scram::{self, Binding, Exchange, Verifier};
-use crate::channel::{Channel, Detached, Peer};
+use crate::channel::{Channel, Detached};
 use crate::metrics::{Counters, add};
 use crate::server::Shared;
 use crate::tls;
@@ -161,7 +162,9 @@ impl Door {
             match listener.accept().await {
                 Ok((socket, address)) => {
                     self.shared.set_up(&socket);
-                    let peer = Peer::Tcp(address.ip().to_canonical(), address.port());
+                    let client = SocketAddr::new(address.ip().to_canonical(), address.port());
+                    let server = socket.local_addr().unwrap_or(client);
+                    let peer = Peer::Tcp { client, server };
                     self.greet(Channel::tcp(socket), peer);
                 }
                 Err(error) => self.pause(&error).await,
@@ -231,7 +234,7 @@ impl Door {
                     add(&guest.door.shared.counters.connections_refused_total, 1);
                     tracing::info!(peer = %guest.peer, "{error}");
                     let mut out = Vec::new();
-                    backend::report(&mut out, &error);
+                    backend::report(&mut out, Charset::UTF8, &error);
                     // Whoever does not listen need not be told.
                     let telling = channel.send(&out);
                     let _ = tokio::time::timeout(PAUSE, telling).await;
@@ -303,7 +306,7 @@ impl Guest {
     /// wanted something else, and has it.
     async fn start(&mut self, channel: &mut Channel) -> Result<Option<Start>, Refusal> {
         let encryption = self.door.shared.encryption.as_ref();
-        let offered = encryption.filter(|_| matches!(self.peer, Peer::Tcp(..)));
+        let offered = encryption.filter(|_| matches!(self.peer, Peer::Tcp { .. }));
         loop {
             if let (Some(offered), Some(first)) = (offered, self.inbox.waiting().first())
                 && startup::is_tls(*first)
@@ -394,8 +397,8 @@ impl Guest {
     fn method(&self, channel: &Channel, start: &Start) -> Result<Method, Error> {
         let shared = &self.door.shared;
         let address = match self.peer {
-            Peer::Tcp(address, _) => Some(address),
-            Peer::Unix => None,
+            Peer::Tcp { client, .. } => Some(client.ip()),
+            Peer::Unix | Peer::None => None,
         };
         let (user, database, is_tls) = (&start.user, &start.database, channel.is_tls());
         let encryption = if is_tls { "SSL encryption" } else { "no encryption" };

@@ -3,11 +3,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use scalar::{Clock, Random};
 use store::Csn;
+use table::catalog::Catalog;
 use table::sequence::SessionSequences;
+use txn::TxnId;
+use types::snapshot::Visibility;
 use types::time::TimestampTz;
 use types::{Oid, SqlState, Style};
 
@@ -52,12 +56,20 @@ pub(crate) struct Client {
     pub database_oid: Oid,
     /// How many checks of domains are being computed, each for the one before.
     pub checks_depth: Cell<u32>,
+    /// How many `DO` blocks are being run, each by the one before.
+    pub blocks_depth: Cell<u32>,
+    /// How deep the statements of all of them are nested.
+    pub blocks_levels: Cell<u32>,
     /// True where nothing may block.
     pub inline: Cell<bool>,
     /// The newest commit that the statement sees.
     pub seen: Cell<Csn>,
     /// The number of the transaction.
     pub transaction: Cell<u64>,
+    /// True where the stamp of the transaction was asked for.
+    pub is_stamped: Cell<bool>,
+    /// What [`Client::visibility`] said, of which snapshot and transaction.
+    visibility: RefCell<Option<((Csn, u64), String)>>,
     /// True where the statement runs within a savepoint.
     pub in_savepoint: Cell<bool>,
     random: Generator,
@@ -94,19 +106,30 @@ impl Client {
             exported: RefCell::default(),
             database_oid: login.database,
             checks_depth: Cell::new(0),
+            blocks_depth: Cell::new(0),
+            blocks_levels: Cell::new(0),
             inline: Cell::new(false),
             seen: Cell::new(Csn::ZERO),
             transaction: Cell::new(0),
+            visibility: RefCell::new(None),
+            is_stamped: Cell::new(false),
             in_savepoint: Cell::new(false),
         }
     }
 
-    /// Sets a setting, and looks whether the client may become the role that some of them name.
+    /// Sets a setting, and looks in the catalog whether the client may become the role that some of
+    /// them name.
     ///
     /// # Errors
     /// As [`Settings::set`], `22023` for a role that is not there, `42501` for one that it may not
     /// become.
-    pub fn set(&self, name: &str, text: Option<&str>, extent: Extent) -> Result<()> {
+    pub fn set(
+        &self,
+        name: &str,
+        text: Option<&str>,
+        extent: Extent,
+        catalog: &Catalog,
+    ) -> Result<()> {
         // What a transaction is like, it is like until it ends.
         let extent = match crate::settings::is_of_transaction(name) {
             true => Extent::Local,
@@ -124,7 +147,6 @@ impl Client {
             None | Some("none") if is_role => &session,
             text => text.unwrap_or_default(),
         };
-        let catalog = self.instance.catalogs.newest();
         let oid = |name: &str| catalog.role_named(name).map(|role| role.oid);
         let wanted = oid(user).ok_or_else(|| {
             let message = format!("role \"{user}\" does not exist");
@@ -168,6 +190,35 @@ impl Client {
                 }
             }
         }
+    }
+
+    /// Which transactions had ended when the transaction was first asked for it under its snapshot.
+    pub fn visibility(&self) -> String {
+        let seen = (self.seen.get(), self.transaction.get());
+        if let Some((of, text)) = &*self.visibility.borrow()
+            && *of == seen
+        {
+            return text.clone();
+        }
+        let instance = &self.instance;
+        // Read before the sessions are: a transaction that begins meanwhile has this number or a higher one.
+        let next = instance.engine.next_transaction();
+        let mut running: Vec<u64> = instance
+            .sessions()
+            .iter()
+            .filter(|slot| slot.activity.lock().state != "idle")
+            .map(|slot| slot.transaction.load(Ordering::Acquire))
+            .filter(|number| *number > 0)
+            .collect();
+        running.retain(|number| *number < next.0);
+        running.sort_unstable();
+        running.dedup();
+        let numbers = running.iter().map(|number| instance.transaction_number(TxnId(*number)));
+        let (running, xmax): (Vec<u64>, _) = (numbers.collect(), instance.transaction_number(next));
+        let xmin = running.first().copied().unwrap_or(xmax);
+        let text = Visibility { xmin, xmax, running }.to_string();
+        *self.visibility.borrow_mut() = Some((seen, text.clone()));
+        text
     }
 
     /// Fails where the transaction only reads, or the past is looked at.

@@ -118,6 +118,7 @@ impl Session {
             }
             Command::Copy(copy) => self.copy(copy, portal),
             Command::Execute { .. } => Err(Error::not_supported("EXECUTE here")),
+            Command::Do { .. } => Err(Error::not_supported("DO here")),
             Command::Call { name, args, selects } => self.call_extension(name, args, *selects),
         }
     }
@@ -428,7 +429,8 @@ impl Session {
         if lower == "default_table_access_method" {
             self.check_method(text)?;
         }
-        self.client.set(name, text, extent)?;
+        let roles = self.roles();
+        self.client.set(name, text, extent, &roles)?;
         if lower == "application_name" {
             let settings = self.client.settings.get_mut();
             let application = settings.text("application_name").to_owned();
@@ -503,7 +505,8 @@ impl Session {
             }
             Discard::All => {
                 self.must_be_alone("DISCARD ALL", portal)?;
-                self.client.set("session_authorization", None, Extent::Session)?;
+                let roles = self.roles();
+                self.client.set("session_authorization", None, Extent::Session, &roles)?;
                 self.client.settings.get_mut().reset_all();
                 self.portals.clear();
                 self.cursors.clear();

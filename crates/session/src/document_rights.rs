@@ -106,11 +106,13 @@ impl Instance {
             rights.has(object, wanted) || rights.has_on_columns(relation, columns, wanted)
         };
         let owner = catalog.owner_of(object);
+        // Policies are about rows of SQL: who sees some of them only reads and writes the documents by SQL.
+        let is_whole = !rights.sees_in_part(relation);
         Ok(DocumentRights {
-            view: has(Privileges::SELECT, &both),
-            create: has(Privileges::INSERT, &both),
-            modify: has(Privileges::UPDATE, &document),
-            delete: rights.has(object, Privileges::DELETE),
+            view: is_whole && has(Privileges::SELECT, &both),
+            create: is_whole && has(Privileges::INSERT, &both),
+            modify: is_whole && has(Privileges::UPDATE, &document),
+            delete: is_whole && rights.has(object, Privileges::DELETE),
             own: owner.is_some_and(|owner| catalog.has_privileges_of(role, owner, database)),
         })
     }

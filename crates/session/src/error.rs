@@ -59,6 +59,8 @@ pub struct Error {
     pub position: Option<u32>,
     /// The code, the texts and the objects.
     pub cause: types::Error,
+    /// The text of a statement that another one has run, such as a line of a `DO` block, and the place in it.
+    pub inner: Option<Box<(String, u32)>>,
     /// The routine of PostgreSQL that reports it, where drivers act on its name.
     pub routine: Option<&'static str>,
 }
@@ -136,7 +138,7 @@ impl Error {
 
 impl From<types::Error> for Error {
     fn from(cause: types::Error) -> Self {
-        Self { severity: Severity::Error, position: None, cause, routine: None }
+        Self { severity: Severity::Error, position: None, inner: None, cause, routine: None }
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use plan::explain::render::{self, Format, Options};
 use plan::explain::tree::{Manner, Observed};
-use sql::parse::ast::{Command, Define, Statement};
+use sql::parse::ast::{Command, Define, RowsOf, Statement};
 use types::{Context, Datum, SqlState};
 
 use crate::error::{Error, Result};
@@ -218,7 +218,14 @@ impl Session {
                 _ => return Err(Error::not_supported("EXPLAIN of this statement")),
             },
             Statement::Define(define) => match &**define {
-                Define::TableAs(create) => Statement::Query(create.query.clone()),
+                Define::TableAs(create) => match &create.rows {
+                    RowsOf::Query(query) => Statement::Query(query.clone()),
+                    RowsOf::Execute { name, args } => {
+                        let (name, args) = (name.clone(), args.clone());
+                        let execute = Statement::Command(Box::new(Command::Execute { name, args }));
+                        return self.plan_explained(&execute, portal);
+                    }
+                },
                 _ => return Err(Error::not_supported("EXPLAIN of this statement")),
             },
             other => other.clone(),

@@ -37,7 +37,7 @@ impl Session {
                 }
                 Command::Declare { hold: true, .. } => return Ok(Done::Blocked),
                 Command::Commit { .. } if self.has_to_hold() => return Ok(Done::Blocked),
-                Command::Call { .. } => return Ok(Done::Blocked),
+                Command::Call { .. } | Command::Do { .. } => return Ok(Done::Blocked),
                 Command::Lock { .. } => true,
                 Command::Copy(copy) if !matches!(copy.end, CopyEnd::Client) => {
                     return Ok(Done::Blocked);

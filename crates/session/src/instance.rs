@@ -31,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::expressions::IndexExpressions;
 use crate::message::Notification;
 use crate::notify::Hub;
+use crate::peer::Peer;
 use crate::plans::Plans;
 use crate::session::Session;
 use crate::snapshots::Exported;
@@ -69,7 +70,7 @@ pub struct StartUp {
     /// Settings by name, `application_name` and those of `options` among them.
     pub settings: Vec<(String, String)>,
     /// Where the client is, for those who look.
-    pub peer: Option<String>,
+    pub peer: Peer,
     /// True for the program that has the database open itself: nobody has logged in, and what it commits records
     /// no role.
     pub embedded: bool,
@@ -155,7 +156,7 @@ pub(crate) struct Slot {
 #[derive(Clone, Default)]
 pub(crate) struct Activity {
     pub application: String,
-    pub peer: Option<String>,
+    pub peer: Peer,
     pub started: i64,
     pub query: Arc<str>,
     pub query_started: i64,

@@ -8,7 +8,8 @@
 //!   session ──┬── settings      SET, SHOW, RESET: transactional, some of them told to the client
 //!             ├── transaction   blocks, savepoints, the failed state, what a commit says of itself
 //!             ├── statement     parsed and bound once, shared by all sessions
-//!             └── portal        a statement with its parameters, on its way
+//!             ├── portal        a statement with its parameters, on its way
+//!             └── procedural    DO blocks: PL/pgSQL, whose statements are run here one by one
 //! ```
 //!
 //! A [`Session`] is used by one thread at a time and can move between threads. It never writes to
@@ -31,6 +32,7 @@ mod explain;
 mod expressions;
 mod extension;
 mod files;
+mod fill;
 mod functions;
 mod host;
 mod inline;
@@ -39,10 +41,12 @@ mod message;
 mod names;
 mod notify;
 mod objects;
+mod peer;
 mod plans;
 mod portal;
 mod portals;
 mod prepared;
+mod procedural;
 mod procedures;
 mod query;
 mod relations;
@@ -59,6 +63,7 @@ pub use document_rights::{DocumentRights, KnownRole};
 pub use error::{Error, Result, Severity};
 pub use instance::{Instance, Login, Options, Password, StartUp, Wake};
 pub use message::{Messages, Notification};
+pub use peer::Peer;
 pub use portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag};
 pub use session::Session;
 pub use sql::parse::file_reader;

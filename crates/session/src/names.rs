@@ -16,18 +16,18 @@ use exec::stored::Programs;
 use parking_lot::Mutex;
 use plan::TableFacts;
 use sql::bind::{
-    CheckOption, ColumnDefault, FileCall, IndexKey, Relation, RelationColumn, RelationKind,
-    UniqueIndex,
+    CheckOption, ColumnDefault, FileCall, IndexKey, Policy, PolicyCommand, Relation,
+    RelationColumn, RelationKind, UniqueIndex,
 };
 use sql::eval::Program;
 use sql::parse::ast::Path;
 use table::catalog::{
-    self, Address, Catalog, Class, ConstraintKind, ConstraintOn, IndexPart, Privileges, TypeEntry,
+    self, Address, Catalog, Class, ConstraintKind, ConstraintOn, IndexPart, Privileges,
     UserTypeKind,
 };
 use table::rows::Handles;
 use types::time::TimestampTz;
-use types::{Modifier, Oid, Shape, SqlState, Type, TypeSource};
+use types::{Modifier, Oid, Origins, Shape, SqlState, Type, TypeSource};
 
 use crate::error::{Error, Result};
 use crate::files::{self, FileTable, Files};
@@ -56,6 +56,8 @@ pub struct Names {
     pub role: Oid,
     /// True where it may do everything.
     pub is_superuser: bool,
+    /// Where functions and operators are looked for that are named without a schema.
+    origins: Origins,
     /// The handles of tables, which know how many rows there are.
     pub handles: Arc<Handles>,
     /// Files that statements read.
@@ -68,6 +70,7 @@ pub struct Names {
     /// The look-ups since [`Names::take_looked`].
     looked_at: Mutex<Vec<Oid>>,
     looked_further: AtomicBool,
+    looked_at_role: AtomicBool,
 }
 
 /// The look-ups in the catalog while a plan was made.
@@ -79,6 +82,8 @@ pub(crate) struct Looked {
     /// True where the binder looked up anything else: a type of users, a schema, an object whose name stands for
     /// its number.
     pub further: bool,
+    /// True where the plan is for the role that asked: a table has policies.
+    pub at_role: bool,
 }
 
 /// How the names of the schemas of temporary objects begin; the number of the session follows.
@@ -87,6 +92,11 @@ pub const TEMPORARY: &str = "pg_temp_";
 /// The schema of the temporary objects of a session.
 fn temporary_schema(catalog: &Catalog, database: Oid, process: i32) -> Option<Oid> {
     catalog.schema_named(database, &format!("{TEMPORARY}{process}")).map(|schema| schema.oid)
+}
+
+/// Returns the set of the built-in objects and of the extensions whose schemas a path has.
+fn origins_along(catalog: &Catalog, database: Oid, path: &[Oid]) -> Origins {
+    Origins::CORE.and(catalog.origins(database, |schema| path.contains(&schema)))
 }
 
 /// Puts a schema before all others that names are looked for in.
@@ -154,6 +164,7 @@ impl Names {
         }
         first(&mut path, temporary);
         Names {
+            origins: origins_along(&catalog, database, &path),
             catalog,
             present,
             moment,
@@ -171,6 +182,7 @@ impl Names {
             domains: Mutex::default(),
             looked_at: Mutex::default(),
             looked_further: AtomicBool::new(false),
+            looked_at_role: AtomicBool::new(false),
         }
     }
 
@@ -187,6 +199,7 @@ impl Names {
         let mut path = self.path.clone();
         first(&mut path, temporary);
         Names {
+            origins: origins_along(&catalog, self.database, &path),
             present: Arc::clone(&catalog),
             catalog,
             moment: None,
@@ -204,6 +217,7 @@ impl Names {
             domains: Mutex::default(),
             looked_at: Mutex::default(),
             looked_further: AtomicBool::new(false),
+            looked_at_role: AtomicBool::new(false),
         }
     }
 
@@ -213,6 +227,7 @@ impl Names {
             relations: std::mem::take(&mut *self.looked_at.lock()),
             files: self.files.take(),
             further: self.looked_further.swap(false, Ordering::Relaxed),
+            at_role: self.looked_at_role.swap(false, Ordering::Relaxed),
         }
     }
 
@@ -339,6 +354,12 @@ impl Names {
 
     /// True where a name without a schema finds this type.
     pub fn is_type_visible(&self, ty: Type) -> bool {
+        if types::extension::of(ty.oid()).is_some() {
+            let element = types::builtin::facts(ty).map(|facts| (facts.is_array(), facts.element));
+            let ty = element.filter(|(is_array, _)| *is_array).map_or(ty, |(_, element)| element);
+            let name = types::builtin::facts(ty).map(|facts| facts.name);
+            return name.is_some_and(|name| self.type_oid(None, name) == Some(ty));
+        }
         if ty.is_builtin() {
             return true;
         }
@@ -353,9 +374,42 @@ impl Names {
         own.is_some() && self.type_oid(None, entry.name()) == Some(ty)
     }
 
-    /// The type of users with this name.
+    /// The type of users or of an extension with this name.
     fn type_oid(&self, schema: Option<&str>, name: &str) -> Option<Type> {
-        self.schemas(schema).into_iter().find_map(|schema| self.catalog.type_named(schema, name))
+        self.schemas(schema).into_iter().find_map(|schema| {
+            let of_extension = || self.catalog.extension_type_named(schema, name);
+            self.catalog.type_named(schema, name).or_else(of_extension)
+        })
+    }
+
+    /// The schema of an object of an extension; that of the system for what is built in, none for what the database
+    /// does not have.
+    pub fn member_schema(&self, object: Oid) -> Option<Oid> {
+        match types::extension::of(object) {
+            None => Some(system::PG_CATALOG),
+            Some(_) => Some(self.catalog.extension_with(self.database, object)?.schema),
+        }
+    }
+
+    /// Where functions, operators and operator classes are looked for: in a schema, or along the search path.
+    pub fn origins_of(&self, schema: Option<&str>) -> Origins {
+        match schema {
+            Some(schema) => sql::bind::Names::origins_in(self, schema),
+            None => self.origins,
+        }
+    }
+
+    /// True for the index of a key `WITHOUT OVERLAPS`.
+    pub fn is_of_period(&self, index: &catalog::Index) -> bool {
+        let constraint = index.constraint.and_then(|oid| self.catalog.constraint(oid));
+        let is_period =
+            |kind: &ConstraintKind| matches!(kind, ConstraintKind::Key { is_period: true, .. });
+        constraint.is_some_and(|constraint| is_period(&constraint.kind))
+    }
+
+    /// True where a name without a schema finds this function or operator, or what else is no type and no relation.
+    pub fn is_member_visible(&self, object: Oid) -> bool {
+        self.member_schema(object).is_some_and(|schema| self.path.contains(&schema))
     }
 
     /// A name as SQL writes it, with its schema where that must be said.
@@ -376,7 +430,10 @@ impl Names {
 
     fn make(&self, relation: &catalog::Relation) -> Relation {
         let kind = match &relation.kind {
-            catalog::RelationKind::Table(_) => RelationKind::Table,
+            catalog::RelationKind::Table(table) => match &table.materialized {
+                Some(shown) => RelationKind::Materialized { is_populated: shown.is_populated },
+                None => RelationKind::Table,
+            },
             catalog::RelationKind::View(view) => RelationKind::View(view.query.text.to_string()),
             catalog::RelationKind::Index(_) => RelationKind::Index,
             catalog::RelationKind::Sequence(_) => RelationKind::Sequence,
@@ -387,6 +444,7 @@ impl Names {
             name: column.name.to_string(),
             ty: column.ty,
             modifier: column.modifier,
+            collation: column.collation,
             not_null: column.not_null,
             default: match (&kind, &column.default) {
                 // Of a type of its columns a view has no default.
@@ -416,6 +474,8 @@ impl Names {
                 },
                 _ => CheckOption::None,
             },
+            is_barrier: has_option(relation, "security_barrier"),
+            is_of_invoker: has_option(relation, "security_invoker"),
         }
     }
 
@@ -447,7 +507,7 @@ impl Names {
 
     fn unique(&self, relation: &catalog::Relation) -> Option<UniqueIndex> {
         let index = relation.index()?;
-        if !index.is_unique || !index.is_valid {
+        if !index.is_unique && index.excludes.is_empty() || !index.is_valid {
             return None;
         }
         let constraint = index.constraint.and_then(|oid| self.catalog.constraint(oid));
@@ -465,6 +525,7 @@ impl Names {
                 .collect(),
             predicate: index.predicate.as_ref().map(|predicate| predicate.text.to_string()),
             deferrable: !index.is_immediate,
+            excludes: !index.excludes.is_empty(),
         })
     }
 }
@@ -519,6 +580,7 @@ pub fn of_value((ty, modifier): (Type, Modifier)) -> Relation {
             name: "value".to_owned(),
             ty,
             modifier,
+            collation: Oid::NONE,
             not_null: false,
             default: ColumnDefault::None,
         }],
@@ -526,6 +588,25 @@ pub fn of_value((ty, modifier): (Type, Modifier)) -> Relation {
         owner: Oid::NONE,
         versioned: false,
         check: CheckOption::None,
+        is_barrier: false,
+        is_of_invoker: false,
+    }
+}
+
+/// True where a view has an option that is on.
+fn has_option(relation: &catalog::Relation, name: &str) -> bool {
+    let is_on =
+        |(known, value): &(Arc<str>, Arc<str>)| **known == *name && switch(value) == Some(true);
+    relation.view().is_some() && relation.options.iter().any(is_on)
+}
+
+/// The truth value that an option has: `on`, `false`, `1` and so on.
+pub(crate) fn switch(value: &str) -> Option<bool> {
+    let style = types::Style::default();
+    let context = types::Context::new(&style);
+    match types::text::parse(value, Type::BOOL, Modifier::NONE, &context) {
+        Ok(types::Datum::Bool(value)) => Some(value),
+        _ => None,
     }
 }
 
@@ -552,20 +633,19 @@ impl plan::Schema for Names {
 
 impl TypeSource for Names {
     fn shape(&self, ty: Type) -> Option<Shape> {
-        let entry = self.catalog.type_entry(ty)?;
+        let shape = self.catalog.shape(ty)?;
         self.look_further();
-        Some(match entry {
-            TypeEntry::User(user) => match &user.kind {
-                UserTypeKind::Enum(labels) => Shape::Enum(Arc::clone(&labels.known)),
-                UserTypeKind::Domain(domain) => Shape::Domain(domain.base, domain.modifier),
-            },
-            TypeEntry::UserArray(user) => Shape::Array(user.ty),
-            TypeEntry::Row(relation) => Shape::Composite(relation.fields()),
-            TypeEntry::RowArray(relation) => Shape::Array(relation.row_type.as_ref()?.ty),
-        })
+        Some(shape)
     }
 
     fn name(&self, ty: Type) -> Option<String> {
+        if let Some(facts) = types::builtin::facts(ty) {
+            if facts.is_array() {
+                return Some(format!("{}[]", TypeSource::name(self, facts.element)?));
+            }
+            let schema = self.member_schema(ty.oid())?;
+            return Some(self.written(schema, facts.name, self.is_type_visible(ty)));
+        }
         let entry = self.catalog.type_entry(ty)?;
         self.look_further();
         if let Some(element) = entry.element() {
@@ -578,6 +658,16 @@ impl TypeSource for Names {
         let entry = self.catalog.type_entry(ty)?;
         self.look_further();
         entry.array()
+    }
+
+    fn multirange_of(&self, range: Type) -> Option<Type> {
+        let found = self.catalog.multirange_of(range)?;
+        self.look_further();
+        Some(found)
+    }
+
+    fn origins(&self) -> Origins {
+        self.origins
     }
 }
 
@@ -595,9 +685,50 @@ impl sql::bind::Names for Names {
         Some(found)
     }
 
+    fn collation_named(&self, schema: Option<&str>, name: &str) -> Option<Oid> {
+        self.look_further();
+        // Systems write the name of this one in two ways.
+        let known = if name == "C.UTF-8" { "C.utf8" } else { name };
+        self.schemas(schema).into_iter().find_map(|schema| match schema {
+            system::PG_CATALOG => collate::named(known).map(|known| Oid(known.oid)),
+            schema => self.catalog.collation_named(schema, name).map(|known| known.oid),
+        })
+    }
+
+    fn collation(&self, oid: Oid) -> Option<sql::bind::Collation> {
+        if let Some(known) = collate::numbered(oid.0) {
+            return Some(sql::bind::Collation::of_system(known));
+        }
+        let known = self.catalog.collation(oid)?;
+        self.look_further();
+        let is_icu = known.provider == catalog::CollationProvider::Icu;
+        Some(sql::bind::Collation {
+            name: Arc::clone(&known.name),
+            locale: is_icu.then(|| Arc::clone(&known.locale)),
+            is_deterministic: known.is_deterministic,
+        })
+    }
+
+    fn collation_shown(&self, oid: Oid) -> Option<String> {
+        types::Objects::name(self, Type::REGCOLLATION, oid)
+    }
+
     fn is_database(&self, name: &str) -> bool {
         self.look_further();
         self.present.database(self.database).is_some_and(|database| *database.name == *name)
+    }
+
+    fn origins_in(&self, schema: &str) -> Origins {
+        self.look_further();
+        match self.schema_oid(schema) {
+            Some(system::PG_CATALOG | system::INFORMATION_SCHEMA) => Origins::CORE,
+            Some(schema) => self.catalog.origins(self.database, |other| other == schema),
+            None => Origins::NONE,
+        }
+    }
+
+    fn all_origins(&self) -> Origins {
+        Origins::CORE.and(self.catalog.origins(self.database, |_| true))
     }
 
     fn has_schema(&self, name: &str) -> bool {
@@ -618,6 +749,31 @@ impl sql::bind::Names for Names {
         self.moment
     }
 
+    fn policies(&self, table: Oid, by: Option<Oid>) -> Option<Vec<Policy>> {
+        let known = self.present.table(table)?;
+        let is_secured = |data: &catalog::TableData| data.row_security.is_enabled;
+        if !known.relation.table().is_some_and(is_secured) {
+            return None;
+        }
+        self.looked_at_role.store(true, Ordering::Relaxed);
+        let found = self.present.policies_for(table, by.unwrap_or(self.role), self.database)?;
+        let text = |text: &Option<catalog::SqlText>| text.as_ref().map(|it| it.text.to_string());
+        let bound = found.into_iter().map(|policy| Policy {
+            name: policy.name.to_string(),
+            is_permissive: policy.is_permissive,
+            command: match policy.command {
+                catalog::PolicyCommand::All => None,
+                catalog::PolicyCommand::Select => Some(PolicyCommand::Select),
+                catalog::PolicyCommand::Insert => Some(PolicyCommand::Insert),
+                catalog::PolicyCommand::Update => Some(PolicyCommand::Update),
+                catalog::PolicyCommand::Delete => Some(PolicyCommand::Delete),
+            },
+            using: text(&policy.using),
+            check: text(&policy.check),
+        });
+        Some(bound.collect())
+    }
+
     fn file(&self, call: &FileCall<'_>) -> types::Result<Arc<Relation>> {
         files::require_read("read a file", &self.present, self.role, self.database)?;
         Ok(Arc::clone(&self.files.open(call)?.relation))
@@ -632,6 +788,7 @@ fn sequence_columns() -> Vec<RelationColumn> {
         name: name.to_owned(),
         ty,
         modifier: Modifier::NONE,
+        collation: Oid::NONE,
         not_null: true,
         default: ColumnDefault::None,
     };

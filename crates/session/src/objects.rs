@@ -4,21 +4,13 @@
 //!   'public.t'::regclass   ──oid──>  16390        16390::regclass  ──name──>  t
 //! ```
 
-use scalar::{operators, registry};
-use types::{Error, Objects, Oid, Result, SqlState, Type, TypeSource, builtin};
+use lexeme::Config;
+use scalar::extension::unaccent::DICTIONARY;
+use scalar::{fulltext, operators, registry};
+use types::{Error, Objects, Oid, Origins, Result, SqlState, Type, TypeSource, builtin};
 
 use crate::names::Names;
-use crate::system::forms;
-
-/// Collations that there are: OID and name.
-pub const COLLATIONS: [(u32, &str); 6] = [
-    (100, "default"),
-    (950, "C"),
-    (951, "POSIX"),
-    (962, "ucs_basic"),
-    (811, "pg_c_utf8"),
-    (12_351, "C.utf8"),
-];
+use crate::system::{PG_CATALOG, forms};
 
 /// The parts of a name that may be quoted and qualified, folded as SQL folds them.
 ///
@@ -136,11 +128,23 @@ impl Names {
     /// The name of a function or an operator without its schema; none where it is said to be in a
     /// schema that has no such things.
     fn system_name<'p>(&self, parts: &'p [String], text: &str) -> Result<Option<&'p str>> {
+        Ok(self
+            .member_name(parts, text)?
+            .filter(|(_, origins)| origins.has(Oid::NONE))
+            .map(|(name, _)| name))
+    }
+
+    /// The same of what extensions have too, and where the name is to be looked for.
+    fn member_name<'p>(
+        &self,
+        parts: &'p [String],
+        text: &str,
+    ) -> Result<Option<(&'p str, Origins)>> {
         Ok(match parts {
-            [name] => Some(name),
-            [schema, name] => (schema == "pg_catalog").then_some(name),
+            [name] => Some((name, self.origins_of(None))),
+            [schema, name] => Some((name, self.origins_of(Some(schema)))),
             [database, schema, name] if sql::bind::Names::is_database(self, database) => {
-                (schema == "pg_catalog").then_some(name)
+                Some((name, self.origins_of(Some(schema))))
             }
             [_, _, _] => {
                 let message = format!("cross-database references are not implemented: {text}");
@@ -177,11 +181,10 @@ impl Names {
 
     fn regoper(&self, text: &str) -> Result<Oid> {
         let (schema, symbol) = operator_parts(text)?;
-        let found = match schema.as_deref() {
-            None | Some("pg_catalog") => operators::named(&symbol),
-            Some(_) => &[],
-        };
-        match found {
+        let origins = self.origins_of(schema.as_deref());
+        let found: Vec<_> =
+            operators::named(&symbol).iter().filter(|known| origins.has(known.oid)).collect();
+        match found[..] {
             [] => Err(no_operator(text)),
             [only] => Ok(only.oid),
             _ => {
@@ -207,8 +210,8 @@ impl Names {
             }
         };
         let (schema, symbol) = operator_parts(name)?;
-        let is_here = matches!(schema.as_deref(), None | Some("pg_catalog"));
-        let found = operators::find(&symbol, left, right).filter(|_| is_here);
+        let origins = self.origins_of(schema.as_deref());
+        let found = operators::find(&symbol, left, right).filter(|known| origins.has(known.oid));
         found.map(|operator| operator.oid).ok_or_else(|| no_operator(text))
     }
 
@@ -222,6 +225,31 @@ impl Names {
         let (_, modifier) =
             sql::bind::type_name(&parsed, self, context).map_err(|error| error.cause)?;
         Ok(modifier)
+    }
+
+    /// The number of a configuration of text search.
+    fn regconfig(&self, text: &str) -> Result<Oid> {
+        let parts = parts(text)?;
+        let found = self.system_name(&parts, text)?.and_then(Config::named);
+        let unknown = || missing(SqlState::UNDEFINED_OBJECT, "text search configuration", text);
+        found.map(fulltext::config_oid).ok_or_else(unknown)
+    }
+
+    /// The number of a text search dictionary, of which `unaccent` has one.
+    fn regdictionary(&self, text: &str) -> Result<Oid> {
+        let parts = parts(text)?;
+        let dictionaries = fulltext::dictionaries();
+        if let Some(name) = self.system_name(&parts, text)?
+            && let Some(known) =
+                dictionaries.iter().find(|known| fulltext::dictionary_name(**known) == name)
+        {
+            return Ok(fulltext::dictionary_oid(*known));
+        }
+        let found = self.member_name(&parts, text)?;
+        let found =
+            found.is_some_and(|(name, origins)| name == "unaccent" && origins.has(DICTIONARY));
+        let unknown = || missing(SqlState::UNDEFINED_OBJECT, "text search dictionary", text);
+        found.then_some(DICTIONARY).ok_or_else(unknown)
     }
 
     fn regtype(&self, text: &str) -> Result<Oid> {
@@ -276,10 +304,11 @@ impl Names {
 
     fn regproc(&self, text: &str) -> Result<Oid> {
         let parts = parts(text)?;
-        let name = self.system_name(&parts, text)?;
-        match name.map_or(&[][..], registry::functions) {
+        let name = self.member_name(&parts, text)?;
+        match named(name)[..] {
             [] => name
-                .and_then(forms::oid_of)
+                .filter(|(_, origins)| origins.has(Oid::NONE))
+                .and_then(|(name, _)| forms::oid_of(name))
                 .ok_or_else(|| missing(SqlState::UNDEFINED_FUNCTION, "function", text)),
             [only] => Ok(only.oid),
             _ => Err(Error::new(
@@ -292,8 +321,7 @@ impl Names {
     fn regprocedure(&self, text: &str) -> Result<Oid> {
         let (name, args) = self.signature(text, false)?;
         let parts = parts(name)?;
-        let name = self.system_name(&parts, name)?;
-        let mut functions = name.map_or(&[][..], registry::functions).iter();
+        let mut functions = named(self.member_name(&parts, name)?).into_iter();
         let found = functions.find(|function| *function.args == args);
         let unknown = || missing(SqlState::UNDEFINED_FUNCTION, "function", text);
         found.map(|function| function.oid).ok_or_else(unknown)
@@ -304,8 +332,16 @@ impl Names {
         let function = registry::function(oid)?;
         let types: &dyn TypeSource = self;
         let args: Vec<String> = function.args.iter().map(|ty| types.name_of(*ty)).collect();
-        Some(format!("{}({})", scalar::quote::identifier(function.name), args.join(",")))
+        let schema = self.member_schema(oid)?;
+        let name = self.written(schema, function.name, self.path.contains(&schema));
+        Some(format!("{name}({})", args.join(",")))
     }
+}
+
+/// The functions with a name, of some origins.
+fn named(name: Option<(&str, Origins)>) -> Vec<&'static scalar::Function> {
+    let all = name.map_or(&[][..], |(name, _)| registry::functions(name)).iter().copied();
+    all.filter(|function| name.is_some_and(|(_, origins)| origins.has(function.oid))).collect()
 }
 
 impl Objects for Names {
@@ -324,6 +360,8 @@ impl Objects for Names {
             Type::REGPROCEDURE => self.regprocedure(name),
             Type::REGOPER => self.regoper(name),
             Type::REGOPERATOR => self.regoperator(name),
+            Type::REGCONFIG => self.regconfig(name),
+            Type::REGDICTIONARY => self.regdictionary(name),
             Type::REGNAMESPACE => {
                 let name = single()?;
                 let unknown = || missing(SqlState::INVALID_SCHEMA_NAME, "schema", &name);
@@ -336,9 +374,12 @@ impl Objects for Names {
             }
             Type::REGCOLLATION => {
                 let parts = parts(name)?;
-                let last = self.system_name(&parts, name)?;
-                let found = COLLATIONS.iter().find(|(_, known)| Some(*known) == last);
-                found.map(|(oid, _)| Oid(*oid)).ok_or_else(|| {
+                let found = match &parts[..] {
+                    [name] => sql::bind::Names::collation_named(self, None, name),
+                    [schema, name] => sql::bind::Names::collation_named(self, Some(schema), name),
+                    _ => None,
+                };
+                found.ok_or_else(|| {
                     let message =
                         format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
                     Error::new(SqlState::UNDEFINED_OBJECT, message)
@@ -362,8 +403,12 @@ impl Objects for Names {
                 known.then(|| types.name_of(Type(oid)))
             }
             Type::REGPROC => {
-                let name = registry::function(oid).map(|function| function.name);
-                name.or_else(|| forms::name_of(oid)).map(quoted)
+                let function = registry::function(oid);
+                let schema = self.member_schema(oid)?;
+                let is_visible = self.path.contains(&schema);
+                function
+                    .map(|function| self.written(schema, function.name, is_visible))
+                    .or_else(|| forms::name_of(oid).map(quoted))
             }
             Type::REGPROCEDURE => self.procedure_name(oid),
             Type::REGOPER => {
@@ -382,11 +427,29 @@ impl Objects for Names {
                 let (left, right) = (name(operator.left), name(operator.right));
                 Some(format!("{}({left},{right})", operator.name))
             }
+            Type::REGCONFIG => {
+                let config = fulltext::config(oid)?;
+                Some(self.written(PG_CATALOG, config.name(), self.path.contains(&PG_CATALOG)))
+            }
+            Type::REGDICTIONARY if fulltext::dictionary(oid).is_some() => {
+                let name = fulltext::dictionary_name(fulltext::dictionary(oid)?);
+                Some(self.written(PG_CATALOG, &name, self.path.contains(&PG_CATALOG)))
+            }
+            Type::REGDICTIONARY => {
+                let schema = self.member_schema(oid).filter(|_| oid == DICTIONARY)?;
+                Some(self.written(schema, "unaccent", self.path.contains(&schema)))
+            }
             Type::REGNAMESPACE => self.catalog.schema(oid).map(|schema| quoted(&schema.name)),
             Type::REGROLE => self.catalog.role(oid).map(|role| quoted(&role.name)),
-            Type::REGCOLLATION => {
-                COLLATIONS.iter().find(|(known, _)| *known == oid.0).map(|(_, name)| quoted(name))
-            }
+            Type::REGCOLLATION => match collate::numbered(oid.0) {
+                Some(known) => Some(quoted(&known.name)),
+                None => {
+                    let known = self.catalog.collation(oid)?;
+                    let is_visible =
+                        sql::bind::Names::collation_named(self, None, &known.name) == Some(oid);
+                    Some(self.written(known.schema, &known.name, is_visible))
+                }
+            },
             _ => None,
         }
     }

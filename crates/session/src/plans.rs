@@ -94,17 +94,22 @@ impl Known {
         self.unfit.store(true, Ordering::Relaxed);
     }
 
-    pub fn plan(&self, basis: &Basis) -> Option<Arc<Planned>> {
+    pub fn plan(&self, basis: &Basis, role: Oid) -> Option<Arc<Planned>> {
         let plans = self.plans.read();
-        plans.iter().find(|(known, _)| known == basis).map(|(_, planned)| Arc::clone(planned))
+        let mut fitting =
+            plans.iter().filter(|(known, planned)| known == basis && planned.is_for(role));
+        fitting.next().map(|(_, planned)| Arc::clone(planned))
     }
 
-    pub fn keep(&self, basis: Basis, planned: &Arc<Planned>) {
+    pub fn keep(&self, basis: Basis, planned: &Arc<Planned>, role: Oid) {
         if !self.is_timeless {
             return;
         }
         let mut plans = self.plans.write();
-        plans.retain(|(known, _)| known.generation >= basis.generation && *known != basis);
+        let is_replaced = |known: &Basis, other: &Planned| *known == basis && (other.is_for(role));
+        plans.retain(|(known, other)| {
+            known.generation >= basis.generation && !is_replaced(known, other)
+        });
         if plans.len() == PLANS_MAX {
             plans.remove(0);
         }

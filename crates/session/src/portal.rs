@@ -10,6 +10,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use charset::Charset;
 use sql::parse::ast::{Command, Statement};
 use types::{Context, Datum, Modifier, Oid, Type};
 
@@ -115,10 +116,14 @@ impl Portal {
         self.columns.as_deref()
     }
 
-    /// True where its columns are to be told with its first row, as PostgreSQL does it with commands:
-    /// one that fails has told none.
-    pub fn is_command(&self) -> bool {
-        matches!(self.work, Work::Command)
+    /// True where an error is one of a statement that has told no columns, as in PostgreSQL: of a
+    /// command, or of a constant that the planner computes there.
+    pub fn is_untold(&self) -> bool {
+        match &self.work {
+            Work::Command => true,
+            Work::Plan(running) => !running.run.is_under_way() || running.planned.is_constant(),
+            _ => false,
+        }
     }
 
     /// True for what leaves no portal behind once it is done.
@@ -180,6 +185,8 @@ pub struct CopyFormat {
     pub format: Format,
     /// How many columns.
     pub columns: usize,
+    /// The encoding of text and CSV.
+    pub charset: Charset,
 }
 
 /// How far [`Session::execute`](crate::Session::execute) came.

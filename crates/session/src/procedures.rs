@@ -99,6 +99,7 @@ impl Session {
             name: name.to_owned(),
             ty,
             modifier: Modifier::NONE,
+            collation: Oid::NONE,
             not_null: true,
             default: ColumnDefault::None,
         };

@@ -9,16 +9,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use sql::bind::Uses;
+use sql::bind::{Uses, Variables};
 use sql::parse::ast::{Command, Define, Statement};
 use sql::parse::template::Constant;
 use store::Csn;
-use table::catalog::{Catalog, Relation, TableDef};
-use table::rows::{Change, LOAD_BYTES_MIN};
+use table::catalog::{Catalog, Persistence, Relation, TableDef};
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
 use crate::client::{Client, Surroundings};
-use crate::cursor::Taken;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::files::FileTable;
@@ -33,9 +31,6 @@ use crate::system::rows::Scene;
 /// How many rows a statement may look at where it holds up the other sessions of its core: a few
 /// milliseconds' worth.
 pub(crate) const INLINE_ROWS_MAX: u64 = 8 << 10;
-
-/// How many rows are read together for a table that is made of them.
-const FILL_ROWS: u64 = 1_024;
 
 /// A statement that is ready to be run.
 pub(crate) struct Planned {
@@ -57,6 +52,8 @@ pub(crate) struct Planned {
     pub calls_server: bool,
     /// The files that it reads.
     pub files: Box<[Arc<FileTable>]>,
+    /// The variables that its parameters stand for, where it was planned with variables.
+    pub variables: Box<[u32]>,
     /// What it takes rights to do.
     uses: Uses,
     /// True where superusers need not be asked.
@@ -65,6 +62,25 @@ pub(crate) struct Planned {
     allowed: AtomicU32,
     /// The part of the catalog that it was made of.
     made_of: MadeOf,
+    /// The role that it was made for, where policies of tables make a difference.
+    role: Option<Oid>,
+}
+
+impl Planned {
+    /// True where it gives one row and looks at nothing that is stored, so that PostgreSQL computes the
+    /// row as it plans.
+    pub fn is_constant(&self) -> bool {
+        let changes = self.writes || self.locks;
+        let mut node = &self.prepared.plan().root;
+        while let plan::Kind::Project { input, .. } | plan::Kind::Filter { input, .. } = &node.kind
+        {
+            node = input;
+        }
+        if !matches!(&node.kind, plan::Kind::Values(rows) if rows.len() == 1) {
+            return false;
+        }
+        self.reads.is_empty() && self.files.is_empty() && !changes && !self.calls_server
+    }
 }
 
 /// The part of the catalog that a plan was made of. The planner makes the same plan of another catalog that has the
@@ -160,6 +176,10 @@ impl Planned {
     /// # Errors
     /// `42501`.
     pub fn require_rights(&self, names: &Names) -> Result<()> {
+        if self.role.is_some_and(|role| role != names.role) {
+            let message = "the plan was made for another role";
+            return Err(Error::new(SqlState::INTERNAL_ERROR, message));
+        }
         if names.is_superuser && self.open_to_superusers {
             return Ok(());
         }
@@ -171,8 +191,31 @@ impl Planned {
     }
 }
 
+impl Planned {
+    /// True where a plan that was made with other names is the same with these.
+    pub fn stands_in(&self, names: &Names) -> bool {
+        self.files.is_empty() && self.is_for(names.role) && self.made_of.stands_in(names)
+    }
+
+    /// True where a role sees the same rows as the role that it was made for.
+    pub fn is_for(&self, role: Oid) -> bool {
+        self.role.is_none_or(|made_for| made_for == role)
+    }
+
+    /// Fails where it reads a materialized view that has no rows before a refresh.
+    ///
+    /// # Errors
+    /// `55000`.
+    fn require_populated(&self) -> Result<()> {
+        let Some(name) = &self.uses.unpopulated else { return Ok(()) };
+        let message = format!("materialized view \"{name}\" has not been populated");
+        let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+        Err(error.hint("Use the REFRESH MATERIALIZED VIEW command."))
+    }
+}
+
 /// What memory and which threads a statement may use.
-struct Means {
+pub(crate) struct Means {
     bytes_max: usize,
     /// What an operator holds before it writes rows to files, and what one with a hash table does.
     work: Option<(usize, usize)>,
@@ -181,7 +224,7 @@ struct Means {
 
 impl Means {
     /// As the settings of a session say.
-    fn of(client: &Client) -> Means {
+    pub fn of(client: &Client) -> Means {
         let settings = client.settings.borrow();
         let bytes = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0) << 10;
         let most = client.instance.memory_bytes_max;
@@ -200,6 +243,11 @@ impl Means {
         };
         let help = exec::Help { threads_max: of_statement.min(of_all), rows_each };
         Means { bytes_max, work: Some((work, hash)), help }
+    }
+
+    /// How many bytes of a result are kept in memory before the others go to files.
+    pub fn kept_bytes(&self) -> usize {
+        self.work.map_or(self.bytes_max, |(work, _)| work)
     }
 
     fn spill<'a>(&self, folder: Option<&'a Arc<exec::TempFolder>>) -> Option<exec::Spill<'a>> {
@@ -233,7 +281,7 @@ pub(crate) fn within(statement: &Statement) -> Option<Statement> {
             _ => return None,
         },
         Statement::Define(define) => match &**define {
-            Define::TableAs(create) => Statement::Query(create.query.clone()),
+            Define::TableAs(create) => Statement::Query(Box::new(create.query()?.clone())),
             _ => return None,
         },
         _ => return None,
@@ -255,7 +303,7 @@ impl Session {
         let generation = self.client.instance.handles.plans_generation();
         let keeps_order = self.client.settings.borrow().keeps_join_order();
         let basis = Basis::new(generation, &names.path, params, keeps_order, &surroundings.style);
-        if let Some(planned) = known.plan(&basis)
+        if let Some(planned) = known.plan(&basis, names.role)
             && planned.made_of.stands_in(names)
         {
             return Ok(planned);
@@ -263,7 +311,7 @@ impl Session {
         let planned = Arc::new(plan(statement, &known.text, params, &surroundings)?);
         // Files may have other columns the next time.
         if planned.files.is_empty() {
-            known.keep(basis, &planned);
+            known.keep(basis, &planned, names.role);
         }
         Ok(planned)
     }
@@ -316,6 +364,14 @@ impl Session {
     /// `42501` where the rights are missing.
     pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Result<Portal> {
         planned.require_rights(&self.names)?;
+        if let Some(table) = &planned.uses.secured
+            && !self.client.settings.borrow().bool("row_security")
+        {
+            let message = format!(
+                "query would be affected by row-level security policy for table \"{table}\""
+            );
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
         let run = planned.prepared.start();
         let columns = planned.columns.clone();
         let running = Running {
@@ -338,10 +394,22 @@ impl Session {
     ) -> Result<Done> {
         let Work::Plan(running) = &portal.work else { unreachable!("a plan is run") };
         let planned = &running.planned;
+        planned.require_populated()?;
         let modes = self.open().modes;
-        if planned.writes {
+        let is_temporary = |oid: &Oid| {
+            let known = self.names.catalog.relation(*oid);
+            known.is_some_and(|known| known.persistence == Persistence::Temporary)
+        };
+        let prepared = &planned.prepared;
+        let written = prepared.changed().iter().chain(prepared.locked());
+        // What only its session sees may be written in a transaction that reads.
+        let is_own = modes.read_only && self.names.moment.is_none() && {
+            let mut written = written.peekable();
+            written.peek().is_some() && written.all(is_temporary)
+        };
+        if planned.writes && !is_own {
             self.client.must_write(modes, planned.tag)?;
-        } else if planned.locks {
+        } else if planned.locks && !is_own {
             self.client.must_write(modes, "SELECT FOR UPDATE")?;
         }
         self.lock_planned(portal)?;
@@ -450,61 +518,6 @@ impl Session {
         portal.params = Arc::clone(params);
         self.run_plan(&mut portal, 0, &mut Each(each)).map(drop)
     }
-
-    /// Puts the rows of a plan, which have a value for each column, into a table that was just made;
-    /// how many they are. Many are loaded.
-    pub(crate) fn fill(
-        &mut self,
-        table: Oid,
-        planned: Arc<Planned>,
-        params: &Arc<[Datum]>,
-    ) -> Result<u64> {
-        let mut portal = self.plan_portal(Parsed::empty(""), planned)?;
-        portal.params = Arc::clone(params);
-        let (mut rows, mut load, mut is_begun, mut count) = (Vec::new(), None, false, 0);
-        loop {
-            let mut out = Taken { rows: &mut rows };
-            let done = self.run_plan(&mut portal, FILL_ROWS, &mut out)?;
-            let is_last = matches!(done, Done::Complete(_));
-            let bytes = || rows.iter().map(|row| exec::row_bytes(row)).sum::<usize>();
-            let is_large = !is_begun && bytes() >= LOAD_BYTES_MIN;
-            if !(is_begun || is_large || is_last) {
-                continue;
-            }
-            let names = Arc::clone(&self.names);
-            let handles = Arc::clone(&self.client.instance.handles);
-            let found = handles.table(&names.catalog, table).ok_or_else(|| {
-                let message = format!("table with OID {table} does not exist");
-                Error::new(SqlState::UNDEFINED_TABLE, message)
-            })?;
-            let open = self.transaction.as_mut().ok_or_else(gone)?;
-            let txn = open.inner.as_mut().ok_or_else(gone)?;
-            if !is_begun {
-                load = found.load(txn, is_large)?;
-            }
-            is_begun = true;
-            count += rows.len() as u64;
-            let around = Surroundings::of(&self.client, &names, open.started);
-            let evaluator = Evaluator::new(&around, &names);
-            let mut values = evaluator.values();
-            open.checks.set_catalog(Arc::clone(&names.catalog));
-            let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
-            for row in rows.drain(..) {
-                match &mut load {
-                    Some(load) => load.insert(&mut change, &row)?,
-                    None => drop(found.insert(&mut change, &row)?),
-                };
-            }
-            if is_last {
-                if let Some(load) = load {
-                    load.finish(&mut change)?;
-                }
-                open.checks.end_statement(txn, &mut values)?;
-                txn.note_rows(found.storage(), count as i64);
-                return Ok(count);
-            }
-        }
-    }
 }
 
 /// The error for a portal whose transaction has failed.
@@ -565,6 +578,19 @@ pub(crate) fn plan(
     plan_for(statement, source, params, &[], surroundings)
 }
 
+/// The same of a statement that may name variables: those of a procedural language.
+pub(crate) fn plan_with_variables(
+    statement: &Statement,
+    source: &str,
+    variables: &dyn Variables,
+    surroundings: &Surroundings<'_>,
+) -> Result<Planned> {
+    let context = surroundings.types();
+    plan_bound(statement, source, &[], surroundings, |names| {
+        sql::bind::with_variables(statement, names, context, variables)
+    })
+}
+
 /// The same for these values of the parameters.
 fn plan_for(
     statement: &Statement,
@@ -573,13 +599,24 @@ fn plan_for(
     values: &[Datum],
     surroundings: &Surroundings<'_>,
 ) -> Result<Planned> {
+    plan_bound(statement, source, values, surroundings, |names| {
+        sql::bind::statement(statement, names, surroundings.types(), params)
+    })
+}
+
+fn plan_bound(
+    statement: &Statement,
+    source: &str,
+    values: &[Datum],
+    surroundings: &Surroundings<'_>,
+    bind: impl FnOnce(&Names) -> sql::Result<sql::bind::Bound>,
+) -> Result<Planned> {
     let in_text = |error| Error::in_text(error, source);
     let (tag, is_change) =
         tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
     let names: &Names = &surroundings.names;
     names.take_looked();
-    let bound =
-        sql::bind::statement(statement, names, surroundings.types(), params).map_err(in_text)?;
+    let bound = bind(names).map_err(in_text)?;
     let columns = (!is_change || !bound.plan.columns.is_empty())
         .then(|| bound.plan.columns.iter().map(|column| column_of(column, names)).collect());
     let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
@@ -604,7 +641,9 @@ fn plan_for(
         reads,
         calls_server,
         files: files.into(),
+        role: looked.at_role.then_some(names.role),
         made_of: MadeOf::looked_up(looked, names, &bound.uses),
+        variables: bound.variables.into(),
         uses: bound.uses,
         open_to_superusers,
         allowed: AtomicU32::new(0),

@@ -55,6 +55,8 @@ fn is_same_type(before: &Catalog, after: &Catalog, ty: Type) -> bool {
             let (old, new) = (before.constraints_of(on), after.constraints_of(on));
             let base = match &now.kind {
                 UserTypeKind::Domain(domain) => domain.base,
+                UserTypeKind::Range(range) => range.element,
+                UserTypeKind::Multirange(range) => *range,
                 UserTypeKind::Enum(_) => Type::NONE,
             };
             Arc::ptr_eq(then, now)
@@ -122,7 +124,27 @@ impl Session {
             Define::Alter { name, actions, .. } => {
                 self.wanted_by_alter(name, actions, &mut wanted)?
             }
-            Define::Drop { kind: ObjectKind::Table | ObjectKind::Index, names, .. } => {
+            Define::Policy(policy) | Define::AlterPolicy(policy) => {
+                wanted.extend(self.table_of(&policy.table)?.map(|it| (it, RelationLock::Define)));
+            }
+            Define::Drop { kind: ObjectKind::Policy, names, .. } => {
+                for (_, table) in names.iter().filter_map(|name| name.parts.split_last()) {
+                    let table = self.table_of(&Path { parts: table.to_vec() })?;
+                    wanted.extend(table.map(|table| (table, RelationLock::Define)));
+                }
+            }
+            Define::Refresh { name, concurrently, .. } => {
+                let mode = match concurrently {
+                    true => RelationLock::Exclusive,
+                    false => RelationLock::Define,
+                };
+                wanted.extend(self.table_of(name)?.map(|view| (view, mode)));
+            }
+            Define::Drop {
+                kind: ObjectKind::Table | ObjectKind::Index | ObjectKind::MaterializedView,
+                names,
+                ..
+            } => {
                 for name in names {
                     let table = self.table_of(name)?;
                     wanted.extend(table.map(|table| (table, RelationLock::Define)));
@@ -144,9 +166,13 @@ impl Session {
             }
             Define::Comment { kind, name, .. } => {
                 let relation = match (kind, name.parts.split_last()) {
-                    (ObjectKind::Table | ObjectKind::Index | ObjectKind::View, _) => {
-                        self.relation_of(name)?.map(|relation| relation.oid)
-                    }
+                    (
+                        ObjectKind::Table
+                        | ObjectKind::Index
+                        | ObjectKind::View
+                        | ObjectKind::MaterializedView,
+                        _,
+                    ) => self.relation_of(name)?.map(|relation| relation.oid),
                     (ObjectKind::Column, Some((_, table))) if !table.is_empty() => {
                         let table = Path { parts: table.to_vec() };
                         self.relation_of(&table)?.map(|relation| relation.oid)

@@ -123,6 +123,25 @@ impl<'a> Rights<'a> {
         if allowed { Ok(()) } else { Err(self.denied(used.relation)) }
     }
 
+    /// True where policies of a table say which of its rows the role sees.
+    pub fn sees_in_part(self, relation: Oid) -> bool {
+        self.catalog.policies_for(relation, self.role, self.database).is_some()
+    }
+
+    /// Fails where policies of a table say which of its rows the role sees: what reads rows past them is
+    /// refused.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn require_whole(self, relation: Oid) -> Result<()> {
+        if !self.sees_in_part(relation) {
+            return Ok(());
+        }
+        let detail = "The function would show all rows of the table, whose row-level security policies \
+                      show the role some of them only.";
+        Err(self.denied(relation).detail(detail))
+    }
+
     /// The error for a relation that the role may not use.
     pub fn denied(self, relation: Oid) -> Error {
         error(format!("permission denied for {}", self.described(relation)))

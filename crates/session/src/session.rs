@@ -83,12 +83,13 @@ impl Session {
         };
         session.client.settings.get_mut().tell_internal("session_authorization", &login.user);
         let given = session.client.instance.settings.clone();
+        let newest = session.client.instance.catalogs.newest();
         for (name, value) in &given {
-            session.client.set(name, Some(value), Extent::Start).map_err(Error::fatal)?;
+            session.client.set(name, Some(value), Extent::Start, &newest).map_err(Error::fatal)?;
         }
         session.client.set_kept(&login);
         for (name, value) in &start.settings {
-            session.client.set(name, Some(value), Extent::Start).map_err(Error::fatal)?;
+            session.client.set(name, Some(value), Extent::Start, &newest).map_err(Error::fatal)?;
         }
         session.client.settings.get_mut().commit();
         session.refresh();
@@ -125,6 +126,11 @@ impl Session {
     /// The settings that a client is told of when it begins, and from now on when they change.
     pub fn settings_reported(&mut self) -> Vec<(&'static str, String)> {
         self.client.settings.get_mut().reported()
+    }
+
+    /// The encoding of the client: `client_encoding`.
+    pub fn charset(&self) -> charset::Charset {
+        self.client.settings.borrow().charset()
     }
 
     /// Where it is: what `ReadyForQuery` says.
@@ -533,7 +539,11 @@ impl Session {
             let in_savepoint = !open.savepoints.is_empty();
             self.client.in_savepoint.set(in_savepoint);
             self.client.seen.set(seen);
-            self.client.transaction.set(self.client.instance.transaction_number(number));
+            let number = self.client.instance.transaction_number(number);
+            self.client.transaction.set(number);
+            if let Some(inner) = &mut self.open().inner {
+                inner.set_number(number);
+            }
         }
         self.see_catalog()
     }
@@ -587,6 +597,14 @@ impl Session {
     pub(crate) fn has_own_catalog(&self) -> bool {
         let draft = self.transaction.as_ref().and_then(|open| open.draft.as_ref());
         draft.is_some_and(|draft| !draft.is_empty())
+    }
+
+    /// The catalog that roles are looked up in: the newest one, or what the transaction has made of it.
+    pub(crate) fn roles(&self) -> Arc<::table::catalog::Catalog> {
+        match self.has_own_catalog() {
+            true => Arc::clone(&self.names.present),
+            false => self.client.instance.catalogs.newest(),
+        }
     }
 
     /// True in a transaction block.
@@ -666,7 +684,12 @@ impl Session {
     }
 
     /// A portal for a statement, whose parameters have these types, and these values where they are known.
-    fn plan(&mut self, parsed: Parsed, params: &[Type], values: &[Datum]) -> Result<Portal> {
+    pub(crate) fn plan(
+        &mut self,
+        parsed: Parsed,
+        params: &[Type],
+        values: &[Datum],
+    ) -> Result<Portal> {
         let Some(statement) = parsed.statement.clone() else {
             return Ok(Portal::new(parsed, None, Work::Empty));
         };
@@ -722,7 +745,14 @@ impl Session {
         if matches!(portal.work, Work::Command) {
             let statement = portal.parsed.statement.clone();
             match statement.as_deref() {
-                Some(Statement::Command(command)) => portal.work = self.command(command, portal)?,
+                Some(Statement::Command(command)) => {
+                    portal.work = match &**command {
+                        Command::Do { language, body } => {
+                            self.do_block(language.as_deref(), body.as_ref(), portal, out)?
+                        }
+                        _ => self.command(command, portal)?,
+                    };
+                }
                 Some(Statement::Define(define)) => portal.work = self.define(define, portal)?,
                 Some(Statement::DeleteHistory { table, before }) => {
                     portal.work = self.delete_history(table, before)?;

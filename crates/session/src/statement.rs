@@ -101,6 +101,12 @@ impl Parsed {
             .collect())
     }
 
+    /// A statement that is a part of a text, in which its places count.
+    pub(crate) fn of(statement: Arc<Statement>, source: Arc<str>) -> Parsed {
+        let (range, constants) = (0..source.len(), Arc::default());
+        Parsed { statement: Some(statement), source, range, known: None, constants }
+    }
+
     /// No statement.
     pub(crate) fn empty(text: &str) -> Parsed {
         Parsed {

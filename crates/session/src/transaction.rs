@@ -195,7 +195,11 @@ impl Session {
     pub fn why_stopped(&self, error: Error) -> Error {
         match error.state() {
             SqlState::QUERY_CANCELED | SqlState::ADMIN_SHUTDOWN | SqlState::TRANSACTION_TIMEOUT => {
-                self.client.slot.stopped().unwrap_or(error)
+                let Some(mut stopped) = self.client.slot.stopped() else { return error };
+                if let Some(context) = error.cause.context() {
+                    stopped.cause = stopped.cause.with_context(context);
+                }
+                stopped
             }
             _ => error,
         }
@@ -328,6 +332,9 @@ impl Session {
             return Ok(());
         }
         notify::at_commit(&self.client, notes, &mut inner);
+        if self.client.is_stamped.take() {
+            inner.own_stamp();
+        }
         let meta = self.commit_meta();
         // What a change of the catalog shortens can be settled only when it is there.
         if self.inline && !changed {
@@ -374,6 +381,7 @@ impl Session {
         self.portals.clear();
         self.cursors.retain(|_, cursor| cursor.is_held);
         self.client.notes.get_mut().clear();
+        self.client.is_stamped.set(false);
         self.client.settings.get_mut().undo_to(0);
     }
 

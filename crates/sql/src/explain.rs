@@ -52,6 +52,7 @@ fn write_plan(plan: &Plan, depth: usize, out: &mut String) {
         | Node::ProjectSet { input, .. }
         | Node::Window { input, .. }
         | Node::Distinct(input)
+        | Node::Barrier(input)
         | Node::DistinctOn { input, .. }
         | Node::Sort { input, .. }
         | Node::Limit { input, .. }
@@ -119,6 +120,7 @@ fn head(plan: &Plan) -> String {
             format!("FunctionScan {}{ordinality}", List(&functions, ", "))
         }
         Node::Filter { condition, .. } => format!("Filter {condition}"),
+        Node::Barrier(_) => "Barrier".to_owned(),
         Node::Project { exprs, .. } => format!("Project [{}]", List(exprs, ", ")),
         Node::ProjectSet { sets, .. } => format!("ProjectSet [{}]", List(sets, ", ")),
         Node::Join { kind, condition, lateral, .. } => {
@@ -406,7 +408,7 @@ impl Display for Expr {
             ExprKind::Cast { expr, how } => {
                 let how = match how {
                     Cast::Type { how: How::Relabel, .. } => "relabel",
-                    Cast::Type { how: How::Function(_), .. } => "cast",
+                    Cast::Type { how: How::Function(_) | How::Bits(..), .. } => "cast",
                     Cast::Type { how: How::InOut, .. } => "text",
                     Cast::Type { how: How::Elements(_), .. } => "elements",
                     Cast::Type { how: How::Record, .. } => "record",
@@ -417,6 +419,7 @@ impl Display for Expr {
                 };
                 write!(f, "{how}({expr} as {})", type_name(self.ty))
             }
+            ExprKind::Collate { expr, collation } => write!(f, "({expr} collate {collation})"),
             ExprKind::And(list) => write!(f, "({})", List(list, " and ")),
             ExprKind::Or(list) => write!(f, "({})", List(list, " or ")),
             ExprKind::Not(expr) => write!(f, "(not {expr})"),

@@ -14,6 +14,7 @@
 //! `predicate_implied_by` proves; it never says that something follows that does not.
 
 use scalar::{operators, registry};
+use types::geometry::is_geometric;
 use types::{Datum, KeyOrder, Type, key};
 
 use crate::error::At;
@@ -154,6 +155,8 @@ fn plain(ty: Type) -> Type {
 fn comparison(expr: &Expr) -> Option<(&Expr, &str, &Expr)> {
     match &expr.kind {
         ExprKind::Call(call) if call.operator => match &call.args[..] {
+            // Of values in the plane these compare areas and lengths.
+            [_, right] if is_geometric(right.ty) => None,
             [left, right] => turn(&call.name).map(|_| (left, &*call.name, right)),
             _ => None,
         },

@@ -11,10 +11,12 @@
 //! depends on comes in a context. Nothing is optimised here.
 
 pub mod bind;
+pub mod deparse;
 pub mod error;
 pub mod eval;
 pub mod explain;
 pub mod imply;
+pub mod outline;
 pub mod parse;
 pub mod plan;
 

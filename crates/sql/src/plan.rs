@@ -16,6 +16,8 @@
 //!
 //! Nothing here is optimised. The order of the operators is that of the clauses.
 
+mod row_check;
+
 use std::sync::Arc;
 
 use scalar::cast::{Circumstance, How};
@@ -26,6 +28,8 @@ use crate::error::At;
 pub use crate::parse::ast::{
     Exclude, FrameUnit, JoinKind, LockStrength, LockWait, MergeWhen, SetOp,
 };
+
+pub use row_check::{CheckedBy, RowCheck, Written};
 
 /// A column of the rows of a plan.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,6 +86,9 @@ pub enum Node {
         /// The condition.
         condition: Expr,
     },
+    /// The rows as they are. Conditions from above go below it only if they tell nothing of rows that are
+    /// left out there: a view with `security_barrier`, or policies of row-level security, leave them out.
+    Barrier(Box<Plan>),
     /// For each row one of these expressions.
     Project {
         /// Where the rows come from.
@@ -210,6 +217,12 @@ pub struct Scan {
 /// System columns: what is known of a row beside what was stored. Their numbers are below 0, as
 /// PostgreSQL's are, and those that only versioned tables have are below those of PostgreSQL.
 pub mod system {
+    /// `ctid`, the number of a row without a primary key.
+    pub const ROW: i16 = -1;
+    /// `xmin`, the stamp of the commit that the version began with.
+    pub const STAMP: i16 = -2;
+    /// `xmax`, the stamp of the commit that ended it; 0 for none.
+    pub const END_STAMP: i16 = -4;
     /// `tableoid`, the table that the row is in.
     pub const TABLE: i16 = -6;
     /// The key by which the table finds the row again, for changes and locks: bytes.
@@ -414,11 +427,24 @@ pub struct Modify {
     /// `RETURNING`: expressions over the row of the table (as it is after the change, or was
     /// before it was deleted) and, after it, the input's row.
     pub returning: Option<Vec<Expr>>,
-    /// What views that the change is made through ask of the new row: their names, and conditions over
-    /// the row that must be true.
-    pub view_checks: Vec<(String, Expr)>,
+    /// What views that the change is made through, and policies of the table, ask of new rows.
+    pub row_checks: Vec<RowCheck>,
     /// The columns of the table's row, as `RETURNING` sees them.
     pub(crate) row: Vec<Column>,
+    /// Of `UPDATE` and `DELETE` with `FOR PORTION OF`: what is left of each row.
+    pub rest: Option<Rest>,
+}
+
+/// What `FOR PORTION OF` leaves of a row: rows like it that are inserted, with the rest of its time.
+#[derive(Clone, Debug)]
+pub struct Rest {
+    /// The place of the column in the table's row.
+    pub place: usize,
+    /// The time that is left, over the input's row: a multirange. A column of ranges gets each range of it in
+    /// a row of its own.
+    pub left: Expr,
+    /// Columns that follow from the others: their place and their value over the new row.
+    pub generated: Vec<(usize, Expr)>,
 }
 
 impl Modify {
@@ -549,6 +575,13 @@ pub enum ExprKind {
         expr: Box<Expr>,
         /// How it is cast.
         how: Cast,
+    },
+    /// A value under a collation that was written. The binder takes it out at the end.
+    Collate {
+        /// The value.
+        expr: Box<Expr>,
+        /// The collation.
+        collation: Oid,
     },
     /// True where all are; false where one is.
     And(Vec<Expr>),

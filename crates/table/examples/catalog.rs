@@ -31,6 +31,7 @@ fn new_table(name: &str) -> NewTable {
         is_primary: true,
         nulls_distinct: true,
         options: Vec::new(),
+        overlaps: Vec::new(),
     };
     NewTable {
         schema: PUBLIC,

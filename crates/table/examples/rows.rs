@@ -59,6 +59,7 @@ impl World {
             is_primary: true,
             nulls_distinct: true,
             options: Vec::new(),
+            overlaps: Vec::new(),
         });
         let made = ddl.create_table(NewTable {
             schema: PUBLIC,
@@ -81,6 +82,7 @@ impl World {
                 nulls_distinct: true,
                 is_valid: true,
                 options: Vec::new(),
+                excludes: Vec::new(),
             };
             ddl.create_index(made.oid, index)?;
         }

@@ -323,6 +323,11 @@ impl Engine {
         Snapshot::past(Arc::clone(self), csn)
     }
 
+    /// The identity that the next transaction gets.
+    pub fn next_transaction(&self) -> TxnId {
+        TxnId(self.next_txn.load(Ordering::Relaxed))
+    }
+
     /// Begins a transaction.
     pub fn begin(self: &Arc<Self>, isolation: Isolation) -> Transaction {
         let id = TxnId(self.next_txn.fetch_add(1, Ordering::Relaxed));

@@ -21,6 +21,7 @@
 //! | `view`, `scan`, `cursor` | reading at a snapshot, with or without a transaction's own writes |
 //! | `ordered` | a commit that has its place and waits for the disk |
 //! | `snapshot`, `tracker` | what is visible, and who still reads what |
+//! | `stamp` | numbers that tell the versions of a row apart |
 //! | `locks` | who may write a row or change a relation, who waits, deadlocks |
 //! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
 //! | `record`, `publish` | a commit in the log; from the log to visibility |
@@ -56,6 +57,7 @@ mod record;
 mod row;
 mod scan;
 mod snapshot;
+mod stamp;
 mod sync;
 mod tracker;
 mod transaction;
@@ -87,5 +89,6 @@ pub use record::{
 pub use row::Row;
 pub use scan::TxnScan;
 pub use snapshot::Snapshot;
+pub use stamp::{stamp_of_commit, stamp_of_transaction};
 pub use transaction::{Isolation, KEY_BYTES_MAX, Locked, Savepoint, Transaction, Wait};
 pub use view::View;

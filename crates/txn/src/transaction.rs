@@ -56,6 +56,7 @@ use crate::record::{Note, RECORD_BYTES_MAX};
 use crate::row::Row;
 use crate::scan::TxnScan;
 use crate::snapshot::Snapshot;
+use crate::stamp::Stamp;
 use crate::turns::{Turns, WRITES};
 use crate::view::View;
 use crate::writeset::{Moment, OPERATIONS_MAX, OwnBase, WriteSet};
@@ -139,6 +140,7 @@ pub struct Transaction {
     turns: Turns,
     lock_timeout_us: Option<u64>,
     interrupt: Option<Arc<AtomicBool>>,
+    pub(crate) stamp: Stamp,
 }
 
 impl Transaction {
@@ -156,6 +158,7 @@ impl Transaction {
             reader: None,
             noted: 0,
             reads: Mutex::default(),
+            stamp: Stamp::new(id.0),
             hooks: Vec::new(),
             hints: Vec::new(),
             changes: Vec::new(),
@@ -824,7 +827,10 @@ impl Transaction {
             hooks.into_iter().for_each(|hook| hook(commit.csn.0, commit.time_us));
             return Ok(Ordered::done(self, commit));
         }
-        let CommitMeta { author, message, role, authored_us, extension, durability } = meta;
+        let CommitMeta { author, message, role, authored_us, mut extension, durability } = meta;
+        if extension.is_empty() {
+            extension = self.stamp.extension();
+        }
         let reads = std::mem::take(self.reads.get_mut());
         let writes = std::mem::take(&mut self.writes).into_writes();
         let staged = self.loads.to_merge();

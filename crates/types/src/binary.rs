@@ -6,6 +6,10 @@
 //!   numeric    digits to the base 10,000
 //!   timestamp  8 bytes, microseconds since 2000    as all times: what is held
 //!   jsonb      01, then the text
+//!   inet       family  bits  is cidr  length  address          02 18 00 04 c0a80105
+//!   bit        how many bits, then the bits in bytes           0000000c b380
+//!   macaddr    the bytes
+//!   point      x  y, as all that is made of numbers: what is held
 //!   int4[]     dimensions  flags     element type   length, lower bound   length  value ...
 //!              00000001    00000000  00000017       00000002  00000001    00000004 00000007 ...
 //!   record     columns     type      length  value ...
@@ -24,16 +28,22 @@ use json::written;
 use numeric::Numeric;
 
 use crate::array::{self, DIMENSIONS_MAX};
+use crate::geometry;
+use crate::hstore::{self, Hstore};
+use crate::ltree::{self, Lquery, Ltree, Ltxtquery};
 use crate::modifier::{Coercion, padded};
+use crate::range::{self, Bound};
+use crate::search;
+use crate::snapshot::Visibility;
 use crate::text::{TID_OFFSET_BITS, byte_of_char, char_of_byte};
 use crate::time::{DAY_US, Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use crate::{
-    Array, Context, Datum, DatumRef, Dimension, Error, Field, Modifier, Oid, Record, Repr, Result,
-    Shape, SqlState, Type,
+    Array, Bits, Context, Datum, DatumRef, Dimension, Error, Field, Inet, Mac, Modifier,
+    Multirange, Oid, Range, RangeRef, Record, Repr, Result, Shape, SqlState, Type,
 };
 
-/// The version of the form of `jsonb` and `jsonpath`.
-const JSON_VERSION: u8 = 1;
+/// The version of the form of `jsonb`, `jsonpath`, and paths and patterns of `ltree`.
+const TEXT_VERSION: u8 = 1;
 
 /// The length that stands for NULL.
 const NULL_LENGTH: i32 = -1;
@@ -69,24 +79,45 @@ pub fn write(
             out.extend_from_slice(&((value >> TID_OFFSET_BITS) as u32).to_be_bytes());
             out.extend_from_slice(&(value as u16).to_be_bytes());
         }
+        DatumRef::Int8(value) if ty == Type::MACADDR => {
+            out.extend_from_slice(&Mac::<6>::from_held(value).bytes());
+        }
+        DatumRef::Int8(value) if ty == Type::MACADDR8 => {
+            out.extend_from_slice(&Mac::<8>::from_held(value).bytes());
+        }
         DatumRef::Int8(value) => out.extend_from_slice(&value.to_be_bytes()),
         DatumRef::Float4(value) => out.extend_from_slice(&value.to_be_bytes()),
         DatumRef::Float8(value) => out.extend_from_slice(&value.to_be_bytes()),
         DatumRef::Numeric(value) => value.get().to_wire(out),
         DatumRef::Text(value) => match ty {
+            Type::PG_SNAPSHOT | Type::TXID_SNAPSHOT => Visibility::parse(value)?.to_wire(out),
             Type::CHAR => out.push(byte_of_char(value)),
             Type::BPCHAR => {
                 let mut text = String::new();
                 padded(value, modifier, &mut text);
                 out.extend_from_slice(text.as_bytes());
             }
-            Type::JSONPATH => {
-                out.push(JSON_VERSION);
+            Type::JSONPATH | Type::LQUERY | Type::LTXTQUERY => {
+                out.push(TEXT_VERSION);
                 out.extend_from_slice(value.as_bytes());
             }
             _ => interrupt::append(out, value.as_bytes())?,
         },
-        DatumRef::Bytea(value) => interrupt::append(out, value)?,
+        DatumRef::Folded(value) => interrupt::append(out, value.as_bytes())?,
+        DatumRef::Bytea(value) => match ty {
+            Type::INET | Type::CIDR => Inet::held(value)?.to_wire(ty == Type::CIDR, out),
+            Type::BIT | Type::VARBIT => Bits::held(value)?.to_wire(out),
+            Type::HSTORE => Hstore::new(value).to_wire(out)?,
+            Type::LTREE => {
+                out.push(TEXT_VERSION);
+                out.extend_from_slice(Ltree::new(value).to_text()?.as_bytes());
+            }
+            Type::TSVECTOR => search::Vector::new(value).to_wire(out)?,
+            Type::TSQUERY => {
+                search::query::to_wire(search::query::read(value).as_ref(), out)?;
+            }
+            _ => interrupt::append(out, value)?,
+        },
         DatumRef::Date(value) => out.extend_from_slice(&value.0.to_be_bytes()),
         DatumRef::Time(value) => out.extend_from_slice(&value.0.to_be_bytes()),
         DatumRef::TimeTz(value) => {
@@ -102,7 +133,7 @@ pub fn write(
         }
         DatumRef::Uuid(value) => out.extend_from_slice(&value),
         DatumRef::Jsonb(value) => {
-            out.push(JSON_VERSION);
+            out.push(TEXT_VERSION);
             value.write_text(out)?;
         }
         DatumRef::Oid(value) => out.extend_from_slice(&value.0.to_be_bytes()),
@@ -133,11 +164,29 @@ pub fn write(
                 write_counted(value, ty, Modifier::NONE, context, out)?;
             }
         }
+        DatumRef::Range(value) => write_range(value, context, out)?,
+        DatumRef::Multirange(value) => {
+            out.extend_from_slice(&(value.iter().count() as i32).to_be_bytes());
+            for range in value.iter() {
+                counted(out, |out| write_range(range, context, out))?;
+            }
+        }
         DatumRef::Enum(value) => {
             if let Ok(Shape::Enum(labels)) = context.types.shape_of(ty) {
                 out.extend_from_slice(labels.label(value).map_or(&[], |label| label.as_bytes()));
             }
         }
+    }
+    Ok(())
+}
+
+/// The flags of a range, and the values of its bounds.
+fn write_range(range: RangeRef<'_>, context: &Context<'_>, out: &mut Vec<u8>) -> Result<()> {
+    out.push(range.flags());
+    let bounds = range.bounds().map(|(lower, upper)| [lower, upper]);
+    let values = bounds.into_iter().flatten().filter_map(|bound| bound.value);
+    for value in values {
+        write_counted(value, range.element_type(), Modifier::NONE, context, out)?;
     }
     Ok(())
 }
@@ -154,9 +203,14 @@ fn write_counted(
         out.extend_from_slice(&NULL_LENGTH.to_be_bytes());
         return Ok(());
     }
+    counted(out, |out| write(value, ty, modifier, context, out))
+}
+
+/// Writes what `write` appends, with its length in front.
+fn counted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
-    write(value, ty, modifier, context, out)?;
+    write(out)?;
     let length = (out.len() - start - 4) as i32;
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
     Ok(())
@@ -256,6 +310,21 @@ fn read_nested(
         Shape::Composite(fields) => {
             Datum::Record(take_record(&mut rest, Some(&fields), context, depth)?)
         }
+        Shape::Range(element) => take_range(&mut rest, ty, element, context, depth)?.into(),
+        Shape::Multirange(of) => {
+            let element = context.types.bounds_of(of)?;
+            let mut ranges = Vec::new();
+            for _ in 0..take_i32(&mut rest)? {
+                let length = usize::try_from(take_i32(&mut rest)?)
+                    .map_err(|_| malformed("insufficient data left in message"))?;
+                let mut range = take_bytes(&mut rest, length)?;
+                ranges.push(take_range(&mut range, of, element, context, depth)?);
+                if !range.is_empty() {
+                    return Err(malformed("incorrect binary data format"));
+                }
+            }
+            Multirange::of(ranges.iter().map(Range::as_ref)).into()
+        }
     };
     if !rest.is_empty() {
         return Err(malformed("incorrect binary data format"));
@@ -273,12 +342,30 @@ fn take_scalar(bytes: &mut &[u8], ty: Type, repr: Repr) -> Result<Datum> {
             let (block, offset) = (u32::from_be_bytes(block), u16::from_be_bytes(offset));
             (i64::from(block) << TID_OFFSET_BITS | i64::from(offset)).into()
         }
+        Repr::Int8 if ty == Type::MACADDR => Mac::<6>::from_bytes(take(bytes)?).into(),
+        Repr::Int8 if ty == Type::MACADDR8 && bytes.len() == 6 => {
+            Mac::<6>::from_bytes(take(bytes)?).widened().into()
+        }
+        Repr::Int8 if ty == Type::MACADDR8 => Mac::<8>::from_bytes(take(bytes)?).into(),
         Repr::Int8 => take_i64(bytes)?.into(),
         Repr::Float4 => f32::from_be_bytes(take(bytes)?).into(),
         Repr::Float8 => f64::from_be_bytes(take(bytes)?).into(),
         Repr::Numeric => Numeric::from_wire(std::mem::take(bytes))?.into(),
         Repr::Text => take_text_value(bytes, ty)?,
-        Repr::Bytea => Datum::bytea(std::mem::take(bytes)),
+        Repr::Folded => Datum::Folded(take_text(bytes)?.into()),
+        Repr::Bytea => match ty {
+            Type::INET | Type::CIDR => Inet::from_wire(bytes, ty == Type::CIDR)?.into(),
+            Type::BIT | Type::VARBIT => Bits::from_wire(bytes)?.into(),
+            Type::HSTORE => Datum::bytea(hstore::from_wire(bytes)?),
+            Type::LTREE => {
+                take_version(bytes, "ltree")?;
+                Datum::bytea(ltree::parse(take_text(bytes)?)?)
+            }
+            Type::TSVECTOR => Datum::bytea(search::vector::from_wire(bytes)?),
+            Type::TSQUERY => Datum::bytea(search::query::from_wire(bytes)?),
+            _ if geometry::is_geometric(ty) => geometry::take(bytes, ty)?,
+            _ => Datum::bytea(std::mem::take(bytes)),
+        },
         Repr::Date => match Date(take_i32(bytes)?) {
             date if date.is_finite() => {
                 Date::from_days(i64::from(date.0)).ok_or_else(|| out_of_range("date"))?.into()
@@ -318,7 +405,9 @@ fn take_scalar(bytes: &mut &[u8], ty: Type, repr: Repr) -> Result<Datum> {
             Jsonb::parse(take_text(bytes)?)?.into()
         }
         Repr::Oid => Oid(u32::from_be_bytes(take(bytes)?)).into(),
-        Repr::Array | Repr::Record | Repr::Enum => unreachable!("none of them is a scalar"),
+        Repr::Array | Repr::Record | Repr::Enum | Repr::Range | Repr::Multirange => {
+            unreachable!("none of them is a scalar")
+        }
     })
 }
 
@@ -329,7 +418,7 @@ fn take_time(bytes: &mut &[u8]) -> Result<Time> {
 
 fn take_version(bytes: &mut &[u8], name: &str) -> Result<()> {
     match take(bytes)? {
-        [JSON_VERSION] => Ok(()),
+        [TEXT_VERSION] => Ok(()),
         [version] => Err(Error::new(
             SqlState::INTERNAL_ERROR,
             format!("unsupported {name} version number {version}"),
@@ -352,6 +441,15 @@ fn take_text_value(bytes: &mut &[u8], ty: Type) -> Result<Datum> {
         Type::JSONPATH => {
             take_version(bytes, "jsonpath")?;
             Path::parse(take_text(bytes)?)?.to_string().into()
+        }
+        Type::PG_SNAPSHOT | Type::TXID_SNAPSHOT => Visibility::from_wire(bytes)?.to_string().into(),
+        Type::LQUERY => {
+            take_version(bytes, "lquery")?;
+            Lquery::parse(take_text(bytes)?)?.to_string().into()
+        }
+        Type::LTXTQUERY => {
+            take_version(bytes, "ltxtquery")?;
+            Ltxtquery::parse(take_text(bytes)?)?.to_string().into()
         }
         _ => take_text(bytes)?.into(),
     })
@@ -467,4 +565,28 @@ fn take_record(
         values.push((got, repr, take_counted(bytes, got, modifier, context, depth)?));
     }
     Ok(Record::new(values.iter().map(|(ty, repr, value)| (*ty, *repr, value.as_ref()))))
+}
+
+/// A range of the type `ty`, whose bounds have the type `element`.
+fn take_range(
+    bytes: &mut &[u8],
+    ty: Type,
+    element: Type,
+    context: &Context<'_>,
+    depth: u32,
+) -> Result<Range> {
+    let repr = context.types.repr_of(element)?;
+    // As PostgreSQL does, flags that mean nothing are left out.
+    let [flags] = take(bytes)?;
+    if flags & range::EMPTY != 0 {
+        return Ok(Range::empty(element, repr));
+    }
+    let mut value = |infinite: u8| match flags & infinite {
+        0 => take_counted(bytes, element, Modifier::NONE, context, depth),
+        _ => Ok(Datum::Null),
+    };
+    let (lower, upper) = (value(range::LOWER_INFINITE)?, value(range::UPPER_INFINITE)?);
+    let lower = Bound::lower(lower.as_ref(), flags & range::LOWER_INCLUSIVE != 0);
+    let upper = Bound::upper(upper.as_ref(), flags & range::UPPER_INCLUSIVE != 0);
+    Range::new(element, repr, lower, upper)?.canonical(ty)
 }

@@ -60,10 +60,12 @@ pub fn check_requested(bytes: usize) -> Result<()> {
 #[inline]
 pub fn value(value: Datum) -> Result<Datum> {
     let bytes = match &value {
-        Datum::Text(text) => text.len(),
+        Datum::Text(text) | Datum::Folded(text) => text.len(),
         Datum::Bytea(bytes) => bytes.len(),
         Datum::Array(array) => array.as_ref().as_bytes().len(),
         Datum::Record(record) => record.as_ref().as_bytes().len(),
+        Datum::Range(range) => range.as_ref().as_bytes().len(),
+        Datum::Multirange(ranges) => ranges.as_ref().as_bytes().len(),
         _ => return Ok(value),
     };
     if bytes > PIECE_BYTES {

@@ -3,9 +3,12 @@
 //! ```text
 //!   floats      -Infinity < ... < -0 = 0 < ... < Infinity < NaN = NaN
 //!   text        by bytes, which is by code points
+//!   citext      the same of the small letters
 //!   intervals   by length, a month being 30 days and a day 24 hours
 //!   arrays      element by element; of two that begin alike the shorter; then dimensions, bounds
 //!   records     field by field
+//!   ranges      the empty one first; then by the lower bound, then by the upper one
+//!   multiranges range by range; of two that begin alike the shorter
 //!   NULL        above everything, and equal to itself
 //! ```
 //!
@@ -18,7 +21,9 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use crate::{Array, ArrayRef, Datum, DatumRef, Record, RecordRef};
+use crate::{
+    Array, ArrayRef, Datum, DatumRef, Multirange, MultirangeRef, Range, RangeRef, Record, RecordRef,
+};
 
 impl Ord for DatumRef<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -46,10 +51,18 @@ impl Ord for DatumRef<'_> {
             (DatumRef::Oid(a), DatumRef::Oid(b)) => a.cmp(&b),
             (DatumRef::Array(a), DatumRef::Array(b)) => a.cmp(&b),
             (DatumRef::Record(a), DatumRef::Record(b)) => a.cmp(&b),
+            (DatumRef::Range(a), DatumRef::Range(b)) => a.cmp(&b),
+            (DatumRef::Multirange(a), DatumRef::Multirange(b)) => a.cmp(&b),
             (DatumRef::Enum(a), DatumRef::Enum(b)) => a.cmp(&b),
+            (DatumRef::Folded(a), DatumRef::Folded(b)) => folded(a).cmp(folded(b)),
             (a, b) => a.repr().cmp(&b.repr()),
         }
     }
+}
+
+/// The small letters of a text, which are what counts where case does not.
+pub fn folded(text: &str) -> impl Iterator<Item = char> {
+    text.chars().map(posix::lower_char)
 }
 
 /// The order of floating point numbers: NaN is equal to itself and above all others.
@@ -81,7 +94,13 @@ impl Hash for DatumRef<'_> {
             DatumRef::Oid(value) => value.hash(state),
             DatumRef::Array(value) => value.hash(state),
             DatumRef::Record(value) => value.hash(state),
+            DatumRef::Range(value) => value.hash(state),
+            DatumRef::Multirange(value) => value.hash(state),
             DatumRef::Enum(value) => value.get().to_bits().hash(state),
+            DatumRef::Folded(value) => {
+                folded(value).for_each(|letter| letter.hash(state));
+                0xff_u8.hash(state);
+            }
         }
     }
 }
@@ -154,14 +173,22 @@ macro_rules! follow_order {
 impl DatumRef<'_> {
     /// True where two values are equal and written alike: `1.0` and `1.00` are equal only.
     pub fn is_identical(self, other: DatumRef<'_>) -> bool {
-        use DatumRef::{Array, Float4, Float8, Interval, Jsonb, Numeric, Record, TimeTz};
+        use DatumRef::{
+            Array, Float4, Float8, Folded, Interval, Jsonb, Multirange, Numeric, Range, Record,
+            TimeTz,
+        };
         if self != other {
             return false;
         }
         match (self, other) {
             (Float4(a), Float4(b)) => a.to_bits() == b.to_bits(),
             (Float8(a), Float8(b)) => a.to_bits() == b.to_bits(),
-            (Numeric(_) | Interval(_) | TimeTz(_) | Jsonb(_) | Array(_) | Record(_), _) => {
+            (Folded(a), Folded(b)) => a == b,
+            (
+                Numeric(_) | Interval(_) | TimeTz(_) | Jsonb(_) | Array(_) | Record(_) | Range(_)
+                | Multirange(_),
+                _,
+            ) => {
                 let bytes = |value| {
                     let mut bytes = Vec::new();
                     crate::row::write(0, [value], &mut bytes);
@@ -193,5 +220,6 @@ macro_rules! as_reference {
     };
 }
 
-follow_order!(DatumRef<'_>, ArrayRef<'_>, RecordRef<'_>, Datum, Array, Record);
-as_reference!(Datum, Array, Record);
+follow_order!(DatumRef<'_>, ArrayRef<'_>, RecordRef<'_>, RangeRef<'_>, MultirangeRef<'_>);
+follow_order!(Datum, Array, Record, Range, Multirange);
+as_reference!(Datum, Array, Record, Range, Multirange);

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use crate::time::TimestampTz;
 use crate::{
-    Coercion, Datum, DatumRef, EnumOrder, Error, Facts, Modifier, Oid, Repr, Result, SqlState,
-    Style, Type, builtin,
+    Coercion, Datum, DatumRef, EnumOrder, Error, Facts, Modifier, Oid, Origins, Repr, Result,
+    SqlState, Style, Type, builtin, extension,
 };
 
 /// The surroundings of a conversion.
@@ -46,6 +46,14 @@ pub trait TypeSource {
 
     /// The type of arrays of a user's type; `None` where there is none.
     fn array_of(&self, ty: Type) -> Option<Type>;
+
+    /// The type of multiranges of a user's range type; `None` where there is none.
+    fn multirange_of(&self, range: Type) -> Option<Type>;
+
+    /// Where functions and operators are looked for that are named without a schema.
+    fn origins(&self) -> Origins {
+        Origins::CORE
+    }
 }
 
 /// Names of objects, for the types that hold an OID and show a name: `regclass` and its kin.
@@ -83,6 +91,10 @@ pub enum Shape {
     Domain(Type, Modifier),
     /// A row with these columns.
     Composite(Arc<[Field]>),
+    /// What lies between two bounds of this type.
+    Range(Type),
+    /// Any number of ranges of this type.
+    Multirange(Type),
 }
 
 /// A column of a composite type.
@@ -164,6 +176,8 @@ impl dyn TypeSource + '_ {
         if let Some(facts) = builtin::facts(ty) {
             return match facts.repr {
                 Some(Repr::Array) => Ok(Shape::Array(facts.element)),
+                Some(Repr::Range) => Ok(Shape::Range(builtin::range(ty).element)),
+                Some(Repr::Multirange) => Ok(Shape::Multirange(builtin::range(ty).range)),
                 Some(repr) => Ok(Shape::Scalar(repr)),
                 None => Err(Error::new(
                     SqlState::FEATURE_NOT_SUPPORTED,
@@ -187,6 +201,8 @@ impl dyn TypeSource + '_ {
             Shape::Enum(_) => Repr::Enum,
             Shape::Domain(base, _) => return self.repr_of(base),
             Shape::Composite(_) => Repr::Record,
+            Shape::Range(_) => Repr::Range,
+            Shape::Multirange(_) => Repr::Multirange,
         })
     }
 
@@ -207,10 +223,25 @@ impl dyn TypeSource + '_ {
         found
     }
 
+    /// The type of the bounds of a range type.
+    ///
+    /// # Errors
+    /// As [`TypeSource::shape_of`]; XX000 for a type that is no range.
+    pub fn bounds_of(&self, range: Type) -> Result<Type> {
+        match self.shape_of(range)? {
+            Shape::Range(element) => Ok(element),
+            _ => Err(Error::new(
+                SqlState::INTERNAL_ERROR,
+                format!("type {} is not a range type", self.name_of(range)),
+            )),
+        }
+    }
+
     /// The name of any type in SQL, without a modifier; `???` for an OID that is no type.
     pub fn name_of(&self, ty: Type) -> String {
+        let named = extension::of(ty.oid()).and_then(|_| self.name(ty));
         match builtin::facts(ty) {
-            Some(facts) => facts.sql_name(),
+            Some(facts) => named.unwrap_or_else(|| facts.sql_name()),
             None => self.name(ty).unwrap_or_else(|| "???".to_owned()),
         }
     }
@@ -230,6 +261,10 @@ impl TypeSource for Builtins {
     }
 
     fn array_of(&self, _: Type) -> Option<Type> {
+        None
+    }
+
+    fn multirange_of(&self, _: Type) -> Option<Type> {
         None
     }
 }

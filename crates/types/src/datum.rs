@@ -15,7 +15,16 @@
 //!   to show;
 //! * `"char"` as a text of at most one character below U+0100, which is its byte;
 //! * `tid` as block and offset, `pg_lsn` and `xid8` as the 64 bits, all in an `Int8`;
+//! * an `inet` and a `cidr` as the bytes that [`Inet`](crate::Inet) describes, strings of bits as
+//!   those of [`Bits`](crate::Bits), both in a `Bytea`;
+//! * a `money` as the number of cents, in an `Int8`;
+//! * a `macaddr` and a `macaddr8` as the number that [`Mac`](crate::Mac) describes, in an `Int8`;
 //! * an enum's label by its place in the order of its type ([`EnumOrder`]);
+//! * an `hstore` as the bytes that [`hstore`](crate::hstore) describes, in a `Bytea`;
+//! * a `tsvector` and a `tsquery` as the bytes that [`search`](crate::search) describes, in a `Bytea`;
+//! * a geometric value as the bytes that [`geometry`](crate::geometry) describes, in a `Bytea`;
+//! * an `ltree` as the bytes that [`ltree`](crate::ltree) describes, in a `Bytea`, and its patterns as texts;
+//! * a `pg_snapshot` and a `txid_snapshot` as the text that it is written as;
 //! * a `jsonpath` as the text that it is written as;
 //! * a domain as its base type.
 //!
@@ -28,7 +37,9 @@ use json::jsonb::{Jsonb, JsonbRef};
 use numeric::Numeric;
 
 use crate::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
-use crate::{Array, ArrayRef, Oid, Record, RecordRef, ShortText};
+use crate::{
+    Array, ArrayRef, Multirange, MultirangeRef, Oid, Range, RangeRef, Record, RecordRef, ShortText,
+};
 
 /// How a value is held: the variant of [`Datum`] that it has, where it is not NULL.
 ///
@@ -78,11 +89,17 @@ pub enum Repr {
     Record = 20,
     /// A label of an enum.
     Enum = 21,
+    /// Text whose case does not count when it is compared: `citext`.
+    Folded = 22,
+    /// What lies between two bounds.
+    Range = 23,
+    /// A list of ranges.
+    Multirange = 24,
 }
 
 impl Repr {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Repr; 21] = [
+    pub const ALL: [Repr; 24] = [
         Repr::Bool,
         Repr::Int2,
         Repr::Int4,
@@ -104,6 +121,9 @@ impl Repr {
         Repr::Array,
         Repr::Record,
         Repr::Enum,
+        Repr::Folded,
+        Repr::Range,
+        Repr::Multirange,
     ];
 
     /// The representation with this number.
@@ -197,6 +217,12 @@ pub enum Datum {
     Record(Record),
     /// A label of an enum.
     Enum(EnumOrder),
+    /// `citext`. It has no U+0000.
+    Folded(Arc<str>),
+    /// What lies between two bounds.
+    Range(Range),
+    /// A list of ranges.
+    Multirange(Multirange),
 }
 
 /// A value that lies elsewhere, or NULL.
@@ -246,6 +272,12 @@ pub enum DatumRef<'a> {
     Record(RecordRef<'a>),
     /// A label of an enum.
     Enum(EnumOrder),
+    /// `citext`. It has no U+0000.
+    Folded(&'a str),
+    /// What lies between two bounds.
+    Range(RangeRef<'a>),
+    /// A list of ranges.
+    Multirange(MultirangeRef<'a>),
 }
 
 /// A `numeric` that lies elsewhere, as a value or in its stored form.
@@ -351,6 +383,7 @@ impl Datum {
         match self {
             Datum::Text(text) => Some(text),
             Datum::Short(text) => Some(text),
+            Datum::Folded(text) => Some(text),
             _ => None,
         }
     }
@@ -401,6 +434,9 @@ impl Datum {
             Datum::Array(value) => DatumRef::Array(value.as_ref()),
             Datum::Record(value) => DatumRef::Record(value.as_ref()),
             Datum::Enum(value) => DatumRef::Enum(*value),
+            Datum::Folded(value) => DatumRef::Folded(value),
+            Datum::Range(value) => DatumRef::Range(value.as_ref()),
+            Datum::Multirange(value) => DatumRef::Multirange(value.as_ref()),
         }
     }
 }
@@ -415,10 +451,12 @@ impl<'a> DatumRef<'a> {
     #[inline]
     pub fn heap_bytes(self) -> usize {
         match self {
-            DatumRef::Text(text) => text.len(),
+            DatumRef::Text(text) | DatumRef::Folded(text) => text.len(),
             DatumRef::Bytea(bytes) => bytes.len(),
             DatumRef::Array(array) => array.as_bytes().len(),
             DatumRef::Record(record) => record.as_bytes().len(),
+            DatumRef::Range(range) => range.as_bytes().len(),
+            DatumRef::Multirange(ranges) => ranges.as_bytes().len(),
             DatumRef::Jsonb(value) => value.bytes().len(),
             DatumRef::Numeric(number) => number.heap_bytes(),
             _ => 0,
@@ -450,6 +488,9 @@ impl<'a> DatumRef<'a> {
             DatumRef::Array(_) => Repr::Array,
             DatumRef::Record(_) => Repr::Record,
             DatumRef::Enum(_) => Repr::Enum,
+            DatumRef::Folded(_) => Repr::Folded,
+            DatumRef::Range(_) => Repr::Range,
+            DatumRef::Multirange(_) => Repr::Multirange,
         })
     }
 
@@ -478,6 +519,9 @@ impl<'a> DatumRef<'a> {
             DatumRef::Array(value) => Datum::Array(value.to_owned()),
             DatumRef::Record(value) => Datum::Record(value.to_owned()),
             DatumRef::Enum(value) => Datum::Enum(value),
+            DatumRef::Folded(value) => Datum::Folded(value.into()),
+            DatumRef::Range(value) => Datum::Range(value.to_owned()),
+            DatumRef::Multirange(value) => Datum::Multirange(value.to_owned()),
         }
     }
 }
@@ -507,6 +551,9 @@ impl fmt::Debug for DatumRef<'_> {
             DatumRef::Array(value) => value.fmt(f),
             DatumRef::Record(value) => value.fmt(f),
             DatumRef::Enum(value) => write!(f, "Enum({})", value.get()),
+            DatumRef::Folded(value) => write!(f, "Folded({value:?})"),
+            DatumRef::Range(value) => value.fmt(f),
+            DatumRef::Multirange(value) => value.fmt(f),
         }
     }
 }
@@ -573,4 +620,6 @@ from! {
     Oid => Oid;
     Array => Array;
     Record => Record;
+    Range => Range;
+    Multirange => Multirange;
 }

@@ -15,10 +15,15 @@
 //!   interval                     the length in microseconds, 16 bytes
 //!   numeric                      its own key, see the crate
 //!   text bytea                   the bytes, with 00 as 01 01 and 01 as 01 02; then 00
+//!   citext                       its small letters, as text
 //!   jsonb                        its own key, written as a bytea
 //!   arrays                       its elements as columns, 00, the number of dimensions, their
 //!                                lengths, their lower bounds; all written as a bytea
 //!   records                      the fields as columns, 00; all written as a bytea
+//!   ranges                       00 if empty; else 01 and both bounds: 00 for none below, 02 for none
+//!                                above, or the value as a column, then 00 for `[`, 01 for `(`, or
+//!                                00 for `)`, 01 for `]`; all written as a bytea
+//!   multiranges                  the ranges, 00; all written as a bytea
 //! ```
 //!
 //! No value's bytes are the beginning of another's, so columns are put one behind the other, and a
@@ -32,7 +37,7 @@ use numeric::Numeric;
 
 use crate::packed::{damaged, take_array};
 use crate::time::{Date, SECOND_US, Time, TimeTz, Timestamp, TimestampTz};
-use crate::{Datum, DatumRef, EnumOrder, Oid, Repr, Result};
+use crate::{Datum, DatumRef, EnumOrder, Oid, RangeRef, Repr, Result};
 
 const NULL_FIRST: u8 = 0;
 /// The byte in front of every value that is not NULL, in either direction.
@@ -110,6 +115,10 @@ fn write_value(value: DatumRef<'_>, out: &mut Vec<u8>) {
         DatumRef::Uuid(value) => out.extend_from_slice(&value),
         DatumRef::Text(value) => write_bytes(value.as_bytes(), out),
         DatumRef::Bytea(value) => write_bytes(value, out),
+        DatumRef::Folded(value) => {
+            let letters: String = crate::compare::folded(value).collect();
+            write_bytes(letters.as_bytes(), out);
+        }
         DatumRef::Jsonb(value) => {
             let mut key = Vec::new();
             value.write_key(&mut key);
@@ -138,6 +147,32 @@ fn write_value(value: DatumRef<'_>, out: &mut Vec<u8>) {
             }
             key.push(END);
             write_bytes(&key, out);
+        }
+        DatumRef::Range(value) => {
+            let mut key = Vec::new();
+            write_range(value, &mut key);
+            write_bytes(&key, out);
+        }
+        DatumRef::Multirange(value) => {
+            let mut key = Vec::new();
+            value.iter().for_each(|range| write_range(range, &mut key));
+            key.push(END);
+            write_bytes(&key, out);
+        }
+    }
+}
+
+fn write_range(range: RangeRef<'_>, out: &mut Vec<u8>) {
+    let Some((lower, upper)) = range.bounds() else { return out.push(END) };
+    out.push(VALUE);
+    for bound in [lower, upper] {
+        match bound.value {
+            None => out.push(if bound.is_lower { NULL_FIRST } else { NULL_LAST }),
+            Some(value) => {
+                write(value, KeyOrder::ASCENDING, out);
+                // A lower bound that leaves its value out lies behind it, an upper one before it.
+                out.push(u8::from(bound.is_lower != bound.is_inclusive));
+            }
         }
     }
 }
@@ -191,7 +226,10 @@ pub fn is_reversible(repr: Repr) -> bool {
         | Repr::Interval
         | Repr::Jsonb
         | Repr::Array
-        | Repr::Record => false,
+        | Repr::Record
+        | Repr::Folded
+        | Repr::Range
+        | Repr::Multirange => false,
     }
 }
 
@@ -249,7 +287,10 @@ pub fn read(key: &mut &[u8], repr: Repr, order: KeyOrder) -> Result<Datum> {
         | Repr::Interval
         | Repr::Jsonb
         | Repr::Array
-        | Repr::Record => return Err(damaged("a key does not give such a value back")),
+        | Repr::Record
+        | Repr::Folded
+        | Repr::Range
+        | Repr::Multirange => return Err(damaged("a key does not give such a value back")),
     })
 }
 
@@ -291,7 +332,14 @@ fn take_column<'a>(
             Numeric::read_key(&turned)?.1
         }
         Repr::Numeric => Numeric::read_key(key)?.1,
-        Repr::Text | Repr::Bytea | Repr::Jsonb | Repr::Array | Repr::Record => {
+        Repr::Text
+        | Repr::Bytea
+        | Repr::Jsonb
+        | Repr::Array
+        | Repr::Record
+        | Repr::Folded
+        | Repr::Range
+        | Repr::Multirange => {
             let end = if order.is_descending { !END } else { END };
             let end = key.iter().position(|byte| *byte == end);
             end.ok_or_else(|| damaged("a key ends inside a text"))? + 1

@@ -3,6 +3,7 @@
 //! ```text
 //!   char(n), varchar(n)         n + 4
 //!   numeric(p,s)                (p << 16 | s & 0x7ff) + 4
+//!   bit(n), varbit(n)           n
 //!   time(p), timestamp(p) ...   p
 //!   interval ... (p)            bits of the fields << 16 | p, which is 0xFFFF for none
 //! ```
@@ -16,7 +17,7 @@
 use numeric::Precision;
 
 use crate::time::{Interval, IntervalFields, SECOND_US, Time, TimeTz, Timestamp, TimestampTz};
-use crate::{Array, Datum, Error, Result, SqlState, Type, TypeSource, builtin};
+use crate::{Array, Bits, Datum, Error, Result, SqlState, Type, TypeSource, builtin};
 
 /// What narrows a type: PostgreSQL's typmod, a number whose meaning the type knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -27,6 +28,9 @@ const OFFSET: i32 = 4;
 
 /// Longest length of `char(n)` and `varchar(n)`, in characters.
 const LENGTH_MAX: i32 = 10_485_760;
+
+/// Longest length of `bit(n)` and `bit varying(n)`, in bits.
+const BITS_LENGTH_MAX: i32 = LENGTH_MAX * 8;
 
 /// Most digits of a fraction of a second.
 const PRECISION_MAX: i32 = 6;
@@ -135,6 +139,17 @@ impl Modifier {
                 }
                 Ok(Self::of_length(*length))
             }
+            (Type::BIT | Type::VARBIT, [length]) => {
+                let name = facts.name;
+                if *length < 1 {
+                    return Err(invalid(format!("length for type {name} must be at least 1")));
+                }
+                if *length > BITS_LENGTH_MAX {
+                    let message = format!("length for type {name} cannot exceed {BITS_LENGTH_MAX}");
+                    return Err(invalid(message));
+                }
+                Ok(Modifier(*length))
+            }
             (Type::NUMERIC, [precision]) => Ok(Self::of_numeric(Precision::new(*precision, 0)?)),
             (Type::NUMERIC, [precision, scale]) => {
                 Ok(Self::of_numeric(Precision::new(*precision, *scale)?))
@@ -182,7 +197,12 @@ impl Modifier {
                 let precision = self.precision(ty).map(|precision| format!("({precision})"));
                 format!("{}{}", self.interval_fields().words(), precision.unwrap_or_default())
             }
-            Type::TIME | Type::TIMETZ | Type::TIMESTAMP | Type::TIMESTAMPTZ => {
+            Type::TIME
+            | Type::TIMETZ
+            | Type::TIMESTAMP
+            | Type::TIMESTAMPTZ
+            | Type::BIT
+            | Type::VARBIT => {
                 format!("({number})")
             }
             _ => String::new(),
@@ -218,6 +238,9 @@ impl Modifier {
                 }
                 _ => value,
             },
+            Datum::Bytea(held) if matches!(ty, Type::BIT | Type::VARBIT) => {
+                fit_bits(self.0, &held, ty, coercion)?.map_or(Datum::Bytea(held), Datum::from)
+            }
             Datum::Numeric(number) => match Precision::from_typmod(self.0) {
                 Some(precision) => number.with_precision(precision)?.into(),
                 None => number.into(),
@@ -285,6 +308,27 @@ fn fit(text: &str, length: usize, ty: Type, coercion: Coercion) -> Result<Option
     Ok(Some(if ty == Type::BPCHAR { fitting.trim_end_matches(' ') } else { fitting }))
 }
 
+/// A string of bits with the length that a modifier says; `None` where it is right as it is.
+fn fit_bits(number: i32, held: &[u8], ty: Type, coercion: Coercion) -> Result<Option<Bits>> {
+    let bits = Bits::held(held)?;
+    let (length, wanted) = (bits.length(), usize::try_from(number).unwrap_or(0));
+    let is_right = if ty == Type::BIT { length == wanted } else { length <= wanted };
+    if wanted == 0 || is_right {
+        return Ok(None);
+    }
+    if coercion == Coercion::Explicit {
+        return Ok(Some(bits.resized(wanted)));
+    }
+    let (state, message) = if ty == Type::BIT {
+        let message = format!("bit string length {length} does not match type bit({wanted})");
+        (SqlState::STRING_DATA_LENGTH_MISMATCH, message)
+    } else {
+        let message = format!("bit string too long for type bit varying({wanted})");
+        (SqlState::STRING_DATA_RIGHT_TRUNCATION, message)
+    };
+    Err(Error::new(state, message))
+}
+
 /// The name of a type with its modifier, as `format_type` gives it: `character varying(10)`,
 /// `timestamp(3) without time zone[]`, `???` for an OID that is no type.
 pub fn format_type(types: &dyn TypeSource, ty: Type, modifier: Modifier) -> String {
@@ -299,6 +343,8 @@ pub fn format_type(types: &dyn TypeSource, ty: Type, modifier: Modifier) -> Stri
     let name = match element {
         // Without a length `character` would mean one character.
         Type::BPCHAR if suffix.is_empty() => "bpchar".to_owned(),
+        // Nor `bit` any number of them.
+        Type::BIT if suffix.is_empty() => "\"bit\"".to_owned(),
         Type::TIME | Type::TIMETZ | Type::TIMESTAMP | Type::TIMESTAMPTZ => {
             let name = types.name_of(element);
             let (first, rest) = name.split_once(' ').unwrap_or((&name, ""));

@@ -25,7 +25,8 @@ use json::jsonb::JsonbRef;
 
 use crate::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use crate::{
-    ArrayRef, DatumRef, EnumOrder, Error, NumericRef, Oid, RecordRef, Repr, Result, SqlState,
+    ArrayRef, DatumRef, EnumOrder, Error, MultirangeRef, NumericRef, Oid, RangeRef, RecordRef,
+    Repr, Result, SqlState,
 };
 
 /// How deep arrays and records may lie in one another.
@@ -99,7 +100,15 @@ pub(crate) const fn width(repr: Repr) -> Option<usize> {
         Repr::Enum => Some(8),
         Repr::TimeTz => Some(12),
         Repr::Interval | Repr::Uuid => Some(16),
-        Repr::Numeric | Repr::Text | Repr::Bytea | Repr::Jsonb | Repr::Array | Repr::Record => None,
+        Repr::Numeric
+        | Repr::Text
+        | Repr::Bytea
+        | Repr::Jsonb
+        | Repr::Array
+        | Repr::Record
+        | Repr::Folded
+        | Repr::Range
+        | Repr::Multirange => None,
     }
 }
 
@@ -126,7 +135,7 @@ pub(crate) fn put(out: &mut Vec<u8>, value: DatumRef<'_>) {
                 }
             }
         }
-        DatumRef::Text(value) => put_counted(out, value.as_bytes()),
+        DatumRef::Text(value) | DatumRef::Folded(value) => put_counted(out, value.as_bytes()),
         DatumRef::Bytea(value) => put_counted(out, value),
         DatumRef::Date(value) => out.extend_from_slice(&value.0.to_le_bytes()),
         DatumRef::Time(value) => out.extend_from_slice(&value.0.to_le_bytes()),
@@ -146,6 +155,8 @@ pub(crate) fn put(out: &mut Vec<u8>, value: DatumRef<'_>) {
         DatumRef::Oid(value) => out.extend_from_slice(&value.0.to_le_bytes()),
         DatumRef::Array(value) => put_counted(out, value.as_bytes()),
         DatumRef::Record(value) => put_counted(out, value.as_bytes()),
+        DatumRef::Range(value) => put_counted(out, value.as_bytes()),
+        DatumRef::Multirange(value) => put_counted(out, value.as_bytes()),
         DatumRef::Enum(value) => out.extend_from_slice(&value.get().to_le_bytes()),
     }
 }
@@ -218,9 +229,8 @@ pub(crate) fn value_of<'a>(
         Repr::Numeric => DatumRef::Numeric(
             NumericRef::from_stored(bytes).ok_or_else(|| damaged("a numeric is not readable"))?,
         ),
-        Repr::Text => DatumRef::Text(
-            std::str::from_utf8(bytes).map_err(|_| damaged("a text is not valid UTF-8"))?,
-        ),
+        Repr::Text => DatumRef::Text(text_of(bytes)?),
+        Repr::Folded => DatumRef::Folded(text_of(bytes)?),
         Repr::Bytea => DatumRef::Bytea(bytes),
         Repr::Date => DatumRef::Date(Date(i32::from_le_bytes(take_array(bytes)?))),
         Repr::Time => DatumRef::Time(Time(i64::from_le_bytes(take_array(bytes)?))),
@@ -249,11 +259,23 @@ pub(crate) fn value_of<'a>(
             Some(depth) => RecordRef::check(bytes, depth + 1)?,
             None => RecordRef::sound(bytes),
         }),
+        Repr::Range => DatumRef::Range(match depth {
+            Some(depth) => RangeRef::check(bytes, depth + 1)?,
+            None => RangeRef::sound(bytes),
+        }),
+        Repr::Multirange => DatumRef::Multirange(match depth {
+            Some(depth) => MultirangeRef::check(bytes, depth + 1)?,
+            None => MultirangeRef::sound(bytes),
+        }),
         Repr::Enum => DatumRef::Enum(
             EnumOrder::new(f64::from_le_bytes(take_array(bytes)?))
                 .ok_or_else(|| damaged("an enum's label has no order"))?,
         ),
     })
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| damaged("a text is not valid UTF-8"))
 }
 
 /// Writes a sequence of `count` values: the flag, the bitmap where there are NULLs, the values.

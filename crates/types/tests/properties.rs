@@ -5,11 +5,12 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use types::range::Bound;
 use types::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
 use types::{
     Array, ArrayRef, Context, Datum, DatumRef, Dimension, EnumLabels, EnumOrder, Field, KeyOrder,
-    Modifier, Objects, Oid, Record, RecordRef, Repr, Result, RowView, Shape, Style, Type,
-    TypeSource, binary, key, row, text,
+    Modifier, Multirange, MultirangeRef, Objects, Oid, Range, RangeRef, Record, RecordRef, Repr,
+    Result, RowView, Shape, Style, Type, TypeSource, binary, key, row, text,
 };
 
 /// Types that a user made: an enum, a composite of it, a domain, and an array of composites.
@@ -46,6 +47,10 @@ impl TypeSource for Made {
 
     fn array_of(&self, ty: Type) -> Option<Type> {
         (ty == PERSON).then_some(PEOPLE)
+    }
+
+    fn multirange_of(&self, _: Type) -> Option<Type> {
+        None
     }
 }
 
@@ -124,10 +129,31 @@ fn value_of(repr: Repr) -> BoxedStrategy<Datum> {
                 Record::new(fields).into()
             })
             .boxed(),
+        Repr::Folded => words.prop_map(|word| Datum::Folded(word.into())).boxed(),
         Repr::Enum => any::<i32>()
             .prop_map(|order| Datum::Enum(EnumOrder::new(order.into()).expect("a number")))
             .boxed(),
+        Repr::Range => range().prop_map(Datum::Range).boxed(),
+        Repr::Multirange => prop::collection::vec(range(), 0..6)
+            .prop_map(|ranges| Multirange::of(ranges.iter().map(Range::as_ref)).into())
+            .boxed(),
     }
+}
+
+/// A range of numerics that lie so close that ranges often touch and overlap, some written with more digits than others.
+fn range() -> impl Strategy<Value = Range> {
+    let bound = (0..40_i64, 0..3_u32).prop_map(|(number, zeros)| {
+        let number = number * 10_i64.pow(zeros);
+        Datum::Numeric(numeric::Numeric::new(number.into(), zeros).expect("few digits"))
+    });
+    let bound = nullable(bound.boxed());
+    (bound.clone(), bound, any::<bool>(), any::<bool>()).prop_map(|(a, b, has_lower, has_upper)| {
+        let is_turned = !a.is_null() && !b.is_null() && a > b;
+        let (lower, upper) = if is_turned { (b, a) } else { (a, b) };
+        let lower = Bound::lower(lower.as_ref(), has_lower);
+        let upper = Bound::upper(upper.as_ref(), has_upper);
+        Range::new(Type::NUMERIC, Repr::Numeric, lower, upper).expect("its bounds are in order")
+    })
 }
 
 fn any_element() -> impl Strategy<Value = (Type, Repr)> {
@@ -189,6 +215,8 @@ fn type_of(repr: Repr, value: &Datum) -> Type {
         (Repr::Int8, _) => Type::INT8,
         (Repr::Text, _) => Type::TEXT,
         (Repr::Oid, _) => Type::OID,
+        (Repr::Range, _) => Type::NUMRANGE,
+        (Repr::Multirange, _) => Type::NUMMULTIRANGE,
         (repr, _) => {
             let is_it = |facts: &&types::Facts| facts.repr == Some(repr) && !facts.is_pseudo();
             types::builtin::all().iter().find(is_it).expect("each is held somehow").ty
@@ -304,6 +332,25 @@ proptest! {
                     use_up(value);
                 }
             }
+        }
+    }
+
+    /// A multirange has a value exactly if one of the ranges has it that it was made of, and its ranges ascend without
+    /// touching.
+    #[test]
+    fn multiranges_have_the_values_of_their_ranges(ranges in prop::collection::vec(range(), 0..8)) {
+        let whole = Multirange::of(ranges.iter().map(Range::as_ref));
+        let again = MultirangeRef::from_bytes(whole.as_ref().as_bytes()).expect("its own bytes");
+        prop_assert_eq!(again, whole.as_ref());
+        // Halves lie between all bounds.
+        for half in -1..=80_i64 {
+            let number = Datum::Numeric(numeric::Numeric::new((half * 5).into(), 1).expect("few digits"));
+            let point = (Bound::lower(number.as_ref(), true), Bound::upper(number.as_ref(), true));
+            let has = |range: RangeRef<'_>| {
+                range.bounds().is_some_and(|(lower, upper)| lower <= point.0 && point.1 <= upper)
+            };
+            let is_in_one = ranges.iter().any(|range| has(range.as_ref()));
+            prop_assert_eq!(whole.as_ref().iter().filter(|range| has(*range)).count(), usize::from(is_in_one));
         }
     }
 

@@ -2,7 +2,8 @@
 
     psql, pgbench    Debian's packages
     Python           a virtual environment, requirements.txt pins it     target/clients/python
-    Node             npm ci, package-lock.json pins it                   target/clients/node, drizzle
+                     others for pysirix and for generated clients        target/clients/pysirix, openapi-python
+    Node             npm ci, package-lock.json pins it                   target/clients/node, drizzle, openapi
     Java             Maven, pom.xml pins the driver                      target/clients/pgjdbc
     Go               go.mod and go.sum pin the driver                    target/clients/pgx
     Rust             a project of its own, Cargo.lock pins it            target/clients/rust
@@ -71,10 +72,15 @@ def python(program):
     return [environment() / "bin/python", program]
 
 
+def python_with(program, name):
+    """A program for a virtual environment of its own, which requirements.txt beside it pins."""
+    return [environment(program.parent / "requirements.txt", name) / "bin/python", program]
+
+
 @cache
-def environment():
-    wanted = (HERE / "requirements.txt").read_text()
-    folder = FETCHED / "python"
+def environment(requirements=HERE / "requirements.txt", name="python"):
+    wanted = requirements.read_text()
+    folder = FETCHED / name
 
     def fetch():
         try:
@@ -84,7 +90,7 @@ def environment():
             apt("python3-venv")
             venv.create(folder, with_pip=True, clear=True)
         told(folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check",
-             "--requirement", HERE / "requirements.txt")
+             "--requirement", requirements)
 
     return once(folder, wanted, fetch)
 

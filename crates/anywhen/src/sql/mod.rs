@@ -271,6 +271,11 @@ impl Connection {
         self.session.status() != session::Status::Idle
     }
 
+    /// True inside a transaction block that has failed: all is refused until it ends.
+    pub fn is_in_failed_transaction(&self) -> bool {
+        self.session.status() == session::Status::Failed
+    }
+
     /// The newest transaction that was begun here, which may have ended; `None` before the first.
     pub fn newest_transaction(&self) -> Option<txn::TxnId> {
         self.session.newest_transaction()

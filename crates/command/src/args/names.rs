@@ -1,6 +1,7 @@
 //! Words that name something: a document, a part of one, a moment of the past.
 
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anywhen::time;
 
@@ -47,7 +48,7 @@ impl FromStr for Place {
             };
         }
         Ok(Self::Path(match text.as_bytes().first() {
-            None => return Err("a path is needed; `$` is the whole document".to_owned()),
+            None => return Err("a path cannot be empty; `$` is the whole document".to_owned()),
             // Whole already, or a JSON pointer.
             Some(b'$' | b'/') => text.to_owned(),
             Some(b'[' | b'.') => format!("${text}"),
@@ -71,17 +72,16 @@ impl FromStr for At {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(number) = text.strip_prefix("csn:") {
-            return number
-                .parse()
-                .map(Self::Csn)
-                .map_err(|_| "after csn: comes a number".to_owned());
+            return number.parse().map(Self::Csn).map_err(|_| {
+                "csn: must be followed by the number of a commit, for example csn:12".to_owned()
+            });
         }
         if let Some(instant) = text.strip_prefix("authored:") {
             return moment(instant).map(Self::Authored);
         }
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             return match text.parse() {
-                Ok(0) | Err(_) => Err("revisions are counted from 1".to_owned()),
+                Ok(0) | Err(_) => Err("a revision must be 1 or more".to_owned()),
                 Ok(revision) => Ok(Self::Revision(revision)),
             };
         }
@@ -93,11 +93,13 @@ impl FromStr for At {
 fn moment(text: &str) -> Result<u64, String> {
     let wrong = || {
         format!(
-            "{text:?} is no moment: give a revision number, a time such as '2026-11-21 10:30:00', \
-             authored:TIME or csn:N"
+            "{text:?} cannot be a moment: give a revision number, a time such as '2026-11-21 10:30:00', \
+             2026-11, yesterday or '2 hours ago', authored:TIME or csn:N"
         )
     };
-    time::parse(text).ok_or_else(wrong)
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_us = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
+    time::parse_at(text, now_us).ok_or_else(wrong)
 }
 
 #[cfg(test)]

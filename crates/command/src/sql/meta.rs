@@ -9,7 +9,8 @@ use crate::screen;
 
 const HELP: &str = "\
   \\d [NAME]      tables, views and sequences; or the columns and indexes of one
-  \\dt \\di \\dv \\ds \\dn \\du \\dT   tables, indexes, views, sequences, schemas, roles, types
+  \\dt \\di \\dv \\dm     tables, indexes, views, materialized views
+  \\ds \\dn \\du \\dT     sequences, schemas, roles, types
   \\l             databases
   \\i FILE        run the statements in a file
   \\copy ...      COPY with the files of this machine: \\copy t from 'f.csv' csv
@@ -23,6 +24,7 @@ const HELP: &str = "\
 const RELATIONS: &str = "
 SELECT n.nspname AS \"Schema\", c.relname AS \"Name\",
        CASE c.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' WHEN 'i' THEN 'index'
+                      WHEN 'm' THEN 'materialized view'
                       WHEN 'S' THEN 'sequence' WHEN 'c' THEN 'type' ELSE c.relkind::text END AS \"Type\",
        pg_catalog.pg_get_userbyid(c.relowner) AS \"Owner\"
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -87,10 +89,11 @@ pub(super) fn run(shell: &mut Shell, line: &str) -> Outcome<Option<Next>> {
                AND t.typtype IN ('e', 'd') ORDER BY 1, 2",
             &[],
         ),
-        "\\d" if argument.is_empty() => relations(shell, "'r', 'v', 'S'"),
+        "\\d" if argument.is_empty() => relations(shell, "'r', 'v', 'm', 'S'"),
         "\\dt" => relations(shell, "'r'"),
         "\\di" => relations(shell, "'i'"),
         "\\dv" => relations(shell, "'v'"),
+        "\\dm" => relations(shell, "'m'"),
         "\\ds" => relations(shell, "'S'"),
         "\\d" => describe(shell, argument),
         "\\history" => {

@@ -1,12 +1,15 @@
 //! A person at a terminal: line editing, history, completion.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Context, Editor, Helper, Highlighter, Hinter, Validator};
 
+use super::source::{Block, Canceller};
 use super::split::Splitter;
 use super::{Next, Shell};
 use crate::failure::{Failure, Kind, Outcome};
@@ -45,6 +48,44 @@ impl Completer for Names {
     }
 }
 
+/// Ctrl-C while a statement runs: the first cancels it, and leaves the shell and the transaction block
+/// there; the next, or a signal to terminate at any other time, ends the program.
+#[derive(Clone)]
+struct Interrupts(Arc<AtomicU8>);
+
+const NOTHING_RUNS: u8 = 0;
+const RUNS: u8 = 1;
+const CANCELLED: u8 = 2;
+
+/// The exit code of a program that a signal has ended, as shells tell it.
+const INTERRUPTED: i32 = 130;
+
+impl Interrupts {
+    /// Has `cancel` called for the first signal while a statement runs.
+    fn watch(cancel: Canceller) -> Outcome<Self> {
+        let state = Arc::new(AtomicU8::new(NOTHING_RUNS));
+        let watched = Arc::clone(&state);
+        ctrlc::set_handler(move || {
+            let seen =
+                watched.compare_exchange(RUNS, CANCELLED, Ordering::SeqCst, Ordering::SeqCst);
+            match seen {
+                Ok(_) => cancel(),
+                Err(_) => std::process::exit(INTERRUPTED),
+            }
+        })
+        .map_err(|error| Failure::new(Kind::Broken, format!("signals: {error}")))?;
+        Ok(Interrupts(state))
+    }
+
+    fn begin(&self) {
+        self.0.store(RUNS, Ordering::SeqCst);
+    }
+
+    fn end(&self) {
+        self.0.store(NOTHING_RUNS, Ordering::SeqCst);
+    }
+}
+
 /// Reads statements until the person leaves.
 pub(super) fn talk(shell: &mut Shell) -> Outcome {
     screen::note("SQL as in PostgreSQL, and the past of every table: \\? for help, \\q to leave");
@@ -60,12 +101,14 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
         // There is none the first time.
         let _ = editor.load_history(path);
     }
+    let interrupts = Interrupts::watch(shell.source.canceller())?;
     let mut splitter = Splitter::default();
     loop {
         editor.set_helper(Some(Names { words: words(shell) }));
-        let prompt = match (splitter.is_empty(), shell.source.is_in_transaction()) {
-            (true, false) => "anywhen=# ",
-            (true, true) => "anywhen=*# ",
+        let prompt = match (splitter.is_empty(), shell.source.block()) {
+            (true, Block::None) => "anywhen=# ",
+            (true, Block::Open) => "anywhen=*# ",
+            (true, Block::Failed) => "anywhen=!# ",
             (false, _) => "anywhen-# ",
         };
         let line = match editor.readline(prompt) {
@@ -83,7 +126,10 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
         let mut quits = false;
         for (piece, _) in splitter.feed(&line) {
             // To a person each statement is a text of its own.
-            quits |= matches!(shell.piece(piece, 1)?, Next::Quit);
+            interrupts.begin();
+            let next = shell.piece(piece, 1);
+            interrupts.end();
+            quits |= matches!(next?, Next::Quit);
         }
         if quits {
             break;
@@ -104,7 +150,7 @@ fn history_file() -> Option<PathBuf> {
 /// What can be completed now; inside a transaction nothing is asked, since asking could fail it.
 fn words(shell: &mut Shell) -> Vec<String> {
     let mut words: Vec<String> = WORDS.split_whitespace().map(str::to_owned).collect();
-    if shell.source.is_in_transaction() {
+    if shell.source.block() != Block::None {
         return words;
     }
     let names = "SELECT c.relname::text FROM pg_catalog.pg_class c

@@ -13,6 +13,18 @@ pub(super) enum Source {
     Server(Box<Client>),
 }
 
+/// Tells a statement to stop.
+pub(super) type Canceller = Box<dyn Fn() + Send + Sync>;
+
+/// The transaction block that statements are in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Block {
+    None,
+    Open,
+    /// All is refused until it ends.
+    Failed,
+}
+
 /// A column of an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
@@ -145,11 +157,25 @@ impl Source {
         }
     }
 
-    /// True inside a transaction block.
-    pub(super) fn is_in_transaction(&self) -> bool {
+    /// Tells whether a transaction block is open, and whether it has failed.
+    pub(super) fn block(&self) -> Block {
         match self {
-            Source::Embedded(connection) => connection.is_in_transaction(),
-            Source::Server(client) => client.is_in_transaction(),
+            Source::Embedded(connection) => {
+                match (connection.is_in_transaction(), connection.is_in_failed_transaction()) {
+                    (false, _) => Block::None,
+                    (true, false) => Block::Open,
+                    (true, true) => Block::Failed,
+                }
+            }
+            Source::Server(client) => client.block(),
+        }
+    }
+
+    /// What tells the statement that runs here to stop, from another thread.
+    pub(super) fn canceller(&self) -> Canceller {
+        match self {
+            Source::Embedded(connection) => Box::new(connection.canceller()),
+            Source::Server(client) => client.canceller(),
         }
     }
 }

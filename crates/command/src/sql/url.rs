@@ -39,7 +39,7 @@ impl Url {
     pub(super) fn parse(text: &str, variable: impl Fn(&str) -> Option<String>) -> Outcome<Url> {
         let bad = |what: &str| {
             let hint = "for example: postgres://postgres@127.0.0.1:5433/postgres?sslmode=prefer";
-            Err(Failure::refused(format!("{text:?} is no URL of a server: {what}")).hint(hint))
+            Err(Failure::refused(format!("{text:?} is not the URL of a server: {what}")).hint(hint))
         };
         let rest = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
         let Some(rest) = rest else { return bad("it does not begin with postgres://") };

@@ -30,7 +30,7 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
 
-use super::source::{Answer, Head, Refusal};
+use super::source::{Answer, Block, Canceller, Head, Refusal};
 use super::url::{Encryption, Url};
 
 /// Bytes asked of the socket at a time.
@@ -44,7 +44,10 @@ pub(super) struct Client {
     received: BytesMut,
     sent: BytesMut,
     notices: Vec<Refusal>,
-    is_in_transaction: bool,
+    block: Block,
+    url: Url,
+    /// The process and the secret by which the server knows whose statement to cancel.
+    key: Option<(i32, i32)>,
 }
 
 trait Socket: Read + Write {}
@@ -90,7 +93,9 @@ impl Client {
             received: BytesMut::new(),
             sent: BytesMut::new(),
             notices: Vec::new(),
-            is_in_transaction: false,
+            block: Block::None,
+            url: url.clone(),
+            key: None,
         };
         client.start(url)?;
         Ok(client)
@@ -142,16 +147,34 @@ impl Client {
                     scram.finish(body.data()).map_err(|error| lost(&error))?;
                 }
                 Message::ErrorResponse(body) => return Err(refused(body.fields()).ending()),
-                Message::BackendKeyData(_) => {}
+                Message::BackendKeyData(body) => {
+                    self.key = Some((body.process_id(), body.secret_key()));
+                }
                 Message::ReadyForQuery(_) => return Ok(()),
                 _ => return Err(confused()),
             }
         }
     }
 
-    /// True inside a transaction block.
-    pub(super) fn is_in_transaction(&self) -> bool {
-        self.is_in_transaction
+    /// Tells whether a transaction block is open, and whether it has failed.
+    pub(super) fn block(&self) -> Block {
+        self.block
+    }
+
+    /// Returns a function that asks the server, over a second connection, to cancel the running statement.
+    /// If the server cannot be reached, the statement goes on.
+    pub(super) fn canceller(&self) -> Canceller {
+        let (url, key) = (self.url.clone(), self.key);
+        Box::new(move || {
+            let Some((process, secret)) = key else { return };
+            let mut request = BytesMut::new();
+            frontend::cancel_request(process, secret, &mut request);
+            if let Ok(mut socket) = open(&url) {
+                let sent = socket.write_all(&request).and_then(|()| socket.flush());
+                // The server closes the connection once it has read the request.
+                let _ = sent.and_then(|()| socket.read(&mut [0]));
+            }
+        })
     }
 
     /// The notices since the last call.
@@ -282,7 +305,11 @@ impl Client {
         loop {
             match self.next()? {
                 Message::ReadyForQuery(body) => {
-                    self.is_in_transaction = body.status() != b'I';
+                    self.block = match body.status() {
+                        b'I' => Block::None,
+                        b'E' => Block::Failed,
+                        _ => Block::Open,
+                    };
                     return failed.map_or(Ok(()), Err);
                 }
                 Message::ErrorResponse(body) => {

@@ -308,3 +308,51 @@ fn every_command_has_help_with_examples() {
     }
     assert_eq!(seen, 26);
 }
+
+/// A page of names begins after another, and has as many as asked for.
+#[test]
+fn names_are_listed_page_by_page() {
+    let world = World::new();
+    for key in ["a/1", "a/2", "a/3", "b/1", "c/1"] {
+        world.run(&["put", key, "1"]);
+    }
+    assert_eq!(world.run(&["ls", "a", "--limit", "2"]), "1\n2\n");
+    assert_eq!(world.run(&["ls", "a", "-n", "2", "--after", "2"]), "3\n");
+    assert_eq!(world.run(&["ls", "a", "--limit", "1", "--at", "csn:5"]), "1\n");
+    assert_eq!(world.run(&["ls", "--limit", "2", "--after", "a"]), "b\nc\n");
+    world.fails(2, &["ls", "--long", "--limit", "2"]);
+}
+
+/// A write that expects a revision is made to that one alone.
+#[test]
+fn a_write_can_expect_a_revision() {
+    let world = World::new();
+    world.run(&["put", "a/1", "{\"n\":1}"]);
+    let set = ["edit", "a/1", "set", "n", "2", "--if-revision", "1"];
+    assert_eq!(world.run(&set), "a/1 revision 2\n");
+    for words in [
+        &set[..],
+        &["edit", "a/1", "--if-revision", "3", "set", "n", "3"],
+        &["put", "a/1", "3", "--if-revision", "1"],
+        &["rm", "a/1", "--if-revision", "1"],
+    ] {
+        let said = world.fails(1, words);
+        assert!(said.contains("revision 2"), "{said}");
+    }
+    assert_eq!(world.run(&["get", "a/1"]), "{\"n\":2}\n");
+    world.run(&["rm", "a/1", "--if-revision", "2"]);
+}
+
+/// A commit beyond the newest is refused, as a revision beyond the newest is.
+#[test]
+fn a_moment_beyond_the_end_is_refused() {
+    let world = World::new();
+    world.run(&["put", "a/1", "1"]);
+    for words in
+        [&["get", "a/1"][..], &["ls", "a"], &["export", "a"], &["blame", "a/1"], &["paths", "a/1"]]
+    {
+        let said = world.fails(1, &[words, &["--at", "csn:9999"]].concat());
+        assert!(said.contains("there is no commit 9999: the newest is"), "{said}");
+    }
+    world.fails(1, &["get", "a/1", "--at", "99"]);
+}

@@ -361,3 +361,12 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     }
     files
 }
+
+/// A word without quotes was answered with "expected null" alone. The error names what can stand there.
+#[test]
+fn a_word_without_quotes_is_told_how_a_text_is_written() {
+    let world = World::new();
+    world.run(&["put", "a/1", "{}"]);
+    let said = world.fails(1, &["edit", "a/1", "set", "state", "new"]);
+    assert!(said.contains("expected `null` or a string in double quotes"), "{said}");
+}

@@ -148,14 +148,47 @@ fn a_history_comes_in_with_times_authors_and_messages_and_goes_out_the_same() {
         world.fails(1, &["import", "history", sample, "--as", "conf/main"]).contains("already")
     );
     // What was removed and came back, and what did not change.
-    world
-        .file("gone.ndjson", "{\"doc\":1}\n{\"doc\":1}\n{\"time\":5}\n{\"time\":6}\n{\"doc\":2}\n");
+    world.file(
+        "gone.ndjson",
+        "{\"doc\":1}\n{\"doc\":1}\n{\"time\":5,\"deleted\":true}\n{\"version\":3}\n{\"doc\":2}\n",
+    );
     let said = world.run(&["import", "history", "gone.ndjson", "--as", "conf/gone"]);
     assert_eq!(said, "conf/gone: 3 revisions; 1 version equal to the one before\n");
-    assert_eq!(world.run(&["export", "conf/gone", "--history"]).lines().count(), 3);
+    let out = world.run(&["export", "conf/gone", "--history"]);
+    assert_eq!(out.lines().count(), 3);
+    assert!(out.lines().nth(1).unwrap().ends_with(",\"deleted\":true}"), "{out}");
+    // `import history` reads what `export --history` writes.
+    world.file("again.ndjson", &out);
+    world.run(&["import", "history", "again.ndjson", "--as", "conf/again"]);
+    let values = world.run(&["node-history", "conf/again", "$"]);
+    assert_eq!(values.lines().count(), 2, "{values}");
     let answer =
         world.fed(&["import", "history", "-", "--as", "conf/piped", "--json"], "{\"doc\":[]}\n");
     assert!(String::from_utf8_lossy(&answer.stdout).contains("\"revisions\":1"));
+}
+
+/// A history with a bad line left the revisions before it behind, and could not be imported again. A line without
+/// a document removed it.
+#[test]
+fn a_bad_line_of_a_history_leaves_nothing_behind() {
+    let world = World::new();
+    world.run(&["init"]);
+    for (bad, why) in [
+        ("{oops}", "not JSON"),
+        ("[]", "not an object"),
+        ("{\"document\":1}", "no `doc`"),
+        ("{\"doc\":1,\"deleted\":true}", "both"),
+        ("{\"deleted\":1}", "true or false"),
+        ("{\"doc\":1,\"time\":\"soon\"}", "seconds"),
+    ] {
+        let text = format!("{{\"doc\":1}}\n\n{{\"doc\":2}}\n{bad}\n{{\"doc\":3}}\n");
+        world.file("history.ndjson", &text);
+        let said = world.fails(1, &["import", "history", "history.ndjson", "--as", "c/d"]);
+        assert!(said.contains("line 4") && said.contains(why), "{said}");
+        let output = world.fed(&["import", "history", "-", "--as", "c/d"], &text);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(world.run(&["ls"]), "", "{bad}");
+    }
 }
 
 /// Runs git in the world's folder `repository`.
@@ -226,6 +259,67 @@ fn every_version_of_a_file_in_git_becomes_a_revision_across_renames() {
     world.run(&["import", "git", "repository", "new name.json"]);
     assert!(world.fails(1, &["get", "git/new name.json"]).contains("removed in revision 4"));
     world.run(&["import", "git", "repository", "new name.json", "--first-parent", "--as", "c/e"]);
+}
+
+/// An import of the same file again was refused. It takes in the commits since, and refuses a document that was
+/// changed by somebody else.
+#[test]
+fn an_import_from_git_continues_where_it_stopped() {
+    let world = World::new();
+    git_init(&world);
+    let clock = std::cell::Cell::new(1_700_000_000);
+    let commit = |text: &str, message: &str| {
+        world.file("repository/x.json", text);
+        clock.set(clock.get() + 60);
+        git(&world, clock.get(), &["add", "-A"]);
+        git(&world, clock.get(), &["commit", "-q", "-m", message]);
+    };
+    let import = ["import", "git", "repository", "x.json"];
+    commit("{\"n\": 1}", "same");
+    // Another commit of the same second and message: the document tells them apart.
+    clock.set(clock.get() - 60);
+    commit("{\"n\": 2}", "same");
+    assert_eq!(world.run(&import), "git/x.json: 2 revisions\n");
+    assert_eq!(world.run(&import), "git/x.json: 0 new revisions\n");
+    commit("{\"n\": 2 }", "spaces");
+    commit("{\"n\": 3}", "three");
+    let said = "git/x.json: 1 new revision; 1 version equal to the one before\n";
+    assert_eq!(world.run(&import), said);
+    git(&world, clock.get() + 60, &["rm", "-q", "x.json"]);
+    git(&world, clock.get() + 60, &["commit", "-q", "-m", "gone"]);
+    assert_eq!(world.run(&import), "git/x.json: 1 new revision\n");
+    clock.set(clock.get() + 60);
+    commit("{\"n\": 4}", "back");
+    assert_eq!(world.run(&import), "git/x.json: 1 new revision\n");
+    assert_eq!(world.run(&["get", "git/x.json"]), "{\"n\":4}\n");
+    assert_eq!(texts(&world.json(&["history", "git/x.json"]), "message").len(), 5);
+    world.run(&["edit", "git/x.json", "set", "n", "5"]);
+    let said = world.fails(1, &import);
+    assert!(said.contains("no commit of this file"), "{said}");
+}
+
+/// A folder, another form than JSON, and a file that is JSON in no version are refused with the reason, and nothing
+/// is made for them.
+#[test]
+fn what_is_not_json_in_git_is_refused() {
+    let world = World::new();
+    git_init(&world);
+    world.file("repository/folder/x.json", "1");
+    world.file("repository/a.yaml", "n: 1");
+    world.file("repository/a.toml", "n = 1");
+    world.file("repository/readme", "no JSON at all");
+    git(&world, 1, &["add", "-A"]);
+    git(&world, 1, &["commit", "-q", "-m", "x"]);
+    for (path, why) in [
+        ("folder", "is a folder"),
+        ("a.yaml", "is YAML"),
+        ("a.toml", "is TOML"),
+        ("readme", "is not JSON in any version"),
+    ] {
+        let said = world.fails(1, &["import", "git", "repository", path]);
+        assert!(said.contains(path) && said.contains(why), "{said}");
+        assert!(!world.path("anywhen-data").exists(), "nothing was made");
+    }
 }
 
 #[test]

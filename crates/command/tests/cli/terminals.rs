@@ -87,3 +87,86 @@ fn a_terminal_gets_no_control_characters_of_the_data() {
     let csv = world.run(&["sql", "--format", "csv", "-c", "SELECT chr(27) AS c"]);
     assert_eq!(csv, "c\n\u{1b}\n");
 }
+
+/// A person at a terminal of their own, who reads along.
+struct Person {
+    child: std::process::Child,
+    keys: std::process::ChildStdin,
+    read: std::sync::Arc<std::sync::Mutex<String>>,
+}
+
+impl Person {
+    fn at(world: &World, line: &str) -> Person {
+        let mut command = std::process::Command::new("script");
+        // The shell tells the exit code: that of `script` depends on which end it sees first. Ctrl-C reaches the
+        // shell too, and ends one that has no trap for it (dash) as soon as the command ends.
+        let line = format!("trap : INT; '{ANYWHEN}' {line}; echo \"exit code $?\"");
+        command.args(["-qc", &line, "/dev/null"]).env("SHELL", "/bin/sh");
+        command.current_dir(world.path("")).env_remove("ANYWHEN_DATA").env("TERM", "dumb");
+        command.env("HOME", world.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("`script` of util-linux makes a terminal");
+        let (keys, mut out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let read = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+        let written = std::sync::Arc::clone(&read);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = std::io::Read::read(&mut out, &mut bytes) {
+                written.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+        });
+        Person { child, keys, read }
+    }
+
+    fn types(&mut self, keys: &str) {
+        std::io::Write::write_all(&mut self.keys, keys.as_bytes()).expect("the terminal is there");
+        std::io::Write::flush(&mut self.keys).expect("the terminal is there");
+    }
+
+    /// Waits until the terminal shows this, behind what was waited for before.
+    fn sees(&self, text: &str) {
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        loop {
+            let mut read = self.read.lock().unwrap();
+            if let Some(at) = read.find(text) {
+                read.drain(..at + text.len());
+                return;
+            }
+            assert!(std::time::Instant::now() < end, "{text:?} is not in {read:?}");
+            drop(read);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+/// Ctrl-C ended the shell, and with it the transaction that the person was in. It cancels the statement that
+/// runs, here and at a server, and a prompt of its own tells that the transaction block has failed.
+#[test]
+fn ctrl_c_cancels_the_statement_and_not_the_shell() {
+    let world = World::new();
+    let (mut server, address) = crate::serve_killed::serve(&world);
+    let at_server = format!("sql --url postgres://postgres@{address}/postgres");
+    for line in ["sql --data own", &at_server] {
+        let mut person = Person::at(&world, line);
+        person.sees("anywhen=# ");
+        person.types("SELECT 'it ' || 'begins', pg_sleep(600);\n");
+        // The statement runs once the terminal is no longer read key by key.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        person.types("\u{3}");
+        person.sees("canceling statement due to user request");
+        person.sees("anywhen=# ");
+        person.types("BEGIN;\n");
+        person.sees("anywhen=*# ");
+        person.types("SELECT 1 / 0;\n");
+        person.sees("division by zero");
+        person.sees("anywhen=!# ");
+        person.types("ROLLBACK;\n");
+        person.sees("anywhen=# ");
+        person.types("SELECT 6 * 7 AS answer;\n");
+        person.sees("42");
+        person.types("\\q\n");
+        person.sees("exit code 0");
+        person.child.wait().expect("it ends");
+    }
+    server.kill().expect("the server runs");
+    server.wait().expect("it ends");
+}

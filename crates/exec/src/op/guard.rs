@@ -1,6 +1,7 @@
 //! What must hold of every row of a table: no NULL where none may be, and the checks.
 
 use sql::eval::Program;
+use sql::plan::{CheckedBy, Written};
 use types::{Context, Datum, Error, Modifier, Object, Result, SqlState, Type};
 
 use super::Row;
@@ -22,10 +23,11 @@ pub(crate) struct Guard {
     pub(crate) checks: Vec<Check>,
 }
 
-/// A check of the table, or what a view asks of rows that are written through it.
+/// A check of the table, or what a view or a policy asks of rows that are written.
 pub(crate) struct Check {
-    pub(crate) name: String,
-    pub(crate) is_view: bool,
+    pub(crate) by: CheckedBy,
+    /// The rows that are asked; `None` for all that are written.
+    pub(crate) of: Option<Written>,
     pub(crate) program: Program,
 }
 
@@ -33,9 +35,23 @@ impl Guard {
     /// Checks a row that is to be stored.
     ///
     /// # Errors
-    /// `23502` and `23514`.
-    pub(crate) fn check(&self, env: &Env<'_>, row: &Row) -> Result<()> {
+    /// `23502`, `23514`, `44000`, and `42501` for what a policy does not accept.
+    pub(crate) fn check(&self, env: &Env<'_>, row: &Row, written: Written) -> Result<()> {
         let types = env.ctx.frame.context.types;
+        for Check { by, of, program } in &self.checks {
+            if let CheckedBy::Policy(policy) = by
+                && of.is_none_or(|of| of == written)
+                && env.value(program, row)? != Datum::Bool(true)
+            {
+                let policy = policy.as_ref().map(|name| format!(" \"{name}\""));
+                let message = format!(
+                    "new row violates row-level security policy{} for table \"{}\"",
+                    policy.unwrap_or_default(),
+                    self.table
+                );
+                return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
+        }
         self.check_by(row, types, &mut |check, row| env.value(check, row))
     }
 
@@ -66,24 +82,27 @@ impl Guard {
                 return Err(self.about(types, error, row).about(Object::Column, &column.name));
             }
         }
-        for Check { name, is_view, program } in &self.checks {
-            let result = value(program, row)?;
-            if *is_view {
-                if result != Datum::Bool(true) {
-                    let message = format!("new row violates check option for view \"{name}\"");
-                    let error = Error::new(SqlState::WITH_CHECK_OPTION_VIOLATION, message);
-                    return Err(error.with_detail(self.failing(types, row)));
+        for Check { by, program, .. } in &self.checks {
+            match by {
+                CheckedBy::Policy(_) => {}
+                CheckedBy::View(name) => {
+                    if value(program, row)? != Datum::Bool(true) {
+                        let message = format!("new row violates check option for view \"{name}\"");
+                        let error = Error::new(SqlState::WITH_CHECK_OPTION_VIOLATION, message);
+                        return Err(error.with_detail(self.failing(types, row)));
+                    }
                 }
-                continue;
-            }
-            // A check that is NULL holds.
-            if result == Datum::Bool(false) {
-                let message = format!(
-                    "new row for relation \"{}\" violates check constraint \"{name}\"",
-                    self.table
-                );
-                let error = Error::new(SqlState::CHECK_VIOLATION, message);
-                return Err(self.about(types, error, row).about(Object::Constraint, name));
+                // A check that is NULL holds.
+                CheckedBy::Constraint(name) => {
+                    if value(program, row)? == Datum::Bool(false) {
+                        let message = format!(
+                            "new row for relation \"{}\" violates check constraint \"{name}\"",
+                            self.table
+                        );
+                        let error = Error::new(SqlState::CHECK_VIOLATION, message);
+                        return Err(self.about(types, error, row).about(Object::Constraint, name));
+                    }
+                }
             }
         }
         Ok(())

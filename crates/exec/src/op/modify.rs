@@ -15,9 +15,9 @@
 //! by it before they go anywhere.
 
 use sql::eval::{Program, Row as EvalRow};
-use sql::plan::{LockStrength, LockWait};
+use sql::plan::{LockStrength, LockWait, Written};
 use table::rows::LOAD_BYTES_MIN;
-use types::{Datum, Error, Oid, Result, SqlState};
+use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
 
 use super::guard::Guard;
 use super::merge::Merge;
@@ -48,6 +48,14 @@ pub(crate) struct Conflict {
     pub(crate) update: Option<(Assignments, Option<Program>)>,
 }
 
+/// What `FOR PORTION OF` leaves of a row.
+pub(crate) struct Rest {
+    /// The place of the column in the row.
+    pub(crate) place: usize,
+    /// The time that is left, over the input's row.
+    pub(crate) left: Program,
+}
+
 /// What every change of a table needs.
 pub(crate) struct Target {
     pub(crate) relation: Oid,
@@ -61,6 +69,8 @@ pub(crate) struct Target {
     pub(crate) recheck: Option<Recheck>,
     /// True where a row comes once, and nothing else of the statement changes rows.
     pub(crate) is_each_once: bool,
+    /// What `FOR PORTION OF` leaves of each row.
+    pub(crate) rest: Option<Rest>,
 }
 
 /// A change of rows of a table.
@@ -190,6 +200,9 @@ impl Modify {
             Action::Merge(merge) => merge.change(env, target, row)?,
         };
         let Some(change) = change else { return Ok(()) };
+        if let Some(rest) = &target.rest {
+            rest.insert(env, target, row)?;
+        }
         self.give(env, change, row, given)
     }
 
@@ -225,6 +238,25 @@ impl Modify {
                 returning.iter().map(|expr| env.value(expr, pair)).collect::<Result<_>>()?;
             self.held.add_row(env, &row)?;
             given.push(row);
+        }
+        Ok(())
+    }
+}
+
+impl Rest {
+    /// Inserts what is left of a row of the input.
+    fn insert(&self, env: &Env<'_>, target: &Target, row: &Row) -> Result<()> {
+        let left = env.value(&self.left, row)?;
+        let DatumRef::Multirange(left) = left.as_ref() else { return Ok(()) };
+        let pieces: Vec<Datum> = match &row[self.place] {
+            Datum::Multirange(_) if left.is_empty() => Vec::new(),
+            Datum::Multirange(_) => vec![Datum::Multirange(left.to_owned())],
+            _ => left.iter().map(|range| Datum::Range(range.to_owned())).collect(),
+        };
+        for piece in pieces {
+            let mut new = row[..target.width].to_vec();
+            new[self.place] = piece;
+            target.insert(env, new, None)?;
         }
         Ok(())
     }
@@ -298,11 +330,11 @@ impl Target {
     }
 
     /// Computes what follows from other columns, and checks the row.
-    fn complete(&self, env: &Env<'_>, row: &mut Row) -> Result<()> {
+    fn complete(&self, env: &Env<'_>, row: &mut Row, written: Written) -> Result<()> {
         for (place, program) in &self.generated {
             row[*place] = env.value(program, &*row)?;
         }
-        self.guard.check(env, row)
+        self.guard.check(env, row, written)
     }
 
     pub(crate) fn insert(
@@ -311,7 +343,7 @@ impl Target {
         mut row: Row,
         conflict: Option<&Conflict>,
     ) -> Result<Change> {
-        self.complete(env, &mut row)?;
+        self.complete(env, &mut row, Written::Inserted)?;
         let arbiters = conflict.map(|conflict| &conflict.arbiters[..]);
         loop {
             let key = match env.ctx.tables.insert(self.relation, &row, arbiters)? {
@@ -353,7 +385,7 @@ impl Target {
             for (place, program) in set {
                 new[*place] = env.value(program, pair)?;
             }
-            self.complete(env, &mut new)?;
+            self.complete(env, &mut new, Written::Updated)?;
             env.ctx.tables.update(self.relation, &key, &there, &new)?;
             return Ok(Some(new));
         }
@@ -371,7 +403,7 @@ impl Target {
         for (place, program) in set {
             new[*place] = env.value(program, row)?;
         }
-        self.complete(env, &mut new)?;
+        self.complete(env, &mut new, Written::Updated)?;
         env.ctx.tables.update(self.relation, key, old, &new)?;
         Ok(new)
     }

@@ -17,7 +17,7 @@ use types::{Datum, KeyOrder, Oid, Repr, Result, key};
 
 use crate::ctx::Env;
 use crate::tables::{Asked, Range};
-use table::index::Ask;
+use table::index::{Ask, Fit, fit};
 
 /// What a column of the key is equal to.
 pub(crate) enum Equal {
@@ -40,32 +40,6 @@ pub(crate) struct Path {
     pub(crate) high: Option<(Program, bool)>,
     /// What an index of items is asked: of which part, and for which value.
     pub(crate) asked: Vec<(usize, Ask, Program)>,
-}
-
-/// How a value stands to those that a column can hold.
-enum Fit {
-    Value(Datum),
-    Null,
-    /// Below or above all of them.
-    Below,
-    Above,
-}
-
-/// A value as the column holds it.
-fn fit(value: Datum, repr: Repr) -> Fit {
-    let number = match &value {
-        Datum::Null => return Fit::Null,
-        Datum::Int2(value) => i64::from(*value),
-        Datum::Int4(value) => i64::from(*value),
-        Datum::Int8(value) => *value,
-        _ => return Fit::Value(value),
-    };
-    let outside = || if number < 0 { Fit::Below } else { Fit::Above };
-    match repr {
-        Repr::Int2 => i16::try_from(number).map_or_else(|_| outside(), |n| Fit::Value(n.into())),
-        Repr::Int4 => i32::try_from(number).map_or_else(|_| outside(), |n| Fit::Value(n.into())),
-        _ => Fit::Value(number.into()),
-    }
 }
 
 impl Path {

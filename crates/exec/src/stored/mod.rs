@@ -168,12 +168,13 @@ impl<'a> Stored<'a> {
         Ok(csn.min(txn.snapshot().csn()))
     }
 
-    /// Puts columns of a row that was read at the transaction's snapshot into `out`.
+    /// Puts columns of a row that was read at the transaction's snapshot, or as it is now (`latest`), into `out`.
     fn put_row(
         &self,
         table: &Table,
         row: &Row,
         attnums: &[i16],
+        latest: bool,
         out: &mut Vec<Datum>,
     ) -> Result<()> {
         out.clear();
@@ -186,7 +187,7 @@ impl<'a> Stored<'a> {
                     let txn = self.txn.borrow();
                     self.text_column(table, txn.view(), row.as_ref(), *attnum)?
                 }
-                _ => self.system_column(table, row.key(), *attnum)?,
+                _ => self.system_column(table, row.key(), *attnum, latest)?,
             });
         }
         Ok(())
@@ -213,8 +214,14 @@ impl<'a> Stored<'a> {
         Ok(text.map_or(Datum::Null, Datum::text))
     }
 
-    /// What is known of the newest version of a row.
-    fn system_column(&self, table: &Table, key: &[u8], attnum: i16) -> Result<Datum> {
+    /// Describes the version of a row that the transaction sees, or its newest one (`latest`).
+    fn system_column(&self, table: &Table, key: &[u8], attnum: i16, latest: bool) -> Result<Datum> {
+        match attnum {
+            system::STAMP => return self.stamp_of(table, key, latest),
+            system::END_STAMP => return Ok(Datum::Oid(Oid(0))),
+            system::ROW => return row_number(table, key),
+            _ => {}
+        }
         let txn = self.txn.borrow();
         let now = txn.snapshot();
         let versions = table.versions(now, key, now.csn(), now.csn()).map_err(error)?;
@@ -249,6 +256,25 @@ impl<'a> Stored<'a> {
         Ok(as_now.unwrap_or(Datum::Null))
     }
 
+    /// `xmin` of a row: the stamp of the commit that has written it, or that of the transaction itself.
+    fn stamp_of(&self, table: &Table, key: &[u8], latest: bool) -> Result<Datum> {
+        let txn = self.txn.borrow();
+        let newest = latest.then(|| txn.latest());
+        let view = newest.as_ref().map_or_else(|| txn.view(), |newest| View::of(&txn, newest));
+        let found = view.read(table.storage(), key).map_err(|source| error(source.into()))?;
+        let stamp = match found.map(|row| row.csn()) {
+            Some(Csn::MAX) => Ok(txn.own_stamp()),
+            Some(csn) => txn.engine().stamp(csn),
+            None => return Ok(Datum::Null),
+        };
+        Ok(Datum::Oid(Oid(stamp.map_err(|source| error(source.into()))?)))
+    }
+
+    fn stamp(&self, csn: Csn) -> Result<Datum> {
+        let stamp = self.txn.borrow().engine().stamp(csn);
+        Ok(Datum::Oid(Oid(stamp.map_err(|source| error(source.into()))?)))
+    }
+
     fn version_column(&self, from: Csn, to: Option<Csn>, attnum: i16) -> Result<Datum> {
         Ok(match attnum {
             system::FROM => Datum::TimestampTz(self.time_of(from)?),
@@ -257,6 +283,11 @@ impl<'a> Stored<'a> {
                 None => TimestampTz::INFINITY,
             }),
             system::VERSION => Datum::Int8(i64::try_from(from.0).unwrap_or(i64::MAX)),
+            system::STAMP => self.stamp(from)?,
+            system::END_STAMP => match to {
+                Some(to) => self.stamp(to)?,
+                None => Datum::Oid(Oid(0)),
+            },
             _ => Datum::Null,
         })
     }
@@ -403,7 +434,7 @@ impl Tables for Stored<'_> {
             table.get_with(txn.view(), &key, Wanted::Columns(attnums)).map_err(error)?
         };
         match row {
-            Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),
+            Some(row) => self.put_row(&table, &row, attnums, false, out).map(|()| true),
             None if index.is_some() => Err(leads_nowhere()),
             None => Ok(false),
         }
@@ -420,7 +451,7 @@ impl Tables for Stored<'_> {
             }
             if let Some(arbiters) = arbiters {
                 let deciding = table.indexes().iter().enumerate().filter(|(_, index)| {
-                    index.is_arbiter()
+                    index.decides_conflicts()
                         && (arbiters.is_empty() || arbiters.contains(&index.relation().oid))
                 });
                 let deciding: Vec<usize> = deciding.map(|(at, _)| at).collect();
@@ -553,8 +584,21 @@ impl Tables for Stored<'_> {
         let table = self.table(relation)?;
         let row = table.latest(&self.txn.borrow(), key).map_err(error)?;
         match row {
-            Some(row) => self.put_row(&table, &row, attnums, out).map(|()| true),
+            Some(row) => self.put_row(&table, &row, attnums, true, out).map(|()| true),
             None => Ok(false),
         }
     }
+}
+
+/// `ctid` of a row: its number, for rows that have hidden ones.
+fn row_number(table: &Table, key: &[u8]) -> Result<Datum> {
+    let number = key.try_into().ok().filter(|_| table.keyed_by().is_empty());
+    let number = number.map(i64::from_be_bytes).ok_or_else(|| {
+        let message = format!(
+            "ctid of table \"{}\", whose rows lie by their primary key, is not supported",
+            table.relation().name
+        );
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+    })?;
+    Ok(Datum::Int8(number))
 }

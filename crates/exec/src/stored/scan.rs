@@ -10,7 +10,7 @@ use sql::eval::Row as EvalRow;
 use sql::plan::system;
 use store::Csn;
 use table::columnar::Block;
-use table::index::{Index, Query, RowKeys};
+use table::index::{Index, RowKeys};
 use table::method::Wanted;
 use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
@@ -104,24 +104,12 @@ impl By<'_> {
         if self.asked.is_empty() {
             return index.rows_ever(now, &self.ranges).map(Some).map_err(error);
         }
-        let query = query(index, self.asked)?;
+        let query = index.query(self.asked).map_err(error)?;
         if query.is_all() {
             return Ok(None);
         }
         index.rows_ever_with(now, &query).map(Some).map_err(error)
     }
-}
-
-/// What rows must have of which all that is asked is true.
-fn query(index: &Index, asked: &[Asked]) -> Result<Query> {
-    let mut queries = Vec::with_capacity(asked.len());
-    for asked in asked {
-        // What no row can have.
-        let nothing = Query::Any(Vec::new());
-        let query = index.query(asked.part, asked.ask, &asked.value).map_err(error)?;
-        queries.push(query.unwrap_or(nothing));
-    }
-    Ok(Query::All(queries))
 }
 
 /// A walk over the versions of an era.
@@ -342,7 +330,7 @@ impl Scan {
         let Some(index) = index else {
             return Ok(Self::over(table, attnums, None, all, false, past));
         };
-        let query = query(index, asked)?;
+        let query = index.query(asked).map_err(error)?;
         if query.is_all() {
             return Ok(Self::over(table, attnums, None, all, false, past));
         }
@@ -620,8 +608,9 @@ impl Scan {
                             let view = past.as_ref().map_or_else(|| txn.view(), View::past);
                             stored.text_column(table, view, row, *attnum)?
                         }
+                        system::ROW => super::row_number(table, row.key())?,
                         other => match past {
-                            None => stored.system_column(table, row.key(), other)?,
+                            None => stored.system_column(table, row.key(), other, false)?,
                             Some(snapshot) => {
                                 let csn = snapshot.csn();
                                 let versions = table.versions(snapshot, row.key(), csn, csn);
@@ -659,6 +648,7 @@ impl Scan {
                             }
                             system::KEY => Datum::bytea(version.row.key()),
                             system::TABLE => Datum::Oid(table.relation().oid),
+                            system::ROW => super::row_number(&walk.era.table, version.row.key())?,
                             other => stored.version_column(version.from, ended, other)?,
                         });
                     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sql::bind::{ColumnDefault, Names, Relation};
 use sql::eval::{Frame, Program};
-use sql::plan::{Expr, ExprKind};
+use sql::plan::{CheckedBy, Expr, ExprKind};
 use table::catalog::{self, IndexPart};
 use table::rows::RowValues;
 use types::{Context, Datum, Error, Modifier, Oid, Result, SqlState};
@@ -137,7 +137,8 @@ impl Values<'_> {
         let mut checks = Vec::new();
         for (name, text) in facts.iter().flat_map(|facts| &facts.checks) {
             let program = self.program(text, &over)?;
-            checks.push(guard::Check { name: name.clone(), is_view: false, program });
+            let by = CheckedBy::Constraint(name.clone());
+            checks.push(guard::Check { by, of: None, program });
         }
         let columns = over.columns.iter().map(|column| guard::Column {
             name: column.name.clone(),

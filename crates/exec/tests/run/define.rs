@@ -74,6 +74,7 @@ fn key(columns: &str, is_primary: bool) -> NewConstraintKind {
         is_primary,
         nulls_distinct: true,
         options: Vec::new(),
+        overlaps: Vec::new(),
     }
 }
 
@@ -205,6 +206,7 @@ pub fn index(statement: &str, names: &View) -> Result<(types::Oid, NewIndex)> {
         nulls_distinct: true,
         is_valid: true,
         options: Vec::new(),
+        excludes: Vec::new(),
     };
     Ok((relation.oid, index))
 }

@@ -124,6 +124,7 @@ impl View {
             name: column.name.to_string(),
             ty: column.ty,
             modifier: column.modifier,
+            collation: types::Oid::NONE,
             not_null: column.not_null,
             default: default(column),
         });
@@ -141,6 +142,7 @@ impl View {
                 keys: index.keys.iter().map(key).collect(),
                 predicate: index.predicate.as_ref().map(|text| text.text.to_string()),
                 deferrable: !index.is_immediate,
+                excludes: !index.excludes.is_empty(),
             })
         });
         Relation {
@@ -154,6 +156,8 @@ impl View {
             owner: Oid::NONE,
             versioned: true,
             check: sql::bind::CheckOption::None,
+            is_barrier: false,
+            is_of_invoker: false,
         }
     }
 }
@@ -169,6 +173,10 @@ impl TypeSource for View {
 
     fn array_of(&self, ty: Type) -> Option<Type> {
         self.catalog.type_entry(ty).and_then(|entry| entry.array())
+    }
+
+    fn multirange_of(&self, _: Type) -> Option<Type> {
+        None
     }
 }
 

@@ -270,23 +270,37 @@ impl Guard {
         }
     }
 
+    /// True where callers need no token.
+    pub(crate) fn is_open(&self) -> bool {
+        self.tokens.is_none() && self.signed.is_none()
+    }
+
     /// Who sends these headers.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
-        if self.tokens.is_none() && self.signed.is_none() {
+        if self.is_open() {
             return Ok(Caller::everybody());
         }
         if !headers.contains_key(AUTHORIZATION) {
-            return Err(Problem::unauthorized("a bearer token is wanted"));
+            return Err(Problem::unauthorized(
+                "a token is missing: send the header Authorization: Bearer TOKEN",
+            ));
         }
-        let other = || Problem::unauthorized("the only scheme is Bearer");
-        let token = bearer(headers).ok_or_else(other)?;
+        let other = || Problem::unauthorized("the header Authorization must be: Bearer TOKEN");
+        self.known(bearer(headers).ok_or_else(other)?)
+    }
+
+    /// The caller to whom a token belongs, where callers need one.
+    ///
+    /// # Errors
+    /// 401 for a token that is unknown, revoked or expired.
+    pub(crate) fn known(&self, token: &str) -> Result<Caller, Problem> {
         let now = now_us();
         let found = match (&self.tokens, &self.signed) {
             (Some(known), _) if token.starts_with(tokens::MARK) => known.find(token, now),
             (_, Some(signed)) => signed.check(token, now)?.into(),
             _ => None,
         };
-        found.ok_or_else(|| Problem::unauthorized("the token is not known, or not any more"))
+        found.ok_or_else(|| Problem::unauthorized("the token is unknown, revoked or expired"))
     }
 }
 

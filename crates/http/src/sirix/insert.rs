@@ -24,7 +24,11 @@ impl std::str::FromStr for Way {
             "asLeftSibling" => Way::LeftSibling,
             "asRightSibling" => Way::RightSibling,
             "replace" => Way::Replace,
-            _ => return Err(Problem::bad(format!("nothing is inserted {text:?}"))),
+            _ => {
+                return Err(Problem::bad(format!(
+                    "the parameter insert cannot be {text:?}: it can be asFirstChild, asLeftSibling, asRightSibling or replace"
+                )));
+            }
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The routes of SirixDB, at the root: its databases are collections, its resources documents.
 //!
 //! ```text
-//!   /                            list
+//!   /                            list, drop all
 //!   /{db}                        databases     create, drop, list
 //!   /{db}/{r}                    resources     put, get in many forms, insert, remove
 //!   /{db}/{r}/history            past          who, when, why
@@ -20,11 +20,13 @@ mod resources;
 mod select;
 
 use axum::http::StatusCode;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
 
-use crate::answer::JSON;
+use crate::answer::{Answer, JSON};
 use crate::auth::Right;
+use crate::browser::essence;
 use crate::call::Call;
-use crate::problem::Problem;
+use crate::problem::{Problem, Result};
 use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, gives, may};
 
 /// The longest name, in characters.
@@ -52,6 +54,11 @@ const PARTS: &[Parameter] = &[
         Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
         "What is said of each node",
     ),
+    may(
+        "withMetadata",
+        Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
+        "Another name of withMetaData",
+    ),
     may("prettyPrint", Form::Flag, "Over several lines"),
 ];
 const QUERY: &[Parameter] = &[
@@ -71,7 +78,12 @@ const RANGE: &[Parameter] = &[
 ];
 const PUT: &[Parameter] = &[
     may("replace", Form::Flag, "Begin anew: all that the document was is erased for good"),
-    may("hashType", Form::OneOf(&["NONE", "ROLLING"]), "As the database has it, or is to have it"),
+    may(
+        "hashType",
+        Form::OneOf(&["NONE", "ROLLING"]),
+        "Whether a new database keeps hashes; nodes have theirs in every database",
+    ),
+    may("hash_type", Form::OneOf(&["NONE", "ROLLING"]), "Another name of hashType"),
     may("validFromPath", Form::Text, "Not supported"),
     may("validToPath", Form::Text, "Not supported"),
 ];
@@ -90,8 +102,16 @@ const HISTORY: &[Parameter] = &[
     may("endRevision", Form::Positive, "Up to this revision"),
 ];
 const DIFF: &[Parameter] = &[
-    may("first-revision", Form::Positive, "The older revision; the one before the newest"),
-    may("second-revision", Form::Positive, "The newer revision; the newest"),
+    may(
+        "first-revision",
+        Form::Revision,
+        "The older revision, or its time; the one before the newest without it",
+    ),
+    may(
+        "second-revision",
+        Form::Revision,
+        "The newer revision, or its time; the newest without it",
+    ),
     may("startNodeKey", Form::Number, "Only changes of this node and below it"),
     may("maxDepth", Form::Number, "Only changes of nodes no deeper than this below the start"),
     may(
@@ -126,8 +146,21 @@ const HEAD: &[Gives] = &[
 /// The operations.
 pub(crate) const ROUTES: &[Route] = &[
     Route::new("GET", "/", "listDatabases", "The databases", Run::Long(databases::list))
+        .shows("Databases")
         .needs(Needs::Somebody)
         .with(&[WITH_RESOURCES]),
+    Route::new(
+        "DELETE",
+        "/",
+        "dropDatabases",
+        "Drop all databases",
+        Run::Long(databases::remove_all),
+    )
+    .right(Right::Delete)
+    .gives(GONE),
+    Route::new("POST", "/", "postQuery", "Not supported: queries in JSONiq", Run::Long(no_query))
+        .takes_json("{\"query\":\"1 + 1\"}")
+        .gives(&[]),
     Route::new("PUT", "/{db}", "createDatabase", "Create a database", Run::Long(databases::create))
         .right(Right::Create)
         .gives(CREATED),
@@ -137,7 +170,8 @@ pub(crate) const ROUTES: &[Route] = &[
         "getDatabase",
         "The resources of a database",
         Run::Long(databases::get),
-    ),
+    )
+    .shows("Resources"),
     Route::new("DELETE", "/{db}", "dropDatabase", "Drop a database", Run::Long(databases::remove))
         .right(Right::Delete)
         .gives(GONE),
@@ -180,6 +214,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "The revisions, newest first",
         Run::Long(past::history),
     )
+    .shows("SirixHistory")
     .with(&[HISTORY]),
     Route::new(
         "GET",
@@ -188,6 +223,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "What changed between two revisions",
         Run::Long(past::diff),
     )
+    .shows("SirixDiff")
     .with(&[DIFF]),
     Route::new(
         "GET",
@@ -196,11 +232,56 @@ pub(crate) const ROUTES: &[Route] = &[
         "The paths of a document",
         Run::Long(past::paths),
     )
+    .shows("SirixPaths")
     .with(&[MOMENT]),
 ];
 
-/// The names of database and resource, which must be names that SirixDB takes.
+/// The message that refuses a query in JSONiq.
+const NO_JSONIQ: &str = "queries in JSONiq are not supported: the parameter query takes an SQL/JSON path such as \
+                         $.foo[*], and POST /v1/sql runs SQL";
+
+/// `POST /`
+fn no_query(_call: &mut Call) -> Result<Answer> {
+    Err(Problem::not_supported(NO_JSONIQ).into())
+}
+
+/// The types of XML.
+const XML: [&str; 2] = ["application/xml", "text/xml"];
+
+/// An error where a client has, or wants, XML.
+fn no_xml(call: &Call) -> Result<(), Problem> {
+    const TEXT: &str = "XML is not supported: databases and resources are JSON (application/json)";
+    let is_xml = |type_: &str| XML.contains(&type_);
+    if call.headers.get(CONTENT_TYPE).map(essence).is_some_and(|given| is_xml(&given)) {
+        return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, TEXT));
+    }
+    let accepted =
+        call.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut types =
+        accepted.split(',').map(|type_| type_.split(';').next().unwrap_or_default().trim());
+    match !accepted.trim().is_empty() && types.all(is_xml) {
+        true => Err(Problem::new(StatusCode::NOT_ACCEPTABLE, TEXT)),
+        false => Ok(()),
+    }
+}
+
+/// The value of a parameter that has two names.
+fn spelled<'c>(
+    call: &'c Call,
+    name: &'static str,
+    other: &str,
+) -> Result<Option<&'c str>, Problem> {
+    match (call.text(name), call.text(other)) {
+        (Some(_), Some(_)) => {
+            Err(Problem::bad(format!("{name} and {other} are one parameter: give it once")))
+        }
+        (one, another) => Ok(one.or(another)),
+    }
+}
+
+/// The names of database and resource, which must be names that SirixDB takes, of a client that does not want XML.
 fn names(call: &Call) -> Result<(&str, &str), Problem> {
+    no_xml(call)?;
     Ok((name(call, "db")?, name(call, "r")?))
 }
 
@@ -213,7 +294,9 @@ fn name<'c>(call: &'c Call, part: &str) -> Result<&'c str, Problem> {
     match is_bad {
         true => Err(Problem::new(
             StatusCode::BAD_REQUEST,
-            format!("{name:?} is no name: 1 to 255 characters, without '..', '/', '\\' and NUL"),
+            format!(
+                "{name:?} cannot be a name: a name has 1 to 255 characters, without '..', '/', '\\' and NUL"
+            ),
         )),
         false => Ok(name),
     }

@@ -48,9 +48,9 @@ pub(super) fn diff(call: &mut Call) -> Result<Answer> {
     let (database, key) = names(call)?;
     let collection = call.collection("db")?;
     let newest = collection.newest(key)?;
-    let to = select::within(call.parsed("second-revision")?.unwrap_or(newest.0), newest)?;
-    let before = to.0.saturating_sub(1).max(1);
-    let from = select::within(call.parsed("first-revision")?.unwrap_or(before), newest)?;
+    let to = select::named(call, "second-revision", &collection, key)?.unwrap_or(newest);
+    let before = Revision(to.0.saturating_sub(1).max(1));
+    let from = select::named(call, "first-revision", &collection, key)?.unwrap_or(before);
     let with_data = call.parsed("include-data")?.unwrap_or(true);
     let mut diff = collection.diff(key, from, to)?;
     let start = call.parsed("startNodeKey")?.map(NodeKey);

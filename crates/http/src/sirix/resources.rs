@@ -15,8 +15,8 @@ use crate::problem::{Problem, Result, Stop};
 use crate::written;
 
 use super::insert::{Way, insert as insert_into};
-use super::names;
 use super::select::{self, Selected};
+use super::{NO_JSONIQ, names, spelled};
 
 /// `PUT /{db}/{r}`
 pub(super) fn put(call: &mut Call) -> Result<Answer> {
@@ -27,19 +27,22 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
             return Err(Problem::not_supported(text).into());
         }
     }
-    let hashes = match call.text("hashType") {
+    let hashes = match spelled(call, "hashType", "hash_type")? {
         None => None,
         Some("NONE") => Some(false),
         Some("ROLLING") => Some(true),
         Some(other) => {
-            return Err(Problem::not_supported(format!("hashType={other} is not supported")).into());
+            let text = format!("hashType={other} is not supported: it can be NONE or ROLLING");
+            return Err(Problem::not_supported(text).into());
         }
     };
     let hashed = CollectionOptions { hashes: hashes.unwrap_or(false), ..Default::default() };
     let collection = call.collection_or("db", key, Some(hashed))?;
     let (database, key) = (database.to_owned(), key.to_owned());
-    if hashes.is_some_and(|hashes| hashes != collection.options().hashes) {
-        let text = format!("hashType: database {database:?} has another, for all its documents");
+    // Nodes have hashes everywhere: they are computed where the database keeps none.
+    if hashes == Some(false) && collection.options().hashes {
+        let text =
+            format!("hashType=NONE: the database {database:?} keeps hashes of all its documents");
         return Err(Problem::new(StatusCode::CONFLICT, text).into());
     }
     let found = collection.get(&key)?;
@@ -82,7 +85,10 @@ pub(super) fn get(call: &mut Call) -> Result<Answer> {
         Selected::One(revision) => Some(revision.into()),
         Selected::Range(from, to) => {
             if call.text("query").is_some() {
-                return Err(Problem::bad("a query is for one revision, not for a range").into());
+                return Err(Problem::bad(
+                    "a query reads one revision: give revision or revision-timestamp, not a range",
+                )
+                .into());
             }
             return Ok(range(collection, key.to_owned(), from, to, options));
         }
@@ -110,8 +116,9 @@ fn options(call: &Call) -> Result<PartOptions, Problem> {
         Some(_) => options.after = options.after.or(start),
         None => options.start = options.start.or(start),
     }
-    if call.text("withMetaData").is_some() {
-        options.metadata = call.metadata("withMetaData")?;
+    if spelled(call, "withMetaData", "withMetadata")?.is_some() {
+        let is_usual = call.text("withMetaData").is_some();
+        options.metadata = call.metadata(if is_usual { "withMetaData" } else { "withMetadata" })?;
     }
     if call.text("prettyPrint").is_some() {
         options.pretty = call.flag("prettyPrint")?;
@@ -121,7 +128,10 @@ fn options(call: &Call) -> Result<PartOptions, Problem> {
 
 /// What a path finds in the document, or in one node of it; results past the end are none.
 fn query(call: &Call, document: &Document, path: &str, node: Option<NodeKey>) -> Result<Answer> {
-    let path = Path::parse(path).map_err(Problem::from)?;
+    let path = match Path::parse(path) {
+        Err(_) if is_jsoniq(path) => return Err(Problem::not_supported(NO_JSONIQ).into()),
+        parsed => parsed.map_err(Problem::from)?,
+    };
     let text = match node {
         Some(node) => {
             document.value(node)?.ok_or_else(|| DocumentError::NoNode(node.to_string()))?
@@ -145,6 +155,13 @@ fn query(call: &Call, document: &Document, path: &str, node: Option<NodeKey>) ->
     }
     out += "]}";
     Ok(Answer::json(out))
+}
+
+/// True for a text that is a query in JSONiq, by the words that it begins with and the functions that it calls.
+fn is_jsoniq(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    ["for", "let", "declare", "if", "."].contains(&first)
+        || ["jn:", "sdb:", "bit:", "xs:"].iter().any(|prefix| text.contains(prefix))
 }
 
 /// Several revisions, written one after the other.

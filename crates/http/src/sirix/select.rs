@@ -56,7 +56,24 @@ pub(super) fn one(call: &Call, collection: &Collection, key: &str) -> Result<Opt
     match selected(call, collection, key)? {
         Selected::Newest => Ok(None),
         Selected::One(revision) => Ok(Some(revision.into())),
-        Selected::Range(..) => Err(Problem::bad("one revision is wanted, not a range").into()),
+        Selected::Range(..) => Err(Problem::bad(
+            "this operation reads one revision: give revision or revision-timestamp, not a range",
+        )
+        .into()),
+    }
+}
+
+/// The revision that a parameter names by its number or a time.
+pub(super) fn named(
+    call: &Call,
+    name: &'static str,
+    collection: &Collection,
+    key: &str,
+) -> Result<Option<Revision>> {
+    let Some(text) = call.text(name) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) => Ok(Some(within(number, collection.newest(key)?)?)),
+        Err(_) => call.time(name)?.map(|us| floor(collection, key, us)).transpose(),
     }
 }
 

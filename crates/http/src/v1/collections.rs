@@ -46,12 +46,12 @@ fn options(body: &[u8], mut options: CollectionOptions) -> Result<CollectionOpti
     }
     let tape = once::read(body, once::Form::Object, &anywhen::limits())?;
     if tape.root().kind() != json::Kind::Object {
-        return Err(Problem::refused("the options are an object"));
+        return Err(Problem::refused("the options must be an object"));
     }
     for field in tape.root().children() {
         let name = field.field().unwrap_or_default();
         let flag = || {
-            let wrong = || Problem::refused(format!("{name} is true or false"));
+            let wrong = || Problem::refused(format!("{name} must be true or false"));
             field.as_bool().ok_or_else(wrong)
         };
         match &*name {
@@ -62,7 +62,9 @@ fn options(body: &[u8], mut options: CollectionOptions) -> Result<CollectionOpti
                 options.history = text.parse::<Retention>().map_err(Problem::refused)?;
             }
             _ => {
-                let text = format!("there is no option {name:?}: history, hashes, path_summary");
+                let text = format!(
+                    "there is no option {name:?}; there are history, hashes and path_summary"
+                );
                 return Err(Problem::refused(text));
             }
         }
@@ -99,7 +101,10 @@ pub(super) fn alter(call: &mut Call) -> Result<Answer> {
     let known = collection.options();
     let wanted = options(call.body.bytes(), known)?;
     if wanted != (CollectionOptions { history: wanted.history, ..known }) {
-        return Err(Problem::refused("hashes and path_summary are chosen once for all").into());
+        return Err(Problem::refused(
+            "hashes and path_summary cannot be changed once the collection exists",
+        )
+        .into());
     }
     if wanted.history != known.history && wanted.history != Retention::Forever {
         // Less is kept from now on.

@@ -171,21 +171,6 @@ const TRANSACTION: &str =
     r#"{"operations":[{"op":"put","collection":"c","key":"new","value":{"n":1}}]}"#;
 const C: &str = "/v1/collections/{collection}";
 
-/// The form of the options of a collection.
-const OPTIONS_FORM: &str = r#"{"type":"object","additionalProperties":false,"properties":{
-    "history":{"type":"string"},"hashes":{"type":"boolean"},"path_summary":{"type":"boolean"}}}"#;
-const STATEMENT_FORM: &str = r#"{"type":"object","required":["sql"],"additionalProperties":false,
-    "properties":{"sql":{"type":"string"},"parameters":{"type":"array"}}}"#;
-const PATCH_FORM: &str = r#"{"type":"array","items":{"type":"object","required":["op","path"],
-    "properties":{"op":{"enum":["add","remove","replace","move","copy","test"]},
-    "path":{"type":"string"},"from":{"type":"string"}}}}"#;
-const TRANSACTION_FORM: &str = r#"{"type":"object","required":["operations"],
-    "additionalProperties":false,"properties":{"operations":{"type":"array","maxItems":10000,"items":{
-    "type":"object","required":["op","collection","key"],"properties":{
-    "op":{"enum":["put","patch","merge","delete","set_node","insert_node","remove_node","move_node",
-    "rename_node"]},"collection":{"type":"string"},"key":{"type":"string"}}}},
-    "since":{"type":["integer","null"],"minimum":0},"message":{"type":"string"}}}"#;
-
 macro_rules! of {
     ($rest:literal) => {
         concat!("/v1/collections/{collection}/documents/{key}", $rest)
@@ -201,13 +186,16 @@ pub(crate) const ROUTES: &[Route] = &[
         "The collections, and what each keeps",
         Run::Long(collections::list),
     )
+    .shows("Collections")
     .needs(Needs::Somebody),
     Route::new("PUT", C, "createCollection", "Create a collection", Run::Long(collections::create))
+        .shows("Collection")
         .right(Right::Create)
         .takes(Takes::Whole { media: &[JSON], example: OPTIONS, is_optional: true })
-        .shaped(&[OPTIONS_FORM])
+        .shaped(&["CollectionOptions"])
         .gives(CREATED),
-    Route::new("GET", C, "getCollection", "What a collection keeps", Run::Long(collections::get)),
+    Route::new("GET", C, "getCollection", "What a collection keeps", Run::Long(collections::get))
+        .shows("Collection"),
     Route::new(
         "PATCH",
         C,
@@ -215,13 +203,14 @@ pub(crate) const ROUTES: &[Route] = &[
         "Keep more or less of the past",
         Run::Long(collections::alter),
     )
+    .shows("Collection")
     .right(Right::Modify)
     .takes(Takes::Whole {
         media: &[JSON, MERGE_PATCH],
         example: r#"{"history":"90d"}"#,
         is_optional: false,
     })
-    .shaped(&[OPTIONS_FORM, OPTIONS_FORM]),
+    .shaped(&["CollectionOptions", "CollectionOptions"]),
     Route::new("DELETE", C, "dropCollection", "Drop a collection", Run::Long(collections::remove))
         .right(Right::Delete)
         .gives(REMOVED)
@@ -233,6 +222,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "The keys of documents, in order",
         Run::Long(collections::keys),
     )
+    .shows("Keys")
     .with(&[LIST, COMMIT_MOMENT]),
     Route::new(
         "GET",
@@ -253,6 +243,7 @@ pub(crate) const ROUTES: &[Route] = &[
     .gives(HEAD)
     .with(&[MOMENT, NODE, PARTS]),
     Route::new("PUT", of!(""), "putDocument", "Give a document a value", Run::Long(documents::put))
+        .shows("Committed")
         .needs(Needs::Somebody)
         .takes(Takes::Document)
         .gives(PUT_DONE)
@@ -264,13 +255,14 @@ pub(crate) const ROUTES: &[Route] = &[
         "Change parts of a document",
         Run::Long(documents::patch),
     )
+    .shows("Committed")
     .right(Right::Modify)
     .takes(Takes::Whole {
         media: &[JSON_PATCH, MERGE_PATCH],
         example: r#"[{"op":"add","path":"/patched","value":true}]"#,
         is_optional: false,
     })
-    .shaped(&[PATCH_FORM])
+    .shaped(&["Patch"])
     .gives(DONE)
     .with(&[COMMIT]),
     Route::new(
@@ -290,6 +282,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "A node, and what is known of it",
         Run::Long(nodes::get),
     )
+    .shows("Node")
     .with(&[NODE_WANTED, MOMENT]),
     Route::new(
         "PUT",
@@ -298,6 +291,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "Give a node a value; a field that is not there is added",
         Run::Long(nodes::set),
     )
+    .shows("Committed")
     .right(Right::Modify)
     .takes_json("17")
     .gives(DONE)
@@ -309,6 +303,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "Add a node below or beside another",
         Run::Long(nodes::insert),
     )
+    .shows("Committed")
     .right(Right::Modify)
     .takes_json("[1,2]")
     .gives(&[gives(201, Some(JSON), "The revision that it made, and the key of the node")])
@@ -320,6 +315,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "Remove a node and all below it",
         Run::Long(nodes::remove),
     )
+    .shows("Committed")
     .right(Right::Modify)
     .gives(DONE)
     .with(&[FIELD_WANTED, COMMIT]),
@@ -330,6 +326,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "Move a node, with all below it",
         Run::Long(nodes::transfer),
     )
+    .shows("Committed")
     .right(Right::Modify)
     .gives(DONE)
     .with(&[FIELD_WANTED, TO, PLACE, COMMIT]),
@@ -340,6 +337,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "Give a field another name",
         Run::Long(nodes::rename),
     )
+    .shows("Committed")
     .right(Right::Modify)
     .gives(DONE)
     .with(&[FIELD_WANTED, RENAME, COMMIT]),
@@ -350,6 +348,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "The values that stood at a path, or that a node had, each with its revisions",
         Run::Long(nodes::history),
     )
+    .shows("NodeHistory")
     .with(&[NODE_WANTED]),
     Route::new(
         "GET",
@@ -358,6 +357,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "One value of a node: the first, the last, the one before or after",
         Run::Long(nodes::version),
     )
+    .shows("NodeVersionFound")
     .with(&[NODE_WANTED, AXIS]),
     Route::new(
         "GET",
@@ -366,6 +366,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "The revisions, newest first",
         Run::Long(versions::list),
     )
+    .shows("Versions")
     .with(&[NEWEST, SPAN]),
     Route::new(
         "GET",
@@ -373,7 +374,8 @@ pub(crate) const ROUTES: &[Route] = &[
         "getVersion",
         "What is known of a revision",
         Run::Long(versions::one),
-    ),
+    )
+    .shows("Version"),
     Route::new(
         "GET",
         of!("/range"),
@@ -381,6 +383,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "The document at each revision of a range, a line each",
         Run::Long(versions::range),
     )
+    .shows("RevisionLine")
     .gives(&[gives(200, Some(NDJSON), "A line for each revision")])
     .with(&[SPAN]),
     Route::new(
@@ -390,6 +393,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "What changed between two revisions",
         Run::Long(versions::diff),
     )
+    .shows("DocumentDiff")
     .gives(&[
         gives(200, Some(JSON), "The changes"),
         gives(200, Some(JSON_PATCH), "The changes as a patch"),
@@ -402,6 +406,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "Make a new revision that equals an older one",
         Run::Long(versions::revert),
     )
+    .shows("Committed")
     .needs(Needs::Somebody)
     .gives(DONE)
     .with(&[REVERT, COMMIT]),
@@ -412,6 +417,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "For each node the revision that last changed it",
         Run::Long(versions::blame),
     )
+    .shows("Blame")
     .with(&[MOMENT]),
     Route::new(
         "GET",
@@ -420,6 +426,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "The paths of a document, and how many nodes have each",
         Run::Long(versions::paths),
     )
+    .shows("Paths")
     .with(&[MOMENT]),
     Route::new(
         "GET",
@@ -428,6 +435,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "The digest of a version",
         Run::Long(versions::hash),
     )
+    .shows("Hash")
     .with(&[MOMENT, NODE]),
     Route::new(
         "POST",
@@ -436,9 +444,10 @@ pub(crate) const ROUTES: &[Route] = &[
         "Change many documents, in any collections, as one commit or not at all",
         Run::Long(transactions::run),
     )
+    .shows("TransactionDone")
     .needs(Needs::Somebody)
     .takes_json(TRANSACTION)
-    .shaped(&[TRANSACTION_FORM])
+    .shaped(&["Transaction"])
     .gives(&[gives(200, Some(JSON), "The commit, and the revision that each document has")])
     .with(&[COMMIT]),
     Route::new(
@@ -452,9 +461,10 @@ pub(crate) const ROUTES: &[Route] = &[
     .gives(&[gives(200, Some(EVENTS), "An event for each revision of a document")])
     .with(&[FOLLOW]),
     Route::new("POST", "/v1/sql", "runSql", "Run an SQL statement", Run::Long(sql::run))
+        .shows("Rows")
         .needs(Needs::Somebody)
         .takes_json(r#"{"sql":"SELECT $1::int + 1 AS next","parameters":[41]}"#)
-        .shaped(&[STATEMENT_FORM])
+        .shaped(&["Statement"])
         .gives(&[
             gives(200, Some(JSON), "The rows"),
             gives(200, Some(NDJSON), "The rows, a line each"),

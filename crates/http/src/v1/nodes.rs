@@ -1,6 +1,6 @@
 //! Nodes: one of a document, by path or by key; its values over time; changes of it.
 
-use anywhen::{NodeKey, NodeRef, NodeVersion, Nodes, Revision, TimeAxis, type_name};
+use anywhen::{Collection, NodeKey, NodeRef, NodeVersion, Nodes, Revision, TimeAxis, type_name};
 use axum::http::StatusCode;
 use serde_json::json;
 
@@ -10,6 +10,7 @@ use crate::problem::{Problem, Result};
 
 use super::documents::changed;
 use super::edits::{Change, Spot};
+use super::versions::role;
 
 /// `GET .../node`
 pub(super) fn get(call: &mut Call) -> Result<Answer> {
@@ -91,7 +92,8 @@ pub(super) fn remove(call: &mut Call) -> Result<Answer> {
 /// `POST .../node/move`
 pub(super) fn transfer(call: &mut Call) -> Result<Answer> {
     let node = call.wanted_node()?;
-    let missing = || Problem::bad("where it goes is wanted: to_path or to_node_key");
+    let missing =
+        || Problem::bad("the parameter to_path or to_node_key must name where the node goes");
     let to = call.node_by("to_path", "to_node_key")?.ok_or_else(missing)?;
     Ok(edited(call, &node, &Change::Move(to, spot(call)?))?.0)
 }
@@ -102,9 +104,11 @@ pub(super) fn rename(call: &mut Call) -> Result<Answer> {
     Ok(edited(call, &node, &Change::Rename(name))?.0)
 }
 
-/// A value of a node, as it is told.
-fn run(version: &NodeVersion) -> String {
+/// A value of a node, as it is told, with who wrote it and why.
+fn run(collection: &Collection, key: &str, version: &NodeVersion) -> Result<String> {
     let NodeVersion { node, from, to, from_us, authored_us, to_us, value } = version;
+    let by = collection.history_range(key, *from, *from)?;
+    let by = by.get(0);
     let known = json!({
         "node_key": node.0,
         "from_revision": from.0,
@@ -112,17 +116,22 @@ fn run(version: &NodeVersion) -> String {
         "from_time": anywhen::time::rfc3339(*from_us),
         "to_time": to_us.map(anywhen::time::rfc3339),
         "authored": authored_us.map(anywhen::time::rfc3339),
+        "author": by.as_ref().map_or("", |by| by.author),
+        "role": role(by.as_ref().map_or("", |by| by.role)),
+        "message": by.as_ref().map_or("", |by| by.message),
     });
     let known = known.to_string();
-    format!("{},\"value\":{value}}}", &known[..known.len() - 1])
+    Ok(format!("{},\"value\":{value}}}", &known[..known.len() - 1]))
 }
 
 /// `GET .../node/history`
 pub(super) fn history(call: &mut Call) -> Result<Answer> {
     let node = call.wanted_node()?;
     let collection = call.collection("collection")?;
-    let versions = collection.node_history(call.part("key"), node)?;
-    let versions: Vec<String> = versions.iter().map(run).collect();
+    let key = call.part("key");
+    let versions = collection.node_history(key, node)?;
+    let versions = versions.iter().map(|version| run(&collection, key, version));
+    let versions = versions.collect::<Result<Vec<String>>>()?;
     Ok(Answer::json(format!("{{\"versions\":[{}]}}", versions.join(","))))
 }
 
@@ -140,11 +149,14 @@ pub(super) fn version(call: &mut Call) -> Result<Answer> {
         "previous" => TimeAxis::Previous(at),
         "next" => TimeAxis::Next(at),
         other => {
-            let text = format!("axis={other:?} is none of first, last, at, previous, next");
+            let text = format!(
+                "the parameter axis cannot be {other:?}: it can be first, last, at, previous or next"
+            );
             return Err(Problem::bad(text).into());
         }
     };
     let found = collection.node_version(key, node, axis)?;
-    let found = found.as_ref().map_or("null".to_owned(), run);
+    let found = found.as_ref().map(|found| run(&collection, key, found)).transpose()?;
+    let found = found.unwrap_or_else(|| "null".to_owned());
     Ok(Answer::json(format!("{{\"version\":{found}}}")))
 }

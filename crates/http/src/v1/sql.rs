@@ -51,7 +51,7 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
     let parameters = match tape.root().get("parameters") {
         None => Vec::new(),
         Some(list) if list.kind() == Kind::Array => list.children().map(parameter).collect(),
-        Some(_) => return Err(Problem::bad("the parameters are an array").into()),
+        Some(_) => return Err(Problem::bad("the member parameters must be an array").into()),
     };
     let limit = limit(call)?;
     let accept = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
@@ -77,7 +77,9 @@ fn connect(call: &Call) -> Result<Connection> {
 /// How long the statement may run: as the request says, and no longer than the server allows.
 fn limit(call: &Call) -> Result<Option<Duration>, Problem> {
     let asked = match call.parsed("timeout")? {
-        Some(0) => return Err(Problem::bad("the parameter timeout is 1 millisecond at least")),
+        Some(0) => {
+            return Err(Problem::bad("the parameter timeout must be 1 or more milliseconds"));
+        }
         asked => asked.map(Duration::from_millis),
     };
     let allowed = call.app.options.limits.statement;

@@ -149,7 +149,7 @@ fn text(node: Node<'_>, name: &str) -> Result<Option<String>, Problem> {
     let Some(found) = node.get(name) else { return Ok(None) };
     match found.as_str() {
         Some(text) => Ok(Some(text.into_owned())),
-        None => Err(Problem::bad(format!("{name:?} is a text"))),
+        None => Err(Problem::bad(format!("{name:?} must be a string"))),
     }
 }
 
@@ -167,10 +167,11 @@ fn node_by(node: Node<'_>, path: &str, key: &str) -> Result<NodeRef, Problem> {
         (Some(path), None) => Ok(NodeRef::Path(path)),
         (None, Some(found)) => {
             let number = found.to_json().parse();
-            let wrong = |_| Problem::bad(format!("{key:?} is the key of a node"));
+            let wrong =
+                |_| Problem::bad(format!("{key:?} must be the key of a node: a whole number"));
             Ok(NodeRef::Key(NodeKey(number.map_err(wrong)?)))
         }
-        _ => Err(Problem::bad(format!("a node is wanted: either {path:?} or {key:?}"))),
+        _ => Err(Problem::bad(format!("an operation must name its node, by {path:?} or {key:?}"))),
     }
 }
 
@@ -178,7 +179,7 @@ fn operation(node: Node<'_>) -> Result<Operation, Problem> {
     const ALL: [&str; 5] = ["op", "collection", "key", "if_match", "if_none_match"];
     const OF_NODES: [&str; 2] = ["path", "node_key"];
     if node.kind() != Kind::Object {
-        return Err(Problem::bad("an operation is an object"));
+        return Err(Problem::bad("an operation must be an object"));
     }
     let op = wanted(node, "op")?;
     let spot = || Spot::new(text(node, "at")?.as_deref(), text(node, "name")?.as_deref());
@@ -199,7 +200,7 @@ fn operation(node: Node<'_>) -> Result<Operation, Problem> {
         "rename_node" => (at(Change::Rename(wanted(node, "name")?))?, &["name"]),
         other => {
             return Err(Problem::bad(format!(
-                "there is no operation {other:?}: put, patch, merge, delete, set_node, insert_node, \
+                "there is no operation {other:?}; there are put, patch, merge, delete, set_node, insert_node, \
                  remove_node, move_node, rename_node"
             )));
         }

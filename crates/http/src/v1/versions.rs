@@ -44,7 +44,9 @@ fn span(call: &Call, collection: &Collection, key: &str) -> Result<(Revision, Re
     let from = call.parsed("from")?.map_or(Revision(1), Revision);
     let to = call.parsed("to")?.map_or(newest, Revision);
     if from.0 == 0 || from > to || to > newest {
-        let text = format!("revisions {from} to {to}: the document has 1 to {newest}");
+        let text = format!(
+            "the document has the revisions 1 to {newest}: {from} to {to} is no range of them"
+        );
         return Err(Problem::bad(text).into());
     }
     Ok((from, to))
@@ -137,7 +139,9 @@ pub(super) fn diff(call: &mut Call) -> Result<Answer> {
             Answer::json(diff.to_sirix_json(call.part("collection"), key, from, to, true)?)
         }
         other => {
-            let text = format!("form={other:?} is none of nodes, rfc6902, sirix");
+            let text = format!(
+                "the parameter form cannot be {other:?}: it can be nodes, rfc6902 or sirix"
+            );
             return Err(Problem::bad(text).into());
         }
     })

@@ -72,7 +72,93 @@ fn every_operation_is_called() {
         {
             let media = answer.header("content-type").expect("a type");
             assert!(known.contains_key(media), "{head}: {media}");
+            if ["application/json", "application/json-patch+json"].contains(&media) {
+                let wrong = mismatch(&document, &known[media]["schema"], &answer.json());
+                assert_eq!(wrong, None, "{head}: {}", answer.text());
+            }
         }
+    }
+}
+
+/// Where a value is not of the form that a schema describes; members that it does not describe are none of it.
+pub fn mismatch(document: &Value, schema: &Value, value: &Value) -> Option<String> {
+    if let Some(name) = schema["$ref"].as_str() {
+        let form = document.pointer(name.strip_prefix('#').expect("a form of this document"));
+        return mismatch(document, form.unwrap_or_else(|| panic!("{name} is not there")), value);
+    }
+    if let Some(forms) = schema["anyOf"].as_array() {
+        let fits = forms.iter().any(|form| mismatch(document, form, value).is_none());
+        return (!fits).then(|| format!("{value} is of none of the forms"));
+    }
+    let is = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_u64() || number.is_i64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let fits = match &schema["type"] {
+        Value::Null => true,
+        Value::Array(types) => types.iter().any(|of| of == is),
+        of => of == is,
+    };
+    if !fits || schema["enum"].as_array().is_some_and(|allowed| !allowed.contains(value)) {
+        return Some(format!("{value} is not {schema}"));
+    }
+    if let Some(items) = value.as_array().filter(|_| schema["items"].is_object()) {
+        return items.iter().find_map(|item| mismatch(document, &schema["items"], item));
+    }
+    let (Some(members), Some(known)) = (value.as_object(), schema["properties"].as_object()) else {
+        return None;
+    };
+    let required = schema["required"].as_array().into_iter().flatten();
+    let mut missing =
+        required.filter_map(Value::as_str).filter(|name| !members.contains_key(*name));
+    if let Some(name) = missing.next() {
+        return Some(format!("{name} is missing"));
+    }
+    members.iter().find_map(|(name, value)| match known.get(name) {
+        None => Some(format!("{name} is not described")),
+        Some(form) => mismatch(document, form, value).map(|text| format!("{name}: {text}")),
+    })
+}
+
+/// Every JSON answer has a form, and it is another than "any JSON" where it is not a document.
+#[test]
+fn answers_have_forms() {
+    const DOCUMENTS: [&str; 6] =
+        ["getDocument", "getResource", "putResource", "insertNode", "runSql", "getOpenapi"];
+    for (path, method, told) in operations(&description(&World::new())) {
+        for (status, answer) in told["responses"].as_object().expect("answers") {
+            for (media, body) in answer["content"].as_object().into_iter().flatten() {
+                let schema = &body["schema"];
+                let name = schema["$ref"].as_str().unwrap_or_default();
+                assert!(schema["type"] == "string" || !name.is_empty(), "{method} {path} {status}");
+                let is_any = name.ends_with("/Json");
+                let id = told["operationId"].as_str().expect("a name");
+                assert!(!is_any || DOCUMENTS.contains(&id), "{id} {status} {media}");
+            }
+        }
+    }
+}
+
+/// The description names its server, and says which operations need a token.
+#[test]
+fn security_is_told() {
+    let open = description(&World::new());
+    assert_eq!(open["servers"][0]["url"], "/");
+    assert_eq!(open["security"], serde_json::json!([]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let tokens = folder.path().join("tokens");
+    let world = World::with(|options| options.auth.tokens = Some(tokens));
+    let closed = description(&world);
+    let bearer = serde_json::json!([{"bearer": []}]);
+    assert_eq!(closed["security"], bearer);
+    assert_eq!(closed["paths"]["/v1/sql"]["post"]["security"], bearer);
+    for free in ["/health", "/token"] {
+        assert_eq!(closed["paths"][free]["get"]["security"], serde_json::json!([]), "{free}");
     }
 }
 
@@ -106,12 +192,18 @@ fn bodies_have_the_form_that_is_told() {
     let world = World::new();
     world.database.collection("c").expect("made").put("k", DOCUMENT).expect("put");
     let mut forms = 0;
-    for (path, method, told) in operations(&description(&world)) {
+    let document = description(&world);
+    for (path, method, told) in operations(&document) {
         let Some(content) = told["requestBody"]["content"].as_object() else { continue };
-        for (media, body) in content.iter().filter(|(_, body)| body["schema"]["type"].is_string()) {
+        for (media, body) in content {
+            let name = body["schema"]["$ref"].as_str().expect("a form");
+            let form = document.pointer(&name[1..]).expect("a form of this document");
+            if !form["type"].is_string() {
+                continue;
+            }
             forms += 1;
             let mut wrong = vec!["17".to_owned(), "\"text\"".to_owned()];
-            if body["schema"]["additionalProperties"] == false {
+            if form["additionalProperties"] == false {
                 let example = &content.iter().next().expect("a type").1["example"];
                 let mut more = example.clone();
                 more["another"] = 1.into();

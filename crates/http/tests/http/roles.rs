@@ -346,3 +346,58 @@ fn revisions_are_found_by_when_they_were_made() {
     assert_eq!(read("timestamp=2004-06-01T00:00:00Z").0, 404, "nothing was committed by then");
     assert_eq!(read("authored=2004-06-01T00:00:00Z&revision=1").0, 400);
 }
+
+/// One request drops all databases, of all schemas, or none: the caller must own each of them, and no other object may
+/// depend on one.
+#[test]
+fn all_databases_are_dropped_or_none() {
+    let entrance = Entrance::new();
+    entrance.setup(&[
+        "CREATE ROLE ada LOGIN",
+        "CREATE SCHEMA shop",
+        "CREATE TABLE mine (id text PRIMARY KEY, doc jsonb) USING document",
+        "CREATE TABLE shop.\"o'rders\" (id text PRIMARY KEY, doc jsonb) USING document",
+        "CREATE TABLE rows (n int)",
+        "CREATE VIEW seen AS SELECT * FROM mine",
+        "GRANT ALL ON mine, shop.\"o'rders\" TO ada",
+    ]);
+    let ada = entrance.token("ada", &ALL, None);
+    let of_one = entrance.token("one", &["view", "mine-delete"], Some("ada"));
+    let owner = entrance.token("boss", &ALL, Some("postgres"));
+    let all = || entrance.world.database.collections().len();
+    assert_eq!(entrance.ask("DELETE /", &ada, "").status, 403);
+    assert_eq!(entrance.ask("DELETE /", &of_one, "").status, 403);
+    let refused = entrance.ask("DELETE /", &owner, "");
+    assert_eq!((refused.status, all()), (422, 2), "{}", refused.text());
+    entrance.setup(&["DROP VIEW seen"]);
+    let done = entrance.ask("DELETE /", &owner, "");
+    assert_eq!((done.status, all()), (204, 0), "{}", done.text());
+    entrance.setup(&["SELECT * FROM rows"]);
+    assert_eq!(entrance.ask("DELETE /", &owner, "").status, 204);
+}
+
+/// The name and the text of a token are a login; another name, an unknown token and a revoked one are none.
+#[test]
+fn a_token_is_a_password() {
+    let entrance = Entrance::new();
+    let token = entrance.token("ada", &ALL, None);
+    let log_in = |name: &str, password: &str| {
+        let body = json!({"username": name, "password": password, "grant_type": "password"});
+        entrance.world.ask("POST /token", &body.to_string())
+    };
+    let done = log_in("ada", &token);
+    assert_eq!(done.json()["access_token"], token.as_str(), "{}", done.text());
+    assert_eq!(log_in("grace", &token).status, 401);
+    assert_eq!(log_in("ada", "aw_unknown").status, 401);
+    let again = json!({"refresh_token": token}).to_string();
+    assert_eq!(entrance.world.ask("POST /token", &again).status, 200);
+    let id = entrance.file.list().expect("tokens")[0].id.clone();
+    entrance.file.revoke(&id).expect("revokes");
+    for _ in 0..200 {
+        if entrance.world.ask("POST /token", &again).status == 401 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("a revoked token still logs in");
+}

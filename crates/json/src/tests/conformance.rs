@@ -368,7 +368,7 @@ fn errors_say_where_and_what() {
         line 1, column 6 (byte 5): expected `,` or `]`, found the end of the input
         line 1, column 2 (byte 1): expected valid UTF-8, found the byte 0xff
         line 3, column 1 (byte 5): expected nothing after the value, found `]`
-        line 1, column 10 (byte 9): expected `true`, found `}`
+        line 1, column 10 (byte 9): expected `true` or a string in double quotes, found `}`
         line 1, column 4 (byte 3): expected a pair of surrogates, high and then low, found `d`
         line 1, column 3 (byte 2): expected control characters to be escaped in a string, found the character U+0009
         line 1, column 2 (byte 1): expected no digit after a leading zero, found `1`

@@ -118,6 +118,7 @@ fn head(node: &Node) -> String {
             line
         }
         Kind::Window { calls, .. } => format!("Window [{}]", List(calls, ", ")),
+        Kind::Barrier(_) => "Barrier".to_owned(),
         Kind::Distinct(_) => "Distinct".to_owned(),
         Kind::DistinctOn { keys: list, .. } => format!("DistinctOn {}", keys(list)),
         Kind::Sort { keys: list, top, .. } => {

@@ -217,6 +217,7 @@ impl Teller<'_> {
     fn entry(&mut self, node: &Node) -> (Entry, Vec<Name>) {
         match &node.kind {
             Kind::Scan(scan) => self.scan(node, scan),
+            Kind::Barrier(input) => self.entry(input),
             Kind::Filter { input, condition } => {
                 let (mut entry, names) = self.entry(input);
                 self.note_subplans(&names, condition);

@@ -19,12 +19,12 @@
 //! what was before it. Whether that is so is known when the scan starts, and where it is not, all rows are
 //! read; so conditions on the past are always tested, and no order is expected of it.
 
-use sql::plan::{Expr, ExprKind, Moment};
-use types::{Datum, Repr, Type, TypeSource};
+use sql::plan::{Call, Expr, ExprKind, Moment};
+use types::{Datum, Oid, Repr, Type, TypeSource};
 
 use super::expr::{all_of, comparison, conjuncts, has_subplan, sees_nothing};
 use super::keys::{self, Part};
-use crate::schema::{Ask, GinClass, KeyFacts, Schema, TableFacts};
+use crate::schema::{Ask, ItemClass, KeyFacts, Schema, TableFacts};
 use crate::tree::{Asked, Chance, End, Equal, Kind, Node, Path, Plan, Scan, is_volatile};
 
 /// Chooses a key for each scan.
@@ -144,7 +144,16 @@ impl Match {
         let mut used = Vec::new();
         let parts = keys::parts(key, facts, scan, types);
         match &key.classes {
-            Some(classes) => ask(&mut path, &parts, classes, list, types),
+            Some(classes) => {
+                ask(&mut path, &parts, classes, list, types);
+                // Entries of intervals lie below the keys that are compared by `=`.
+                let is_asked = |part: usize| path.asked.iter().any(|asked| asked.part == part);
+                let values = classes.iter().enumerate();
+                let mut values = values.filter(|(_, class)| **class == ItemClass::Value);
+                if !values.all(|(part, _)| is_asked(part)) {
+                    return None;
+                }
+            }
             None => bind(&mut path, &mut used, &parts, list, types),
         }
         let is_partial = key.predicate.is_some();
@@ -200,6 +209,11 @@ fn bind(
                 *place = Some(end);
                 used.push(at);
             }
+        }
+        if path.low.is_none() && path.high.is_none() {
+            // The condition stays, because the range may have more than it finds.
+            let found = list.iter().find_map(|conjunct| network_range(conjunct, part, types));
+            (path.low, path.high) = found.unzip();
         }
         return;
     }
@@ -276,24 +290,102 @@ fn range(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<(bool, 
     Some((is_low != turned, End { value: value.clone(), inclusive }))
 }
 
+/// The range in which all lies that `address << network` and `address <<= network` find: from the
+/// network itself to the last address in it.
+fn network_range(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<(End, End)> {
+    let (symbol, left, right) = comparison(conjunct)?;
+    let network = match symbol {
+        "<<" | "<<=" if part.is(left) => right,
+        ">>" | ">>=" if part.is(right) => left,
+        _ => return None,
+    };
+    let is_network = matches!(network.ty, Type::INET | Type::CIDR);
+    if !is_network || !is_value(network) || !fits(network.ty, part.repr, types) {
+        return None;
+    }
+    let call = |function: u32, name: &str, args: Vec<Expr>, ty| {
+        let function = Oid(function);
+        let name = name.to_owned();
+        let (operator, set, variadic) = (false, false, false);
+        let call = Call { function, name, operator, args, set, variadic };
+        Expr::of(ExprKind::Call(call), ty, sql::At::NONE)
+    };
+    let all_bits = Expr::of(ExprKind::Const(Datum::Int4(-1)), Type::INT4, sql::At::NONE);
+    let low = call(683, "network", vec![network.clone()], Type::CIDR);
+    let last = call(698, "broadcast", vec![network.clone()], Type::INET);
+    let high = call(605, "set_masklen", vec![last, all_bits], Type::INET);
+    let end = |value| End { value, inclusive: true };
+    Some((end(low), end(high)))
+}
+
 /// Asks an index of items for whatever conditions imply.
 fn ask(
     path: &mut Path,
     parts: &[Part],
-    classes: &[GinClass],
+    classes: &[ItemClass],
     list: &[Expr],
     types: &dyn TypeSource,
 ) {
     for (at, (part, class)) in parts.iter().zip(classes).enumerate() {
         part.bind(path);
         for conjunct in list {
-            let Some((ask, symbol, value)) = asked(conjunct, part, types) else { continue };
+            let found = match class {
+                ItemClass::Interval | ItemClass::Value => {
+                    asked_of_place(conjunct, part, *class, types)
+                }
+                _ => asked(conjunct, part, types),
+            };
+            let Some((ask, symbol, value)) = found else { continue };
             if ask.is_for(*class) && is_value(value) {
                 let (symbol, value) = (symbol.to_owned(), value.clone());
                 path.asked.push(Asked { part: at, ask, value, symbol });
             }
         }
     }
+}
+
+/// What a condition asks of an interval, or of a key beside one.
+fn asked_of_place<'e>(
+    conjunct: &'e Expr,
+    part: &Part,
+    class: ItemClass,
+    types: &dyn TypeSource,
+) -> Option<(Ask, &'e str, &'e Expr)> {
+    let (symbol, left, right) = comparison(conjunct)?;
+    let (value, is_turned) = match (part.is(left), part.is(right)) {
+        (true, _) => (right, false),
+        (_, true) => (left, true),
+        _ => return None,
+    };
+    if class == ItemClass::Value {
+        let is_equal = symbol == "=" && fits(value.ty, part.repr, types);
+        return is_equal.then_some((Ask::Equal, "=", value));
+    }
+    if part.is_geometric {
+        return asked_of_extent(symbol, value);
+    }
+    if part.is_tree && value.ty != Type::LTREE {
+        return None;
+    }
+    let (symbol, ask) = match (symbol, is_turned) {
+        ("&&", _) => ("&&", Ask::Overlaps),
+        ("=", _) => ("=", Ask::Equal),
+        ("@>", false) | ("<@", true) => ("@>", Ask::Contains),
+        ("<@", false) | ("@>", true) => ("<@", Ask::Within),
+        (">>", false) | ("<<", true) if part.is_network => (">>", Ask::Contains),
+        (">>=", false) | ("<<=", true) if part.is_network => (">>=", Ask::Contains),
+        ("<<", false) | (">>", true) if part.is_network => ("<<", Ask::Within),
+        ("<<=", false) | (">>=", true) if part.is_network => ("<<=", Ask::Within),
+        _ => return None,
+    };
+    Some((ask, symbol, value))
+}
+
+/// What a condition asks of a value in the plane: where it holds, the extents of the two values overlap.
+fn asked_of_extent<'e>(symbol: &'e str, value: &'e Expr) -> Option<(Ask, &'e str, &'e Expr)> {
+    let has_extent = matches!(value.ty, Type::POINT | Type::BOX | Type::POLYGON | Type::CIRCLE);
+    let implies = matches!(symbol, "&&" | "~=" | "@>" | "<@");
+    (has_extent && implies).then_some((Ask::Overlaps, symbol, value))
 }
 
 /// What a condition asks of a part that is taken apart.
@@ -312,6 +404,7 @@ fn asked<'e>(
     }
     let (symbol, left, right) = comparison(conjunct)?;
     let is_array = part.repr == Repr::Array;
+    let is_text = part.repr == Repr::Text;
     if part.is(left) {
         let ask = match symbol {
             "@>" => Ask::Contains,
@@ -319,10 +412,14 @@ fn asked<'e>(
                 "=" => Ask::Contains,
                 _ => Ask::Overlaps,
             },
+            "~~" | "~~*" if is_text => Ask::Like,
+            "%" | "%>" | "%>>" if is_text => Ask::Alike,
+            "=" if is_text || left.ty == right.ty => Ask::Same,
             "?" => Ask::Name,
             "?|" => Ask::AnyName,
             "?&" => Ask::AllNames,
             "@?" => Ask::PathFinds,
+            "@@" | "@@@" if right.ty == Type::TSQUERY => Ask::Lexemes,
             "@@" => Ask::PathHolds,
             _ => return None,
         };
@@ -331,8 +428,13 @@ fn asked<'e>(
     if part.is(right) {
         return match symbol {
             "<@" => Some((Ask::Contains, "@>", left)),
+            "@@" | "@@@" if left.ty == Type::TSQUERY => Some((Ask::Lexemes, "@@", left)),
             "&&" if is_array => Some((Ask::Overlaps, "&&", left)),
             "=" if is_array => Some((Ask::Contains, "=", left)),
+            "=" if is_text || left.ty == right.ty => Some((Ask::Same, "=", left)),
+            "%" if is_text => Some((Ask::Alike, "%", left)),
+            "<%" if is_text => Some((Ask::Alike, "%>", left)),
+            "<<%" if is_text => Some((Ask::Alike, "%>>", left)),
             _ => None,
         };
     }

@@ -86,6 +86,7 @@ pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
         | Kind::LockRows { input, .. }
         | Kind::With { input, .. }
         | Kind::DistinctOn { input, .. }
+        | Kind::Barrier(input)
         | Kind::Distinct(input) => rows(input, schema),
         Kind::Limit { input, limit, .. } => {
             let all = rows(input, schema);
@@ -289,6 +290,7 @@ pub(super) fn known(node: &Node, column: usize, schema: &dyn Schema) -> Known {
         | Kind::LockRows { input, .. }
         | Kind::With { input, .. }
         | Kind::DistinctOn { input, .. }
+        | Kind::Barrier(input)
         | Kind::Distinct(input) => known(input, column, schema),
         Kind::Project { input, exprs } => match exprs.get(column).and_then(column_of) {
             Some(column) => known(input, column, schema),

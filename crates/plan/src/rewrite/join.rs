@@ -113,7 +113,7 @@ fn by_index(
     if join.kind.keeps_right() {
         return None;
     }
-    let Kind::Scan(scan) = &mut join.right.kind else { return None };
+    let Kind::Scan(scan) = &mut behind_barriers(&mut join.right).kind else { return None };
     if !can_look_up(scan) || !scan.path.is_full() {
         return None;
     }
@@ -180,6 +180,17 @@ fn by_index(
     }
     join.lateral = Some(args);
     Some(look_ups)
+}
+
+/// The first operator that is no barrier.
+fn behind_barriers(node: &mut Node) -> &mut Node {
+    match node.kind {
+        Kind::Barrier(_) => {
+            let Kind::Barrier(input) = &mut node.kind else { unreachable!("looked at above") };
+            behind_barriers(input)
+        }
+        _ => node,
+    }
 }
 
 /// The equality of a pair, with a slot in the place of the left value.

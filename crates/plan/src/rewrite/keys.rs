@@ -9,6 +9,7 @@
 
 use sql::imply;
 use sql::plan::{Expr, ExprKind};
+use types::geometry::is_geometric;
 use types::{KeyOrder, Repr, Type, TypeSource};
 
 use super::expr::column_of;
@@ -21,8 +22,14 @@ pub(super) struct Part {
     what: What,
     pub(super) repr: Repr,
     pub(super) order: KeyOrder,
-    /// Its type, where that is that of a truth value.
+    /// True where its values are truth values.
     pub(super) is_bool: bool,
+    /// True where its values are networks.
+    pub(super) is_network: bool,
+    /// True where its values lie in the plane.
+    pub(super) is_geometric: bool,
+    /// True where its values are paths through a tree.
+    pub(super) is_tree: bool,
     shown: String,
 }
 
@@ -79,7 +86,9 @@ pub(super) fn parts(
         };
         let repr = types.repr_of(ty).ok()?;
         let (what, is_bool) = (what.unwrap_or(What::Unread), ty == Type::BOOL);
-        Some(Part { what, repr, order: *order, is_bool, shown })
+        let is_network = matches!(ty, Type::INET | Type::CIDR);
+        let (is_geometric, is_tree) = (is_geometric(ty), ty == Type::LTREE);
+        Some(Part { what, repr, order: *order, is_bool, is_network, is_geometric, is_tree, shown })
     };
     key.parts.iter().map_while(part).collect()
 }

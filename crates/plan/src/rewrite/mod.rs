@@ -87,6 +87,7 @@ pub fn rewrite(
     plan.wants_values = is_large && plan.has_params();
     access::forget_sure(plan);
     each_root(plan, &mut |plan, node| postpone::postpone(plan, node, schema));
+    each_root(plan, &mut |_, node| push::remove_barriers(node));
     grouped::only_whole_reads(plan);
     each_root(plan, &mut |_, node| prune::prune(node));
     each_root(plan, &mut |_, node| collapse::collapse(node));

@@ -71,6 +71,7 @@ fn prune_to(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
         }
         Kind::Join(_) => return prune_join(node, need),
         Kind::Sort { .. }
+        | Kind::Barrier(_)
         | Kind::Limit { .. }
         | Kind::DistinctOn { .. }
         | Kind::LockRows { .. } => {

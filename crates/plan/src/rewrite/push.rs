@@ -10,12 +10,15 @@
 //! A condition on the side of an outer join that may be NULL stays above it; one that could be noticed
 //! if it was computed more or less often (`random() < 0.5`) stays where it is.
 
-use sql::plan::Expr;
+use sql::plan::{Expr, ExprKind};
 
 use super::expr::{
-    all_of, and, conjuncts, has_subplan, is_costly, move_columns, sees_only, substitute,
+    all_of, and, comparison, conjuncts, has_subplan, is_costly, move_columns, sees_only, substitute,
 };
 use crate::tree::{Join, JoinKind, Kind, Node, is_volatile};
+
+/// The operators that compare two values and fail for none.
+const COMPARISONS: [&str; 6] = ["=", "<>", "<", "<=", ">", ">="];
 
 /// Moves the conditions of a plan down.
 pub(super) fn push(node: &mut Node) {
@@ -75,6 +78,12 @@ fn into(node: &mut Node, mut condition: Expr) -> Option<Expr> {
         }
         Kind::Sort { input, top: false, .. } | Kind::Distinct(input) => below(input, condition),
         Kind::With { input, .. } => below(input, condition),
+        Kind::Barrier(input) => {
+            if !tells_nothing(&condition) {
+                return Some(condition);
+            }
+            below(input, condition);
+        }
         Kind::ProjectSet { input, .. } => {
             if !sees_only(&condition, 0..input.width()) {
                 return Some(condition);
@@ -116,6 +125,40 @@ fn into(node: &mut Node, mut condition: Expr) -> Option<Expr> {
         _ => return Some(condition),
     }
     None
+}
+
+/// True where a condition fails for no row, and does nothing else by which others could learn of the rows that it
+/// sees: it compares (PostgreSQL's `leakproof`).
+fn tells_nothing(condition: &Expr) -> bool {
+    let mut sees = false;
+    super::expr::columns(condition, &mut |_| sees = true);
+    if !sees {
+        return true;
+    }
+    match &condition.kind {
+        ExprKind::Column { .. } => true,
+        ExprKind::And(parts) | ExprKind::Or(parts) => parts.iter().all(tells_nothing),
+        ExprKind::Not(expr) | ExprKind::IsNull { expr, .. } | ExprKind::IsBool { expr, .. } => {
+            tells_nothing(expr)
+        }
+        ExprKind::Call(_) => comparison(condition).is_some_and(|(symbol, left, right)| {
+            COMPARISONS.contains(&symbol)
+                && [left, right].iter().all(|side| side.ty.is_builtin() && tells_nothing(side))
+        }),
+        ExprKind::AnyAll { call, .. } => {
+            COMPARISONS.contains(&&*call.name) && call.args.iter().all(tells_nothing)
+        }
+        _ => false,
+    }
+}
+
+/// Takes the barriers out of a plan whose conditions move no more.
+pub(super) fn remove_barriers(node: &mut Node) {
+    while let Kind::Barrier(input) = &mut node.kind {
+        let nothing = Node { kind: Kind::Given, types: Vec::new() };
+        *node = std::mem::replace(&mut **input, nothing);
+    }
+    node.inputs(&mut remove_barriers);
 }
 
 /// Has only the rows of an operator be given of which a condition is true.

@@ -117,6 +117,12 @@ fn has_fixed_text(ty: Type) -> bool {
         Type::VARCHAR,
         Type::NUMERIC,
         Type::UUID,
+        Type::INET,
+        Type::CIDR,
+        Type::MACADDR,
+        Type::MACADDR8,
+        Type::BIT,
+        Type::VARBIT,
         Type::JSONB,
         Type::JSONPATH,
     ];
@@ -126,9 +132,9 @@ fn has_fixed_text(ty: Type) -> bool {
 fn is_fixed_cast(how: &How, source: Type, target: Type) -> bool {
     match how {
         How::Relabel => true,
-        How::Function(function) => is_immutable(*function),
+        How::Function(function) | How::Bits(function, _) => is_immutable(*function),
         How::InOut => has_fixed_text(source) && has_fixed_text(target),
-        How::Elements(how) => matches!(&**how, How::Relabel | How::Function(_)),
+        How::Elements(how) => matches!(&**how, How::Relabel | How::Function(_) | How::Bits(..)),
         How::Record => false,
     }
 }

@@ -22,8 +22,8 @@ pub use walk::{Sees, each_part, is_volatile};
 
 use sql::At;
 use sql::plan::{
-    Action, AggregateCall, Column, Expr, ExprKind, Moment, RowLock, Sample, SetOp, SortKey,
-    WindowCall,
+    Action, AggregateCall, CheckedBy, Column, Expr, ExprKind, Moment, Rest, RowLock, Sample, SetOp,
+    SortKey, WindowCall, Written,
 };
 use std::sync::Arc;
 
@@ -109,6 +109,8 @@ pub enum Kind {
     },
     /// The rows without repetitions.
     Distinct(Box<Node>),
+    /// The rows as they are; conditions that tell of rows stay above. None is left when the plan is made.
+    Barrier(Box<Node>),
     /// The first row of each run of rows with equal keys.
     DistinctOn {
         /// Where the rows come from.
@@ -441,15 +443,17 @@ pub struct Modify {
     pub facts: Option<Arc<TableFacts>>,
     /// What must hold of each row.
     pub checks: Vec<Check>,
+    /// What `FOR PORTION OF` leaves of each row.
+    pub rest: Option<Rest>,
 }
 
 /// What must hold of each row that is written.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The name of the constraint, or of the view that asks for it.
-    pub name: String,
-    /// True for a view, for which the condition must be true; for a constraint it must not be false.
-    pub is_view: bool,
+    /// Who asks for it.
+    pub by: CheckedBy,
+    /// The rows that are asked; `None` for all that are written.
+    pub of: Option<Written>,
     /// The condition over the row.
     pub expr: Expr,
 }
@@ -549,6 +553,7 @@ impl Node {
             | Kind::ProjectSet { input, .. }
             | Kind::Window { input, .. }
             | Kind::Distinct(input)
+            | Kind::Barrier(input)
             | Kind::DistinctOn { input, .. }
             | Kind::Sort { input, .. }
             | Kind::Limit { input, .. }

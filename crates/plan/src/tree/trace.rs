@@ -17,6 +17,7 @@ impl Node {
         match &mut self.kind {
             Kind::Filter { input, .. }
             | Kind::Distinct(input)
+            | Kind::Barrier(input)
             | Kind::DistinctOn { input, .. }
             | Kind::Sort { input, .. }
             | Kind::Limit { input, .. }

@@ -112,8 +112,11 @@ impl Node {
                 walk::action(&mut modify.action, &mut |expr, sees| f(expr, sees.into()));
                 modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Changed));
                 modify.checks.iter_mut().for_each(|check| f(&mut check.expr, Sees::Changed));
+                let rest = modify.rest.iter_mut();
+                rest.for_each(|rest| walk::rest(rest, &mut |expr, sees| f(expr, sees.into())));
             }
             Kind::Distinct(_)
+            | Kind::Barrier(_)
             | Kind::SetOperation { .. }
             | Kind::With { .. }
             | Kind::CteScan { .. }
@@ -144,6 +147,7 @@ impl Node {
             Kind::Scan(_) => true,
             Kind::Project { input, .. }
             | Kind::Filter { input, .. }
+            | Kind::Barrier(input)
             | Kind::Sort { input, .. }
             | Kind::Limit { input, .. } => input.gives_each_once(),
             Kind::Join(join) => {

@@ -58,7 +58,7 @@ impl Accumulator for AnyValue {
 }
 
 /// The least or the greatest value.
-struct Extreme {
+pub(crate) struct Extreme {
     value: Datum,
     /// How a value stands to the one so far, to take its place.
     wanted: Ordering,
@@ -68,8 +68,13 @@ struct Extreme {
 }
 
 impl Extreme {
-    fn new(args: &[Type], wanted: Ordering) -> Self {
+    pub(crate) fn new(args: &[Type], wanted: Ordering) -> Self {
         Self { value: Datum::Null, wanted, is_long: is_long(args[0]), held_bytes: 0 }
+    }
+
+    /// True for a value that takes the place of the one so far. Of values of `citext` that are equal the last counts.
+    fn is_taken(&self, order: Ordering, value: DatumRef<'_>) -> bool {
+        order == self.wanted || order.is_eq() && matches!(value, DatumRef::Folded(_))
     }
 }
 
@@ -77,7 +82,7 @@ impl Accumulator for Extreme {
     fn add(&mut self, _: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()> {
         let value = args[0];
         if !value.is_null()
-            && (self.value.is_null() || value.cmp(&self.value.as_ref()) == self.wanted)
+            && (self.value.is_null() || self.is_taken(value.cmp(&self.value.as_ref()), value))
         {
             self.value = value.to_owned();
             self.held_bytes = self.held_bytes.max(value.heap_bytes());

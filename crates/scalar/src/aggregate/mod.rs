@@ -7,10 +7,11 @@
 //! Every row is added, NULLs too: each accumulator knows whether it looks at them. `DISTINCT`,
 //! `FILTER` and `ORDER BY` are the caller's business.
 
-mod collect;
+pub(crate) mod collect;
 mod json;
 mod number;
 mod ordered;
+mod range;
 mod regression;
 
 use numeric::Sum;
@@ -21,11 +22,15 @@ use crate::function::{Call, Function};
 /// The tables of aggregates, one for each kind of result.
 pub(crate) const TABLES: &[&[Function]] = &[
     collect::TABLE,
+    crate::bits::AGGREGATES,
+    crate::money::AGGREGATES,
+    crate::network::AGGREGATES,
     json::TABLE,
     number::TABLE,
     ordered::PERCENTILES,
     ordered::MODE,
     ordered::PLACES,
+    range::TABLE,
     regression::TABLE,
 ];
 
@@ -147,6 +152,8 @@ fn is_long(ty: Type) -> bool {
             | Type::TID
             | Type::PG_LSN
             | Type::XID8
+            | Type::MACADDR
+            | Type::MACADDR8
     )
 }
 

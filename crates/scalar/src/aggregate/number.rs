@@ -13,9 +13,9 @@ use types::{Datum, DatumRef, Result};
 use Spread::{Population, Sample};
 
 use crate::aggregate::{Accumulator, Kind, aggregates};
-use crate::float;
 use crate::function::{Argument, Call, Function, Output};
 use crate::integer::Integer;
+use types::float;
 
 /// The only argument, where it is not NULL.
 fn value<'a, T: Argument<'a>>(args: &[DatumRef<'a>]) -> Result<Option<T>> {

@@ -6,7 +6,6 @@
 use types::{Datum, DatumRef, Result};
 
 use crate::aggregate::{Accumulator, Kind, aggregates};
-use crate::float;
 use crate::function::{Argument, Call, Function, Output};
 
 /// The sums of all pairs so far.
@@ -60,7 +59,7 @@ impl Pairs {
                 || lost(&[self.y, self.yy], y_finite)
                 || lost(&[self.xy], x_finite && y_finite)
             {
-                return Err(float::overflow());
+                return Err(types::float::overflow());
             }
             for sum in [&mut self.xx, &mut self.yy, &mut self.xy] {
                 if sum.is_infinite() {

@@ -9,14 +9,18 @@
 //! Dates and times are written by ISO 8601, whatever the session's style, and what JSON has no form
 //! for is a string with the text of the value.
 
+use std::borrow::Cow;
+
 use ::json::jsonb::{Builder, Jsonb, JsonbRef};
 use ::json::text;
 use interrupt::Pace;
 use numeric::Numeric;
 use types::bounded::TextBuilder;
+use types::hstore::Hstore;
 use types::{ArrayRef, Context, DatumRef, Dimension, Error, Modifier, RecordRef, Result, Shape};
 use types::{SqlState, Type};
 
+use crate::extension;
 use crate::facts::Facts;
 use crate::search::pieces;
 
@@ -27,7 +31,7 @@ pub(crate) enum Form<'a> {
     Number(String),
     Text(String),
     /// A text of type `json`.
-    Json(&'a str),
+    Json(Cow<'a, str>),
     Jsonb(JsonbRef<'a>),
     Array(ArrayRef<'a>),
     Record(RecordRef<'a>, Type),
@@ -41,8 +45,12 @@ impl<'a> Form<'a> {
         match value {
             DatumRef::Null => return Form::Null,
             DatumRef::Bool(value) => return Form::Bool(value),
-            DatumRef::Text(value) if ty == Type::JSON => return Form::Json(value),
+            DatumRef::Text(value) if ty == Type::JSON => return Form::Json(value.into()),
+            DatumRef::Bytea(value) if ty == Type::HSTORE => {
+                return Form::Json(extension::hstore::to_json(Hstore::new(value), false).into());
+            }
             DatumRef::Text(value) if ty != Type::BPCHAR => return Form::Text(value.to_owned()),
+            DatumRef::Folded(value) => return Form::Text(value.to_owned()),
             DatumRef::Jsonb(value) => return Form::Jsonb(value),
             DatumRef::Array(value) if Facts(context.types).is_true_array(ty) => {
                 return Form::Array(value);

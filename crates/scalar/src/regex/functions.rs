@@ -9,7 +9,7 @@ use crate::array;
 use crate::function::{Function, functions, sets};
 use crate::rows::Rows;
 
-fn is_match(text: &str, pattern: &str, flags: Flags) -> Result<bool> {
+pub(crate) fn is_match(text: &str, pattern: &str, flags: Flags) -> Result<bool> {
     let regex = compiled(pattern, flags, false)?;
     regex.search(text, interrupt::is_told).is_match(0).map_err(stopped)
 }
@@ -66,11 +66,21 @@ fn substring<'a>(text: &'a str, pattern: &str) -> Result<Option<&'a str>> {
     Ok(found.and_then(|spans| part(text, spans.get(1).copied().unwrap_or(spans[0]))))
 }
 
-fn first_match(text: &str, pattern: &str, flags: Flags) -> Result<Option<Array>> {
+pub(crate) fn first_match(text: &str, pattern: &str, flags: Flags) -> Result<Option<Array>> {
     find(text, pattern, flags)?.map(|spans| groups(text, &spans)).transpose()
 }
 
-fn all_matches(text: &str, pattern: &str, flags: Flags) -> Result<Rows> {
+/// The first match, where flags were given.
+pub(crate) fn first_match_of(text: &str, pattern: &str, flags: Flags) -> Result<Option<Array>> {
+    if flags.global {
+        let message = "regexp_match() does not support the \"global\" option";
+        let error = Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
+        return Err(error.with_hint("Use the regexp_matches function instead."));
+    }
+    first_match(text, pattern, flags)
+}
+
+pub(crate) fn all_matches(text: &str, pattern: &str, flags: Flags) -> Result<Rows> {
     let regex = compiled(pattern, flags, true)?;
     let limit = if flags.global { usize::MAX } else { 1 };
     let found: Vec<_> = regex
@@ -83,7 +93,7 @@ fn all_matches(text: &str, pattern: &str, flags: Flags) -> Result<Rows> {
 }
 
 /// What stands between the matches. Empty matches at the ends and right behind others do not split.
-fn split<'a>(text: &'a str, pattern: &str, flags: Flags) -> Result<Vec<&'a str>> {
+pub(crate) fn split<'a>(text: &'a str, pattern: &str, flags: Flags) -> Result<Vec<&'a str>> {
     let regex = compiled(pattern, flags, false)?;
     let mut pieces = Vec::new();
     let mut from = 0;
@@ -100,7 +110,7 @@ fn split<'a>(text: &'a str, pattern: &str, flags: Flags) -> Result<Vec<&'a str>>
 }
 
 /// Replaces the match of number `nth`, or all from the first on for 0.
-fn replace(
+pub(crate) fn replace(
     text: &str,
     pattern: &str,
     new: &str,
@@ -240,17 +250,8 @@ pub(crate) const TABLE: &[Function] = functions! {
 
     3396 regexp_match(TEXT, TEXT) -> TEXT_ARRAY = (a: &str, p: &str)
         first_match(a, p, Flags::default());
-    3397 regexp_match(TEXT, TEXT, TEXT) -> TEXT_ARRAY = (a: &str, p: &str, f: &str) {
-        let flags = Flags::parse(f)?;
-        if flags.global {
-            return Err(Error::new(
-                SqlState::INVALID_PARAMETER_VALUE,
-                "regexp_match() does not support the \"global\" option",
-            )
-            .with_hint("Use the regexp_matches function instead."));
-        }
-        first_match(a, p, flags)
-    };
+    3397 regexp_match(TEXT, TEXT, TEXT) -> TEXT_ARRAY = (a: &str, p: &str, f: &str)
+        first_match_of(a, p, Flags::parse(f)?);
     2284 regexp_replace(TEXT, TEXT, TEXT) -> TEXT = (a: &str, p: &str, new: &str)
         replace(a, p, new, 1, 1, Flags::default());
     2285 regexp_replace(TEXT, TEXT, TEXT, TEXT) -> TEXT = (a: &str, p: &str, new: &str, f: &str) {
@@ -329,7 +330,7 @@ pub(crate) const SETS: &[Function] = sets! {
         Ok(pieces(split(a, p, without_global(f, "regexp_split_to_table")?)?));
 };
 
-fn pieces(pieces: Vec<&str>) -> Rows {
+pub(crate) fn pieces(pieces: Vec<&str>) -> Rows {
     let pieces: Vec<_> = pieces.into_iter().map(|piece| Ok(Datum::text(piece))).collect();
     Box::new(pieces.into_iter())
 }

@@ -16,7 +16,9 @@ use interrupt::Interrupted;
 use posix::{Options, Regex, Stopped, Syntax};
 use types::{Error, Result, SqlState};
 
-pub(crate) use functions::{SETS, TABLE};
+pub(crate) use functions::{
+    SETS, TABLE, all_matches, first_match, first_match_of, is_match, pieces, replace, split,
+};
 
 /// How an expression is read and matched: what the letters of a flags argument say.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -51,7 +53,7 @@ impl Flags {
     }
 
     /// Letters match in both cases.
-    fn any_case() -> Self {
+    pub(crate) fn any_case() -> Self {
         Self { options: Options { any_case: true, ..Options::default() }, global: false }
     }
 }

@@ -10,12 +10,13 @@
 //! The rows are made on a thread that may wait: they may meet locks, and there are many. So are those
 //! that `COPY ... TO STDOUT` sends, which cannot be taken back.
 
+use charset::{Charset, Decoder};
 use session::{Error, Tag};
 
 use super::extended::Execute;
 use super::simple::Query;
 use super::{Conversation, Doing, Flow, Step};
-use crate::wire::{Message, violation};
+use crate::wire::{Message, encoding, violation};
 
 /// So many bytes are given to the session at a time. The core receives the next ones meanwhile.
 const PIECE: usize = 512 << 10;
@@ -24,6 +25,8 @@ const PIECE: usize = 512 << 10;
 pub(super) struct CopyIn {
     source: Source,
     data: Vec<u8>,
+    /// What makes text of the data; none where it is text.
+    decoder: Option<Decoder>,
     /// True once all has been sent.
     is_whole: bool,
 }
@@ -35,18 +38,30 @@ pub(super) enum Source {
 }
 
 impl CopyIn {
-    pub(super) fn new(source: Source) -> Self {
-        Self { source, data: Vec::new(), is_whole: false }
+    pub(super) fn new(source: Source, charset: Charset) -> Self {
+        let decoder = (!charset.is_same()).then(|| charset.decoder());
+        Self { source, data: Vec::new(), decoder, is_whole: false }
     }
 }
 
 impl Conversation {
     /// Deals with a message while data is expected.
     pub(super) fn take_copy(&mut self, kind: u8, body: &[u8]) -> Step {
+        let body = match encoding::decoded(kind, body, self.session.charset()) {
+            Ok(body) => body,
+            Err(error) => return self.fail_copy(error),
+        };
         let Doing::Copy(copy) = &mut self.doing else { unreachable!("a COPY is under way") };
-        match Message::read(kind, body) {
+        match Message::read(kind, &body) {
             Ok(Message::CopyData(data)) => {
-                copy.data.extend_from_slice(data);
+                match &mut copy.decoder {
+                    None => copy.data.extend_from_slice(data),
+                    Some(decoder) => {
+                        if let Err(error) = decoder.decode(data, &mut copy.data) {
+                            return self.fail_copy(error.into());
+                        }
+                    }
+                }
                 if copy.data.len() < PIECE {
                     return Step::Next;
                 }
@@ -54,6 +69,11 @@ impl Conversation {
                 Step::Block
             }
             Ok(Message::CopyDone) => {
+                if let Some(decoder) = copy.decoder.take()
+                    && let Err(error) = decoder.finish(&mut copy.data)
+                {
+                    return self.fail_copy(error.into());
+                }
                 copy.is_whole = true;
                 self.must_block = true;
                 Step::Block

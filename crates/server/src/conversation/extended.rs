@@ -36,17 +36,20 @@ impl Conversation {
     }
 
     pub(super) fn describe(&mut self, target: Target<'_>) -> Step {
+        let charset = self.session.charset();
         let outcome = match target {
             Target::Statement(name) => self.session.describe_statement(name).map(|described| {
                 backend::parameters(&mut self.out, described.params);
                 match described.columns {
-                    Some(columns) => backend::columns(&mut self.out, columns, &[]),
+                    Some(columns) => backend::columns(&mut self.out, charset, columns, &[]),
                     None => backend::bare(&mut self.out, b'n'),
                 }
             }),
             Target::Portal(name) => {
                 self.session.describe_portal(name).map(|described| match described {
-                    Some((columns, formats)) => backend::columns(&mut self.out, columns, formats),
+                    Some((columns, formats)) => {
+                        backend::columns(&mut self.out, charset, columns, formats);
+                    }
                     None => backend::bare(&mut self.out, b'n'),
                 })
             }
@@ -85,8 +88,8 @@ impl Conversation {
                 self.doing = Doing::Execute(execute);
                 step
             }
-            Ok(Flow::CopyIn) => {
-                self.doing = Doing::Copy(CopyIn::new(Source::Execute(execute)));
+            Ok(Flow::CopyIn(charset)) => {
+                self.doing = Doing::Copy(CopyIn::new(Source::Execute(execute), charset));
                 Step::Next
             }
             Err(error) => self.fail(error, true),
@@ -102,7 +105,7 @@ impl Conversation {
         let start = self.out.len();
         let (session, mut rows) = self.rows();
         let done = session.execute_named(&execute.portal, execute.rows_max, &mut rows);
-        let count = rows.count;
+        let (count, done) = rows.outcome(done);
         self.count_rows(&done, count, start);
         self.listen();
         match done? {
@@ -137,13 +140,14 @@ impl Conversation {
             Done::CopyOut(format) => {
                 backend::copy(&mut self.out, b'H', format);
                 execute.is_copying = true;
+                self.copied = format.charset;
                 self.must_block = true;
                 Ok(Flow::Wait(Step::Block))
             }
             Done::CopyIn(format) => {
                 backend::copy(&mut self.out, b'G', format);
                 self.due = self.out.len();
-                Ok(Flow::CopyIn)
+                Ok(Flow::CopyIn(format.charset))
             }
             Done::Blocked => {
                 self.must_block = true;

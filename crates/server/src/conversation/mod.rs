@@ -30,13 +30,15 @@ mod simple;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use charset::Charset;
 use session::{Done, Error, Format, Messages, Session, Severity, Status};
 use txn::Ordered;
 use types::SqlState;
 
 use crate::desk::Outcome;
 use crate::metrics::{Counters, add};
-use crate::wire::{Message, backend, violation};
+use crate::wire::backend::Forms;
+use crate::wire::{Message, backend, encoding, violation};
 use copy::CopyIn;
 use extended::Execute;
 use output::Rows;
@@ -75,8 +77,8 @@ enum Flow {
     Done,
     /// To where something has to be done first.
     Wait(Step),
-    /// To where the client sends data.
-    CopyIn,
+    /// To where the client sends data, in this encoding.
+    CopyIn(Charset),
 }
 
 impl From<Option<Ordered>> for Flow {
@@ -109,13 +111,11 @@ pub(crate) struct Conversation {
     /// For values as text, and for the formats of a result: kept, so that they need not be allocated.
     scratch: String,
     formats: Vec<Format>,
+    /// The encoding of the data of the `COPY ... TO STDOUT` under way.
+    copied: Charset,
 }
 
 /// What is under way.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one for each connection; a box would be one for each query"
-)]
 enum Doing {
     /// Waiting for a message.
     Nothing,
@@ -139,8 +139,9 @@ impl Conversation {
         slow: Option<Duration>,
     ) -> Self {
         session.set_inline(true);
+        let charset = session.charset();
         for (name, value) in session.settings_reported() {
-            backend::parameter(&mut out, name, &value);
+            backend::parameter(&mut out, charset, name, &value);
         }
         backend::key_data(&mut out, session.process_id(), session.secret());
         let mut conversation = Self {
@@ -157,6 +158,7 @@ impl Conversation {
             counters,
             scratch: String::new(),
             formats: Vec::new(),
+            copied: Charset::UTF8,
         };
         conversation.listen();
         conversation.ready();
@@ -183,7 +185,11 @@ impl Conversation {
         if self.is_skipping && !matches!(kind, b'S' | b'X') {
             return Step::Next;
         }
-        let message = match Message::read(kind, body) {
+        let body = match encoding::decoded(kind, body, self.session.charset()) {
+            Ok(body) => body,
+            Err(error) => return self.refuse(kind, error),
+        };
+        let message = match Message::read(kind, &body) {
             Ok(message) => message,
             Err(error) => return self.refuse(kind, error),
         };
@@ -295,8 +301,9 @@ impl Conversation {
     /// Takes the notices of the session, which are told at once.
     fn listen(&mut self) {
         let notices = self.session.take_notices();
+        let charset = self.session.charset();
         for notice in &notices {
-            backend::report(&mut self.out, notice);
+            backend::report(&mut self.out, charset, notice);
         }
         if !notices.is_empty() {
             self.due = self.out.len();
@@ -307,14 +314,15 @@ impl Conversation {
     /// is no news.
     fn tell_messages(&mut self) {
         let Messages { notices, settings, notifications } = self.session.take_messages();
+        let charset = self.session.charset();
         for notice in &notices {
-            backend::report(&mut self.out, notice);
+            backend::report(&mut self.out, charset, notice);
         }
         for notification in &notifications {
-            backend::notification(&mut self.out, notification);
+            backend::notification(&mut self.out, charset, notification);
         }
         for (name, value) in &settings {
-            backend::parameter(&mut self.out, name, value);
+            backend::parameter(&mut self.out, charset, name, value);
         }
     }
 
@@ -366,7 +374,7 @@ impl Conversation {
         add(&self.counters.errors_total, 1);
         let process = self.session.process_id();
         tracing::info!(process, state = error.state().code(), "{error}");
-        backend::report(&mut self.out, error);
+        backend::report(&mut self.out, self.session.charset(), error);
         self.due = self.out.len();
     }
 
@@ -399,7 +407,9 @@ impl Conversation {
         let rows = Rows {
             out: &mut self.out,
             scratch: &mut self.scratch,
-            formats: &self.formats,
+            forms: Forms { formats: &self.formats, charset: self.session.charset() },
+            copied: self.copied,
+            failed: None,
             count: 0,
             enough: if self.is_inline { OUT_BYTES_MAX } else { OUT_BYTES_MOVED },
         };

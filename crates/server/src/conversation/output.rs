@@ -2,17 +2,22 @@
 
 use std::ops::ControlFlow;
 
-use session::{Column, Error, Format, Output};
+use charset::Charset;
+use session::{Column, Done, Error, Output};
 use types::{Context, Datum};
 
-use crate::wire::backend;
+use crate::wire::backend::{self, Forms};
 
 /// Appends rows to the answers, until there is enough to be sent.
 pub(super) struct Rows<'a> {
     pub(super) out: &'a mut Vec<u8>,
     pub(super) scratch: &'a mut String,
-    /// How columns are written: none (all as text), one for all, or one for each.
-    pub(super) formats: &'a [Format],
+    /// How values are written.
+    pub(super) forms: Forms<'a>,
+    /// The encoding of the data of a `COPY`.
+    pub(super) copied: Charset,
+    /// Why data of a `COPY` could not be sent.
+    pub(super) failed: Option<types::Error>,
     /// How many rows were taken.
     pub(super) count: u64,
     /// How many bytes of answers are enough to be sent.
@@ -20,6 +25,14 @@ pub(super) struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// How many rows were taken, and what the statement has come to.
+    pub(super) fn outcome(self, done: Result<Done, Error>) -> (u64, Result<Done, Error>) {
+        match self.failed {
+            Some(error) => (self.count, Err(error.into())),
+            None => (self.count, done),
+        }
+    }
+
     fn flow(&self) -> ControlFlow<()> {
         if self.out.len() < self.enough {
             ControlFlow::Continue(())
@@ -36,19 +49,31 @@ impl Output for Rows<'_> {
         columns: &[Column],
         context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>> {
-        backend::row(self.out, row, columns, self.formats, context, self.scratch)?;
+        backend::row(self.out, row, columns, self.forms, context, self.scratch)?;
         self.count += 1;
         Ok(self.flow())
     }
 
     fn notices(&mut self, notices: &mut Vec<Error>) {
         for notice in notices.drain(..) {
-            backend::report(self.out, &notice);
+            backend::report(self.out, self.forms.charset, &notice);
         }
     }
 
     fn copy_data(&mut self, data: &[u8]) -> ControlFlow<()> {
-        backend::copy_data(self.out, data);
-        self.flow()
+        if self.copied.is_same() {
+            backend::copy_data(self.out, data);
+            return self.flow();
+        }
+        match types::text::utf8(data).and_then(|text| self.copied.encode(text)) {
+            Ok(bytes) => {
+                backend::copy_data(self.out, &bytes);
+                self.flow()
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
     }
 }

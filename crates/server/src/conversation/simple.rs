@@ -87,8 +87,9 @@ impl Conversation {
                     self.doing = Doing::Query(query);
                     return step;
                 }
-                Ok(Flow::CopyIn) => {
-                    self.doing = Doing::Copy(CopyIn::new(Source::Query(Box::new(query))));
+                Ok(Flow::CopyIn(charset)) => {
+                    let source = Source::Query(Box::new(query));
+                    self.doing = Doing::Copy(CopyIn::new(source, charset));
                     return Step::Next;
                 }
                 Err(error) => return self.fail_query(error),
@@ -120,16 +121,15 @@ impl Conversation {
         let start = self.out.len();
         let was_described = running.is_described;
         if !was_described && let Some(columns) = running.portal.columns() {
-            backend::columns(&mut self.out, columns, running.portal.formats());
+            let charset = self.session.charset();
+            backend::columns(&mut self.out, charset, columns, running.portal.formats());
         }
-        let is_command = running.portal.is_command();
         let (session, mut rows) = self.rows();
         let done = session.execute(&mut running.portal, 0, &mut rows);
-        let count = rows.count;
+        let (count, done) = rows.outcome(done);
         self.count_rows(&done, count, start);
         running.is_described = !matches!(done, Ok(Done::Blocked)) || was_described;
-        if done.is_err() && is_command && !was_described && count == 0 {
-            // A command that fails tells no columns.
+        if done.is_err() && !was_described && count == 0 && running.portal.is_untold() {
             self.out.truncate(start);
         }
         self.listen();
@@ -158,6 +158,7 @@ impl Conversation {
             Done::CopyOut(format) => {
                 backend::copy(&mut self.out, b'H', format);
                 running.is_copying = true;
+                self.copied = format.charset;
                 self.must_block = true;
                 query.running = Some(running);
                 Ok(Flow::Wait(Step::Block))
@@ -166,7 +167,7 @@ impl Conversation {
                 backend::copy(&mut self.out, b'G', format);
                 self.due = self.out.len();
                 query.running = Some(running);
-                Ok(Flow::CopyIn)
+                Ok(Flow::CopyIn(format.charset))
             }
             Done::Blocked => {
                 self.must_block = true;

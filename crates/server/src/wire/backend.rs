@@ -9,6 +9,9 @@
 //!                         t  ParameterDescription
 //! ```
 
+use std::borrow::Cow;
+
+use charset::Charset;
 use session::{Column, CopyFormat, Error, Format, Notification, Severity, Status, Tag};
 use types::{Context, Datum, Object, SqlState, Type, binary, text};
 
@@ -29,6 +32,13 @@ fn string(out: &mut Vec<u8>, text: &str) {
     // A zero would end the string early and leave the rest to be misread.
     debug_assert!(!text.contains('\0'), "strings of the protocol hold no zero byte");
     out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}
+
+/// A text that must reach the client, if need be with question marks for some of its characters.
+fn encoded(out: &mut Vec<u8>, charset: Charset, text: &str) {
+    debug_assert!(!text.contains('\0'), "strings of the protocol hold no zero byte");
+    out.extend_from_slice(&charset.encode_lossy(text));
     out.push(0);
 }
 
@@ -93,10 +103,10 @@ pub(crate) fn key_data(out: &mut Vec<u8>, process: i32, secret: &[u8]) {
 }
 
 /// ParameterStatus: a setting that the client is told of.
-pub(crate) fn parameter(out: &mut Vec<u8>, name: &str, value: &str) {
+pub(crate) fn parameter(out: &mut Vec<u8>, charset: Charset, name: &str, value: &str) {
     message(out, b'S', |out| {
         string(out, name);
-        string(out, value);
+        encoded(out, charset, value);
     });
 }
 
@@ -149,11 +159,11 @@ fn format_code(format: Format) -> i16 {
 }
 
 /// RowDescription.
-pub(crate) fn columns(out: &mut Vec<u8>, columns: &[Column], formats: &[Format]) {
+pub(crate) fn columns(out: &mut Vec<u8>, charset: Charset, columns: &[Column], formats: &[Format]) {
     message(out, b'T', |out| {
         int16(out, columns.len() as i16);
         for (at, column) in columns.iter().enumerate() {
-            string(out, &column.name);
+            encoded(out, charset, &column.name);
             int32(out, column.table.0 as i32);
             int16(out, column.attnum);
             int32(out, column.ty.oid().0 as i32);
@@ -164,22 +174,31 @@ pub(crate) fn columns(out: &mut Vec<u8>, columns: &[Column], formats: &[Format])
     });
 }
 
+/// How the values of a row are written.
+#[derive(Clone, Copy)]
+pub(crate) struct Forms<'a> {
+    /// None (all as text), one for all, or one for each column.
+    pub(crate) formats: &'a [Format],
+    /// The encoding of the client.
+    pub(crate) charset: Charset,
+}
+
 /// DataRow. `scratch` is emptied and used for what is written as text.
 ///
 /// # Errors
-/// 54000 for a row that no message can hold, 57014 where the statement is to stop; nothing is appended
-/// then.
+/// 54000 for a row that no message can hold, 22P05 for a character that the client's encoding does not have, 57014 if the
+/// statement is to stop. Nothing is appended then.
 pub(crate) fn row(
     out: &mut Vec<u8>,
     row: &[Datum],
     columns: &[Column],
-    formats: &[Format],
+    forms: Forms<'_>,
     context: &Context<'_>,
     scratch: &mut String,
 ) -> types::Result<()> {
     let start = out.len();
     let mut written = Ok(());
-    message(out, b'D', |out| written = values(out, row, columns, formats, context, scratch));
+    message(out, b'D', |out| written = values(out, row, columns, forms, context, scratch));
     if written.is_err() {
         out.truncate(start);
         return written;
@@ -201,10 +220,11 @@ fn values(
     out: &mut Vec<u8>,
     row: &[Datum],
     columns: &[Column],
-    formats: &[Format],
+    forms: Forms<'_>,
     context: &Context<'_>,
     scratch: &mut String,
 ) -> types::Result<()> {
+    let is_same = forms.charset.is_same();
     int16(out, row.len() as i16);
     for (at, (value, column)) in row.iter().zip(columns).enumerate() {
         if value.is_null() {
@@ -213,20 +233,34 @@ fn values(
         }
         let length_at = out.len();
         int32(out, 0);
-        match format_of(formats, at) {
+        match format_of(forms.formats, at) {
+            Format::Binary if !is_same && is_plain_text(column.ty) => {
+                let text = value.as_text().unwrap_or_default();
+                types::bounded::append_bytes(out, &forms.charset.encode(text)?)?;
+            }
             Format::Binary => {
                 binary::write(value.as_ref(), column.ty, column.modifier, context, out)?;
             }
             Format::Text => {
                 scratch.clear();
                 text::write(value.as_ref(), column.ty, column.modifier, context, scratch)?;
-                types::bounded::append_bytes(out, scratch.as_bytes())?;
+                let bytes = if is_same {
+                    Cow::Borrowed(scratch.as_bytes())
+                } else {
+                    forms.charset.encode(scratch)?
+                };
+                types::bounded::append_bytes(out, &bytes)?;
             }
         }
         let length = (out.len() - length_at - 4) as u32;
         out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
     }
     Ok(())
+}
+
+/// True for the types whose binary form is their text in the encoding of the client.
+fn is_plain_text(ty: Type) -> bool {
+    matches!(ty, Type::TEXT | Type::VARCHAR | Type::NAME | Type::JSON)
 }
 
 /// CopyInResponse (`G`) and CopyOutResponse (`H`).
@@ -245,23 +279,23 @@ pub(crate) fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
 }
 
 /// NotificationResponse.
-pub(crate) fn notification(out: &mut Vec<u8>, notification: &Notification) {
+pub(crate) fn notification(out: &mut Vec<u8>, charset: Charset, notification: &Notification) {
     message(out, b'A', |out| {
         int32(out, notification.process);
-        string(out, &notification.channel);
-        string(out, &notification.payload);
+        encoded(out, charset, &notification.channel);
+        encoded(out, charset, &notification.payload);
     });
 }
 
 /// ErrorResponse, or NoticeResponse for what is no error.
-pub(crate) fn report(out: &mut Vec<u8>, report: &Error) {
+pub(crate) fn report(out: &mut Vec<u8>, charset: Charset, report: &Error) {
     let kind = if report.severity >= Severity::Error { b'E' } else { b'N' };
     message(out, kind, |out| {
         let mut field = |code: u8, text: Option<&str>| {
             if let Some(text) = text {
                 out.push(code);
                 // A message may quote what a client sent, and that may hold anything.
-                out.extend(text.bytes().filter(|byte| *byte != 0));
+                out.extend(charset.encode_lossy(text).iter().filter(|byte| **byte != 0));
                 out.push(0);
             }
         };
@@ -274,6 +308,10 @@ pub(crate) fn report(out: &mut Vec<u8>, report: &Error) {
         field(b'H', cause.hint());
         field(b'P', report.position.map(|position| position.to_string()).as_deref());
         field(b'W', cause.context());
+        if let Some((query, position)) = report.inner.as_deref() {
+            field(b'p', Some(&position.to_string()));
+            field(b'q', Some(query));
+        }
         field(b's', cause.object(Object::Schema));
         field(b't', cause.object(Object::Table));
         field(b'c', cause.object(Object::Column));

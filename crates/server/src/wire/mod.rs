@@ -15,6 +15,7 @@
 //! * Bodies are read in place: names, texts and values borrow from the buffer that they came in.
 
 pub(crate) mod backend;
+pub(crate) mod encoding;
 pub(crate) mod frame;
 pub(crate) mod frontend;
 mod reader;

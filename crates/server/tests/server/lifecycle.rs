@@ -437,8 +437,10 @@ fn waiting_in_a_queue() {
     assert!((3 * rounds - gone..=3 * rounds).contains(&sum), "{sum}");
     let metrics = server.metrics();
     assert!(metrics.queued_statements_total >= 100, "{metrics:?}");
-    // The first of those who wait is called at once, the second when that one is done.
-    assert!((3..100).contains(&metrics.moved_statements_total), "{metrics:?}");
+    // Three rounds held the row for longer than a statement waits without a thread. A busy machine adds others, but at
+    // least 100 of the statements needed none.
+    let statements = 2 * rounds as u64;
+    assert!((3..statements - 100).contains(&metrics.moved_statements_total), "{metrics:?}");
 }
 
 /// A client that waits for a lock holds up nobody, whichever core it is on.

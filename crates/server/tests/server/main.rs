@@ -5,13 +5,16 @@
 //!   lifecycle       limits, timeouts, cancelling, shutting down
 //!   entrance        rules, SCRAM, TLS
 //!   clients         tokio-postgres
+//!   encodings       clients whose encoding is not UTF-8
 //!   logic           tests/sql/*.slt: what SQL answers
+//!   printed         views are made again from what they are printed as
 //!   nonsense        random messages: the server stays up
 //!   mutations       whole conversations, changed in a few places
 //! ```
 
 mod beside;
 mod clients;
+mod encodings;
 mod entrance;
 mod lifecycle;
 mod logic;
@@ -19,6 +22,7 @@ mod mutations;
 mod nonsense;
 #[path = "../../examples/serve/open.rs"]
 mod open;
+mod printed;
 mod scripts;
 mod wire;
 mod world;

@@ -55,7 +55,7 @@ macro_rules! scripts {
 
 scripts! {
     simple extended portals copy copy_lost errors malformed fatal fatal_kind fatal_password farewell
-    unasked refused blocks failed described ended ended_extended ended_late modes discarded replanned
+    unasked refused blocks do_block failed described ended ended_extended ended_late modes discarded replanned
 }
 
 fn folder() -> PathBuf {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use sql::bind::Use;
 use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
-use table::catalog::{Relation, RelationKind};
+use table::catalog::{Persistence, Relation, RelationKind};
 use table::rows::{Change, LOAD_BYTES_MIN, Load, RowValues, Table};
 use types::{Context, Datum, DatumRef, Modifier, Oid, SqlState, Type, TypeSource};
 
@@ -28,7 +28,7 @@ use crate::client::Surroundings;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::names::Names;
-use crate::portal::{Column, CopyFormat, Done, Format, Output, Portal, Tag, Work};
+use crate::portal::{Column, Done, Output, Portal, Tag, Work};
 use crate::query;
 use crate::rights::Rights;
 use crate::session::Session;
@@ -92,9 +92,27 @@ impl Session {
             CopyEnd::File(path) => Some(self.server_file(path, copy.from)?),
             CopyEnd::Program(_) => return Err(Error::not_supported("COPY with a program")),
         };
-        let options = CopyOptions::new(&copy.options, copy.from)?;
+        let mut options = CopyOptions::new(&copy.options, copy.from)?;
+        let charset = *options.charset.get_or_insert(self.charset());
+        if file.is_some() && options.style.is_text() && !charset.is_same() {
+            let message =
+                format!("COPY with a file of the server in the encoding {}", charset.name());
+            return Err(Error::not_supported(&message));
+        }
         if copy.from {
-            self.must_write("COPY FROM")?;
+            // A temporary table may be filled in a transaction that reads.
+            let is_own = match &copy.what {
+                CopyWhat::Table(path, _) => {
+                    let (schema, name) = self.names.split(path)?;
+                    let known = self.names.user_relation(schema, name);
+                    self.names.moment.is_none()
+                        && known.is_some_and(|known| known.persistence == Persistence::Temporary)
+                }
+                CopyWhat::Statement(..) => false,
+            };
+            if !is_own {
+                self.must_write("COPY FROM")?;
+            }
             return match file {
                 Some(path) => self.copy_from_file(copy, options, &path),
                 None => self.begin_in(copy, options, portal.alone),
@@ -157,9 +175,10 @@ impl Session {
         let relation = self.names.user_relation(schema, name);
         let Some(relation) = relation else { return Ok(None) };
         match relation.kind {
-            RelationKind::Table(_) => {}
-            RelationKind::View(_) => {
-                let message = format!("cannot copy from view \"{}\"", relation.name);
+            RelationKind::Table(_) if relation.is_plain_table() => {}
+            RelationKind::Table(_) | RelationKind::View(_) => {
+                let kind = relation.kind_name();
+                let message = format!("cannot copy from {kind} \"{}\"", relation.name);
                 let refusal = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
                 return Err(refusal.hint("Try the COPY (SELECT ...) TO variant."));
             }
@@ -187,9 +206,7 @@ impl Session {
         let style = copy.options.style;
         if !copy.begun {
             copy.begun = true;
-            let is_text = matches!(style, Style::Text | Style::Csv);
-            let format = if is_text { Format::Text } else { Format::Binary };
-            return Ok(Done::CopyOut(CopyFormat { format, columns: columns.len() }));
+            return Ok(Done::CopyOut(copy.options.announced(columns.len())));
         }
         if style.is_columns() {
             return self.run_columns_out(copy, &columns, out);
@@ -242,7 +259,7 @@ impl Session {
         // The table may have been waited for, and be another.
         self.look()?;
         let relation = find(&self.names)?;
-        if relation.table().is_none() {
+        if !relation.is_plain_table() {
             let kind = relation.kind_name();
             let message = format!("cannot copy to {kind} \"{}\"", relation.name);
             let refusal = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
@@ -282,15 +299,16 @@ impl Session {
         let inserts = columns.iter().map(|(at, ..)| *at as i16 + 1).collect();
         let used = Use { relation: relation.oid, inserts: Some(inserts), ..Use::default() };
         Rights::of(&self.names).require_use(&used)?;
-        let format = match options.style {
-            Style::Text | Style::Csv => Format::Text,
-            Style::Binary | Style::Parquet | Style::Arrow => Format::Binary,
-        };
+        if Rights::of(&self.names).sees_in_part(used.relation) {
+            let message = "COPY FROM not supported with row-level security";
+            let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            return Err(error.hint("Use INSERT statements instead."));
+        }
         let filter = match &copy.filter {
             Some(filter) => Some(self.filter_of(&relation, &filter.text)?),
             None => None,
         };
-        let announced = CopyFormat { format, columns: columns.len() };
+        let announced = options.announced(columns.len());
         self.copying = Some(In {
             table: relation.oid,
             name: relation.name.to_string(),

@@ -1,10 +1,12 @@
 //! The options of `COPY`, checked as PostgreSQL checks them.
 
+use charset::Charset;
 use interchange::Compression;
 use sql::parse::ast::{CopyValue, Name};
 use types::SqlState;
 
 use crate::error::{Error, Result};
+use crate::portal::{CopyFormat, Format};
 use crate::settings::value::bool_of;
 
 /// How rows are written.
@@ -23,6 +25,11 @@ pub(crate) enum Style {
 }
 
 impl Style {
+    /// True for the forms that are lines of text.
+    pub fn is_text(self) -> bool {
+        matches!(self, Style::Text | Style::Csv)
+    }
+
     /// True for the forms that have columns, with names and types of their own.
     pub fn is_columns(self) -> bool {
         matches!(self, Style::Parquet | Style::Arrow)
@@ -70,6 +77,8 @@ pub(crate) struct CopyOptions {
     pub force_quote: Columns,
     pub force_not_null: Columns,
     pub force_null: Columns,
+    /// The encoding of the data; that of the client where none is said.
+    pub charset: Option<Charset>,
     /// How columns are compressed.
     pub compression: Option<Compression>,
 }
@@ -131,8 +140,17 @@ impl CopyOptions {
             force_quote: none(),
             force_not_null: none(),
             force_null: none(),
+            charset: None,
             compression: None,
         }
+    }
+
+    /// What the client is told of data of so many columns.
+    pub fn announced(&self, columns: usize) -> CopyFormat {
+        let is_text = self.style.is_text();
+        let format = if is_text { Format::Text } else { Format::Binary };
+        let charset = self.charset.filter(|_| is_text).unwrap_or_default();
+        CopyFormat { format, columns, charset }
     }
 
     /// The options that were given, for `COPY FROM` or `COPY TO`.
@@ -143,7 +161,7 @@ impl CopyOptions {
         let mut style = Style::Text;
         let (mut delimiter, mut null, mut quote, mut escape) = (None, None, None, None);
         let (mut header, mut header_match, mut default) = (false, false, None);
-        let mut compression = None;
+        let (mut compression, mut charset) = (None, None);
         let none = || Columns::Some(Vec::new());
         let (mut force_quote, mut force_not_null, mut force_null) = (none(), none(), none());
         let mut seen: Vec<&str> = Vec::new();
@@ -182,13 +200,17 @@ impl CopyOptions {
                 "force_not_null" => force_not_null = columns(value)?,
                 "force_null" => force_null = columns(value)?,
                 "encoding" => {
-                    let plain: String =
-                        text(name, value)?.chars().filter(char::is_ascii_alphanumeric).collect();
-                    if !plain.eq_ignore_ascii_case("utf8")
-                        && !plain.eq_ignore_ascii_case("sqlascii")
-                    {
-                        return Err(Error::not_supported("COPY in another encoding than UTF8"));
+                    let known = Charset::named(text(name, value)?);
+                    let known = known.ok_or_else(|| {
+                        let message =
+                            format!("argument to option \"{name}\" must be a valid encoding name");
+                        invalid(message)
+                    })?;
+                    if !known.is_converted() {
+                        let message = format!("COPY in the encoding {}", known.name());
+                        return Err(Error::not_supported(&message));
                     }
+                    charset = Some(known);
                 }
                 "compression" => {
                     let name = text(name, value)?;
@@ -278,6 +300,7 @@ impl CopyOptions {
             return Err(invalid("COPY delimiter and quote must be different"));
         }
         Ok(CopyOptions {
+            charset,
             compression,
             style,
             delimiter,

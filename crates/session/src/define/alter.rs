@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ::table::catalog::ddl::{ColumnChange, NewConstraint, NewConstraintKind, SequenceOptions};
-use ::table::catalog::{Address, Class, Constraint, ConstraintKind, ConstraintOn, Relation};
+use ::table::catalog::{
+    Address, Class, Constraint, ConstraintKind, ConstraintOn, Relation, RelationKind,
+};
 use ::table::method::Options;
 use sql::parse::ast::{
     Alter, ColumnDefinition, Name, ObjectKind, Path, SequenceOption, SqlExpr, TableConstraintKind,
@@ -14,7 +16,7 @@ use types::{Datum, Modifier, Oid, SqlState, Type};
 use super::drop::behavior;
 use super::table::{self, Parts, Storage};
 use super::text::{self, Over};
-use super::{Maker, misc, one_row};
+use super::{Maker, misc, one_row, using_index};
 use crate::error::{Error, Result};
 
 /// `ALTER TABLE name actions`
@@ -44,14 +46,24 @@ pub fn alter(
         matches!(action, Alter::AddColumn { .. } | Alter::Default(..) | Alter::NotNull(..))
     });
     let is_view = relation.view().is_some();
+    let is_materialized = relation.materialized().is_some();
     // ALTER TABLE takes the others as well, where it only renames them. What views do not have of
     // columns is told action by action.
+    let is_composite = matches!(relation.kind, RelationKind::Composite);
+    if kind == ObjectKind::Type && !is_composite {
+        let message = format!("\"{}\" is not a composite type", relation.name);
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+    }
     let fits = relation.kind_name() == what
-        || kind == ObjectKind::Table && (renames || is_view && of_columns);
+        || kind == ObjectKind::Type
+        || kind == ObjectKind::Table && (renames || is_view && of_columns || is_materialized);
     if !fits {
         let article = if kind == ObjectKind::Index { "an" } else { "a" };
         let message = format!("\"{}\" is not {article} {what}", relation.name);
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+    }
+    if is_materialized {
+        super::materialized::check_actions(&relation, actions)?;
     }
     let mut change =
         TableChange { retyped: retypings(maker, &relation, actions)?, ..Default::default() };
@@ -205,6 +217,16 @@ fn one(
             }
             Err(error) => Err(error),
         },
+        Alter::ColumnType { name, ty, collation, .. }
+            if matches!(relation.kind, RelationKind::Composite) =>
+        {
+            // No rows have the type, so that nothing is cast.
+            let (ty, modifier) = maker.type_of(ty)?;
+            let collation = table::collation(maker, collation.as_ref(), ty)?;
+            let (default, rewrite) = (None, false);
+            let new = ColumnChange::Type { ty, modifier, collation, default, rewrite };
+            change(maker, name, new)
+        }
         Alter::ColumnType { name, .. } => column_type(maker, relation, name, done),
         Alter::Default(name, expr) => {
             let default = match expr {
@@ -277,9 +299,17 @@ fn one(
         }
         Alter::Ignored => Ok(()),
         Alter::AddConstraint(constraint) => {
+            if let TableConstraintKind::Unique { using_index: Some(index), primary, .. } =
+                &constraint.kind
+            {
+                return using_index::add(maker, relation, constraint, index, *primary);
+            }
             let columns = text::columns_of(relation.live_columns());
             let over = Over::of(relation, &columns);
-            let made = table::table_constraint(maker, constraint, over)?;
+            let schema = maker.names.schema_name(relation.schema);
+            let bound = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name)
+                .ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, "the table is gone"))?;
+            let made = table::table_constraint(maker, constraint, over, &bound)?;
             add_constraint(maker, oid, made)
         }
         Alter::DropConstraint { name, if_exists, cascade } => {
@@ -306,9 +336,20 @@ fn one(
             }
             Ok(())
         }
+        Alter::RowSecurity { is_enabled, is_forced } => {
+            Ok(maker.ddl.set_row_security(oid, *is_enabled, *is_forced)?)
+        }
         Alter::AlterConstraint(name, timing) => {
             let constraint = find_constraint(maker, relation, name)?;
             Ok(maker.ddl.set_deferrable(constraint.oid, timing.deferrable, timing.deferred)?)
+        }
+        Alter::SetOptions(options) if relation.view().is_some() => {
+            let kept = table::options(options);
+            for (name, value) in &kept {
+                super::view::check_view_option(name, value)?;
+            }
+            let kept: Vec<_> = kept.into_iter().map(|(name, value)| (name, Some(value))).collect();
+            Ok(maker.ddl.set_options(oid, &kept)?)
         }
         Alter::SetOptions(options) => {
             let (own, others) = table::of_method(maker, relation, table::options(options))?;
@@ -422,6 +463,7 @@ fn add_constraint(maker: &mut Maker<'_, '_>, table: Oid, new: NewConstraint) -> 
             maker.rewrite_rows()?;
             maker.fill_index(table, *index)
         }
+        ConstraintKind::Exclude { index, .. } => maker.fill_index(table, *index),
         _ if constraint.is_validated => maker.check_rows(table, &constraint),
         _ => Ok(()),
     }
@@ -557,6 +599,7 @@ fn check_default(
         name: column.name.to_string(),
         ty: column.ty,
         modifier: column.modifier,
+        collation: column.collation,
         not_null: column.not_null,
         default: sql::bind::ColumnDefault::None,
     };
@@ -573,6 +616,9 @@ fn retypings(
     let mut found: Vec<Retyping> = Vec::new();
     for action in actions {
         let Alter::ColumnType { name, ty, collation, using } = action else { continue };
+        if matches!(relation.kind, RelationKind::Composite) {
+            continue;
+        }
         let retyping = retyping(maker, relation, name, ty, collation.as_ref(), using.as_ref())?;
         let before = found.iter().position(|known| known.attnum == retyping.attnum);
         if let Some(before) = before.map(|at| found.remove(at)) {

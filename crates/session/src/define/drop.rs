@@ -30,6 +30,7 @@ pub fn drop_objects(
                     SqlState::INVALID_SCHEMA_NAME if kind != ObjectKind::Schema => {
                         error.message().to_owned()
                     }
+                    _ if kind == ObjectKind::Policy => error.message().to_owned(),
                     _ => format!("{} \"{name}\" does not exist", kind.word().to_lowercase()),
                 };
                 maker.notice(SqlState::SUCCESSFUL_COMPLETION, format!("{message}, skipping"));
@@ -75,7 +76,11 @@ pub fn address(maker: &Maker<'_, '_>, kind: ObjectKind, path: &Path) -> Result<A
     };
     let missing = |state, message: String| Err(Error::new(state, message));
     Ok(match kind {
-        ObjectKind::Table | ObjectKind::Index | ObjectKind::View | ObjectKind::Sequence => {
+        ObjectKind::Table
+        | ObjectKind::Index
+        | ObjectKind::View
+        | ObjectKind::MaterializedView
+        | ObjectKind::Sequence => {
             let what = kind.word().to_lowercase();
             let Some(relation) = maker.find(path)? else {
                 let error = maker.no_relation(path);
@@ -95,6 +100,9 @@ pub fn address(maker: &Maker<'_, '_>, kind: ObjectKind, path: &Path) -> Result<A
                 let hint = match relation.kind_name() {
                     "table" => "Use DROP TABLE to remove a table.",
                     "view" => "Use DROP VIEW to remove a view.",
+                    "materialized view" => {
+                        "Use DROP MATERIALIZED VIEW to remove a materialized view."
+                    }
                     "index" => "Use DROP INDEX to remove an index.",
                     "sequence" => "Use DROP SEQUENCE to remove a sequence.",
                     _ => "Use DROP TYPE to remove a type.",
@@ -124,6 +132,12 @@ pub fn address(maker: &Maker<'_, '_>, kind: ObjectKind, path: &Path) -> Result<A
             }
         }
         ObjectKind::Role => Address::of(Class::Role, maker.role(single()?)?),
+        ObjectKind::Collation => {
+            let oid = super::collation::find(maker, path)?;
+            super::collation::require_own(oid, path)?;
+            Address::of(Class::Collation, oid)
+        }
+        ObjectKind::Extension => super::extension::address(maker, single()?)?,
         ObjectKind::Database => {
             let name = single()?;
             match maker.catalog().database_named(&name.text) {
@@ -147,6 +161,10 @@ pub fn address(maker: &Maker<'_, '_>, kind: ObjectKind, path: &Path) -> Result<A
                     return missing(SqlState::UNDEFINED_COLUMN, message);
                 }
             }
+        }
+        ObjectKind::Policy => {
+            let (table, name) = split(path)?;
+            Address::of(Class::Policy, super::policy::find(maker, &table, &name)?)
         }
         ObjectKind::Constraint | ObjectKind::DomainConstraint => {
             let (owner, name) = split(path)?;
@@ -187,7 +205,7 @@ pub fn truncate(
     let mut oids = Vec::new();
     for path in tables {
         let relation = maker.relation(path)?;
-        if relation.table().is_none() {
+        if !relation.is_plain_table() {
             let message = format!("\"{}\" is not a table", relation.name);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }

@@ -17,6 +17,7 @@ use ::table::catalog::{Address, Class, ConstraintKind, Index, IndexPart, Relatio
 use types::Oid;
 
 use super::Maker;
+use super::index::key_name;
 use super::table::Parts;
 use super::text::{self, Over};
 use crate::error::Result;
@@ -84,7 +85,19 @@ impl Like<'_> {
                 ConstraintKind::Check { expr, .. } if self.including("constraints") => {
                     NewConstraintKind::Check(kept(&expr.text)?)
                 }
-                ConstraintKind::Key { columns, is_primary, index } if self.including("indexes") => {
+                ConstraintKind::Exclude { index, .. } if self.including("indexes") => {
+                    let relation = maker.catalog().relation(*index).cloned();
+                    let Some((relation, index)) =
+                        relation.as_ref().and_then(|relation| Some((relation, relation.index()?)))
+                    else {
+                        continue;
+                    };
+                    let new = self.index_over(maker, over, relation, index)?;
+                    NewConstraintKind::Exclude(Box::new(new))
+                }
+                ConstraintKind::Key { columns, is_primary, index, .. }
+                    if self.including("indexes") =>
+                {
                     let index = maker.catalog().relation(*index).and_then(|known| known.index());
                     let names = |attnums: &[i16]| attnums.iter().map(|at| self.name(*at)).collect();
                     NewConstraintKind::Key {
@@ -93,6 +106,7 @@ impl Like<'_> {
                         is_primary: *is_primary,
                         nulls_distinct: index.is_none_or(|index| index.nulls_distinct),
                         options: Vec::new(),
+                        overlaps: index.map_or_else(Vec::new, |index| index.excludes.clone()),
                     }
                 }
                 _ => continue,
@@ -164,18 +178,31 @@ impl Like<'_> {
         let name = relation.as_ref().map_or("", |relation| &relation.name);
         let schema = relation.as_ref().map_or(Oid::NONE, |relation| relation.schema);
         let over = Over { relation: made, schema, name, columns: &columns };
+        self.index_over(maker, over, like, index)
+    }
+
+    /// An index over a table that may still be in the making like one over the old.
+    fn index_over(
+        &self,
+        maker: &Maker<'_, '_>,
+        over: Over<'_>,
+        like: &Relation,
+        index: &Index,
+    ) -> Result<NewIndex> {
         let kept = |text: &str| text::expression(text, Some(over), &maker.names);
         let attnum = |old: i16| {
             let name = self.name(old);
-            columns.iter().find(|(known, _)| *known == name).map_or(0, |(_, attnum)| *attnum)
+            over.columns.iter().find(|(known, _)| *known == name).map_or(0, |(_, attnum)| *attnum)
         };
         let mut keys = Vec::new();
         for (key, column) in index.keys.iter().zip(&like.columns) {
+            let part = match &key.part {
+                IndexPart::Column(old) => IndexPart::Column(attnum(*old)),
+                IndexPart::Expr(expr) => IndexPart::Expr(kept(&expr.text)?),
+            };
             keys.push(NewIndexKey {
-                part: match &key.part {
-                    IndexPart::Column(old) => IndexPart::Column(attnum(*old)),
-                    IndexPart::Expr(expr) => IndexPart::Expr(kept(&expr.text)?),
-                },
+                name: key_name(&part),
+                part,
                 ty: key.ty,
                 is_descending: key.is_descending,
                 // What is so by itself need not be asked for, and of some methods may not.
@@ -194,6 +221,7 @@ impl Like<'_> {
             nulls_distinct: index.nulls_distinct,
             is_valid: true,
             options: Vec::new(),
+            excludes: index.excludes.clone(),
         })
     }
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use ::table::catalog::ddl::{LabelPlace, NewColumn, SequenceOptions};
-use ::table::catalog::{Address, Class};
+use ::table::catalog::{Address, Class, IndexMethod};
+use scalar::registry;
 use sql::parse::ast::{EnumChange, Name, ObjectKind, Path, SequenceOption, TypeName};
-use types::{Oid, SqlState};
+use types::{Oid, SqlState, Type, TypeSource};
 
 use super::Maker;
 use super::drop::address;
 use crate::error::{Error, Result};
+use crate::system::{class_of, named_class};
 
 // --- sequences -----------------------------------------------------------------------------------
 
@@ -101,47 +103,30 @@ fn own(maker: &mut Maker<'_, '_>, sequence: Oid, options: &[SequenceOption]) -> 
 
 // --- schemas -------------------------------------------------------------------------------------
 
-/// The extensions of PostgreSQL whose functions are built in.
-const BUILT_IN: [&str; 3] = ["storage_engine", "columnar", "citus_columnar"];
-
-/// `CREATE EXTENSION`: nothing is to be done for one that is built in.
-///
-/// # Errors
-/// 0A000 for any other.
-pub fn create_extension(maker: &Maker<'_, '_>, name: &Name) -> Result<()> {
-    let name = &*name.text;
-    if BUILT_IN.contains(&name) {
-        let message = format!("extension \"{name}\" is built in, skipping");
-        maker.notice(SqlState::SUCCESSFUL_COMPLETION, message);
-        return Ok(());
-    }
-    let message = format!("extension \"{name}\" is not available");
-    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
-}
-
-/// `CREATE SCHEMA`
+/// `CREATE SCHEMA`. Returns the schema; none where it was there.
 pub fn create_schema(
     maker: &mut Maker<'_, '_>,
     name: Option<&Name>,
     if_not_exists: bool,
     owner: Option<&Name>,
-) -> Result<()> {
+) -> Result<Option<Oid>> {
     let user = match owner {
         Some(owner) => maker.role(owner)?,
         None => maker.catalog().role_named(&maker.around.who.user).map_or(Oid(10), |role| role.oid),
     };
     let name = match (name, owner) {
         (Some(name), _) => name.text.clone(),
-        (None, Some(owner)) => owner.text.clone(),
+        (None, Some(_)) => {
+            maker.catalog().role(user).map_or(String::new(), |role| role.name.to_string())
+        }
         (None, None) => maker.around.who.user.to_string(),
     };
     if if_not_exists && maker.names.schema_oid(&name).is_some() {
         let message = format!("schema \"{name}\" already exists, skipping");
         maker.notice(SqlState::DUPLICATE_SCHEMA, message);
-        return Ok(());
+        return Ok(None);
     }
-    maker.ddl.create_schema(&name, user)?;
-    Ok(())
+    Ok(Some(maker.ddl.create_schema(&name, user)?.oid))
 }
 
 // --- types ---------------------------------------------------------------------------------------
@@ -151,6 +136,58 @@ pub fn create_enum(maker: &mut Maker<'_, '_>, path: &Path, labels: &[String]) ->
     let (schema, name) = maker.new_name(path)?;
     let labels: Vec<Arc<str>> = labels.iter().map(|label| label.as_str().into()).collect();
     maker.ddl.create_enum(schema, name, &labels)?;
+    Ok(())
+}
+
+/// `CREATE TYPE ... AS RANGE`
+pub fn create_range(
+    maker: &mut Maker<'_, '_>,
+    path: &Path,
+    (subtype, collation): (&TypeName, Option<&Path>),
+    (class, difference): (Option<&Path>, Option<&Path>),
+    multirange: Option<&Path>,
+) -> Result<()> {
+    let (schema, name) = maker.new_name(path)?;
+    let (element, _) = maker.type_of(subtype)?;
+    let collation = super::table::collation(maker, collation, element)?;
+    let refuse = |state, message: String| Err(types::Error::new(state, message).into());
+    let known = collation.and_then(|oid| sql::bind::Names::collation(&*maker.names, oid));
+    if known.is_some_and(|known| known.locale.is_some()) {
+        let message = "a range type with the collation of a locale is not supported".to_owned();
+        return refuse(SqlState::FEATURE_NOT_SUPPORTED, message);
+    }
+    if let Some(class) = class {
+        let (schema, name) = maker.names.split(class)?;
+        let origins = maker.names.origins_of(schema);
+        named_class(&*maker.names, element, IndexMethod::Btree, name, origins)?;
+    } else if class_of(&*maker.names, element, IndexMethod::Btree, None).is_none() {
+        let name = (&*maker.names as &dyn TypeSource).name_of(element);
+        let message =
+            format!("data type {name} has no default operator class for access method \"btree\"");
+        return refuse(SqlState::UNDEFINED_OBJECT, message);
+    }
+    let difference = match difference {
+        None => Oid::NONE,
+        Some(path) => {
+            let mut known = registry::functions(path.last()).iter();
+            match known.find(|function| function.args == [element, element]) {
+                Some(function) if function.ret == Type::FLOAT8 => function.oid,
+                Some(_) => {
+                    let message = format!(
+                        "range subtype diff function {path} must return type double precision"
+                    );
+                    return refuse(SqlState::INVALID_OBJECT_DEFINITION, message);
+                }
+                None => {
+                    let ty = (&*maker.names as &dyn TypeSource).name_of(element);
+                    let message = format!("function {path}({ty}, {ty}) does not exist");
+                    return refuse(SqlState::UNDEFINED_FUNCTION, message);
+                }
+            }
+        }
+    };
+    let multirange = multirange.map(|path| maker.new_name(path)).transpose()?;
+    maker.ddl.create_range(schema, name, (element, collation, difference), multirange)?;
     Ok(())
 }
 

@@ -9,17 +9,25 @@
 //! others once it is committed.
 
 mod alter;
+mod collation;
 mod database;
 pub(crate) mod domain;
 mod drop;
+mod exclusion;
+mod extension;
+mod index;
 mod like;
+mod materialized;
 mod misc;
 mod one_row;
+mod policy;
 mod role;
 mod rows;
+mod schema;
 mod table;
 pub(crate) mod temporary;
 mod text;
+mod using_index;
 mod view;
 
 use std::sync::Arc;
@@ -74,6 +82,15 @@ impl Maker<'_, '_> {
     /// Tells the user something.
     pub fn notice(&self, state: SqlState, message: impl Into<String>) {
         self.around.client.notice(Severity::Notice, state, message);
+    }
+
+    /// Warns the user of something.
+    pub fn warn(&self, message: impl Into<String>, detail: Option<&str>, hint: &str) {
+        let mut told = Error::notice(Severity::Warning, SqlState::WARNING, message);
+        if let Some(detail) = detail {
+            told = told.detail(detail);
+        }
+        self.around.client.say(told.hint(hint));
     }
 
     /// Tells what the catalog has to say.
@@ -211,7 +228,7 @@ pub(crate) fn improper(path: &Path) -> Error {
 /// The words of a definition, for its tag and for messages.
 fn tag(define: &Define) -> &'static str {
     use sql::parse::ast::ObjectKind as Kind;
-    let by_kind = |kind: &Kind, words: [&'static str; 9]| match kind {
+    let by_kind = |kind: &Kind, words: [&'static str; 13]| match kind {
         Kind::Table | Kind::Column | Kind::Constraint | Kind::DomainConstraint => words[0],
         Kind::Index => words[1],
         Kind::View => words[2],
@@ -221,8 +238,12 @@ fn tag(define: &Define) -> &'static str {
         Kind::Domain => words[6],
         Kind::Database => words[7],
         Kind::Role => words[8],
+        Kind::MaterializedView => words[9],
+        Kind::Extension => words[10],
+        Kind::Policy => words[11],
+        Kind::Collation => words[12],
     };
-    const DROP: [&str; 9] = [
+    const DROP: [&str; 13] = [
         "DROP TABLE",
         "DROP INDEX",
         "DROP VIEW",
@@ -232,8 +253,12 @@ fn tag(define: &Define) -> &'static str {
         "DROP DOMAIN",
         "DROP DATABASE",
         "DROP ROLE",
+        "DROP MATERIALIZED VIEW",
+        "DROP EXTENSION",
+        "DROP POLICY",
+        "DROP COLLATION",
     ];
-    const ALTER: [&str; 9] = [
+    const ALTER: [&str; 13] = [
         "ALTER TABLE",
         "ALTER INDEX",
         "ALTER VIEW",
@@ -243,16 +268,27 @@ fn tag(define: &Define) -> &'static str {
         "ALTER DOMAIN",
         "ALTER DATABASE",
         "ALTER ROLE",
+        "ALTER MATERIALIZED VIEW",
+        "ALTER EXTENSION",
+        "ALTER POLICY",
+        "ALTER COLLATION",
     ];
     match define {
         Define::Table(_) => "CREATE TABLE",
+        Define::TableAs(create) if create.materialized => "CREATE MATERIALIZED VIEW",
         Define::TableAs(_) => "CREATE TABLE AS",
+        Define::Refresh { .. } => "REFRESH MATERIALIZED VIEW",
         Define::Index(_) => "CREATE INDEX",
         Define::Sequence { .. } => "CREATE SEQUENCE",
         Define::Schema { .. } => "CREATE SCHEMA",
-        Define::Enum { .. } | Define::Composite { .. } => "CREATE TYPE",
+        Define::Enum { .. } | Define::Composite { .. } | Define::Range { .. } => "CREATE TYPE",
         Define::Domain { .. } => "CREATE DOMAIN",
-        Define::Extension(_) => "CREATE EXTENSION",
+        Define::Collation { .. } => "CREATE COLLATION",
+        Define::RefreshCollation { .. } => "ALTER COLLATION",
+        Define::Extension { .. } => "CREATE EXTENSION",
+        Define::UpdateExtension { .. } => "ALTER EXTENSION",
+        Define::Policy(_) => "CREATE POLICY",
+        Define::AlterPolicy(_) => "ALTER POLICY",
         Define::Database { .. } => "CREATE DATABASE",
         Define::AlterDatabase { .. } => "ALTER DATABASE",
         Define::DropDatabase { .. } => "DROP DATABASE",
@@ -324,25 +360,59 @@ impl Session {
         self.must_write(tag)?;
         self.lock_defined(define)?;
         let source = Arc::clone(&portal.parsed.source);
+        if let Define::Schema { name, if_not_exists: false, owner, elements } = define
+            && !elements.is_empty()
+        {
+            self.create_whole_schema(name.as_ref(), owner.as_ref(), elements, portal)?;
+            return Ok(done(tag));
+        }
         if let Define::TableAs(create) = define {
-            return self.create_table_as(create, portal);
+            return match create.materialized {
+                true => self.create_materialized_view(create, portal),
+                false => self.create_table_as(create, portal),
+            };
+        }
+        if let Define::Refresh { name, concurrently, data } = define {
+            self.refresh_materialized_view(&source, name, *concurrently, *data)?;
+            return Ok(done(tag));
         }
         self.make(&source, |maker| match define {
             Define::Table(create) => table::create(maker, create),
-            Define::TableAs(_) | Define::Unsupported(_) => Ok(()),
-            Define::Index(create) => table::create_index(maker, create),
+            Define::TableAs(_) | Define::Refresh { .. } | Define::Unsupported(_) => Ok(()),
+            Define::Index(create) => index::create_index(maker, create),
             Define::Sequence { name, if_not_exists, temporary, options } => {
                 misc::create_sequence(maker, name, *if_not_exists, *temporary, options)
             }
-            Define::Schema { name, if_not_exists, owner } => {
-                misc::create_schema(maker, name.as_ref(), *if_not_exists, owner.as_ref())
+            Define::Schema { name, if_not_exists, owner, .. } => {
+                let made =
+                    misc::create_schema(maker, name.as_ref(), *if_not_exists, owner.as_ref());
+                made.map(drop)
             }
             Define::Enum { name, labels } => misc::create_enum(maker, name, labels),
             Define::Composite { name, fields } => misc::create_composite(maker, name, fields),
+            Define::Range { name, subtype, collation, class, difference, multirange } => {
+                let functions = (class.as_ref(), difference.as_ref());
+                let bounds = (subtype, collation.as_ref());
+                misc::create_range(maker, name, bounds, functions, multirange.as_ref())
+            }
             Define::Domain { name, base, collation, constraints } => {
                 domain::create(maker, name, base, collation.as_ref(), constraints)
             }
-            Define::Extension(name) => misc::create_extension(maker, name),
+            Define::Collation { name, if_not_exists, from: Some(from), .. } => {
+                collation::copy(maker, name, *if_not_exists, from)
+            }
+            Define::Collation { name, if_not_exists, options, .. } => {
+                collation::create(maker, name, *if_not_exists, options)
+            }
+            Define::RefreshCollation { name } => collation::refresh(maker, name),
+            Define::Extension { name, if_not_exists, schema, version } => {
+                extension::create(maker, name, *if_not_exists, schema.as_ref(), version.as_deref())
+            }
+            Define::Policy(policy) => policy::create(maker, policy),
+            Define::AlterPolicy(policy) => policy::alter(maker, policy),
+            Define::UpdateExtension { name, version } => {
+                extension::update(maker, name, version.as_deref())
+            }
             Define::Database { name, options } => database::create(maker, name, options),
             Define::AlterDatabase { name, options } => database::alter(maker, name, options),
             Define::DropDatabase { name, if_exists, force } => {
@@ -430,7 +500,9 @@ impl Session {
     /// # Errors
     /// `25001`.
     pub(crate) fn must_be_alone(&self, what: &str, portal: &Portal) -> Result<()> {
-        let how = if self.is_block() || portal.is_one_of_many {
+        let how = if self.client.blocks_depth.get() > 0 {
+            "be executed from a function"
+        } else if self.is_block() || portal.is_one_of_many {
             "run inside a transaction block"
         } else if !portal.alone {
             "be executed within a pipeline"

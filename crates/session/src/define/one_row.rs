@@ -109,7 +109,7 @@ fn cast_changes(how: &How, source: Type, target: Type) -> bool {
     let element = |ty| builtin::facts(ty).map_or(ty, |facts| facts.element);
     match how {
         How::Relabel | How::Record => false,
-        How::Function(function) => scalar::registry::function(*function)
+        How::Function(function) | How::Bits(function, _) => scalar::registry::function(*function)
             .is_some_and(|function| function.volatility != Volatility::Immutable),
         How::Elements(each) => cast_changes(each, element(source), element(target)),
         How::InOut => {

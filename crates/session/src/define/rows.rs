@@ -168,7 +168,7 @@ impl Maker<'_, '_> {
                 let mut values = evaluator.values();
                 Ok(self.checks.end_statement(self.ddl.transaction(), &mut values)?)
             }
-            ConstraintKind::Key { .. } => Ok(()),
+            ConstraintKind::Key { .. } | ConstraintKind::Exclude { .. } => Ok(()),
         }
     }
 

@@ -1,32 +1,27 @@
-//! `CREATE TABLE` and `CREATE INDEX`.
+//! `CREATE TABLE`.
 
 use std::sync::Arc;
 
 use ::table::catalog::ddl::{
-    NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey, NewTable,
-    SequenceOptions,
+    NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewTable, SequenceOptions,
 };
-use ::table::catalog::{
-    Action, IndexMethod, IndexPart, MatchType, Persistence, Relation, RelationKind, SqlText,
-};
+use ::table::catalog::{Action, MatchType, Persistence, Relation, RelationKind, SqlText};
 use ::table::method::{NewMethod, Options};
 use sql::bind::ColumnDefault;
 use sql::parse::ast::{
-    ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable, ForeignAction, IndexElement,
-    Name, Path, References, SequenceOption, SqlExpr, StorageOption, TableConstraint,
-    TableConstraintKind, TableElement, Timing,
+    ColumnConstraintKind, ColumnDefinition, CreateTable, ForeignAction, Name, Path, References,
+    SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind, TableElement,
+    Timing,
 };
 use store::Retention;
 use types::{Modifier, Oid, SqlState, Type};
 
 use super::like::Like;
-use super::one_row::{Purpose, check_condition, check_default};
+use super::one_row::{check_condition, check_default};
 use super::temporary::usual_history;
 use super::text::{self, Over};
-use super::{Maker, misc};
+use super::{Maker, exclusion, misc};
 use crate::error::{Error, Result};
-use crate::objects::COLLATIONS;
-use crate::system::named_class;
 
 /// The types that are integers with a sequence.
 const SERIALS: [(&str, Type); 6] = [
@@ -115,7 +110,8 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
             }
             TableElement::Constraint(constraint) => {
                 let over = parts.names();
-                let made = table_constraint(maker, constraint, parts.over(&over))?;
+                let bound = shadow(maker, parts.schema, &parts);
+                let made = table_constraint(maker, constraint, parts.over(&over), &bound)?;
                 parts.constraints.push(made);
             }
             TableElement::Like { .. } => {}
@@ -188,21 +184,10 @@ pub fn new_column(maker: &Maker<'_, '_>, definition: &ColumnDefinition) -> Resul
     Ok(column)
 }
 
-/// The collation that is named for values of a type. Texts are ordered by their bytes: a collation
-/// that asks for that is taken, no other.
+/// The collation that is named for values of a type.
 pub fn collation(maker: &Maker<'_, '_>, named: Option<&Path>, ty: Type) -> Result<Option<Oid>> {
     let Some(path) = named else { return Ok(None) };
-    let (schema, name) = maker.names.split(path)?;
-    let found = match schema {
-        None | Some("pg_catalog") => {
-            COLLATIONS.iter().find(|(_, known)| *known == collation_name(name))
-        }
-        Some(_) => None,
-    };
-    let Some((oid, _)) = found else {
-        let message = format!("collation \"{path}\" for encoding \"UTF8\" does not exist");
-        return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
-    };
+    let oid = super::collation::find(maker, path)?;
     let facts = scalar::facts::Facts(&*maker.names);
     let base = facts.base(ty);
     let of = facts.element(base).unwrap_or(base);
@@ -212,12 +197,7 @@ pub fn collation(maker: &Maker<'_, '_>, named: Option<&Path>, ty: Type) -> Resul
         let message = format!("collations are not supported by type {}", types.name_of(ty));
         return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
     }
-    Ok(Some(Oid(*oid)))
-}
-
-/// A collation as the catalog calls it: systems write the name of this one in two ways.
-fn collation_name(name: &str) -> &str {
-    if name == "C.UTF-8" { "C.utf8" } else { name }
+    Ok(Some(oid))
 }
 
 /// What a constraint of a column adds to it, or to the table.
@@ -297,6 +277,7 @@ pub fn column_constraint(
             is_primary: false,
             nulls_distinct: *nulls_distinct,
             options: Vec::new(),
+            overlaps: Vec::new(),
         }),
         ColumnConstraintKind::PrimaryKey => add(NewConstraintKind::Key {
             columns: vec![name.as_str().into()],
@@ -304,10 +285,11 @@ pub fn column_constraint(
             is_primary: true,
             nulls_distinct: true,
             options: Vec::new(),
+            overlaps: Vec::new(),
         }),
         ColumnConstraintKind::References(references) => {
             let columns = std::slice::from_ref(&definition.name);
-            let kind = foreign(maker, columns, references, &parts.name)?;
+            let kind = foreign(maker, (columns, false), references, &parts.name)?;
             add(kind);
         }
     }
@@ -398,6 +380,7 @@ pub fn table_constraint(
     maker: &Maker<'_, '_>,
     constraint: &TableConstraint,
     over: Over<'_>,
+    bound: &sql::bind::Relation,
 ) -> Result<NewConstraint> {
     let Over { name: table, columns, .. } = over;
     let texts = |names: &[Name]| names.iter().map(|name| name.text.as_str().into()).collect();
@@ -408,7 +391,14 @@ pub fn table_constraint(
         TableConstraintKind::Unique { using_index: Some(_), .. } => {
             return Err(Error::not_supported("ADD CONSTRAINT USING INDEX"));
         }
-        TableConstraintKind::Unique { primary, columns: keys, include, nulls_distinct, .. } => {
+        TableConstraintKind::Unique {
+            primary,
+            columns: keys,
+            include,
+            nulls_distinct,
+            without_overlaps,
+            ..
+        } => {
             for key in keys {
                 if !columns.iter().any(|(name, _)| **name == *key.text) {
                     let message = format!("column \"{}\" named in key does not exist", key.text);
@@ -423,9 +413,23 @@ pub fn table_constraint(
                 is_primary: *primary,
                 nulls_distinct: *nulls_distinct,
                 options: Vec::new(),
+                overlaps: match without_overlaps {
+                    true => exclusion::overlaps(maker, keys, bound)?,
+                    false => Vec::new(),
+                },
             }
         }
-        TableConstraintKind::ForeignKey { columns: keys, references } => {
+        TableConstraintKind::ForeignKey { columns: keys, is_period, references } => {
+            if *is_period != references.is_period && !references.columns.is_empty() {
+                let (with, without) = match is_period {
+                    true => ("referencing", "referenced"),
+                    false => ("referenced", "referencing"),
+                };
+                let message = format!(
+                    "foreign key uses PERIOD on the {with} table but not the {without} table"
+                );
+                return Err(Error::new(SqlState::INVALID_FOREIGN_KEY, message));
+            }
             for key in keys {
                 if !columns.iter().any(|(name, _)| **name == *key.text) {
                     let message = format!(
@@ -435,9 +439,11 @@ pub fn table_constraint(
                     return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
                 }
             }
-            foreign(maker, keys, references, table)?
+            foreign(maker, (keys, *is_period), references, table)?
         }
-        TableConstraintKind::Exclude => return Err(Error::not_supported("EXCLUDE")),
+        TableConstraintKind::Exclude(excluded) => {
+            NewConstraintKind::Exclude(Box::new(exclusion::index(maker, excluded, over, bound)?))
+        }
     };
     Ok(named(constraint.name.as_ref(), kind, constraint.timing))
 }
@@ -445,11 +451,15 @@ pub fn table_constraint(
 /// A foreign key. One that refers to the table that is being made refers to none yet.
 fn foreign(
     maker: &Maker<'_, '_>,
-    columns: &[Name],
+    (columns, is_period): (&[Name], bool),
     references: &References,
     own: &str,
 ) -> Result<NewConstraintKind> {
     let found = maker.find(&references.table)?;
+    if let Some(view) = found.as_ref().filter(|found| found.materialized().is_some()) {
+        let message = format!("referenced relation \"{}\" is not a table", view.name);
+        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+    }
     let is_own = references.table.last() == own && found.is_none();
     let target = match found {
         Some(relation) => relation.oid,
@@ -476,6 +486,7 @@ fn foreign(
         on_update: action(&references.on_update),
         on_delete: action(&references.on_delete),
         on_delete_columns,
+        is_period,
     })
 }
 
@@ -620,6 +631,7 @@ fn shadow(maker: &Maker<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relat
                 name: column.name.to_string(),
                 ty: column.ty,
                 modifier: column.modifier,
+                collation: column.collation.unwrap_or_default(),
                 not_null: column.not_null,
                 default: match &column.default {
                     Some(default) if column.is_generated => {
@@ -633,6 +645,8 @@ fn shadow(maker: &Maker<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relat
         owner: Oid::NONE,
         versioned: true,
         check: sql::bind::CheckOption::None,
+        is_barrier: false,
+        is_of_invoker: false,
     }
 }
 
@@ -652,136 +666,4 @@ fn check_expressions(maker: &mut Maker<'_, '_>, schema: Oid, parts: &Parts) -> R
         }
     }
     Ok(())
-}
-
-/// `CREATE INDEX`
-pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<()> {
-    let table = maker.relation(&create.table)?;
-    if table.table().is_none() {
-        let message = format!("cannot create index on relation \"{}\"", table.name);
-        return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
-    }
-    if create.if_not_exists
-        && let Some(name) = &create.name
-        && maker.catalog().relation_named(table.schema, &name.text).is_some()
-    {
-        let message = format!("relation \"{}\" already exists, skipping", name.text);
-        maker.notice(SqlState::DUPLICATE_TABLE, message);
-        return Ok(());
-    }
-    let method = match create.method.as_ref().map(|name| name.text.as_str()) {
-        None | Some("btree") => IndexMethod::Btree,
-        Some("hash") => IndexMethod::Hash,
-        Some("gin") => IndexMethod::Gin,
-        Some("columnar") => IndexMethod::Columnar,
-        Some(known @ ("gist" | "spgist" | "brin")) => {
-            return Err(Error::not_supported(format!("access method \"{known}\"")));
-        }
-        Some(other) => {
-            let message = format!("access method \"{other}\" does not exist");
-            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
-        }
-    };
-    let columns = text::columns_of(table.live_columns());
-    let over = Over::of(&table, &columns);
-    let keys = create
-        .keys
-        .iter()
-        .map(|element| index_key(maker, element, &table, over, method))
-        .collect::<Result<Vec<_>>>()?;
-    let predicate = match &create.filter {
-        Some(filter) => {
-            let kept = kept(maker, filter, Some(over))?;
-            let bound = sql::bind::Names::relation(
-                &*maker.names,
-                Some(maker.names.schema_name(table.schema)),
-                &table.name,
-            );
-            if let Some(bound) = bound {
-                let context = maker.context();
-                let mut bound =
-                    sql::bind::expression(&kept.text, Some(&bound), &*maker.names, context)
-                        .map_err(|error| Error::from(error.cause))?;
-                Purpose::IndexPredicate.check(&mut bound)?;
-                if bound.ty != Type::BOOL {
-                    let types: &dyn types::TypeSource = &*maker.names;
-                    let message = format!(
-                        "argument of WHERE must be type boolean, not type {}",
-                        types.name_of(bound.ty)
-                    );
-                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
-                }
-            }
-            Some(kept)
-        }
-        None => None,
-    };
-    let (options, _) = parameters(options(&create.options))?;
-    let index = maker.ddl.create_index(
-        table.oid,
-        NewIndex {
-            name: create.name.as_ref().map(|name| name.text.as_str().into()),
-            method,
-            keys,
-            include: create.include.iter().map(|name| name.text.as_str().into()).collect(),
-            predicate,
-            is_unique: create.unique,
-            nulls_distinct: create.nulls_distinct,
-            is_valid: true,
-            options,
-        },
-    )?;
-    maker.see();
-    maker.fill_index(table.oid, index.oid)
-}
-
-fn index_key(
-    maker: &Maker<'_, '_>,
-    element: &IndexElement,
-    table: &Relation,
-    over: Over<'_>,
-    method: IndexMethod,
-) -> Result<NewIndexKey> {
-    let (part, ty) = match (&element.column, &element.expr) {
-        (Some(column), _) => match table.column_named(&column.text) {
-            Some(column) => (IndexPart::Column(column.attnum), column.ty),
-            None => {
-                let message = format!("column \"{}\" does not exist", column.text);
-                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
-            }
-        },
-        (None, Some(expr)) => {
-            let kept = kept(maker, expr, Some(over))?;
-            let schema = maker.names.schema_name(table.schema);
-            let bound = sql::bind::Names::relation(&*maker.names, Some(schema), &table.name)
-                .ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, "the table is gone"))?;
-            let mut bound =
-                sql::bind::expression(&kept.text, Some(&bound), &*maker.names, maker.context())
-                    .map_err(|error| Error::from(error.cause))?;
-            Purpose::IndexKey.check(&mut bound)?;
-            (IndexPart::Expr(kept), bound.ty)
-        }
-        (None, None) => return Err(Error::not_supported("an index without a key")),
-    };
-    let class = match &element.class {
-        Some(_) if method == IndexMethod::Columnar => {
-            let message = "access method \"columnar\" does not support operator classes";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-        }
-        Some(path) => {
-            let (_, name) = maker.names.split(path)?;
-            let class = named_class(&*maker.names, ty, method, name)?;
-            // The default goes without saying.
-            (!class.is_default).then(|| name.into())
-        }
-        None => None,
-    };
-    Ok(NewIndexKey {
-        part,
-        ty,
-        is_descending: element.descending,
-        nulls_first: element.nulls_first,
-        collation: collation(maker, element.collation.as_ref(), ty)?,
-        class,
-    })
 }

@@ -187,7 +187,10 @@ impl Edits<'_> {
         let mut edit = Edit::new(right_end, end - right_end);
         match &merge.pairs {
             Some(pairs) if has_conditions => {
-                edit.text.push_str(" ON (");
+                // The comment tells the printer of definitions what was written.
+                edit.text.push_str(" ON ");
+                edit.text.push_str(sql::parse::WAS_USING);
+                edit.text.push_str(" (");
                 for (number, (left, right)) in pairs.iter().enumerate() {
                     if number > 0 {
                         edit.text.push_str(" AND ");
@@ -249,6 +252,26 @@ impl Edits<'_> {
         self.edits.push(Edit { at: start, len, text: written, names });
     }
 
+    /// Writes the name of a function of an extension with its schema, unless a built-in function has that name.
+    fn function_of_extension(&mut self, call: &Call) {
+        let names: &Names = self.names;
+        let schema = match &call.name.parts[..] {
+            _ if call.syntax => return,
+            [.., schema, _] => Some(schema.text.as_str()),
+            _ => None,
+        };
+        let origins = names.origins_of(schema);
+        let named = scalar::registry::functions(call.name.last());
+        let found = named.iter().find(|function| origins.has(function.oid));
+        let Some(function) = found.filter(|found| types::extension::of(found.oid).is_some()) else {
+            return;
+        };
+        if let Some(schema) = names.member_schema(function.oid) {
+            let object = Address::of(Class::Function, function.oid);
+            self.qualify(&call.name.parts, schema, object, function.name);
+        }
+    }
+
     /// The length of the plain string at an offset.
     fn string_len(&self, at: usize) -> usize {
         let rest = &self.text[at..];
@@ -274,7 +297,10 @@ impl Edits<'_> {
             text.push_str(&self.text[from..edit.at]);
             let base = text.len();
             for (at, len, object) in &edit.names {
-                if object.oid.is_builtin() && object.class != Class::Relation {
+                // The schema of what an extension has may be moved away or left out, also where it is `public`.
+                let is_of_member =
+                    edit.names.iter().any(|(.., named)| types::extension::of(named.oid).is_some());
+                if object.oid.is_builtin() && object.class != Class::Relation && !is_of_member {
                     continue;
                 }
                 names.push(NamePlace { at: (base + at) as u32, len: *len as u32, object: *object });
@@ -338,7 +364,14 @@ impl Visitor for Edits<'_> {
         let Some(found) = sql::bind::Names::user_type(self.names, schema, name) else {
             return;
         };
-        let Some(entry) = self.names.catalog.type_entry(found) else { return };
+        let Some(entry) = self.names.catalog.type_entry(found) else {
+            let schema = self.names.member_schema(found.oid());
+            if let (Some(facts), Some(schema)) = (types::builtin::facts(found), schema) {
+                let object = Address::of(Class::Type, found.oid());
+                self.qualify(&ty.name.parts, schema, object, facts.name);
+            }
+            return;
+        };
         let (schema, name) = (entry.schema(), Arc::clone(entry.name()));
         let object = match entry {
             table::catalog::TypeEntry::Row(relation)
@@ -354,7 +387,16 @@ impl Visitor for Edits<'_> {
         }
     }
 
+    fn collation(&mut self, path: &Path) {
+        let Ok((schema, name)) = self.names.split(path) else { return };
+        let found = sql::bind::Names::collation_named(self.names, schema, name);
+        let Some(known) = found.and_then(|oid| self.names.catalog.collation(oid)) else { return };
+        let object = Address::of(Class::Collation, known.oid);
+        self.qualify(&path.parts, known.schema, object, &known.name);
+    }
+
     fn call(&mut self, call: &Call) {
+        self.function_of_extension(call);
         let of_sequence = ["nextval", "currval", "setval"].contains(&call.name.last());
         if of_sequence
             && let Some(first) = call.args.first()

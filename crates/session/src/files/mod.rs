@@ -172,6 +172,8 @@ pub(crate) fn relation(oid: Oid, path: &str, columns: &[FileColumn]) -> Relation
         unique: Vec::new(),
         versioned: false,
         check: CheckOption::None,
+        is_barrier: false,
+        is_of_invoker: false,
     }
 }
 

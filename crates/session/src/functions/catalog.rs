@@ -1,18 +1,16 @@
-//! Functions over the catalog: definitions as SQL, names of objects, comments, sizes.
+//! Functions over the catalog: names of objects, comments, sizes.
 
 use std::sync::Arc;
 
 use store::TableId;
-use table::catalog::{
-    Action, Address, Class, Constraint, ConstraintKind, IndexMethod, IndexPart, MatchType,
-    Relation, SqlText,
+use table::catalog::{Address, Class, Relation};
+use types::{
+    Datum, DatumRef, Modifier, Objects, Oid, Result, SqlState, Type, TypeSource, extension,
 };
-use types::{Datum, DatumRef, Modifier, Objects, Oid, Result, SqlState, Type, TypeSource};
 
-use super::{bool, integer, oid, text};
+use super::{integer, oid, text};
 use crate::client::Surroundings;
 use crate::names::Names;
-use crate::system::class_of;
 
 fn some(text: Option<String>) -> Datum {
     text.map_or(Datum::Null, Datum::text)
@@ -27,26 +25,6 @@ pub(super) fn call(
     let types: &dyn TypeSource = names;
     let catalog = &names.catalog;
     Ok(Some(match name {
-        "pg_get_expr" => {
-            let kept = kept(names, text(args, 0), oid(args, 1));
-            Datum::text(kept.unwrap_or_else(|| text(args, 0).to_owned()))
-        }
-        "pg_get_indexdef" => {
-            let column = if args.len() > 1 { integer(args, 1) } else { 0 };
-            some(index(names, oid(args, 0), column as usize, bool(args, 2)))
-        }
-        "pg_get_constraintdef" => {
-            let found = catalog.constraint(oid(args, 0));
-            some(found.map(|constraint| constraint_text(names, constraint, bool(args, 1))))
-        }
-        "pg_get_viewdef" => {
-            let view = match args[0] {
-                DatumRef::Oid(view) => view,
-                _ => names.regclass(text(args, 0))?,
-            };
-            let view = catalog.relation(view).and_then(|relation| relation.view());
-            some(view.map(|view| format!(" {};", shown(names, &view.query))))
-        }
         "pg_get_userbyid" => {
             let role = catalog.role(oid(args, 0)).map(|role| role.name.to_string());
             Datum::text(role.unwrap_or_else(|| format!("unknown (OID={})", oid(args, 0))))
@@ -101,8 +79,13 @@ pub(super) fn call(
             };
             database.map_or(Datum::Null, |database| database_size(names, database.oid))
         }
-        "pg_relation_is_updatable" => Datum::Int4(28),
-        "pg_column_is_updatable" => Datum::Bool(true),
+        "pg_relation_is_updatable" => Datum::Int4(match is_updatable(around, oid(args, 0), None) {
+            true => INSERT_UPDATE_DELETE,
+            false => 0,
+        }),
+        "pg_column_is_updatable" => {
+            Datum::Bool(is_updatable(around, oid(args, 0), Some(integer(args, 1))))
+        }
         "pg_relation_filepath"
         | "pg_get_partkeydef"
         | "pg_get_partition_constraintdef"
@@ -128,7 +111,7 @@ pub(super) fn call(
                 args.join(", ")
             }))
         }
-        "pg_collation_for" => Datum::text("\"default\""),
+        "pg_collation_for" => args.get(1).map_or(Datum::Null, |name| (*name).to_owned()),
         _ => return Ok(None),
     }))
 }
@@ -156,6 +139,8 @@ fn class_named(name: &str) -> Option<Class> {
         "pg_namespace" => Class::Schema,
         "pg_authid" => Class::Role,
         "pg_database" => Class::Database,
+        "pg_extension" => Class::Extension,
+        "pg_collation" => Class::Collation,
         _ => return None,
     })
 }
@@ -163,8 +148,14 @@ fn class_named(name: &str) -> Option<Class> {
 /// The comment on an object of one of these classes.
 fn comment(names: &Names, oid: Oid, sub: i16, classes: &[Class]) -> Option<String> {
     classes.iter().find_map(|class| {
-        let comment = names.catalog.comment(Address { class: *class, oid, sub })?;
-        Some(comment.text.to_string())
+        let comment = names.catalog.comment(Address { class: *class, oid, sub });
+        match comment {
+            Some(comment) => Some(comment.text.to_string()),
+            None if *class == Class::Extension && oid == extension::PLPGSQL_OID => {
+                Some(extension::PLPGSQL.comment.to_owned())
+            }
+            None => None,
+        }
     })
 }
 
@@ -228,214 +219,33 @@ fn serial_sequence(names: &Names, table: &str, column: &str) -> Result<Datum> {
     Ok(some(owned.map(|sequence| names.written(sequence.schema, &sequence.name, false))))
 }
 
-/// The names of columns of a relation, in parentheses.
-fn columns(relation: Option<&std::sync::Arc<Relation>>, attnums: &[i16]) -> String {
-    let name = |attnum: &i16| {
-        let column = relation.and_then(|relation| relation.column(*attnum));
-        column.map_or_else(String::new, |column| scalar::quote::identifier(&column.name))
+/// The events of `pg_relation_is_updatable`: a bit each.
+const INSERT_UPDATE_DELETE: i32 = 1 << 3 | 1 << 2 | 1 << 4;
+
+/// True where rows can be changed through a relation, or a column of it be given values.
+fn is_updatable(around: &Surroundings<'_>, relation: Oid, column: Option<i64>) -> bool {
+    use sql::parse::ast::{Body, ExprKind, Source, Statement};
+    let names = &*around.names;
+    let Some(relation) = names.catalog.relation(relation) else { return false };
+    if relation.view().is_none() {
+        return relation.is_plain_table();
+    }
+    let Some(text) = relation.query().map(|query| &query.text) else { return false };
+    let Ok(parsed) = sql::parse::statements(text) else { return false };
+    let Some(Statement::Query(query)) = parsed.first().map(|parsed| &parsed.statement) else {
+        return false;
     };
-    format!("({})", attnums.iter().map(name).collect::<Vec<_>>().join(", "))
-}
-
-/// The definition of a constraint, as `ALTER TABLE ... ADD` takes it.
-fn constraint_text(names: &Names, constraint: &Constraint, pretty: bool) -> String {
-    let table = constraint.table().and_then(|table| names.catalog.relation(table));
-    let mut text = match &constraint.kind {
-        ConstraintKind::Check { expr, .. } => {
-            format!("CHECK ({})", condition(names, expr, pretty))
-        }
-        ConstraintKind::Key { columns: keys, is_primary, index } => {
-            let index = names.catalog.relation(*index).and_then(|relation| relation.index());
-            let nulls = match index {
-                Some(index) if !index.nulls_distinct => " NULLS NOT DISTINCT",
-                _ => "",
-            };
-            let word = if *is_primary { "PRIMARY KEY" } else { "UNIQUE" };
-            let mut text = format!("{word}{nulls} {}", columns(table, keys));
-            if let Some(index) = index.filter(|index| !index.include.is_empty()) {
-                text.push_str(" INCLUDE ");
-                text.push_str(&columns(table, &index.include));
-            }
-            text
-        }
-        ConstraintKind::Foreign(key) => {
-            let other = names.catalog.relation(key.references);
-            let name = other.map_or_else(String::new, |other| {
-                let visible = names.is_relation_visible(other.oid);
-                names.written(other.schema, &other.name, visible)
-            });
-            let mut text = format!(
-                "FOREIGN KEY {} REFERENCES {name}{}",
-                columns(table, &key.columns),
-                columns(other, &key.referenced)
-            );
-            if key.match_type == MatchType::Full {
-                text.push_str(" MATCH FULL");
-            }
-            for (action, event) in [(key.on_update, "UPDATE"), (key.on_delete, "DELETE")] {
-                let words = match action {
-                    Action::NoAction => continue,
-                    Action::Restrict => "RESTRICT",
-                    Action::Cascade => "CASCADE",
-                    Action::SetNull => "SET NULL",
-                    Action::SetDefault => "SET DEFAULT",
-                };
-                text.push_str(&format!(" ON {event} {words}"));
-                if event == "DELETE" && !key.on_delete_columns.is_empty() {
-                    text.push(' ');
-                    text.push_str(&columns(table, &key.on_delete_columns));
-                }
-            }
-            text
-        }
-    };
-    if constraint.is_deferrable {
-        text.push_str(" DEFERRABLE");
-    }
-    if constraint.is_deferred {
-        text.push_str(" INITIALLY DEFERRED");
-    }
-    if !constraint.is_validated {
-        text.push_str(" NOT VALID");
-    }
-    text
-}
-
-/// A condition, in the parentheses that PostgreSQL writes around it where it is not to be pretty.
-fn condition(names: &Names, expr: &SqlText, pretty: bool) -> String {
-    let text = shown(names, expr);
-    match pretty {
-        true => text.trim().to_owned(),
-        false => format!("({})", text.trim()),
-    }
-}
-
-/// A text that the catalog keeps, as it reads along the search path: the schema of a name that is
-/// found without it is left out.
-fn shown(names: &Names, kept: &SqlText) -> String {
-    let text = &*kept.text;
-    let mut shown = String::with_capacity(text.len());
-    let mut from = 0;
-    for pair in kept.names.windows(2) {
-        let (schema, named) = (&pair[0], &pair[1]);
-        let (at, end) = (schema.at as usize, (schema.at + schema.len) as usize);
-        let is_visible = match named.object.class {
-            Class::Relation => named.object.sub == 0 && names.is_relation_visible(named.object.oid),
-            Class::Type => names.is_type_visible(Type(named.object.oid)),
-            _ => false,
-        };
-        let is_path = schema.object.class == Class::Schema && named.at as usize == end + 1;
-        if is_path && is_visible {
-            shown.push_str(&text[from..at]);
-            from = end + 1;
-        }
-    }
-    shown.push_str(&text[from..]);
-    shown
-}
-
-/// An expression that belongs to a relation (a default, a key, a condition of an index, a check) as
-/// it reads along the search path; none where it is of something else.
-fn kept(names: &Names, text: &str, relation: Oid) -> Option<String> {
-    let owner = names.catalog.relation(relation)?;
-    let defaults = owner.columns.iter().filter_map(|column| column.default.as_ref());
-    let table = names.catalog.table(relation);
-    let indexes = table.into_iter().flat_map(|table| &table.indexes);
-    let of_indexes = indexes.filter_map(|index| index.index()).flat_map(|index| {
-        let keys = index.keys.iter().filter_map(|key| match &key.part {
-            IndexPart::Expr(expr) => Some(expr),
-            IndexPart::Column(_) => None,
-        });
-        keys.chain(&index.predicate)
+    let bound = sql::bind::statement(&parsed[0].statement, names, around.types(), &[]);
+    let is_open =
+        bound.is_ok_and(|bound| sql::bind::why_not_updatable(query, &bound.plan).is_none());
+    let Body::Select(select) = &query.body else { return false };
+    let [Source::Table(table)] = &select.from[..] else { return false };
+    let Ok((schema, name)) = names.split(&table.name) else { return false };
+    let under = names.user_relation(schema, name).map(|under| under.oid);
+    let is_shown = column.is_none_or(|column| {
+        let at = usize::try_from(column - 1).unwrap_or(usize::MAX);
+        let output = select.outputs.get(at);
+        output.is_some_and(|output| matches!(output.expr.kind, ExprKind::Column(_)))
     });
-    let checks = table.into_iter().flat_map(|table| &table.constraints);
-    let checks = checks.filter_map(|constraint| match &constraint.kind {
-        ConstraintKind::Check { expr, .. } => Some(expr),
-        _ => None,
-    });
-    let mut all = defaults.map(|default| &default.expr).chain(of_indexes).chain(checks);
-    all.find(|kept| *kept.text == *text).map(|kept| shown(names, kept))
-}
-
-/// The definition of an index, or of one of its keys where `column` is not 0.
-fn index(names: &Names, oid: Oid, column: usize, pretty: bool) -> Option<String> {
-    let relation = names.catalog.relation(oid)?;
-    let index = relation.index()?;
-    let table = names.catalog.relation(index.table)?;
-    let mut keys = Vec::new();
-    for (key, shown_as) in index.keys.iter().zip(&relation.columns) {
-        let mut text = match &key.part {
-            IndexPart::Column(attnum) => scalar::quote::identifier(&table.column(*attnum)?.name),
-            IndexPart::Expr(expr) if is_call(&expr.text) => shown(names, expr),
-            IndexPart::Expr(expr) => format!("({})", shown(names, expr)),
-        };
-        let own = match key.column().and_then(|attnum| table.column(attnum)) {
-            Some(column) => column.collation,
-            None => collation_of(names, key.ty),
-        };
-        if shown_as.collation != own && shown_as.collation != Oid::NONE {
-            let collation = Objects::name(names, Type::REGCOLLATION, shown_as.collation);
-            text.push_str(" COLLATE ");
-            text.push_str(&collation.unwrap_or_default());
-        }
-        let class = key.class.as_deref().filter(|class| {
-            let known = class_of(names, key.ty, index.method, Some(class));
-            known.is_none_or(|class| !class.is_default)
-        });
-        if let Some(class) = class {
-            text.push(' ');
-            text.push_str(class);
-        }
-        if column == 0 && index.method == IndexMethod::Btree {
-            if key.is_descending {
-                text.push_str(" DESC");
-            }
-            if key.nulls_first != key.is_descending {
-                text.push_str(if key.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
-            }
-        }
-        keys.push(text);
-    }
-    if column > 0 {
-        let included = index.include.get(column.wrapping_sub(1 + index.keys.len()));
-        let included = included.and_then(|attnum| table.column(*attnum));
-        return keys
-            .get(column - 1)
-            .cloned()
-            .or_else(|| included.map(|column| scalar::quote::identifier(&column.name)))
-            .or(Some(String::new()));
-    }
-    let mut text = format!(
-        "CREATE {}INDEX {} ON {} USING {} ({})",
-        if index.is_unique { "UNIQUE " } else { "" },
-        scalar::quote::identifier(&relation.name),
-        names.written(table.schema, &table.name, false),
-        index.method.name(),
-        keys.join(", ")
-    );
-    if !index.include.is_empty() {
-        text.push_str(" INCLUDE ");
-        text.push_str(&columns(Some(table), &index.include));
-    }
-    if index.is_unique && !index.nulls_distinct {
-        text.push_str(" NULLS NOT DISTINCT");
-    }
-    if let Some(predicate) = &index.predicate {
-        text.push_str(&format!(" WHERE {}", condition(names, predicate, pretty)));
-    }
-    Some(text)
-}
-
-/// The collation of the values of a type, where nothing else is said.
-fn collation_of(names: &Names, ty: Type) -> Oid {
-    let facts = scalar::facts::Facts(names);
-    let base = facts.base(ty);
-    let of = facts.element(base).unwrap_or(base);
-    types::builtin::facts(of).map_or(Oid::NONE, |facts| facts.collation())
-}
-
-/// True for the call of a function, which stands in an index without parentheses.
-fn is_call(text: &str) -> bool {
-    let Ok(parsed) = sql::parse::expression(text) else { return false };
-    matches!(parsed.kind, sql::parse::ast::ExprKind::Call(_))
+    is_open && is_shown && under.is_some_and(|under| is_updatable(around, under, None))
 }

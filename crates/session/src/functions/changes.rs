@@ -79,6 +79,7 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
     {
         return Err(rights.denied(table).cause);
     }
+    rights.require_whole(table).map_err(|error| error.cause)?;
     let seen = around.client.seen.get();
     let (after, upto) = (commit(around, args[1])?, commit(around, args[2])?.min(seen));
     let snapshot = instance.engine.snapshot_at(seen).map_err(error)?;

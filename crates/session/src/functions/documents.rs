@@ -96,6 +96,7 @@ fn asked<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'
     {
         return Err(rights.denied(oid).cause);
     }
+    rights.require_whole(oid).map_err(|error| error.cause)?;
     let collection = documents.collection().clone();
     let newest = collection.at(seen(around)?).revision(key).map_err(error)?;
     Ok(Asked { collection, key, newest: newest.map_or(Revision(0), |info| info.revision) })
@@ -192,6 +193,9 @@ fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar:
     if !names.is_superuser && !relation.is_some_and(is_allowed) {
         let message = format!("permission denied for collection \"{name}\"");
         return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+    }
+    if let Some(relation) = relation {
+        Rights::of(names).require_whole(relation).map_err(|error| error.cause)?;
     }
     let then = collection.at(seen);
     let keys = then.keys("").map_err(error)?;

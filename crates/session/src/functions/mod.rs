@@ -3,7 +3,8 @@
 //! ```text
 //!   session    settings, user, schemas, process, version
 //!   signal     cancelling what others run, ending their sessions
-//!   catalog    definitions as SQL, names, visibility, comments
+//!   catalog    names, visibility, comments, sizes
+//!   definitions  views, constraints, indexes and defaults as SQL
 //!   privilege  has_table_privilege and its kin
 //!   changes    table_changes
 //!   documents  history, diff, node_history ...
@@ -16,12 +17,14 @@ mod acl;
 mod advisory;
 mod catalog;
 mod changes;
+pub(crate) mod definitions;
 pub(crate) mod documents;
 mod objects;
 mod privilege;
 pub(crate) mod sequence;
 mod session;
 mod signal;
+mod size;
 
 use scalar::Function;
 use scalar::function::Call;
@@ -38,13 +41,17 @@ pub(crate) use signal::require_signal;
 pub fn call(
     around: &Surroundings<'_>,
     function: &Function,
-    _call: &Call<'_>,
+    call: &Call<'_>,
     args: &[DatumRef<'_>],
 ) -> Result<Datum> {
+    if let ("pg_column_size", [value], [ty]) = (function.name, args, call.args) {
+        return Ok(Datum::Int4(size::of(*value, *ty)? as i32));
+    }
     let mut done = session::call(around, function.name, args)?;
     for other in [
         sequence::call,
         catalog::call,
+        definitions::call,
         privilege::call,
         advisory::call,
         acl::call,

@@ -1,16 +1,31 @@
 //! Functions about the session: settings, schemas, process, version, messages.
 
+use std::net::SocketAddr;
+
 use types::{Array, Datum, DatumRef, Oid, Repr, Result, Type};
 
 use super::{bool, text};
 use crate::client::{Client, Surroundings};
 use crate::instance::Stop;
 use crate::names::TEMPORARY;
+use crate::peer;
 use crate::settings::{self, Extent};
 use crate::system::PG_CATALOG;
 
 /// The version as `version()` tells it: PostgreSQL's, which clients look for, and ours.
 pub const VERSION: &str = concat!("PostgreSQL 17.6 (Anywhen ", env!("CARGO_PKG_VERSION"), ")");
+
+/// How many commits, or transactions, are newer than the one with a stamp (`xmin`).
+fn age(around: &Surroundings<'_>, stamp: u32) -> i32 {
+    const MASK: u32 = i32::MAX as u32;
+    let newest = match stamp {
+        // PostgreSQL takes frozen rows for older than all others.
+        0..3 => return i32::MAX,
+        stamp if stamp > MASK => txn::stamp_of_transaction(around.client.transaction.get()),
+        _ => txn::stamp_of_commit(around.client.seen.get()),
+    };
+    (newest.wrapping_sub(stamp) & MASK) as i32
+}
 
 pub(super) fn call(
     around: &Surroundings<'_>,
@@ -35,8 +50,17 @@ pub(super) fn call(
                 _ => Some(text(args, 1)),
             };
             let extent = if bool(args, 2) { Extent::Local } else { Extent::Session };
-            client.set(text(args, 0), value, extent).map_err(|error| error.cause)?;
+            client
+                .set(text(args, 0), value, extent, &names.present)
+                .map_err(|error| error.cause)?;
             Datum::text(client.settings.borrow().show(text(args, 0)).unwrap_or_default())
+        }
+        "set_limit" => {
+            let Some(DatumRef::Float4(limit)) = args.first() else { return Ok(Some(Datum::Null)) };
+            let name = scalar::extension::trgm::SIMILARITY.0;
+            let set = client.set(name, Some(&limit.to_string()), Extent::Session, &names.present);
+            set.map_err(|error| error.cause)?;
+            Datum::Float4(*limit)
         }
         "current_schema" => match names.explicit.first() {
             Some(schema) => Datum::text(names.schema_name(*schema)),
@@ -51,7 +75,30 @@ pub(super) fn call(
         }
         "pg_backend_pid" => Datum::Int4(client.slot.process),
         "txid_current" | "pg_current_xact_id" => Datum::Int8(client.transaction.get() as i64),
-        "pg_client_encoding" | "getdatabaseencoding" => Datum::text("UTF8"),
+        "row_security_active" => {
+            let table = match args[0] {
+                DatumRef::Oid(table) => table,
+                _ => names.regclass(text(args, 0))?,
+            };
+            let is_active = crate::rights::Rights::of(names).sees_in_part(table);
+            Datum::Bool(is_active && client.settings.borrow().bool("row_security"))
+        }
+        "row_security_refuse" => {
+            let state = types::SqlState::INSUFFICIENT_PRIVILEGE;
+            return Err(types::Error::new(state, text(args, 0)));
+        }
+        "pg_current_snapshot" | "txid_current_snapshot" => Datum::text(client.visibility()),
+        "own_xmin" => {
+            client.is_stamped.set(true);
+            Datum::Oid(Oid(txn::stamp_of_transaction(client.transaction.get())))
+        }
+        "age" => Datum::Int4(age(around, super::oid(args, 0).0)),
+        "pg_client_encoding" => Datum::text(client.settings.borrow().charset().name()),
+        "getdatabaseencoding" => Datum::text("UTF8"),
+        "inet_client_addr" => tcp(around).map_or(Datum::Null, |(client, _)| peer::address(client)),
+        "inet_client_port" => tcp(around).map_or(Datum::Null, |(client, _)| peer::port(client)),
+        "inet_server_addr" => tcp(around).map_or(Datum::Null, |(_, server)| peer::address(server)),
+        "inet_server_port" => tcp(around).map_or(Datum::Null, |(_, server)| peer::port(server)),
         "getpgusername" => Datum::text(&*around.who.user),
         "pg_postmaster_start_time" => Datum::TimestampTz(client.instance.started),
         "pg_export_snapshot" => Datum::text(client.export_snapshot()?),
@@ -91,12 +138,14 @@ pub(super) fn call(
         },
         "pg_type_is_visible" => {
             let ty = Type(super::oid(args, 0));
-            let known = ty.is_builtin() || names.catalog.type_entry(ty).is_some();
+            let is_there = names.member_schema(ty.oid()).is_some();
+            let known = ty.is_builtin() && is_there || names.catalog.type_entry(ty).is_some();
             if known { Datum::Bool(names.is_type_visible(ty)) } else { Datum::Null }
         }
-        "pg_function_is_visible"
-        | "pg_operator_is_visible"
-        | "pg_opclass_is_visible"
+        "pg_function_is_visible" | "pg_operator_is_visible" => {
+            Datum::Bool(names.is_member_visible(super::oid(args, 0)))
+        }
+        "pg_opclass_is_visible"
         | "pg_opfamily_is_visible"
         | "pg_collation_is_visible"
         | "pg_conversion_is_visible"
@@ -107,6 +156,11 @@ pub(super) fn call(
         | "pg_statistics_obj_is_visible" => Datum::Bool(names.path.contains(&PG_CATALOG)),
         _ => return Ok(None),
     }))
+}
+
+/// The addresses of the client and of the server that it has connected to.
+fn tcp(around: &Surroundings<'_>) -> Option<(SocketAddr, SocketAddr)> {
+    around.client.slot.activity.lock().peer.tcp()
 }
 
 /// Waits, unless the statement is told to stop, or nothing may block here.

@@ -18,6 +18,7 @@ pub mod value;
 
 use std::sync::Arc;
 
+use charset::Charset;
 use types::time::TimestampTz;
 use types::{SqlState, Style};
 
@@ -97,6 +98,7 @@ pub struct Settings {
     /// `join_collapse_limit` is 1.
     keeps_join_order: bool,
     system_time: Option<TimestampTz>,
+    charset: Charset,
 }
 
 /// Who the client is.
@@ -126,6 +128,7 @@ impl Settings {
             who: Arc::default(),
             keeps_join_order: false,
             system_time: None,
+            charset: Charset::UTF8,
         };
         settings.tell_internal("is_superuser", if superuser { "on" } else { "off" });
         settings
@@ -146,6 +149,11 @@ impl Settings {
         self.system_time
     }
 
+    /// The encoding of the client.
+    pub fn charset(&self) -> Charset {
+        self.charset
+    }
+
     /// True where joins are made in the order in which a statement writes them: `join_collapse_limit` is 1.
     pub fn keeps_join_order(&self) -> bool {
         self.keeps_join_order
@@ -154,6 +162,30 @@ impl Settings {
     /// Who the client is.
     pub fn who(&self) -> &Arc<Who> {
         &self.who
+    }
+
+    /// Has a role be the user whose rights are in force, and returns who the client was before.
+    pub fn act_as(&mut self, user: &str) -> Arc<Who> {
+        let session_user = self.who.session_user.clone();
+        let now = Arc::new(Who { session_user, user: user.into() });
+        std::mem::replace(&mut self.who, now)
+    }
+
+    /// Undoes [`Settings::act_as`].
+    pub fn set_who(&mut self, who: Arc<Who>) {
+        self.who = who;
+    }
+
+    /// Has names be looked for in a schema before all others, and returns the search path before.
+    pub fn look_first_in(&mut self, schema: &str) -> Arc<[String]> {
+        let first = std::iter::once(schema.to_owned());
+        let now = first.chain(self.search_path.iter().cloned()).collect();
+        std::mem::replace(&mut self.search_path, now)
+    }
+
+    /// Undoes [`Settings::look_first_in`].
+    pub fn set_search_path(&mut self, path: Arc<[String]>) {
+        self.search_path = path;
     }
 
     /// Sets a setting that only tells, such as the user.
@@ -353,6 +385,8 @@ impl Settings {
             if let Value::Text(text) = value {
                 self.search_path = special::name_list(text).unwrap_or_default().into();
             }
+        } else if known.name == "client_encoding" {
+            self.charset = Charset::named(self.text(known.name)).unwrap_or_default();
         } else if known.name == "join_collapse_limit" {
             self.keeps_join_order = *value == Value::Integer(1);
         } else if known.name == "system_time_as_of" {

@@ -1,5 +1,6 @@
 //! Settings that check more than their kind: lists of names, styles, encodings, zones.
 
+use charset::Charset;
 use types::time::TimestampTz;
 use types::{ByteaOutput, Context, Datum, IntervalStyle, Modifier, SqlState, Style, Type};
 
@@ -31,21 +32,24 @@ pub fn check(
             style.set_time_zone(text)?;
             style.time_zone.name().to_owned()
         }
-        "client_encoding" => match normal(text).as_str() {
-            "utf8" | "unicode" => "UTF8".to_owned(),
-            "sqlascii" => "SQL_ASCII".to_owned(),
-            other if ENCODINGS.contains(&other) => {
-                return Err(Error::new(
-                    SqlState::FEATURE_NOT_SUPPORTED,
-                    format!("conversion between {} and UTF8 is not supported", text.to_uppercase()),
-                ));
+        "client_encoding" => {
+            let charset = Charset::named(text).ok_or_else(|| invalid(name, text))?;
+            if !charset.is_converted() {
+                let message =
+                    format!("conversion between {} and UTF8 is not supported", charset.name());
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
-            _ => return Err(invalid(name, text)),
-        },
+            charset.name().to_owned()
+        }
         "search_path" => {
             let error = || invalid(name, text).detail("List syntax is invalid.");
             name_list(text).ok_or_else(error)?;
             return Ok(value);
+        }
+        "default_text_search_config" => {
+            // Only built-in configurations exist, and each is found by its name.
+            let config = scalar::fulltext::config_named(text).ok_or_else(|| invalid(name, text))?;
+            format!("pg_catalog.{}", config.name())
         }
         "application_name" => printable(text),
         "commit.authored_at" if !text.is_empty() => {
@@ -61,18 +65,6 @@ pub fn check(
         _ => return Ok(value),
     };
     Ok(Value::Text(kept.into()))
-}
-
-/// Encodings that PostgreSQL converts and this server does not, in their short spelling.
-const ENCODINGS: [&str; 22] = [
-    "latin1", "latin2", "latin3", "latin4", "latin5", "latin6", "latin7", "latin8", "latin9",
-    "latin10", "win1250", "win1251", "win1252", "win1253", "win1254", "win1257", "koi8r", "koi8u",
-    "eucjp", "euckr", "sjis", "gb18030",
-];
-
-/// A name of an encoding without what does not count in it.
-fn normal(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// The text with what is not printable ASCII written as bytes.

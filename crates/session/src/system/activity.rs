@@ -101,7 +101,8 @@ pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
             false => row.push(("query", text("<insufficient privilege>"))),
             true => row.extend([
                 ("application_name", text(&activity.application)),
-                ("client_addr", text_or_null(activity.peer.as_deref())),
+                ("client_addr", activity.peer.client_address()),
+                ("client_port", activity.peer.client_port()),
                 ("backend_start", time(activity.started)),
                 ("query_start", time(activity.query_started)),
                 ("state_change", time(activity.query_started)),

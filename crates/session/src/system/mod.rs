@@ -15,12 +15,14 @@
 mod activity;
 mod classes;
 mod compressed;
+mod extensions;
 pub mod forms;
 mod grants;
 mod kinds;
 mod objects;
 mod relations;
 pub mod rows;
+mod searches;
 mod statistics;
 mod views;
 
@@ -31,7 +33,7 @@ use std::sync::{Arc, LazyLock};
 use sql::bind::{CheckOption, ColumnDefault, Relation, RelationColumn, RelationKind};
 use types::{Datum, Modifier, Oid, Type, builtin};
 
-pub use classes::{class_of, named_class};
+pub use classes::{class_of, default_class, named_class};
 use rows::{Rows, Scene};
 
 /// `pg_catalog`.
@@ -166,6 +168,7 @@ fn read(line: &'static str) -> Option<System> {
                 name: column.name.to_owned(),
                 ty: column.ty,
                 modifier: Modifier::NONE,
+                collation: Oid::NONE,
                 not_null: column.not_null,
                 default: ColumnDefault::None,
             })
@@ -174,6 +177,8 @@ fn read(line: &'static str) -> Option<System> {
         owner: OWNER,
         versioned: false,
         check: CheckOption::None,
+        is_barrier: false,
+        is_of_invoker: false,
     };
     Some(System { oid, schema, name, is_view, row_type, columns, bound: Arc::new(bound) })
 }
@@ -189,17 +194,27 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_index" => relations::indexes(scene, &mut rows),
             "pg_constraint" => relations::constraints(scene, &mut rows),
             "pg_sequence" => relations::sequences(scene, &mut rows),
+            "pg_policy" => relations::policies(scene, &mut rows),
             "pg_rewrite" => {}
             "pg_type" => kinds::types(scene, &mut rows),
             "pg_enum" => kinds::labels(scene, &mut rows),
+            "pg_range" => kinds::ranges(scene, &mut rows),
             "pg_proc" => kinds::functions(scene, &mut rows),
-            "pg_aggregate" => kinds::aggregates(&mut rows),
-            "pg_operator" => kinds::operators(&mut rows),
-            "pg_cast" => kinds::casts(&mut rows),
+            "pg_aggregate" => kinds::aggregates(scene, &mut rows),
+            "pg_operator" => kinds::operators(scene, &mut rows),
+            "pg_cast" => kinds::casts(scene, &mut rows),
             "pg_am" => kinds::methods(scene, &mut rows),
-            "pg_opclass" => classes::classes(&mut rows),
-            "pg_collation" => kinds::collations(&mut rows),
+            "pg_opclass" => classes::classes(scene, &mut rows),
+            "pg_ts_config" => searches::configs(&mut rows),
+            "pg_ts_config_map" => searches::mappings(&mut rows),
+            "pg_ts_dict" => searches::dictionaries(scene, &mut rows),
+            "pg_ts_parser" => searches::parsers(&mut rows),
+            "pg_ts_template" => searches::templates(&mut rows),
+            "pg_collation" => kinds::collations(scene, &mut rows),
             "pg_language" => kinds::languages(&mut rows),
+            "pg_extension" => extensions::installed(scene, &mut rows),
+            "pg_available_extensions" => extensions::available(scene, &mut rows),
+            "pg_available_extension_versions" => extensions::versions(scene, &mut rows),
             "pg_namespace" => objects::schemas(scene, &mut rows),
             "pg_init_privs" => objects::first_privileges(scene, &mut rows),
             "pg_default_acl" => objects::default_acls(scene, &mut rows),

@@ -5,7 +5,7 @@ use types::time::TimestampTz;
 use types::{Datum, Oid, Type};
 
 use super::rows::{Rows, Scene, bool, letter, oid, text, text_or_null, texts};
-use super::{INFORMATION_SCHEMA, PG_CATALOG};
+use super::{INFORMATION_SCHEMA, PG_CATALOG, extensions};
 
 /// Privileges as an array of `aclitem`; NULL where nothing was given or taken.
 pub(super) fn acl(scene: Scene<'_>, acl: Option<&Acl>) -> Datum {
@@ -127,6 +127,9 @@ pub(super) fn comments(scene: Scene<'_>, rows: &mut Rows, shared: bool) {
         if matches!(object.class, Class::Database | Class::Role) != shared {
             continue;
         }
+        if object.class == Class::Extension && !extensions::is_here(scene, object.oid) {
+            continue;
+        }
         let mut row = vec![
             ("objoid", oid(object.oid)),
             ("classoid", oid(object.class.oid())),
@@ -137,9 +140,18 @@ pub(super) fn comments(scene: Scene<'_>, rows: &mut Rows, shared: bool) {
         }
         rows.row(&row);
     }
+    if !shared && scene.names.catalog.comment(extensions::PLPGSQL).is_none() {
+        rows.row(&[
+            ("objoid", oid(extensions::PLPGSQL.oid)),
+            ("classoid", oid(Class::Extension.oid())),
+            ("description", text(types::extension::PLPGSQL.comment)),
+            ("objsubid", Datum::Int4(0)),
+        ]);
+    }
 }
 
 pub(super) fn dependencies(scene: Scene<'_>, rows: &mut Rows) {
+    extensions::dependencies(scene, rows);
     let mut found: Vec<_> = scene.names.catalog.references().collect();
     found.sort_by_key(|reference| (reference.from, reference.to));
     for reference in found {

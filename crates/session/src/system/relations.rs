@@ -3,7 +3,7 @@
 use store::Retention;
 use table::catalog::{
     Column, Constraint, ConstraintKind, ConstraintOn, IndexMethod, IndexPart, Relation,
-    RelationKind,
+    RelationKind, SqlText,
 };
 use types::{Datum, Oid, Repr, Type, TypeSource, builtin};
 
@@ -13,6 +13,7 @@ use super::rows::{
 };
 use super::{all, objects};
 use crate::define::temporary::usual_history;
+use crate::functions::definitions::node_of;
 
 impl Scene<'_> {
     /// True for a schema of this database, or of the system.
@@ -45,7 +46,11 @@ pub(super) fn method_oid(method: IndexMethod) -> Oid {
         IndexMethod::Btree => Oid(403),
         IndexMethod::Hash => Oid(405),
         IndexMethod::Gin => Oid(2742),
+        IndexMethod::Gist => Oid(783),
+        IndexMethod::Spgist => Oid(4000),
         IndexMethod::Columnar => COLUMNAR_INDEX,
+        IndexMethod::Brin => Oid(3580),
+        IndexMethod::Bloom => types::extension::BLOOM,
     }
 }
 
@@ -105,7 +110,9 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
             _ => Oid::NONE,
         };
         let options = parameters(scene, relation);
-        let is_view = matches!(relation.kind, RelationKind::View(_));
+        let has_rule = relation.query().is_some();
+        let security = relation.table().map(|table| table.row_security).unwrap_or_default();
+        let is_populated = relation.materialized().is_none_or(|shown| shown.is_populated);
         let has_foreign = table.is_some_and(|table| {
             !table.referenced_by.is_empty()
                 || table.constraints.iter().any(|known| known.foreign_key().is_some())
@@ -129,9 +136,11 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
                 int2(if relation.sequence().is_some() { 3 } else { relation.columns.len() }),
             ),
             ("relchecks", int2(checks)),
-            ("relhasrules", bool(is_view)),
+            ("relhasrules", bool(has_rule)),
             ("relhastriggers", bool(has_foreign)),
-            ("relispopulated", bool(true)),
+            ("relispopulated", bool(is_populated)),
+            ("relrowsecurity", bool(security.is_enabled)),
+            ("relforcerowsecurity", bool(security.is_forced)),
             ("relreplident", letter(if table.is_some() { 'd' } else { 'n' })),
             ("relacl", objects::acl(scene, relation.acl.as_ref())),
             (
@@ -153,6 +162,12 @@ pub(super) fn form(scene: Scene<'_>, ty: Type) -> (i16, bool, char, char) {
         None => match scene.names.shape(ty) {
             Some(types::Shape::Enum(_)) => (4, true, 'i', 'p'),
             Some(types::Shape::Domain(base, _)) => form(scene, base),
+            // As their bounds are, but with 4 bytes at least.
+            Some(types::Shape::Range(element)) => match form(scene, element) {
+                (_, _, 'd', _) => (-1, false, 'd', 'x'),
+                _ => (-1, false, 'i', 'x'),
+            },
+            Some(types::Shape::Multirange(range)) => form(scene, range),
             _ => (-1, false, 'd', 'x'),
         },
     }
@@ -234,7 +249,7 @@ pub(super) fn defaults(scene: Scene<'_>, rows: &mut Rows) {
                 ("oid", oid(default.oid)),
                 ("adrelid", oid(relation.oid)),
                 ("adnum", Datum::Int2(column.attnum)),
-                ("adbin", text(&default.expr.text)),
+                ("adbin", text(&node_of("DEFAULT", column.attnum, &default.expr.text))),
             ]);
         }
     }
@@ -271,7 +286,8 @@ pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
             ("indrelid", oid(index.table)),
             ("indnatts", int2(index.keys.len() + index.include.len())),
             ("indnkeyatts", int2(index.keys.len())),
-            ("indisunique", bool(index.is_unique)),
+            ("indisunique", bool(index.is_unique || scene.names.is_of_period(index))),
+            ("indisexclusion", bool(!index.excludes.is_empty())),
             ("indnullsnotdistinct", bool(index.is_unique && !index.nulls_distinct)),
             ("indisprimary", bool(index.is_primary)),
             ("indimmediate", bool(index.is_immediate)),
@@ -282,10 +298,18 @@ pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
             ("indcollation", oidvector(collations)),
             ("indclass", oidvector(classes)),
             ("indoption", int2vector(options)),
-            ("indexprs", if exprs.is_empty() { Datum::Null } else { text(&exprs.join(", ")) }),
+            (
+                "indexprs",
+                match &exprs[..] {
+                    [] => Datum::Null,
+                    exprs => text(&node_of("KEYS", relation.oid.0, &exprs.join(", "))),
+                },
+            ),
             (
                 "indpred",
-                index.predicate.as_ref().map_or(Datum::Null, |predicate| text(&predicate.text)),
+                index.predicate.as_ref().map_or(Datum::Null, |predicate| {
+                    text(&node_of("PREDICATE", relation.oid.0, &predicate.text))
+                }),
             ),
         ]);
     }
@@ -329,8 +353,18 @@ pub(super) fn constraints(scene: Scene<'_>, rows: &mut Rows) {
             row.push(("conkey", int2s(constraint.columns())));
         }
         match &constraint.kind {
-            ConstraintKind::Check { expr, .. } => row.push(("conbin", text(&expr.text))),
-            ConstraintKind::Key { index, .. } => row.push(("conindid", oid(*index))),
+            ConstraintKind::Check { expr, .. } => {
+                row.push(("conbin", text(&node_of("CHECK", constraint.oid.0, &expr.text))))
+            }
+            ConstraintKind::Key { index, .. } | ConstraintKind::Exclude { index, .. } => {
+                row.push(("conindid", oid(*index)));
+                let of = catalog.relation(*index).and_then(|relation| relation.index());
+                if let Some(index) = of.filter(|index| !index.excludes.is_empty()) {
+                    let operators: Vec<Datum> =
+                        index.excludes.iter().map(|operator| Datum::Oid(*operator)).collect();
+                    row.push(("conexclop", array(Type::OID, Repr::Oid, 1, &operators)));
+                }
+            }
             ConstraintKind::Foreign(key) => {
                 row.push(("conindid", oid(key.index)));
                 row.push(("confrelid", oid(key.references)));
@@ -360,6 +394,30 @@ pub(super) fn constraints(scene: Scene<'_>, rows: &mut Rows) {
             }
         }
         rows.row(&row);
+    }
+}
+
+pub(super) fn policies(scene: Scene<'_>, rows: &mut Rows) {
+    let mut found: Vec<_> = scene.names.catalog.policies().collect();
+    let here: Vec<Oid> = scene.relations().iter().map(|relation| relation.oid).collect();
+    found.retain(|policy| here.contains(&policy.table));
+    found.sort_by_key(|policy| policy.oid);
+    for policy in found {
+        let roles: Vec<Datum> = policy.roles.iter().map(|role| Datum::Oid(*role)).collect();
+        let node = |kind: &str, expr: &Option<SqlText>| match expr {
+            Some(expr) => text(&node_of(kind, policy.oid.0, &expr.text)),
+            None => Datum::Null,
+        };
+        rows.row(&[
+            ("oid", oid(policy.oid)),
+            ("polname", text(&policy.name)),
+            ("polrelid", oid(policy.table)),
+            ("polcmd", letter(char::from(policy.command as u8))),
+            ("polpermissive", bool(policy.is_permissive)),
+            ("polroles", array(Type::OID, Repr::Oid, 1, &roles)),
+            ("polqual", node("USING", &policy.using)),
+            ("polwithcheck", node("WITH_CHECK", &policy.check)),
+        ]);
     }
 }
 

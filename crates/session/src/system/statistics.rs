@@ -14,6 +14,9 @@ pub(super) fn columns(scene: Scene<'_>, rows: &mut Rows) {
     for relation in scene.relations() {
         let Some(table) = names.handles.table(&names.catalog, relation.oid) else { continue };
         let Some(statistics) = table.known_statistics() else { continue };
+        if Rights::of(names).sees_in_part(relation.oid) {
+            continue;
+        }
         for column in relation.live_columns() {
             let may_read = names.is_superuser
                 || Rights::of(names)

@@ -32,7 +32,7 @@ const CATALOG: &[(&str, &str)] = &[
                 0::int8 as autoanalyze_count
            from pg_catalog.pg_class c
            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-          where c.relkind = 'r'",
+          where c.relkind in ('r', 'm')",
     ),
     (
         "pg_stat_all_indexes",
@@ -44,7 +44,7 @@ const CATALOG: &[(&str, &str)] = &[
            join pg_catalog.pg_index x on c.oid = x.indrelid
            join pg_catalog.pg_class i on i.oid = x.indexrelid
            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-          where c.relkind = 'r'",
+          where c.relkind in ('r', 'm')",
     ),
     (
         "pg_statio_all_tables",
@@ -56,7 +56,7 @@ const CATALOG: &[(&str, &str)] = &[
                 null::int8 as tidx_blks_read, null::int8 as tidx_blks_hit
            from pg_catalog.pg_class c
            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-          where c.relkind = 'r'",
+          where c.relkind in ('r', 'm')",
     ),
     (
         "pg_statio_all_indexes",
@@ -161,12 +161,36 @@ const CATALOG: &[(&str, &str)] = &[
           where c.relkind in ('r', 'p')",
     ),
     (
+        "pg_policies",
+        "select n.nspname as schemaname, c.relname as tablename, p.polname as policyname,
+                case when p.polpermissive then 'PERMISSIVE' else 'RESTRICTIVE' end as permissive,
+                case when p.polroles = '{0}' then array['public']::name[]
+                     else array(select a.rolname from pg_catalog.pg_authid a
+                                 where a.oid = any (p.polroles) order by a.rolname) end as roles,
+                case p.polcmd when 'r' then 'SELECT' when 'a' then 'INSERT' when 'w' then 'UPDATE'
+                              when 'd' then 'DELETE' when '*' then 'ALL' end as cmd,
+                pg_catalog.pg_get_expr(p.polqual, p.polrelid) as qual,
+                pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) as with_check
+           from pg_catalog.pg_policy p
+           join pg_catalog.pg_class c on c.oid = p.polrelid
+           left join pg_catalog.pg_namespace n on n.oid = c.relnamespace",
+    ),
+    (
         "pg_views",
         "select n.nspname as schemaname, c.relname as viewname,
                 pg_catalog.pg_get_userbyid(c.relowner) as viewowner,
                 pg_catalog.pg_get_viewdef(c.oid) as definition
            from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
           where c.relkind = 'v'",
+    ),
+    (
+        "pg_matviews",
+        "select n.nspname as schemaname, c.relname as matviewname,
+                pg_catalog.pg_get_userbyid(c.relowner) as matviewowner, null::name as tablespace,
+                c.relhasindex as hasindexes, c.relispopulated as ispopulated,
+                pg_catalog.pg_get_viewdef(c.oid) as definition
+           from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where c.relkind = 'm'",
     ),
     (
         "pg_indexes",
@@ -211,8 +235,8 @@ const STANDARD: &[(&str, &str)] = &[
                 null::name as self_referencing_column_name, null::varchar as reference_generation,
                 null::name as user_defined_type_catalog, null::name as user_defined_type_schema,
                 null::name as user_defined_type_name,
-                (case when c.relkind = 'r' then 'YES' else 'NO' end)::varchar
-                    as is_insertable_into,
+                (case when c.relkind = 'r' or pg_catalog.pg_relation_is_updatable(c.oid, false) > 0
+                      then 'YES' else 'NO' end)::varchar as is_insertable_into,
                 'NO'::varchar as is_typed, null::varchar as commit_action
            from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
           where c.relkind in ('r', 'v')",
@@ -222,8 +246,12 @@ const STANDARD: &[(&str, &str)] = &[
         "select pg_catalog.current_database() as table_catalog, n.nspname as table_schema,
                 c.relname as table_name, pg_catalog.pg_get_viewdef(c.oid)::varchar
                     as view_definition,
-                'NONE'::varchar as check_option, 'NO'::varchar as is_updatable,
-                'NO'::varchar as is_insertable_into, 'NO'::varchar as is_trigger_updatable,
+                'NONE'::varchar as check_option,
+                (case when pg_catalog.pg_relation_is_updatable(c.oid, false) & 20 = 20
+                      then 'YES' else 'NO' end)::varchar as is_updatable,
+                (case when pg_catalog.pg_relation_is_updatable(c.oid, false) & 8 = 8
+                      then 'YES' else 'NO' end)::varchar as is_insertable_into,
+                'NO'::varchar as is_trigger_updatable,
                 'NO'::varchar as is_trigger_deletable,
                 'NO'::varchar as is_trigger_insertable_into
            from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -248,7 +276,9 @@ const STANDARD: &[(&str, &str)] = &[
                                 then pg_catalog.format_type(a.atttypid, null)
                                 else 'USER-DEFINED' end end)::varchar as data_type,
                 (case when coalesce(b.oid, t.oid) in (1042, 1043) and a.atttypmod > 0
-                      then a.atttypmod - 4 end)::int4 as character_maximum_length,
+                      then a.atttypmod - 4
+                      when coalesce(b.oid, t.oid) in (1560, 1562) and a.atttypmod > 0
+                      then a.atttypmod end)::int4 as character_maximum_length,
                 (case when coalesce(b.oid, t.oid) in (25, 1042, 1043)
                       then case when a.atttypmod > 0 then (a.atttypmod - 4) * 4
                                 else 1073741824 end end)::int4 as character_octet_length,
@@ -298,7 +328,9 @@ const STANDARD: &[(&str, &str)] = &[
                     as is_generated,
                 (case when a.attgenerated <> '' then pg_catalog.pg_get_expr(d.adbin, d.adrelid)
                  end)::varchar as generation_expression,
-                (case when c.relkind = 'r' then 'YES' else 'NO' end)::varchar as is_updatable
+                (case when c.relkind = 'r'
+                           or pg_catalog.pg_column_is_updatable(c.oid, a.attnum, false)
+                      then 'YES' else 'NO' end)::varchar as is_updatable
            from pg_catalog.pg_attribute a
            join pg_catalog.pg_class c on c.oid = a.attrelid
            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -387,7 +419,7 @@ const STANDARD: &[(&str, &str)] = &[
         "check_constraints",
         "select pg_catalog.current_database() as constraint_catalog,
                 n.nspname as constraint_schema, k.conname as constraint_name,
-                ('(' || k.conbin::text || ')')::varchar as check_clause
+                pg_catalog.pg_get_expr(k.conbin, k.conrelid)::varchar as check_clause
            from pg_catalog.pg_constraint k
            join pg_catalog.pg_namespace n on n.oid = k.connamespace
           where k.contype = 'c'",

@@ -216,7 +216,21 @@ fn show_error(error: &Error, text: &str, shown: &mut String) {
         }
     }
     let cause = &error.cause;
-    let parts = [("DETAIL", cause.detail()), ("HINT", cause.hint()), ("CONTEXT", cause.context())];
+    let query = error.inner.as_deref().map(|(query, position)| {
+        let before: String = query.chars().take(*position as usize - 1).collect();
+        let line = before.matches('\n').count();
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count();
+        let head = format!("LINE {}: ", line + 1);
+        put(format!("{head}{}", query.split('\n').nth(line).unwrap_or_default()));
+        put(format!("{}^", " ".repeat(head.len() + column)));
+        query.as_str()
+    });
+    let parts = [
+        ("DETAIL", cause.detail()),
+        ("HINT", cause.hint()),
+        ("QUERY", query),
+        ("CONTEXT", cause.context()),
+    ];
     for (name, part) in parts {
         if let Some(part) = part {
             put(format!("{name}:  {part}"));

@@ -17,14 +17,15 @@ use std::sync::LazyLock;
 
 use scalar::function::Eval;
 use scalar::{Function, operators, registry};
-use types::{Type, builtin};
+use types::{Origins, Type, builtin};
 use vfs::SimRandom;
 
 /// Functions that stop or hold up the session that calls them.
 const LEFT_OUT: &[&str] = &["pg_sleep", "pg_terminate_backend", "pg_cancel_backend"];
 
 static FUNCTIONS: LazyLock<Vec<&Function>> = LazyLock::new(|| {
-    let all = registry::all().filter(|function| !LEFT_OUT.contains(&function.name));
+    let all = registry::all()
+        .filter(|function| !LEFT_OUT.contains(&function.name) && Origins::CORE.has(function.oid));
     all.collect()
 });
 
@@ -176,6 +177,7 @@ impl<'r> Grammar<'r> {
         let real: Vec<Type> = builtin::all()
             .iter()
             .filter(|facts| facts.repr.is_some() && !facts.is_pseudo())
+            .filter(|facts| Origins::CORE.has(facts.ty.oid()))
             .map(|facts| facts.ty)
             .collect();
         *self.pick(&real)
@@ -509,7 +511,9 @@ impl<'r> Grammar<'r> {
         };
         let fits = |operator: &operators::Operator| {
             let own = self.real(operator.ret, ty) == ty;
-            own && is_usual(operator.left) && is_usual(operator.right)
+            own && Origins::CORE.has(operator.oid)
+                && is_usual(operator.left)
+                && is_usual(operator.right)
         };
         let fitting: Vec<_> = operators::all().iter().filter(|operator| fits(operator)).collect();
         if fitting.is_empty() {

@@ -236,3 +236,58 @@ fn a_slice_takes_one_pass() {
     let of_planes = "select (array[[[1,2],[3,null]],[[5,6],[7,8]]])[1:2][2:2][1:2]";
     assert_eq!(rows(&mut session, of_planes).expect(of_planes), ["{{{3,NULL}},{{7,8}}}"]);
 }
+
+/// `DO` blocks nest as deep as they may on the stack of a small thread; deeper ones are refused, also those that
+/// blocks make of text and run.
+#[test]
+fn blocks_nest_up_to_a_limit() {
+    let nested = |open: &str, close: &str, count: usize| {
+        let (open, close) = (open.repeat(count), close.repeat(count));
+        format!("do $o$ begin {open} perform 1 + (select 1); {close} end $o$")
+    };
+    let handled = ("begin ", " exception when no_data_found then null; end; ");
+    let by_text = (1..20).fold("null;".to_owned(), |inner, depth| {
+        format!("execute $t{depth}$do $d{depth}$begin if true then {inner} end if; end$d{depth}$$t{depth}$;")
+    });
+    let cases = [
+        (nested("if true then ", " end if; ", 90), None),
+        (nested("for i in 1..1 loop ", " end loop; ", 90), None),
+        (nested(handled.0, handled.1, 45), None),
+        (nested("if true then ", " end if; ", 120), Some("54001")),
+        (nested(handled.0, handled.1, 80), Some("54001")),
+        (format!("do $o$ begin {by_text} end $o$"), Some("54001")),
+    ];
+    let thread = std::thread::Builder::new().stack_size(2 << 20);
+    let asked = thread.spawn(move || {
+        let instance = instance();
+        let mut session = connect(&instance);
+        for (text, wanted) in cases {
+            let given = rows(&mut session, &text).err().map(|error| error.state());
+            let given = given.as_ref().map(|state| state.code());
+            assert_eq!(given, wanted, "{text}");
+        }
+    });
+    asked.expect("a thread starts").join().expect("the stack is large enough");
+}
+
+/// A loop over many rows keeps what is more than `work_mem` of them in a file, and its turns see the rows as they
+/// were when it began.
+#[test]
+fn a_loop_over_many_rows_is_bounded() {
+    let instance = instance();
+    let mut session = connect(&instance);
+    for text in [
+        "create table t as select i, repeat('x', 200) v from generate_series(1, 3000) i",
+        "set work_mem = '64kB'",
+        "do $$ declare r record; n int := 0; begin \
+         for r in select i, v from t order by i loop \
+           n := n + 1; \
+           if r.i <> n or length(r.v) <> 200 then raise exception 'row % is %', n, r.i; end if; \
+           if n = 1 then delete from t; end if; \
+         end loop; \
+         if n <> 3000 then raise exception '% rows', n; end if; end $$",
+    ] {
+        rows(&mut session, text).expect(text);
+    }
+    assert_eq!(rows(&mut session, "select count(*) from t").expect("it counts"), ["0"]);
+}

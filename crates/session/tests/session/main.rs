@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   scripts/NAME.sql    statements
-//!   scripts/NAME.out    psql -X -a -A -P null=NULL -v VERBOSITY=verbose < NAME.sql, without LOCATION
+//!   scripts/NAME.out    psql -X -a -A -P null=NULL -v VERBOSITY=verbose -v SHOW_CONTEXT=always < NAME.sql, without LOCATION
 //! ```
 //!
 //! `ANYWHEN_BLESS=1 cargo test -p session` writes the answers anew: look at the difference. Where a
@@ -22,6 +22,7 @@ mod client;
 mod compressed;
 mod databases;
 mod erase;
+mod extensions;
 mod failing_disk;
 mod files;
 mod fuzz;

@@ -6,10 +6,10 @@ use scalar::aggregate::Kind;
 use scalar::function::{Default, Eval};
 use scalar::resolve::{self, Called, Resolved};
 use scalar::{Function, registry};
-use types::{Datum, Modifier, Oid, SqlState, Type};
+use types::{Datum, Modifier, Oid, Origins, SqlState, Type};
 
 use super::scope::Clause;
-use super::{Binder, walk};
+use super::{Binder, collation, walk};
 use crate::error::{At, Error, Result};
 use crate::parse::ast;
 use crate::plan::{AggregateCall, Call, Expr, ExprKind, SortKey};
@@ -49,6 +49,9 @@ impl Binder<'_> {
     /// A call of a function.
     pub(super) fn call(&mut self, call: &ast::Call, at: At) -> Result<Expr> {
         self.known_schema(call, at)?;
+        if let Some(notes) = self.notes() {
+            notes.calls.insert(at, call.clone());
+        }
         if call.syntax && call.name.last() == "merge_action" {
             if !self.merge_action {
                 return Err(Error::new(
@@ -61,7 +64,15 @@ impl Binder<'_> {
         }
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
-            args.push(self.expr(&arg.value)?);
+            let value = self.expr(&arg.value)?;
+            // A driver that calls a function sends its result as a parameter of no value.
+            let is_result = value.ty == Type::VOID
+                && matches!(value.kind, ExprKind::Param(_))
+                && call.within_group.is_empty()
+                && call.args.iter().all(|arg| arg.name.is_none());
+            if !is_result {
+                args.push(value);
+            }
         }
         let direct = args.len();
         let mut set_order = Vec::new();
@@ -72,8 +83,15 @@ impl Binder<'_> {
         }
         self.put_named(call, &mut args, at)?;
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
-        let found = resolve::function(self.names, call.name.last(), &types, call.variadic)
-            .map_err(|error| self.call_error(call, &types, error, at))?;
+        let origins = self.origins_of(call);
+        let name = call.name.last();
+        let found = match resolve::function_of(self.names, origins, name, &types, call.variadic) {
+            Ok(found) => found,
+            Err(error) => match self.called_type(call, &types) {
+                Some(found) => found,
+                None => return Err(self.call_error(call, &types, error, at)),
+            },
+        };
         let plain = call.within_group.is_empty()
             && call.order.is_empty()
             && call.filter.is_none()
@@ -111,15 +129,45 @@ impl Binder<'_> {
                     }
                 }
                 _ if !plain => Err(not_aggregate(call, at)),
-                _ => self.function(call, &resolved, args, at),
+                _ => {
+                    self.searches_elements(&resolved).map_err(|error| error.at(at))?;
+                    self.function(call, &resolved, args, at)
+                }
             },
         }
     }
 
-    /// A call of a function of `pg_catalog` for bound arguments.
-    pub(super) fn call_of(&mut self, name: &str, args: Vec<Expr>, at: At) -> Result<Expr> {
+    /// Checks that elements of arrays can be told apart where a function looks for one.
+    fn searches_elements(&self, resolved: &Resolved) -> Result<()> {
+        let searches = ["array_position", "array_positions", "array_remove", "array_replace"];
+        let array = resolved.args.first().filter(|_| searches.contains(&resolved.function.name));
+        match array.and_then(|array| self.facts().element(*array)) {
+            Some(element) => self.needs_equality(element, At::NONE),
+            None => Ok(()),
+        }
+    }
+
+    /// What a call means whose name is that of a type of users.
+    fn called_type(&self, call: &ast::Call, types: &[Type]) -> Option<Called> {
+        let (schema, name) = match &call.name.parts[..] {
+            [name] => (None, name),
+            [schema, name] => (Some(schema.text.as_str()), name),
+            _ => return None,
+        };
+        let ty = self.names.user_type(schema, &name.text)?;
+        resolve::constructor(self.names, ty, types, call.variadic)
+    }
+
+    /// A call of a function of some origins for bound arguments.
+    pub(super) fn call_of(
+        &mut self,
+        origins: Origins,
+        name: &str,
+        args: Vec<Expr>,
+        at: At,
+    ) -> Result<Expr> {
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
-        let found = resolve::function(self.names, name, &types, false)
+        let found = resolve::function_of(self.names, origins, name, &types, false)
             .map_err(|error| Error::from(error).at(at))?;
         let Called::Function(resolved) = found else {
             let message = format!("{name} is not a function");
@@ -152,7 +200,9 @@ impl Binder<'_> {
         }
         let names = call.args[first..].iter().filter_map(|arg| arg.name.as_ref());
         let names: Vec<&str> = names.map(|name| name.text.as_str()).collect();
-        for function in registry::functions(call.name.last()) {
+        let origins = self.origins_of(call);
+        let named = registry::functions(call.name.last()).iter();
+        for function in named.filter(|function| origins.has(function.oid)) {
             let known = function.argument_names();
             let places: Option<Vec<usize>> = names
                 .iter()
@@ -299,10 +349,11 @@ impl Binder<'_> {
             )
             .at(last.at));
         }
-        let args = self.arguments(resolved, args)?;
+        let mut args = self.arguments(resolved, args)?;
         self.one_collation(&args)?;
+        let function_oid = self.called(function, &mut args, at)?;
         let kind = ExprKind::Call(Call {
-            function: function.oid,
+            function: function_oid,
             name: function.name.to_owned(),
             operator: false,
             args,
@@ -413,8 +464,20 @@ impl Binder<'_> {
             scope: 0,
         };
         bound.scope = self.level_of(&mut bound, at)?;
+        let text = collation::extreme(self, bound.name, &mut bound.args, bound.ty)?;
+        if text.is_some() {
+            bound.ty = Type::BYTEA;
+        }
+        bound.order = self.order_keys(bound.order)?;
+        if bound.distinct {
+            self.needs_same_texts(&bound.args)?;
+        }
         let (ty, kind) = (bound.ty, ExprKind::Aggregate(Box::new(bound)));
-        Ok(Expr::of(kind, ty, at))
+        let found = Expr::of(kind, ty, at);
+        Ok(match text {
+            Some(ty) => collation::text_of(found, ty),
+            None => found,
+        })
     }
 
     /// The error about a row that is thought to be there and has not as many values as the order.
@@ -550,8 +613,14 @@ impl Binder<'_> {
             Some(op) if op.symbol == "<" => false,
             Some(op) if op.symbol == ">" => true,
             Some(op) => {
-                resolve::operator(self.names, &op.symbol, Some(expr.ty), expr.ty)
-                    .map_err(|error| Error::from(error).at(op.at))?;
+                resolve::operator_of(
+                    self.names,
+                    self.origins(),
+                    &op.symbol,
+                    Some(expr.ty),
+                    expr.ty,
+                )
+                .map_err(|error| Error::from(error).at(op.at))?;
                 return Err(Error::new(
                     SqlState::WRONG_OBJECT_TYPE,
                     format!("operator {} is not a valid ordering operator", op.symbol),

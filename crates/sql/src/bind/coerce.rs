@@ -3,11 +3,11 @@
 
 use scalar::cast::{self, Circumstance, How};
 use scalar::resolve;
-use types::{Datum, Modifier, Shape, SqlState, Type};
+use types::{Datum, Modifier, Oid, Shape, SqlState, Type};
 
 use super::Binder;
 use crate::error::{At, Error, Result};
-use crate::plan::{Cast, Expr, ExprKind};
+use crate::plan::{Call, Cast, Expr, ExprKind};
 
 impl Binder<'_> {
     /// A value as one of the type `target`, where the circumstance allows it.
@@ -30,6 +30,10 @@ impl Binder<'_> {
         }
         if expr.ty == Type::UNKNOWN {
             return self.coerce_unknown(expr, target, when).map(Some);
+        }
+        // A value of any array type is one of `anyarray`, and keeps its type.
+        if target == Type::ANYARRAY && self.facts().is_true_array(expr.ty) {
+            return Ok(Some(expr));
         }
         if let (ExprKind::Row { .. }, Type::RECORD) = (&expr.kind, expr.ty)
             && self.facts().is_composite(target)
@@ -188,6 +192,21 @@ impl Binder<'_> {
         {
             return self.interval_literal(expr, modifier);
         }
+        if let Some(function) = self.number_to_bits(source, target) {
+            return Ok(self.bits_of_number(expr, function, target, modifier));
+        }
+        let elements = (self.facts().element(source), self.facts().element(target));
+        if let (Some(of), Some(to)) = elements
+            && let Some(function) = self.number_to_bits(of, to)
+            && self.facts().is_true_array(self.facts().base(source))
+        {
+            let how = How::Elements(Box::new(How::Bits(function, modifier.0)));
+            let how = Cast::Type { how, when: Circumstance::Explicit };
+            let kind = ExprKind::Cast { expr: Box::new(expr), how };
+            let base = self.facts().base(target);
+            let bits = Expr { kind, ty: base, modifier, at };
+            return Ok(self.domain_value(bits, target, Circumstance::Explicit));
+        }
         let row = matches!(expr.kind, ExprKind::Row { .. });
         let cast = self.coerce(expr, target, Circumstance::Explicit).map_err(|error| {
             match row && error.cause.state() == SqlState::CANNOT_COERCE {
@@ -210,6 +229,40 @@ impl Binder<'_> {
             )
             .at(at)),
         }
+    }
+
+    /// The function that makes a `bit(n)` of a number, where that is the cast.
+    fn number_to_bits(&self, source: Type, target: Type) -> Option<Oid> {
+        let facts = self.facts();
+        match (facts.base(source), facts.base(target)) {
+            (Type::INT4, Type::BIT) => Some(Oid(1683)),
+            (Type::INT8, Type::BIT) => Some(Oid(2075)),
+            _ => None,
+        }
+    }
+
+    /// A number as a `bit(n)`. The cast has to know the length, because it takes the last bits of
+    /// the number, and a string of bits is fitted at its end.
+    fn bits_of_number(
+        &mut self,
+        expr: Expr,
+        function: Oid,
+        target: Type,
+        modifier: Modifier,
+    ) -> Expr {
+        let at = expr.at;
+        let modifier = if target == Type::BIT { modifier } else { self.domain_modifier(target) };
+        let length = Expr::of(ExprKind::Const(Datum::Int4(modifier.0)), Type::INT4, at);
+        let kind = ExprKind::Call(Call {
+            function,
+            name: "bit".to_owned(),
+            operator: false,
+            args: vec![expr, length],
+            set: false,
+            variadic: false,
+        });
+        let bits = Expr { kind, ty: Type::BIT, modifier, at };
+        self.domain_value(bits, target, Circumstance::Explicit)
     }
 
     /// An interval with fields. A literal is read with them: `interval '1' year` is no second.

@@ -6,16 +6,41 @@ use types::{Modifier, SqlState, Type};
 use super::Binder;
 use super::from::{Part, append};
 use super::join::join_plan;
-use super::names::{ColumnDefault, Relation, RelationColumn};
+use super::names::{ColumnDefault, PolicyCommand as Command, Relation, RelationColumn};
+use super::policy::Access;
+use super::portion::both;
 use super::query::with_tables;
 use super::scope::{Clause, Item, reference};
 use super::select::filtered;
-use super::updatable::Shown;
+use super::updatable::{Shown, Verb};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{
-    self, Assignment, Delete, ExprKind as Ast, JoinKind, Source, Step, Target, Update,
+    self, Assignment, Delete, ExprKind as Ast, JoinKind, Portion, Source, Step, Target, Update,
 };
-use crate::plan::{Action, Cast, Column, Expr, ExprKind, Link, Moment, Node, Plan, Subquery};
+use crate::plan::{
+    Action, Cast, Column, Expr, ExprKind, Link, Moment, Node, Plan, Rest, Subquery, Written,
+};
+
+/// Has a change insert what it leaves of rows.
+fn leave(plan: &mut Plan, rest: Option<Rest>) {
+    if let Node::Modify(modify) = &mut plan.node {
+        modify.rest = rest;
+    }
+}
+
+/// 0A000 where a portion of rows cannot be changed: through a view, or at a cursor.
+fn refuse_in_view(
+    shown: Option<&Shown>,
+    filter: Option<&ast::Expr>,
+    portion: &Portion,
+) -> Result<()> {
+    let message = match filter.map(|filter| &filter.kind) {
+        _ if shown.is_some() => "FOR PORTION OF is not supported for views",
+        Some(Ast::CurrentOf(_)) => "WHERE CURRENT OF with FOR PORTION OF is not supported",
+        _ => return Ok(()),
+    };
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(portion.column.at))
+}
 
 impl Binder<'_> {
     /// `UPDATE`
@@ -28,21 +53,38 @@ impl Binder<'_> {
 
     fn update_in_scope(&mut self, update: &Update) -> Result<Plan> {
         let tables = self.with(update.with.as_ref())?;
-        let shown = self.shown(&update.table, "update")?;
+        let shown = self.shown(&update.table, Verb::Update)?;
+        self.check_given(shown.as_ref(), Verb::Update, assigned_names(&update.set))?;
         let relation = match &shown {
             Some(shown) => shown.relation.clone(),
             None => self.changed(&update.table, "update")?,
         };
+        let portion = match &update.portion {
+            Some(portion) => {
+                let assigned: Vec<&str> = assigned_names(&update.set).collect();
+                refuse_in_view(shown.as_ref(), update.filter.as_ref(), portion)?;
+                Some(self.portion(portion, &update.table, &relation, &assigned)?)
+            }
+            None => None,
+        };
+        let access = Access { command: Command::Update, reads: reads_rows(update) };
         let (plan, target, used) =
-            self.target_and_sources(&update.table, shown.as_ref(), &update.from)?;
-        let filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
+            self.target_and_sources(&update.table, shown.as_ref(), &update.from, access)?;
+        let filter = match &portion {
+            Some(portion) => Some(both(portion.filter.clone(), update.filter.clone())),
+            None => update.filter.clone(),
+        };
+        let filter = self.where_clause(filter.as_ref(), Clause::WHERE)?;
         let mut plan = match filter {
             Some(condition) => filtered(plan, condition),
             None => plan,
         };
         let mut added = Vec::new();
-        let mut set = self.assignments(&update.set, &relation, &target, &mut added)?;
+        let own = portion.iter().map(|portion| portion.set.clone());
+        let list: Vec<Assignment> = update.set.iter().cloned().chain(own).collect();
+        let mut set = self.assignments(&list, &relation, &target, &mut added)?;
         self.update_used(used, &relation, &set);
+        let left = portion.as_ref().map(|portion| self.expr(&portion.left)).transpose()?;
         plan = append(plan, added);
         // Subqueries are computed with the rows, before any of these is changed.
         let mut computed = Vec::new();
@@ -57,10 +99,18 @@ impl Binder<'_> {
         let row = self.relation_columns(&relation);
         let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
         let generated = self.generated(base, &row)?;
-        let view_checks = self.view_checks(shown.as_ref(), &row)?;
+        let mut checks = self.view_checks(shown.as_ref(), &row)?;
+        self.policy_checks(base, shown.as_ref(), (&row, Written::Updated), access, &mut checks)?;
         self.show_changed(&target, &row);
+        self.show_computed(shown.as_ref(), &row, used)?;
+        let rest = portion.zip(left).map(|(portion, left)| Rest {
+            place: portion.place,
+            left,
+            generated: generated.clone(),
+        });
         let action = Action::Update { set, generated };
-        let plan = self.modify(base, plan, action, row, view_checks, &update.returning)?;
+        let mut plan = self.modify(base, plan, action, row, checks, &update.returning)?;
+        leave(&mut plan, rest);
         if let Some(shown) = &shown {
             self.use_through(used, shown);
         }
@@ -77,31 +127,62 @@ impl Binder<'_> {
 
     fn delete_in_scope(&mut self, delete: &Delete, erase: bool) -> Result<Plan> {
         let tables = self.with(delete.with.as_ref())?;
-        let shown = self.shown(&delete.table, "delete from")?;
+        let shown = self.shown(&delete.table, Verb::Delete)?;
         if let (true, Some(shown)) = (erase, &shown) {
             let message = format!("\"{}\" is not a table", shown.relation.name);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
         let relation = match &shown {
             Some(shown) => shown.relation.clone(),
-            None => self.changed(&delete.table, "delete from")?,
+            None => {
+                self.changed(&delete.table, if erase { "erase from" } else { "delete from" })?
+            }
         };
+        let portion = match &delete.portion {
+            Some(portion) if erase => {
+                let message = "ERASE cannot be limited by FOR PORTION OF";
+                return Err(
+                    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(portion.column.at)
+                );
+            }
+            Some(portion) => {
+                refuse_in_view(shown.as_ref(), delete.filter.as_ref(), portion)?;
+                Some(self.portion(portion, &delete.table, &relation, &[])?)
+            }
+            None => None,
+        };
+        let reads = delete.filter.is_some() || !delete.returning.is_empty();
+        let access = Access { command: Command::Delete, reads };
         let (mut plan, target, used) =
-            self.target_and_sources(&delete.table, shown.as_ref(), &delete.using)?;
+            self.target_and_sources(&delete.table, shown.as_ref(), &delete.using, access)?;
         self.uses.relations[used].deletes = true;
         if erase {
             look_at_all_versions(&mut plan);
         }
-        let filter = self.where_clause(delete.filter.as_ref(), Clause::WHERE)?;
+        let filter = match &portion {
+            Some(portion) => Some(both(portion.filter.clone(), delete.filter.clone())),
+            None => delete.filter.clone(),
+        };
+        let filter = self.where_clause(filter.as_ref(), Clause::WHERE)?;
         let plan = match filter {
             Some(condition) => filtered(plan, condition),
             None => plan,
         };
+        let left = portion.as_ref().map(|portion| self.expr(&portion.left)).transpose()?;
         let row = self.relation_columns(&relation);
+        let rest = match portion.zip(left) {
+            Some((portion, left)) => {
+                let generated = self.generated(&relation, &row)?;
+                Some(Rest { place: portion.place, left, generated })
+            }
+            None => None,
+        };
         self.show_changed(&target, &row);
+        self.show_computed(shown.as_ref(), &row, used)?;
         let action = if erase { Action::Erase } else { Action::Delete };
         let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
-        let plan = self.modify(base, plan, action, row, Vec::new(), &delete.returning)?;
+        let mut plan = self.modify(base, plan, action, row, Vec::new(), &delete.returning)?;
+        leave(&mut plan, rest);
         if let Some(shown) = &shown {
             self.use_through(used, shown);
         }
@@ -113,9 +194,11 @@ impl Binder<'_> {
         &mut self,
         table: &ast::TableRef,
         shown: Option<&Shown>,
+        access: Access,
     ) -> Result<(Part, usize)> {
         let Some(shown) = shown else {
             let used = self.uses.relations.len();
+            self.target = Some(access);
             let part = self.source(&Source::Table(Box::new(table.clone())))?;
             // It is read only where a column of it is.
             if let Some(table) = self.uses.relations.get_mut(used) {
@@ -128,9 +211,13 @@ impl Binder<'_> {
         if let Node::Scan(scan) = &mut part.plan.node {
             scan.name.clone_from(&shown.base.name);
         }
-        self.arrange(shown, &mut part.items[0]);
         let columns = part.plan.columns.clone();
-        part.plan = self.rows_shown(shown, part.plan)?;
+        part.plan =
+            self.in_name_of(shown, |binder| binder.secured(part.plan, &shown.base, access))?;
+        let (plan, computed) = self.rows_shown(shown, part.plan)?;
+        part.plan = plan;
+        let outermost = used - shown.layers.len();
+        self.arrange(shown, &mut part.items[0], &computed, outermost);
         let attnums = shown.base.columns.iter().map(|column| column.attnum);
         self.show_used(used, &columns, attnums);
         Ok((part, used))
@@ -142,8 +229,9 @@ impl Binder<'_> {
         table: &ast::TableRef,
         shown: Option<&Shown>,
         sources: &[Source],
+        access: Access,
     ) -> Result<(Plan, Vec<Column>, usize)> {
-        let (target, used) = self.target_part(table, shown)?;
+        let (target, used) = self.target_part(table, shown, access)?;
         let count = target.items[0].relation.as_ref().map_or(0, |table| table.columns.len());
         let row = target.plan.columns[..count].to_vec();
         // The sources do not see the table, not even lateral ones; their names must differ though.
@@ -165,6 +253,30 @@ impl Binder<'_> {
             Some(others) => join_plan(JoinKind::Inner, target.plan, others, None),
         };
         Ok((plan, row, used))
+    }
+
+    /// From here on what views compute follows from the changed row: it is put in its place once `RETURNING`
+    /// is bound.
+    pub(super) fn show_computed(
+        &mut self,
+        shown: Option<&Shown>,
+        row: &[Column],
+        used: usize,
+    ) -> Result<()> {
+        let computed = self.computed_over(shown, row)?;
+        if let Some(shown) = shown {
+            let columns: Vec<Column> = computed.iter().map(|(_, column)| column.clone()).collect();
+            let mut item = self.scope().items[0].clone();
+            let by_place = Item::named("", row).columns;
+            item.columns = by_place;
+            for (known, column) in item.columns.iter_mut().zip(&shown.relation.columns) {
+                known.name.clone_from(&column.name);
+            }
+            self.arrange(shown, &mut item, &columns, used - shown.layers.len());
+            self.scope().items[0] = item;
+        }
+        self.computed = computed;
+        Ok(())
     }
 
     /// From here on the table's row is the changed one.
@@ -389,6 +501,10 @@ impl Binder<'_> {
             return Ok(self.whole(kind, ty, modifier, at));
         }
         let run = steps.iter().take_while(|step| !matches!(step, Step::Field(_))).count();
+        if self.facts().base(old.ty) == Type::HSTORE {
+            let changed = self.with_key(old, steps, value)?;
+            return Ok(self.domain_value(changed, ty, Circumstance::Assignment));
+        }
         let (bound, part) = self.subscript_steps(&old, &steps[..run])?;
         let value = match &steps[run..] {
             [] => self.assign_subscript(value, part, name)?,
@@ -457,6 +573,7 @@ fn look_at_all_versions(plan: &mut Plan) {
     match &mut plan.node {
         Node::Scan(scan) => scan.moment = Moment::Ever,
         Node::Join { left, .. } => look_at_all_versions(left),
+        Node::Filter { input, .. } | Node::Barrier(input) => look_at_all_versions(input),
         _ => {}
     }
 }
@@ -464,4 +581,27 @@ fn look_at_all_versions(plan: &mut Plan) {
 /// The item of the table that is changed, by the name it goes by.
 pub(super) fn target_name(items: &[Item]) -> Option<&str> {
     items.first()?.name.as_deref()
+}
+
+/// True where an `UPDATE` reads rows of its table: all of it but values that are written as they are.
+fn reads_rows(update: &Update) -> bool {
+    let is_plain = |value: &ast::Expr| match &value.kind {
+        Ast::Default | Ast::Null | Ast::Param(_) => true,
+        Ast::Row { fields, .. } => fields.is_empty(),
+        kind => matches!(kind, Ast::String(_) | Ast::Number(_) | Ast::Bool(_)),
+    };
+    let mut values = update.set.iter().map(|assignment| match assignment {
+        Assignment::One(_, value) | Assignment::Many(_, value) => value,
+    });
+    update.filter.is_some() || !update.returning.is_empty() || !values.all(is_plain)
+}
+
+/// The names of the columns that `SET` gives values.
+pub(super) fn assigned_names(set: &[Assignment]) -> impl Iterator<Item = &str> {
+    set.iter()
+        .flat_map(|assignment| match assignment {
+            Assignment::One(target, _) => std::slice::from_ref(target),
+            Assignment::Many(targets, _) => &targets[..],
+        })
+        .map(|target| target.column.text.as_str())
 }

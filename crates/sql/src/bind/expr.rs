@@ -2,15 +2,21 @@
 //!
 //! Functions are bound in [`super::call`]; how types are made to fit is in [`super::coerce`].
 
-use scalar::resolve;
-use types::{Datum, Modifier, SqlState, Type};
+use scalar::{operators, resolve};
+use types::geometry::is_geometric;
+use types::{Datum, Modifier, Origins, SqlState, Type};
 
-use super::Binder;
 use super::call::padded;
+use super::names::Collation;
 use super::scope::{Clause, whole_row};
+use super::{Binder, collation};
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, ExprKind as Ast, Operator};
 use crate::plan::{Call, Expr, ExprKind};
+
+/// How many parameters a statement can have. A client can prepare more than it can send values for in
+/// one message of the protocol.
+const PARAMS_MAX: usize = 1 << 20;
 
 impl Binder<'_> {
     /// An expression.
@@ -23,7 +29,10 @@ impl Binder<'_> {
             Ast::String(text) => {
                 Ok(Expr::of(ExprKind::Const(Datum::text(text.as_str())), Type::UNKNOWN, at))
             }
-            Ast::Bits(_) => Err(unsupported("type bit", at)),
+            Ast::Bits(digits) => {
+                let bits = types::Bits::parse(digits).map_err(|error| Error::from(error).at(at))?;
+                Ok(Expr::of(ExprKind::Const(bits.into()), Type::BIT, at))
+            }
             Ast::Param(number) => self.param(*number, at),
             Ast::Column(names) => self.column_ref(names, at),
             Ast::Star(names) => self.star_row(names, at),
@@ -86,7 +95,7 @@ impl Binder<'_> {
                 let (ty, modifier) = self.type_of_name(to)?;
                 let inner = match (&expr.kind, self.facts().element(ty)) {
                     (Ast::Array(elements), Some(_)) if self.facts().is_true_array(ty) => {
-                        self.array(elements, Some(ty), expr.at)?
+                        self.array(elements, Some((ty, modifier)), expr.at)?
                     }
                     _ => self.expr(expr)?,
                 };
@@ -148,7 +157,8 @@ impl Binder<'_> {
                 .at(at));
             }
         };
-        let row = whole_row(self.item_named(schema, &table.text, at)?, at);
+        let row = self.item_named(schema, &table.text, at).map(|item| whole_row(item, at));
+        let row = self.or_variable(row, names, at)?;
         Ok(self.read(row))
     }
 
@@ -171,7 +181,7 @@ impl Binder<'_> {
                 .at(at)
         };
         let index = (number as usize).checked_sub(1).ok_or_else(missing)?;
-        if index >= usize::from(u16::MAX) || !self.open_params {
+        if index >= PARAMS_MAX || !self.open_params {
             return Err(missing());
         }
         if index >= self.params.len() {
@@ -205,17 +215,31 @@ impl Binder<'_> {
         right: Expr,
         at: At,
     ) -> Result<Expr> {
+        self.operate_of(self.origins(), symbol, left, right, at)
+    }
+
+    /// The same with an operator of some origins.
+    fn operate_of(
+        &mut self,
+        origins: Origins,
+        symbol: &str,
+        left: Option<Expr>,
+        right: Expr,
+        at: At,
+    ) -> Result<Expr> {
         let left_type = left.as_ref().map(|left| left.ty);
-        let found = resolve::operator(self.names, symbol, left_type, right.ty)
+        let found = resolve::operator_of(self.names, origins, symbol, left_type, right.ty)
             .map_err(|error| Error::from(error).at(at))?;
+        self.compares_elements(symbol, found.operator, found.left).map_err(|error| error.at(at))?;
         let mut args = Vec::with_capacity(2);
         if let Some(left) = left {
             args.push(padded(self.implicit(left, found.left)?, found.operator.function));
         }
         args.push(self.implicit(right, found.right)?);
         self.one_collation(&args)?;
+        let function = self.compared(found.operator.function, symbol, &mut args, at)?;
         let call = Call {
-            function: found.operator.function,
+            function,
             name: symbol.to_owned(),
             operator: true,
             args,
@@ -225,14 +249,40 @@ impl Binder<'_> {
         Ok(Expr::of(ExprKind::Call(call), found.ret, at))
     }
 
+    /// Checks that elements of arrays that an operator compares can be compared.
+    fn compares_elements(
+        &self,
+        symbol: &str,
+        operator: &operators::Operator,
+        array: Type,
+    ) -> Result<()> {
+        let Some(element) = self.facts().element(array).filter(|_| operator.left == Type::ANYARRAY)
+        else {
+            return Ok(());
+        };
+        match symbol {
+            "=" | "<>" | "&&" | "@>" | "<@" => self.needs_equality(element, At::NONE),
+            "<" | "<=" | ">" | ">=" => self.needs_order(element, At::NONE).map_err(|_| {
+                let name = self.type_name(element);
+                let message = format!("could not identify a comparison function for type {name}");
+                Error::new(SqlState::UNDEFINED_FUNCTION, message)
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn operator(
         &mut self,
         op: &Operator,
         left: Option<&ast::Expr>,
         right: &ast::Expr,
     ) -> Result<Expr> {
+        let origins = match &op.schema {
+            Some(schema) => self.names.origins_in(&schema.text),
+            None => self.origins(),
+        };
         if let Some(schema) = &op.schema
-            && schema.text != "pg_catalog"
+            && !operators::named(&op.symbol).iter().any(|known| origins.has(known.oid))
         {
             let message = format!("operator does not exist: {}.{}", schema.text, op.symbol);
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(op.at));
@@ -244,7 +294,7 @@ impl Binder<'_> {
         }
         let Some(left) = left else {
             let right = self.expr(right)?;
-            return self.operate(&op.symbol, None, right, op.at);
+            return self.operate_of(origins, &op.symbol, None, right, op.at);
         };
         if let (Ast::Row { fields: one, .. }, Ast::Row { fields: other, .. }) =
             (&left.kind, &right.kind)
@@ -269,7 +319,7 @@ impl Binder<'_> {
             bound = self.operate(&inner.symbol, Some(bound), right, inner.at)?;
         }
         let right = self.expr(right)?;
-        self.operate(&op.symbol, Some(bound), right, op.at)
+        self.operate_of(origins, &op.symbol, Some(bound), right, op.at)
     }
 
     /// The calls of an operator for the fields of two rows.
@@ -308,6 +358,15 @@ impl Binder<'_> {
                 .at(at));
             }
             if let ExprKind::Call(call) = compared.kind {
+                if call.args.iter().any(|arg| is_geometric(self.facts().base(arg.ty))) {
+                    let message = format!(
+                        "could not determine interpretation of row comparison operator {symbol}"
+                    );
+                    let hint =
+                        "Row comparison operators must be associated with btree operator families.";
+                    let error = Error::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+                    return Err(error.hint(hint).at(at));
+                }
                 calls.push(call);
             }
         }
@@ -351,8 +410,9 @@ impl Binder<'_> {
                 .element(self.facts().base(ty))
                 .ok_or_else(|| wrong("op ANY/ALL (array) requires array on right side"))?,
         };
-        let found = resolve::operator(self.names, symbol, Some(left.ty), element)
-            .map_err(|error| Error::from(error).at(at))?;
+        let found =
+            resolve::operator_of(self.names, self.origins(), symbol, Some(left.ty), element)
+                .map_err(|error| Error::from(error).at(at))?;
         if found.ret != Type::BOOL {
             return Err(wrong("op ANY/ALL (array) requires operator to yield boolean"));
         }
@@ -362,11 +422,14 @@ impl Binder<'_> {
             .ok_or_else(|| unsupported("an array of this type", at))?;
         let left = padded(self.implicit(left, found.left)?, found.operator.function);
         let right = self.implicit(right, array)?;
+        let mut args = vec![left, right];
+        self.one_collation(&args)?;
+        let function = self.compared(found.operator.function, symbol, &mut args, at)?;
         let call = Call {
-            function: found.operator.function,
+            function,
             name: symbol.to_owned(),
             operator: true,
-            args: vec![left, right],
+            args,
             set: false,
             variadic: false,
         };
@@ -500,6 +563,9 @@ impl Binder<'_> {
     fn null_if(&mut self, equal: Expr, at: At) -> Result<Expr> {
         match equal.kind {
             ExprKind::Call(call) if equal.ty == Type::BOOL => {
+                if call.args[0].ty == Type::BYTEA && collation::is_key(&call.args[0]) {
+                    return collation::null_if(call, at);
+                }
                 let (ty, modifier) = (call.args[0].ty, call.args[0].modifier);
                 Ok(Expr { kind: ExprKind::NullIf(call), ty, modifier, at })
             }
@@ -531,12 +597,26 @@ impl Binder<'_> {
             })?;
         }
         let modifier = Self::common_modifier(&list, ty);
+        self.one_collation(&list)?;
+        if name != "COALESCE"
+            && let Some(collation) = self.orders_by_locale(&list)?
+        {
+            // The collation that they have together orders those too that have none of their own.
+            let collation = Collation { is_deterministic: true, ..collation };
+            let keys: Result<_> =
+                list.into_iter().map(|item| self.key_of(item, &collation)).collect();
+            let found = Expr::of(kind(keys?), Type::BYTEA, at);
+            return Ok(Expr { modifier, ..collation::text_of(found, ty) });
+        }
         Ok(Expr { kind: kind(list), ty, modifier, at })
     }
 
     /// Values of the type can be put in order.
     pub(super) fn needs_order(&self, ty: Type, at: At) -> Result<()> {
-        match resolve::operator(self.names, "<", Some(ty), ty) {
+        if self.is_set_of_pairs(ty) {
+            return Ok(());
+        }
+        match resolve::operator_of(self.names, self.names.all_origins(), "<", Some(ty), ty) {
             Ok(found) if found.ret == Type::BOOL && self.orders(ty) => Ok(()),
             _ => Err(Error::new(
                 SqlState::UNDEFINED_FUNCTION,
@@ -549,7 +629,7 @@ impl Binder<'_> {
 
     /// Values of the type can be told apart.
     pub(super) fn needs_equality(&self, ty: Type, at: At) -> Result<()> {
-        match resolve::operator(self.names, "=", Some(ty), ty) {
+        match resolve::operator_of(self.names, self.names.all_origins(), "=", Some(ty), ty) {
             Ok(found) if found.ret == Type::BOOL && self.orders(ty) => Ok(()),
             _ => Err(Error::new(
                 SqlState::UNDEFINED_FUNCTION,
@@ -559,11 +639,23 @@ impl Binder<'_> {
         }
     }
 
-    /// An array has an order where its elements have one.
+    /// True for `hstore` and its arrays, whose operators of order have other symbols.
+    fn is_set_of_pairs(&self, ty: Type) -> bool {
+        [Type::HSTORE, Type::HSTORE_ARRAY].contains(&self.facts().base(ty))
+    }
+
+    /// An array has an order where its elements have one. Of values in the plane `<` and `=` are no order.
     fn orders(&self, ty: Type) -> bool {
+        if is_geometric(self.facts().base(ty)) {
+            return false;
+        }
         match self.facts().element(ty) {
+            Some(element) if self.is_set_of_pairs(element) => true,
             Some(element) if self.facts().is_true_array(ty) && element != ty => {
-                resolve::operator(self.names, "<", Some(element), element).is_ok()
+                let origins = self.names.all_origins();
+                !is_geometric(self.facts().base(element))
+                    && resolve::operator_of(self.names, origins, "<", Some(element), element)
+                        .is_ok()
             }
             _ => true,
         }
@@ -611,6 +703,8 @@ impl Binder<'_> {
                 }
                 None => None,
             };
+            let of_operand = operand.as_ref().map(|operand| binder.derived(operand));
+            binder.operands.extend(of_operand);
             let mut conditions = Vec::with_capacity(arms.len());
             let mut results = Vec::with_capacity(arms.len() + 1);
             for (condition, result) in arms {
@@ -625,6 +719,9 @@ impl Binder<'_> {
                 };
                 conditions.push(binder.boolean(bound, "CASE/WHEN")?);
                 results.push(binder.expr(result)?);
+            }
+            if operand.is_some() {
+                binder.operands.pop();
             }
             let otherwise = match otherwise {
                 Some(otherwise) => binder.expr(otherwise)?,

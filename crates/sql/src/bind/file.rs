@@ -56,7 +56,8 @@ impl Binder<'_> {
             moment: Moment::Now,
             sample: None,
         };
-        Ok(Part { plan: Plan { node: Node::Scan(Box::new(scan)), columns }, items: vec![item] })
+        let plan = Plan { node: Node::Scan(Box::new(scan)), columns };
+        Ok(Part { plan, items: vec![item], outline: None })
     }
 }
 

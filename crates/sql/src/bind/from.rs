@@ -9,8 +9,9 @@ use types::{Modifier, Shape, SqlState, Type};
 use super::join::join_plan;
 use super::names::{Relation, RelationKind};
 use super::scope::{Clause, Item, ItemColumn, WithTable, reference};
-use super::{Binder, walk};
+use super::{Binder, policy, walk};
 use crate::error::{At, Error, Result};
+use crate::outline::{self, ItemKind};
 use crate::parse::ast::{self, Alias, ColumnDef, JoinKind, Name, Source, TableRef};
 use crate::plan::{Column, Expr, ExprKind, Moment, Node, Origin, Plan, Sample, Scan, system};
 
@@ -18,18 +19,23 @@ use crate::plan::{Column, Expr, ExprKind, Moment, Node, Origin, Plan, Sample, Sc
 pub(super) const VIEWS_MAX: usize = 32;
 
 /// The system columns of a table, hidden from `*`. The key comes first: changes look for it there.
-const SYSTEM: [(&str, i16, Type); 5] = [
+const SYSTEM: [(&str, i16, Type); 8] = [
     ("_key", system::KEY, Type::BYTEA),
     ("tableoid", system::TABLE, Type::OID),
     ("_system_from", system::FROM, Type::TIMESTAMPTZ),
     ("_system_to", system::TO, Type::TIMESTAMPTZ),
     ("_version", system::VERSION, Type::INT8),
+    ("xmin", system::STAMP, Type::XID),
+    ("xmax", system::END_STAMP, Type::XID),
+    ("ctid", system::ROW, Type::TID),
 ];
 
 /// A part of `FROM`, bound.
 pub(super) struct Part {
     pub plan: Plan,
     pub items: Vec<Item>,
+    /// The outline of the source; `None` unless the binder makes one.
+    pub outline: Option<outline::Source>,
 }
 
 impl Binder<'_> {
@@ -41,6 +47,7 @@ impl Binder<'_> {
             self.check_names(&part.items)?;
             let added = part.items.len();
             self.scope().items.extend(part.items);
+            self.scope().clauses.from.extend(part.outline);
             // Until all are there, only lateral items see those before them.
             for item in &mut self.scope().items {
                 item.lateral_only = true;
@@ -85,6 +92,7 @@ impl Binder<'_> {
                 let name = alias.as_ref().map(|alias| alias.name.text.as_str());
                 let locks = binder.locks_of(name);
                 let plan = binder.query(&locked(query, locks), true)?;
+                let kind = binder.take_outline().map(ItemKind::Query);
                 binder.adopt(&plan.columns);
                 let (name, by_name) = match alias {
                     Some(alias) => (alias.name.text.clone(), true),
@@ -97,7 +105,12 @@ impl Binder<'_> {
                 } else {
                     item.name = None;
                 }
-                Ok(Part { plan, items: vec![item] })
+                let own_names = plan.columns.iter().map(|column| column.name.clone()).collect();
+                let mut outline = binder.outline_item(kind, &item, alias.as_ref(), own_names);
+                if let Some(outline::Source::Item(item)) = &mut outline {
+                    item.lateral = *lateral;
+                }
+                Ok(Part { plan, items: vec![item], outline })
             }),
             Source::Functions { calls, ordinality, lateral: _, alias, columns, at } => {
                 if let [(expr, _)] = &calls[..]
@@ -136,13 +149,16 @@ impl Binder<'_> {
 
     /// A table, a view, or a table of `WITH`.
     fn table(&mut self, table: &TableRef) -> Result<Part> {
-        if let [name] = &table.name.parts[..]
+        let target = self.target.take();
+        // A statement changes a table, also where a table of its `WITH` has the name.
+        if let ([name], None) = (&table.name.parts[..], target)
             && let Some(part) = self.with_table(name, table)?
         {
             return Ok(part);
         }
         let relation = self.relation(&table.name)?;
         let moment = self.moment(table.moment.as_ref(), &relation, table.name.at())?;
+        let said = moment.clone();
         // A sequence is a row of its state.
         let kind = match &relation.kind {
             RelationKind::Sequence => RelationKind::View(format!(
@@ -171,7 +187,9 @@ impl Binder<'_> {
                     ..Item::named(name, &plan.columns)
                 };
                 rename_table(&mut item, table)?;
-                Ok(Part { plan, items: vec![item] })
+                let said = table.moment.is_some().then_some(said);
+                let outline = self.outline_table(table, &relation, said, None, &item);
+                Ok(Part { plan, items: vec![item], outline })
             }
             RelationKind::Index | RelationKind::CompositeType => {
                 let message = format!("cannot open relation \"{}\"", relation.name);
@@ -187,8 +205,16 @@ impl Binder<'_> {
             _ => {
                 let used = self.use_of(relation.oid);
                 self.uses.relations[used].reads.get_or_insert_default();
-                let part = self.scan(table, &relation, moment)?;
+                let access = match target {
+                    Some(access) => access,
+                    None => {
+                        let locks = self.locks_of(Some(&alias_name(table)));
+                        policy::Access::read(!locks.is_empty())
+                    }
+                };
+                let mut part = self.scan(table, &relation, moment)?;
                 self.show_scanned(used, &part.plan);
+                part.plan = self.secured(part.plan, &relation, access)?;
                 Ok(part)
             }
         }
@@ -227,7 +253,9 @@ impl Binder<'_> {
         let mut columns = Vec::with_capacity(relation.columns.len());
         for column in &relation.columns {
             let origin = Origin { relation: relation.oid, attnum: column.attnum };
-            columns.push(self.column(&column.name, column.ty, column.modifier, Some(origin)));
+            let made = self.column(&column.name, column.ty, column.modifier, Some(origin));
+            self.set_collation(&made, column.collation);
+            columns.push(made);
         }
         columns
     }
@@ -259,14 +287,22 @@ impl Binder<'_> {
         };
         rename_table(&mut item, table)?;
         let mut attnums: Vec<i16> = relation.columns.iter().map(|column| column.attnum).collect();
-        let stored = matches!(relation.kind, RelationKind::Table);
+        let stored =
+            matches!(relation.kind, RelationKind::Table | RelationKind::Materialized { .. });
+        if relation.kind == (RelationKind::Materialized { is_populated: false })
+            && matches!(moment, Moment::Now)
+        {
+            self.uses.unpopulated.get_or_insert_with(|| relation.name.clone());
+        }
         for (column_name, attnum, ty) in SYSTEM {
             let there = match attnum {
                 system::TABLE => true,
-                system::KEY => stored,
+                system::KEY | system::ROW | system::STAMP | system::END_STAMP => stored,
                 _ => stored && relation.versioned,
             };
-            if !there {
+            // Tables of earlier releases may have columns of these names.
+            let is_hidden = relation.columns.iter().any(|known| known.name == column_name);
+            if !there || is_hidden && attnum != system::KEY {
                 continue;
             }
             let column = self.column(column_name, ty, Modifier::NONE, None);
@@ -293,7 +329,27 @@ impl Binder<'_> {
             moment,
             sample,
         };
-        Ok(Part { plan: Plan { node: Node::Scan(Box::new(scan)), columns }, items: vec![item] })
+        let moment = table.moment.is_some().then(|| scan.moment.clone());
+        let outline = self.outline_table(table, relation, moment, scan.sample.clone(), &item);
+        let plan = Plan { node: Node::Scan(Box::new(scan)), columns };
+        Ok(Part { plan, items: vec![item], outline })
+    }
+
+    fn outline_table(
+        &self,
+        table: &TableRef,
+        relation: &Relation,
+        moment: Option<Moment>,
+        sample: Option<Sample>,
+        item: &Item,
+    ) -> Option<outline::Source> {
+        if !self.is_outlining() {
+            return None;
+        }
+        let own_names = relation.columns.iter().map(|column| column.name.clone()).collect();
+        let only = table.only;
+        let kind = ItemKind::Relation { relation: relation.oid, only, moment, sample };
+        self.outline_item(Some(kind), item, table.alias.as_ref(), own_names)
     }
 
     fn sample(&mut self, sample: &ast::Sample) -> Result<Sample> {
@@ -415,14 +471,18 @@ impl Binder<'_> {
         let scopes = std::mem::take(&mut self.scopes);
         let now = matches!(moment, Moment::Now);
         let outer = std::mem::replace(&mut self.moment, (!now).then_some(moment));
-        let by = self.by.replace(view.owner);
+        let before = self.by;
+        self.by = self.reader_of(view);
         self.views += 1;
         let plan = self.query(&locked(query, locks), true).map_err(without_place);
         self.views -= 1;
-        self.by = by;
+        self.by = before;
         self.moment = outer;
         self.scopes = scopes;
         let mut plan = plan?;
+        if view.is_barrier {
+            plan = policy::barrier(plan);
+        }
         self.adopt(&plan.columns);
         for (column, known) in plan.columns.iter_mut().zip(&view.columns) {
             column.name.clone_from(&known.name);
@@ -458,6 +518,7 @@ impl Binder<'_> {
         for (column, ty, modifier) in known {
             columns.push(self.column(column, ty, modifier, None));
         }
+        self.set_table_collations(number, &columns);
         if working {
             self.scope().is_step = true;
             let tables = self.scopes.iter_mut().flat_map(|scope| &mut scope.tables);
@@ -470,9 +531,12 @@ impl Binder<'_> {
             true => Node::WorkTable { table: number, name: own.clone() },
             false => Node::CteScan { table: number, name: own.clone() },
         };
+        let own_names = columns.iter().map(|column| column.name.clone()).collect();
         let mut item = Item::named(alias_name(table), &columns);
         rename_table(&mut item, table)?;
-        Ok(Some(Part { plan: Plan { node, columns }, items: vec![item] }))
+        let kind = ItemKind::Cte(own);
+        let outline = self.outline_item(Some(kind), &item, table.alias.as_ref(), own_names);
+        Ok(Some(Part { plan: Plan { node, columns }, items: vec![item], outline }))
     }
 
     /// Functions as a table.
@@ -486,6 +550,7 @@ impl Binder<'_> {
     ) -> Result<Part> {
         let mut columns = Vec::new();
         let mut functions = Vec::new();
+        let mut outlined = Vec::new();
         let mut row_type = Type::RECORD;
         // `unnest(a, b)` is `ROWS FROM (unnest(a), unnest(b))`.
         let spread: Vec<(ast::Expr, Vec<ColumnDef>)> =
@@ -502,6 +567,14 @@ impl Binder<'_> {
                 row_type = expr.ty;
             }
             self.function_columns(&expr, &name, defined, at, &mut columns)?;
+            if self.is_outlining() {
+                let define = |column: &Column| (column.name.clone(), column.ty, column.modifier);
+                let defined = match defined.is_empty() {
+                    true => Vec::new(),
+                    false => columns[before..].iter().map(define).collect(),
+                };
+                outlined.push((expr.clone(), defined));
+            }
             if !defined.is_empty()
                 && let ExprKind::Call(call) = &mut expr.kind
             {
@@ -524,8 +597,15 @@ impl Binder<'_> {
         if single {
             item.row_type = columns[0].ty;
         }
+        let own_names = columns.iter().map(|column| column.name.clone()).collect();
+        let is_lateral = self.reads_own_columns(&outlined);
+        let kind = ItemKind::Functions { calls: outlined, ordinality };
+        let mut outline = self.outline_item(Some(kind), &item, alias, own_names);
+        if let Some(outline::Source::Item(item)) = &mut outline {
+            item.lateral = is_lateral;
+        }
         let node = Node::FunctionScan { functions, ordinality };
-        Ok(Part { plan: Plan { node, columns }, items: vec![item] })
+        Ok(Part { plan: Plan { node, columns }, items: vec![item], outline })
     }
 
     /// In `FROM` only the function itself gives a set, and none of its arguments.

@@ -270,6 +270,7 @@ impl Grouping<'_, '_> {
                 let column = found.unwrap_or_else(|| {
                     let column =
                         self.binder.column(call.name, call.ty, types::Modifier::NONE, None);
+                    self.binder.note_call(&column, &call.args);
                     self.calls.push((call, column.clone()));
                     column
                 });

@@ -5,17 +5,25 @@ use std::sync::Arc;
 
 use types::{Shape, SqlState, Type};
 
-use super::names::{ColumnDefault, IndexKey, Relation, RelationColumn, RelationKind, UniqueIndex};
+use super::dml::assigned_names;
+use super::names::{
+    ColumnDefault, IndexKey, PolicyCommand as Command, Relation, RelationColumn, RelationKind,
+    UniqueIndex,
+};
+use super::policy::Access;
 use super::scope::{Clause, Item, reference};
+use super::updatable::{Shown, Shows, Verb, substitute};
 use super::{Binder, query};
 use crate::error::{At, Error, Result};
 use crate::imply;
 use crate::parse::ast::{self, Arbiter, Body, Insert, Step, Target};
 use crate::plan::{
-    self, Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan,
+    self, Action, Column, Conflict, ConflictUpdate, Expr, ExprKind, Modify, Node, Plan, RowCheck,
+    Written,
 };
 
 /// Where a value of a row that is inserted goes.
+#[derive(Clone)]
 pub(super) struct Place<'t> {
     /// The place of the column in the table.
     pub index: usize,
@@ -32,6 +40,17 @@ impl Place<'_> {
     }
 }
 
+impl Shown {
+    /// The places of the columns that the view shows, up to the first that it computes.
+    pub(super) fn places<'t>(&self) -> Vec<Place<'t>> {
+        let place = |shows: &Shows| match shows {
+            Shows::Column(place) => Some(Place::whole(*place)),
+            Shows::Computed(_) => None,
+        };
+        self.order.iter().map_while(place).collect()
+    }
+}
+
 impl Binder<'_> {
     /// `INSERT`
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<Plan> {
@@ -43,14 +62,16 @@ impl Binder<'_> {
 
     fn insert_in_scope(&mut self, insert: &Insert) -> Result<Plan> {
         let tables = self.with(insert.with.as_ref())?;
-        let shown = self.shown(&insert.table, "insert into")?;
+        let shown = self.shown(&insert.table, Verb::Insert)?;
+        let named = insert.columns.iter().map(|target| target.column.text.as_str());
+        self.check_given(shown.as_ref(), Verb::Insert, named)?;
         let relation = match &shown {
             Some(shown) => shown.relation.clone(),
             None => self.changed(&insert.table, "insert into")?,
         };
         let mut places = self.insert_places(&insert.columns, &relation)?;
         if let (Some(shown), []) = (&shown, &insert.columns[..]) {
-            places = shown.order.iter().map(|index| Place::whole(*index)).collect();
+            places = self.view_places(shown, insert)?;
         }
         let name = match &insert.table.alias {
             Some(alias) => alias.name.text.clone(),
@@ -66,35 +87,41 @@ impl Binder<'_> {
         let input = self.insert_rows(insert, &relation, &places, used)?;
         self.scope().items.clear();
         let conflict = match &insert.conflict {
-            Some(_) if shown.is_some() => {
-                let what = "ON CONFLICT for a view";
-                return Err(super::expr::unsupported(what, insert.table.name.at()));
-            }
             Some(conflict) => {
                 let item = Item { schema: schema.clone(), ..Item::named(&name, &[]) };
-                Some(Box::new(self.conflict(conflict, &relation, item, used)?))
+                let target = (&relation, shown.as_ref());
+                Some(Box::new(self.conflict(conflict, target, item, used)?))
             }
             None => None,
         };
         let generated = self.generated(base, &row)?;
-        let view_checks = self.view_checks(shown.as_ref(), &row)?;
+        let mut checks = self.view_checks(shown.as_ref(), &row)?;
+        let access = Access {
+            command: Command::Insert,
+            reads: !insert.returning.is_empty()
+                || insert.conflict.as_ref().is_some_and(|it| it.arbiter != Arbiter::Any),
+        };
+        self.policy_checks(base, shown.as_ref(), (&row, Written::Inserted), access, &mut checks)?;
+        if insert.conflict.as_ref().is_some_and(|conflict| conflict.update.is_some()) {
+            let access = Access { command: Command::Update, reads: true };
+            let written = (&row[..], Written::Updated);
+            self.policy_checks(base, shown.as_ref(), written, access, &mut checks)?;
+        }
         self.show_used(used, &row, base.columns.iter().map(|column| column.attnum));
         let action = Action::Insert { generated, conflict };
-        let mut target = Item {
+        let target = Item {
             relation: Some(relation.clone()),
             schema,
             row_type: relation.row_type,
             ..Item::named(name, &row)
         };
-        if let Some(shown) = &shown {
-            self.arrange(shown, &mut target);
-        }
         self.scope().items = vec![target];
+        self.show_computed(shown.as_ref(), &row, used)?;
         if let Some(Conflict { update: Some(update), .. }) = conflict_of(&action) {
             let excluded = Item::named("excluded", &update.row[row.len()..]);
             self.scope().items.push(Item { by_name: false, by_column: false, ..excluded });
         }
-        let plan = self.modify(base, input, action, row, view_checks, &insert.returning)?;
+        let plan = self.modify(base, input, action, row, checks, &insert.returning)?;
         if let Some(shown) = &shown {
             self.use_through(used, shown);
         }
@@ -106,6 +133,13 @@ impl Binder<'_> {
         let relation = self.relation(&table.name)?;
         match relation.kind {
             RelationKind::Table => Ok(relation),
+            // The past of a materialized view is erased as that of a table.
+            RelationKind::Materialized { .. } if verb == "erase from" => Ok(relation),
+            RelationKind::Materialized { .. } if verb == "merge into" => {
+                let message = format!("cannot execute MERGE on relation \"{}\"", relation.name);
+                let detail = "This operation is not supported for materialized views.";
+                Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail))
+            }
             RelationKind::View(_) => Err(Error::new(
                 SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
                 format!("cannot {verb} view \"{}\"", relation.name),
@@ -128,13 +162,15 @@ impl Binder<'_> {
         input: Plan,
         action: Action,
         row: Vec<Column>,
-        view_checks: Vec<(String, Expr)>,
+        row_checks: Vec<RowCheck>,
         returning: &[ast::Output],
     ) -> Result<Plan> {
         let (returning, columns) = match returning {
             [] => (None, Vec::new()),
             outputs => {
-                let (exprs, columns) = self.returning(outputs)?;
+                self.scope().is_written = !matches!(action, Action::Delete | Action::Erase);
+                let (mut exprs, columns) = self.returning(outputs)?;
+                exprs.iter_mut().for_each(|expr| substitute(expr, &self.computed));
                 (Some(exprs), columns)
             }
         };
@@ -144,8 +180,9 @@ impl Binder<'_> {
             input,
             action,
             returning,
-            view_checks,
+            row_checks,
             row,
+            rest: None,
         };
         Ok(Plan { node: Node::Modify(Box::new(modify)), columns })
     }
@@ -158,6 +195,20 @@ impl Binder<'_> {
                 format!("column \"{name}\" of relation \"{}\" does not exist", relation.name);
             Error::new(SqlState::UNDEFINED_COLUMN, message).at(target.column.at)
         })
+    }
+
+    /// The places of the columns of a view that an insertion gives values for without naming them.
+    fn view_places<'t>(&self, shown: &Shown, insert: &Insert) -> Result<Vec<Place<'t>>> {
+        let places = shown.places();
+        let given = match insert.source.as_ref().map(|source| &source.body) {
+            Some(Body::Values(rows)) => rows.first().map_or(0, Vec::len),
+            _ => 0,
+        };
+        if let (true, Some(layer)) = (given > places.len(), shown.layers.last()) {
+            let column = layer.view.columns.get(places.len()).map(|column| column.name.as_str());
+            self.check_given(Some(shown), Verb::Insert, column.into_iter())?;
+        }
+        Ok(places)
     }
 
     /// The places of the columns that rows are given for: all where none are named.
@@ -204,7 +255,10 @@ impl Binder<'_> {
             && source.locks.is_empty();
         if let (Body::Values(rows), true) = (&source.body, plain) {
             let mut bound = Vec::with_capacity(rows.len());
-            for row in rows {
+            let rows: Vec<_> =
+                rows.iter().map(|row| self.spread_variables(row)).collect::<Result<_>>()?;
+            for row in &rows {
+                let row = &**row;
                 if row.len() != rows[0].len() {
                     let at = row.first().map_or(At::NONE, |expr| expr.at);
                     let message = "VALUES lists must all be the same length";
@@ -215,17 +269,42 @@ impl Binder<'_> {
                         row.get(place).map_or(At::NONE, |expr| expr.at)
                     })?;
                 self.insert_used(used, relation, places);
-                let row = self.within(Clause::VALUES, |binder| {
+                let mut given = self.within(Clause::VALUES, |binder| {
                     binder.given_row(row, places, relation, system)
                 })?;
-                bound.push(self.full_row(row, places, relation, system)?);
+                if let Some(at) = given.iter_mut().find_map(super::late::set_within) {
+                    if rows.len() > 1 {
+                        return Err(super::late::no_set_in_values(at));
+                    }
+                    // One row of such functions is a query without FROM.
+                    let is_given = |expr: &ast::Expr| !matches!(expr.kind, ast::ExprKind::Default);
+                    let values = row.iter().filter(|expr| is_given(expr)).cloned().collect();
+                    let places = places.iter().zip(row).filter(|(_, expr)| is_given(expr));
+                    let places: Vec<Place<'_>> = places.map(|(place, _)| place.clone()).collect();
+                    let query = query_of(source, values);
+                    return self.insert_query(&query, false, relation, &places, (used, system));
+                }
+                bound.push(self.full_row(given, places, relation, system)?);
             }
             return Ok(self.rows_plan(relation, bound));
         }
+        let named = !insert.columns.is_empty();
+        self.insert_query(source, named, relation, places, (used, system))
+    }
+
+    /// The rows of a query, each with a value for every column of the table. The columns were `named` or not.
+    fn insert_query(
+        &mut self,
+        source: &ast::Query,
+        named: bool,
+        relation: &Relation,
+        places: &[Place<'_>],
+        (used, system): (usize, Option<bool>),
+    ) -> Result<Plan> {
         let mut input = self.query(source, false)?;
         let count = input.columns.len();
         let at = source_at(source, places.len());
-        let places = fitting_places(places, count, !insert.columns.is_empty(), |_| at)?;
+        let places = fitting_places(places, count, named, |_| at)?;
         self.insert_used(used, relation, places);
         let mut row = Vec::with_capacity(places.len());
         for (at, place) in places.iter().enumerate() {
@@ -265,6 +344,9 @@ impl Binder<'_> {
             steps => {
                 let run = steps.iter().take_while(|step| !matches!(step, Step::Field(_))).count();
                 let is_slice = |step: &Step| matches!(step, Step::Slice(..));
+                if base == Type::HSTORE {
+                    return Type::TEXT;
+                }
                 let part = match base == Type::JSONB || steps[..run].iter().any(is_slice) {
                     true => Some(base),
                     false => self.facts().element(base),
@@ -379,7 +461,11 @@ impl Binder<'_> {
 
     /// A stored expression, over the row that is in scope or over none. Its places mean nothing in
     /// the statement.
-    fn stored(&mut self, text: &str, over: Option<(&Relation, &[Column])>) -> Result<Expr> {
+    pub(super) fn stored(
+        &mut self,
+        text: &str,
+        over: Option<(&Relation, &[Column])>,
+    ) -> Result<Expr> {
         let mut value = self.keeping(|binder| {
             let ast = crate::parse::expression(text)?;
             binder.enter();
@@ -417,7 +503,7 @@ impl Binder<'_> {
     fn conflict(
         &mut self,
         conflict: &ast::Conflict,
-        relation: &Arc<Relation>,
+        (relation, shown): (&Arc<Relation>, Option<&Shown>),
         target: Item,
         used: usize,
     ) -> Result<Conflict> {
@@ -429,25 +515,52 @@ impl Binder<'_> {
             .hint("For example, ON CONFLICT (column_name).")
             .at(conflict.at));
         }
-        let arbiters = self.arbiters(&conflict.arbiter, relation, used)?;
+        let arbiters = self.arbiters(&conflict.arbiter, relation, shown, used)?;
+        let excludes = |index: &UniqueIndex| {
+            index.excludes && arbiters.iter().any(|arbiter| arbiter.index == index.oid)
+        };
+        if conflict.update.is_some() && relation.unique.iter().any(excludes) {
+            let message = "ON CONFLICT DO UPDATE not supported with exclusion constraints";
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
         let Some(update) = &conflict.update else { return Ok(Conflict { arbiters, update: None }) };
         let there = self.relation_columns(relation);
         let excluded = self.relation_columns(relation);
         let attnums = relation.columns.iter().map(|column| column.attnum);
         self.show_used(used, &there, attnums.clone());
         self.show_used(used, &excluded, attnums);
-        let item = |item: Item, row: &[Column]| Item {
-            relation: Some(relation.clone()),
-            row_type: relation.row_type,
-            columns: Item::named("", row).columns,
-            ..item
-        };
-        let items = vec![item(target, &there), item(Item::named("excluded", &[]), &excluded)];
+        let mut computed = Vec::new();
+        let mut items = Vec::new();
+        for (item, row) in [(target, &there), (Item::named("excluded", &[]), &excluded)] {
+            let mut item = Item {
+                relation: Some(relation.clone()),
+                row_type: relation.row_type,
+                columns: Item::named("", row).columns,
+                ..item
+            };
+            if let Some(shown) = shown {
+                for (known, column) in item.columns.iter_mut().zip(&relation.columns) {
+                    known.name.clone_from(&column.name);
+                }
+                let made = self.computed_over(Some(shown), row)?;
+                let columns: Vec<Column> = made.iter().map(|(_, column)| column.clone()).collect();
+                self.arrange(shown, &mut item, &columns, used - shown.layers.len());
+                computed.extend(made);
+            }
+            items.push(item);
+        }
+        self.check_given(shown, Verb::Insert, assigned_names(&update.set))?;
         let before = std::mem::replace(&mut self.scope().items, items);
-        let set = self.set_list(&update.set, relation, &there)?;
+        let mut set = self.set_list(&update.set, relation, &there)?;
         self.update_used(used, relation, &set);
-        let filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
+        let mut filter = self.where_clause(update.filter.as_ref(), Clause::WHERE)?;
         self.scope().items = before;
+        set.iter_mut().for_each(|(_, value)| substitute(value, &computed));
+        filter.iter_mut().for_each(|filter| substitute(filter, &computed));
+        let base = shown.map_or(relation, |shown| &shown.base);
+        let access = Access { command: Command::Update, reads: true };
+        let message = ("new row", &**base);
+        let filter = self.asked_of_old(message, shown, &there, access, filter)?;
         let row = there.into_iter().chain(excluded).collect();
         Ok(Conflict { arbiters, update: Some(ConflictUpdate { set, filter, row }) })
     }
@@ -457,6 +570,7 @@ impl Binder<'_> {
         &mut self,
         arbiter: &Arbiter,
         relation: &Relation,
+        shown: Option<&Shown>,
         used: usize,
     ) -> Result<Vec<plan::Arbiter>> {
         match arbiter {
@@ -465,7 +579,8 @@ impl Binder<'_> {
                 let found = relation
                     .unique
                     .iter()
-                    .find(|index| index.constraint.as_deref() == Some(&name.text));
+                    .find(|index| index.constraint.as_deref() == Some(&name.text))
+                    .filter(|_| shown.is_none());
                 let Some(index) = found else {
                     let message = format!(
                         "constraint \"{}\" for table \"{}\" does not exist",
@@ -473,6 +588,11 @@ impl Binder<'_> {
                     );
                     return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
                 };
+                if index.deferrable {
+                    let message = "ON CONFLICT does not support deferrable unique \
+                                   constraints/exclusion constraints as arbiters";
+                    return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+                }
                 self.read_index(used, index);
                 Ok(vec![plan::Arbiter { index: index.oid, provisos: Vec::new() }])
             }
@@ -481,7 +601,13 @@ impl Binder<'_> {
                 self.show_used(used, &row, relation.columns.iter().map(|column| column.attnum));
                 self.enter();
                 self.show_relation(relation, &row);
-                let found = self.infer(keys, filter.as_ref(), relation, &row);
+                if let Some(item) = self.scope().items.first_mut().filter(|_| shown.is_some()) {
+                    for (known, column) in item.columns.iter_mut().zip(&relation.columns) {
+                        known.name.clone_from(&column.name);
+                    }
+                }
+                let base = shown.map_or(relation, |shown| &shown.base);
+                let found = self.infer(keys, filter.as_ref(), base, &row);
                 self.leave();
                 found.map_err(|error| match error.cause.state() {
                     SqlState::UNDEFINED_COLUMN => Error { at: *at, ..error },
@@ -507,7 +633,8 @@ impl Binder<'_> {
         wanted.dedup();
         let filter = self.where_clause(filter, Clause::WHERE)?;
         let mut found = Vec::new();
-        for index in relation.unique.iter().filter(|index| !index.deferrable) {
+        let unique = relation.unique.iter().filter(|index| !index.deferrable && !index.excludes);
+        for index in unique {
             if self.index_keys(index, relation, row)? != wanted {
                 continue;
             }
@@ -553,6 +680,13 @@ impl Binder<'_> {
         keys.dedup();
         Ok(keys)
     }
+}
+
+/// `SELECT values`, in the place of a query.
+fn query_of(source: &ast::Query, values: Vec<ast::Expr>) -> ast::Query {
+    let outputs = values.into_iter().map(|expr| ast::Output { expr, alias: None }).collect();
+    let body = Body::Select(Box::new(ast::Select::of(outputs)));
+    ast::Query { body, ..source.clone() }
 }
 
 /// The `ON CONFLICT` of an insertion.

@@ -82,6 +82,7 @@ impl Binder<'_> {
             }
             _ => (&[], None),
         };
+        let sides = (left.outline, right.outline);
         let mut items: Vec<Item> = left.items.into_iter().chain(right.items).collect();
         let mut conditions = Vec::new();
         let mut merged = Vec::new();
@@ -90,7 +91,7 @@ impl Binder<'_> {
             merged.push((name.text.clone(), pair));
             conditions.push(condition);
         }
-        if let JoinCondition::On(on) = &join.condition {
+        if let JoinCondition::On(on) | JoinCondition::WasUsing(on) = &join.condition {
             // The condition sees both sides, and nothing else of this FROM.
             let around = std::mem::replace(&mut self.scope().items, items);
             let condition = self.within(Clause::JOIN, |binder| {
@@ -101,6 +102,12 @@ impl Binder<'_> {
             conditions.push(condition?);
         }
         let condition = and(conditions);
+        let outlined = match join.condition {
+            JoinCondition::On(_) | JoinCondition::WasUsing(_) if self.is_outlining() => {
+                condition.clone()
+            }
+            _ => None,
+        };
         let mut plan = join_plan(join.kind, left.plan, right.plan, condition);
         let pairs = self.note_merge(join, using_alias, &items, &merged);
         let mut shown = Vec::new();
@@ -158,8 +165,10 @@ impl Binder<'_> {
                 whole.columns[..merged_count].iter().map(|column| column.column.clone()).collect();
             items.push(Item { by_column: false, ..Item::named(&alias.text, &columns) });
         }
+        let using = using.iter().map(|name| name.text.clone()).collect();
+        let outline = self.outline_join(join, sides, outlined, using, &whole);
         items.push(whole);
-        Ok(Part { plan, items })
+        Ok(Part { plan, items, outline })
     }
 
     /// Notes how a join over columns of one name can be written with a condition instead: with the

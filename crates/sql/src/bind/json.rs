@@ -10,7 +10,7 @@
 //! gives the type itself, since whether that is possible is what `ON ERROR` is about.
 
 use scalar::standard::{Construct, Search, Wanted};
-use types::{Datum, Modifier, SqlState, Type};
+use types::{Datum, Modifier, Origins, SqlState, Type};
 
 use super::Binder;
 use crate::error::{At, Error, Result};
@@ -20,6 +20,9 @@ use crate::plan::{self, Expr, ExprKind, Json};
 impl Binder<'_> {
     /// A construct of SQL/JSON.
     pub(super) fn json(&mut self, json: &ast::Json, at: At) -> Result<Expr> {
+        if let Some(notes) = self.notes() {
+            notes.json.insert(at, json.clone());
+        }
         match json {
             ast::Json::Object { fields, absent, unique, returning } => {
                 let mut args = Vec::with_capacity(2 * fields.len());
@@ -61,7 +64,7 @@ impl Binder<'_> {
             ast::Json::Scalar(value) => {
                 let value = self.expr(value)?;
                 let value = self.settle(value)?;
-                self.call_of("to_json", vec![value], at)
+                self.call_of(Origins::CORE, "to_json", vec![value], at)
             }
             ast::Json::Serialize { value, returning } => {
                 let bound = self.expr(value)?;
@@ -73,10 +76,11 @@ impl Binder<'_> {
                     Type::JSONB => bound,
                     _ => self.cast(bound, Type::JSON, Modifier::NONE, value.at)?,
                 };
-                match returning {
+                let made = match returning {
                     None => self.cast(json, Type::TEXT, Modifier::NONE, at),
                     returning => self.returned(json, returning.as_ref(), at),
-                }
+                }?;
+                Ok(Expr { at, ..made })
             }
             ast::Json::Is { expr, kind, unique, negated } => {
                 let tested = self.expr(expr)?;
@@ -127,7 +131,7 @@ impl Binder<'_> {
         }
         let text = self.cast(json, Type::TEXT, Modifier::NONE, at)?;
         let encoding = Expr::of(ExprKind::Const(Datum::text("UTF8")), Type::NAME, at);
-        self.call_of("convert_to", vec![text, encoding], at)
+        self.call_of(Origins::CORE, "convert_to", vec![text, encoding], at)
     }
 
     fn search(&mut self, search: &JsonSearch, at: At) -> Result<Expr> {

@@ -13,10 +13,12 @@
 //! As in PostgreSQL, an output that the order does not need is late where it is volatile or gives a
 //! set, and below a `LIMIT` where it has a subquery. Without `ORDER BY` none is.
 
+use types::SqlState;
+
 use super::scope::reference;
 use super::select::{Order, Target};
 use super::{Binder, walk};
-use crate::error::At;
+use crate::error::{At, Error};
 use crate::parse::ast::{Distinct, Query};
 use crate::plan::{Column, Expr, ExprKind, Node, Origin, Plan};
 
@@ -171,4 +173,22 @@ impl Binder<'_> {
 fn origin_of(plan: &Plan, expr: &Expr) -> Option<Origin> {
     let ExprKind::Column { index, .. } = expr.kind else { return None };
     plan.columns.iter().find(|column| column.id == index)?.origin
+}
+
+/// Where an expression calls a function that gives a set.
+pub(super) fn set_within(expr: &mut Expr) -> Option<At> {
+    let mut found = None;
+    super::walk::everywhere(expr, &mut |part| {
+        if matches!(&part.kind, ExprKind::Call(call) if call.set) {
+            found = found.or(Some(part.at));
+        }
+        found.is_none() && !matches!(part.kind, ExprKind::Subquery(_))
+    });
+    found
+}
+
+/// The error for a function that gives a set in `VALUES`.
+pub(super) fn no_set_in_values(at: At) -> Error {
+    let message = "set-returning functions are not allowed in VALUES";
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at)
 }

@@ -10,14 +10,17 @@
 use types::{Modifier, SqlState, Type};
 
 use super::Binder;
+use super::dml::assigned_names;
 use super::from::append;
 use super::join::join_plan;
-use super::names::Relation;
+use super::names::{PolicyCommand as Command, Relation};
+use super::policy::Access;
 use super::query::with_tables;
 use super::scope::{Clause, Item};
+use super::updatable::{Shown, Verb};
 use crate::error::{Error, Result};
 use crate::parse::ast::{self, JoinKind, Merge, MergeWhen};
-use crate::plan::{Action, Column, Expr, MergeAction, MergeClause, Plan};
+use crate::plan::{Action, Column, Expr, MergeAction, MergeClause, Plan, Written};
 
 impl Binder<'_> {
     /// `MERGE`
@@ -35,10 +38,30 @@ impl Binder<'_> {
         }
         let tables = self.with(merge.with.as_ref())?;
         check_order(merge)?;
-        let relation = self.changed(&merge.table, "merge into")?;
-        let (target, used) = self.target_part(&merge.table, None)?;
-        let row: Vec<Column> =
-            target.items[0].shown().map(|column| column.column.clone()).collect();
+        let verb = verb_of(merge);
+        let shown = self.shown(&merge.table, verb)?;
+        for clause in &merge.clauses {
+            match &clause.action {
+                ast::MergeAction::Update(set) => {
+                    self.check_given(shown.as_ref(), verb, assigned_names(set))?;
+                }
+                ast::MergeAction::Insert { columns, .. } => {
+                    let named = columns.iter().map(|target| target.column.text.as_str());
+                    self.check_given(shown.as_ref(), verb, named)?;
+                }
+                _ => {}
+            }
+        }
+        let relation = match &shown {
+            Some(shown) => shown.relation.clone(),
+            None => self.changed(&merge.table, "merge into")?,
+        };
+        let (target, used) = self.target_part(
+            &merge.table,
+            shown.as_ref(),
+            Access { command: Command::Select, reads: true },
+        )?;
+        let row: Vec<Column> = target.plan.columns[..relation.columns.len()].to_vec();
         let source = self.from(std::slice::from_ref(&merge.source))?;
         let name = super::dml::target_name(&target.items).map(str::to_owned);
         if self.scope().items.iter().any(|item| item.by_name && item.name == name) {
@@ -70,22 +93,37 @@ impl Binder<'_> {
             .expect("the join has the columns of its sides");
         let mut clauses = Vec::with_capacity(merge.clauses.len());
         for clause in &merge.clauses {
-            clauses.push(self.merge_clause(clause, &relation, &row, used)?);
+            clauses.push(self.merge_clause(clause, (&relation, shown.as_ref()), &row, used)?);
         }
         let changed = self.relation_columns(&relation);
-        let generated = self.generated(&relation, &changed)?;
+        let base = shown.as_ref().map_or(&relation, |shown| &shown.base);
+        let generated = self.generated(base, &changed)?;
+        let mut checks = self.view_checks(shown.as_ref(), &changed)?;
+        let gives = !merge.returning.is_empty();
+        for (command, written, reads) in
+            [(Command::Insert, Written::Inserted, gives), (Command::Update, Written::Updated, true)]
+        {
+            let access = Access { command, reads };
+            let written = (&changed[..], written);
+            self.policy_checks(base, shown.as_ref(), written, access, &mut checks)?;
+        }
         self.show_changed(&row, &changed);
+        self.show_computed(shown.as_ref(), &changed, used)?;
         let action = Action::Merge { clauses, matched, generated };
         self.merge_action = true;
-        let plan = self.modify(&relation, input, action, changed, Vec::new(), &merge.returning);
+        let plan = self.modify(base, input, action, changed, checks, &merge.returning);
         self.merge_action = false;
-        Ok(with_tables(tables, plan?))
+        let plan = plan?;
+        if let Some(shown) = &shown {
+            self.use_through(used, shown);
+        }
+        Ok(with_tables(tables, plan))
     }
 
     fn merge_clause(
         &mut self,
         clause: &ast::MergeClause,
-        relation: &Relation,
+        target: (&Relation, Option<&Shown>),
         row: &[Column],
         used: usize,
     ) -> Result<MergeClause> {
@@ -103,7 +141,7 @@ impl Binder<'_> {
                 _ => {}
             }
         }
-        let bound = self.merge_clause_in_sight(clause, relation, row, used);
+        let bound = self.merge_clause_in_sight(clause, target, row, used);
         self.scope().items = all;
         bound
     }
@@ -111,11 +149,22 @@ impl Binder<'_> {
     fn merge_clause_in_sight(
         &mut self,
         clause: &ast::MergeClause,
-        relation: &Relation,
+        target: (&Relation, Option<&Shown>),
         row: &[Column],
         used: usize,
     ) -> Result<MergeClause> {
-        let filter = self.where_clause(clause.filter.as_ref(), Clause::MERGE_WHEN)?;
+        let (relation, shown) = target;
+        let mut filter = self.where_clause(clause.filter.as_ref(), Clause::MERGE_WHEN)?;
+        let command = match &clause.action {
+            ast::MergeAction::Update(_) => Some(Command::Update),
+            ast::MergeAction::Delete => Some(Command::Delete),
+            ast::MergeAction::Nothing | ast::MergeAction::Insert { .. } => None,
+        };
+        if let Some(command) = command {
+            let access = Access { command, reads: false };
+            let base = shown.map_or(relation, |shown| &shown.base);
+            filter = self.asked_of_old(("target row", base), shown, row, access, filter)?;
+        }
         let action = match &clause.action {
             ast::MergeAction::Nothing => MergeAction::Nothing,
             ast::MergeAction::Delete => {
@@ -128,8 +177,11 @@ impl Binder<'_> {
                 MergeAction::Update(set)
             }
             ast::MergeAction::Insert { columns, overriding_system, values } => {
-                let places = self.insert_places(columns, relation)?;
-                let values = values.as_deref().unwrap_or_default();
+                let places = match shown {
+                    Some(shown) if columns.is_empty() => shown.places(),
+                    _ => self.insert_places(columns, relation)?,
+                };
+                let values = self.spread_variables(values.as_deref().unwrap_or_default())?;
                 if values.len() > places.len() {
                     return Err(Error::new(
                         SqlState::SYNTAX_ERROR,
@@ -147,7 +199,7 @@ impl Binder<'_> {
                 let places = &places[..values.len()];
                 self.insert_used(used, relation, places);
                 let given = self.within(Clause::VALUES, |binder| {
-                    binder.given_row(values, places, relation, *overriding_system)
+                    binder.given_row(&values, places, relation, *overriding_system)
                 })?;
                 MergeAction::Insert(self.full_row(given, places, relation, *overriding_system)?)
             }
@@ -168,4 +220,15 @@ fn check_order(merge: &Merge) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What `MERGE` does, by the first of its actions.
+fn verb_of(merge: &Merge) -> Verb {
+    let action = merge.clauses.iter().find_map(|clause| match clause.action {
+        ast::MergeAction::Insert { .. } => Some(&Verb::Insert),
+        ast::MergeAction::Update(_) => Some(&Verb::Update),
+        ast::MergeAction::Delete => Some(&Verb::Delete),
+        ast::MergeAction::Nothing => None,
+    });
+    Verb::Merge(action.unwrap_or(&Verb::Update))
 }

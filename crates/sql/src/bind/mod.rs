@@ -10,6 +10,9 @@
 //!     group   GROUP BY and what it forbids    dml     INSERT, UPDATE, DELETE, MERGE
 //!     query   WITH, UNION, VALUES, LIMIT      place   columns get their places
 //!     uses    what it takes rights to do      file    files as tables
+//!     policy  row-level security              portion FOR PORTION OF
+//!     outline what was written, for `deparse`
+//!     variables   names of a procedural language
 //! ```
 //!
 //! Every column gets a number of its own while a statement is bound, and expressions refer to
@@ -29,8 +32,11 @@ mod json;
 mod late;
 mod merge;
 mod names;
+mod outline;
 mod part;
 mod place;
+mod policy;
+mod portion;
 mod query;
 mod scope;
 mod select;
@@ -38,24 +44,30 @@ mod subquery;
 mod types;
 mod updatable;
 mod uses;
+mod variables;
 pub mod walk;
 mod window;
 
 pub use names::{
-    CheckOption, ColumnDefault, FILE_READERS, FileCall, FileOption, IndexKey, Names, Relation,
-    RelationColumn, RelationKind, UniqueIndex,
+    CheckOption, Collation, ColumnDefault, FILE_READERS, FileCall, FileOption, IndexKey, Names,
+    Policy, PolicyCommand, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
+pub use outline::{Wanted, outline, outline_expression};
+pub use policy::policy_condition;
 pub use updatable::why_not_updatable;
 pub use uses::{Use, Uses};
+pub use variables::{Variable, Variables};
 
 use std::collections::HashMap;
 
-use ::types::{Datum, Modifier, Oid, SqlState, Type, TypeSource};
+use ::types::{Datum, Modifier, Oid, Origins, SqlState, Type, TypeSource, extension};
+use scalar::cast::{Circumstance, How};
 use scalar::facts::Facts;
+use scalar::registry;
 
 use crate::error::{At, Error, Result};
-use crate::parse::ast::{Statement, TypeName};
-use crate::plan::{Column, Expr, ExprKind, Moment, Origin, Plan};
+use crate::parse::ast::{Call, Statement, Step, TypeName};
+use crate::plan::{Cast, Column, Expr, ExprKind, Moment, Origin, Plan};
 use scope::{Described, Scope};
 
 /// A bound statement.
@@ -69,6 +81,8 @@ pub struct Bound {
     pub uses: Uses,
     /// What its own text names, where that is to be kept.
     pub text: Text,
+    /// The numbers of the variables that its parameters stand for, where it was bound with variables.
+    pub variables: Vec<u32>,
 }
 
 /// What stands in a text that is to be kept, and to go on meaning the same.
@@ -150,6 +164,103 @@ pub fn statement(
     bind(statement, Binder::new(names, context, params))
 }
 
+/// Binds a statement in which variables may be named. Each of them that it uses is a parameter.
+///
+/// # Errors
+/// As [`statement`], and `42702` for a name that is both a variable and a column.
+pub fn with_variables(
+    statement: &Statement,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+    variables: &dyn Variables,
+) -> Result<Bound> {
+    let mut binder = Binder::new(names, context, &[]);
+    (binder.variables, binder.open_params) = (Some(variables), false);
+    bind(statement, binder)
+}
+
+/// The places in a statement at which variables are named, and the number of each.
+///
+/// # Errors
+/// As [`with_variables`].
+pub fn variable_places(
+    statement: &Statement,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+    variables: &dyn Variables,
+) -> Result<Vec<(At, u32)>> {
+    let mut binder = Binder::new(names, context, &[]);
+    (binder.variables, binder.open_params) = (Some(variables), false);
+    binder.data_statement(statement, true)?;
+    Ok(binder.named_at)
+}
+
+/// Binds the value of a variable after an assignment to a part of it: the variable, and then the new value of the
+/// part, are the first parameters. `value` is an expression whose value is assigned, or the type of a third parameter
+/// that has it. Returns the expression and the variables that its parameters stand for.
+///
+/// # Errors
+/// As [`statement`].
+pub fn part_of_variable(
+    (name, number, ty, modifier): (&str, u32, Type, Modifier),
+    steps: &[Step],
+    value: PartValue<'_>,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+    variables: &dyn Variables,
+) -> Result<(Expr, Vec<u32>)> {
+    let mut binder = Binder::new(names, context, &[]);
+    (binder.variables, binder.open_params) = (Some(variables), false);
+    binder.enter();
+    let old = binder.parameter(number, ty, modifier, At::NONE);
+    let value = match value {
+        PartValue::Expr(value) => binder.expr(value)?,
+        PartValue::Known(number, ty) => binder.parameter(number, ty, Modifier::NONE, At::NONE),
+    };
+    let steps: Vec<&Step> = steps.iter().collect();
+    let mut expr = binder.assign_part(old, &steps, value, name)?;
+    binder.leave();
+    place::expr(&mut expr, &[]);
+    Ok((expr, binder.used))
+}
+
+/// The value that a statement assigns to a part of a variable.
+#[derive(Clone, Copy, Debug)]
+pub enum PartValue<'a> {
+    /// What an expression gives.
+    Expr(&'a crate::parse::ast::Expr),
+    /// A value of a type, by the number of its variable.
+    Known(u32, Type),
+}
+
+/// The expression that makes of its one parameter a value for a variable of another type: by the cast of
+/// assignments, or else by the text of the value.
+///
+/// # Errors
+/// Where the type has no values.
+pub fn variable_cast(
+    (from, from_modifier): (Type, Modifier),
+    (to, modifier): (Type, Modifier),
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+) -> Result<Expr> {
+    let mut binder = Binder::new(names, context, &[from]);
+    let value = Expr { kind: ExprKind::Param(0), ty: from, modifier: from_modifier, at: At::NONE };
+    let cast = match from {
+        Type::UNKNOWN => None,
+        _ => binder.coerce(value.clone(), to, Circumstance::Assignment)?,
+    };
+    let cast = cast.unwrap_or_else(|| {
+        let how = Cast::Type { how: How::InOut, when: Circumstance::Assignment };
+        let base = binder.facts().base(to);
+        let value = if from == Type::UNKNOWN { Expr { ty: Type::TEXT, ..value } } else { value };
+        let kind = ExprKind::Cast { expr: Box::new(value), how };
+        let read = Expr { kind, ty: base, modifier: Modifier::NONE, at: At::NONE };
+        binder.domain_value(read, to, Circumstance::Assignment)
+    });
+    Ok(binder.fit(cast, modifier, false))
+}
+
 /// Binds a query whose text is to be kept, and notes what that names.
 ///
 /// # Errors
@@ -168,8 +279,8 @@ fn bind(statement: &Statement, mut binder: Binder<'_>) -> Result<Bound> {
     let mut plan = binder.data_statement(statement, true)?;
     binder.check_params()?;
     place::plan(&mut plan);
-    let Binder { params, uses, text, .. } = binder;
-    Ok(Bound { plan, params, uses, text: text.unwrap_or_default() })
+    let Binder { params, uses, text, used, .. } = binder;
+    Ok(Bound { plan, params, uses, text: text.unwrap_or_default(), variables: used })
 }
 
 /// Binds an expression over the columns of a relation, such as a default, a check or the key of an
@@ -184,18 +295,19 @@ pub fn expression(
     context: ::types::Context<'_>,
 ) -> Result<Expr> {
     let ast = crate::parse::expression(text)?;
-    let mut binder = Binder::new(names, context, &[]);
-    let mut row = Vec::new();
-    binder.enter();
-    if let Some(relation) = over {
-        row = binder.relation_columns(relation);
-        binder.show_relation(relation, &row);
-    }
+    let (mut binder, row) = Binder::over(names, context, over);
     let expr = binder.expr(&ast)?;
     let mut expr = binder.settle(expr)?;
     binder.leave();
     place::expr(&mut expr, &row);
     Ok(expr)
+}
+
+/// The name that follows from an expression, as an output without one or a key of an index has it: that of
+/// its column or function. `None` where none follows.
+pub fn name_of(text: &str) -> Option<String> {
+    let ast = crate::parse::expression(text).ok()?;
+    select::name_of(&ast).map(|(name, _)| name)
 }
 
 /// The type that a name means, and its modifier.
@@ -223,6 +335,7 @@ pub fn column_value(
 ) -> Result<Expr> {
     let ast = crate::parse::expression(text)?;
     let mut binder = Binder::new(names, context, &[]);
+    binder.stored = true;
     let mut row = Vec::new();
     binder.enter();
     if let Some(relation) = over {
@@ -262,23 +375,61 @@ struct Binder<'a> {
     by: Option<Oid>,
     /// True while a text is bound that the catalog keeps.
     kept: bool,
+    /// What is to be done with the table that is bound next, where the statement changes it.
+    target: Option<policy::Access>,
+    /// The tables whose policies are being bound.
+    secured: Vec<Oid>,
+    /// True for an expression that the catalog keeps.
+    stored: bool,
     next_scope: u32,
     next_table: u32,
     /// How deep views are nested.
     views: usize,
     /// The moment at which the tables of the view that is being expanded are read.
     moment: Option<Moment>,
+    /// What views compute of the row that a statement changes, for its `RETURNING`.
+    computed: Vec<(Expr, Column)>,
     /// True inside the `RETURNING` of `MERGE`.
     merge_action: bool,
     /// The table of `WITH` that was looked for in itself, where it was found.
     probed: Option<u32>,
     /// How many were looked for.
     probes: usize,
-    /// The `COLLATE` clauses that were bound.
-    collations: Vec<collation::Explicit>,
+    /// For each column, by its number, its collation; none for that of its type.
+    collations: Vec<collation::Derived>,
+    /// The collations of the columns of tables of `WITH`, by the number of the table.
+    of_tables: HashMap<u32, Vec<collation::Derived>>,
+    /// True where a collation is written, or is that of a column.
+    has_collations: bool,
+    /// The collations of the operands of the `CASE`s around.
+    operands: Vec<collation::Derived>,
+    /// The outline in the making, if the text is to be printed.
+    outlining: Option<outline::Outlining>,
+    /// Who knows variables, where names may mean them, and those that were used.
+    variables: Option<&'a dyn Variables>,
+    used: Vec<u32>,
+    /// Where variables are named, and their numbers.
+    named_at: Vec<(At, u32)>,
 }
 
 impl<'a> Binder<'a> {
+    /// A binder of a text that the catalog keeps, which sees the columns of `relation`.
+    fn over(
+        names: &'a dyn Names,
+        context: ::types::Context<'a>,
+        relation: Option<&Relation>,
+    ) -> (Self, Vec<Column>) {
+        let mut binder = Binder::new(names, context, &[]);
+        binder.stored = true;
+        let mut row = Vec::new();
+        binder.enter();
+        if let Some(relation) = relation {
+            row = binder.relation_columns(relation);
+            binder.show_relation(relation, &row);
+        }
+        (binder, row)
+    }
+
     fn new(names: &'a dyn Names, context: ::types::Context<'a>, params: &[Type]) -> Self {
         Binder {
             names,
@@ -294,6 +445,9 @@ impl<'a> Binder<'a> {
             merged: Vec::new(),
             by: None,
             kept: false,
+            target: None,
+            secured: Vec::new(),
+            stored: false,
             next_scope: 0,
             next_table: 0,
             views: 0,
@@ -301,10 +455,18 @@ impl<'a> Binder<'a> {
                 let time = ExprKind::Const(Datum::TimestampTz(time));
                 Moment::AsOf(Expr::of(time, Type::TIMESTAMPTZ, At::NONE))
             }),
+            computed: Vec::new(),
             merge_action: false,
             probed: None,
             probes: 0,
             collations: Vec::new(),
+            of_tables: HashMap::new(),
+            has_collations: false,
+            operands: Vec::new(),
+            outlining: None,
+            variables: None,
+            used: Vec::new(),
+            named_at: Vec::new(),
         }
     }
 
@@ -312,6 +474,36 @@ impl<'a> Binder<'a> {
     fn facts(&self) -> Facts<'a> {
         let types: &'a dyn TypeSource = self.names;
         Facts(types)
+    }
+
+    /// True while a text is bound that the catalog keeps: an expression, or the query of a view.
+    fn is_stored(&self) -> bool {
+        self.kept || self.stored || self.views > 0
+    }
+
+    /// Where operators without a schema are looked for. A text that the catalog keeps names none of its operators
+    /// with their schemas, so it finds those of all extensions.
+    fn origins(&self) -> Origins {
+        match self.is_stored() {
+            true => self.names.all_origins(),
+            false => self.names.origins(),
+        }
+    }
+
+    /// Where a function is looked for. In a text that the catalog keeps a function of an extension has its schema,
+    /// unless a built-in function has its name.
+    fn origins_of(&self, call: &Call) -> Origins {
+        match &call.name.parts[..] {
+            [.., schema, _] if !call.syntax => self.names.origins_in(&schema.text),
+            [name] if self.is_stored() => {
+                let mut named = registry::functions(&name.text).iter();
+                match named.any(|function| extension::of(function.oid).is_none()) {
+                    true => self.names.all_origins(),
+                    false => Origins::CORE,
+                }
+            }
+            _ => self.names.origins(),
+        }
     }
 
     /// A new column of the scope that is being bound.
@@ -326,6 +518,7 @@ impl<'a> Binder<'a> {
         let owner = self.scopes.last().map_or(u32::MAX, |scope| scope.serial);
         self.owners.push(owner);
         self.sources.push(None);
+        self.collations.push(collation::Derived::None);
         Column { name: name.into(), ty, modifier, origin, id }
     }
 
@@ -334,6 +527,7 @@ impl<'a> Binder<'a> {
         let (ty, modifier) = (expr.ty, expr.modifier);
         let fields = if ty == Type::RECORD { self.fields_of(expr) } else { None };
         let column = self.column(name, ty, modifier, None);
+        self.note_collation(&column, expr);
         if let Some(fields) = fields {
             self.records.insert(column.id, fields);
         }
@@ -346,6 +540,7 @@ impl<'a> Binder<'a> {
         for column in columns {
             self.owners[column.id as usize] = owner;
         }
+        self.leave_query(columns);
     }
 
     /// All parameters must have a type at the end.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use types::time::TimestampTz;
-use types::{Modifier, Oid, SqlState, Type, TypeSource};
+use types::{Modifier, Oid, Origins, SqlState, Type, TypeSource};
 
 /// The names that a statement may use.
 pub trait Names: TypeSource {
@@ -25,13 +25,46 @@ pub trait Names: TypeSource {
     /// True where there is such a schema.
     fn has_schema(&self, name: &str) -> bool;
 
+    /// Where functions and operators are looked for that are named with this schema.
+    fn origins_in(&self, _schema: &str) -> Origins {
+        Origins::CORE
+    }
+
+    /// All origins that the database has, whatever the search path.
+    fn all_origins(&self) -> Origins {
+        Origins::CORE
+    }
+
     /// False where whoever runs the statement may not use what is in this schema.
     fn may_use_schema(&self, _name: &str) -> bool {
         true
     }
 
+    /// The collation with this name, in this schema or along the search path.
+    fn collation_named(&self, schema: Option<&str>, name: &str) -> Option<Oid> {
+        let is_meant = schema.is_none_or(|schema| schema == "pg_catalog");
+        collate::named(name).filter(|_| is_meant).map(|known| Oid(known.oid))
+    }
+
+    /// The collation with this number.
+    fn collation(&self, oid: Oid) -> Option<Collation> {
+        collate::numbered(oid.0).map(Collation::of_system)
+    }
+
+    /// The name of a collation as SQL writes it.
+    fn collation_shown(&self, oid: Oid) -> Option<String> {
+        let known = collate::numbered(oid.0)?;
+        Some(scalar::quote::identifier(&known.name))
+    }
+
     /// The time at which tables are read unless the statement says another; none for the present.
     fn moment(&self) -> Option<TimestampTz> {
+        None
+    }
+
+    /// The policies of a table that are about a role: `by`, or without one whoever runs the statement. `None` where
+    /// the role sees and writes all rows.
+    fn policies(&self, _table: Oid, _by: Option<Oid>) -> Option<Vec<Policy>> {
         None
     }
 
@@ -43,6 +76,29 @@ pub trait Names: TypeSource {
     fn file(&self, call: &FileCall<'_>) -> types::Result<Arc<Relation>> {
         let message = format!("{} is not supported here", call.reader);
         Err(types::Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+    }
+}
+
+/// A collation, as the binder sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Collation {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The locale by whose rules texts are ordered; none for the order of bytes.
+    pub locale: Option<Arc<str>>,
+    /// False where texts can be equal that are not the same.
+    pub is_deterministic: bool,
+}
+
+impl Collation {
+    /// One of those that every database has.
+    pub fn of_system(known: &collate::System) -> Self {
+        let is_icu = known.provider == collate::Provider::Icu;
+        Collation {
+            name: known.name.as_str().into(),
+            locale: known.locale.filter(|_| is_icu).map(Arc::from),
+            is_deterministic: true,
+        }
     }
 }
 
@@ -94,6 +150,38 @@ pub struct Relation {
     pub versioned: bool,
     /// Of a view: what must hold of rows that are written through it.
     pub check: CheckOption,
+    /// Of a view: `security_barrier`, nothing is told of the rows that it leaves out.
+    pub is_barrier: bool,
+    /// Of a view: `security_invoker`, what it reads is read by whoever uses it and not by its owner.
+    pub is_of_invoker: bool,
+}
+
+/// A policy of row-level security.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// Its name.
+    pub name: String,
+    /// True where it lets rows through, false where it keeps rows back.
+    pub is_permissive: bool,
+    /// The statements that it is about; none for all.
+    pub command: Option<PolicyCommand>,
+    /// What holds of rows that are seen, by its text.
+    pub using: Option<String>,
+    /// What holds of rows that are written, by its text.
+    pub check: Option<String>,
+}
+
+/// A statement that a policy may be about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PolicyCommand {
+    /// `SELECT`
+    Select,
+    /// `INSERT`
+    Insert,
+    /// `UPDATE`
+    Update,
+    /// `DELETE`
+    Delete,
 }
 
 /// `WITH CHECK OPTION` of a view.
@@ -113,6 +201,11 @@ pub enum CheckOption {
 pub enum RelationKind {
     /// A table.
     Table,
+    /// A materialized view: read as a table, and not changed.
+    Materialized {
+        /// False where it cannot be read before a refresh.
+        is_populated: bool,
+    },
     /// A view, by the text of its query.
     View(String),
     /// A table of `pg_catalog` or `information_schema`, which is computed.
@@ -136,6 +229,8 @@ pub struct RelationColumn {
     pub ty: Type,
     /// The modifier of the type.
     pub modifier: Modifier,
+    /// The collation; none for that of the type.
+    pub collation: Oid,
     /// True where NULL is refused.
     pub not_null: bool,
     /// The value that it has where none is given.
@@ -146,7 +241,8 @@ impl RelationColumn {
     /// Returns a column that takes NULL and has no default.
     pub fn plain(attnum: i16, name: impl Into<String>, ty: Type, modifier: Modifier) -> Self {
         let (name, not_null, default) = (name.into(), false, ColumnDefault::None);
-        RelationColumn { attnum, name, ty, modifier, not_null, default }
+        let collation = Oid::NONE;
+        RelationColumn { attnum, name, ty, modifier, collation, not_null, default }
     }
 }
 
@@ -168,7 +264,7 @@ pub enum ColumnDefault {
     Generated(String),
 }
 
-/// A unique index.
+/// A unique index, or that of an exclusion constraint.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UniqueIndex {
     /// Its OID.
@@ -183,6 +279,8 @@ pub struct UniqueIndex {
     pub predicate: Option<String>,
     /// True where the constraint is deferrable, and decides no conflicts.
     pub deferrable: bool,
+    /// True where rows exclude each other by other operators than `=`.
+    pub excludes: bool,
 }
 
 /// A key of an index.
@@ -213,6 +311,7 @@ impl Relation {
         match self.kind {
             RelationKind::Table | RelationKind::System => "table",
             RelationKind::View(_) => "view",
+            RelationKind::Materialized { .. } => "materialized view",
             RelationKind::Sequence => "sequence",
             RelationKind::Index => "index",
             RelationKind::CompositeType => "composite type",

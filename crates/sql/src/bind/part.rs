@@ -1,7 +1,7 @@
 //! Arrays, rows and documents: making arrays, and reaching for fields and elements.
 
 use scalar::cast::Circumstance;
-use types::{Datum, Modifier, Shape, SqlState, Type};
+use types::{Datum, Modifier, Origins, Shape, SqlState, Type, geometry, hstore};
 
 use super::Binder;
 use super::scope::Described;
@@ -14,7 +14,7 @@ impl Binder<'_> {
     pub(super) fn array(
         &mut self,
         elements: &[ast::Expr],
-        wanted: Option<Type>,
+        wanted: Option<(Type, Modifier)>,
         at: At,
     ) -> Result<Expr> {
         let mut bound = Vec::with_capacity(elements.len());
@@ -24,7 +24,10 @@ impl Binder<'_> {
                 _ => self.expr(element)?,
             });
         }
-        if let Some(array) = wanted {
+        if let Some((array, modifier)) = wanted {
+            // The number of bits is a part of the cast of a number to them.
+            let is_of_bits = self.facts().element(array) == Some(Type::BIT);
+            let modifier = if is_of_bits { modifier } else { Modifier::NONE };
             let is_array = |(written, bound): (&ast::Expr, &Expr)| {
                 matches!(written.kind, Ast::Array(_)) || self.facts().is_true_array(bound.ty)
             };
@@ -36,9 +39,10 @@ impl Binder<'_> {
             let mut cast = Vec::with_capacity(bound.len());
             for element in bound {
                 let at = element.at;
-                cast.push(self.cast(element, target, Modifier::NONE, at)?);
+                cast.push(self.cast(element, target, modifier, at)?);
             }
-            return Ok(Expr::of(ExprKind::Array { elements: cast, nested }, array, at));
+            let kind = ExprKind::Array { elements: cast, nested };
+            return Ok(Expr { kind, ty: array, modifier, at });
         }
         if bound.is_empty() {
             return Err(Error::new(
@@ -168,10 +172,57 @@ impl Binder<'_> {
         if let (true, [Step::Index(index)]) = (self.facts().base(expr.ty) == Type::NAME, steps) {
             return self.letter_of_name(expr, index);
         }
+        if self.facts().base(expr.ty) == Type::HSTORE {
+            return steps.iter().try_fold(expr, |value, step| self.value_of_key(value, step));
+        }
         let (bound, ty) = self.subscript_steps(&expr, steps)?;
         let (modifier, at) = (expr.modifier, expr.at);
         let kind = ExprKind::Subscript { expr: Box::new(expr), steps: bound };
         Ok(Expr { kind, ty, modifier, at })
+    }
+
+    /// The value of a key of an `hstore`, which is a text.
+    fn value_of_key(&mut self, value: Expr, step: &Step) -> Result<Expr> {
+        let at = value.at;
+        let refuse =
+            |message: &str| Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
+        if self.facts().base(value.ty) != Type::HSTORE {
+            return refuse("hstore allows only one subscript");
+        }
+        let Step::Index(key) = step else {
+            return refuse("hstore allows only one subscript");
+        };
+        let key = self.expr(key)?;
+        let Some(key) = self.coerce(key, Type::TEXT, Circumstance::Assignment)? else {
+            let message = "subscript for hstore must be of type text";
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(at));
+        };
+        let origins = self.names.all_origins();
+        self.call_of(origins, "fetchval", vec![value, key], at)
+    }
+
+    /// An `hstore` with another value of a key.
+    pub(super) fn with_key(&mut self, old: Expr, steps: &[&Step], value: Expr) -> Result<Expr> {
+        let at = old.at;
+        let [Step::Index(key)] = steps else {
+            let message = "hstore allows only one subscript";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
+        };
+        let key = self.expr(key)?;
+        let origins = self.names.all_origins();
+        let mut texts = Vec::with_capacity(2);
+        for part in [key, value] {
+            let text = self.coerce(part, Type::TEXT, Circumstance::Assignment)?;
+            texts.push(text.ok_or_else(|| {
+                let message = "subscript for hstore must be of type text";
+                Error::new(SqlState::DATATYPE_MISMATCH, message).at(at)
+            })?);
+        }
+        let pair = self.call_of(origins, "hstore", texts, at)?;
+        let empty = Datum::bytea(hstore::build([]).unwrap_or_default());
+        let empty = Expr::of(ExprKind::Const(empty), Type::HSTORE, at);
+        let old = Expr::of(ExprKind::Coalesce(vec![old, empty]), Type::HSTORE, at);
+        self.call_of(origins, "hs_concat", vec![old, pair], at)
     }
 
     /// A `name` is an array of `"char"` that begins with 0.
@@ -181,7 +232,7 @@ impl Binder<'_> {
         let index = self.subscript(index, false)?;
         let place = self.operate("+", Some(index), number(1), at)?;
         let text = self.cast(name, Type::TEXT, Modifier::NONE, at)?;
-        let letter = self.call_of("substr", vec![text, place, number(1)], at)?;
+        let letter = self.call_of(Origins::CORE, "substr", vec![text, place, number(1)], at)?;
         self.cast(letter, Type::CHAR, Modifier::NONE, at)
     }
 
@@ -193,7 +244,15 @@ impl Binder<'_> {
     ) -> Result<(Vec<Subscript>, Type)> {
         let base = self.facts().base(expr.ty);
         let json = base == Type::JSONB;
-        let element = if json { Some(Type::JSONB) } else { self.facts().element(base) };
+        let element = match geometry::part_type(base) {
+            Some(_) if steps.iter().any(|step| matches!(step, Step::Slice(..))) => {
+                let message = "slices of fixed-length arrays not implemented";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(expr.at));
+            }
+            None if json => Some(Type::JSONB),
+            None => self.facts().element(base),
+            part => part,
+        };
         let Some(element) = element else {
             return Err(Error::new(
                 SqlState::DATATYPE_MISMATCH,

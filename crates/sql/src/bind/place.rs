@@ -77,6 +77,9 @@ impl Placer {
     }
 
     fn expr(&mut self, expr: &mut Expr, row: &[u32]) {
+        while let ExprKind::Collate { expr: inner, .. } = &mut expr.kind {
+            *expr = std::mem::replace(inner, Expr::bool(true));
+        }
         match &mut expr.kind {
             ExprKind::Column { levels_up, index } if *levels_up == UNPLACED => {
                 (*levels_up, *index) = self.place(*index, row);

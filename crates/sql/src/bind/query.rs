@@ -5,12 +5,16 @@ use types::{Modifier, SqlState, Type};
 use super::Binder;
 use super::scope::{Clause, Described, Item, WithTable, reference};
 use crate::error::{At, Error, Result};
+use crate::outline::Query as Outline;
 use crate::parse::ast::{self, Body, Query, SetOp, Statement, With};
 use crate::plan::{Column, Cte, CteBody, Expr, ExprKind, Node, Plan, SortKey};
 
 /// How often tables of one statement are looked for in themselves: where they are nested, each is
 /// bound twice for each time that the one around it is.
 const PROBES_MAX: usize = 1000;
+
+/// A recursive table, and its columns.
+type Recursive = (CteBody, Option<Described>);
 
 /// Why a table is refused that is only looked for.
 pub(super) const PROBE: &str = "recursive reference to query \"%\"";
@@ -47,6 +51,7 @@ impl Binder<'_> {
             Body::Select(select) => self.select(select, query, settle)?,
             Body::Values(rows) => {
                 let plan = self.values(rows, settle)?;
+                self.outline_values(&plan);
                 self.ordered(plan, query, false)?
             }
             Body::Set { .. } => {
@@ -54,6 +59,7 @@ impl Binder<'_> {
                 self.ordered(plan, query, true)?
             }
         };
+        self.finish_outline(query);
         Ok(with_tables(tables, plan))
     }
 
@@ -90,6 +96,8 @@ impl Binder<'_> {
             keys.push(self.output_key(item, &plan, set)?);
         }
         self.scope().items = before;
+        self.outline_order(&keys, &plan);
+        let keys = self.order_keys(keys)?;
         let columns = plan.columns.clone();
         Ok(Plan { node: Node::Sort { input: Box::new(plan), keys }, columns })
     }
@@ -150,6 +158,7 @@ impl Binder<'_> {
             Some(limit) => Some(self.count(limit, Clause::LIMIT)?),
             None => None,
         };
+        self.outline_limit(limit.as_ref(), offset.as_ref());
         let ties = if query.with_ties { order_of(&plan) } else { None };
         let columns = plan.columns.clone();
         Ok(Plan { node: Node::Limit { input: Box::new(plan), limit, offset, ties }, columns })
@@ -195,17 +204,14 @@ impl Binder<'_> {
         for (place, ty) in types.iter().enumerate() {
             let all: Vec<Expr> = cast.iter().map(|row| row[place].clone()).collect();
             let modifier = Self::common_modifier(&all, *ty);
-            columns.push(self.column(format!("column{}", place + 1), *ty, modifier, None));
+            let column = self.column(format!("column{}", place + 1), *ty, modifier, None);
+            self.note_collations(&column, &all);
+            columns.push(column);
         }
-        let has_sets = cast
-            .iter()
-            .flatten()
-            .any(|expr| matches!(&expr.kind, ExprKind::Call(call) if call.set));
-        if has_sets {
-            return Err(super::expr::unsupported(
-                "a set-returning function in VALUES",
-                cast[0][0].at,
-            ));
+        for expr in cast.iter_mut().flatten() {
+            if let Some(at) = super::late::set_within(expr) {
+                return Err(super::late::no_set_in_values(at));
+            }
         }
         Ok(Plan { node: Node::Values(cast), columns })
     }
@@ -216,8 +222,14 @@ impl Binder<'_> {
             return self.query(query, true);
         };
         let left_plan = self.set_side(left)?;
+        let left_outline = self.take_outline();
         let right_plan = self.set_side(right)?;
-        self.combine(*op, *all, (left_plan, left), (right_plan, right))
+        let right_outline = self.take_outline();
+        let plan = self.combine(*op, *all, (left_plan, left), (right_plan, right))?;
+        let sides = (left_outline, right_outline);
+        let outline = self.outline_set((*op, *all), sides, &plan.columns)?;
+        self.scope().clauses.body = outline.map(|outline| outline.body);
+        Ok(plan)
     }
 
     /// A side of a set operation. Chains on the left are followed without going deeper.
@@ -258,7 +270,11 @@ impl Binder<'_> {
             let same = left.columns[place].modifier == right.columns[place].modifier;
             let modifier = if same { left.columns[place].modifier } else { Modifier::NONE };
             let name = left.columns[place].name.clone();
-            columns.push(self.column(name, ty, modifier, None));
+            let column = self.column(name, ty, modifier, None);
+            let sides = [&left.columns[place], &right.columns[place]];
+            let at = output_at(right_query, place);
+            self.combine_collations(&column, sides, !(op == SetOp::Union && all), at)?;
+            columns.push(column);
         }
         let (left, right) = (Box::new(left), Box::new(right));
         Ok(Plan { node: Node::SetOperation { op, all, left, right }, columns })
@@ -367,10 +383,18 @@ impl Binder<'_> {
             false => Some(self.data_statement(&cte.statement, false)?),
         };
         let (body, columns) = match probed {
-            None => self.recursive(cte, table)?,
+            None => {
+                let (made, outline) = self.recursive(cte, table)?;
+                self.outline_cte(cte, outline);
+                made
+            }
             Some(plan) => {
+                self.outline_cte(cte, None);
                 let columns = match gives_rows(&plan) {
-                    true => Some(self.with_columns(cte, &plan.columns)?),
+                    true => {
+                        self.note_table(table, &plan.columns);
+                        Some(self.with_columns(cte, &plan.columns)?)
+                    }
                     false => None,
                 };
                 (CteBody::Plan(plan), columns)
@@ -440,7 +464,7 @@ impl Binder<'_> {
     }
 
     /// `name AS (start UNION [ALL] step)`, where `step` reads `name`.
-    fn recursive(&mut self, cte: &ast::Cte, table: u32) -> Result<(CteBody, Option<Described>)> {
+    fn recursive(&mut self, cte: &ast::Cte, table: u32) -> Result<(Recursive, Option<Outline>)> {
         let name = &cte.name;
         let wrong = |message: String| Error::new(SqlState::INVALID_RECURSION, message).at(name.at);
         let Statement::Query(query) = &*cte.statement else {
@@ -485,9 +509,12 @@ impl Binder<'_> {
             ),
         );
         let mut start = self.query(left, true)?;
+        let start_outline = self.take_outline();
+        self.note_table(table, &start.columns);
         let columns = self.with_columns(cte, &start.columns)?;
         see(self, Some(columns.clone()), None);
         let step = self.query(right, false)?;
+        let step_outline = self.take_outline();
         self.scope().tables.retain(|known| known.table != table);
         if start.columns.len() != step.columns.len() {
             return Err(Error::new(
@@ -526,8 +553,10 @@ impl Binder<'_> {
         for (column, (name, ..)) in start.columns.iter_mut().zip(&columns) {
             column.name.clone_from(name);
         }
+        let sides = (start_outline, step_outline);
+        let outline = self.outline_set((SetOp::Union, *all), sides, &start.columns)?;
         let (start, step) = (Box::new(start), Box::new(step));
-        Ok((CteBody::Recursive { start, step, all: *all }, Some(columns)))
+        Ok(((CteBody::Recursive { start, step, all: *all }, Some(columns)), outline))
     }
 }
 
@@ -574,6 +603,12 @@ fn leftmost(expr: &ast::Expr) -> At {
         ast::ExprKind::Cast { expr: inner, .. } => leftmost(inner).min(expr.at),
         _ => expr.at,
     }
+}
+
+/// The number of the output that a key of an order is, from 1.
+pub(super) fn order_place(key: &SortKey, plan: &Plan) -> usize {
+    let ExprKind::Column { index, .. } = key.expr.kind else { return 0 };
+    plan.columns.iter().position(|column| column.id == index).map_or(0, |place| place + 1)
 }
 
 /// By what the rows of a query are sorted.

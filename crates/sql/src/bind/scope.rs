@@ -11,9 +11,10 @@
 
 use std::sync::Arc;
 
-use types::{Modifier, SqlState, Type};
+use types::{Modifier, Origins, SqlState, Type};
 
 use super::names::Relation;
+use super::outline::Clauses;
 use super::place::UNPLACED;
 use super::{Binder, Named, Written};
 use crate::error::{At, Error, Result};
@@ -64,6 +65,7 @@ impl Clause {
     pub const RETURNING: Clause = Clause::strict("RETURNING");
     pub const MERGE_WHEN: Clause = Clause::strict("MERGE WHEN conditions");
     pub const MOMENT: Clause = Clause::strict("FOR SYSTEM_TIME");
+    pub const POLICY: Clause = Clause::strict("policy expressions");
     pub const INDEX: Clause = Clause::strict("index expressions");
 }
 
@@ -89,6 +91,10 @@ pub(super) struct Scope {
     pub lateral: bool,
     /// `FOR UPDATE` and its kin, for the queries and views in `FROM`.
     pub locks: Vec<Lock>,
+    /// True where its first item is a table with rows that the statement has just written.
+    pub is_written: bool,
+    /// The outlines of its clauses.
+    pub clauses: Clauses,
 }
 
 /// Columns as names, types and modifiers.
@@ -219,6 +225,8 @@ impl Binder<'_> {
             pending: Vec::new(),
             lateral: false,
             locks: Vec::new(),
+            is_written: false,
+            clauses: Clauses::default(),
         });
     }
 
@@ -246,13 +254,37 @@ impl Binder<'_> {
 
     /// The column, whole row or field that a name means.
     pub(super) fn column_ref(&mut self, names: &[Name], at: At) -> Result<Expr> {
-        let found = self.column_named(names, at)?;
+        if self.is_own_stamp(names) {
+            return self.own_stamp(at);
+        }
+        let found = self.column_named(names, at);
+        let found = self.or_variable(found, names, at)?;
         if let (None, Some(_), Some(name), ExprKind::Column { index, .. }) =
             (&self.by, &self.text, names.last(), &found.kind)
         {
             self.note_name(names, name, *index);
         }
         Ok(self.read(found))
+    }
+
+    /// True for `xmin` in `RETURNING` of a statement that writes rows.
+    fn is_own_stamp(&mut self, names: &[Name]) -> bool {
+        let scope = self.scope();
+        let (true, Some((last, table))) = (scope.is_written, names.split_last()) else {
+            return false;
+        };
+        let Some(item) = scope.items.first().filter(|_| last.text == "xmin") else { return false };
+        let has_column = item.columns.iter().any(|known| !known.hidden && known.name == "xmin");
+        let is_meant = match table {
+            [] => true,
+            [.., table] => item.answers_to(None, &table.text),
+        };
+        is_meant && !has_column
+    }
+
+    /// What `xmin` of the rows will be that the transaction writes.
+    fn own_stamp(&mut self, at: At) -> Result<Expr> {
+        self.call_of(Origins::CORE, "own_xmin", Vec::new(), at)
     }
 
     /// Notes what a name of the statement's own text stands for. One that nothing qualifies is

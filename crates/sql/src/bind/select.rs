@@ -13,6 +13,7 @@ use types::{Modifier, SqlState, Type};
 
 use super::call::same;
 use super::group::Key;
+use super::names::RelationKind;
 use super::scope::{Clause, reference};
 use super::{Binder, Star, Written, late, walk};
 use crate::error::{At, Error, Result};
@@ -32,7 +33,7 @@ pub(super) struct Target {
 pub(super) struct Order {
     /// Which output.
     pub(super) target: usize,
-    key: SortKey,
+    pub(super) key: SortKey,
 }
 
 impl Binder<'_> {
@@ -57,7 +58,11 @@ impl Binder<'_> {
         let order = self.order(&query.order, &mut targets)?;
         let groups = self.within(Clause::GROUP_BY, |binder| {
             binder.groups(&select.group, select.group_distinct, &mut |binder, key| {
-                binder.group_key(key, &targets)
+                let key = binder.group_key(key, &targets)?;
+                if binder.is_outlining() {
+                    binder.scope().clauses.keys.push(key.expr.clone());
+                }
+                Ok(key)
             })
         })?;
         let distinct_on = match &select.distinct {
@@ -74,6 +79,8 @@ impl Binder<'_> {
         if select.distinct == Distinct::Yes {
             self.check_distinct(&targets)?;
         }
+        let conditions = (&filter, &having);
+        self.outline_select(select, &targets, conditions, &order, distinct_on.as_deref());
         let mut plan = match filter {
             Some(condition) => filtered(input, condition),
             None => input,
@@ -98,7 +105,7 @@ impl Binder<'_> {
         };
         let locks = self.locks(query, select, calls, &mut targets)?;
         plan = self.project(plan, &mut targets, &late);
-        plan = self.distinct_and_order(plan, select, order, distinct_on, &targets);
+        plan = self.distinct_and_order(plan, select, order, distinct_on, &targets)?;
         plan = self.project_late(plan, &mut targets, &late);
         if !locks.is_empty() {
             let columns = plan.columns.clone();
@@ -188,7 +195,8 @@ impl Binder<'_> {
         at: At,
         is_named: bool,
     ) -> Result<Vec<(String, Expr)>> {
-        let columns = self.star_columns(names, at)?;
+        let columns = self.star_columns(names, at);
+        let columns = self.or_fields(columns, names, at)?;
         if self.by.is_none() && self.text.is_some() {
             let columns = columns.iter().map(|one| self.starred(one)).collect();
             let star = Star { at, is_named, columns };
@@ -307,6 +315,7 @@ impl Binder<'_> {
         };
         let expr = self.settle(expr)?;
         self.needs_equality(expr.ty, key.at)?;
+        self.needs_same_texts(std::slice::from_ref(&expr))?;
         let is_it = |target: &Target| same(&target.expr, &expr);
         let output = output.or_else(|| targets.iter().position(is_it));
         Ok(Key { expr, output })
@@ -381,6 +390,7 @@ impl Binder<'_> {
                 .at(target.expr.at));
             }
             self.needs_equality(target.expr.ty, target.expr.at)?;
+            self.needs_same_texts(std::slice::from_ref(&target.expr))?;
         }
         Ok(())
     }
@@ -393,6 +403,7 @@ impl Binder<'_> {
             walk::everywhere(&mut target.expr, &mut |part| {
                 if let ExprKind::Window(call) = &part.kind {
                     let column = self.column(call.name, part.ty, Modifier::NONE, None);
+                    self.note_call(&column, &call.args);
                     calls.push((**call).clone());
                     *part = reference(&column, part.at);
                     columns.push(column);
@@ -463,7 +474,15 @@ impl Binder<'_> {
         let of = |item: &super::scope::Item| {
             item.relation.as_ref().zip(item.key.clone()).map(|(relation, key)| (relation.oid, key))
         };
+        let require_table = |item: &super::scope::Item| match &item.relation {
+            Some(known) if matches!(known.kind, RelationKind::Materialized { .. }) => {
+                let message = format!("cannot lock rows in materialized view \"{}\"", known.name);
+                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+            _ => Ok(()),
+        };
         if lock.of.is_empty() {
+            items.iter().try_for_each(require_table)?;
             return Ok(items.iter().filter_map(of).collect());
         }
         let mut found = Vec::with_capacity(lock.of.len());
@@ -479,6 +498,7 @@ impl Binder<'_> {
                     format!("relation \"{path}\" in {name} clause not found in FROM clause");
                 return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(path.at()));
             };
+            require_table(item)?;
             match of(item) {
                 _ if item.locks_inside => {}
                 Some(item) => found.push(item),
@@ -498,7 +518,7 @@ impl Binder<'_> {
         order: Vec<Order>,
         distinct_on: Option<Vec<usize>>,
         targets: &[Target],
-    ) -> Plan {
+    ) -> Result<Plan> {
         let columns = plan.columns.clone();
         let keep = |node| Plan { node, columns: columns.clone() };
         if select.distinct == Distinct::Yes {
@@ -514,10 +534,11 @@ impl Binder<'_> {
             nulls_first: false,
         };
         let Some(on) = distinct_on else {
-            return match keys.is_empty() {
-                true => plan,
-                false => keep(Node::Sort { input: Box::new(plan), keys }),
-            };
+            if keys.is_empty() {
+                return Ok(plan);
+            }
+            let keys = self.order_keys(keys)?;
+            return Ok(keep(Node::Sort { input: Box::new(plan), keys }));
         };
         let on: Vec<SortKey> = on.iter().map(by).collect();
         let missing: Vec<SortKey> = on
@@ -526,8 +547,9 @@ impl Binder<'_> {
             .cloned()
             .collect();
         keys.extend(missing);
+        let (keys, on) = (self.order_keys(keys)?, self.order_keys(on)?);
         let sorted = keep(Node::Sort { input: Box::new(plan), keys });
-        keep(Node::DistinctOn { input: Box::new(sorted), keys: on })
+        Ok(keep(Node::DistinctOn { input: Box::new(sorted), keys: on }))
     }
 
     /// The outputs of `RETURNING`.
@@ -630,7 +652,7 @@ pub(super) fn output_name(expr: &ast::Expr) -> String {
 
 /// The name that follows from an expression, and whether it is a strong one: that of a cast's
 /// type gives way to that of the value.
-fn name_of(expr: &ast::Expr) -> Option<(String, bool)> {
+pub(super) fn name_of(expr: &ast::Expr) -> Option<(String, bool)> {
     let strong = |name: &str| Some((name.to_owned(), true));
     match &expr.kind {
         Ast::Column(names) => strong(&names.last()?.text),

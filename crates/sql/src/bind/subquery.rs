@@ -19,11 +19,13 @@ impl Binder<'_> {
         match link {
             ast::Link::Exists => {
                 let plan = self.query(query, true)?;
+                self.outline_subquery(at);
                 let subquery = Subquery { link: Link::Exists, plan };
                 Ok(Expr::of(ExprKind::Subquery(Box::new(subquery)), Type::BOOL, at))
             }
             ast::Link::Scalar | ast::Link::Array => {
                 let plan = self.query(query, true)?;
+                self.outline_subquery(at);
                 let [column] = &plan.columns[..] else {
                     return Err(one_column(at));
                 };
@@ -63,6 +65,7 @@ impl Binder<'_> {
         at: At,
     ) -> Result<Expr> {
         let plan = self.query(query, true)?;
+        self.outline_subquery(at);
         let left = match &left.kind {
             Ast::Row { fields, .. } => self.expr_list(fields)?,
             _ => vec![self.expr(left)?],
@@ -101,6 +104,7 @@ impl Binder<'_> {
         query: &ast::Query,
     ) -> Result<Expr> {
         let plan = self.query(query, true)?;
+        self.outline_subquery(op.at);
         let left = self.expr_list(fields)?;
         if left.len() != plan.columns.len() {
             let few = left.len() > plan.columns.len();

@@ -28,6 +28,10 @@ pub struct Uses {
     pub schemas: Vec<String>,
     /// Relations, in the order in which they stand in the statement.
     pub relations: Vec<Use>,
+    /// The name of a materialized view that is read and not populated: the statement cannot be run.
+    pub unpopulated: Option<String>,
+    /// The name of a table whose policies leave out rows.
+    pub secured: Option<String>,
 }
 
 /// What a statement does with a relation. Columns are told by their numbers; where something is done
@@ -174,15 +178,23 @@ impl Binder<'_> {
                 let named = |attnum: &i16| layer.attnum_of(*attnum, &shown.base);
                 attnums.as_ref().map(|attnums| attnums.iter().filter_map(named).collect())
             };
+            // What it computes was read of the view alone.
+            let known = self.uses.relations[outermost + place].reads.take();
+            let reads = match (through(&done.reads), known) {
+                (Some(reads), Some(known)) => Some([reads, known].concat()),
+                (reads, known) => reads.or(known),
+            };
             self.uses.relations[outermost + place] = Use {
                 relation: layer.view.oid,
                 by,
-                reads: through(&done.reads),
+                reads,
                 inserts: through(&done.inserts),
                 updates: through(&done.updates),
                 ..done
             };
-            by = Some(layer.view.owner);
+            if !layer.view.is_of_invoker {
+                by = Some(layer.view.owner);
+            }
         }
         self.uses.relations[target].by = by;
     }

@@ -7,7 +7,7 @@ use scalar::{Volatility, registry};
 
 use crate::plan::{
     Action, Bound, Call, CteBody, Expr, ExprKind, Json, JsonSearch, Link, MergeAction, Moment,
-    Node, Plan, Subscript,
+    Node, Plan, Rest, Subscript,
 };
 
 fn call(call: &mut Call, f: &mut dyn FnMut(&mut Expr)) {
@@ -61,6 +61,7 @@ pub fn parts(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr)) {
         ExprKind::Not(inner)
         | ExprKind::Once { expr: inner, .. }
         | ExprKind::Cast { expr: inner, .. }
+        | ExprKind::Collate { expr: inner, .. }
         | ExprKind::IsNull { expr: inner, .. }
         | ExprKind::IsBool { expr: inner, .. }
         | ExprKind::Field { expr: inner, .. } => f(inner),
@@ -225,16 +226,24 @@ pub fn exprs(node: &mut Node, f: &mut dyn FnMut(&mut Expr, Sees)) {
         }
         Node::Modify(modify) => {
             action(&mut modify.action, f);
-            modify.view_checks.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
+            modify.row_checks.iter_mut().for_each(|check| f(&mut check.expr, Sees::Row));
             modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Returning));
+            modify.rest.iter_mut().for_each(|left| rest(left, f));
         }
         Node::Distinct(_)
+        | Node::Barrier(_)
         | Node::SetOperation { .. }
         | Node::With { .. }
         | Node::CteScan { .. }
         | Node::WorkTable { .. }
         | Node::LockRows { .. } => {}
     }
+}
+
+/// Calls `f` for each expression of what a change leaves of rows, and tells which row it sees.
+pub fn rest(rest: &mut Rest, f: &mut dyn FnMut(&mut Expr, Sees)) {
+    f(&mut rest.left, Sees::Input);
+    rest.generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
 }
 
 /// Calls `f` for each expression of a change of rows, and tells which row it sees.
@@ -286,6 +295,7 @@ pub fn inputs(node: &mut Node, f: &mut dyn FnMut(&mut Plan)) {
         | Node::ProjectSet { input, .. }
         | Node::Window { input, .. }
         | Node::Distinct(input)
+        | Node::Barrier(input)
         | Node::DistinctOn { input, .. }
         | Node::Sort { input, .. }
         | Node::Limit { input, .. }

@@ -5,8 +5,9 @@ use scalar::resolve::Resolved;
 use types::{SqlState, Type};
 
 use super::scope::Clause;
-use super::{Binder, walk};
+use super::{Binder, collation, walk};
 use crate::error::{At, Error, Result};
+use crate::outline;
 use crate::parse::ast::{self, FrameUnit};
 use crate::plan::{Bound, Exclude, Expr, ExprKind, Frame, SortKey, WindowCall};
 
@@ -67,22 +68,37 @@ impl Binder<'_> {
         }
         for arg in &args {
             self.no_window(arg, "window function calls cannot be nested")?;
+            if let Some(at) = super::late::set_within(&mut arg.clone()) {
+                return Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "window function calls cannot contain set-returning function calls",
+                )
+                .hint("You might be able to move the set-returning function into a LATERAL FROM item.")
+                .at(at));
+            }
         }
         let filter = self.where_clause(call.filter.as_ref(), Clause::FILTER)?;
         let definition = self.within(Clause::WINDOW, |binder| binder.definition(window, 0))?;
         let frame = self.within(Clause::WINDOW, |binder| binder.frame(&definition))?;
-        let bound = WindowCall {
+        let mut bound = WindowCall {
             function: resolved.function.oid,
             name: resolved.function.name,
             args,
             filter,
-            partition: definition.partition,
-            order: definition.order,
+            partition: self.equal_keys(definition.partition)?,
+            order: self.order_keys(definition.order)?,
             frame,
             ty: resolved.ret,
         };
-        let ty = bound.ty;
-        Ok(Expr::of(ExprKind::Window(Box::new(bound)), ty, at))
+        let text = collation::extreme(self, bound.name, &mut bound.args, bound.ty)?;
+        if text.is_some() {
+            bound.ty = Type::BYTEA;
+        }
+        let found = Expr::of(ExprKind::Window(Box::new(bound.clone())), bound.ty, at);
+        Ok(match text {
+            Some(ty) => collation::text_of(found, ty),
+            None => found,
+        })
     }
 
     /// Checks that no window function is in an expression.
@@ -112,7 +128,13 @@ impl Binder<'_> {
             }
             self.within(Clause::WINDOW, |binder| {
                 let definition = binder.definition(window, 0)?;
-                binder.frame(&definition)
+                let frame = binder.frame(&definition)?;
+                let written = window.clone();
+                binder.outline_window(window.at, || {
+                    let Definition { partition, order, .. } = definition;
+                    outline::Window { written, partition, order, frame }
+                });
+                Ok(())
             })?;
         }
         Ok(())

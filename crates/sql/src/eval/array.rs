@@ -11,7 +11,7 @@ use interrupt::Pace;
 use json::jsonb::{self, Jsonb};
 use types::{Array, Datum, DatumRef, Dimension, Error, Repr, Result, SqlState, Type};
 
-use super::{Op, Value};
+use super::{Op, Value, fixed};
 
 /// A subscript before it is computed.
 #[derive(Debug)]
@@ -89,6 +89,7 @@ pub(super) fn subscript(base: DatumRef<'_>, steps: &[Bounds]) -> Result<Datum> {
             let found = value.path(path.iter().map(String::as_str));
             return Ok(found.map_or(Datum::Null, |found| found.to_jsonb().into()));
         }
+        DatumRef::Bytea(held) => return Ok(fixed::part(held, steps)),
         _ => return Err(unsupported("subscripts of this type in a program")),
     };
     let indexes: Option<Vec<i32>> = steps
@@ -166,6 +167,9 @@ pub(super) fn assign(
     element: Type,
     repr: Repr,
 ) -> Result<Datum> {
+    if element == Type::NONE {
+        return fixed::with_part(base, steps, value);
+    }
     let mut indexes = Vec::with_capacity(steps.len());
     for step in steps {
         match step {

@@ -4,6 +4,7 @@ use scalar::cast::{self, Circumstance, How};
 use scalar::facts::Facts;
 use scalar::resolve;
 use scalar::{Comparison, Context, Function, registry};
+use types::geometry;
 use types::{
     Datum, DatumRef, Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type, TypeSource,
 };
@@ -109,6 +110,7 @@ impl Compiler<'_> {
                     None => Op::Invoke(invoke),
                 }
             }
+            ExprKind::Collate { expr: inner, .. } => self.op(inner)?,
             ExprKind::Cast { expr: inner, how } => self.cast(inner, how, expr.ty, expr.modifier)?,
             ExprKind::And(list) => Op::And(self.ops(list)?),
             ExprKind::Or(list) => Op::Or(self.ops(list)?),
@@ -168,6 +170,9 @@ impl Compiler<'_> {
             ExprKind::Assign { expr: inner, steps, value } => {
                 let element = match Facts(self.types).base(expr.ty) {
                     Type::JSONB => None,
+                    fixed if geometry::part_type(fixed).is_some() => {
+                        Some((Type::NONE, Repr::Bytea))
+                    }
                     array => Some(self.element(array)?),
                 };
                 Op::Assign {

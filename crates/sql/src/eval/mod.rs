@@ -15,6 +15,7 @@
 
 mod array;
 mod compile;
+mod fixed;
 mod list;
 
 use std::cell::OnceCell;
@@ -311,7 +312,8 @@ enum Op {
         base: Box<Op>,
         steps: Vec<array::Subscript>,
         value: Box<Op>,
-        /// The type of the elements, and how they are held; none for `jsonb`.
+        /// The type of the elements, and how they are held; none for `jsonb`, and no type for a value of a fixed
+        /// number of parts.
         element: Option<(Type, Repr)>,
     },
     AssignField {

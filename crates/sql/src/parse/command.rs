@@ -1,9 +1,13 @@
 //! Commands of a session: `BEGIN`, `SET`, `PREPARE`, `FETCH`, `LISTEN` and their kin.
 
-use super::ast::{Command, Direction, Discard, Modes, Name, Path, SetValue, Statement, TypeName};
+use ::types::SqlState;
+
+use super::ast::{
+    Command, Direction, Discard, Modes, Name, Path, RowsOf, SetValue, Statement, TypeName,
+};
 use super::cursor::Parser;
 use super::lexer::Token;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The modes of table locks.
 const LOCK_MODES: [(&[&str], &str); 8] = [
@@ -67,11 +71,10 @@ impl Parser<'_> {
             "notify" => self.notify()?,
             "lock" => self.lock_table()?,
             "vacuum" | "analyze" | "cluster" | "reindex" | "checkpoint" => self.maintain(&word)?,
-            "do" => self.rest("DO")?,
+            "do" => self.do_block()?,
             "call" => self.call_command(false)?,
             "load" => self.rest("LOAD")?,
             "import" => self.rest("IMPORT FOREIGN SCHEMA")?,
-            "refresh" => self.rest("REFRESH MATERIALIZED VIEW")?,
             "security" => self.rest("SECURITY LABEL")?,
             _ => return Ok(None),
         }))
@@ -388,6 +391,13 @@ impl Parser<'_> {
         Ok(Command::Execute { name, args })
     }
 
+    /// What follows `AS EXECUTE`.
+    pub(super) fn rows_of_execute(&mut self) -> Result<RowsOf> {
+        let name = self.name()?;
+        let args = if self.is_punct(0, "(") { self.parens(Self::sql_expr)? } else { Vec::new() };
+        Ok(RowsOf::Execute { name, args })
+    }
+
     fn name_or_all(&mut self) -> Result<Option<Name>> {
         if self.eat(&["all"]) { Ok(None) } else { self.name().map(Some) }
     }
@@ -487,6 +497,38 @@ impl Parser<'_> {
         let Token::String(text) = self.peek(0).clone() else { return Err(self.unexpected()) };
         self.skip(1);
         Ok(text.into_owned())
+    }
+
+    /// `DO [LANGUAGE name] text`, in any order.
+    fn do_block(&mut self) -> Result<Command> {
+        self.skip(1);
+        let (mut language, mut body) = (None, None);
+        loop {
+            let at = self.at();
+            if self.eat(&["language"]) {
+                let name = match self.peek(0).clone() {
+                    Token::String(text) => {
+                        self.skip(1);
+                        text.into_owned()
+                    }
+                    _ => self.label()?.text,
+                };
+                if language.replace(name).is_some() {
+                    let message = "conflicting or redundant options";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
+                }
+            } else if let Token::String(text) = self.peek(0).clone() {
+                self.skip(1);
+                if body.replace((text.into_owned(), at)).is_some() {
+                    let message = "conflicting or redundant options";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
+                }
+            } else if language.is_none() && body.is_none() {
+                return Err(self.unexpected());
+            } else {
+                return Ok(Command::Do { language, body });
+            }
+        }
     }
 
     // --- messages, locks, maintenance ------------------------------------------------------------

@@ -3,7 +3,8 @@
 
 use super::ast::{
     Alias, Arbiter, Assignment, Conflict, ConflictUpdate, Delete, Expr, ExprKind, Insert, Merge,
-    MergeAction, MergeClause, MergeWhen, Output, Query, Statement, TableRef, Target, Update, With,
+    MergeAction, MergeClause, MergeWhen, Output, Part, Portion, Query, Statement, TableRef, Target,
+    Update, With,
 };
 use super::cursor::Parser;
 use crate::error::{At, Result};
@@ -134,17 +135,51 @@ impl Parser<'_> {
 
     /// The table that is changed, with its alias.
     fn changed_table(&mut self) -> Result<TableRef> {
+        let mut table = self.changed_name()?;
+        table.alias = self.changed_alias()?;
+        Ok(table)
+    }
+
+    /// The table of `UPDATE` or `DELETE`, of which only a portion may be meant.
+    fn changed_portion(&mut self) -> Result<(TableRef, Option<Portion>)> {
+        let mut table = self.changed_name()?;
+        let portion =
+            if self.eat(&["for", "portion", "of"]) { Some(self.portion()?) } else { None };
+        table.alias = self.changed_alias()?;
+        Ok((table, portion))
+    }
+
+    fn changed_name(&mut self) -> Result<TableRef> {
         let only = self.eat(&["only"]);
         let name = self.path()?;
         if !only {
             self.eat_symbol("*");
         }
-        let alias = if self.eat(&["as"]) || self.is_name() && !self.is(&["set"]) {
-            Some(Alias { name: self.name()?, columns: Vec::new() })
-        } else {
-            None
-        };
-        Ok(TableRef { name, only, alias, moment: None, sample: None })
+        Ok(TableRef { name, only, alias: None, moment: None, sample: None })
+    }
+
+    fn changed_alias(&mut self) -> Result<Option<Alias>> {
+        match self.eat(&["as"]) || self.is_name() && !self.is(&["set"]) {
+            true => Ok(Some(Alias { name: self.name()?, columns: Vec::new() })),
+            false => Ok(None),
+        }
+    }
+
+    fn portion(&mut self) -> Result<Portion> {
+        let column = self.name()?;
+        if self.eat_punct("(") {
+            let part = Part::Range(self.expr()?);
+            self.expect_punct(")")?;
+            return Ok(Portion { column, part });
+        }
+        self.expect(&["from"])?;
+        let from = self.end_of_portion()?;
+        self.expect(&["to"])?;
+        Ok(Portion { column, part: Part::Between(from, self.end_of_portion()?) })
+    }
+
+    fn end_of_portion(&mut self) -> Result<Option<Expr>> {
+        if self.eat(&["unbounded"]) { Ok(None) } else { self.expr().map(Some) }
     }
 
     /// `WHERE e`, `WHERE CURRENT OF cursor`, or nothing.
@@ -162,13 +197,13 @@ impl Parser<'_> {
 
     fn update(&mut self, with: Option<With>, at: At) -> Result<Update> {
         self.expect(&["update"])?;
-        let table = self.changed_table()?;
+        let (table, portion) = self.changed_portion()?;
         self.expect(&["set"])?;
         let set = self.list(Self::assignment)?;
         let from = if self.eat(&["from"]) { self.sources()? } else { Vec::new() };
         let filter = self.where_or_cursor()?;
         let returning = self.returning()?;
-        Ok(Update { with, table, set, from, filter, returning, at })
+        Ok(Update { with, table, portion, set, from, filter, returning, at })
     }
 
     fn delete(&mut self, with: Option<With>, at: At) -> Result<Delete> {
@@ -178,11 +213,11 @@ impl Parser<'_> {
 
     fn delete_from(&mut self, with: Option<With>, at: At) -> Result<Delete> {
         self.expect(&["from"])?;
-        let table = self.changed_table()?;
+        let (table, portion) = self.changed_portion()?;
         let using = if self.eat(&["using"]) { self.sources()? } else { Vec::new() };
         let filter = self.where_or_cursor()?;
         let returning = self.returning()?;
-        Ok(Delete { with, table, using, filter, returning, at })
+        Ok(Delete { with, table, portion, using, filter, returning, at })
     }
 
     /// `DELETE HISTORY FROM t BEFORE SYSTEM_TIME e`

@@ -275,12 +275,11 @@ impl Parser<'_> {
         }
         if let Wanted::Query { wrapper, omit_quotes } = &mut what {
             *wrapper = self.wrapper()?;
-            let says = self.is_any(&["keep", "omit"]);
             *omit_quotes = self.eat(&["omit", "quotes"]);
             if *omit_quotes || self.eat(&["keep", "quotes"]) {
                 self.eat(&["on", "scalar", "string"]);
             }
-            if says && *wrapper == Wrapper::Always {
+            if *omit_quotes && *wrapper != Wrapper::Never {
                 let message =
                     "SQL/JSON QUOTES behavior must not be specified when WITH WRAPPER is used";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(start));

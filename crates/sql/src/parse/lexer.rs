@@ -34,7 +34,7 @@ pub enum Token<'a> {
     Param(u32),
     /// Symbols that make an operator.
     Symbol(Cow<'a, str>),
-    /// `( ) [ ] , ; .`, `:` alone, `::`, `:=` and `=>`
+    /// `( ) [ ] , ; .`, `:` alone, `..`, `::`, `:=` and `=>`
     Punct(&'static str),
     /// The end of the text.
     End,
@@ -163,7 +163,7 @@ impl<'a> Lexer<'a> {
             b'0'..=b'9' => self.number(start),
             b'.' if self.peek(1) == b'.' => {
                 self.at += 2;
-                Err(self.error(start, "syntax error"))
+                Ok(Token::Punct(".."))
             }
             _ if starts_word(first) => Ok(self.word(start)),
             _ if is_symbol(first) => Ok(self.symbol(start)),

@@ -11,6 +11,7 @@
 //!                                           dml       INSERT, UPDATE, DELETE, MERGE
 //!                                           define    CREATE, ALTER, DROP, GRANT
 //!                                           command   BEGIN, SET, PREPARE, FETCH, COPY
+//!                                           plpgsql   the blocks of DO
 //! ```
 //!
 //! The grammar is PostgreSQL's rule for rule, because what is valid, how it nests, what names a
@@ -27,6 +28,7 @@ mod expr;
 mod json;
 mod keywords;
 mod lexer;
+pub mod plpgsql;
 mod query;
 mod source;
 mod special;
@@ -38,6 +40,10 @@ pub mod visit;
 pub use cursor::{CHAIN_MAX, DEPTH_MAX, Parser};
 pub use lexer::NAME_BYTES_MAX;
 pub use source::file_reader;
+
+/// The comment behind the `ON` of a join for which `USING` or `NATURAL` was written. The catalog keeps such
+/// a join with its condition, which stays right when a column is renamed.
+pub const WAS_USING: &str = "/*USING*/";
 
 use ::types::SqlState;
 

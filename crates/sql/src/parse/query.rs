@@ -10,7 +10,7 @@ use types::SqlState;
 
 use super::ast::{
     Body, CreateTableAs, Cte, Define, Distinct, Expr, ExprKind, Lock, LockStrength, LockWait,
-    Output, Path, Query, Select, SetOp, Source, Statement, TableRef, With,
+    Output, Path, Query, RowsOf, Select, SetOp, Source, Statement, TableRef, With,
 };
 use super::cursor::{CHAIN_MAX, Parser};
 use super::keywords;
@@ -311,7 +311,9 @@ impl Parser<'_> {
                 }
                 if fetch {
                     self.fetch(&mut query)?;
-                } else if !self.eat(&["all"]) {
+                } else if self.eat(&["all"]) {
+                    query.limit = Some(Expr { kind: ExprKind::Null, at });
+                } else {
                     query.limit = Some(self.expr()?);
                     if self.is_punct(0, ",") {
                         return Err(Error::new(
@@ -431,6 +433,7 @@ pub(super) fn made_of_into(statement: Statement, text: &str) -> Statement {
         return Statement::Query(query);
     };
     Statement::Define(Box::new(Define::TableAs(Box::new(CreateTableAs {
+        materialized: false,
         name,
         if_not_exists: false,
         temporary,
@@ -438,7 +441,7 @@ pub(super) fn made_of_into(statement: Statement, text: &str) -> Statement {
         columns: Vec::new(),
         method: None,
         options: Vec::new(),
-        query,
+        rows: RowsOf::Query(query),
         text: text.to_owned(),
         data: true,
     }))))

@@ -99,6 +99,10 @@ impl Parser<'_> {
 
     fn join_condition(&mut self) -> Result<JoinCondition> {
         if self.eat(&["on"]) {
+            let between = self.text.get(self.end()..self.start());
+            if between.is_some_and(|between| between.contains(super::WAS_USING)) {
+                return Ok(JoinCondition::WasUsing(self.expr()?));
+            }
             return Ok(JoinCondition::On(self.expr()?));
         }
         self.expect(&["using"])?;

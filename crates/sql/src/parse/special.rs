@@ -357,6 +357,8 @@ impl Parser<'_> {
     /// `type 'text'`, and `INTERVAL 'text' fields`.
     fn typed_literal(&mut self, at: At) -> Result<Expr> {
         let mut to = self.standard_type()?;
+        // `bit` and `char` without a length take all of the text.
+        to.modifiers.retain(|modifier| modifier.at != At::NONE);
         let text_at = self.at();
         let Token::String(text) = self.take() else { return Err(self.unexpected()) };
         if to.name.last() == "interval" && to.modifiers.is_empty() && to.fields.is_none() {

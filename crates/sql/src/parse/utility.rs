@@ -76,14 +76,13 @@ impl Parser<'_> {
         self.expect(&["view"])?;
         let name = self.path()?;
         let columns = if self.is_punct(0, "(") { self.parens(Self::name)? } else { Vec::new() };
-        let mut check = None;
+        let (mut check, mut options) = (None, Vec::new());
         if self.eat(&["with"]) {
             for (name, value) in self.storage_options()? {
                 match (name.as_str(), value.as_deref()) {
                     ("check_option", Some("local")) => check = Some(false),
                     ("check_option", Some("cascaded")) => check = Some(true),
-                    ("security_barrier", _) | ("security_invoker", Some("false" | "off")) => {}
-                    _ => return Err(self.not_supported(&format!("the option {name} of a view"))),
+                    _ => options.push((name, value)),
                 }
             }
         }
@@ -96,7 +95,7 @@ impl Parser<'_> {
             self.eat(&["cascaded"]);
             self.expect(&["check", "option"])?;
         }
-        let view = CreateView { name, columns, replace, temporary, check, query, text };
+        let view = CreateView { name, columns, replace, temporary, options, check, query, text };
         Ok(Statement::CreateView(Box::new(view)))
     }
 }

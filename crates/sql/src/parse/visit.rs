@@ -23,6 +23,9 @@ pub trait Visitor {
 
     /// A call of a function.
     fn call(&mut self, call: &Call);
+
+    /// The name of a collation.
+    fn collation(&mut self, _path: &Path) {}
 }
 
 /// Walks over a query.
@@ -125,7 +128,9 @@ impl Walk<'_> {
             Source::Join(join) => {
                 self.source(&join.left);
                 self.source(&join.right);
-                if let JoinCondition::On(condition) = &join.condition {
+                if let JoinCondition::On(condition) | JoinCondition::WasUsing(condition) =
+                    &join.condition
+                {
                     self.expr(condition);
                 }
             }
@@ -243,8 +248,11 @@ impl Walk<'_> {
             | ExprKind::GroupingSets(list) => self.all(list),
             ExprKind::Not(inner)
             | ExprKind::IsNull { expr: inner, .. }
-            | ExprKind::IsBool { expr: inner, .. }
-            | ExprKind::Collate { expr: inner, .. } => self.expr(inner),
+            | ExprKind::IsBool { expr: inner, .. } => self.expr(inner),
+            ExprKind::Collate { expr: inner, collation } => {
+                self.expr(inner);
+                self.visitor.collation(collation);
+            }
             ExprKind::Case { operand, arms, otherwise } => {
                 self.optional(operand.as_deref());
                 for (condition, result) in arms {

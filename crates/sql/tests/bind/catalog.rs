@@ -50,6 +50,7 @@ fn relation(oid: u32, name: &str, columns: &[(&str, Type, i32)]) -> Relation {
             name: (*name).to_owned(),
             ty: *ty,
             modifier: Modifier(*modifier),
+            collation: types::Oid::NONE,
             not_null: false,
             default: ColumnDefault::None,
         })
@@ -65,6 +66,8 @@ fn relation(oid: u32, name: &str, columns: &[(&str, Type, i32)]) -> Relation {
         owner: Oid::NONE,
         versioned: false,
         check: CheckOption::None,
+        is_barrier: false,
+        is_of_invoker: false,
     }
 }
 
@@ -76,6 +79,7 @@ fn unique(oid: u32, name: Option<&str>, primary: bool, keys: &[i16]) -> UniqueIn
         keys: keys.iter().map(|attnum| IndexKey::Column(*attnum)).collect(),
         predicate: None,
         deferrable: false,
+        excludes: false,
     }
 }
 
@@ -235,6 +239,10 @@ impl TypeSource for Catalog {
             POINT2 => Some(POINT2_ARRAY),
             _ => None,
         }
+    }
+
+    fn multirange_of(&self, _: Type) -> Option<Type> {
+        None
     }
 }
 

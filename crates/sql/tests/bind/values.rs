@@ -98,6 +98,7 @@ fn relation() -> Relation {
         name: (*name).to_owned(),
         ty: *ty,
         modifier: Modifier(*modifier),
+        collation: types::Oid::NONE,
         not_null: false,
         default: ColumnDefault::None,
     };
@@ -112,6 +113,8 @@ fn relation() -> Relation {
         owner: Oid::NONE,
         versioned: false,
         check: sql::bind::CheckOption::None,
+        is_barrier: false,
+        is_of_invoker: false,
     }
 }
 

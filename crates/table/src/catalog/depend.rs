@@ -10,11 +10,11 @@
 //! the other direction. Schemas, databases and roles are not in it, because thousands of objects may
 //! hang on each; who drops one of these looks through all entries.
 
-use types::{Oid, Type};
+use types::{Oid, Type, extension};
 
 use super::{
     Address, Class, ColumnDefault, Constraint, ConstraintKind, ConstraintOn, Entry, Index,
-    IndexPart, Relation, RelationKind, SqlText, UserType, UserTypeKind,
+    IndexPart, Policy, Relation, RelationKind, SqlText, UserType, UserTypeKind,
 };
 
 /// What happens to an object when another goes that it depends on.
@@ -42,7 +42,8 @@ pub struct Reference {
 /// Calls `each` for everything that an entry refers to and that the catalog keeps dependents of.
 pub(crate) fn references(entry: &Entry, each: &mut dyn FnMut(Reference)) {
     let each = &mut |reference: Reference| {
-        if !reference.to.oid.is_builtin() && reference.from.oid != Oid::NONE {
+        let to = reference.to.oid;
+        if (!to.is_builtin() || extension::of(to).is_some()) && reference.from.oid != Oid::NONE {
             each(reference);
         }
     };
@@ -50,12 +51,15 @@ pub(crate) fn references(entry: &Entry, each: &mut dyn FnMut(Reference)) {
         Entry::Relation(relation) => of_relation(relation, each),
         Entry::Constraint(constraint) => of_constraint(constraint, each),
         Entry::Type(ty) => of_type(ty, each),
+        Entry::Policy(policy) => of_policy(policy, each),
         Entry::Database(_)
         | Entry::Schema(_)
         | Entry::Role(_)
         | Entry::Membership(_)
         | Entry::Settings(_)
         | Entry::DefaultAcl(_)
+        | Entry::Extension(_)
+        | Entry::Collation(_)
         | Entry::Comment(_) => {}
     }
 }
@@ -64,6 +68,11 @@ type Each<'a> = &'a mut dyn FnMut(Reference);
 
 fn on_type(from: Address, ty: Type, each: Each<'_>) {
     each(Reference { from, to: Address::of(Class::Type, ty.oid()), how: Dependence::Normal });
+}
+
+fn on_collation(from: Address, collation: Oid, each: Each<'_>) {
+    let to = Address::of(Class::Collation, collation);
+    each(Reference { from, to, how: Dependence::Normal });
 }
 
 /// What a text names: parts of the relation `own` by `how`, the rest normally.
@@ -78,8 +87,12 @@ fn of_relation(relation: &Relation, each: Each<'_>) {
     let own = Address::relation(relation.oid);
     for column in relation.live_columns() {
         let of_column = Address::column(relation.oid, column.attnum);
-        if relation.index().is_none() {
-            on_type(of_column, column.ty, each);
+        match relation.index() {
+            None => {
+                on_type(of_column, column.ty, each);
+                on_collation(of_column, column.collation, each);
+            }
+            Some(_) => on_collation(own, column.collation, each),
         }
         match &column.default {
             Some(ColumnDefault { expr, is_generated: true, .. }) => {
@@ -94,9 +107,10 @@ fn of_relation(relation: &Relation, each: Each<'_>) {
         }
     }
     match &relation.kind {
-        RelationKind::Table(_) | RelationKind::Composite => {}
-        RelationKind::View(view) => {
-            on_text(own, &view.query, relation.oid, Dependence::Normal, each)
+        RelationKind::Table(_) | RelationKind::View(_) | RelationKind::Composite => {
+            if let Some(query) = relation.query() {
+                on_text(own, query, relation.oid, Dependence::Normal, each);
+            }
         }
         RelationKind::Sequence(sequence) => {
             if let Some(owner) = sequence.owned_by {
@@ -121,6 +135,13 @@ fn of_index(own: Address, index: &Index, each: Each<'_>) {
         each(Reference { from: own, to, how: Dependence::Auto });
     };
     for key in &index.keys {
+        let class = key.class.as_deref();
+        if let Some((number, ..)) =
+            class.and_then(|class| extension::class_named(class, index.method.name()))
+        {
+            let to = Address::of(Class::OperatorClass, *number);
+            each(Reference { from: own, to, how: Dependence::Normal });
+        }
         match &key.part {
             IndexPart::Column(attnum) => on_column(*attnum, each),
             IndexPart::Expr(expr) => on_text(own, expr, index.table, Dependence::Auto, each),
@@ -133,6 +154,15 @@ fn of_index(own: Address, index: &Index, each: Each<'_>) {
     if !has_column {
         let to = Address::relation(index.table);
         each(Reference { from: own, to, how: Dependence::Auto });
+    }
+}
+
+fn of_policy(policy: &Policy, each: Each<'_>) {
+    let from = Address::of(Class::Policy, policy.oid);
+    let to = Address::relation(policy.table);
+    each(Reference { from, to, how: Dependence::Auto });
+    for text in policy.using.iter().chain(&policy.check) {
+        on_text(from, text, policy.table, Dependence::Normal, each);
     }
 }
 
@@ -158,7 +188,7 @@ fn of_constraint(constraint: &Constraint, each: Each<'_>) {
     };
     match &constraint.kind {
         ConstraintKind::Check { expr, .. } => on_text(from, expr, own, Dependence::Auto, each),
-        ConstraintKind::Key { .. } => {}
+        ConstraintKind::Key { .. } | ConstraintKind::Exclude { .. } => {}
         ConstraintKind::Foreign(key) => {
             for attnum in &key.referenced {
                 let to = Address::column(key.references, *attnum);
@@ -171,11 +201,23 @@ fn of_constraint(constraint: &Constraint, each: Each<'_>) {
 }
 
 fn of_type(ty: &UserType, each: Each<'_>) {
-    if let UserTypeKind::Domain(domain) = &ty.kind {
-        let from = Address::of(Class::Type, ty.ty.oid());
-        on_type(from, domain.base, each);
-        if let Some(default) = &domain.default {
-            on_text(from, default, ty.ty.oid(), Dependence::Normal, each);
+    let from = Address::of(Class::Type, ty.ty.oid());
+    match &ty.kind {
+        UserTypeKind::Enum(_) => {}
+        UserTypeKind::Domain(domain) => {
+            on_type(from, domain.base, each);
+            on_collation(from, domain.collation, each);
+            if let Some(default) = &domain.default {
+                on_text(from, default, ty.ty.oid(), Dependence::Normal, each);
+            }
+        }
+        UserTypeKind::Range(range) => {
+            on_type(from, range.element, each);
+            on_collation(from, range.collation, each);
+        }
+        UserTypeKind::Multirange(range) => {
+            let to = Address::of(Class::Type, range.oid());
+            each(Reference { from, to, how: Dependence::Internal });
         }
     }
 }

@@ -131,7 +131,8 @@ pub struct Comment {
     pub text: Arc<str>,
 }
 
-/// A type that a user made: an enum or a domain. (Types of rows belong to their relations.)
+/// A type that a user made: an enum, a domain, a range type or its multirange type. (Types of rows belong to their
+/// relations.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserType {
     /// The type.
@@ -159,6 +160,23 @@ pub enum UserTypeKind {
     Enum(Enum),
     /// A type with constraints.
     Domain(Domain),
+    /// What lies between two bounds.
+    Range(RangeType),
+    /// Any number of ranges of this type, of which it is a part.
+    Multirange(Type),
+}
+
+/// A range type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeType {
+    /// The type of the bounds.
+    pub element: Type,
+    /// The collation of the bounds; none for types that have none.
+    pub collation: Oid,
+    /// The type of multiranges.
+    pub multirange: Type,
+    /// The function that gives the distance of two bounds; none where it has none.
+    pub difference: Oid,
 }
 
 /// The labels of an enum, in their order.
@@ -193,6 +211,68 @@ pub struct Domain {
     pub not_null: bool,
     /// The value of columns that have no default of their own.
     pub default: Option<SqlText>,
+}
+
+/// An extension that a database has. Its functions, operators and types are those that
+/// [`types::extension`] lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// Its OID.
+    pub oid: Oid,
+    /// The database that has it.
+    pub database: Oid,
+    /// Its name: one that [`types::extension::named`] finds.
+    pub name: Arc<str>,
+    /// The schema that its objects are in.
+    pub schema: Oid,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// Its version.
+    pub version: Arc<str>,
+}
+
+impl Extension {
+    /// The extension of the server with its name.
+    pub fn known(&self) -> Option<&'static types::Extension> {
+        types::extension::named(&self.name)
+    }
+}
+
+/// A collation that a user made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collation {
+    /// Its OID.
+    pub oid: Oid,
+    /// The schema that it is in.
+    pub schema: Oid,
+    /// Its name.
+    pub name: Arc<str>,
+    /// The role that owns it.
+    pub owner: Oid,
+    /// What orders its texts.
+    pub provider: CollationProvider,
+    /// False where texts can be equal that are not the same.
+    pub is_deterministic: bool,
+    /// True where it is only for databases in UTF-8.
+    pub is_utf8: bool,
+    /// The locale by which texts are ordered.
+    pub locale: Arc<str>,
+    /// The locale by which letters are told apart from others: of the C library alone.
+    pub ctype: Arc<str>,
+    /// The version of the rules that it was made with, where they have one.
+    pub version: Option<Arc<str>>,
+}
+
+/// What orders the texts of a collation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum CollationProvider {
+    /// The server: the order of bytes.
+    Builtin = b'b',
+    /// The C library of PostgreSQL, of which only the order of bytes is here.
+    Libc = b'c',
+    /// The rules of a language.
+    Icu = b'i',
 }
 
 /// A constraint of a table or a domain.
@@ -241,6 +321,16 @@ pub enum ConstraintKind {
         columns: Vec<i16>,
         /// True for the primary key.
         is_primary: bool,
+        /// True for `WITHOUT OVERLAPS`: the last column is a range, and rows whose other columns are equal
+        /// have ranges that do not overlap.
+        is_period: bool,
+    },
+    /// That no two rows have keys of which all operators of the index are true.
+    Exclude {
+        /// The index that sees to it.
+        index: Oid,
+        /// The columns; 0 stands for an expression.
+        columns: Vec<i16>,
     },
     /// That the referenced table has a row with these values.
     Foreign(ForeignKey),
@@ -265,6 +355,9 @@ pub struct ForeignKey {
     pub on_delete: Action,
     /// The columns that `ON DELETE SET NULL` and `SET DEFAULT` set; empty for all.
     pub on_delete_columns: Vec<i16>,
+    /// True for `PERIOD`: the last column is a range, which ranges of the referenced rows must cover
+    /// together.
+    pub is_period: bool,
 }
 
 /// When a foreign key with NULLs is let through.
@@ -295,6 +388,44 @@ pub enum Action {
     SetDefault = b'd',
 }
 
+/// A policy of row-level security: which rows of a table roles see, and which they may write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Its OID.
+    pub oid: Oid,
+    /// Its name, unique among those of its table.
+    pub name: Arc<str>,
+    /// The table.
+    pub table: Oid,
+    /// True where rows are let through that it accepts; false for `RESTRICTIVE`, where rows are kept back
+    /// that it does not accept.
+    pub is_permissive: bool,
+    /// The statements that it is about.
+    pub command: PolicyCommand,
+    /// The roles that it is about; [`Oid::NONE`] for all.
+    pub roles: Vec<Oid>,
+    /// What holds of rows that are seen.
+    pub using: Option<SqlText>,
+    /// What holds of rows that are written; where there is none, what holds of rows that are seen.
+    pub check: Option<SqlText>,
+}
+
+/// The statements that a policy is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum PolicyCommand {
+    /// All.
+    All = b'*',
+    /// `SELECT`.
+    Select = b'r',
+    /// `INSERT`.
+    Insert = b'a',
+    /// `UPDATE`.
+    Update = b'w',
+    /// `DELETE`.
+    Delete = b'd',
+}
+
 /// Any object of the catalog.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
@@ -318,6 +449,12 @@ pub enum Entry {
     Constraint(Arc<Constraint>),
     /// A comment.
     Comment(Arc<Comment>),
+    /// An extension.
+    Extension(Arc<Extension>),
+    /// A policy of row-level security.
+    Policy(Arc<Policy>),
+    /// A collation.
+    Collation(Arc<Collation>),
 }
 
 impl Constraint {
@@ -337,6 +474,7 @@ impl Constraint {
             ConstraintKind::Check { .. } => 'c',
             ConstraintKind::Key { is_primary: true, .. } => 'p',
             ConstraintKind::Key { .. } => 'u',
+            ConstraintKind::Exclude { .. } => 'x',
             ConstraintKind::Foreign(_) => 'f',
         }
     }
@@ -344,7 +482,9 @@ impl Constraint {
     /// The columns of its table that it is about: `conkey`.
     pub fn columns(&self) -> &[i16] {
         match &self.kind {
-            ConstraintKind::Check { columns, .. } | ConstraintKind::Key { columns, .. } => columns,
+            ConstraintKind::Check { columns, .. }
+            | ConstraintKind::Key { columns, .. }
+            | ConstraintKind::Exclude { columns, .. } => columns,
             ConstraintKind::Foreign(key) => &key.columns,
         }
     }

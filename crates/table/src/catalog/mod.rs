@@ -26,6 +26,7 @@
 //! | `version` | [`Catalog`]: entries by number and name as of one commit |
 //! | `map` | the maps that it is made of |
 //! | `depend` | what depends on what |
+//! | `extension` | the extensions of a database, and whose an object is |
 //! | `cache` | the newest catalog, and some of the past |
 //! | `draft` | [`Draft`]: the catalog of a transaction that changes it |
 //! | `ddl` | [`Ddl`](ddl::Ddl): the statements that change it |
@@ -40,6 +41,7 @@ pub mod ddl;
 mod depend;
 mod draft;
 mod entry;
+mod extension;
 mod map;
 mod object;
 mod privilege;
@@ -59,15 +61,16 @@ pub use depend::{Dependence, Reference};
 pub(crate) use draft::Change;
 pub use draft::{Draft, DraftSavepoint};
 pub use entry::{
-    Action, Comment, Constraint, ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain, Entry,
-    Enum, ForeignKey, MatchType, Membership, Role, RoleFlags, Schema, Settings, UserType,
-    UserTypeKind,
+    Action, Collation, CollationProvider, Comment, Constraint, ConstraintKind, ConstraintOn,
+    Database, DefaultAcl, Domain, Entry, Enum, Extension, ForeignKey, MatchType, Membership,
+    Policy, PolicyCommand, RangeType, Role, RoleFlags, Schema, Settings, UserType, UserTypeKind,
 };
 pub use object::{Address, Class, NamePlace, SqlText};
 pub(crate) use record::{CATALOG, Record, decode, key_of};
 pub use relation::{
     CheckOption, Column, ColumnDefault, Identity, Index, IndexKey, IndexMethod, IndexPart,
-    MethodData, OwnedBy, Persistence, Relation, RelationKind, RowType, Sequence, TableData, View,
+    Materialized, MethodData, OwnedBy, Persistence, Relation, RelationKind, RowSecurity, RowType,
+    Sequence, TableData, View,
 };
 pub use scope::Scope;
 pub(crate) use version::Key;

@@ -36,11 +36,23 @@ pub enum Class {
     Membership = 8,
     /// Privileges that future objects get (`pg_default_acl`).
     DefaultAcl = 9,
+    /// An extension (`pg_extension`).
+    Extension = 10,
+    /// A function of an extension (`pg_proc`).
+    Function = 11,
+    /// An operator of an extension (`pg_operator`).
+    Operator = 12,
+    /// An operator class of an extension (`pg_opclass`).
+    OperatorClass = 13,
+    /// A collation (`pg_collation`).
+    Collation = 14,
+    /// A policy of row-level security (`pg_policy`).
+    Policy = 15,
 }
 
 impl Class {
     /// All classes.
-    pub const ALL: [Class; 9] = [
+    pub const ALL: [Class; 15] = [
         Class::Relation,
         Class::Type,
         Class::Constraint,
@@ -50,6 +62,12 @@ impl Class {
         Class::Database,
         Class::Membership,
         Class::DefaultAcl,
+        Class::Extension,
+        Class::Function,
+        Class::Operator,
+        Class::OperatorClass,
+        Class::Collation,
+        Class::Policy,
     ];
 
     /// The OID of the system catalog: `classid` of `pg_depend` and `pg_description`.
@@ -64,6 +82,12 @@ impl Class {
             Class::Database => 1262,
             Class::Membership => 1261,
             Class::DefaultAcl => 826,
+            Class::Extension => 3079,
+            Class::Function => 1255,
+            Class::Operator => 2617,
+            Class::OperatorClass => 2616,
+            Class::Collation => 3456,
+            Class::Policy => 3256,
         })
     }
 }

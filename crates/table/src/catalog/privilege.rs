@@ -8,7 +8,7 @@
 use types::{Oid, Type};
 
 use super::bootstrap::DATABASE_OWNER_ROLE;
-use super::{Acl, Address, Catalog, Class, Privileges, RelationKind};
+use super::{Acl, Address, Catalog, Class, Policy, Privileges, RelationKind};
 
 impl Catalog {
     /// True for a role that may do everything.
@@ -71,6 +71,24 @@ impl Catalog {
         false
     }
 
+    /// The policies of a table that are about a role; `None` where the role sees and writes all rows.
+    pub fn policies_for(&self, table: Oid, role: Oid, database: Oid) -> Option<Vec<&Policy>> {
+        let table = self.table(table)?;
+        let relation = &table.relation;
+        let security = relation.table().map(|data| data.row_security)?;
+        let may = self.role(role).map(|role| role.may).unwrap_or_default();
+        let owns = || self.has_privileges_of(role, relation.owner, database);
+        if !security.is_enabled || may.superuser || may.bypass_rls || !security.is_forced && owns()
+        {
+            return None;
+        }
+        let is_about = |policy: &&Policy| {
+            let has = |of: &Oid| *of == Oid::NONE || self.has_privileges_of(role, *of, database);
+            policy.roles.iter().any(has)
+        };
+        Some(table.policies.iter().map(|policy| &**policy).filter(is_about).collect())
+    }
+
     /// The role that owns an object; none for objects that have no owner.
     pub fn owner_of(&self, object: Address) -> Option<Oid> {
         match object.class {
@@ -88,7 +106,14 @@ impl Catalog {
             Class::DefaultAcl => {
                 self.default_acls().find(|known| known.oid == object.oid).map(|known| known.role)
             }
-            Class::Role | Class::Membership => None,
+            Class::Extension => self.extension(object.oid).map(|known| known.owner),
+            Class::Policy => self.owner_of(Address::relation(self.policy(object.oid)?.table)),
+            Class::Collation => self.collation(object.oid).map(|known| known.owner),
+            Class::Role
+            | Class::Membership
+            | Class::Function
+            | Class::Operator
+            | Class::OperatorClass => None,
         }
     }
 

@@ -50,7 +50,7 @@ pub enum Persistence {
 /// What a relation is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RelationKind {
-    /// A table.
+    /// A table, or a materialized view.
     Table(TableData),
     /// A view.
     View(View),
@@ -137,6 +137,28 @@ pub struct TableData {
     pub forgotten: u64,
     /// How its rows are kept.
     pub method: MethodData,
+    /// Of a materialized view: what its rows are made of. None for a table.
+    pub materialized: Option<Materialized>,
+    /// Whether policies say which rows roles see.
+    pub row_security: RowSecurity,
+}
+
+/// Whether the policies of a table are in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RowSecurity {
+    /// `ENABLE ROW LEVEL SECURITY`: they are, but for the owner.
+    pub is_enabled: bool,
+    /// `FORCE ROW LEVEL SECURITY`: where they are, they are for the owner too.
+    pub is_forced: bool,
+}
+
+/// What a materialized view has beside what a table has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Materialized {
+    /// The query that a refresh runs. Its columns are taken by position.
+    pub query: SqlText,
+    /// False before the first refresh, and after one that had no data: it cannot be read then.
+    pub is_populated: bool,
 }
 
 /// What the catalog keeps for the access method of a table.
@@ -202,6 +224,9 @@ pub struct Index {
     pub is_whole: bool,
     /// The constraint that it stands for.
     pub constraint: Option<Oid>,
+    /// The operators of an exclusion constraint, one for each key: no two rows may have keys of which all
+    /// are true. Empty where rows do not exclude each other.
+    pub excludes: Vec<Oid>,
 }
 
 /// How an index is searched.
@@ -216,6 +241,14 @@ pub enum IndexMethod {
     Gin = 3,
     /// Not searched: its columns are read in the place of rows.
     Columnar = 4,
+    /// By the place of intervals, below keys that are equal.
+    Gist = 5,
+    /// What was asked for as `USING brin`: kept in order.
+    Brin = 6,
+    /// By the values of each column, any of which may be asked for.
+    Bloom = 7,
+    /// What was asked for as `USING spgist`: intervals as `gist` has them, and text in order.
+    Spgist = 8,
 }
 
 /// A key of an index.
@@ -282,6 +315,7 @@ impl Relation {
     /// What the relation is called in messages: `table`, `view`, `index`.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
+            RelationKind::Table(_) if self.materialized().is_some() => "materialized view",
             RelationKind::Table(_) => "table",
             RelationKind::View(_) => "view",
             RelationKind::Index(_) => "index",
@@ -293,6 +327,7 @@ impl Relation {
     /// The letter of the kind: `relkind` of `pg_class`.
     pub fn kind_letter(&self) -> char {
         match self.kind {
+            RelationKind::Table(_) if self.materialized().is_some() => 'm',
             RelationKind::Table(_) => 'r',
             RelationKind::View(_) => 'v',
             RelationKind::Index(_) => 'i',
@@ -301,9 +336,27 @@ impl Relation {
         }
     }
 
-    /// What only a table has, where it is one.
+    /// What a table or a materialized view has, where it is one.
     pub fn table(&self) -> Option<&TableData> {
         if let RelationKind::Table(table) = &self.kind { Some(table) } else { None }
+    }
+
+    /// What only a materialized view has, where it is one.
+    pub fn materialized(&self) -> Option<&Materialized> {
+        self.table()?.materialized.as_ref()
+    }
+
+    /// True for a table whose rows statements may change.
+    pub fn is_plain_table(&self) -> bool {
+        self.table().is_some_and(|table| table.materialized.is_none())
+    }
+
+    /// The query of a view or a materialized view.
+    pub fn query(&self) -> Option<&SqlText> {
+        match &self.kind {
+            RelationKind::View(view) => Some(&view.query),
+            _ => self.materialized().map(|materialized| &materialized.query),
+        }
     }
 
     /// What only a view has, where it is one.

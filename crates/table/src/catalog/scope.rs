@@ -1,7 +1,7 @@
 //! [`Scope`]: the catalog as one session sees it, along its search path. Names in messages are made
 //! here: with their schema where the path would not find them.
 
-use types::{Modifier, Oid, Shape, Type, TypeSource, builtin, format_type};
+use types::{Modifier, Oid, Shape, Type, TypeSource, builtin, extension, format_type};
 
 use super::bootstrap::PG_CATALOG;
 use super::{
@@ -39,7 +39,10 @@ impl<'a> Scope<'a> {
 
     /// The type of users with this name, in this schema or along the path.
     pub fn user_type(self, schema: Option<&str>, name: &str) -> Option<Type> {
-        self.schemas(schema).find_map(|schema| self.catalog.type_named(schema, name))
+        self.schemas(schema).find_map(|schema| {
+            let of_extension = || self.catalog.extension_type_named(schema, name);
+            self.catalog.type_named(schema, name).or_else(of_extension)
+        })
     }
 
     /// True where the path finds a relation by its bare name: `pg_table_is_visible`.
@@ -49,7 +52,13 @@ impl<'a> Scope<'a> {
 
     /// True where the path finds a type by its bare name: `pg_type_is_visible`.
     pub fn is_type_visible(self, ty: Type) -> bool {
-        let Some(entry) = self.catalog.type_entry(ty) else { return ty.is_builtin() };
+        let Some(entry) = self.catalog.type_entry(ty) else {
+            return match builtin::facts(ty) {
+                Some(_) if extension::of(ty.oid()).is_none() => true,
+                Some(facts) => self.user_type(None, facts.name) == Some(ty),
+                None => false,
+            };
+        };
         let system_is_first = !self.path.contains(&PG_CATALOG);
         if system_is_first && builtin::by_name(entry.name()).is_some() {
             return false;
@@ -66,6 +75,13 @@ impl<'a> Scope<'a> {
             }
             _ => name,
         }
+    }
+
+    /// The name of an object of an extension, with the extension's schema where the path does not have that.
+    fn member_name(self, object: Oid, name: &str) -> String {
+        let owner = self.catalog.extension_with(self.database, object);
+        let schema = owner.map_or(PG_CATALOG, |extension| extension.schema);
+        self.qualified(schema, name, owner.is_none() || self.path.contains(&schema))
     }
 
     /// The name of a relation as SQL writes it, with its schema where that is needed.
@@ -122,6 +138,59 @@ impl<'a> Scope<'a> {
             Class::Database => {
                 named("database", self.catalog.database(oid).map(|known| &*known.name))
             }
+            Class::Extension if oid == extension::PLPGSQL_OID => "extension plpgsql".to_owned(),
+            Class::Extension => {
+                named("extension", self.catalog.extension(oid).map(|known| &*known.name))
+            }
+            Class::Collation => match self.catalog.collation(oid) {
+                Some(known) => {
+                    let is_seen = self.path.contains(&known.schema);
+                    let name = scalar::quote::identifier(&known.name);
+                    match self.catalog.schema(known.schema).filter(|_| !is_seen) {
+                        Some(schema) => {
+                            format!("collation {}.{name}", scalar::quote::identifier(&schema.name))
+                        }
+                        None => format!("collation {name}"),
+                    }
+                }
+                None => format!("collation {oid}"),
+            },
+            Class::Function => match scalar::registry::function(oid) {
+                Some(function) => {
+                    let args = function.args.iter().map(|ty| self.type_name(*ty, Modifier::NONE));
+                    let args: Vec<String> = args.collect();
+                    format!("function {}({})", self.member_name(oid, function.name), args.join(","))
+                }
+                None => format!("function {oid}"),
+            },
+            Class::Operator => match scalar::operators::by_oid(oid) {
+                Some(operator) => {
+                    let name = |ty| match ty {
+                        Type::NONE => "NONE".to_owned(),
+                        ty => self.type_name(ty, Modifier::NONE),
+                    };
+                    let (left, right) = (name(operator.left), name(operator.right));
+                    format!("operator {}({left},{right})", operator.name)
+                }
+                None => format!("operator {oid}"),
+            },
+            Class::OperatorClass => {
+                let known = extension::CLASSES.iter().find(|(number, ..)| *number == oid);
+                match known {
+                    Some((_, name, method)) => {
+                        format!("operator class {name} for access method {method}")
+                    }
+                    None => format!("operator class {oid}"),
+                }
+            }
+            Class::Policy => match self.catalog.policy(oid) {
+                Some(policy) => format!(
+                    "policy {} on {}",
+                    policy.name,
+                    self.describe(Address::relation(policy.table))
+                ),
+                None => format!("policy {oid}"),
+            },
             Class::Membership => {
                 let membership = self.catalog.memberships().find(|known| known.oid == oid);
                 let Some(membership) = membership else { return format!("membership {oid}") };
@@ -159,7 +228,13 @@ impl TypeSource for Scope<'_> {
     }
 
     fn name(&self, ty: Type) -> Option<String> {
-        let entry = self.catalog.type_entry(ty)?;
+        let Some(entry) = self.catalog.type_entry(ty) else {
+            let facts = builtin::facts(ty)?;
+            if facts.is_array() {
+                return Some(format!("{}[]", TypeSource::name(self, facts.element)?));
+            }
+            return Some(self.member_name(ty.oid(), facts.name));
+        };
         if let Some(element) = entry.element() {
             return Some(format!("{}[]", TypeSource::name(self, element)?));
         }
@@ -168,6 +243,10 @@ impl TypeSource for Scope<'_> {
 
     fn array_of(&self, ty: Type) -> Option<Type> {
         self.catalog.type_entry(ty)?.array()
+    }
+
+    fn multirange_of(&self, range: Type) -> Option<Type> {
+        self.catalog.multirange_of(range)
     }
 }
 
@@ -181,8 +260,18 @@ impl Catalog {
             TypeEntry::User(user) => match &user.kind {
                 UserTypeKind::Enum(of) => Shape::Enum(of.known.clone()),
                 UserTypeKind::Domain(domain) => Shape::Domain(domain.base, domain.modifier),
+                UserTypeKind::Range(range) => Shape::Range(range.element),
+                UserTypeKind::Multirange(range) => Shape::Multirange(*range),
             },
         })
+    }
+
+    /// The type of multiranges of a range type of users.
+    pub fn multirange_of(&self, range: Type) -> Option<Type> {
+        match &self.user_type(range)?.kind {
+            UserTypeKind::Range(range) => Some(range.multirange),
+            _ => None,
+        }
     }
 
     /// The database that a relation is in.
@@ -197,6 +286,10 @@ impl Catalog {
             Class::Relation => self.relation(object.oid)?.schema,
             Class::Type => self.type_entry(Type(object.oid))?.schema(),
             Class::Schema => object.oid,
+            Class::Collation => self.collation(object.oid)?.schema,
+            Class::Extension => return self.extension(object.oid).map(|known| known.database),
+            Class::Default => self.default_of(object.oid)?.0.schema,
+            Class::Policy => self.relation(self.policy(object.oid)?.table)?.schema,
             Class::Constraint => match self.constraint(object.oid)?.on {
                 ConstraintOn::Table(table) => self.relation(table)?.schema,
                 ConstraintOn::Domain(ty) => self.type_entry(ty)?.schema(),

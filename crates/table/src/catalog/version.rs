@@ -23,8 +23,9 @@ use types::{Modifier, Oid, Type};
 use super::depend::{Reference, references};
 use super::map::Map;
 use super::{
-    Address, Class, Comment, Constraint, ConstraintKind, ConstraintOn, Database, DefaultAcl, Entry,
-    Membership, Relation, RelationKind, Role, Schema, Settings, UserType, UserTypeKind,
+    Address, Class, Collation, Comment, Constraint, ConstraintKind, ConstraintOn, Database,
+    DefaultAcl, Entry, Extension, Membership, Policy, Relation, RelationKind, Role, Schema,
+    Settings, UserType, UserTypeKind,
 };
 
 /// A name within a schema, or within a database.
@@ -60,6 +61,9 @@ pub(crate) enum Key {
     Type(Oid),
     Constraint(Oid),
     Comment(Address),
+    Extension(Oid),
+    Policy(Oid),
+    Collation(Oid),
 }
 
 impl Entry {
@@ -75,6 +79,9 @@ impl Entry {
             Entry::Type(entry) => Key::Type(entry.ty.oid()),
             Entry::Constraint(entry) => Key::Constraint(entry.oid),
             Entry::Comment(entry) => Key::Comment(entry.object),
+            Entry::Extension(entry) => Key::Extension(entry.oid),
+            Entry::Policy(entry) => Key::Policy(entry.oid),
+            Entry::Collation(entry) => Key::Collation(entry.oid),
         }
     }
 }
@@ -91,6 +98,8 @@ pub struct TableDef {
     pub constraints: Vec<Arc<Constraint>>,
     /// The foreign keys that refer to it, its own ones among them, in the order of their OIDs.
     pub referenced_by: Vec<Arc<Constraint>>,
+    /// Its policies, in the order of their OIDs.
+    pub policies: Vec<Arc<Policy>>,
 }
 
 /// What a type of users belongs to.
@@ -177,6 +186,11 @@ pub struct Catalog {
     /// By the OID of a default, the relation that has it.
     defaults: Map<Oid, Oid>,
     comments: Map<Address, Arc<Comment>>,
+    extensions: Map<Oid, Arc<Extension>>,
+    extension_names: Map<Name, Arc<Extension>>,
+    policies: Map<Oid, Arc<Policy>>,
+    collations: Map<Oid, Arc<Collation>>,
+    collation_names: Map<Name, Arc<Collation>>,
     /// By what is referred to.
     dependents: Map<Oid, Arc<[Reference]>>,
 }
@@ -206,12 +220,12 @@ impl Catalog {
     pub(crate) fn is_narrow(&self, put: &[Entry], removed: &[Key]) -> bool {
         let of_table = |constraint: &Constraint| matches!(constraint.on, ConstraintOn::Table(_));
         let is_removed = |key: &Key| match key {
-            Key::Relation(_) | Key::Comment(_) => true,
+            Key::Relation(_) | Key::Comment(_) | Key::Policy(_) => true,
             Key::Constraint(oid) => self.constraint(*oid).is_none_or(|known| of_table(known)),
             _ => false,
         };
         let is_put = |entry: &Entry| match entry {
-            Entry::Comment(_) => true,
+            Entry::Comment(_) | Entry::Policy(_) => true,
             Entry::Constraint(constraint) => of_table(constraint),
             Entry::Relation(relation) => match &relation.row_type {
                 Some(row) => !self.is_type_elsewhere(relation, &row.array_name),
@@ -399,6 +413,41 @@ impl Catalog {
         self.comments.values()
     }
 
+    /// The extension with this OID.
+    pub fn extension(&self, oid: Oid) -> Option<&Arc<Extension>> {
+        self.extensions.get(&oid)
+    }
+
+    /// The extension of a database with this name.
+    pub fn extension_named(&self, database: Oid, name: &str) -> Option<&Arc<Extension>> {
+        self.extension_names.get(&NameRef { within: database, name })
+    }
+
+    /// The policy with this OID.
+    pub fn policy(&self, oid: Oid) -> Option<&Arc<Policy>> {
+        self.policies.get(&oid)
+    }
+
+    /// All policies, in no order.
+    pub fn policies(&self) -> impl Iterator<Item = &Arc<Policy>> {
+        self.policies.values()
+    }
+
+    /// The collation of users with this OID.
+    pub fn collation(&self, oid: Oid) -> Option<&Arc<Collation>> {
+        self.collations.get(&oid)
+    }
+
+    /// The collation of a schema with this name.
+    pub fn collation_named(&self, schema: Oid, name: &str) -> Option<&Arc<Collation>> {
+        self.collation_names.get(&NameRef { within: schema, name })
+    }
+
+    /// All collations of users, in no order.
+    pub fn collations(&self) -> impl Iterator<Item = &Arc<Collation>> {
+        self.collations.values()
+    }
+
     /// What depends on the object with this OID or on parts of it. The contents of schemas and
     /// databases and the belongings of roles are not told.
     pub fn dependents(&self, oid: Oid) -> &[Reference] {
@@ -427,6 +476,9 @@ impl Catalog {
             Key::Type(oid) => Entry::Type(self.user_type(Type(oid))?.clone()),
             Key::Constraint(oid) => Entry::Constraint(self.constraints.get(&oid)?.clone()),
             Key::Comment(object) => Entry::Comment(self.comments.get(&object)?.clone()),
+            Key::Extension(oid) => Entry::Extension(self.extensions.get(&oid)?.clone()),
+            Key::Policy(oid) => Entry::Policy(self.policies.get(&oid)?.clone()),
+            Key::Collation(oid) => Entry::Collation(self.collations.get(&oid)?.clone()),
         })
     }
 
@@ -446,6 +498,9 @@ impl Catalog {
             .chain(types)
             .chain(self.constraints.values().cloned().map(Entry::Constraint))
             .chain(self.comments.values().cloned().map(Entry::Comment))
+            .chain(self.extensions.values().cloned().map(Entry::Extension))
+            .chain(self.policies.values().cloned().map(Entry::Policy))
+            .chain(self.collations.values().cloned().map(Entry::Collation))
     }
 
     /// Takes in what a commit leaves behind: the entries that it has put and the keys of those that it
@@ -486,6 +541,22 @@ impl Catalog {
             }
             Entry::Constraint(entry) => self.put_constraint(entry),
             Entry::Comment(entry) => drop(self.comments.insert(entry.object, entry)),
+            Entry::Extension(entry) => {
+                let name = Name { within: entry.database, name: entry.name.clone() };
+                self.extension_names.insert(name, entry.clone());
+                self.extensions.insert(entry.oid, entry);
+            }
+            Entry::Policy(entry) => {
+                self.change_table(entry.table, |table| {
+                    put_in_order(&mut table.policies, entry.clone(), |known| known.oid);
+                });
+                self.policies.insert(entry.oid, entry);
+            }
+            Entry::Collation(entry) => {
+                let name = Name { within: entry.schema, name: entry.name.clone() };
+                self.collation_names.insert(name, entry.clone());
+                self.collations.insert(entry.oid, entry);
+            }
         }
     }
 
@@ -514,6 +585,7 @@ impl Catalog {
                         indexes: Vec::new(),
                         constraints: Vec::new(),
                         referenced_by: Vec::new(),
+                        policies: Vec::new(),
                     },
                 };
                 self.tables.insert(relation.oid, Arc::new(table));
@@ -556,6 +628,14 @@ impl Catalog {
             Key::Schema(oid) => drop(self.schemas.remove(&oid)),
             Key::DefaultAcl(oid) => drop(self.default_acls.remove(&oid)),
             Key::Comment(object) => drop(self.comments.remove(&object)),
+            Key::Extension(oid) => drop(self.extensions.remove(&oid)),
+            Key::Policy(oid) => {
+                let Some(policy) = self.policies.remove(&oid) else { return };
+                self.change_table(policy.table, |table| {
+                    table.policies.retain(|known| known.oid != oid);
+                });
+            }
+            Key::Collation(oid) => drop(self.collations.remove(&oid)),
             // All that there was of these is what they are found by.
             Key::Type(_) => {}
             Key::Relation(oid) => {
@@ -606,6 +686,20 @@ impl Catalog {
                 let name = NameRef { within: schema.database, name: &schema.name };
                 if self.schema_names.get(&name).is_some_and(|named| named.oid == schema.oid) {
                     self.schema_names.remove(&name);
+                }
+            }
+            Entry::Extension(extension) => {
+                let name = NameRef { within: extension.database, name: &extension.name };
+                let named = self.extension_names.get(&name);
+                if named.is_some_and(|named| named.oid == extension.oid) {
+                    self.extension_names.remove(&name);
+                }
+            }
+            Entry::Collation(collation) => {
+                let name = NameRef { within: collation.schema, name: &collation.name };
+                let named = self.collation_names.get(&name);
+                if named.is_some_and(|named| named.oid == collation.oid) {
+                    self.collation_names.remove(&name);
                 }
             }
             Entry::Type(ty) => {
@@ -671,6 +765,10 @@ impl Catalog {
             Class::Database => self.databases.contains(&object.oid),
             Class::Membership => self.memberships.contains(&object.oid),
             Class::DefaultAcl => self.default_acls.contains(&object.oid),
+            Class::Extension => self.extensions.contains(&object.oid),
+            Class::Policy => self.policies.contains(&object.oid),
+            Class::Collation => self.collations.contains(&object.oid),
+            Class::Function | Class::Operator | Class::OperatorClass => false,
         }
     }
 }

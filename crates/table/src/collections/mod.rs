@@ -476,6 +476,7 @@ fn make(
             include: Vec::new(),
             is_primary: true,
             nulls_distinct: true,
+            overlaps: Vec::new(),
             options: Vec::new(),
         },
         is_deferrable: false,

@@ -13,6 +13,7 @@ use std::ops::RangeInclusive;
 
 use scalar::quote::identifier;
 use store::{BLOCK_ROWS_MAX, STRIPE_ROWS_MAX};
+use types::geometry::is_geometric;
 use types::{KeyOrder, SqlState, Type};
 
 use super::codec::Form;
@@ -206,7 +207,7 @@ fn parse_order(text: &str, columns: &[Column]) -> Result<Vec<OrderedColumn>> {
             let error = types::Error::new(SqlState::UNDEFINED_COLUMN, message);
             Error::from(error.with_hint(format!("The columns are {}.", names.join(", "))))
         })?;
-        if matches!(column.ty, Type::JSON | Type::JSONPATH) {
+        if matches!(column.ty, Type::JSON | Type::JSONPATH) || is_geometric(column.ty) {
             let message =
                 format!("rows cannot be ordered by column \"{name}\": its type has no order");
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message));

@@ -28,6 +28,9 @@ pub(super) fn follow(
     old: &[Datum],
     new: Option<&[Datum]>,
 ) -> Result<()> {
+    if key.is_period {
+        return refuse(change, constraint, key, old);
+    }
     let action = if new.is_some() { key.on_update } else { key.on_delete };
     if matches!(action, Action::NoAction | Action::Restrict) {
         if action == Action::NoAction && change.checks.is_back(change.txn, key, old)? {
@@ -93,10 +96,16 @@ pub(super) fn refuse(
     key: &ForeignKey,
     old: &[Datum],
 ) -> Result<()> {
-    let left = change.checks.referring(change.txn, constraint, key, Sought::Key(old), 1)?;
-    match left.is_empty() {
-        true => Ok(()),
-        false => Err(still_referenced(change, constraint, key, old)),
+    let is_left = match key.is_period {
+        true => change.checks.is_missed(change.txn, constraint, key, old)?,
+        false => {
+            let sought = Sought::Key(old);
+            !change.checks.referring(change.txn, constraint, key, sought, 1)?.is_empty()
+        }
+    };
+    match is_left {
+        true => Err(still_referenced(change, constraint, key, old)),
+        false => Ok(()),
     }
 }
 

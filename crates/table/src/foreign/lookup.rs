@@ -39,6 +39,9 @@ impl Checks {
         key: &ForeignKey,
         values: &[Datum],
     ) -> Result<bool> {
+        if key.is_period {
+            return self.is_covered(txn, key, values);
+        }
         let parent = self.handles.table(&self.catalog, key.references).ok_or_else(gone_table)?;
         let index = parent.indexes().iter().find(|index| index.relation().oid == key.index);
         let index = index.ok_or_else(gone_table)?;
@@ -154,7 +157,7 @@ impl Checks {
     }
 
     /// The type of a column, of a domain the one below.
-    fn base(&self, column: &Column) -> Type {
+    pub(super) fn base(&self, column: &Column) -> Type {
         self.catalog.base_type(column.ty, column.modifier).0
     }
 

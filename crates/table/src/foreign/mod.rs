@@ -24,6 +24,7 @@
 mod action;
 mod comparable;
 mod lookup;
+mod period;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,6 +51,8 @@ struct Event {
 enum What {
     /// Rows of the table have equal keys in the index, perhaps: entries that begin with `prefix`.
     Unique { table: Oid, index: Oid, prefix: Vec<u8> },
+    /// The row with this key may be excluded by another one of the table, by the index.
+    Excluded { table: Oid, index: Oid, key: Vec<u8> },
     /// A row refers to a row with this key.
     Refers { values: Vec<Datum> },
     /// A row with this key is gone, or has another key now.
@@ -246,6 +249,18 @@ impl Checks {
         }
     }
 
+    /// A row was added or changed of which an exclusion constraint is checked late.
+    pub(crate) fn excluded(
+        &mut self,
+        table: &Table,
+        index: &Index,
+        constraint: Arc<Constraint>,
+        key: &[u8],
+    ) {
+        let (table, index) = (table.relation().oid, index.relation().oid);
+        self.push(&constraint, What::Excluded { table, index, key: key.to_vec() });
+    }
+
     /// A row was added.
     pub(crate) fn inserted(
         &mut self,
@@ -377,6 +392,15 @@ impl Checks {
         match (what, constraint.foreign_key()) {
             (What::Unique { table, index, prefix }, _) => {
                 self.check_unique(txn, values, *table, *index, prefix)
+            }
+            (What::Excluded { table, index, key }, _) => {
+                let Some(table) = self.handles.table(&self.catalog, *table) else { return Ok(()) };
+                let index = table.indexes().iter().find(|one| one.relation().oid == *index);
+                let (Some(index), Some(row)) = (index, table.latest(txn, key)?) else {
+                    return Ok(());
+                };
+                let mut change = Change { txn, values, checks: self };
+                table.check_excluded(&mut change, index, key, &row.to_datums()?)
             }
             (What::Refers { values: refers }, Some(key)) => {
                 // It may be that no row refers to this any more: then nothing is missing.

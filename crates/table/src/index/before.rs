@@ -19,7 +19,6 @@
 
 use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow};
-use std::slice;
 use std::sync::Arc;
 
 use store::{Csn, Kind, Op, Sorter, TableId};
@@ -27,6 +26,7 @@ use txn::{KeyRange, Snapshot, Transaction, View};
 use types::SqlState;
 
 use super::build::Filling;
+use super::search::Entries;
 use super::{Entry, Index, Query};
 use crate::heap::patch::put_varint;
 use crate::rows::{Change, RowVersion, Table};
@@ -73,11 +73,41 @@ impl Index {
     /// The rows, those that are gone included, of which versions have the items that are asked for: not
     /// always one version all of them.
     pub fn rows_ever_with(&self, now: &Snapshot, query: &Query) -> Result<RowKeys> {
-        let of_item = |item: &[u8]| {
-            let found = self.rows_ever(now, slice::from_ref(&KeyRange::prefix(item.to_vec())))?;
-            Ok(found.into_iter().collect())
-        };
-        Ok(query.rows(&of_item)?.into_iter().collect())
+        let Some(storage) = self.storage() else { return Ok(RowKeys::new()) };
+        let storages = [Some(storage), self.before()];
+        let rows = query.rows(&EntriesEver { now, storages })?;
+        Ok(rows.into_iter().collect())
+    }
+}
+
+/// The entries that ever were, whenever.
+struct EntriesEver<'s> {
+    now: &'s Snapshot,
+    storages: [Option<TableId>; 2],
+}
+
+impl Entries for EntriesEver<'_> {
+    fn rows(&self, range: KeyRange, out: &mut Vec<Vec<u8>>) -> Result<()> {
+        let mut found = RowKeys::new();
+        for storage in self.storages.into_iter().flatten() {
+            add_rows(self.now, storage, (range.lower.clone(), range.upper.clone()), &mut found)?;
+        }
+        out.extend(found);
+        Ok(())
+    }
+
+    fn first(&self, range: KeyRange) -> Result<Option<Vec<u8>>> {
+        let mut first: Option<Vec<u8>> = None;
+        for storage in self.storages.into_iter().flatten() {
+            let (lower, upper) = (range.lower.clone(), range.upper.clone());
+            let mut entries = self.now.engine().store().keys(storage, lower, upper, false);
+            if let Some(key) = entries.advance()?
+                && first.as_ref().is_none_or(|first| key < first.as_slice())
+            {
+                first = Some(key.to_vec());
+            }
+        }
+        Ok(first)
     }
 }
 

@@ -31,7 +31,7 @@ impl Table {
     /// entries of the past, because its expressions cannot be computed of all that there was.
     ///
     /// # Errors
-    /// 23505 where two rows have equal keys.
+    /// 23505 where two rows have equal keys, 23P01 where two rows exclude each other.
     pub fn build_index(self: &Arc<Self>, change: &mut Change<'_>, at: usize) -> Result<bool> {
         let index = &self.indexes()[at];
         let Some(storage) = index.storage() else { return Ok(true) };
@@ -55,7 +55,26 @@ impl Table {
             let row = Entry::row_key(&twice.key, &twice.value)?;
             return Err(self.not_unique(view, index, row, change.values));
         }
+        if index.excludes() {
+            self.check_exclusions(change, index)?;
+        }
         self.build_before(change, index)
+    }
+
+    /// Refuses an index of which two rows exclude each other.
+    fn check_exclusions(self: &Arc<Self>, change: &mut Change<'_>, index: &Index) -> Result<()> {
+        let latest = change.txn.latest();
+        let mut cursor = Cursor::over(self, txn::KeyRange::ALL, false);
+        let mut batch = Batch::new();
+        while !cursor.is_at_end() {
+            batch.clear();
+            let view = View::of(change.txn, &latest);
+            cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+            for row in batch.iter() {
+                self.check_exclusion(change, index, row.key(), &row.to_datums()?)?;
+            }
+        }
+        Ok(())
     }
 
     /// 23505 of an index that cannot be made: the row at `key` is one of two with equal keys.
@@ -148,7 +167,7 @@ fn first_twice(index: &Index, entries: &[Entry]) -> Option<Twice> {
             let prefix = index.deferred_prefix(&pair[0]);
             prefix.is_some() && prefix == index.deferred_prefix(&pair[1])
         }
-        Kind::Plain | Kind::Gin(_) | Kind::Columnar => false,
+        Kind::Plain | Kind::Gin(_) | Kind::Gist(_) | Kind::Columnar => false,
     };
     let [Entry { key, value, .. }, _] = entries.windows(2).find(is_twice)? else { return None };
     Some(Twice { key: key.clone(), value: value.clone() })

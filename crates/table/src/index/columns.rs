@@ -22,7 +22,9 @@ use store::{ColumnEncoder, Retention, TableId};
 use types::{DatumRef, row};
 
 use super::Entry;
-use crate::catalog::{IndexMethod, MethodData, Relation, RelationKind, TableData, TableDef};
+use crate::catalog::{
+    IndexMethod, MethodData, Relation, RelationKind, RowSecurity, TableData, TableDef,
+};
 use crate::columnar::Columnar;
 use crate::method::AccessMethod;
 use crate::rows::Table;
@@ -56,6 +58,8 @@ fn as_table(index: &Relation) -> Option<Relation> {
         history: Retention::Forever,
         forgotten: 0,
         method,
+        materialized: None,
+        row_security: RowSecurity::default(),
     };
     Some(Relation { kind: RelationKind::Table(data), ..index.clone() })
 }
@@ -67,8 +71,13 @@ impl Table {
         let index = self.indexes().iter().find(|one| one.relation().oid == index)?;
         let storage = index.storage().filter(|_| index.is_valid() && index.is_columnar())?;
         let relation = Arc::new(as_table(index.relation())?);
-        let def =
-            TableDef { relation, indexes: vec![], constraints: vec![], referenced_by: vec![] };
+        let def = TableDef {
+            relation,
+            indexes: vec![],
+            constraints: vec![],
+            referenced_by: vec![],
+            policies: vec![],
+        };
         Table::of_entries(&Arc::new(def), self.schema(), &Columnar).map(|table| (table, storage))
     }
 }

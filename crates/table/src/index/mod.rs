@@ -7,6 +7,7 @@
 //!   unique, with a NULL  columns │ row's key                   length of the row's key, INCLUDE
 //!   unique, deferrable   columns │ row's key                   length of the row's key, INCLUDE
 //!   GIN                  item │ row's key                      length of the row's key
+//!   GiST                 the place of an interval │ row's key      length of the row's key
 //!   columnar             the row's key                         the columns, in row form
 //! ```
 //!
@@ -27,7 +28,10 @@
 mod before;
 mod build;
 mod columns;
+mod exclude;
+mod fit;
 mod gin;
+mod interval;
 mod search;
 mod shape;
 
@@ -40,11 +44,14 @@ use types::{Datum, DatumRef, KeyOrder, key, row, text};
 pub use before::RowKeys;
 pub(crate) use before::{forget_before, is_of_data};
 pub(crate) use columns::encoder;
-pub use gin::GinClass;
-pub use search::{Ask, Query};
+pub use fit::{Fit, fit};
+pub use gin::ItemClass;
+pub use search::{Ask, Asked, Query};
 pub use shape::KeyShape;
 
-use crate::catalog::{IndexKey, IndexMethod, IndexPart, Relation};
+use crate::catalog::{IndexMethod, IndexPart, Relation};
+use interval::Intervals;
+
 use crate::heap::patch::{put_varint, take_varint};
 use crate::rows::{RowValues, position};
 use crate::{Error, Result};
@@ -66,7 +73,9 @@ enum Kind {
         nulls_distinct: bool,
     },
     /// How the values of each key are taken apart.
-    Gin(Vec<GinClass>),
+    Gin(Vec<ItemClass>),
+    /// Where values lie as intervals.
+    Gist(Intervals),
     /// The keys are columns that are read.
     Columnar,
 }
@@ -128,9 +137,15 @@ impl Index {
     pub(crate) fn new(relation: &Arc<Relation>) -> Option<Index> {
         let index = relation.index()?;
         let nulls_distinct = index.nulls_distinct;
-        let gin = |key: &IndexKey| GinClass::of(key.repr, key.class.as_deref());
         let kind = match (index.method, index.is_unique, index.is_immediate) {
-            (IndexMethod::Gin, ..) => Kind::Gin(index.keys.iter().map(gin).collect()),
+            _ if !index.excludes.is_empty() => Kind::Gist(Intervals::new(index)),
+            (IndexMethod::Gin | IndexMethod::Bloom, ..) => {
+                Kind::Gin(ItemClass::all(index).unwrap_or_default())
+            }
+            (IndexMethod::Gist, ..) => Kind::Gist(Intervals::new(index)),
+            (IndexMethod::Spgist, ..) if Intervals::new(index).interval().is_some() => {
+                Kind::Gist(Intervals::new(index))
+            }
             (IndexMethod::Columnar, ..) => Kind::Columnar,
             (_, false, _) => Kind::Plain,
             (_, true, true) => Kind::Unique { nulls_distinct },
@@ -220,14 +235,27 @@ impl Index {
         matches!(self.kind, Kind::Unique { .. })
     }
 
+    /// True where it can say which row is in the way of another: it is unique, or it is of an exclusion
+    /// constraint. Not where that is checked late.
+    pub fn decides_conflicts(&self) -> bool {
+        let is_immediate = self.relation.index().is_some_and(|index| index.is_immediate);
+        self.is_arbiter() || self.excludes() && is_immediate
+    }
+
     /// True where all rows are in it, in the order of its columns.
     pub(crate) fn is_plain_search(&self) -> bool {
-        self.is_valid && !self.is_computed && !matches!(self.kind, Kind::Gin(_) | Kind::Columnar)
+        let has_order = !matches!(self.kind, Kind::Gin(_) | Kind::Gist(_) | Kind::Columnar);
+        self.is_valid && !self.is_computed && has_order
     }
 
     /// How a GIN takes the values of its keys apart, one for each key; `None` of other indexes.
-    pub fn gin(&self) -> Option<&[GinClass]> {
+    pub fn gin(&self) -> Option<&[ItemClass]> {
         if let Kind::Gin(classes) = &self.kind { Some(classes) } else { None }
+    }
+
+    /// How an index of intervals has its keys; `None` of other indexes.
+    fn intervals(&self) -> Option<&Intervals> {
+        if let Kind::Gist(intervals) = &self.kind { Some(intervals) } else { None }
     }
 
     /// True where a foreign key can refer to its columns.
@@ -269,7 +297,7 @@ impl Index {
         row_key: &[u8],
         values: &mut dyn RowValues,
     ) -> Result<Vec<Entry>> {
-        if !self.is_computed && !matches!(self.kind, Kind::Gin(_)) {
+        if !self.is_computed && !matches!(self.kind, Kind::Gin(_) | Kind::Gist(_)) {
             let keys = self.parts.iter().map(|part| match part {
                 Part::Column(at) => row[*at].as_ref(),
                 Part::Expr(_) => DatumRef::Null,
@@ -277,15 +305,19 @@ impl Index {
             return Ok(vec![self.entry(keys, row, row_key)]);
         }
         let Some(keys) = self.keys(row, values)? else { return Ok(Vec::new()) };
-        let Kind::Gin(classes) = &self.kind else {
-            return Ok(vec![self.entry(keys.iter().map(Datum::as_ref), row, row_key)]);
+        let items = match &self.kind {
+            Kind::Gin(classes) => {
+                let mut items = Vec::new();
+                for (column, (value, class)) in keys.iter().zip(classes).enumerate() {
+                    gin::items(*class, column, value.as_ref(), &mut items);
+                }
+                items.sort_unstable();
+                items.dedup();
+                items
+            }
+            Kind::Gist(intervals) => intervals.items(&keys),
+            _ => return Ok(vec![self.entry(keys.iter().map(Datum::as_ref), row, row_key)]),
         };
-        let mut items = Vec::new();
-        for (column, (value, class)) in keys.iter().zip(classes).enumerate() {
-            gin::items(*class, column, value.as_ref(), &mut items);
-        }
-        items.sort_unstable();
-        items.dedup();
         let entry = |mut key: Vec<u8>| {
             key.extend_from_slice(row_key);
             let mut value = Vec::with_capacity(1);

@@ -13,13 +13,16 @@
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use scalar::Needs;
+use scalar::extension::trgm;
+use scalar::fulltext;
+use store::TableId;
 use txn::{KeyRange, View};
 use types::{Datum, DatumRef};
 
-use super::gin::{self, GinClass};
+use super::gin::{self, ItemClass};
+use super::interval::Overlap;
 use super::{Entry, Index};
 use crate::rows::Table;
 use crate::{Error, Result};
@@ -43,18 +46,63 @@ pub enum Ask {
     PathFinds,
     /// `@@`: the path is true.
     PathHolds,
+    /// `LIKE` and `ILIKE`: the trigrams that a matching text has.
+    Like,
+    /// `%` and its kin: any trigram of the text.
+    Alike,
+    /// `=`: the value, or all trigrams of the text.
+    Same,
+    /// `@@` of a `tsvector`: the lexemes that a query needs.
+    Lexemes,
+    /// `<@` of ranges: part of the range.
+    Within,
+    /// `=` of keys beside an interval, and of ranges.
+    Equal,
+}
+
+/// A condition on a key of an index that is asked.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Asked {
+    /// Which key, from 0.
+    pub part: usize,
+    /// How it stands to the value.
+    pub ask: Ask,
+    /// The value, which is not NULL.
+    pub value: Datum,
 }
 
 impl Ask {
     /// True where an index of a class can be asked this.
-    pub fn is_for(self, class: GinClass) -> bool {
+    pub fn is_for(self, class: ItemClass) -> bool {
         match self {
-            Ask::Overlaps | Ask::Element => class == GinClass::Array,
-            Ask::Name | Ask::AnyName | Ask::AllNames => class == GinClass::Jsonb,
-            Ask::PathFinds | Ask::PathHolds => class != GinClass::Array,
-            Ask::Contains => true,
+            Ask::Overlaps => matches!(class, ItemClass::Array | ItemClass::Interval),
+            Ask::Element => class == ItemClass::Array,
+            Ask::Within => class == ItemClass::Interval,
+            Ask::Equal => matches!(class, ItemClass::Interval | ItemClass::Value),
+            Ask::Name | Ask::AnyName | Ask::AllNames => {
+                matches!(class, ItemClass::Jsonb | ItemClass::Hstore)
+            }
+            Ask::PathFinds | Ask::PathHolds => {
+                matches!(class, ItemClass::Jsonb | ItemClass::JsonbPath)
+            }
+            Ask::Contains => !matches!(
+                class,
+                ItemClass::Trigram | ItemClass::Lexeme | ItemClass::Value | ItemClass::Scalar
+            ),
+            Ask::Lexemes => class == ItemClass::Lexeme,
+            Ask::Like | Ask::Alike => class == ItemClass::Trigram,
+            Ask::Same => matches!(class, ItemClass::Trigram | ItemClass::Scalar),
         }
     }
+}
+
+/// The entries of an index, as a query reads them.
+pub(super) trait Entries {
+    /// Adds the keys of the rows to which the entries in a range lead.
+    fn rows(&self, range: KeyRange, out: &mut Vec<Vec<u8>>) -> Result<()>;
+
+    /// The key of the first entry in a range.
+    fn first(&self, range: KeyRange) -> Result<Option<Vec<u8>>>;
 }
 
 /// Items that rows must have.
@@ -62,37 +110,45 @@ impl Ask {
 pub enum Query {
     /// This one.
     Item(Vec<u8>),
+    /// Any item that begins so.
+    Prefix(Vec<u8>),
     /// All of these.
     All(Vec<Query>),
     /// Any of these; of none, no row fits.
     Any(Vec<Query>),
+    /// An interval that overlaps this one.
+    Overlap(Overlap),
 }
 
 impl Query {
     /// True where every row may fit, also one that has no items.
     pub fn is_all(&self) -> bool {
         match self {
-            Query::Item(_) => false,
+            Query::Item(_) | Query::Prefix(_) | Query::Overlap(_) => false,
             Query::All(list) => list.iter().all(Query::is_all),
             Query::Any(list) => list.iter().any(Query::is_all),
         }
     }
 
-    /// The keys of the rows that fit, in order, where `of_item` tells those of the rows with an item.
-    pub(super) fn rows(
-        &self,
-        of_item: &impl Fn(&[u8]) -> Result<Vec<Vec<u8>>>,
-    ) -> Result<Vec<Vec<u8>>> {
+    /// The keys of the rows that fit, in order.
+    pub(super) fn rows(&self, entries: &impl Entries) -> Result<Vec<Vec<u8>>> {
         match self {
-            Query::Item(item) => of_item(item),
+            Query::Item(item) | Query::Prefix(item) => {
+                let mut rows = Vec::new();
+                entries.rows(KeyRange::prefix(item.clone()), &mut rows)?;
+                Ok(in_order(rows))
+            }
+            Query::Overlap(overlap) => {
+                let mut rows = Vec::new();
+                overlap.rows(entries, &mut rows)?;
+                Ok(in_order(rows))
+            }
             Query::Any(list) => {
                 let mut all = Vec::new();
                 for part in list {
-                    all.extend(part.rows(of_item)?);
+                    all.extend(part.rows(entries)?);
                 }
-                all.sort_unstable();
-                all.dedup();
-                Ok(all)
+                Ok(in_order(all))
             }
             Query::All(list) => {
                 let mut found: Option<Vec<Vec<u8>>> = None;
@@ -100,7 +156,7 @@ impl Query {
                     if found.as_ref().is_some_and(Vec::is_empty) {
                         break;
                     }
-                    let with = part.rows(of_item)?;
+                    let with = part.rows(entries)?;
                     found = Some(match found {
                         None => with,
                         Some(known) => both(known, &with),
@@ -116,12 +172,32 @@ fn each(items: impl Iterator<Item = Vec<u8>>) -> Vec<Query> {
     items.map(Query::Item).collect()
 }
 
+fn in_order(mut rows: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
 impl Index {
-    /// The items that rows must have of which the condition is true; none where it is true of no row.
+    /// What rows must have of which all conditions are true.
     ///
     /// # Errors
-    /// Where the value is no path, and one is asked for.
-    pub fn query(&self, column: usize, ask: Ask, value: &Datum) -> Result<Option<Query>> {
+    /// Where the value of one is no path, and one is asked for.
+    pub fn query(&self, asked: &[Asked]) -> Result<Query> {
+        if let Some(intervals) = self.intervals() {
+            return Ok(intervals.query(asked).unwrap_or(Query::All(Vec::new())));
+        }
+        let mut queries = Vec::with_capacity(asked.len());
+        for Asked { part, ask, value } in asked {
+            // What no row can have.
+            let nothing = Query::Any(Vec::new());
+            queries.push(self.query_of(*part, *ask, value)?.unwrap_or(nothing));
+        }
+        Ok(Query::All(queries))
+    }
+
+    /// The items that rows must have of which the condition is true; none where it is true of no row.
+    fn query_of(&self, column: usize, ask: Ask, value: &Datum) -> Result<Option<Query>> {
         let class = self.gin().and_then(|classes| classes.get(column).copied());
         let (Some(class), false) = (class, value.is_null()) else { return Ok(None) };
         let texts = |value: &Datum| match value {
@@ -139,6 +215,23 @@ impl Index {
             }
             Ask::Overlaps | Ask::AnyName => Query::Any(texts(value)),
             Ask::AllNames => Query::All(texts(value)),
+            Ask::Lexemes => {
+                let Datum::Bytea(query) = value else { return Ok(None) };
+                let Some(needs) = fulltext::needs(query) else { return Ok(None) };
+                lexemes(column, &needs)
+            }
+            Ask::Like => {
+                let needed = trgm::trigrams_of_pattern(value.as_text().unwrap_or_default());
+                Query::All(each(needed.iter().map(|one| gin::of_trigram(column, *one))))
+            }
+            Ask::Same if class == ItemClass::Scalar => {
+                Query::Item(gin::of_value(column, value.as_ref()))
+            }
+            Ask::Alike | Ask::Same => {
+                let all = trgm::trigrams(value.as_text().unwrap_or_default())?;
+                let all = each(all.iter().map(|one| gin::of_trigram(column, *one)));
+                if ask == Ask::Same { Query::All(all) } else { Query::Any(all) }
+            }
             Ask::Element | Ask::Name => Query::Item(gin::item_of(class, column, value.as_ref())),
             Ask::PathFinds | Ask::PathHolds => match value.as_text() {
                 Some(path) => {
@@ -147,28 +240,39 @@ impl Index {
                 }
                 _ => Query::All(Vec::new()),
             },
+            // An index of items is not asked these.
+            Ask::Within | Ask::Equal => Query::All(Vec::new()),
         }))
     }
 
     /// The keys of the rows that fit, in order.
-    pub fn rows_with(
-        &self,
-        table: &Arc<Table>,
-        view: View<'_>,
-        query: &Query,
-    ) -> Result<Vec<Vec<u8>>> {
-        query.rows(&|item| self.rows_of(table, view, item))
+    pub fn rows_with(&self, table: &Table, view: View<'_>, query: &Query) -> Result<Vec<Vec<u8>>> {
+        let storage = self.storage().unwrap_or(table.storage());
+        query.rows(&EntriesOf { storage, view })
+    }
+}
+
+/// The entries that a view sees.
+struct EntriesOf<'v> {
+    storage: TableId,
+    view: View<'v>,
+}
+
+impl Entries for EntriesOf<'_> {
+    fn rows(&self, range: KeyRange, out: &mut Vec<Vec<u8>>) -> Result<()> {
+        txn::Cursor::new(self.storage, range, false).fill::<Error>(self.view, |key, row| {
+            out.push(Entry::row_key(key, row.base())?.to_vec());
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
-    fn rows_of(&self, table: &Arc<Table>, view: View<'_>, item: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let mut with = Vec::new();
-        let storage = self.storage().unwrap_or(table.storage());
-        let mut cursor = txn::Cursor::new(storage, KeyRange::prefix(item.to_vec()), false);
-        cursor.fill::<Error>(view, |key, row| {
-            with.push(Entry::row_key(key, row.base())?.to_vec());
-            Ok(ControlFlow::Continue(()))
+    fn first(&self, range: KeyRange) -> Result<Option<Vec<u8>>> {
+        let mut first = None;
+        txn::Cursor::new(self.storage, range, false).fill::<Error>(self.view, |key, _| {
+            first = Some(key.to_vec());
+            Ok(ControlFlow::Break(()))
         })?;
-        Ok(with)
+        Ok(first)
     }
 }
 
@@ -184,20 +288,31 @@ fn both(mut one: Vec<Vec<u8>>, other: &[Vec<u8>]) -> Vec<Vec<u8>> {
     one
 }
 
+/// The items of the lexemes that a query of text search needs.
+fn lexemes(column: usize, needs: &fulltext::Needs) -> Query {
+    let list = |list: &[fulltext::Needs]| list.iter().map(|part| lexemes(column, part)).collect();
+    match needs {
+        fulltext::Needs::All(parts) => Query::All(list(parts)),
+        fulltext::Needs::Any(parts) => Query::Any(list(parts)),
+        fulltext::Needs::Lexeme(text) => Query::Item(gin::of_lexeme(column, text)),
+        fulltext::Needs::Prefix(text) => Query::Prefix(gin::of_prefix(column, text)),
+    }
+}
+
 /// The items that stand for what a path needs.
-fn needed(class: GinClass, column: usize, needs: &Needs) -> Query {
+fn needed(class: ItemClass, column: usize, needs: &Needs) -> Query {
     let list = |list: &[Needs]| list.iter().map(|part| needed(class, column, part)).collect();
     match needs {
         Needs::All(parts) => Query::All(list(parts)),
         Needs::Any(parts) => Query::Any(list(parts)),
-        Needs::Name(name) if class == GinClass::Jsonb => {
+        Needs::Name(name) if class == ItemClass::Jsonb => {
             Query::Item(gin::item_of(class, column, DatumRef::Text(name)))
         }
-        Needs::Scalar { way, value } if class == GinClass::JsonbPath => match way {
+        Needs::Scalar { way, value } if class == ItemClass::JsonbPath => match way {
             Some(way) => Query::Item(gin::hashed(column, way, value.root())),
             None => Query::All(Vec::new()),
         },
-        Needs::Scalar { value, .. } if class == GinClass::Jsonb => {
+        Needs::Scalar { value, .. } if class == ItemClass::Jsonb => {
             let scalar = Query::Item(gin::scalar(column, value.root()));
             // In an array a text counts as a name.
             match value.root().as_str() {

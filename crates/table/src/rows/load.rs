@@ -63,7 +63,7 @@ struct Files {
 
 impl Table {
     /// Begins a load of many rows, or of few. `None` where rows are better inserted one by one: the table has no
-    /// order; and they are few, or the table is not fresh, has a key that is checked late, is about to be changed
+    /// order; and they are few, or the table is not fresh, has a key that is checked late or an exclusion constraint, is about to be changed
     /// by another transaction, or has a method without files. Waits for no other transaction.
     pub fn load(self: &Arc<Self>, txn: &mut Transaction, is_large: bool) -> Result<Option<Load>> {
         let files = if is_large { self.files(txn)? } else { None };
@@ -105,7 +105,7 @@ impl Table {
                 return Ok(None);
             }
         }
-        if self.indexes().iter().any(|index| index.is_checked_late()) {
+        if self.indexes().iter().any(|index| index.is_checked_late() || index.excludes()) {
             return Ok(None);
         }
         let Some(rows) = self.rows().load(txn)? else { return Ok(None) };

@@ -24,6 +24,7 @@
 //! | `layout` | [`Row`], [`RowRef`], [`Batch`] |
 //! | `cursor` | [`Cursor`]: many rows |
 //! | `load` | [`Load`]: many rows at once, for a table that has none |
+//! | `replacement` | [`Replacement`]: other rows for a table, of which only those that differ are written |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
 //! | `eras` | [`Era`]: where the rows of a relation are, and were |
 //! | `erase` | [`erase`](erase()): rows that never were |
@@ -43,6 +44,7 @@ mod ids;
 mod layout;
 mod load;
 mod moves;
+mod replacement;
 mod statistics;
 mod table;
 #[cfg(test)]
@@ -58,6 +60,7 @@ pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Batch, Layout, Row, RowRef};
 pub use load::{LOAD_BYTES_MIN, Load};
+pub use replacement::Replacement;
 pub use statistics::{ColumnStatistics, Statistics};
 pub use table::Table;
 pub(crate) use table::{position, same};

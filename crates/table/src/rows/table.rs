@@ -211,7 +211,10 @@ impl Table {
     /// How strongly a row is to be locked of which the columns at these positions change: whoever
     /// changes no key gets along with foreign keys that refer to the row.
     pub fn update_lock(&self, changes: impl Fn(usize) -> bool) -> RowLock {
-        let is_key = |index: &Index| index.can_be_referred_to() && index.columns().any(&changes);
+        let is_key = |index: &Index| {
+            let is_referred = index.can_be_referred_to() || index.has_periods(self);
+            is_referred && index.columns().any(&changes)
+        };
         if self.keyed_by.iter().any(|at| changes(*at)) || self.indexes.iter().any(is_key) {
             RowLock::Update
         } else {
@@ -361,6 +364,7 @@ impl Table {
             for entry in after {
                 self.add_entry(change, index, entry, new)?;
             }
+            self.exclude(change, index, key, new)?;
         }
         Ok(())
     }
@@ -400,6 +404,7 @@ impl Table {
                 for entry in index.entries(row, key, change.values)? {
                     self.add_entry(change, index, entry, row)?;
                 }
+                self.exclude(change, index, key, row)?;
             }
         }
         Ok(())
@@ -538,7 +543,7 @@ impl Table {
     // --- ON CONFLICT -----------------------------------------------------------------------------
 
     /// The key of a row that stands in the way of inserting `row`, by the indexes at these positions
-    /// of [`Table::indexes`], which must be unique and immediate. Where there is none, nobody else can
+    /// of [`Table::indexes`], which must be unique or of an exclusion constraint, and immediate. Where there is none, nobody else can
     /// put one there any more: the insertion will not fail for these indexes. Waits for transactions
     /// that are about to write such a row, or to delete one.
     pub fn conflict(
@@ -549,6 +554,12 @@ impl Table {
     ) -> Result<Option<Vec<u8>>> {
         for &at in arbiters {
             let index = &self.indexes[at];
+            if index.excludes() {
+                if let Some((key, _)) = self.rival(change, index, None, row)? {
+                    return Ok(Some(key));
+                }
+                continue;
+            }
             let Some(storage) = index.storage() else {
                 let key = self.key_of(self.keyed_by.iter().map(|at| &row[*at]));
                 let is_there =

@@ -16,11 +16,13 @@ use super::number::is_space;
 use crate::array::{self, DIMENSIONS_MAX, ELEMENTS_MAX};
 use crate::{
     Array, ArrayRef, Context, Datum, DatumRef, Dimension, Error, Modifier, Repr, Result, SqlState,
-    Type,
+    Type, builtin,
 };
 
-/// What stands between elements.
-const DELIMITER: char = ',';
+/// What stands between the elements of an array.
+fn delimiter(element: Type) -> char {
+    builtin::facts(element).map_or(',', |facts| facts.delimiter())
+}
 
 /// Reads an array of elements of a type.
 ///
@@ -34,10 +36,11 @@ pub(super) fn parse(
     context: &Context<'_>,
 ) -> Result<Array> {
     let repr = context.types.repr_of(element)?;
-    if let Some(contents) = plain_contents(text) {
-        let words = contents.split(DELIMITER);
+    let delimiter = delimiter(element);
+    if let Some(contents) = plain_contents(text, delimiter) {
+        let words = contents.split(delimiter);
         if element == Type::TEXT {
-            let length = contents.bytes().filter(|byte| *byte == DELIMITER as u8).count() + 1;
+            let length = contents.bytes().filter(|byte| *byte == delimiter as u8).count() + 1;
             let length = i32::try_from(length).unwrap_or(i32::MAX);
             let dimension = Dimension { length, lower: 1 };
             return Array::new(element, repr, &[dimension], words.map(DatumRef::Text));
@@ -46,7 +49,7 @@ pub(super) fn parse(
         let elements = elements.collect::<Result<Vec<Datum>>>()?;
         return Array::from_elements(element, repr, elements.iter().map(Datum::as_ref));
     }
-    let mut scan = Scan { text, rest: text };
+    let mut scan = Scan { text, rest: text, delimiter };
     scan.skip_space();
     let mut dimensions = scan.dimensions()?;
     let is_specified = !dimensions.is_empty();
@@ -78,14 +81,14 @@ pub(super) fn parse(
 
 /// Returns the text between the braces of an array of one dimension, if each element is written without quotes,
 /// backslashes, braces and space, and none is empty or NULL.
-fn plain_contents(text: &str) -> Option<&str> {
+fn plain_contents(text: &str, delimiter: char) -> Option<&str> {
     let contents = text.strip_prefix('{')?.strip_suffix('}')?;
     let mut is_special = false;
     for byte in contents.bytes() {
         is_special |= matches!(byte, b'"' | b'\\' | b'{' | b'}' | b' ' | b'\t'..=b'\r');
     }
     let is_word = |word: &str| !word.is_empty() && !word.eq_ignore_ascii_case("null");
-    (!is_special && contents.split(DELIMITER).all(is_word)).then_some(contents)
+    (!is_special && contents.split(delimiter).all(is_word)).then_some(contents)
 }
 
 /// Reads `int2vector` and `oidvector`: numbers with space between.
@@ -110,6 +113,7 @@ pub(super) fn parse_vector(
 struct Scan<'a> {
     text: &'a str,
     rest: &'a str,
+    delimiter: char,
 }
 
 /// A piece of the contents of an array.
@@ -212,7 +216,7 @@ impl Scan<'_> {
         match self.next()? {
             '{' => Ok(Token::Open),
             '}' => Ok(Token::Close),
-            DELIMITER => Ok(Token::Delimiter),
+            c if c == self.delimiter => Ok(Token::Delimiter),
             '"' => self.quoted(),
             _ => {
                 self.rest = before;
@@ -233,7 +237,8 @@ impl Scan<'_> {
         }
         self.skip_space();
         match self.rest.chars().next() {
-            Some(DELIMITER | '{' | '}') => Ok(Token::Element(element)),
+            Some('{' | '}') => Ok(Token::Element(element)),
+            Some(c) if c == self.delimiter => Ok(Token::Element(element)),
             Some(_) => Err(self.malformed("Incorrectly quoted array element.")),
             None => Err(self.malformed("Unexpected end of input.")),
         }
@@ -245,7 +250,7 @@ impl Scan<'_> {
         let mut length = 0;
         let mut has_escapes = false;
         loop {
-            if self.rest.starts_with([DELIMITER, '}']) {
+            if self.rest.starts_with([self.delimiter, '}']) {
                 break;
             }
             match self.next()? {
@@ -330,7 +335,7 @@ fn contents(
             }
             Token::Delimiter => {
                 if !is_delimiter_due {
-                    return Err(scan.unexpected(DELIMITER));
+                    return Err(scan.unexpected(scan.delimiter));
                 }
                 is_delimiter_due = false;
             }
@@ -381,13 +386,14 @@ pub(super) fn write(
         out.push('=');
     }
     let element = array.element_type();
+    let delimiter = delimiter(element);
     let mut text = String::new();
     let mut pace = Pace::new();
     for (at, value) in array.iter().enumerate() {
         // Before an element as many arrays open as its place is a multiple of their size.
         let opened = at_boundary(&dimensions, at);
         if at > 0 {
-            out.push(DELIMITER);
+            out.push(delimiter);
         }
         out.extend(std::iter::repeat_n('{', opened));
         if value.is_null() {
@@ -395,7 +401,7 @@ pub(super) fn write(
         } else {
             text.clear();
             super::write(value, element, modifier, context, &mut text)?;
-            write_element(&text, out);
+            write_element(&text, delimiter, out);
         }
         pace.step(16 + text.len())?;
         out.extend(std::iter::repeat_n('}', at_boundary(&dimensions, at + 1)));
@@ -413,8 +419,8 @@ fn at_boundary(dimensions: &[Dimension], at: usize) -> usize {
     dimensions.iter().rev().take_while(is_multiple).count()
 }
 
-fn write_element(text: &str, out: &mut String) {
-    let is_special = |c: char| matches!(c, '"' | '\\' | '{' | '}' | DELIMITER) || is_space(c);
+fn write_element(text: &str, delimiter: char, out: &mut String) {
+    let is_special = |c: char| matches!(c, '"' | '\\' | '{' | '}') || c == delimiter || is_space(c);
     if !text.is_empty() && !text.eq_ignore_ascii_case("null") && !text.contains(is_special) {
         out.push_str(text);
         return;

@@ -11,6 +11,7 @@
 mod array;
 mod number;
 mod plain;
+mod range;
 mod record;
 
 use std::fmt::Write;
@@ -20,13 +21,20 @@ use json::jsonb::pathlang::Path;
 use json::written;
 use numeric::Numeric;
 
-pub(crate) use number::{general, is_space};
+pub(crate) use number::{general, invalid_syntax, is_space, parse_float8, write_float8};
 pub(crate) use plain::{TID_OFFSET_BITS, byte_of_char, char_of_byte};
 
 use crate::bounded;
+use crate::hstore::{self, Hstore};
+use crate::ltree::{self, Lquery, Ltree, Ltxtquery};
 use crate::modifier::{Coercion, padded};
+use crate::snapshot::Visibility;
 use crate::time::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
-use crate::{Context, Datum, DatumRef, Error, Modifier, Oid, Repr, Result, Shape, SqlState, Type};
+use crate::{
+    Bits, Context, Datum, DatumRef, Error, Inet, Mac, Modifier, Oid, Repr, Result, Shape, SqlState,
+    Type,
+};
+use crate::{geometry, money, search};
 
 /// Most bytes of a `name`.
 pub const NAME_BYTES_MAX: usize = 63;
@@ -97,6 +105,11 @@ pub fn parse(text: &str, ty: Type, modifier: Modifier, context: &Context<'_>) ->
             return context.as_domain(ty, value, Coercion::Assignment);
         }
         Shape::Composite(fields) => record::parse(text, &fields, context)?.into(),
+        Shape::Range(element) => range::parse(text, ty, element, context)?.into(),
+        Shape::Multirange(of) => {
+            let element = context.types.bounds_of(of)?;
+            range::parse_multi(text, of, element, context)?.into()
+        }
     };
     match modifier.get() {
         None => Ok(value),
@@ -143,13 +156,26 @@ fn scalar(
             Type::TID => plain::parse_tid(text)?.into(),
             Type::PG_LSN => plain::parse_lsn(text)?.into(),
             Type::XID8 => (number::parse_unsigned(text, "xid8", 64)? as i64).into(),
+            Type::MONEY => money::parse(text)?.into(),
+            Type::MACADDR => Mac::<6>::parse(text)?.into(),
+            Type::MACADDR8 => Mac::<8>::parse(text)?.into(),
             _ => integer("bigint", i64::MIN, i64::MAX)?.into(),
         },
         Repr::Float4 => number::parse_float4(text)?.into(),
         Repr::Float8 => number::parse_float8(text)?.into(),
         Repr::Numeric => text.parse::<Numeric>()?.into(),
         Repr::Text => text_value(text, ty)?,
-        Repr::Bytea => Datum::bytea(plain::parse_bytea(text)?),
+        Repr::Folded => Datum::Folded(text.into()),
+        Repr::Bytea => match ty {
+            Type::INET | Type::CIDR => Inet::parse(text, ty == Type::CIDR)?.into(),
+            Type::BIT | Type::VARBIT => Bits::parse(text)?.into(),
+            Type::HSTORE => Datum::bytea(hstore::parse(text)?),
+            Type::LTREE => Datum::bytea(ltree::parse(text)?),
+            Type::TSVECTOR => Datum::bytea(search::vector::parse(text)?),
+            Type::TSQUERY => Datum::bytea(search::query::parse(text)?),
+            _ if geometry::is_geometric(ty) => geometry::parse(text, ty)?,
+            _ => Datum::bytea(plain::parse_bytea(text)?),
+        },
         Repr::Date => Date::parse(text, context)?.into(),
         Repr::Time => Time::parse(text, context)?.into(),
         Repr::TimeTz => TimeTz::parse(text, context)?.into(),
@@ -168,7 +194,9 @@ fn scalar(
                 "input of anonymous composite types is not implemented",
             ));
         }
-        Repr::Array | Repr::Enum => unreachable!("neither is a scalar"),
+        Repr::Array | Repr::Enum | Repr::Range | Repr::Multirange => {
+            unreachable!("none of them is a scalar")
+        }
     })
 }
 
@@ -189,6 +217,9 @@ fn text_value(text: &str, ty: Type) -> Result<Datum> {
             text.into()
         }
         Type::JSONPATH => Path::parse(text)?.to_string().into(),
+        Type::PG_SNAPSHOT | Type::TXID_SNAPSHOT => Visibility::parse(text)?.to_string().into(),
+        Type::LQUERY => Lquery::parse(text)?.to_string().into(),
+        Type::LTXTQUERY => Ltxtquery::parse(text)?.to_string().into(),
         _ => text.into(),
     })
 }
@@ -235,6 +266,9 @@ pub fn write(
             Type::TID => plain::write_tid(value, out),
             Type::PG_LSN => plain::write_lsn(value, out),
             Type::XID8 => integer(value as u64, out),
+            Type::MONEY => money::write(value, out),
+            Type::MACADDR => Mac::<6>::from_held(value).write(out),
+            Type::MACADDR8 => Mac::<8>::from_held(value).write(out),
             _ => integer(value, out),
         },
         DatumRef::Float4(value) => number::write_float4(value, style.extra_float_digits, out),
@@ -245,7 +279,21 @@ pub fn write(
             Type::BPCHAR => padded(value, modifier, out),
             _ => bounded::append(out, value)?,
         },
-        DatumRef::Bytea(value) => plain::write_bytea(value, style.bytea_output, out)?,
+        DatumRef::Folded(value) => bounded::append(out, value)?,
+        DatumRef::Bytea(value) => match ty {
+            Type::INET | Type::CIDR => Inet::held(value)?.write(ty == Type::CIDR, out),
+            Type::BIT | Type::VARBIT => Bits::held(value)?.write(out)?,
+            Type::HSTORE => Hstore::new(value).write(out)?,
+            Type::LTREE => out.push_str(&Ltree::new(value).to_text()?),
+            Type::TSVECTOR => search::Vector::new(value).write(out)?,
+            Type::TSQUERY => {
+                search::query::read(value).map_or(Ok(()), |query| query.write(out))?;
+            }
+            _ if geometry::is_geometric(ty) => {
+                geometry::write(value, ty, style.extra_float_digits, out)?;
+            }
+            _ => plain::write_bytea(value, style.bytea_output, out)?,
+        },
         DatumRef::Date(value) => value.write(style, out),
         DatumRef::Time(value) => value.write(out),
         DatumRef::TimeTz(value) => value.write(out),
@@ -260,6 +308,8 @@ pub fn write(
         }
         DatumRef::Array(value) => array::write(value, modifier, context, out)?,
         DatumRef::Record(value) => record::write(value, context, out)?,
+        DatumRef::Range(value) => range::write(value, context, out)?,
+        DatumRef::Multirange(value) => range::write_multi(value, context, out)?,
         DatumRef::Enum(value) => {
             if let Ok(Shape::Enum(labels)) = context.types.shape_of(ty) {
                 out.push_str(labels.label(value).map_or("", |label| label));

@@ -33,8 +33,8 @@ pub(super) fn parse(text: &str, fields: &[Field], context: &Context<'_>) -> Resu
             context.null_of(field.ty)?
         } else {
             let mut text = String::new();
-            rest =
-                field_text(rest, &mut text).ok_or_else(|| malformed("Unexpected end of input."))?;
+            rest = take_quoted(rest, &[',', ')'], &mut text)
+                .ok_or_else(|| malformed("Unexpected end of input."))?;
             super::parse(&text, field.ty, field.modifier, context)?
         };
         values.push((field.ty, repr, value));
@@ -46,13 +46,13 @@ pub(super) fn parse(text: &str, fields: &[Field], context: &Context<'_>) -> Resu
     Ok(Record::new(values.iter().map(|(ty, repr, value)| (*ty, *repr, value.as_ref()))))
 }
 
-/// Takes the text of a field off the front; `None` where it does not end.
-fn field_text<'a>(text: &'a str, out: &mut String) -> Option<&'a str> {
+/// Takes a text that may be in quotes off the front, up to one of `ends`. Returns the rest; `None` if it does not end.
+pub(super) fn take_quoted<'a>(text: &'a str, ends: &[char], out: &mut String) -> Option<&'a str> {
     let mut is_quoted = false;
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         match c {
-            ',' | ')' if !is_quoted => return Some(&text[at..]),
+            c if !is_quoted && ends.contains(&c) => return Some(&text[at..]),
             '\\' => out.push(chars.next()?.1),
             '"' if !is_quoted => is_quoted = true,
             // Two quotes inside of quotes are one.
@@ -79,14 +79,15 @@ pub(super) fn write(record: RecordRef<'_>, context: &Context<'_>, out: &mut Stri
         }
         text.clear();
         super::write(value, ty, Modifier::NONE, context, &mut text)?;
-        write_field(&text, out);
+        write_quoted(&text, &['(', ')', ','], out);
     }
     out.push(')');
     Ok(())
 }
 
-fn write_field(text: &str, out: &mut String) {
-    let is_special = |c: char| matches!(c, '"' | '\\' | '(' | ')' | ',') || is_space(c);
+/// Writes a text, in quotes if it is empty or has spaces, quotes, backslashes or one of `special`.
+pub(super) fn write_quoted(text: &str, special: &[char], out: &mut String) {
+    let is_special = |c: char| matches!(c, '"' | '\\') || is_space(c) || special.contains(&c);
     if !text.is_empty() && !text.contains(is_special) {
         out.push_str(text);
         return;

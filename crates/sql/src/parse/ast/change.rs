@@ -87,6 +87,8 @@ pub struct Update {
     pub with: Option<With>,
     /// The table.
     pub table: TableRef,
+    /// `FOR PORTION OF`
+    pub portion: Option<Portion>,
     /// `SET`
     pub set: Vec<Assignment>,
     /// `FROM`
@@ -99,6 +101,24 @@ pub struct Update {
     pub at: At,
 }
 
+/// `FOR PORTION OF column ...`: only this part of the time of each row is changed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Portion {
+    /// The column, whose values are ranges or lists of them.
+    pub column: Name,
+    /// The part.
+    pub part: Part,
+}
+
+/// The part of `FOR PORTION OF`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Part {
+    /// `FROM a TO b`; `None` for `UNBOUNDED`.
+    Between(Option<Expr>, Option<Expr>),
+    /// `(range)`
+    Range(Expr),
+}
+
 /// `DELETE`
 #[derive(Clone, PartialEq, Debug)]
 pub struct Delete {
@@ -106,6 +126,8 @@ pub struct Delete {
     pub with: Option<With>,
     /// The table.
     pub table: TableRef,
+    /// `FOR PORTION OF`
+    pub portion: Option<Portion>,
     /// `USING`
     pub using: Vec<Source>,
     /// `WHERE`

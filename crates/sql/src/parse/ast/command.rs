@@ -87,6 +87,13 @@ pub enum Command {
         /// True for `SELECT`, which gives a row.
         selects: bool,
     },
+    /// `DO [LANGUAGE language] text`
+    Do {
+        /// The language, where it is named.
+        language: Option<String>,
+        /// The text, and where the string that it stands in begins.
+        body: Option<(String, At)>,
+    },
     /// `DEALLOCATE name`; `None` for all.
     Deallocate(Option<Name>),
     /// `DECLARE name CURSOR FOR query`

@@ -2,7 +2,7 @@
 //!
 //! Expressions and queries are kept with their text, because the catalog keeps the text.
 
-use super::{Name, Path, Query, SetValue, TypeName};
+use super::{Name, Operator, Path, Query, SetValue, Statement, TypeName};
 use crate::error::At;
 
 /// A definition.
@@ -10,8 +10,17 @@ use crate::error::At;
 pub enum Define {
     /// `CREATE TABLE`
     Table(Box<CreateTable>),
-    /// `CREATE TABLE ... AS`
+    /// `CREATE TABLE ... AS`, `CREATE MATERIALIZED VIEW`
     TableAs(Box<CreateTableAs>),
+    /// `REFRESH MATERIALIZED VIEW`
+    Refresh {
+        /// The materialized view.
+        name: Path,
+        /// True for `CONCURRENTLY`: only rows that differ are written.
+        concurrently: bool,
+        /// False for `WITH NO DATA`.
+        data: bool,
+    },
     /// `ALTER DEFAULT PRIVILEGES`
     DefaultPrivileges(Box<DefaultPrivileges>),
     /// `CREATE INDEX`
@@ -35,9 +44,31 @@ pub enum Define {
         if_not_exists: bool,
         /// `AUTHORIZATION`
         owner: Option<Name>,
+        /// The definitions of objects in the schema.
+        elements: Vec<Statement>,
     },
-    /// `CREATE EXTENSION`, with the name
-    Extension(Name),
+    /// `CREATE EXTENSION`
+    Extension {
+        /// The name.
+        name: Name,
+        /// True for `IF NOT EXISTS`.
+        if_not_exists: bool,
+        /// `SCHEMA`
+        schema: Option<Name>,
+        /// `VERSION`
+        version: Option<String>,
+    },
+    /// `CREATE POLICY`
+    Policy(Box<PolicyDefinition>),
+    /// `ALTER POLICY`
+    AlterPolicy(Box<PolicyDefinition>),
+    /// `ALTER EXTENSION ... UPDATE`
+    UpdateExtension {
+        /// The name.
+        name: Name,
+        /// `TO`
+        version: Option<String>,
+    },
     /// `CREATE TYPE ... AS ENUM`
     Enum {
         /// The name.
@@ -45,12 +76,43 @@ pub enum Define {
         /// The labels.
         labels: Vec<String>,
     },
+    /// `CREATE TYPE ... AS RANGE`
+    Range {
+        /// The name.
+        name: Path,
+        /// The type of the bounds.
+        subtype: TypeName,
+        /// The collation of the bounds.
+        collation: Option<Path>,
+        /// The operator class that orders the bounds.
+        class: Option<Path>,
+        /// The function that gives the distance of two bounds.
+        difference: Option<Path>,
+        /// The name of the multirange type.
+        multirange: Option<Path>,
+    },
     /// `CREATE TYPE ... AS (...)`
     Composite {
         /// The name.
         name: Path,
         /// The fields, with their collations.
         fields: Vec<(Name, TypeName, Option<Path>)>,
+    },
+    /// `CREATE COLLATION`
+    Collation {
+        /// The name.
+        name: Path,
+        /// `IF NOT EXISTS`
+        if_not_exists: bool,
+        /// The collation that it is a copy of.
+        from: Option<Path>,
+        /// Its options, and their values.
+        options: Vec<(Name, String)>,
+    },
+    /// `ALTER COLLATION ... REFRESH VERSION`
+    RefreshCollation {
+        /// The name.
+        name: Path,
     },
     /// `CREATE DOMAIN`
     Domain {
@@ -243,6 +305,7 @@ pub enum ObjectKind {
     Table,
     Index,
     View,
+    MaterializedView,
     Sequence,
     Schema,
     Type,
@@ -252,6 +315,28 @@ pub enum ObjectKind {
     Column,
     Constraint,
     DomainConstraint,
+    Extension,
+    Collation,
+    Policy,
+}
+
+/// What `CREATE POLICY` or `ALTER POLICY` says.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PolicyDefinition {
+    /// The name.
+    pub name: Name,
+    /// The table.
+    pub table: Path,
+    /// False for `AS RESTRICTIVE`.
+    pub is_permissive: bool,
+    /// `FOR`: a word in lower case; none for `ALL`.
+    pub command: Option<String>,
+    /// `TO`; none where `ALTER POLICY` does not say, and an empty list for all roles.
+    pub roles: Option<Vec<Name>>,
+    /// `USING`
+    pub using: Option<SqlExpr>,
+    /// `WITH CHECK`
+    pub check: Option<SqlExpr>,
 }
 
 impl ObjectKind {
@@ -261,6 +346,7 @@ impl ObjectKind {
             ObjectKind::Table => "TABLE",
             ObjectKind::Index => "INDEX",
             ObjectKind::View => "VIEW",
+            ObjectKind::MaterializedView => "MATERIALIZED VIEW",
             ObjectKind::Sequence => "SEQUENCE",
             ObjectKind::Schema => "SCHEMA",
             ObjectKind::Type => "TYPE",
@@ -269,6 +355,9 @@ impl ObjectKind {
             ObjectKind::Role => "ROLE",
             ObjectKind::Column => "COLUMN",
             ObjectKind::Constraint | ObjectKind::DomainConstraint => "CONSTRAINT",
+            ObjectKind::Extension => "EXTENSION",
+            ObjectKind::Policy => "POLICY",
+            ObjectKind::Collation => "COLLATION",
         }
     }
 }
@@ -306,9 +395,11 @@ pub struct CreateTable {
 /// A storage parameter: its name, maybe with a namespace, and its value.
 pub type StorageOption = (String, Option<String>);
 
-/// `CREATE TABLE ... AS`
+/// `CREATE TABLE ... AS`, `CREATE MATERIALIZED VIEW`
 #[derive(Clone, PartialEq, Debug)]
 pub struct CreateTableAs {
+    /// True for `MATERIALIZED VIEW`: the query is kept.
+    pub materialized: bool,
     /// The name.
     pub name: Path,
     /// True for `IF NOT EXISTS`.
@@ -323,12 +414,36 @@ pub struct CreateTableAs {
     pub method: Option<Name>,
     /// `WITH (...)`
     pub options: Vec<StorageOption>,
-    /// The query.
-    pub query: Box<Query>,
-    /// Its text.
+    /// What gives its rows.
+    pub rows: RowsOf,
+    /// The text of the query; empty for `AS EXECUTE`.
     pub text: String,
     /// False for `WITH NO DATA`.
     pub data: bool,
+}
+
+/// What gives the rows of a table that is made of them.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RowsOf {
+    /// `AS query`
+    Query(Box<Query>),
+    /// `AS EXECUTE name (arguments)`
+    Execute {
+        /// The prepared statement.
+        name: Name,
+        /// The values of its parameters.
+        args: Vec<SqlExpr>,
+    },
+}
+
+impl CreateTableAs {
+    /// The query, where it is written here.
+    pub fn query(&self) -> Option<&Query> {
+        match &self.rows {
+            RowsOf::Query(query) => Some(query),
+            RowsOf::Execute { .. } => None,
+        }
+    }
 }
 
 /// What stands between the parentheses of `CREATE TABLE`.
@@ -422,6 +537,8 @@ pub struct References {
     pub table: Path,
     /// Its columns; those of its primary key where there are none.
     pub columns: Vec<Name>,
+    /// True for `PERIOD` in front of the last column.
+    pub is_period: bool,
     /// True for `MATCH FULL`.
     pub full: bool,
     /// `ON DELETE`
@@ -476,16 +593,35 @@ pub enum TableConstraintKind {
         nulls_distinct: bool,
         /// `USING INDEX`: the index that is there already.
         using_index: Option<Name>,
+        /// True for `WITHOUT OVERLAPS` behind the last column.
+        without_overlaps: bool,
     },
     /// `FOREIGN KEY`
     ForeignKey {
         /// The columns.
         columns: Vec<Name>,
+        /// True for `PERIOD` in front of the last column.
+        is_period: bool,
         /// What they refer to.
         references: References,
     },
     /// `EXCLUDE`
-    Exclude,
+    Exclude(Box<Exclusion>),
+}
+
+/// `EXCLUDE`: the index that it is seen to by, and its operators.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exclusion {
+    /// `USING`
+    pub method: Option<Name>,
+    /// The keys, each with the operator behind `WITH`.
+    pub keys: Vec<(IndexElement, Operator)>,
+    /// `INCLUDE`
+    pub include: Vec<Name>,
+    /// `WITH (...)` behind the keys.
+    pub options: Vec<StorageOption>,
+    /// `WHERE`
+    pub filter: Option<SqlExpr>,
 }
 
 /// An option of a sequence.
@@ -575,6 +711,14 @@ pub enum Alter {
         if_exists: bool,
         /// True for `CASCADE`.
         cascade: bool,
+    },
+    /// `ENABLE`, `DISABLE`, `FORCE` or `NO FORCE` `ROW LEVEL SECURITY`: whether policies are in force, and whether
+    /// they are for the owner.
+    RowSecurity {
+        /// `ENABLE`, `DISABLE`
+        is_enabled: Option<bool>,
+        /// `FORCE`, `NO FORCE`
+        is_forced: Option<bool>,
     },
     /// `ALTER COLUMN ... TYPE`
     ColumnType {

@@ -18,17 +18,17 @@ mod query;
 
 pub use change::{
     Arbiter, Assignment, Conflict, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeClause,
-    MergeWhen, Target, Update,
+    MergeWhen, Part, Portion, Target, Update,
 };
 pub use command::{
     Command, Copy, CopyEnd, CopyValue, CopyWhat, Direction, Discard, Modes, SetValue,
 };
 pub use define::{
     Alter, ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
-    CreateTableAs, DatabaseOption, DefaultPrivileges, Define, DomainChange, EnumChange,
-    ForeignAction, GrantOn, IndexElement, ObjectKind, Privileges, References, RoleOption,
-    SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind, TableElement,
-    Timing,
+    CreateTableAs, DatabaseOption, DefaultPrivileges, Define, DomainChange, EnumChange, Exclusion,
+    ForeignAction, GrantOn, IndexElement, ObjectKind, PolicyDefinition, Privileges, References,
+    RoleOption, RowsOf, SequenceOption, SqlExpr, StorageOption, TableConstraint,
+    TableConstraintKind, TableElement, Timing,
 };
 pub use expr::{
     Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,
@@ -162,6 +162,8 @@ pub struct CreateView {
     pub replace: bool,
     /// True for `TEMPORARY`.
     pub temporary: bool,
+    /// `WITH (...)`, but for the check option.
+    pub options: Vec<(String, Option<String>)>,
     /// `WITH LOCAL CHECK OPTION` (false) or `CASCADED` (true).
     pub check: Option<bool>,
     /// What it shows.

@@ -86,6 +86,23 @@ pub struct Select {
     pub windows: Vec<(Name, Window)>,
 }
 
+impl Select {
+    /// A query without any clause, of these outputs.
+    pub fn of(outputs: Vec<Output>) -> Select {
+        Select {
+            distinct: Distinct::No,
+            outputs,
+            into: None,
+            from: Vec::new(),
+            filter: None,
+            group: Vec::new(),
+            group_distinct: false,
+            having: None,
+            windows: Vec::new(),
+        }
+    }
+}
+
 /// Which rows of a `SELECT` are told apart.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Distinct {
@@ -302,6 +319,8 @@ pub enum JoinCondition {
     None,
     /// `ON`
     On(Expr),
+    /// `ON`, in a text that the catalog keeps, where `USING` or `NATURAL` was written.
+    WasUsing(Expr),
     /// `USING (...) [AS alias]`
     Using(Vec<Name>, Option<Name>),
     /// `NATURAL`

@@ -29,12 +29,23 @@ impl Parser<'_> {
         if kind == ObjectKind::Role && self.word(1) == Some("mapping") {
             return self.unsupported(start, 2);
         }
+        if kind == ObjectKind::Policy {
+            return self.alter_policy();
+        }
         self.skip(1);
         match kind {
             ObjectKind::Role => self.alter_role(),
             ObjectKind::Database => self.alter_database(),
             ObjectKind::Type => self.alter_type(),
             ObjectKind::Domain => self.alter_domain(),
+            ObjectKind::Extension => self.alter_extension(start),
+            ObjectKind::Collation => {
+                let name = self.path()?;
+                if self.eat(&["refresh", "version"]) {
+                    return Ok(Define::RefreshCollation { name });
+                }
+                self.rename_or_owner(kind, name)
+            }
             ObjectKind::Schema => {
                 let name = self.path()?;
                 self.rename_or_owner(kind, name)
@@ -46,12 +57,27 @@ impl Parser<'_> {
     fn rename_or_owner(&mut self, kind: ObjectKind, name: Path) -> Result<Define> {
         Ok(match () {
             () if self.eat(&["rename", "to"]) => Define::Rename { kind, name, to: self.name()? },
-            () if self.eat(&["owner", "to"]) => Define::Owner { kind, name, to: self.name()? },
+            () if self.eat(&["owner", "to"]) => Define::Owner { kind, name, to: self.role_name()? },
             () if self.eat(&["set", "schema"]) => {
                 Define::SetSchema { kind, name, to: self.name()? }
             }
             () => return Err(self.unexpected()),
         })
+    }
+
+    fn alter_extension(&mut self, start: usize) -> Result<Define> {
+        let name = self.name()?;
+        if self.eat(&["update"]) {
+            let version = match self.eat(&["to"]) {
+                true => Some(self.extension_version()?),
+                false => None,
+            };
+            return Ok(Define::UpdateExtension { name, version });
+        }
+        if self.is_any(&["set", "add", "drop"]) {
+            return self.unsupported(start, 2);
+        }
+        Err(self.unexpected())
     }
 
     fn alter_database(&mut self) -> Result<Define> {
@@ -89,8 +115,8 @@ impl Parser<'_> {
             let change = EnumChange::Rename(old, self.string_value()?);
             return Ok(Define::AlterEnum { name, change });
         }
-        if self.is_any(&["add", "drop", "alter"]) {
-            return Err(self.not_supported("ALTER TYPE of a composite type"));
+        if self.is_any(&["add", "drop", "alter"]) || self.is(&["rename", "attribute"]) {
+            return self.alter_composite(name);
         }
         self.rename_or_owner(ObjectKind::Type, name)
     }
@@ -195,7 +221,7 @@ impl Parser<'_> {
                 self.alter_column()?
             }
             () if self.eat(&["validate", "constraint"]) => Alter::Validate(self.name()?),
-            () if self.eat(&["owner", "to"]) => Alter::Owner(self.name()?),
+            () if self.eat(&["owner", "to"]) => Alter::Owner(self.role_name()?),
             () if self.is(&["set"]) && self.is_punct(1, "(") => {
                 self.skip(1);
                 Alter::SetOptions(self.storage_options()?)
@@ -230,6 +256,18 @@ impl Parser<'_> {
                     self.label()?;
                 }
                 Alter::Ignored
+            }
+            () if self.eat(&["enable", "row", "level", "security"]) => {
+                Alter::RowSecurity { is_enabled: Some(true), is_forced: None }
+            }
+            () if self.eat(&["disable", "row", "level", "security"]) => {
+                Alter::RowSecurity { is_enabled: Some(false), is_forced: None }
+            }
+            () if self.eat(&["force", "row", "level", "security"]) => {
+                Alter::RowSecurity { is_enabled: None, is_forced: Some(true) }
+            }
+            () if self.eat(&["no", "force", "row", "level", "security"]) => {
+                Alter::RowSecurity { is_enabled: None, is_forced: Some(false) }
             }
             () if self.is_any(&[
                 "enable", "disable", "force", "no", "inherit", "attach", "detach", "of", "not",

@@ -3,7 +3,9 @@
 //! ```text
 //!   mod     CREATE what?, sequences, types, DROP, COMMENT, TRUNCATE
 //!   table   CREATE TABLE, CREATE INDEX: columns and constraints
+//!   materialized   materialized views
 //!   alter   ALTER
+//!   schema  what CREATE SCHEMA makes in the schema, attributes of composite types
 //!   role    roles, privileges, memberships
 //! ```
 //!
@@ -11,18 +13,23 @@
 //! refused later, with their name.
 
 mod alter;
+mod materialized;
+mod policy;
 mod role;
+mod schema;
 mod table;
+
+use types::SqlState;
 
 use super::ast::{
     DatabaseOption, Define, Name, ObjectKind, Path, SequenceOption, SqlExpr, Statement,
 };
 use super::cursor::Parser;
 use super::lexer::Token;
-use crate::error::Result;
+use crate::error::{At, Error, Result};
 
 /// The words of kinds of objects.
-const KINDS: [(&str, ObjectKind); 13] = [
+const KINDS: [(&str, ObjectKind); 16] = [
     ("table", ObjectKind::Table),
     ("index", ObjectKind::Index),
     ("view", ObjectKind::View),
@@ -36,6 +43,9 @@ const KINDS: [(&str, ObjectKind); 13] = [
     ("group", ObjectKind::Role),
     ("column", ObjectKind::Column),
     ("constraint", ObjectKind::Constraint),
+    ("extension", ObjectKind::Extension),
+    ("policy", ObjectKind::Policy),
+    ("collation", ObjectKind::Collation),
 ];
 
 impl From<Define> for Statement {
@@ -56,6 +66,7 @@ impl Parser<'_> {
             Some("grant") => self.grant(true)?,
             Some("reassign") => self.reassign_owned()?,
             Some("revoke") => self.grant(false)?,
+            Some("refresh") => self.refresh()?,
             _ => return Ok(None),
         }))
     }
@@ -78,6 +89,7 @@ impl Parser<'_> {
         let unlogged = !temporary && self.eat(&["unlogged"]);
         match self.word(0) {
             Some("table") => return self.create_table(temporary, unlogged),
+            Some("materialized") if !temporary => return self.create_materialized_view(unlogged),
             Some("sequence") => {
                 self.skip(1);
                 let if_not_exists = self.eat(&["if", "not", "exists"]);
@@ -93,7 +105,9 @@ impl Parser<'_> {
             Some("schema") => self.create_schema(),
             Some("type") => self.create_type(start),
             Some("domain") => self.create_domain(),
+            Some("collation") => self.create_collation(),
             Some("extension") => self.create_extension(),
+            Some("policy") => self.create_policy(),
             Some("database") => self.create_database(),
             Some("role" | "user" | "group") if self.word(1) != Some("mapping") => {
                 let login = self.is(&["user"]);
@@ -131,23 +145,34 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    /// `CREATE EXTENSION`, of which only the name means something.
     fn create_extension(&mut self) -> Result<Define> {
         self.skip(1);
-        self.eat(&["if", "not", "exists"]);
+        let if_not_exists = self.eat(&["if", "not", "exists"]);
         let name = self.name()?;
         self.eat(&["with"]);
+        let (mut schema, mut version, mut cascade) = (None, None, false);
         loop {
-            if self.eat(&["schema"]) {
-                self.name()?;
+            let at = self.at();
+            let is_again = if self.eat(&["schema"]) {
+                schema.replace(self.name()?).is_some()
             } else if self.eat(&["version"]) {
-                match self.peek(0) {
-                    Token::String(_) => self.skip(1),
-                    _ => drop(self.name()?),
-                }
-            } else if !self.eat(&["cascade"]) {
-                return Ok(Define::Extension(name));
+                version.replace(self.extension_version()?).is_some()
+            } else if self.eat(&["cascade"]) {
+                std::mem::replace(&mut cascade, true)
+            } else {
+                return Ok(Define::Extension { name, if_not_exists, schema, version });
+            };
+            if is_again {
+                return Err(repeated(at));
             }
+        }
+    }
+
+    /// A version of an extension: a string or a name.
+    pub(super) fn extension_version(&mut self) -> Result<String> {
+        match self.peek(0) {
+            Token::String(_) => self.string_value(),
+            _ => Ok(self.label()?.text),
         }
     }
 
@@ -158,11 +183,9 @@ impl Parser<'_> {
             true => None,
             false => Some(self.name()?),
         };
-        let owner = if self.eat(&["authorization"]) { Some(self.name()?) } else { None };
-        if self.is_any(&["create", "grant"]) {
-            return Err(self.not_supported("CREATE SCHEMA with elements"));
-        }
-        Ok(Define::Schema { name, if_not_exists, owner })
+        let owner = if self.eat(&["authorization"]) { Some(self.role_name()?) } else { None };
+        let elements = self.schema_elements(if_not_exists)?;
+        Ok(Define::Schema { name, if_not_exists, owner, elements })
     }
 
     fn create_type(&mut self, start: usize) -> Result<Define> {
@@ -181,8 +204,8 @@ impl Parser<'_> {
             self.expect_punct(")")?;
             return Ok(Define::Enum { name, labels });
         }
-        if self.is(&["range"]) {
-            return Err(self.not_supported("CREATE TYPE AS RANGE"));
+        if self.eat(&["range"]) {
+            return self.range_type(name);
         }
         self.expect_punct("(")?;
         let mut fields = Vec::new();
@@ -196,6 +219,70 @@ impl Parser<'_> {
         }
         self.expect_punct(")")?;
         Ok(Define::Composite { name, fields })
+    }
+
+    fn range_type(&mut self, name: Path) -> Result<Define> {
+        let (mut subtype, mut collation, mut class) = (None, None, None);
+        let (mut difference, mut multirange) = (None, None);
+        self.expect_punct("(")?;
+        self.list(|parser| {
+            let at = parser.at();
+            let option = parser.label()?;
+            if !parser.eat_symbol("=") {
+                return Err(parser.unexpected());
+            }
+            let set = |place: &mut Option<Path>, parser: &mut Self| {
+                let path = parser.path()?;
+                place.replace(path).map_or(Ok(()), |_| Err(repeated(at)))
+            };
+            match option.text.as_str() {
+                "subtype" => {
+                    let ty = parser.type_name()?;
+                    subtype.replace(ty).map_or(Ok(()), |_| Err(repeated(at)))
+                }
+                "collation" => set(&mut collation, parser),
+                "subtype_opclass" => set(&mut class, parser),
+                "subtype_diff" => set(&mut difference, parser),
+                "multirange_type_name" => set(&mut multirange, parser),
+                "canonical" => Err(parser.not_supported("a range type with a function CANONICAL")),
+                other => {
+                    let message = format!("type attribute \"{other}\" not recognized");
+                    Err(Error::new(SqlState::SYNTAX_ERROR, message))
+                }
+            }
+        })?;
+        self.expect_punct(")")?;
+        let Some(subtype) = subtype else {
+            let message = "type attribute \"subtype\" is required";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        };
+        Ok(Define::Range { name, subtype, collation, class, difference, multirange })
+    }
+
+    fn create_collation(&mut self) -> Result<Define> {
+        self.skip(1);
+        let if_not_exists = self.eat(&["if", "not", "exists"]);
+        let name = self.path()?;
+        if self.eat(&["from"]) {
+            let from = Some(self.path()?);
+            return Ok(Define::Collation { name, if_not_exists, from, options: Vec::new() });
+        }
+        let mut options = Vec::new();
+        self.expect_punct("(")?;
+        self.list(|parser| {
+            let option = parser.label()?;
+            if !parser.eat_symbol("=") {
+                return Err(parser.unexpected());
+            }
+            let value = match parser.peek(0) {
+                Token::String(_) => parser.string_value()?,
+                _ => parser.label()?.text,
+            };
+            options.push((option, value));
+            Ok(())
+        })?;
+        self.expect_punct(")")?;
+        Ok(Define::Collation { name, if_not_exists, from: None, options })
     }
 
     fn create_domain(&mut self) -> Result<Define> {
@@ -309,16 +396,21 @@ impl Parser<'_> {
     }
 
     /// The kind of object that the next word names.
-    fn object_kind(&self) -> Option<ObjectKind> {
+    fn object_kind(&mut self) -> Option<ObjectKind> {
+        if self.is(&["materialized", "view"]) {
+            // The caller steps over the last word.
+            self.skip(1);
+            return Some(ObjectKind::MaterializedView);
+        }
         let word = self.word(0)?;
         KINDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
     }
 
     fn reassign_owned(&mut self) -> Result<Define> {
         self.expect(&["reassign", "owned", "by"])?;
-        let roles = self.list(Self::name)?;
+        let roles = self.list(Self::role_name)?;
         self.expect(&["to"])?;
-        Ok(Define::ReassignOwned { roles, to: self.name()? })
+        Ok(Define::ReassignOwned { roles, to: self.role_name()? })
     }
 
     fn drop_objects(&mut self) -> Result<Define> {
@@ -326,7 +418,7 @@ impl Parser<'_> {
         self.skip(1);
         if self.eat(&["owned"]) {
             self.expect(&["by"])?;
-            let roles = self.list(Self::name)?;
+            let roles = self.list(Self::role_name)?;
             return Ok(Define::DropOwned { roles, cascade: self.drop_behaviour() });
         }
         let kind = match self.object_kind() {
@@ -354,7 +446,10 @@ impl Parser<'_> {
             }
             return Ok(Define::DropDatabase { name, if_exists, force });
         }
-        let names = self.list(Self::path)?;
+        let names = match kind {
+            ObjectKind::Policy => vec![self.path_of_part()?],
+            _ => self.list(Self::path)?,
+        };
         Ok(Define::Drop { kind, names, concurrently, if_exists, cascade: self.drop_behaviour() })
     }
 
@@ -390,6 +485,10 @@ impl Parser<'_> {
             };
         };
         self.skip(1);
+        if kind == ObjectKind::Policy {
+            let name = self.path_of_part()?;
+            return self.comment_text(kind, name);
+        }
         let mut name = self.path()?;
         if kind == ObjectKind::Constraint {
             self.expect(&["on"])?;
@@ -400,6 +499,19 @@ impl Parser<'_> {
             name = self.path()?;
             name.parts.push(constraint);
         }
+        self.comment_text(kind, name)
+    }
+
+    /// `name ON table`: the path of the table and, after it, the name.
+    fn path_of_part(&mut self) -> Result<Path> {
+        let name = self.name()?;
+        self.expect(&["on"])?;
+        let mut path = self.path()?;
+        path.parts.push(name);
+        Ok(path)
+    }
+
+    fn comment_text(&mut self, kind: ObjectKind, name: Path) -> Result<Define> {
         self.expect(&["is"])?;
         let text = match self.eat(&["null"]) {
             true => None,
@@ -447,4 +559,9 @@ impl Parser<'_> {
     pub(super) fn single(name: Name) -> Path {
         Path { parts: vec![name] }
     }
+}
+
+/// The error for an option that is said twice.
+fn repeated(at: At) -> Error {
+    Error::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options").at(at)
 }

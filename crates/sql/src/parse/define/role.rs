@@ -226,7 +226,7 @@ impl Parser<'_> {
     }
 
     /// The name of a role, `CURRENT_USER` and its kin among them.
-    fn role_name(&mut self) -> Result<Name> {
+    pub(super) fn role_name(&mut self) -> Result<Name> {
         if self.is_any(&["current_user", "current_role", "session_user"]) {
             return self.label();
         }

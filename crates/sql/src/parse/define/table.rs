@@ -5,8 +5,8 @@ use types::SqlState;
 use crate::error::{At, Error, Result};
 use crate::parse::ast::{
     ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
-    CreateTableAs, Define, ForeignAction, IndexElement, Name, References, TableConstraint,
-    TableConstraintKind, TableElement, Timing,
+    CreateTableAs, Define, Exclusion, ForeignAction, IndexElement, Name, References, RowsOf,
+    TableConstraint, TableConstraintKind, TableElement, Timing,
 };
 use crate::parse::cursor::Parser;
 
@@ -28,13 +28,15 @@ impl Parser<'_> {
             let on_commit = self.on_commit()?;
             self.expect(&["as"])?;
             let start = self.start();
-            let query = Box::new(self.query()?);
-            let text = self.text[start..self.end()].to_owned();
-            let data = !self.eat(&["with", "no", "data"]);
-            if data {
-                self.eat(&["with", "data"]);
-            }
+            let (rows, text) = if self.eat(&["execute"]) {
+                (self.rows_of_execute()?, String::new())
+            } else {
+                let query = Box::new(self.query()?);
+                (RowsOf::Query(query), self.text[start..self.end()].to_owned())
+            };
+            let data = self.with_data();
             return Ok(Define::TableAs(Box::new(CreateTableAs {
+                materialized: false,
                 name,
                 if_not_exists,
                 temporary,
@@ -42,7 +44,7 @@ impl Parser<'_> {
                 columns,
                 method,
                 options,
-                query,
+                rows,
                 text,
                 data,
             })));
@@ -78,7 +80,7 @@ impl Parser<'_> {
     }
 
     /// `[USING method]`
-    fn access_method(&mut self) -> Result<Option<Name>> {
+    pub(super) fn access_method(&mut self) -> Result<Option<Name>> {
         if self.eat(&["using"]) { self.name().map(Some) } else { Ok(None) }
     }
 
@@ -102,7 +104,7 @@ impl Parser<'_> {
             && !self.is_punct(1, ")")
     }
 
-    fn with_options(&mut self) -> Result<Vec<(String, Option<String>)>> {
+    pub(super) fn with_options(&mut self) -> Result<Vec<(String, Option<String>)>> {
         match () {
             () if self.eat(&["without", "oids"]) => Ok(Vec::new()),
             () if self.eat(&["with"]) => self.storage_options(),
@@ -350,7 +352,10 @@ impl Parser<'_> {
     fn references(&mut self) -> Result<References> {
         self.expect(&["references"])?;
         let table = self.path()?;
-        let columns = self.optional_column_names()?;
+        let (columns, is_period) = match self.is_punct(0, "(") {
+            true => self.key_columns()?,
+            false => (Vec::new(), false),
+        };
         let mut full = false;
         if self.eat(&["match"]) {
             match () {
@@ -378,7 +383,16 @@ impl Parser<'_> {
                     );
                     return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
                 }
-                () => return Ok(References { table, columns, full, on_delete, on_update }),
+                () => {
+                    return Ok(References {
+                        table,
+                        columns,
+                        is_period,
+                        full,
+                        on_delete,
+                        on_update,
+                    });
+                }
             }
         }
     }
@@ -417,11 +431,15 @@ impl Parser<'_> {
             }
             Some("foreign") => {
                 self.expect(&["foreign", "key"])?;
-                let columns = self.column_names()?;
+                let (columns, is_period) = self.key_columns()?;
                 let references = self.references()?;
-                (TableConstraintKind::ForeignKey { columns, references }, Attributes::FOREIGN_KEY)
+                let kind = TableConstraintKind::ForeignKey { columns, is_period, references };
+                (kind, Attributes::FOREIGN_KEY)
             }
-            Some("exclude") => return Err(self.not_supported("EXCLUDE")),
+            Some("exclude") => {
+                self.skip(1);
+                (self.exclusion()?, Attributes::EXCLUDE)
+            }
             _ => return Err(self.unexpected()),
         };
         Ok(TableConstraint { name, kind, timing: self.timing(allowed)?, at })
@@ -430,16 +448,69 @@ impl Parser<'_> {
     fn unique_constraint(&mut self, primary: bool) -> Result<TableConstraintKind> {
         let nulls_distinct = if primary { true } else { self.nulls_distinct()? };
         let (mut columns, mut include, mut using_index) = (Vec::new(), Vec::new(), None);
+        let mut without_overlaps = false;
         if self.eat(&["using", "index"]) {
             using_index = Some(self.name()?);
         } else {
-            columns = self.column_names()?;
+            self.expect_punct("(")?;
+            loop {
+                columns.push(self.name()?);
+                without_overlaps = self.eat(&["without", "overlaps"]);
+                if without_overlaps || !self.eat_punct(",") {
+                    break;
+                }
+            }
+            self.expect_punct(")")?;
             if self.eat(&["include"]) {
                 include = self.column_names()?;
             }
             self.index_parameters()?;
         }
-        Ok(TableConstraintKind::Unique { primary, columns, include, nulls_distinct, using_index })
+        Ok(TableConstraintKind::Unique {
+            primary,
+            columns,
+            include,
+            nulls_distinct,
+            using_index,
+            without_overlaps,
+        })
+    }
+
+    /// What stands behind `EXCLUDE`.
+    fn exclusion(&mut self) -> Result<TableConstraintKind> {
+        let method = if self.eat(&["using"]) { Some(self.name()?) } else { None };
+        let keys = self.parens(|parser| {
+            let element = parser.index_element()?;
+            parser.expect(&["with"])?;
+            Ok((element, parser.any_operator()?))
+        })?;
+        let include = if self.eat(&["include"]) { self.column_names()? } else { Vec::new() };
+        let options = if self.eat(&["with"]) { self.storage_options()? } else { Vec::new() };
+        if self.eat(&["using", "index", "tablespace"]) {
+            self.name()?;
+        }
+        let filter = if self.eat(&["where"]) { Some(self.sql_expr_in_parens()?) } else { None };
+        let exclusion = Exclusion { method, keys, include, options, filter };
+        Ok(TableConstraintKind::Exclude(Box::new(exclusion)))
+    }
+
+    /// The columns of a foreign key, and whether `PERIOD` stands in front of the last.
+    fn key_columns(&mut self) -> Result<(Vec<Name>, bool)> {
+        let mut columns = Vec::new();
+        self.expect_punct("(")?;
+        let is_period = loop {
+            let is_period =
+                self.is(&["period"]) && !self.is_punct(1, ",") && !self.is_punct(1, ")");
+            if is_period {
+                self.skip(1);
+            }
+            columns.push(self.name()?);
+            if is_period || !self.eat_punct(",") {
+                break is_period;
+            }
+        };
+        self.expect_punct(")")?;
+        Ok((columns, is_period))
     }
 
     pub(super) fn create_index(&mut self) -> Result<Define> {
@@ -524,6 +595,7 @@ impl Attributes {
         Attributes { of: "CHECK", deferrable: false, not_valid: true, no_inherit: true };
     const UNIQUE: Self =
         Attributes { of: "UNIQUE", deferrable: true, not_valid: false, no_inherit: false };
+    const EXCLUDE: Self = Attributes { of: "EXCLUDE", ..Self::UNIQUE };
     const PRIMARY_KEY: Self = Attributes { of: "PRIMARY KEY", ..Self::UNIQUE };
     const FOREIGN_KEY: Self = Attributes { of: "FOREIGN KEY", not_valid: true, ..Self::UNIQUE };
     /// `ALTER CONSTRAINT`

@@ -10,8 +10,8 @@ use ::types::{Error as SqlError, Modifier, Oid, SqlState, Type};
 use super::column::check_new_column_name;
 use super::{Address, Class, Ddl, Entry, Relation, RelationKind, no_column};
 use crate::catalog::{
-    Acl, AclItem, Comment, Constraint, ConstraintKind, Database, IndexPart, Privileges, Role,
-    RowType, Schema, SqlText, TypeEntry, UserType, UserTypeKind,
+    Acl, AclItem, Comment, Constraint, ConstraintKind, Database, Extension, IndexPart, Policy,
+    Privileges, Role, RowType, Schema, SqlText, TypeEntry, UserType, UserTypeKind,
 };
 use crate::{Error, Result};
 
@@ -24,6 +24,7 @@ impl Ddl<'_> {
     /// PostgreSQL's for a name that is taken.
     pub fn rename(&mut self, object: Address, name: &str) -> Result<()> {
         self.whole(|ddl| {
+            ddl.check_no_member(object)?;
             match object.class {
                 Class::Role => ddl.check_may_alter_role(object.oid)?,
                 _ => ddl.check_owner(object)?,
@@ -32,12 +33,20 @@ impl Ddl<'_> {
                 Class::Relation if object.sub == 0 => ddl.rename_relation(object.oid, name),
                 Class::Relation => ddl.rename_column(object, name),
                 Class::Type => ddl.rename_type(Type(object.oid), name),
+                Class::Collation => ddl.rename_collation(object.oid, name),
                 Class::Constraint => ddl.rename_constraint(object.oid, name),
                 Class::Schema => ddl.rename_schema(object.oid, name),
                 Class::Role => ddl.rename_role(object.oid, name),
                 Class::Database => ddl.rename_database(object.oid, name),
-                Class::Default | Class::Membership | Class::DefaultAcl => {
-                    Err(super::not_supported("objects of this kind have no name"))
+                Class::Policy => ddl.rename_policy(object.oid, name),
+                Class::Default
+                | Class::Membership
+                | Class::DefaultAcl
+                | Class::Extension
+                | Class::Function
+                | Class::Operator
+                | Class::OperatorClass => {
+                    Err(super::not_supported("objects of this kind cannot be renamed"))
                 }
             }
         })
@@ -113,7 +122,9 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
         };
         match &constraint.kind {
-            ConstraintKind::Key { index, .. } => self.rename_relation(*index, name),
+            ConstraintKind::Key { index, .. } | ConstraintKind::Exclude { index, .. } => {
+                self.rename_relation(*index, name)
+            }
             _ => {
                 self.check_new_constraint_name(&constraint, name)?;
                 self.name_constraint(oid, name)
@@ -183,7 +194,11 @@ impl Ddl<'_> {
     }
 
     /// Changes the texts of all that depends on an object.
-    fn retext(&mut self, object: Address, change: impl Fn(&SqlText) -> SqlText) -> Result<()> {
+    pub(super) fn retext(
+        &mut self,
+        object: Address,
+        change: impl Fn(&SqlText) -> SqlText,
+    ) -> Result<()> {
         let catalog = self.catalog();
         let mut keys: Vec<_> = catalog
             .dependents(object.oid)
@@ -210,6 +225,7 @@ impl Ddl<'_> {
     /// 42P07 or 42710 where the name is taken there.
     pub fn set_schema(&mut self, object: Address, schema: Oid) -> Result<()> {
         self.whole(|ddl| {
+            ddl.check_no_member(object)?;
             ddl.check_owner(object)?;
             match object.class {
                 Class::Relation => ddl.move_table(object.oid, schema),
@@ -220,6 +236,7 @@ impl Ddl<'_> {
                     }
                     None => ddl.move_type(Type(object.oid), schema),
                 },
+                Class::Collation => ddl.move_collation(object.oid, schema),
                 _ => Err(super::not_supported("objects of this kind are in no schema")),
             }
         })
@@ -296,7 +313,7 @@ impl Ddl<'_> {
         self.put(Entry::Type(Arc::new(UserType { schema, array_name, ..(*user).clone() })))
     }
 
-    fn schema_name(&self, schema: Oid) -> String {
+    pub(super) fn schema_name(&self, schema: Oid) -> String {
         self.catalog().schema(schema).map_or_else(String::new, |schema| schema.name.to_string())
     }
 
@@ -308,6 +325,7 @@ impl Ddl<'_> {
     /// 42501 where the acting role may not become the other.
     pub fn set_owner(&mut self, object: Address, owner: Oid) -> Result<()> {
         self.whole(|ddl| {
+            ddl.check_no_member(object)?;
             ddl.check_owner(object)?;
             ddl.check_may_become(owner)?;
             ddl.rely_on(crate::catalog::Key::Role(owner))?;
@@ -360,6 +378,13 @@ impl Ddl<'_> {
                 let database = Database { owner, acl, ..(*database).clone() };
                 self.put(Entry::Database(Arc::new(database)))
             }
+            Entry::Collation(known) => {
+                let collation = crate::catalog::Collation { owner, ..(*known).clone() };
+                self.put(Entry::Collation(Arc::new(collation)))
+            }
+            Entry::Extension(extension) => {
+                self.put(Entry::Extension(Arc::new(Extension { owner, ..(*extension).clone() })))
+            }
             _ => Ok(()),
         }
     }
@@ -372,6 +397,7 @@ impl Ddl<'_> {
     /// 42501 where the object is not the role's.
     pub fn comment(&mut self, object: Address, text: Option<&str>) -> Result<()> {
         self.whole(|ddl| {
+            ddl.check_no_member(object)?;
             match object.class {
                 Class::Role => ddl.check_may_alter_role(object.oid)?,
                 _ => ddl.check_owner(object)?,
@@ -409,9 +435,10 @@ impl Entry {
                         }
                         index.predicate.iter_mut().for_each(one);
                     }
-                    RelationKind::Table(_)
-                    | RelationKind::Sequence(_)
-                    | RelationKind::Composite => {}
+                    RelationKind::Table(table) => {
+                        table.materialized.iter_mut().for_each(|shown| one(&mut shown.query));
+                    }
+                    RelationKind::Sequence(_) | RelationKind::Composite => {}
                 }
                 Entry::Relation(Arc::new(relation))
             }
@@ -421,6 +448,11 @@ impl Entry {
                     one(expr);
                 }
                 Entry::Constraint(Arc::new(constraint))
+            }
+            Entry::Policy(policy) => {
+                let mut policy = Policy::clone(policy);
+                policy.using.iter_mut().chain(&mut policy.check).for_each(one);
+                Entry::Policy(Arc::new(policy))
             }
             Entry::Type(ty) => {
                 let mut ty = UserType::clone(ty);

@@ -4,7 +4,7 @@ use ::types::{Datum, Error as SqlError, Modifier, Oid, SqlState, Type};
 
 use super::table::COLUMNS_MAX;
 use super::{Address, Class, Ddl, NewColumn, NewIdentity, Relation, RelationKind, no_column};
-use crate::catalog::{Column, ColumnDefault, IndexPart, Key, SqlText};
+use crate::catalog::{Column, ColumnDefault, IndexKey, IndexPart, Key, SqlText};
 use crate::{Error, Result};
 
 /// A change of a column.
@@ -257,6 +257,15 @@ impl Ddl<'_> {
         self.check_type_is_free(relation, column)?;
         let repr = self.repr_of(ty)?;
         let collation = collation.unwrap_or_else(|| self.catalog().collation_of(ty));
+        self.rely_on_collation(collation)?;
+        let indexes = self.catalog().table(relation.oid).map(|table| table.indexes.clone());
+        let is_key = indexes.into_iter().flatten().any(|index| {
+            index.index().is_some_and(|index| {
+                let has = |key: &IndexKey| key.part == IndexPart::Column(column.attnum);
+                (index.is_unique || !index.excludes.is_empty()) && index.keys.iter().any(has)
+            })
+        });
+        self.check_key_collation(collation, is_key)?;
         let default = match default {
             Some(expr) => {
                 let expr = expr.of_relation(relation.oid);
@@ -288,15 +297,22 @@ impl Ddl<'_> {
     fn check_type_is_free(&self, relation: &Relation, column: &Column) -> Result<()> {
         let catalog = self.catalog();
         for reference in catalog.dependents(relation.oid) {
-            if reference.to.sub != column.attnum || reference.from.class != Class::Relation {
+            let is_known = matches!(reference.from.class, Class::Relation | Class::Policy);
+            if reference.to.sub != column.attnum || !is_known {
                 continue;
             }
             let refuse = |message: &str, detail: String| {
                 let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
                 Err(error.with_detail(detail).into())
             };
+            if reference.from.class == Class::Policy {
+                let policy = self.scope().describe(reference.from);
+                let detail = format!("{policy} depends on column \"{}\"", column.name);
+                let message = "cannot alter type of a column used in a policy definition";
+                return refuse(message, detail);
+            }
             let Some(other) = catalog.relation(reference.from.oid) else { continue };
-            if other.view().is_some() {
+            if other.query().is_some() {
                 let detail = format!(
                     "rule _RETURN on {} depends on column \"{}\"",
                     self.scope().describe(Address::relation(other.oid)),

@@ -46,7 +46,12 @@ pub enum NewConstraintKind {
         nulls_distinct: bool,
         /// Storage parameters of the index.
         options: Vec<(Arc<str>, Arc<str>)>,
+        /// `WITHOUT OVERLAPS`: the operators that rows with equal keys are found by, `&&` the last of them.
+        /// Empty for any other key.
+        overlaps: Vec<Oid>,
     },
+    /// `EXCLUDE`: the index, with the operators that rows exclude each other by.
+    Exclude(Box<NewIndex>),
     /// `PRIMARY KEY` or `UNIQUE` `USING INDEX`.
     UsingIndex {
         /// The index.
@@ -70,6 +75,8 @@ pub enum NewConstraintKind {
         on_delete: Action,
         /// The columns that `ON DELETE SET ...` sets; empty for all.
         on_delete_columns: Vec<Arc<str>>,
+        /// `PERIOD`: the last column is a range.
+        is_period: bool,
     },
 }
 
@@ -107,6 +114,9 @@ impl Ddl<'_> {
                 NewConstraintKind::Check(expr) => ddl.make_check(&def, name, expr)?,
                 NewConstraintKind::Key { .. } => {
                     ddl.make_key_constraint(&def, oid, name, kind, is_deferrable)?
+                }
+                NewConstraintKind::Exclude(index) => {
+                    ddl.make_exclusion(table, oid, name, *index, is_deferrable)?
                 }
                 NewConstraintKind::UsingIndex { index, is_primary } => {
                     ddl.take_index(&def, oid, name, index, is_primary, is_deferrable)?
@@ -228,11 +238,19 @@ impl Ddl<'_> {
         kind: NewConstraintKind,
         is_deferrable: bool,
     ) -> Result<(Arc<str>, ConstraintKind)> {
-        let NewConstraintKind::Key { columns, include, is_primary, nulls_distinct, options } = kind
+        let NewConstraintKind::Key {
+            columns,
+            include,
+            is_primary,
+            nulls_distinct,
+            options,
+            overlaps,
+        } = kind
         else {
             unreachable!("called for keys");
         };
         self.check_only_primary(table, is_primary)?;
+        let is_period = !overlaps.is_empty();
         let relation = &table.relation;
         let mut numbers: Vec<i16> = Vec::with_capacity(columns.len());
         for name in &columns {
@@ -251,6 +269,7 @@ impl Ddl<'_> {
             self.set_columns_not_null(relation.oid, &numbers)?;
             if let Some(data) = relation.table().filter(|data| data.keyed_by.is_empty())
                 && !is_deferrable
+                && !is_period
                 && self.draft.cache().methods().get(data.method.oid)?.takes_late_key()
             {
                 self.rewrite(relation.oid, numbers.clone(), None)?;
@@ -258,18 +277,38 @@ impl Ddl<'_> {
         }
         let index = NewIndex {
             name,
-            method: IndexMethod::Btree,
+            method: if is_period { IndexMethod::Gist } else { IndexMethod::Btree },
             keys: numbers.iter().map(|attnum| NewIndexKey::column(*attnum)).collect(),
             include,
             predicate: None,
-            is_unique: true,
+            is_unique: !is_period,
             nulls_distinct,
             is_valid: true,
             options,
+            excludes: overlaps,
         };
-        let role = IndexRole { constraint: Some(constraint), is_primary, is_deferrable };
+        let constraint = Some(constraint);
+        let role = IndexRole { constraint, is_primary, is_deferrable, is_period };
         let index = self.make_index(relation.oid, index, role)?;
-        let kind = ConstraintKind::Key { index: index.oid, columns: numbers, is_primary };
+        let columns = numbers;
+        let kind = ConstraintKind::Key { index: index.oid, columns, is_primary, is_period };
+        Ok((index.name.clone(), kind))
+    }
+
+    fn make_exclusion(
+        &mut self,
+        table: Oid,
+        constraint: Oid,
+        name: Option<Arc<str>>,
+        index: NewIndex,
+        is_deferrable: bool,
+    ) -> Result<(Arc<str>, ConstraintKind)> {
+        let constraint = Some(constraint);
+        let role = IndexRole { constraint, is_deferrable, ..IndexRole::default() };
+        let index = self.make_index(table, NewIndex { name, ..index }, role)?;
+        let keys = index.index().map(|index| &index.keys[..]).unwrap_or_default();
+        let columns = keys.iter().map(|key| key.column().unwrap_or(0)).collect();
+        let kind = ConstraintKind::Exclude { index: index.oid, columns };
         Ok((index.name.clone(), kind))
     }
 
@@ -321,10 +360,14 @@ impl Ddl<'_> {
         }
         let name = relation.name.clone();
         self.put_relation(relation)?;
+        if is_deferrable {
+            // Entries of an index that is checked later have the key of the row in theirs.
+            self.renew_relation(index)?;
+        }
         if is_primary {
             self.set_columns_not_null(table.relation.oid, &columns)?;
         }
-        Ok((name, ConstraintKind::Key { index, columns, is_primary }))
+        Ok((name, ConstraintKind::Key { index, columns, is_primary, is_period: false }))
     }
 
     fn check_only_primary(&self, table: &TableDef, is_primary: bool) -> Result<()> {
@@ -364,6 +407,7 @@ impl Ddl<'_> {
             on_update,
             on_delete,
             on_delete_columns,
+            is_period,
         } = kind
         else {
             unreachable!("called for foreign keys");
@@ -374,7 +418,13 @@ impl Ddl<'_> {
         let target = self.referenced_table(references)?;
         self.check_persistence(&own, &target.relation)?;
         let numbers = numbers_in_key(&own, &columns)?;
-        let (referenced, index) = self.referenced_key(&target, &referenced)?;
+        let (referenced, index) = match is_period {
+            true => self.referenced_period(&target, &referenced)?,
+            false => self.referenced_key(&target, &referenced)?,
+        };
+        if is_period {
+            check_period_actions(on_update, on_delete)?;
+        }
         if numbers.len() != referenced.len() {
             return Err(Error::new(
                 SqlState::INVALID_FOREIGN_KEY,
@@ -407,6 +457,7 @@ impl Ddl<'_> {
             on_update,
             on_delete,
             on_delete_columns,
+            is_period,
         };
         Ok((name, ConstraintKind::Foreign(key)))
     }
@@ -444,7 +495,15 @@ impl Ddl<'_> {
         let mut indexes =
             target.indexes.iter().filter_map(|index| Some((index.oid, index.index()?)));
         if names.is_empty() {
-            let Some((oid, index)) = indexes.find(|(_, index)| index.is_primary) else {
+            let primary = indexes.find(|(_, index)| index.is_primary);
+            if primary.as_ref().is_some_and(|(_, index)| !index.excludes.is_empty()) {
+                return Err(Error::new(
+                    SqlState::INVALID_FOREIGN_KEY,
+                    "foreign key must use PERIOD when referencing a primary key using WITHOUT \
+                     OVERLAPS",
+                ));
+            }
+            let Some((oid, index)) = primary else {
                 let message = format!("there is no primary key for referenced table \"{table}\"");
                 return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
             };
@@ -487,6 +546,56 @@ impl Ddl<'_> {
                 "there is no unique constraint matching given keys for referenced table \"{table}\""
             ),
         ))
+    }
+
+    /// The columns of the table that are referred to with `PERIOD`, and the index of its key
+    /// `WITHOUT OVERLAPS` over those columns.
+    fn referenced_period(&self, target: &TableDef, names: &[Arc<str>]) -> Result<(Vec<i16>, Oid)> {
+        let wanted = numbers_in_key(&target.relation, names)?;
+        let mut is_deferrable = false;
+        for constraint in &target.constraints {
+            let ConstraintKind::Key { index, columns, is_primary, is_period } = &constraint.kind
+            else {
+                continue;
+            };
+            if names.is_empty() && *is_primary && !is_period {
+                return Err(Error::new(
+                    SqlState::INVALID_FOREIGN_KEY,
+                    "foreign key uses PERIOD on the referencing table but not the referenced table",
+                ));
+            }
+            let has_all = wanted.iter().all(|attnum| columns.contains(attnum));
+            let is_same =
+                has_all && wanted.len() == columns.len() && wanted.last() == columns.last();
+            if *is_period && (is_same || names.is_empty() && *is_primary) {
+                if !constraint.is_deferrable {
+                    let columns = if names.is_empty() { columns.clone() } else { wanted };
+                    return Ok((columns, *index));
+                }
+                is_deferrable = true;
+            }
+        }
+        let table = &target.relation.name;
+        let (state, message) = match (is_deferrable, names.is_empty()) {
+            (true, _) => (
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "cannot use a deferrable unique constraint for referenced table \"{table}\""
+                ),
+            ),
+            (_, true) => (
+                SqlState::UNDEFINED_OBJECT,
+                format!("there is no primary key for referenced table \"{table}\""),
+            ),
+            _ => (
+                SqlState::INVALID_FOREIGN_KEY,
+                format!(
+                    "there is no unique constraint matching given keys for referenced table \
+                     \"{table}\""
+                ),
+            ),
+        };
+        Err(Error::new(state, message))
     }
 
     /// Checks that the foreign keys over columns of a table, whose types have changed, and those
@@ -564,6 +673,18 @@ impl Ddl<'_> {
         }
         if sets.contains(&on_delete) { invalid("ON DELETE") } else { Ok(()) }
     }
+}
+
+/// 0A000 for what a foreign key with `PERIOD` cannot do.
+fn check_period_actions(on_update: Action, on_delete: Action) -> Result<()> {
+    for (action, event) in [(on_update, "UPDATE"), (on_delete, "DELETE")] {
+        if action != Action::NoAction {
+            let message =
+                format!("unsupported ON {event} action for foreign key constraint using PERIOD");
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        }
+    }
+    Ok(())
 }
 
 /// The numbers of columns that a foreign key names.

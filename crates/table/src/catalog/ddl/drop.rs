@@ -15,7 +15,9 @@ use ::types::{Error as SqlError, Oid, SqlState, Type};
 use txn::{RelationLock, RowLock, Wait};
 
 use super::{Address, Class, Ddl, RelationKind, Rewrite};
-use crate::catalog::{Catalog, ConstraintKind, Dependence, Entry, Key, Scope, TypeEntry};
+use crate::catalog::{
+    Catalog, ConstraintKind, Dependence, Entry, Key, Scope, TypeEntry, UserTypeKind,
+};
 use crate::{Error, Result};
 
 /// Objects that a message lists at most.
@@ -91,6 +93,13 @@ impl Ddl<'_> {
                 None
             }
             Class::Type => catalog.type_entry(Type(object.oid)).map(TypeEntry::schema),
+            Class::Collation => catalog.collation(object.oid).map(|known| known.schema),
+            Class::Extension if object.oid.is_builtin() => {
+                let what = self.scope().describe(object);
+                let message =
+                    format!("cannot drop {what} because it is required by the database system");
+                return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message));
+            }
             Class::Schema if object.oid.is_builtin() => {
                 let schema = catalog.schema(object.oid);
                 if schema.is_some_and(|schema| schema.database == Oid::NONE) {
@@ -147,6 +156,7 @@ impl Ddl<'_> {
                     let key = constraint.and_then(|constraint| constraint.foreign_key());
                     tables.extend(key.map(|key| key.references));
                 }
+                Class::Policy => tables.extend(catalog.policy(object.oid).map(|it| it.table)),
                 _ => {}
             }
         }
@@ -176,7 +186,24 @@ impl Ddl<'_> {
                 self.remove(Key::Schema(object.oid))
             }
             Class::DefaultAcl => self.remove(Key::DefaultAcl(object.oid)),
-            Class::Role | Class::Database | Class::Membership => Ok(()),
+            Class::Collation => {
+                self.remove_comment(object)?;
+                self.remove(Key::Collation(object.oid))
+            }
+            Class::Extension => {
+                self.remove_comment(object)?;
+                self.remove(Key::Extension(object.oid))
+            }
+            Class::Policy => {
+                self.remove_comment(object)?;
+                self.remove(Key::Policy(object.oid))
+            }
+            Class::Role
+            | Class::Database
+            | Class::Membership
+            | Class::Function
+            | Class::Operator
+            | Class::OperatorClass => Ok(()),
         }
     }
 
@@ -208,7 +235,9 @@ impl Ddl<'_> {
 fn find(catalog: &Catalog, objects: &[Address], scope: Scope<'_>) -> Result<Vec<Target>> {
     let mut search = Search { catalog, targets: Vec::new(), stack: Vec::new() };
     for object in objects.iter().copied() {
-        if let Some(owner) = catalog.owner_by_part(object)
+        let extension = catalog.extension_with(scope.database, object.oid);
+        let extension = extension.map(|of| Address::of(Class::Extension, of.oid));
+        if let Some(owner) = extension.or_else(|| catalog.owner_by_part(object))
             && !objects.contains(&owner)
         {
             let (part, owner) = (scope.describe(object), scope.describe(owner));
@@ -272,6 +301,13 @@ impl Search<'_> {
         }
         for part in catalog.parts_of(object) {
             add(part, object, Dependence::Internal);
+        }
+        if let Some(extension) =
+            catalog.extension(object.oid).filter(|_| object.class == Class::Extension)
+        {
+            for reference in catalog.dependents_of_extension(extension) {
+                add(reference.from, reference.to, reference.how);
+            }
         }
         if object.class == Class::Schema {
             for (from, how) in catalog.contents(object.oid) {
@@ -347,6 +383,10 @@ impl Catalog {
             Class::Database => Some(Key::Database(object.oid)),
             Class::Membership => Some(Key::Membership(object.oid)),
             Class::DefaultAcl => Some(Key::DefaultAcl(object.oid)),
+            Class::Extension => Some(Key::Extension(object.oid)),
+            Class::Policy => Some(Key::Policy(object.oid)),
+            Class::Collation => Some(Key::Collation(object.oid)),
+            Class::Function | Class::Operator | Class::OperatorClass => None,
             Class::Type => match self.type_entry(Type(object.oid))? {
                 TypeEntry::User(of) | TypeEntry::UserArray(of) => Some(Key::Type(of.ty.oid())),
                 TypeEntry::Row(of) | TypeEntry::RowArray(of) => Some(Key::Relation(of.oid)),
@@ -373,7 +413,10 @@ impl Catalog {
                 TypeEntry::Row(relation) if matches!(relation.kind, RelationKind::Composite) => {
                     None
                 }
-                TypeEntry::User(_) => None,
+                TypeEntry::User(user) => match &user.kind {
+                    UserTypeKind::Multirange(range) => Some(Address::of(Class::Type, range.oid())),
+                    _ => None,
+                },
                 TypeEntry::Row(relation) => Some(Address::relation(relation.oid)),
                 array => array.element().map(|of| Address::of(Class::Type, of.oid())),
             };
@@ -430,6 +473,14 @@ impl Catalog {
                 }
                 Entry::Type(ty) if ty.schema == schema => {
                     found.push((Address::of(Class::Type, ty.ty.oid()), Dependence::Normal));
+                }
+                Entry::Collation(collation) if collation.schema == schema => {
+                    let object = Address::of(Class::Collation, collation.oid);
+                    found.push((object, Dependence::Normal));
+                }
+                Entry::Extension(extension) if extension.schema == schema => {
+                    let object = Address::of(Class::Extension, extension.oid);
+                    found.push((object, Dependence::Normal));
                 }
                 Entry::DefaultAcl(acl) if acl.schema == schema => {
                     found.push((Address::of(Class::DefaultAcl, acl.oid), Dependence::Auto));

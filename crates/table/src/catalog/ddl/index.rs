@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::types::geometry::is_geometric;
 use ::types::{Datum, Error as SqlError, Modifier, Oid, SqlState, Type, builtin};
 use store::Retention;
 
@@ -40,6 +41,8 @@ pub struct NewIndex {
     pub is_valid: bool,
     /// Storage parameters.
     pub options: Vec<(Arc<str>, Arc<str>)>,
+    /// The operators of an exclusion constraint, one for each key; none for any other index.
+    pub excludes: Vec<Oid>,
 }
 
 /// A key of an index to be made.
@@ -49,6 +52,8 @@ pub struct NewIndexKey {
     pub part: IndexPart,
     /// The type of an expression; that of a column is known.
     pub ty: Type,
+    /// What an expression is called; a column has its own name.
+    pub name: Arc<str>,
     /// True for `DESC`.
     pub is_descending: bool,
     /// `NULLS FIRST` or `NULLS LAST`; NULLs count as larger than all others where neither is said.
@@ -65,6 +70,7 @@ impl NewIndexKey {
         NewIndexKey {
             part: IndexPart::Column(attnum),
             ty: Type::NONE,
+            name: "expr".into(),
             is_descending: false,
             nulls_first: None,
             collation: None,
@@ -79,6 +85,7 @@ pub(super) struct IndexRole {
     pub constraint: Option<Oid>,
     pub is_primary: bool,
     pub is_deferrable: bool,
+    pub is_period: bool,
 }
 
 impl Ddl<'_> {
@@ -110,6 +117,10 @@ impl Ddl<'_> {
             return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message));
         }
         check_method(&new)?;
+        if !new.excludes.is_empty() && new.excludes.len() != new.keys.len() {
+            let message = "an exclusion constraint must have an operator for each key";
+            return Err(Error::new(SqlState::INTERNAL_ERROR, message));
+        }
         if new.method == IndexMethod::Columnar && is_in_columns(relation) {
             return Err(in_columns_already("The table keeps its rows in columns already."));
         }
@@ -117,9 +128,12 @@ impl Ddl<'_> {
         let (mut keys, mut columns) = (Vec::new(), Vec::new());
         for key in &new.keys {
             let collation = key.collation;
+            let name = Arc::clone(&key.name);
             let key = self.make_key(relation, key, new.method)?;
-            let mut column = self.key_column(relation, &key, &columns);
+            let mut column = self.key_column(relation, &key, &name, &columns);
             column.collation = collation.unwrap_or(column.collation);
+            self.rely_on_collation(column.collation)?;
+            self.check_key_collation(column.collation, new.is_unique || !new.excludes.is_empty())?;
             columns.push(column);
             keys.push(key);
         }
@@ -132,7 +146,7 @@ impl Ddl<'_> {
                 nulls_first: false,
                 class: None,
             };
-            columns.push(self.key_column(relation, &key, &columns));
+            columns.push(self.key_column(relation, &key, "", &columns));
         }
         let predicate = new.predicate.map(|text| text.of_relation(relation.oid));
         if let Some(predicate) = &predicate {
@@ -173,6 +187,7 @@ impl Ddl<'_> {
             is_valid: new.is_valid,
             is_whole,
             constraint: role.constraint,
+            excludes: new.excludes,
         };
         if let Some(refusal) = self.draft.cache().methods().index_refusal(relation, &index)? {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, refusal));
@@ -268,10 +283,16 @@ impl Ddl<'_> {
         })
     }
 
-    /// The column that an index shows for a key: named as the table's, or as what computes it.
-    fn key_column(&self, table: &Relation, key: &IndexKey, before: &[Column]) -> Column {
+    /// The column that an index shows for a key: named as the table's, or, of an expression, as `name`.
+    fn key_column(
+        &self,
+        table: &Relation,
+        key: &IndexKey,
+        name: &str,
+        before: &[Column],
+    ) -> Column {
         let of = key.column().and_then(|attnum| table.column(attnum));
-        let base = of.map_or("expr", |column| &*column.name);
+        let base = of.map_or(name, |column| &*column.name);
         let is_free = |name: &str| before.iter().all(|column| *column.name != *name);
         let name = std::iter::once(base.to_owned())
             .chain((1u32..).map(|number| {
@@ -309,7 +330,11 @@ impl Ddl<'_> {
         if role.is_primary {
             return choose(&relation.name, None, "pkey", is_free);
         }
-        let label = if role.constraint.is_some() && is_unique { "key" } else { "idx" };
+        let label = match role.constraint {
+            Some(_) if is_unique || role.is_period => "key",
+            Some(_) => "excl",
+            None => "idx",
+        };
         let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
         // No more than a name takes is ever used.
         let joined = names.join("_");
@@ -350,7 +375,9 @@ fn check_method(new: &NewIndex) -> Result<()> {
     if new.is_unique {
         return refuse("unique indexes");
     }
-    if !new.include.is_empty() {
+    let is_of_intervals = matches!(new.method, IndexMethod::Gist | IndexMethod::Spgist);
+    // An index of intervals has them in the catalog alone: rows are looked at anyway.
+    if !new.include.is_empty() && !is_of_intervals {
         return refuse("included columns");
     }
     if new.method == IndexMethod::Columnar && new.predicate.is_some() {
@@ -359,7 +386,7 @@ fn check_method(new: &NewIndex) -> Result<()> {
     if new.method == IndexMethod::Columnar && new.keys.iter().any(|key| key.class.is_some()) {
         return refuse("operator classes");
     }
-    if new.method == IndexMethod::Hash && new.keys.len() > 1 {
+    if matches!(new.method, IndexMethod::Hash | IndexMethod::Spgist) && new.keys.len() > 1 {
         return refuse("multicolumn indexes");
     }
     if new.keys.iter().any(|key| key.is_descending) {
@@ -372,13 +399,17 @@ fn check_method(new: &NewIndex) -> Result<()> {
 }
 
 impl IndexMethod {
-    /// The name: `btree`, `hash`, `gin`, `columnar`.
+    /// The name, as `USING` has it.
     pub fn name(self) -> &'static str {
         match self {
             IndexMethod::Btree => "btree",
             IndexMethod::Hash => "hash",
             IndexMethod::Gin => "gin",
             IndexMethod::Columnar => "columnar",
+            IndexMethod::Gist => "gist",
+            IndexMethod::Brin => "brin",
+            IndexMethod::Bloom => "bloom",
+            IndexMethod::Spgist => "spgist",
         }
     }
 }
@@ -399,7 +430,20 @@ impl Catalog {
         }
         if let Some(facts) = builtin::facts(ty) {
             return match method {
-                IndexMethod::Gin => facts.is_array() || ty == Type::JSONB,
+                IndexMethod::Gin => {
+                    facts.is_array() || matches!(ty, Type::JSONB | Type::HSTORE | Type::TSVECTOR)
+                }
+                IndexMethod::Hash if matches!(ty, Type::TSVECTOR | Type::TSQUERY | Type::MONEY) => {
+                    false
+                }
+                // What `<` and `=` say of these is no order of values.
+                _ if is_geometric(ty) || facts.is_array() && is_geometric(facts.element) => {
+                    method == IndexMethod::Gist
+                        && matches!(ty, Type::POINT | Type::BOX | Type::POLYGON | Type::CIRCLE)
+                }
+                // The session names the class of every key.
+                IndexMethod::Bloom => false,
+                IndexMethod::Brin if facts.is_array() => false,
                 _ => {
                     let element = if facts.is_array() { facts.element } else { ty };
                     !matches!(
@@ -411,6 +455,10 @@ impl Catalog {
                             | Type::ACLITEM
                             | Type::UNKNOWN
                             | Type::INT2VECTOR
+                            | Type::LQUERY
+                            | Type::PG_SNAPSHOT
+                            | Type::TXID_SNAPSHOT
+                            | Type::LTXTQUERY
                             | Type::XID
                     )
                 }

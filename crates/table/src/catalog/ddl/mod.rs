@@ -15,20 +15,26 @@
 //! | `table`, `column` | tables, views, composite types; their columns |
 //! | `index`, `constraint`, `sequence` | what belongs to tables |
 //! | `user_type` | enums and domains |
+//! | `extension` | extensions |
 //! | `schema`, `role`, `grant` | schemas and databases, roles and memberships, privileges |
+//! | `policy` | policies of row-level security |
 //! | `owned` | what belongs to a role, all at once |
 //! | `alter` | renaming, moving, owners, comments: what all objects have |
 //! | `drop` | dropping, with all that depends |
 //! | `name` | names: which are free, which are chosen |
 
 mod alter;
+mod collation;
 mod column;
 mod constraint;
 mod drop;
+mod extension;
 mod grant;
 mod index;
+mod materialized;
 mod name;
 mod owned;
+mod policy;
 mod role;
 mod schema;
 mod sequence;
@@ -46,6 +52,7 @@ pub use constraint::{NewConstraint, NewConstraintKind};
 pub use drop::{Behavior, Notice};
 pub use grant::Grant;
 pub use index::{NewIndex, NewIndexKey};
+pub use policy::{NewPolicy, PolicyChange};
 pub use role::{MembershipChange, RoleChange};
 pub use schema::DatabaseChange;
 pub use sequence::SequenceOptions;
@@ -211,6 +218,8 @@ impl<'a> Ddl<'a> {
         [views, types]: [bool; 2],
     ) -> Result<()> {
         let kinds = match relation.kind {
+            RelationKind::Table(_) if action == "create index" => return Ok(()),
+            RelationKind::Table(_) if relation.materialized().is_some() => "materialized views",
             RelationKind::Table(_) => return Ok(()),
             RelationKind::View(_) if views => return Ok(()),
             RelationKind::Composite if types => return Ok(()),
@@ -248,7 +257,10 @@ impl<'a> Ddl<'a> {
                 let key = Key::Relation(of.oid);
                 self.rely_on(key)
             }
-            None => Ok(()),
+            None => match ::types::extension::of(ty.oid()) {
+                Some(extension) => self.rely_on_extension(extension),
+                None => Ok(()),
+            },
         }
     }
 
@@ -256,6 +268,10 @@ impl<'a> Ddl<'a> {
     fn rely_on_text(&mut self, text: &super::SqlText) -> Result<()> {
         let objects: Vec<Address> = text.references().collect();
         for object in objects {
+            if let Some(extension) = ::types::extension::of(object.oid) {
+                self.rely_on_extension(extension)?;
+                continue;
+            }
             if object.oid.is_builtin() {
                 continue;
             }
@@ -324,6 +340,10 @@ impl<'a> Ddl<'a> {
             }
             Class::Constraint => match catalog.constraint(object.oid).and_then(|c| c.table()) {
                 Some(table) => self.bare(Address::relation(table)),
+                None => self.scope().describe(object),
+            },
+            Class::Policy => match catalog.policy(object.oid) {
+                Some(policy) => self.bare(Address::relation(policy.table)),
                 None => self.scope().describe(object),
             },
             _ => self.scope().describe(object),

@@ -55,7 +55,9 @@ impl Ddl<'_> {
 
     /// True where no type has the name, or an array type that was given another.
     fn make_room_for_type(&mut self, schema: Oid, name: &str) -> Result<bool> {
-        let Some(ty) = self.catalog().type_named(schema, name) else { return Ok(true) };
+        let Some(ty) = self.catalog().type_named(schema, name) else {
+            return Ok(self.catalog().extension_type_named(schema, name).is_none());
+        };
         let Some(entry) = self.catalog().type_entry(ty).cloned() else { return Ok(true) };
         let other = self.choose_array_name(schema, name)?;
         match entry {

@@ -68,6 +68,7 @@ impl Ddl<'_> {
             let defaults = ddl.catalog().default_acls().filter(|it| roles.contains(&it.role));
             let defaults: Vec<Key> = defaults.map(|entry| Key::DefaultAcl(entry.oid)).collect();
             defaults.into_iter().try_for_each(|key| ddl.remove(key))?;
+            ddl.forget_in_policies(roles)?;
             let owned: Vec<Address> = ddl.owned_by(roles).collect();
             ddl.drop_objects(&owned, behavior)
         })
@@ -86,7 +87,7 @@ impl Ddl<'_> {
                     let owner = relation.sequence().and_then(|sequence| sequence.owned_by);
                     relation.index().is_some() || owner.is_some()
                 }
-                entry => matches!(entry, Entry::Constraint(_)),
+                entry => matches!(entry, Entry::Constraint(_) | Entry::Policy(_)),
             };
             let is_here = self.catalog().database_with(object) == Some(self.acting.database);
             (is_here && !is_part && !self.owner_is_none_of(object, roles)).then_some(object)
@@ -131,8 +132,12 @@ impl Ddl<'_> {
             if matches!(&entry, Entry::Relation(relation) if relation.index().is_some()) {
                 continue;
             }
-            if self.catalog().owner_of(object) == Some(role) && object.class != Class::Constraint {
+            let is_part = matches!(object.class, Class::Constraint | Class::Policy);
+            if self.catalog().owner_of(object) == Some(role) && !is_part {
                 note(object, "owner of");
+            }
+            if matches!(&entry, Entry::Policy(policy) if policy.roles.contains(&role)) {
+                note(object, "target of");
             }
             for object in entry.acl_addresses() {
                 let acl = self.catalog().acl_of(object);

@@ -485,6 +485,9 @@ impl Entry {
             Entry::Relation(entry) => Address::relation(entry.oid),
             Entry::Type(entry) => Address::of(Class::Type, entry.ty.oid()),
             Entry::Constraint(entry) => Address::of(Class::Constraint, entry.oid),
+            Entry::Extension(entry) => Address::of(Class::Extension, entry.oid),
+            Entry::Policy(entry) => Address::of(Class::Policy, entry.oid),
+            Entry::Collation(entry) => Address::of(Class::Collation, entry.oid),
             Entry::Settings(_) | Entry::Comment(_) => return None,
         })
     }

@@ -253,5 +253,6 @@ impl crate::Catalog {
         self.schemas().all(|schema| schema.database != database || *schema.name == *"public")
             && !self.relations().any(|relation| is_in(relation.schema))
             && !self.types().any(|(_, entry)| is_in(entry.schema()))
+            && self.extensions_of(database).next().is_none()
     }
 }

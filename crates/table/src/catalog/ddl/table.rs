@@ -13,7 +13,7 @@ use super::{
 };
 use crate::catalog::{
     CheckOption, Column, ColumnDefault, Identity, IndexMethod, OwnedBy, Persistence, Privileges,
-    RowType, SqlText, TableData, View,
+    RowSecurity, RowType, SqlText, TableData, View,
 };
 use crate::columnar::Columnar;
 use crate::method::NewMethod;
@@ -154,6 +154,8 @@ impl Ddl<'_> {
                 history: new.history,
                 forgotten: 0,
                 method: ddl.draft.cache().methods().define(new.method, &columns, storage)?,
+                materialized: None,
+                row_security: RowSecurity::default(),
             };
             let relation = Relation {
                 oid,
@@ -357,7 +359,7 @@ impl Ddl<'_> {
     }
 
     /// Gives the access method of a table new, empty tables of the store, where it has any beside the rows.
-    fn renew_method(&mut self, table: Oid) -> Result<()> {
+    pub(super) fn renew_method(&mut self, table: Oid) -> Result<()> {
         let mut relation = Relation::clone(&*self.relation_to_change(table)?);
         let RelationKind::Table(data) = &mut relation.kind else { return Ok(()) };
         if data.method.storages.is_empty() {
@@ -370,7 +372,7 @@ impl Ddl<'_> {
     }
 
     /// Gives a relation that has a storage a new, empty one.
-    fn renew_relation(&mut self, oid: Oid) -> Result<()> {
+    pub(super) fn renew_relation(&mut self, oid: Oid) -> Result<()> {
         let mut relation = Relation::clone(&*self.relation_to_change(oid)?);
         if relation.storage().is_none() {
             return Ok(());
@@ -598,6 +600,7 @@ impl Ddl<'_> {
         check_column_name(&new.name)?;
         self.check_column_type(relation, &new.name, new.ty)?;
         self.rely_on_type(new.ty)?;
+        self.rely_on_collation(new.collation.unwrap_or_default())?;
         let default = match &new.default {
             Some(expr) => {
                 let expr = expr.clone().of_relation(relation);
@@ -732,11 +735,12 @@ impl Ddl<'_> {
 }
 
 /// The columns by which the rows of a new table are keyed: those of its primary key, unless that is
-/// checked later than at once, because two rows may have equal keys until then.
+/// checked later than at once, because two rows may have equal keys until then, or is
+/// `WITHOUT OVERLAPS`, because equal keys are not all that is searched for.
 fn keyed_by(columns: &[Column], constraints: &[NewConstraint]) -> Vec<i16> {
     let primary = constraints.iter().find_map(|constraint| match &constraint.kind {
-        NewConstraintKind::Key { columns, is_primary: true, .. } => {
-            (!constraint.is_deferrable).then_some(columns)
+        NewConstraintKind::Key { columns, is_primary: true, overlaps, .. } => {
+            (!constraint.is_deferrable && overlaps.is_empty()).then_some(columns)
         }
         _ => None,
     });
@@ -767,6 +771,8 @@ impl Catalog {
             Some(TypeEntry::UserArray(of)) => self.is_made_of(of.ty, relation),
             Some(TypeEntry::User(of)) => match &of.kind {
                 UserTypeKind::Domain(domain) => self.is_made_of(domain.base, relation),
+                UserTypeKind::Range(range) => self.is_made_of(range.element, relation),
+                UserTypeKind::Multirange(range) => self.is_made_of(*range, relation),
                 UserTypeKind::Enum(_) => false,
             },
             Some(TypeEntry::Row(of) | TypeEntry::RowArray(of)) => {

@@ -1,4 +1,4 @@
-//! Enums and domains.
+//! Enums, domains and range types.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use txn::RowLock;
 use super::name::{NAME_BYTES_MAX, choose};
 use super::{Address, Class, Ddl, Entry};
 use crate::catalog::{
-    Constraint, ConstraintKind, ConstraintOn, Domain, Enum, Key, Privileges, SqlText, UserType,
-    UserTypeKind,
+    Constraint, ConstraintKind, ConstraintOn, Domain, Enum, Key, Privileges, RangeType, SqlText,
+    UserType, UserTypeKind,
 };
 use crate::{Error, Result};
 
@@ -164,6 +164,7 @@ impl Ddl<'_> {
             }
             let repr = ddl.repr_of(base)?;
             let collation = collation.unwrap_or_else(|| ddl.catalog().collation_of(base));
+            ddl.rely_on_collation(collation)?;
             let domain = Domain { base, modifier, repr, collation, not_null, default };
             ddl.make_type(schema, name, UserTypeKind::Domain(domain))
         })
@@ -236,10 +237,62 @@ impl Ddl<'_> {
         })
     }
 
+    /// Makes a range type and its multirange type. Without a name, the multirange type gets that of the range type, with
+    /// `multirange` for `range`.
+    ///
+    /// # Errors
+    /// 42710 if a name is taken, 42804 if the bounds would have a pseudo-type.
+    pub fn create_range(
+        &mut self,
+        schema: Oid,
+        name: &str,
+        (element, collation, difference): (Type, Option<Oid>, Oid),
+        multirange: Option<(Oid, &str)>,
+    ) -> Result<Arc<UserType>> {
+        self.whole(|ddl| {
+            ddl.schema_to_create_in(schema, name)?;
+            ddl.take_type_name(schema, name)?;
+            ddl.rely_on_type(element)?;
+            if ::types::builtin::facts(element).is_some_and(|facts| facts.is_pseudo()) {
+                let element = ddl.scope().type_name(element, Modifier::NONE);
+                let message = format!("range subtype cannot be {element}");
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+            }
+            let derived = match name.contains("range") {
+                true => name.replacen("range", "multirange", 1),
+                false => format!("{name}_multirange"),
+            };
+            let (in_schema, other) = multirange.unwrap_or((schema, &derived));
+            let is_own = other == name && in_schema == schema;
+            if is_own || ddl.catalog().type_named(in_schema, other).is_some() {
+                return Err(multirange_taken(name, other, multirange.is_none()).into());
+            }
+            ddl.schema_to_create_in(in_schema, other)?;
+            ddl.take_type_name(in_schema, other)?;
+            let collation = collation.unwrap_or_else(|| ddl.catalog().collation_of(element));
+            let (ty, multirange) = (Type(ddl.new_oid()?), Type(ddl.new_oid()?));
+            let range = RangeType { element, collation, multirange, difference };
+            let made = ddl.make_type_of(ty, schema, name, UserTypeKind::Range(range))?;
+            ddl.make_type_of(multirange, in_schema, other, UserTypeKind::Multirange(ty))?;
+            Ok(made)
+        })
+    }
+
     fn make_type(&mut self, schema: Oid, name: &str, kind: UserTypeKind) -> Result<Arc<UserType>> {
+        let ty = Type(self.new_oid()?);
+        self.make_type_of(ty, schema, name, kind)
+    }
+
+    fn make_type_of(
+        &mut self,
+        ty: Type,
+        schema: Oid,
+        name: &str,
+        kind: UserTypeKind,
+    ) -> Result<Arc<UserType>> {
         let array_name = self.choose_array_name(schema, name)?;
         let user = Arc::new(UserType {
-            ty: Type(self.new_oid()?),
+            ty,
             schema,
             name: name.into(),
             owner: self.acting.role,
@@ -263,13 +316,26 @@ impl Ddl<'_> {
     fn domain<'u>(&self, user: &'u UserType) -> Result<&'u Domain> {
         match &user.kind {
             UserTypeKind::Domain(domain) => Ok(domain),
-            UserTypeKind::Enum(_) => {
+            _ => {
                 let name = self.scope().type_name(user.ty, Modifier::NONE);
                 let message = format!("{name} is not a domain");
                 Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message))
             }
         }
     }
+}
+
+/// The error for the name of a multirange type that is taken.
+fn multirange_taken(range: &str, name: &str, is_derived: bool) -> SqlError {
+    let message = format!("type \"{name}\" already exists");
+    let error = SqlError::new(SqlState::DUPLICATE_OBJECT, message);
+    if !is_derived {
+        return error;
+    }
+    let hint = "You can manually specify a multirange type name using the \"multirange_type_name\" \
+                attribute.";
+    let detail = format!("Failed while creating a multirange type for type \"{range}\".");
+    error.with_detail(detail).with_hint(hint)
 }
 
 fn order_of(number: f64) -> Result<EnumOrder> {

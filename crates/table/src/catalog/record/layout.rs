@@ -9,16 +9,21 @@ use super::damaged;
 use super::field::{Field, Input, choices, fields, put_varint, shared};
 use crate::Result;
 use crate::catalog::{
-    Acl, AclItem, Action, Address, CheckOption, Class, Column, ColumnDefault, Comment, Constraint,
-    ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain, Enum, ForeignKey, Identity, Index,
-    IndexKey, IndexMethod, IndexPart, MatchType, Membership, MethodData, NamePlace, OwnedBy,
-    Persistence, Privileges, Relation, RelationKind, Role, RoleFlags, RowType, Schema, Sequence,
-    Settings, SqlText, TableData, UserType, UserTypeKind, View,
+    Acl, AclItem, Action, Address, CheckOption, Class, Collation, CollationProvider, Column,
+    ColumnDefault, Comment, Constraint, ConstraintKind, ConstraintOn, Database, DefaultAcl, Domain,
+    Enum, Extension, ForeignKey, Identity, Index, IndexKey, IndexMethod, IndexPart, MatchType,
+    Materialized, Membership, MethodData, NamePlace, OwnedBy, Persistence, Policy, PolicyCommand,
+    Privileges, RangeType, Relation, RelationKind, Role, RoleFlags, RowSecurity, RowType, Schema,
+    Sequence, Settings, SqlText, TableData, UserType, UserTypeKind, View,
 };
 use crate::documents::DocumentData;
 use crate::heap::Heap;
 
-shared!(Database Role Membership Settings Schema DefaultAcl Relation UserType Constraint Comment);
+shared!(
+    Database Role Membership Settings Schema DefaultAcl Relation UserType Constraint Comment Extension
+    Policy
+    Collation
+);
 
 fields! {
     Database {
@@ -31,23 +36,23 @@ fields! {
     Schema { oid, database, name, owner, acl }
     UserType { ty, schema, name, owner, acl, array, array_name, kind }
     Domain { base, modifier, repr, collation, not_null, default }
+    RangeType { element, collation, multirange, difference }
     Constraint { oid, name, on, is_deferrable, is_deferred, is_validated, kind }
-    ForeignKey {
-        columns, references, referenced, index, match_type, on_update, on_delete, on_delete_columns,
-    }
     Comment { object, text }
+    Extension { oid, database, name, schema, owner, version }
+    Policy { oid, name, table, is_permissive, command, roles, using, check }
+    RowSecurity { is_enabled, is_forced }
+    Collation {
+        oid, schema, name, owner, provider, is_deterministic, is_utf8, locale, ctype, version,
+    }
     AclItem { grantee, grantor, privileges, grantable }
     RowType { ty, array, array_name }
     ColumnDefault { oid, expr, is_generated }
     Identity { sequence, is_always }
     NamePlace { at, len, object }
     Address { class, oid, sub }
-    TableData { storage, row_version, keyed_by, history, forgotten, method }
     View { query, check }
-    Index {
-        table, storage, method, keys, include, predicate, is_unique, nulls_distinct, is_primary,
-        is_immediate, is_valid, is_whole, constraint,
-    }
+    Materialized { query, is_populated }
     IndexKey { part, ty, repr, is_descending, nulls_first, class }
     Sequence {
         storage, data_type, start, increment, min, max, cache, cycle, owned_by,
@@ -58,8 +63,10 @@ fields! {
 choices! {
     Persistence { Permanent, Unlogged, Temporary }
     CheckOption { None, Local, Cascaded }
-    IndexMethod { Btree, Hash, Gin, Columnar }
+    IndexMethod { Btree, Hash, Gin, Columnar, Gist, Brin, Bloom, Spgist }
     MatchType { Simple, Full }
+    PolicyCommand { All, Select, Insert, Update, Delete }
+    CollationProvider { Builtin, Libc, Icu }
     Action { NoAction, Restrict, Cascade, SetNull, SetDefault }
 }
 
@@ -292,20 +299,124 @@ impl Field for Relation {
     }
 }
 
+/// A table, without what a materialized view has more.
+impl Field for TableData {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.storage, self.row_version, self.keyed_by.clone()).put(out);
+        (self.history, self.forgotten).put(out);
+        self.method.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let (storage, row_version, keyed_by) = Field::take(input)?;
+        let (history, forgotten) = Field::take(input)?;
+        let method = Field::take(input)?;
+        Ok(TableData {
+            storage,
+            row_version,
+            keyed_by,
+            history,
+            forgotten,
+            method,
+            materialized: None,
+            row_security: RowSecurity::default(),
+        })
+    }
+}
+
+/// An index, without what one of an exclusion constraint has more.
+impl Field for Index {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.table, self.storage, self.method).put(out);
+        self.keys.put(out);
+        self.include.put(out);
+        self.predicate.put(out);
+        (self.is_unique, self.nulls_distinct, self.is_primary).put(out);
+        (self.is_immediate, self.is_valid, self.is_whole).put(out);
+        self.constraint.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let (table, storage, method) = Field::take(input)?;
+        let (keys, include) = Field::take(input)?;
+        let predicate = Field::take(input)?;
+        let (is_unique, nulls_distinct, is_primary) = Field::take(input)?;
+        let (is_immediate, is_valid, is_whole) = Field::take(input)?;
+        Ok(Index {
+            table,
+            storage,
+            method,
+            keys,
+            include,
+            predicate,
+            is_unique,
+            nulls_distinct,
+            is_primary,
+            is_immediate,
+            is_valid,
+            is_whole,
+            constraint: Field::take(input)?,
+            excludes: Vec::new(),
+        })
+    }
+}
+
+/// A foreign key, without what tells one with `PERIOD`.
+impl Field for ForeignKey {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.columns.put(out);
+        self.references.put(out);
+        self.referenced.put(out);
+        self.index.put(out);
+        (self.match_type, self.on_update, self.on_delete).put(out);
+        self.on_delete_columns.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let (columns, references, referenced) = Field::take(input)?;
+        let index = Field::take(input)?;
+        let (match_type, on_update, on_delete) = Field::take(input)?;
+        Ok(ForeignKey {
+            columns,
+            references,
+            referenced,
+            index,
+            match_type,
+            on_update,
+            on_delete,
+            on_delete_columns: Field::take(input)?,
+            is_period: false,
+        })
+    }
+}
+
 impl Field for RelationKind {
     fn put(&self, out: &mut Vec<u8>) {
         match self {
             RelationKind::Table(table) => {
-                out.push(1);
+                let is_secured = table.row_security != RowSecurity::default();
+                out.push(match (&table.materialized, is_secured) {
+                    (None, false) => 1,
+                    (Some(_), _) => 6,
+                    (None, true) => 8,
+                });
                 table.put(out);
+                match &table.materialized {
+                    Some(materialized) => materialized.put(out),
+                    None if is_secured => table.row_security.put(out),
+                    None => {}
+                }
             }
             RelationKind::View(view) => {
                 out.push(2);
                 view.put(out);
             }
             RelationKind::Index(index) => {
-                out.push(3);
+                out.push(if index.excludes.is_empty() { 3 } else { 7 });
                 index.put(out);
+                if !index.excludes.is_empty() {
+                    index.excludes.put(out);
+                }
             }
             RelationKind::Sequence(sequence) => {
                 out.push(4);
@@ -322,6 +433,24 @@ impl Field for RelationKind {
             3 => RelationKind::Index(Field::take(input)?),
             4 => RelationKind::Sequence(Field::take(input)?),
             5 => RelationKind::Composite,
+            6 => {
+                let table = Field::take(input)?;
+                let materialized = Some(Field::take(input)?);
+                RelationKind::Table(TableData { materialized, ..table })
+            }
+            7 => {
+                let index: Index = Field::take(input)?;
+                let excludes: Vec<Oid> = Field::take(input)?;
+                if excludes.len() != index.keys.len() {
+                    return damaged("an exclusion constraint without an operator for each key");
+                }
+                RelationKind::Index(Index { excludes, ..index })
+            }
+            8 => {
+                let table = Field::take(input)?;
+                let row_security = Field::take(input)?;
+                RelationKind::Table(TableData { row_security, ..table })
+            }
             _ => return damaged("a relation of an unknown kind"),
         })
     }
@@ -361,6 +490,14 @@ impl Field for UserTypeKind {
                 out.push(2);
                 domain.put(out);
             }
+            UserTypeKind::Range(range) => {
+                out.push(3);
+                range.put(out);
+            }
+            UserTypeKind::Multirange(range) => {
+                out.push(4);
+                range.put(out);
+            }
         }
     }
 
@@ -368,6 +505,8 @@ impl Field for UserTypeKind {
         Ok(match input.u8()? {
             1 => UserTypeKind::Enum(Field::take(input)?),
             2 => UserTypeKind::Domain(Field::take(input)?),
+            3 => UserTypeKind::Range(Field::take(input)?),
+            4 => UserTypeKind::Multirange(Field::take(input)?),
             _ => return damaged("a type of an unknown kind"),
         })
     }
@@ -427,15 +566,20 @@ impl Field for ConstraintKind {
                 expr.put(out);
                 columns.put(out);
             }
-            ConstraintKind::Key { index, columns, is_primary } => {
-                out.push(2);
+            ConstraintKind::Key { index, columns, is_primary, is_period } => {
+                out.push(if *is_period { 4 } else { 2 });
                 index.put(out);
                 columns.put(out);
                 is_primary.put(out);
             }
             ConstraintKind::Foreign(key) => {
-                out.push(3);
+                out.push(if key.is_period { 5 } else { 3 });
                 key.put(out);
+            }
+            ConstraintKind::Exclude { index, columns } => {
+                out.push(6);
+                index.put(out);
+                columns.put(out);
             }
         }
     }
@@ -443,11 +587,17 @@ impl Field for ConstraintKind {
     fn take(input: &mut Input<'_>) -> Result<Self> {
         Ok(match input.u8()? {
             1 => ConstraintKind::Check { expr: Field::take(input)?, columns: Field::take(input)? },
-            2 => {
+            kind @ (2 | 4) => {
                 let (index, columns, is_primary) = Field::take(input)?;
-                ConstraintKind::Key { index, columns, is_primary }
+                ConstraintKind::Key { index, columns, is_primary, is_period: kind == 4 }
             }
-            3 => ConstraintKind::Foreign(Field::take(input)?),
+            kind @ (3 | 5) => {
+                let key: ForeignKey = Field::take(input)?;
+                ConstraintKind::Foreign(ForeignKey { is_period: kind == 5, ..key })
+            }
+            6 => {
+                ConstraintKind::Exclude { index: Field::take(input)?, columns: Field::take(input)? }
+            }
             _ => return damaged("a constraint of an unknown kind"),
         })
     }

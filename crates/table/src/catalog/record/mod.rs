@@ -70,6 +70,9 @@ pub(crate) fn key_of(key: Key) -> Vec<u8> {
         Key::Relation(oid) => oids(b'r', &[oid]),
         Key::Type(oid) => oids(b't', &[oid]),
         Key::Constraint(oid) => oids(b'c', &[oid]),
+        Key::Extension(oid) => oids(b'e', &[oid]),
+        Key::Policy(oid) => oids(b'p', &[oid]),
+        Key::Collation(oid) => oids(b'o', &[oid]),
         Key::Comment(Address { class, oid, sub }) => {
             let mut bytes = vec![b'k', class as u8];
             bytes.extend_from_slice(&oid.0.to_be_bytes());
@@ -102,6 +105,9 @@ pub(crate) fn entry_key_of(bytes: &[u8]) -> Result<Key> {
         b'r' => one().map(Key::Relation),
         b't' => one().map(Key::Type),
         b'c' => one().map(Key::Constraint),
+        b'e' => one().map(Key::Extension),
+        b'p' => one().map(Key::Policy),
+        b'o' => one().map(Key::Collation),
         b'k' => comment_key(rest),
         _ => None,
     };
@@ -144,6 +150,9 @@ pub(crate) fn value_of(entry: &Entry) -> Vec<u8> {
         Entry::Type(entry) => entry.put(&mut out),
         Entry::Constraint(entry) => entry.put(&mut out),
         Entry::Comment(entry) => entry.put(&mut out),
+        Entry::Extension(entry) => entry.put(&mut out),
+        Entry::Policy(entry) => entry.put(&mut out),
+        Entry::Collation(entry) => entry.put(&mut out),
     }
     out
 }
@@ -211,6 +220,9 @@ fn take_entry(letter: u8, input: &mut Input<'_>) -> Result<Entry> {
         b't' => Entry::Type(Field::take(input)?),
         b'c' => Entry::Constraint(Field::take(input)?),
         b'k' => Entry::Comment(Field::take(input)?),
+        b'e' => Entry::Extension(Field::take(input)?),
+        b'p' => Entry::Policy(Field::take(input)?),
+        b'o' => Entry::Collation(Field::take(input)?),
         _ => return damaged("a key of the catalog of an unknown kind"),
     })
 }

@@ -17,6 +17,7 @@ pub fn key(columns: &[&str], is_primary: bool) -> NewConstraint {
         is_primary,
         nulls_distinct: true,
         options: Vec::new(),
+        overlaps: Vec::new(),
     })
 }
 
@@ -29,6 +30,7 @@ pub fn foreign(columns: &[&str], references: Oid, referenced: &[&str]) -> NewCon
         on_update: Action::NoAction,
         on_delete: Action::NoAction,
         on_delete_columns: Vec::new(),
+        is_period: false,
     })
 }
 

@@ -215,6 +215,7 @@ impl History<'_> {
             nulls_distinct: true,
             is_valid: true,
             options: Vec::new(),
+            excludes: Vec::new(),
         };
         session.run(|ddl| ddl.create_index(table, index)).expect("any column will do");
     }

@@ -9,11 +9,12 @@ use super::drops::{foreign, key, view};
 use super::world::{SimRandom, World, check, column, seed, table, text};
 use crate::catalog::ddl::{
     Grant, NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewIndex, NewIndexKey,
-    RoleChange,
+    NewPolicy, RoleChange,
 };
 use crate::catalog::record::{Record, decode, key_of, value_of};
 use crate::catalog::{
-    Address, Class, Entry, IndexMethod, IndexPart, POSTGRES_DATABASE, PUBLIC, Privileges, SqlText,
+    Address, Class, Entry, IndexMethod, IndexPart, Materialized, POSTGRES_DATABASE, PUBLIC,
+    PolicyCommand, Privileges, SqlText,
 };
 use crate::documents::DocumentData;
 
@@ -22,6 +23,7 @@ fn everything() -> World {
     let world = World::new(9);
     let labels = ["a".into(), "b".into()];
     let mood = world.run(|ddl| ddl.create_enum(PUBLIC, "mood", &labels)).unwrap();
+    world.run(|ddl| ddl.create_extension(&types::extension::ALL[3], PUBLIC)).unwrap();
     let base = (Type::INT4, types::Modifier(-1), None);
     let default = Some(SqlText::plain("7"));
     let positive = world.run(|ddl| ddl.create_domain(PUBLIC, "positive", base, true, default));
@@ -54,6 +56,7 @@ fn everything() -> World {
         keys: vec![NewIndexKey {
             part: IndexPart::Expr(lower),
             ty: Type::TEXT,
+            name: "lower".into(),
             is_descending: true,
             nulls_first: None,
             collation: None,
@@ -65,10 +68,27 @@ fn everything() -> World {
         nulls_distinct: true,
         is_valid: true,
         options: Vec::new(),
+        excludes: Vec::new(),
     };
     world.run(|ddl| ddl.create_index(p.oid, index)).unwrap();
     let query = text("SELECT {0} FROM p", &[(column(&p, "id"), "id")]);
-    world.run(|ddl| ddl.create_view(view("v", &[("id", Type::INT4)], query))).unwrap();
+    world.run(|ddl| ddl.create_view(view("v", &[("id", Type::INT4)], query.clone()))).unwrap();
+    let own_row = text("{0} > 0", &[(column(&p, "id"), "id")]);
+    let policy = NewPolicy {
+        name: "own".into(),
+        is_permissive: false,
+        command: PolicyCommand::Update,
+        roles: vec![Oid::NONE],
+        using: Some(own_row.clone()),
+        check: Some(own_row),
+    };
+    world.run(|ddl| ddl.create_policy(p.oid, policy)).unwrap();
+    world.run(|ddl| ddl.set_row_security(p.oid, Some(true), Some(false))).unwrap();
+    for (name, is_populated) in [("m", true), ("n", false)] {
+        let new = table(name, &[("id", Type::INT4)], Vec::new());
+        let materialized = Materialized { query: query.clone(), is_populated };
+        world.run(|ddl| ddl.create_materialized_view(new, materialized)).unwrap();
+    }
     let change = RoleChange { login: Some(true), ..RoleChange::default() };
     let bob = world.run(|ddl| ddl.create_role("bob", &change)).unwrap().oid;
     let staff = world.run(|ddl| ddl.create_role("staff", &RoleChange::default())).unwrap().oid;

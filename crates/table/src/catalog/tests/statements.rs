@@ -134,6 +134,7 @@ fn chosen_names() {
         nulls_distinct: true,
         is_valid: true,
         options: Vec::new(),
+        excludes: Vec::new(),
     };
     let expr = || NewIndexKey {
         part: IndexPart::Expr(text("{0} + 1", &[(own(1), "a")])),

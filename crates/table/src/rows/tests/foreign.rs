@@ -19,6 +19,7 @@ fn refers(world: &World, parent: &str, on_delete: Action, on_update: Action) -> 
         on_update,
         on_delete,
         on_delete_columns: Vec::new(),
+        is_period: false,
     })
 }
 
@@ -183,6 +184,7 @@ fn a_tree_goes_with_its_root() {
         on_update: Action::NoAction,
         on_delete: Action::Cascade,
         on_delete_columns: Vec::new(),
+        is_period: false,
     });
     let columns = [("id", Type::INT4), ("p", Type::INT4)];
     world.create("c", &columns, vec![primary_key(&["id"]), own]);

@@ -4,6 +4,7 @@
 mod columnar;
 mod foreign;
 mod indexes;
+mod intervals;
 mod memory;
 mod model;
 mod sequences;
@@ -137,6 +138,7 @@ impl World {
             nulls_distinct: true,
             is_valid: true,
             options: Vec::new(),
+            excludes: Vec::new(),
         };
         change(&mut new);
         let oid = self.table(table).relation().oid;
@@ -236,6 +238,7 @@ fn key(columns: &[&str], is_primary: bool) -> NewConstraint {
         is_primary,
         nulls_distinct: true,
         options: Vec::new(),
+        overlaps: Vec::new(),
     })
 }
 

@@ -13,7 +13,7 @@ use crate::method::Wanted;
 
 const THREADS: u64 = 8;
 
-fn all(world: &World, table: &std::sync::Arc<Table>) -> Vec<Vec<Datum>> {
+pub fn all(world: &World, table: &std::sync::Arc<Table>) -> Vec<Vec<Datum>> {
     let snapshot = world.engine.snapshot();
     let mut cursor = Cursor::over(table, KeyRange::ALL, false);
     let mut batch = Batch::new();
@@ -93,6 +93,7 @@ fn no_child_is_left_alone() {
                 on_update: Action::Cascade,
                 on_delete,
                 on_delete_columns: Vec::new(),
+                is_period: false,
             });
             world.create("c", &[("p", Type::INT4)], vec![foreign]);
             let (p, c) = (world.table("p"), world.table("c"));

@@ -1,0 +1,198 @@
+//! The forms of bodies and answers, for the description: JSON Schema, by the names that routes give
+//! ([`Route::shaped`], [`Route::shows`]).
+//!
+//! A value of a document can be any JSON: its schema is empty. The tests compare the answers of all operations with
+//! these forms, member by member.
+//!
+//! [`Route::shaped`]: crate::route::Route::shaped
+//! [`Route::shows`]: crate::route::Route::shows
+
+use serde_json::{Map, Value};
+
+/// The forms, each a member with its schema.
+const FORMS: &str = r##"{
+"Json": {"description": "Any JSON value"},
+"CollectionOptions": {"type": "object", "additionalProperties": false,
+    "properties": {"history": {"type": "string"}, "hashes": {"type": "boolean"},
+    "path_summary": {"type": "boolean"}}},
+"Statement": {"type": "object", "required": ["sql"], "additionalProperties": false,
+    "properties": {"sql": {"type": "string"}, "parameters": {"type": "array", "items": {}}}},
+"Credentials": {"type": "object", "properties": {"username": {"type": "string"},
+    "password": {"type": "string"}, "grant_type": {"type": "string"}, "refresh_token": {"type": "string"}}},
+"Operation": {"type": "object", "required": ["op", "collection", "key"],
+    "properties": {"op": {"type": "string", "enum": ["put", "patch", "merge", "delete", "set_node",
+    "insert_node", "remove_node", "move_node", "rename_node"]}, "collection": {"type": "string"},
+    "key": {"type": "string"}, "value": {}, "patch": {}, "path": {"type": "string"},
+    "node_key": {"type": "integer"}, "to_path": {"type": "string"}, "to_node_key": {"type": "integer"},
+    "at": {"type": "string"}, "name": {"type": "string"}, "if_match": {"type": "string"},
+    "if_none_match": {"type": "string"}}},
+"Transaction": {"type": "object", "required": ["operations"], "additionalProperties": false,
+    "properties": {"operations": {"type": "array", "maxItems": 10000,
+    "items": {"$ref": "#/components/schemas/Operation"}}, "since": {"type": ["integer", "null"],
+    "minimum": 0}, "message": {"type": "string"}}},
+"Health": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
+"Ready": {"type": "object", "required": ["status", "csn"], "properties": {
+    "status": {"type": "string"}, "csn": {"type": "integer", "description": "The newest commit"}}},
+"Token": {"type": "object", "required": ["name", "roles", "sql_role"], "properties": {
+    "name": {"type": "string"}, "roles": {"type": "array", "items": {"type": "string"}},
+    "sql_role": {"type": ["string", "null"]}}},
+"Login": {"type": "object",
+    "required": ["access_token", "token_type", "expires_in", "refresh_token", "refresh_expires_in"],
+    "properties": {"access_token": {"type": "string"}, "token_type": {"type": "string"},
+    "expires_in": {"type": "integer", "description": "Seconds until the client should log in again"},
+    "refresh_token": {"type": "string"}, "refresh_expires_in": {"type": "integer"}}},
+"Collection": {"type": "object", "required": ["name", "history", "hashes", "path_summary"], "properties": {
+    "name": {"type": "string"}, "history": {"type": "string"}, "hashes": {"type": "boolean"},
+    "path_summary": {"type": "boolean"}}},
+"Collections": {"type": "object", "required": ["collections"], "properties": {
+    "collections": {"type": "array", "items": {"$ref": "#/components/schemas/Collection"}}}},
+"Keys": {"type": "object", "required": ["documents", "next"], "properties": {
+    "documents": {"type": "array", "items": {"type": "string"}},
+    "next": {"type": ["string", "null"], "description": "The parameter after of the next page"}}},
+"Committed": {"type": "object", "required": ["revision", "csn", "time", "changed"], "properties": {
+    "revision": {"type": "integer"}, "csn": {"type": "integer"},
+    "time": {"type": "string", "format": "date-time"}, "changed": {"type": "boolean"},
+    "node_key": {"type": "integer", "description": "The new node"}}},
+"Node": {"type": "object", "required": ["revision", "node_key", "path", "type", "value"], "properties": {
+    "revision": {"type": "integer"}, "node_key": {"type": "integer"}, "path": {"type": "string"},
+    "type": {"type": "string"}, "children": {"type": "integer"}, "value": {}}},
+"NodeVersion": {"type": "object",
+    "required": ["node_key", "from_revision", "to_revision", "from_time", "to_time", "authored", "author",
+    "role", "message", "value"],
+    "properties": {"node_key": {"type": "integer"}, "from_revision": {"type": "integer"},
+    "to_revision": {"type": ["integer", "null"], "description": "The revision that ended it; null for a current value"},
+    "from_time": {"type": "string", "format": "date-time"},
+    "to_time": {"type": ["string", "null"], "format": "date-time"},
+    "authored": {"type": ["string", "null"], "format": "date-time"},
+    "author": {"type": "string"}, "role": {"type": ["string", "null"]}, "message": {"type": "string"},
+    "value": {}}},
+"NodeHistory": {"type": "object", "required": ["versions"], "properties": {
+    "versions": {"type": "array", "items": {"$ref": "#/components/schemas/NodeVersion"}}}},
+"NodeVersionFound": {"type": "object", "required": ["version"], "properties": {
+    "version": {"anyOf": [{"$ref": "#/components/schemas/NodeVersion"}, {"type": "null"}]}}},
+"Version": {"type": "object",
+    "required": ["revision", "csn", "time", "authored", "author", "role", "message", "deleted"],
+    "properties": {"revision": {"type": "integer"}, "csn": {"type": "integer"},
+    "time": {"type": "string", "format": "date-time"},
+    "authored": {"type": ["string", "null"], "format": "date-time"},
+    "author": {"type": "string"}, "role": {"type": ["string", "null"]}, "message": {"type": "string"},
+    "deleted": {"type": "boolean"},
+    "kept": {"type": "boolean", "description": "False where the history of the collection keeps it no more"}}},
+"Versions": {"type": "object", "required": ["versions"], "properties": {
+    "versions": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
+"RevisionLine": {"type": "object", "required": ["revision", "document"], "properties": {
+    "revision": {"type": "integer"}, "document": {}}},
+"Change": {"type": "object", "required": ["node_key", "path", "op"], "properties": {
+    "node_key": {"type": "integer"}, "path": {"type": "string"},
+    "op": {"type": "string", "enum": ["insert", "update", "delete", "move", "rename", "replace"]},
+    "old": {}, "new": {}, "from": {"type": "string"}, "old_node_key": {"type": "integer"}, "position": {}}},
+"Diff": {"type": "object", "required": ["from", "to", "changes"], "properties": {
+    "from": {"type": "integer"}, "to": {"type": "integer"},
+    "changes": {"type": "array", "items": {"$ref": "#/components/schemas/Change"}}}},
+"DocumentDiff": {"description": "With form=sirix as SirixDB tells it, else as nodes", "anyOf": [
+    {"$ref": "#/components/schemas/Diff"}, {"$ref": "#/components/schemas/SirixDiff"}]},
+"PatchStep": {"type": "object", "required": ["op", "path"], "properties": {
+    "op": {"type": "string", "enum": ["add", "remove", "replace", "move", "copy", "test"]},
+    "path": {"type": "string"}, "from": {"type": "string"}, "value": {}}},
+"Patch": {"type": "array", "items": {"$ref": "#/components/schemas/PatchStep"}},
+"BlameLine": {"type": "object",
+    "required": ["node_key", "path", "revision", "time", "authored", "author", "role", "message"],
+    "properties": {"node_key": {"type": "integer"}, "path": {"type": "string"}, "revision": {"type": "integer"},
+    "time": {"type": "string", "format": "date-time"},
+    "authored": {"type": ["string", "null"], "format": "date-time"},
+    "author": {"type": "string"}, "role": {"type": ["string", "null"]}, "message": {"type": "string"},
+    "value": {}}},
+"Blame": {"type": "object", "required": ["nodes"], "properties": {
+    "nodes": {"type": "array", "items": {"$ref": "#/components/schemas/BlameLine"}}}},
+"PathCount": {"type": "object", "required": ["path", "count", "level"], "properties": {
+    "path": {"type": "string"}, "count": {"type": "integer"}, "level": {"type": "integer"}}},
+"Paths": {"type": "object", "required": ["revision", "paths"], "properties": {
+    "revision": {"type": "integer"},
+    "paths": {"type": "array", "items": {"$ref": "#/components/schemas/PathCount"}}}},
+"Hash": {"type": "object", "required": ["revision", "node_key", "hash"], "properties": {
+    "revision": {"type": "integer"}, "node_key": {"type": "integer"}, "hash": {"type": "string"},
+    "digest": {"type": "string"}}},
+"OperationResult": {"type": "object", "required": ["collection", "key", "revision", "changed"], "properties": {
+    "collection": {"type": "string"}, "key": {"type": "string"}, "revision": {"type": "integer"},
+    "changed": {"type": "boolean"}, "node_key": {"type": "integer"}}},
+"TransactionDone": {"type": "object", "required": ["csn", "time", "results"], "properties": {
+    "csn": {"type": "integer"}, "time": {"type": "string", "format": "date-time"},
+    "results": {"type": "array", "items": {"$ref": "#/components/schemas/OperationResult"}}}},
+"Column": {"type": "object", "required": ["name", "type"], "properties": {
+    "name": {"type": "string"}, "type": {"type": "string"}}},
+"Rows": {"type": "object", "required": ["columns", "rows", "command", "count"], "properties": {
+    "columns": {"type": "array", "items": {"$ref": "#/components/schemas/Column"}},
+    "rows": {"type": "array", "items": {"type": "array", "items": {}}},
+    "command": {"type": "string"}, "count": {"type": ["integer", "null"]}}},
+"Database": {"type": "object", "required": ["name", "type"], "properties": {
+    "name": {"type": "string"}, "type": {"type": "string"},
+    "resources": {"type": "array", "items": {"type": "string"}}}},
+"Databases": {"type": "object", "required": ["databases"], "properties": {
+    "databases": {"type": "array", "items": {"$ref": "#/components/schemas/Database"}}}},
+"Resources": {"type": "object", "required": ["resources"], "properties": {
+    "resources": {"type": "array", "items": {"type": "string"}}}},
+"SirixRevision": {"type": "object",
+    "required": ["revision", "revisionTimestamp", "author", "commitMessage"], "properties": {
+    "revision": {"type": "integer"}, "revisionTimestamp": {"type": "string", "format": "date-time"},
+    "author": {"type": "string"}, "commitMessage": {"type": "string"}, "deleted": {"type": "boolean"}}},
+"SirixHistory": {"type": "object", "required": ["history"], "properties": {
+    "history": {"type": "array", "items": {"$ref": "#/components/schemas/SirixRevision"}}}},
+"SirixChange": {"type": "object", "required": ["nodeKey", "path"], "properties": {
+    "nodeKey": {"type": "integer"}, "path": {"type": "string"}, "type": {"type": "string"},
+    "name": {"type": "string"}, "oldName": {"type": "string"}, "oldPath": {"type": "string"},
+    "insertPositionNodeKey": {"type": "integer"}, "insertPosition": {"type": "string"},
+    "value": {}, "oldValue": {}, "data": {}, "oldData": {}}},
+"SirixReplacement": {"type": "object", "required": ["oldNodeKey", "newNodeKey", "path", "type"], "properties": {
+    "oldNodeKey": {"type": "integer"}, "newNodeKey": {"type": "integer"}, "path": {"type": "string"},
+    "type": {"type": "string"}, "data": {}, "oldData": {}}},
+"SirixChanges": {"description": "One of its members is there", "type": "object", "properties": {
+    "insert": {"$ref": "#/components/schemas/SirixChange"},
+    "update": {"$ref": "#/components/schemas/SirixChange"},
+    "delete": {"$ref": "#/components/schemas/SirixChange"},
+    "move": {"$ref": "#/components/schemas/SirixChange"},
+    "replace": {"$ref": "#/components/schemas/SirixReplacement"}}},
+"SirixDiff": {"type": "object",
+    "required": ["database", "resource", "old-revision", "new-revision", "diffs"], "properties": {
+    "database": {"type": "string"}, "resource": {"type": "string"},
+    "old-revision": {"type": "integer"}, "new-revision": {"type": "integer"},
+    "diffs": {"type": "array", "items": {"$ref": "#/components/schemas/SirixChanges"}}}},
+"SirixPath": {"type": "object", "required": ["nodeKey", "path", "references", "level"], "properties": {
+    "nodeKey": {"type": "integer"}, "path": {"type": "string"}, "references": {"type": "integer"},
+    "level": {"type": "integer"}}},
+"SirixPaths": {"type": "object", "required": ["pathSummary"], "properties": {
+    "pathSummary": {"type": "array", "items": {"$ref": "#/components/schemas/SirixPath"}}}}
+}"##;
+
+/// All forms by their names.
+pub(crate) fn forms() -> Map<String, Value> {
+    serde_json::from_str(FORMS).expect("the forms are an object of JSON")
+}
+
+/// The reference to a form.
+pub(crate) fn reference(name: &str) -> Value {
+    serde_json::json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every form that another one or a route names is there, and each is named somewhere.
+    #[test]
+    fn forms_are_whole() {
+        let forms = forms();
+        let routes = || crate::router::routes();
+        let shown = routes().flat_map(|route| route.shapes.iter().chain([&route.shows]));
+        let shown = shown.map(|name| (*name).to_owned());
+        let text = Value::Object(forms.clone()).to_string();
+        let refs = text.split("#/components/schemas/").skip(1);
+        let refs = refs.map(|rest| rest.split('"').next().unwrap_or_default().to_owned());
+        let named: Vec<String> = shown.chain(refs).collect();
+        for name in &named {
+            assert!(forms.contains_key(name), "{name:?} is not described");
+        }
+        for name in forms.keys() {
+            assert!(named.contains(name), "{name:?} is of no use");
+        }
+    }
+}

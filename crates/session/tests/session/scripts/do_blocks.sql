@@ -1,0 +1,67 @@
+-- Messages of DO blocks, with their places and contexts.
+CREATE TABLE t (id int PRIMARY KEY, name text);
+DO $$ BEGIN RAISE NOTICE 'a % b', 1; RAISE WARNING 'w'; RAISE INFO '%% % %', NULL, ARRAY[1, 2]; RAISE DEBUG 'no'; END $$;
+DO $$ BEGIN DROP TABLE IF EXISTS nosuch; END $$;
+DO $$ BEGIN RAISE EXCEPTION 'a % b', 1 USING HINT = 'h', DETAIL = 'd', ERRCODE = 'unique_violation', TABLE = 't', COLUMN = 'c', CONSTRAINT = 'k', DATATYPE = 'y', SCHEMA = 's'; END $$;
+DO $$ DECLARE x int; BEGIN x := nosuch; END $$;
+DO $$ DECLARE x int; BEGIN x := 1/0; END $$;
+DO $$ DECLARE x int := 0; BEGIN x := 1/x; END $$;
+DO $$ DECLARE x int := 1/0; BEGIN END $$;
+DO $$ DECLARE x int; BEGIN x := (SELECT 1/0); END $$;
+DO $$ DECLARE x int; BEGIN x := 'abc'; END $$;
+DO $$ BEGIN y := 'abc'; END $$;
+DO $$
+BEGIN
+  SELECT 1 INTO y; END $$;
+DO $$
+BEGIN
+  SELECT FROM FROM; END $$;
+DO $$ DECLARE x nosuch; BEGIN END $$;
+DO $$
+BEGIN
+  IF 'x' THEN NULL; END IF; END $$;
+DO $$
+BEGIN
+  INSERT INTO nosuch VALUES (1); END $$;
+DO $$ BEGIN EXECUTE 'INSERT INTO nosuch VALUES (1)'; END $$;
+DO $$ BEGIN EXECUTE 'SELECT 1/0'; END $$;
+DO $$ BEGIN PERFORM 1/0; END $$;
+DO $$ BEGIN SELECT 1; END $$;
+DO $$ BEGIN INSERT INTO t VALUES (1, 'a'), (1, 'b'); END $$;
+DO $$ BEGIN RAISE EXCEPTION 'a % b %', 1; END $$;
+DO $$ BEGIN RAISE nosuch; END $$;
+DO $$ BEGIN RAISE division_by_zero; END $$;
+DO $$ BEGIN RAISE; END $$;
+DO $$ BEGIN BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '12345', HINT = 'hh'; EXCEPTION WHEN OTHERS THEN RAISE NOTICE '% %', SQLSTATE, SQLERRM; RAISE; END; END $$;
+DO $$ BEGIN EXIT; END $$;
+DO $$ BEGIN EXIT lbl; END $$;
+DO $$ BEGIN SAVEPOINT a; END $$;
+DO $$ BEGIN ASSERT false, 'no'; END $$;
+DO $$ BEGIN CASE 1 WHEN 2 THEN NULL; END CASE; END $$;
+DO $$ BEGIN RETURN 1; END $$;
+DO LANGUAGE plpython3u $$ x $$;
+DO LANGUAGE sql $$ SELECT 1 $$;
+DO LANGUAGE plpgsql;
+DO $$ BEGIN $$;
+DO $$ SELECT 1 $$;
+DO 'BEGIN RAISE NOTICE ''x''; foo; END';
+DO $$ DECLARE r record; BEGIN r.a := 1; END $$;
+DO $$ DECLARE r record; BEGIN RAISE NOTICE '%', r.a; END $$;
+DO $$ DECLARE r record; BEGIN SELECT 1 AS b INTO r; RAISE NOTICE '% %', r, r.a; END $$;
+DO $$ DECLARE x int NOT NULL; BEGIN END $$;
+DO $$ DECLARE x CONSTANT int := 1; BEGIN x := 2; END $$;
+DO $$ DECLARE x int; x text; BEGIN END $$;
+DO $$ DECLARE id int; BEGIN PERFORM id FROM t; END $$;
+DO $$ BEGIN COPY t TO STDOUT; END $$;
+DO $$ <<a>> BEGIN NULL; END b $$;
+DO $$ BEGIN FOR i IN 1..NULL LOOP END LOOP; END $$;
+DO $$ BEGIN FOR r IN SELECT 1 LOOP END LOOP; END $$;
+DO $$ DECLARE i int; BEGIN SELECT g INTO STRICT i FROM generate_series(1, 2) g; END $$;
+DO $$ DECLARE c text; BEGIN GET DIAGNOSTICS c = PG_CONTEXT; RAISE NOTICE '%', c; END $$;
+DO $$ DECLARE c text; BEGIN PERFORM 1/0; EXCEPTION WHEN OTHERS THEN GET STACKED DIAGNOSTICS c = PG_EXCEPTION_CONTEXT; RAISE NOTICE '%', c; END $$;
+DO $$ BEGIN EXECUTE 'DO $d$ BEGIN RAISE EXCEPTION ''in''; END $d$'; END $$;
+DO $$ BEGIN VACUUM; END $$;
+BEGIN;
+DO $$ BEGIN COMMIT; END $$;
+ROLLBACK;
+DROP TABLE t;
