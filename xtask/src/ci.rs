@@ -216,12 +216,16 @@ fn build_command(root: &Path) -> Option<String> {
         "--lib",
         "--bin",
         "anywhen",
+        // With a test among what is built, crates have the features that tests ask for.
+        "--test",
+        "server",
         "--message-format=json-render-diagnostics",
     ];
     let output = cargo(root, &arguments).stderr(Stdio::inherit()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let path = text
-        .rsplit_once("\"executable\":\"")
+    let mut commands = text.lines().filter(|line| line.contains("\"kind\":[\"bin\"]"));
+    let path = commands
+        .find_map(|line| line.split_once("\"executable\":\""))
         .and_then(|(_, rest)| rest.split_once('"'))
         .map(|(path, _)| path.to_owned());
     if path.is_none() {

@@ -19,6 +19,7 @@ use self::batches::Pieces;
 use crate::ctx::Shared;
 use crate::op::Input;
 use crate::op::aggregate::{Aggregate, AggregateCall};
+use crate::op::append::{Append, Pruning};
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
 use crate::op::depends::Depends;
 use crate::op::distinct::{Distinct, DistinctOn};
@@ -32,7 +33,7 @@ use crate::op::lock::{Lock, LockRows};
 use crate::op::loop_join::LoopJoin;
 use crate::op::merge;
 use crate::op::modify::{self, Conflict, Modify, Target};
-use crate::op::path::{Equal, Path};
+use crate::op::path::Path;
 use crate::op::probe::Probe;
 use crate::op::rank::Rank;
 use crate::op::recheck::{Given, Recheck};
@@ -44,7 +45,7 @@ use crate::op::window::{self, Ordering, Window, WindowCall};
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
 use plan::explain::seen::Seen;
 use plan::explain::tree::Observed;
-use plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Table, each_part};
+use plan::{self, Body, Constant, Equal, Join, Kind, Link, Node, Plan, Reads, Table, each_part};
 
 /// A plan with everything that is needed to run it, once at a time.
 pub(crate) struct Machine {
@@ -202,6 +203,7 @@ impl Builder<'_> {
                 Box::new(self.batch_project(pieces, &node.columns())?)
             }
             Kind::Scan(scan) => Box::new(self.scan(scan, &node.types)?),
+            Kind::Append(append) => Box::new(self.append(append, false)?),
             Kind::Given => Box::new(Given::default()),
             Kind::Functions { functions, ordinality, .. } => {
                 let functions = functions.iter().map(|(expr, width)| {
@@ -349,6 +351,29 @@ impl Builder<'_> {
         Ok(scan.with_columns(columns))
     }
 
+    /// The scans of partitions, which leave their condition to the operator above where it evaluates that.
+    fn append(&mut self, append: &plan::Append, leaves_condition: bool) -> Result<Append> {
+        let pruning = |level: &plan::Level| {
+            Ok(match level.path.is_full() {
+                true => None,
+                false => Some(Pruning { level: level.clone(), path: self.path(&level.path)? }),
+            })
+        };
+        let prunings = append.levels.iter().map(pruning).collect::<Result<_>>()?;
+        let mut parts = Vec::with_capacity(append.parts.len());
+        for part in &append.parts {
+            let input = match &part.node.kind {
+                Kind::Scan(scan) if leaves_condition => {
+                    let scan = self.scan(scan, &part.node.types)?.leaving_condition();
+                    self.looked_at(&part.node, Box::new(scan))
+                }
+                _ => self.node(&part.node)?,
+            };
+            parts.push((input, part.within.clone()));
+        }
+        Ok(Append::new(prunings, parts))
+    }
+
     fn path(&self, path: &plan::Path) -> Result<Path> {
         let end = |end: &Option<plan::End>| match end {
             Some(end) => Ok::<_, Error>(Some((self.program(&end.value)?, end.inclusive))),
@@ -356,9 +381,9 @@ impl Builder<'_> {
         };
         let equal = path.equal.iter().map(|equal| {
             Ok(match equal {
-                plan::Equal::One(expr) => Equal::One(self.program(expr)?),
-                plan::Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
-                plan::Equal::Null => Equal::Null,
+                Equal::One(expr) => Equal::One(self.program(expr)?),
+                Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
+                Equal::Null => Equal::Null,
             })
         });
         let asked = path.asked.iter();
@@ -410,6 +435,7 @@ impl Builder<'_> {
             table: relation.name.clone(),
             columns: columns.collect(),
             checks,
+            is_partition: facts.is_partition,
         };
         let inserts = matches!(modify.action, bound::Action::Insert { .. });
         let scan = if inserts { None } else { modify.input.clone().scanned(modify.width) };
@@ -488,7 +514,8 @@ impl Builder<'_> {
                 Kind::Given | Kind::Project { .. } | Kind::Filter { .. } => false,
                 _ => true,
             };
-            streams &= !matches!(node.kind, Kind::Scan(_) | Kind::CteScan { .. });
+            let reads = matches!(node.kind, Kind::Scan(_) | Kind::Append(_) | Kind::CteScan { .. });
+            streams &= !reads;
             node.exprs(&mut |expr, _| {
                 each_part(expr, &mut |part| {
                     streams &= !matches!(part.kind, ExprKind::Subplan { .. });

@@ -5,9 +5,9 @@
 //! Keys and ranges of keys are in the key form of [`types::key`].
 
 use std::any::Any;
-use std::ops::Bound;
 
 pub use batch::Piece;
+pub use plan::Range;
 use sql::eval::Row as EvalRow;
 use sql::plan::{LockStrength, LockWait};
 pub use table::index::Asked;
@@ -35,9 +35,6 @@ pub enum Moment {
     /// the table of the store, big end first.
     Ever,
 }
-
-/// Keys between two bounds, in key form.
-pub type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 /// The rows that a scan wants.
 #[derive(Debug)]
@@ -189,6 +186,14 @@ pub trait Tables {
     /// # Errors
     /// `23505` where two of them are alike.
     fn end_load(&self, relation: Oid) -> Result<()>;
+
+    /// Whether a row that is to be written belongs into its table: where that is a partition, into its bound.
+    ///
+    /// # Errors
+    /// What computing the key of the partitioned table reports.
+    fn is_in_partition(&self, _relation: Oid, _row: &[Datum]) -> Result<bool> {
+        Ok(true)
+    }
 
     /// Replaces a row, which was locked.
     ///

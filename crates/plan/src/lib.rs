@@ -29,6 +29,7 @@
 
 pub mod explain;
 mod lower;
+mod ranges;
 mod rewrite;
 mod schema;
 mod shown;
@@ -38,8 +39,9 @@ mod tree;
 use sql::bind::Names;
 use types::{Context, Datum, Result};
 
+pub use ranges::{Binding, Range};
 pub use rewrite::{all_of, asks};
-pub use schema::{Ask, ItemClass, KeyFacts, KeyPart, Schema, TableFacts, Values};
+pub use schema::{Ask, ItemClass, KeyFacts, KeyPart, PartitionFacts, Schema, TableFacts, Values};
 pub use stored::facts;
 pub use tree::*;
 

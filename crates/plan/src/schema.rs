@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use sql::bind::Relation;
 use sql::plan::Expr;
+use table::catalog::Router;
 pub use table::index::{Ask, ItemClass};
 use table::rows::Statistics;
-use types::{KeyOrder, Oid};
+use types::{KeyOrder, Oid, Type};
 
 /// Gives the planner its facts about tables.
 pub trait Schema {
@@ -34,6 +35,28 @@ pub struct TableFacts {
     pub rows: u64,
     /// What the values of its columns are like, which is found out when it is asked for.
     pub values: Option<Values>,
+    /// How its rows are divided, where it is a partitioned table.
+    pub partitions: Option<PartitionFacts>,
+    /// True for a partition of another table.
+    pub is_partition: bool,
+}
+
+/// How the rows of a partitioned table are divided.
+#[derive(Clone, Debug)]
+pub struct PartitionFacts {
+    /// Finds the partition of a row.
+    pub router: Arc<Router>,
+    /// What of a row decides, as a key.
+    pub key: KeyFacts,
+    /// The types of the parts of the key.
+    pub types: Vec<Type>,
+    /// The partitions, in the order of their rows where they have one: OID, name, and the number that each column of
+    /// the table has in it.
+    pub parts: Vec<(Oid, String, Vec<(i16, i16)>)>,
+    /// True where the partitions are in the order of their rows.
+    pub is_in_order: bool,
+    /// All tables below it that have rows.
+    pub leaves: Vec<Oid>,
 }
 
 /// Finds out what the values of a table's columns are like.

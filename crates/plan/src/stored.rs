@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use sql::bind::{Names, Relation};
 use sql::plan::Expr;
-use table::catalog::{self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, SqlText};
+use table::catalog::{
+    self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, Router, SqlText,
+};
 use table::index::ItemClass;
 use table::rows::Handles;
 use types::{Context, KeyOrder, Oid, Style};
 
-use crate::schema::{ColumnarFacts, KeyFacts, KeyPart, TableFacts, Values};
+use crate::schema::{ColumnarFacts, KeyFacts, KeyPart, PartitionFacts, TableFacts, Values};
 
 /// What is known of the table with this OID, which the binder sees as `relation`; none where it is no
 /// table with rows. `names` binds the expressions of its indexes.
@@ -67,7 +69,77 @@ pub fn facts(
     });
     let columnar = |index: &Arc<catalog::Relation>| columnar(index, &relation, names);
     let columnar = def.indexes.iter().filter_map(columnar).collect();
-    Some(TableFacts { relation, keys, apart, checks, has_blocks, columnar, rows, values })
+    let partitions = partitions(catalog, &def.relation, &relation, names);
+    // Statistics are those of partitions: the table itself has no rows.
+    let values = values.filter(|_| partitions.is_none());
+    let rows = match &partitions {
+        // The rows of a partitioned table lie in others.
+        Some(facts) => facts.leaves.iter().map(|leaf| count(catalog, handles, *leaf)).sum(),
+        None => rows,
+    };
+    Some(TableFacts {
+        relation,
+        keys,
+        apart,
+        checks,
+        has_blocks,
+        columnar,
+        rows,
+        values,
+        partitions,
+        is_partition: def.relation.partition_of().is_some(),
+    })
+}
+
+/// How many rows a table has.
+fn count(catalog: &Catalog, handles: &Handles, oid: Oid) -> u64 {
+    let storage = catalog.relation(oid).and_then(|relation| relation.storage());
+    storage.map_or(0, |storage| handles.row_count(storage))
+}
+
+/// How the rows of a table are divided; `None` where it is not partitioned.
+fn partitions(
+    catalog: &Catalog,
+    relation: &catalog::Relation,
+    bound: &Relation,
+    names: &dyn Names,
+) -> Option<PartitionFacts> {
+    let partitioning = relation.partitioning()?;
+    let router = Router::of(catalog, relation)?;
+    let part = |key: &catalog::PartitionKey| {
+        let part = match &key.part {
+            IndexPart::Column(attnum) => KeyPart::Column(*attnum),
+            IndexPart::Expr(text) => KeyPart::Expr(self::bound(text, bound, names)?),
+        };
+        Some((part, KeyOrder::ASCENDING))
+    };
+    let key = KeyFacts {
+        index: None,
+        name: String::new(),
+        parts: partitioning.keys.iter().map_while(part).collect(),
+        is_unique: false,
+        predicate: None,
+        classes: None,
+        is_whole: true,
+    };
+    let in_order = router.in_order();
+    let part = |oid: &Oid| {
+        let part = catalog.relation(*oid)?;
+        let column = |column: &catalog::Column| {
+            Some((column.attnum, part.column_named(&column.name)?.attnum))
+        };
+        let columns = relation.live_columns().filter_map(column).collect();
+        Some((*oid, part.name.to_string(), columns))
+    };
+    let all = in_order.as_ref().unwrap_or(&partitioning.partitions);
+    Some(PartitionFacts {
+        key,
+        types: partitioning.keys.iter().map(|key| key.ty).collect(),
+        parts: all.iter().filter_map(part).collect(),
+        is_in_order: in_order.is_some(),
+        leaves: catalog.leaves(relation.oid),
+        router: Arc::new(router),
+    })
 }
 
 /// What is known of an index of a table; none where it cannot be read.

@@ -164,6 +164,7 @@ columns! {
     1686 "word" TEXT, "catcode" CHAR, "barelabel" BOOL, "catdesc" TEXT, "baredesc" TEXT;
     1689 "grantor" OID, "grantee" OID, "privilege_type" TEXT, "is_grantable" BOOL;
     2289 "option_name" TEXT, "option_value" TEXT;
+    3423 "relid" REGCLASS, "parentrelid" REGCLASS, "isleaf" BOOL, "level" INT4;
     2510 "name" TEXT, "statement" TEXT, "prepare_time" TIMESTAMPTZ, "parameter_types" REGTYPE_ARRAY, "result_types" REGTYPE_ARRAY, "from_sql" BOOL, "generic_plans" INT8, "custom_plans" INT8;
     2599 "abbrev" TEXT, "utc_offset" INTERVAL, "is_dst" BOOL;
     2856 "name" TEXT, "abbrev" TEXT, "utc_offset" INTERVAL, "is_dst" BOOL;

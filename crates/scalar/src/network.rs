@@ -15,7 +15,7 @@ use types::{Datum, DatumRef, Inet, Mac, Result};
 use crate::aggregate::collect::Extreme;
 use crate::aggregate::{Kind, aggregates};
 use crate::function::{Argument, Function, Output, functions, unexpected};
-use crate::hash;
+use types::hash;
 
 impl<'a> Argument<'a> for Inet {
     fn read(value: DatumRef<'a>) -> Result<Self> {

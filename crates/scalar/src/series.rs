@@ -1,7 +1,7 @@
 //! Series: the rows of `generate_series` over numbers; and a series that has none.
 
 use numeric::Numeric;
-use types::{Datum, Error, Oid, Result, SqlState};
+use types::{Datum, Error, Result, SqlState};
 
 use crate::function::{Function, sets};
 use crate::rows::Rows;
@@ -51,11 +51,6 @@ fn numerics(start: Numeric, stop: Numeric, step: Numeric) -> Result<Rows> {
     })))
 }
 
-/// The tables of which a table is a partition: there are no partitions.
-fn partition_ancestors(_relation: Oid) -> Result<Rows> {
-    Ok(Box::new(std::iter::empty()))
-}
-
 pub(crate) const TABLE: &[Function] = sets! {
     1066 generate_series(INT4, INT4, INT4) -> INT4 = (start: i32, stop: i32, step: i32)
         integers(start, stop, step, i32::checked_add);
@@ -67,8 +62,6 @@ pub(crate) const TABLE: &[Function] = sets! {
         integers(start, stop, 1, i64::checked_add);
     3259 generate_series(NUMERIC, NUMERIC, NUMERIC) -> NUMERIC =
         (start: Numeric, stop: Numeric, step: Numeric) numerics(start, stop, step);
-    3425 pg_partition_ancestors(REGCLASS) -> REGCLASS [volatile] = (relation: Oid)
-        partition_ancestors(relation);
     3260 generate_series(NUMERIC, NUMERIC) -> NUMERIC = (start: Numeric, stop: Numeric)
         numerics(start, stop, Numeric::ONE);
 };

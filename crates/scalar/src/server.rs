@@ -251,6 +251,9 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     2083 pg_opclass_is_visible(OID) -> BOOL [stable];
     2082 pg_operator_is_visible(OID) -> BOOL [stable];
     3829 pg_opfamily_is_visible(OID) -> BOOL [stable];
+    3425 pg_partition_ancestors(REGCLASS) -> REGCLASS [set, volatile];
+    3424 pg_partition_root(REGCLASS) -> REGCLASS;
+    3423 pg_partition_tree(REGCLASS) -> RECORD [set, volatile];
     2560 pg_postmaster_start_time() -> TIMESTAMPTZ [stable];
     2289 pg_options_to_table(TEXT_ARRAY) -> RECORD [set, stable];
     2510 pg_prepared_statement() -> RECORD [set, stable];

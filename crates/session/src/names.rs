@@ -622,6 +622,8 @@ impl plan::Schema for Names {
                 columnar: Vec::new(),
                 rows: file.rows,
                 values: None,
+                partitions: None,
+                is_partition: false,
             }));
         }
         self.look_at(relation);

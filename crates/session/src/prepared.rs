@@ -115,7 +115,10 @@ impl Session {
         let before = self.client.instance.csn_at(time)?;
         self.make("", |maker| {
             let relation = maker.relation(table)?;
-            Ok(maker.ddl.forget(relation.oid, before)?)
+            for oid in maker.catalog().partition_tree(relation.oid) {
+                maker.ddl.forget(oid, before)?;
+            }
+            Ok(())
         })?;
         // Of a tag that begins with DELETE clients expect a count.
         Ok(done("HISTORY DELETED"))
@@ -219,16 +222,18 @@ impl Session {
             if rights.on(Address::relation(relation.oid), enough).is_empty() {
                 return Err(rights.denied(relation.oid));
             }
-            let inner = self.open().inner.as_mut().expect("a transaction that goes on is open");
             let wait = if nowait { txn::Wait::Never } else { txn::Wait::Allowed };
-            inner.lock_relation(relation.oid.0, mode, wait).map_err(|error| match error {
-                txn::TxnError::LockNotAvailable if nowait => {
-                    let message =
-                        format!("could not obtain lock on relation \"{}\"", relation.name);
-                    Error::new(SqlState::LOCK_NOT_AVAILABLE, message)
-                }
-                other => other.into(),
-            })?;
+            for (oid, mode) in self.with_partitions(vec![(relation.oid, mode)]) {
+                let inner = self.open().inner.as_mut().expect("a transaction that goes on is open");
+                inner.lock_relation(oid.0, mode, wait).map_err(|error| match error {
+                    txn::TxnError::LockNotAvailable if nowait => {
+                        let message =
+                            format!("could not obtain lock on relation \"{}\"", relation.name);
+                        Error::new(SqlState::LOCK_NOT_AVAILABLE, message)
+                    }
+                    other => other.into(),
+                })?;
+            }
         }
         Ok(done("LOCK TABLE"))
     }
@@ -278,7 +283,9 @@ impl Session {
                         self.lock_maintained(oid)?;
                     }
                     if may && analyzes {
-                        self.client.instance.handles.analyze(&self.names.catalog, oid);
+                        for leaf in self.names.catalog.leaves(oid) {
+                            self.client.instance.handles.analyze(&self.names.catalog, leaf);
+                        }
                     }
                     may
                 }

@@ -23,7 +23,7 @@
 use std::sync::Arc;
 
 use sql::parse::ast::{
-    Alter, ColumnConstraintKind, ColumnDefinition, Define, ObjectKind, Path, TableConstraintKind,
+    Alter, ColumnConstraint, ColumnConstraintKind, Define, ObjectKind, Path, TableConstraintKind,
     TableElement,
 };
 use table::catalog::{Action, Catalog, ConstraintOn, Relation, TypeEntry, UserTypeKind};
@@ -93,10 +93,29 @@ impl Session {
         if let Define::Drop { concurrently: true, .. } = define {
             wanted.iter().try_for_each(|(table, _)| self.wait_for_users(*table))?;
         }
-        for (relation, mode) in wanted {
+        for (relation, mode) in self.with_partitions(wanted) {
             self.lock(relation, mode)?;
         }
         self.look()
+    }
+
+    /// Adds the partitioned tables above those that are locked, and the partitions below: who reads or changes a
+    /// partitioned table locks that alone.
+    pub(crate) fn with_partitions(&self, wanted: Wanted) -> Wanted {
+        let catalog = &self.names.catalog;
+        let mut all = Wanted::new();
+        for (relation, mode) in wanted {
+            let mut related = catalog.partition_ancestors(relation);
+            related.reverse();
+            related.extend(catalog.partition_tree(relation));
+            for oid in related {
+                match all.iter_mut().find(|(known, _)| *known == oid) {
+                    Some((_, known)) => *known = mode.max(*known),
+                    None => all.push((oid, mode)),
+                }
+            }
+        }
+        all
     }
 
     /// The relations that a definition locks. A missing relation is no error here: the definition itself reports it.
@@ -107,15 +126,23 @@ impl Session {
                 wanted.extend(self.table_of(&create.table)?.map(|it| (it, RelationLock::Share)));
             }
             Define::Table(create) => {
+                if let Some((table, _)) = &create.partition_of {
+                    wanted.extend(self.table_of(table)?.map(|it| (it, RelationLock::Define)));
+                }
                 for element in &create.elements {
                     match element {
-                        TableElement::Column(column) => self.referred_by(column, &mut wanted)?,
+                        TableElement::Column(column) => {
+                            self.referred_by(&column.constraints, &mut wanted)?;
+                        }
                         TableElement::Constraint(constraint) => {
                             if let TableConstraintKind::ForeignKey { references, .. } =
                                 &constraint.kind
                             {
                                 self.refer_to(&references.table, &mut wanted)?;
                             }
+                        }
+                        TableElement::Options { constraints, .. } => {
+                            self.referred_by(constraints, &mut wanted)?;
                         }
                         TableElement::Like { .. } => {}
                     }
@@ -152,7 +179,7 @@ impl Session {
             }
             Define::Truncate { tables, cascade, .. } => {
                 let mut all = Vec::new();
-                for name in tables {
+                for (name, _) in tables {
                     all.extend(self.table_of(name)?);
                 }
                 if *cascade {
@@ -216,7 +243,12 @@ impl Session {
                     _ => RelationLock::Define,
                 },
                 Alter::AddColumn { column, .. } => {
-                    self.referred_by(column, &mut others)?;
+                    self.referred_by(&column.constraints, &mut others)?;
+                    RelationLock::Define
+                }
+                Alter::Attach { partition, .. } | Alter::Detach { partition, .. } => {
+                    let partition = self.table_of(partition)?;
+                    others.extend(partition.map(|it| (it, RelationLock::Define)));
                     RelationLock::Define
                 }
                 _ => RelationLock::Define,
@@ -234,8 +266,8 @@ impl Session {
     }
 
     /// Adds the tables that a column refers to.
-    fn referred_by(&self, column: &ColumnDefinition, wanted: &mut Wanted) -> Result<()> {
-        column.constraints.iter().try_for_each(|constraint| match &constraint.kind {
+    fn referred_by(&self, said: &[ColumnConstraint], wanted: &mut Wanted) -> Result<()> {
+        said.iter().try_for_each(|constraint| match &constraint.kind {
             ColumnConstraintKind::References(references) => {
                 self.refer_to(&references.table, wanted)
             }
@@ -317,7 +349,10 @@ impl Session {
         let mut at = 0;
         while let Some(table) = all.get(at).and_then(|oid| self.names.catalog.table(*oid)) {
             at += 1;
-            for constraint in &table.referenced_by {
+            let above = self.names.catalog.partition_ancestors(table.relation.oid);
+            let above = above.iter().filter_map(|oid| self.names.catalog.table(*oid));
+            let referenced_by = above.flat_map(|above| &above.referenced_by);
+            for constraint in table.referenced_by.iter().chain(referenced_by) {
                 let Some(key) = constraint.foreign_key() else { continue };
                 let child = constraint.table().filter(|child| !all.contains(child));
                 all.extend(child.filter(|_| follows(key.on_delete) || follows(key.on_update)));
@@ -391,7 +426,8 @@ impl Session {
                 })
         };
         let is_newest = Arc::ptr_eq(&newest, &self.names.catalog) || self.has_own_catalog();
-        let is_same = is_newest || changed.iter().chain(locked).all(same);
+        let tree = |oid: &Oid| self.names.catalog.partition_tree(*oid);
+        let is_same = is_newest || changed.iter().chain(locked).flat_map(tree).all(|it| same(&it));
         if is_same && self.names.catalog.version() == snapshot {
             return Ok(());
         }

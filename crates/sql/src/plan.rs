@@ -227,6 +227,8 @@ pub mod system {
     pub const TABLE: i16 = -6;
     /// The key by which the table finds the row again, for changes and locks: bytes.
     pub const KEY: i16 = -20;
+    /// The key, and before it the OID of the table, big end first: how a partitioned table finds a row again.
+    pub const PLACED_KEY: i16 = -24;
     /// `_system_from`, when the version began.
     pub const FROM: i16 = -21;
     /// `_system_to`, when it ended.

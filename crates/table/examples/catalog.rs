@@ -42,6 +42,8 @@ fn new_table(name: &str) -> NewTable {
         options: Vec::new(),
         history: Retention::Forever,
         method: NewMethod::default(),
+        partitioning: None,
+        partition_of: None,
     }
 }
 

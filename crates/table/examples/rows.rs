@@ -70,6 +70,8 @@ impl World {
             options: Vec::new(),
             history: Retention::Forever,
             method: table::method::NewMethod::default(),
+            partitioning: None,
+            partition_of: None,
         })?;
         if has_index {
             let index = NewIndex {
@@ -83,6 +85,7 @@ impl World {
                 is_valid: true,
                 options: Vec::new(),
                 excludes: Vec::new(),
+                partition_of: None,
             };
             ddl.create_index(made.oid, index)?;
         }

@@ -29,6 +29,7 @@ pub mod extension;
 pub mod float;
 pub mod format;
 pub mod geometry;
+pub mod hash;
 pub mod hstore;
 pub mod key;
 pub mod ltree;

@@ -123,6 +123,16 @@ impl Builder<'_> {
                 let input = self.looked_at(node, Box::new(input));
                 Ok(Pieces { input, columns, condition })
             }
+            Kind::Append(append) => {
+                let first = append.parts.first().map(|part| &part.node);
+                let Some(Kind::Scan(scan)) = first.map(|node| &node.kind) else {
+                    return Ok(Pieces { input: self.node(node)?, columns, condition: None });
+                };
+                let (columns, condition) = self.columns_of_scan(scan, &node.types);
+                let input = self.append(append, condition.is_some())?;
+                let input = self.looked_at(node, Box::new(input));
+                Ok(Pieces { input, columns, condition })
+            }
             Kind::Project { input, exprs } => {
                 let pieces = self.pieces(input)?;
                 let operator = Box::new(self.batch_project(pieces, exprs)?);

@@ -21,6 +21,8 @@ pub(crate) struct Guard {
     pub(crate) table: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) checks: Vec<Check>,
+    /// True for a partition, which has only the rows of its bound.
+    pub(crate) is_partition: bool,
 }
 
 /// A check of the table, or what a view or a policy asks of rows that are written.
@@ -106,6 +108,13 @@ impl Guard {
             }
         }
         Ok(())
+    }
+
+    /// The error for a row that is not in the bound of the partition.
+    pub(crate) fn not_in_partition(&self, types: Context<'_>, row: &Row) -> Error {
+        let message =
+            format!("new row for relation \"{}\" violates partition constraint", self.table);
+        self.about(types, Error::new(SqlState::CHECK_VIOLATION, message), row)
     }
 
     fn about(&self, types: Context<'_>, error: Error, row: &Row) -> Error {

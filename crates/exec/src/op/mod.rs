@@ -9,6 +9,7 @@
 //! so that running a statement that was prepared allocates little.
 
 pub(crate) mod aggregate;
+pub(crate) mod append;
 pub(crate) mod basic;
 pub(crate) mod batch_join;
 pub(crate) mod batch_project;

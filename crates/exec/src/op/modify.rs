@@ -334,7 +334,11 @@ impl Target {
         for (place, program) in &self.generated {
             row[*place] = env.value(program, &*row)?;
         }
-        self.guard.check(env, row, written)
+        self.guard.check(env, row, written)?;
+        if self.guard.is_partition && !env.ctx.tables.is_in_partition(self.relation, row)? {
+            return Err(self.guard.not_in_partition(env.ctx.frame.context.types, row));
+        }
+        Ok(())
     }
 
     pub(crate) fn insert(

@@ -236,7 +236,8 @@ impl Scan {
         env.tick()?;
         self.key.clear();
         for (equal, (repr, order)) in self.path.equal.iter().zip(&self.path.columns) {
-            let Some(value) = equal.value(env, *repr)? else { return Ok(false) };
+            let value = equal.value(*repr, &mut |program| env.value(program, EvalRow::NONE))?;
+            let Some(value) = value else { return Ok(false) };
             key::write(value.as_ref(), *order, &mut self.key);
         }
         let tables = env.ctx.tables;

@@ -11,6 +11,7 @@
 //! ever was. Where no column was dropped the two are the same.
 
 mod columns;
+mod partitions;
 mod scan;
 mod values;
 
@@ -35,6 +36,7 @@ use crate::tables::{
     Inserted, Locked, Piece, Reach, Scanning, TablePart, Tables, count_given, first_that,
     piece_of_rows,
 };
+use partitions::placed_columns;
 use scan::{Scan, found, leads_nowhere};
 
 /// Tables that are not stored: those of `pg_catalog` and `information_schema`, which are computed, and files.
@@ -182,6 +184,7 @@ impl<'a> Stored<'a> {
             out.push(match *attnum {
                 1.. => row.column(position(*attnum)).map_err(error)?.to_owned(),
                 system::KEY => Datum::bytea(row.key()),
+                system::PLACED_KEY => placed(table, row.key()),
                 system::TABLE => Datum::Oid(table.relation().oid),
                 ..system::TEXT_OF => {
                     let txn = self.txn.borrow();
@@ -442,6 +445,9 @@ impl Tables for Stored<'_> {
 
     fn insert(&self, relation: Oid, row: &[Datum], arbiters: Option<&[Oid]>) -> Result<Inserted> {
         let table = self.table(relation)?;
+        if table.relation().partitioning().is_some() {
+            return self.insert_placed(&table, row, arbiters);
+        }
         let row = whole(&table, row);
         let mut loading = self.loading.borrow_mut();
         let load = loading.as_mut().filter(|load| load.table().storage() == table.storage());
@@ -475,6 +481,9 @@ impl Tables for Stored<'_> {
 
     fn begin_load(&self, relation: Oid, is_large: bool) -> Result<bool> {
         let table = self.table(relation)?;
+        if table.relation().partitioning().is_some() {
+            return Ok(false);
+        }
         let load = table.load(&mut self.txn.borrow_mut(), is_large).map_err(error)?;
         let begins = load.is_some();
         *self.loading.borrow_mut() = load;
@@ -488,14 +497,24 @@ impl Tables for Stored<'_> {
         }
     }
 
+    fn is_in_partition(&self, relation: Oid, row: &[Datum]) -> Result<bool> {
+        self.is_at_home(relation, row)
+    }
+
     fn update(&self, relation: Oid, key: &[u8], old: &[Datum], new: &[Datum]) -> Result<()> {
         let table = self.table(relation)?;
+        if table.relation().partitioning().is_some() {
+            return self.update_placed(&table, key, old, new);
+        }
         let (old, new) = (whole(&table, old), whole(&table, new));
         self.change(|change| table.update(change, key, &old, &new)).map(|_| ())
     }
 
     fn delete(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()> {
         let table = self.table(relation)?;
+        if table.relation().partitioning().is_some() {
+            return self.delete_placed(&table, key, old);
+        }
         let old = whole(&table, old);
         self.change(|change| table.delete(change, key, &old))?;
         self.grow(&table, -1);
@@ -503,18 +522,20 @@ impl Tables for Stored<'_> {
     }
 
     fn erase(&self, relation: Oid, keys: &[Vec<u8>]) -> Result<()> {
-        let table = self.table(relation)?;
-        let latest = self.txn.borrow().latest();
-        let eras =
-            Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
         let split = |key: &Vec<u8>| {
             let (number, key) = key.split_first_chunk::<4>()?;
             Some((store::TableId(u32::from_be_bytes(*number)), key.to_vec()))
         };
         let rows: Vec<RowAt> = keys.iter().filter_map(split).collect();
-        let tables = self.cache.tables();
-        let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
-        self.grow(&table, -gone);
+        for leaf in self.catalog.leaves(relation) {
+            let table = self.table(leaf)?;
+            let latest = self.txn.borrow().latest();
+            let eras =
+                Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
+            let tables = self.cache.tables();
+            let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
+            self.grow(&table, -gone);
+        }
         Ok(())
     }
 
@@ -527,6 +548,11 @@ impl Tables for Stored<'_> {
         attnums: &[i16],
         out: &mut Vec<Datum>,
     ) -> Result<Locked> {
+        if let Some(of) = self.partitioned(relation)? {
+            let (part, key) = self.placed_at(key)?;
+            let attnums = placed_columns(of.relation(), part.relation(), attnums);
+            return self.lock(part.relation().oid, key, strength, wait, &attnums, out);
+        }
         let table = self.table(relation)?;
         let row_lock = match strength {
             LockStrength::KeyShare => RowLock::KeyShare,
@@ -581,6 +607,11 @@ impl Tables for Stored<'_> {
         attnums: &[i16],
         out: &mut Vec<Datum>,
     ) -> Result<bool> {
+        if let Some(of) = self.partitioned(relation)? {
+            let (part, key) = self.placed_at(key)?;
+            let attnums = placed_columns(of.relation(), part.relation(), attnums);
+            return self.read(part.relation().oid, key, &attnums, out);
+        }
         let table = self.table(relation)?;
         let row = table.latest(&self.txn.borrow(), key).map_err(error)?;
         match row {
@@ -588,6 +619,11 @@ impl Tables for Stored<'_> {
             None => Ok(false),
         }
     }
+}
+
+/// The key of a row of a partition, as the partitioned table knows the row by.
+fn placed(table: &Table, key: &[u8]) -> Datum {
+    Datum::bytea(partitions::placed(table.relation().oid, key))
 }
 
 /// `ctid` of a row: its number, for rows that have hidden ones.

@@ -602,6 +602,7 @@ impl Scan {
                             None => row.column(position(*attnum)).map_err(error)?.to_owned(),
                         },
                         system::KEY => Datum::bytea(row.key()),
+                        system::PLACED_KEY => super::placed(table, row.key()),
                         system::TABLE => Datum::Oid(table.relation().oid),
                         ..system::TEXT_OF => {
                             let txn = stored.txn.borrow();
@@ -647,6 +648,7 @@ impl Scan {
                                 key_within(&walk.era.table, version.row.key())
                             }
                             system::KEY => Datum::bytea(version.row.key()),
+                            system::PLACED_KEY => super::placed(table, version.row.key()),
                             system::TABLE => Datum::Oid(table.relation().oid),
                             system::ROW => super::row_number(&walk.era.table, version.row.key())?,
                             other => stored.version_column(version.from, ended, other)?,

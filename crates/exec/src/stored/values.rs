@@ -22,6 +22,8 @@ use plan::Schema;
 pub struct Programs {
     indexes: Mutex<HashMap<Oid, Arc<IndexPrograms>>>,
     tables: Mutex<HashMap<Oid, Arc<TablePrograms>>>,
+    /// By partitioned table, the parts of its key that are expressions.
+    partitions: Mutex<HashMap<Oid, Arc<[Program]>>>,
 }
 
 impl Programs {
@@ -151,6 +153,7 @@ impl Values<'_> {
             table: over.name.clone(),
             columns: columns.collect(),
             checks,
+            is_partition: false,
         };
         let live = over.columns.iter().map(|column| super::position(column.attnum)).collect();
         let programs = Arc::new(TablePrograms { defaults, generated, guard, live });
@@ -166,7 +169,55 @@ impl Values<'_> {
     }
 }
 
+impl Values<'_> {
+    fn of_partitions(&self, relation: &catalog::Relation) -> Result<Arc<[Program]>> {
+        {
+            let made = self.programs.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(programs) = made.get(&relation.oid) {
+                return Ok(Arc::clone(programs));
+            }
+        }
+        let over = self.bound(relation.oid)?;
+        let keys = relation.partitioning().into_iter().flat_map(|partitioning| &partitioning.keys);
+        let program = |key: &catalog::PartitionKey| match &key.part {
+            IndexPart::Expr(text) => Some(self.program(&text.text, &over)),
+            IndexPart::Column(_) => None,
+        };
+        let programs: Arc<[Program]> = keys.filter_map(program).collect::<Result<Vec<_>>>()?.into();
+        let mut made = self.programs.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(made.entry(relation.oid).or_insert(programs)))
+    }
+}
+
 impl RowValues for Values<'_> {
+    fn partition_keys(
+        &mut self,
+        table: &catalog::Relation,
+        row: &[Datum],
+        keys: &mut Vec<Datum>,
+    ) -> table::Result<()> {
+        let Some(partitioning) = table.partitioning() else { return Ok(()) };
+        let is_expr = |key: &catalog::PartitionKey| matches!(key.part, IndexPart::Expr(_));
+        let programs = match partitioning.keys.iter().any(is_expr) {
+            true => self.of_partitions(table)?,
+            false => Arc::default(),
+        };
+        let live = if programs.is_empty() { Vec::new() } else { self.live(table.oid, row)? };
+        let mut programs = programs.iter();
+        for key in &partitioning.keys {
+            keys.push(match key.part {
+                IndexPart::Column(attnum) => {
+                    row.get(super::position(attnum)).cloned().unwrap_or_default()
+                }
+                IndexPart::Expr(_) => match programs.next() {
+                    Some(program) => program.run(&live, self.frame)?,
+                    None => Datum::Null,
+                },
+            });
+        }
+        Ok(())
+    }
+
     fn index(
         &mut self,
         index: &catalog::Relation,

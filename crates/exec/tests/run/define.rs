@@ -158,6 +158,8 @@ pub fn table(statement: &str, names: &View) -> Result<NewTable> {
         options: Vec::new(),
         history: Retention::Forever,
         method: table::method::NewMethod::default(),
+        partitioning: None,
+        partition_of: None,
     })
 }
 
@@ -207,6 +209,7 @@ pub fn index(statement: &str, names: &View) -> Result<(types::Oid, NewIndex)> {
         is_valid: true,
         options: Vec::new(),
         excludes: Vec::new(),
+        partition_of: None,
     };
     Ok((relation.oid, index))
 }

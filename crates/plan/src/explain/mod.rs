@@ -22,7 +22,7 @@ use std::fmt::Write;
 use sql::explain::List;
 use sql::plan::{Moment, SetOp, SortKey};
 
-use crate::tree::{Body, Equal, Join, JoinKind, Kind, Link, Node, Path, Plan, Scan};
+use crate::tree::{Append, Body, Equal, Join, JoinKind, Kind, Link, Node, Path, Plan, Scan};
 
 /// The plan as text: one operator a line, inputs indented below; then the subplans.
 pub fn explain(plan: &Plan) -> String {
@@ -95,6 +95,7 @@ fn head(node: &Node) -> String {
             format!("Values {}", rows.join(", ")).trim_end().to_owned()
         }
         Kind::Scan(scan) => scan_head(scan),
+        Kind::Append(append) => append_head(append),
         Kind::Functions { functions, ordinality, .. } => {
             let functions: Vec<String> =
                 functions.iter().map(|(expr, _)| expr.to_string()).collect();
@@ -161,6 +162,16 @@ fn head(node: &Node) -> String {
             format!("LockRows {}", locks.join(", "))
         }
     }
+}
+
+fn append_head(append: &Append) -> String {
+    let mut line = format!("Append {}", append.scan.name);
+    let mut levels = append.levels.iter().filter(|level| !level.path.is_full()).peekable();
+    if levels.peek().is_some() {
+        let paths: Vec<String> = levels.map(|level| path(&level.path)).collect();
+        line += &format!(" pruned{}", paths.join(","));
+    }
+    line
 }
 
 fn join_head(join: &Join) -> String {

@@ -19,7 +19,9 @@ use crate::explain::seen::Seen;
 use crate::rewrite::{estimate, substitute};
 use crate::schema::Schema;
 use crate::shown::Shown;
-use crate::tree::{Body, Equal, Join, JoinKind, Kind, Modify, Node, Path, Plan, Scan, each_part};
+use crate::tree::{
+    Append, Body, Equal, Join, JoinKind, Kind, Modify, Node, Path, Plan, Scan, each_part,
+};
 
 /// An operator as it is shown.
 #[derive(Clone, Debug, Default)]
@@ -217,6 +219,7 @@ impl Teller<'_> {
     fn entry(&mut self, node: &Node) -> (Entry, Vec<Name>) {
         match &node.kind {
             Kind::Scan(scan) => self.scan(node, scan),
+            Kind::Append(append) => self.append(node, append),
             Kind::Barrier(input) => self.entry(input),
             Kind::Filter { input, condition } => {
                 let (mut entry, names) = self.entry(input);
@@ -445,6 +448,29 @@ impl Teller<'_> {
             }
             entry.seen = Some(seen);
         }
+    }
+
+    fn append(&mut self, node: &Node, append: &Append) -> (Entry, Vec<Name>) {
+        let mut below = Vec::with_capacity(append.parts.len());
+        let mut names = self.scan(node, &append.scan).1;
+        for part in &append.parts {
+            let (mut entry, of_part) = self.entry(&part.node);
+            entry.relationship = "Member";
+            below.push(entry);
+            if append.parts.len() == 1 {
+                names = of_part;
+            }
+        }
+        // The scan of one partition is told as what it is.
+        if below.len() == 1 {
+            return (below.remove(0), names);
+        }
+        let is_empty = below.is_empty();
+        let mut entry = self.over(node, if is_empty { "Result" } else { "Append" }, below);
+        if is_empty {
+            entry.properties.push(("One-Time Filter", text("false")));
+        }
+        (entry, names)
     }
 
     fn scan(&mut self, node: &Node, scan: &Scan) -> (Entry, Vec<Name>) {

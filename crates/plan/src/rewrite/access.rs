@@ -22,6 +22,7 @@
 use sql::plan::{Call, Expr, ExprKind, Moment};
 use types::{Datum, Oid, Repr, Type, TypeSource};
 
+use super::append;
 use super::expr::{all_of, comparison, conjuncts, has_subplan, sees_nothing};
 use super::keys::{self, Part};
 use crate::schema::{Ask, ItemClass, KeyFacts, Schema, TableFacts};
@@ -29,10 +30,24 @@ use crate::tree::{Asked, Chance, End, Equal, Kind, Node, Path, Plan, Scan, is_vo
 
 /// Chooses a key for each scan.
 pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
+    append::expand(node, types, schema);
     node.inputs(&mut |input| access(input, types, schema));
     if let Kind::Scan(scan) = &mut node.kind {
         choose(scan, types, schema);
     }
+}
+
+/// What conditions bind of the first parts of a key.
+pub(super) fn bound_of(
+    key: &KeyFacts,
+    facts: &TableFacts,
+    scan: &Scan,
+    list: &[Expr],
+    types: &dyn TypeSource,
+) -> Path {
+    let mut path = Path::default();
+    bind(&mut path, &mut Vec::new(), &keys::parts(key, facts, scan, types), list, types);
+    path
 }
 
 /// Forgets what paths make sure of, in a plan in which no row is locked or changed and so none is looked
@@ -46,10 +61,10 @@ pub(super) fn forget_sure(plan: &mut Plan) {
     if is_needed {
         return;
     }
-    plan.each(&mut |node| {
-        if let Kind::Scan(scan) = &mut node.kind {
-            scan.sure = None;
-        }
+    plan.each(&mut |node| match &mut node.kind {
+        Kind::Scan(scan) => scan.sure = None,
+        Kind::Append(append) => append.scan.condition = None,
+        _ => {}
     });
 }
 

@@ -15,7 +15,7 @@ use super::dependent;
 use super::estimate::{ROWS_MANY, rows, rows_read};
 use super::postpone::asks;
 use crate::schema::Schema;
-use crate::tree::{Aggregate, Join, JoinKind, Kind, Modify, Node, Plan, Scan, is_volatile};
+use crate::tree::{Aggregate, Append, Join, JoinKind, Kind, Modify, Node, Plan, Scan, is_volatile};
 
 /// Up to this part of its rows a scan gives few of them.
 const GIVEN_FEW: f64 = 0.5;
@@ -154,6 +154,7 @@ fn in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) -> bool {
             scan.in_batches = false;
             gives_blocks(scan, schema) || gives_many_rows(scan, schema)
         }
+        Kind::Append(append) => append_in_batches(append, schema),
         Kind::Join(join) => join_in_batches(plan, join, schema),
         Kind::Project { input, .. } => in_batches(plan, input, schema),
         Kind::Aggregate(aggregate) => aggregate.batches.is_some(),
@@ -163,6 +164,38 @@ fn in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) -> bool {
         }
         _ => false,
     }
+}
+
+/// The same of the scans of partitions, all of which must have the same columns at the same places, and the same
+/// condition.
+fn append_in_batches(append: &mut Append, schema: &dyn Schema) -> bool {
+    if append.is_ordered {
+        return false;
+    }
+    let mut asked = None;
+    let mut read = 0.0;
+    for part in &append.parts {
+        let Kind::Scan(scan) = &part.node.kind else { return false };
+        let condition = scan.condition.as_ref().map(ToString::to_string);
+        let of_part = (&scan.attnums, condition);
+        if asked.as_ref().is_some_and(|known| *known != of_part) {
+            return false;
+        }
+        if !gives_blocks(scan, schema) && !is_by_own_key(scan) {
+            return false;
+        }
+        read += rows_read(scan, schema.table(scan.relation).as_deref());
+        asked = Some(of_part);
+    }
+    if read < ROWS_MANY {
+        return false;
+    }
+    for part in &mut append.parts {
+        if let Kind::Scan(scan) = &mut part.node.kind {
+            scan.in_batches = false;
+        }
+    }
+    true
 }
 
 fn join_in_batches(plan: &Plan, join: &mut Join, schema: &dyn Schema) -> bool {

@@ -17,7 +17,7 @@ use types::{Datum, Type};
 
 use super::expr::{column_of, comparison, sees_nothing};
 use crate::schema::{KeyFacts, KeyPart, Schema, TableFacts};
-use crate::tree::{Equal, JoinKind, Kind, Node, Scan};
+use crate::tree::{AppendPart, Equal, JoinKind, Kind, Node, Scan};
 
 /// Rows that a table is thought to have of which nothing is known.
 const ROWS_UNKNOWN: f64 = 1000.0;
@@ -76,6 +76,9 @@ pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
     match &node.kind {
         Kind::Values(rows) => rows.len() as f64,
         Kind::Scan(scan) => rows_of_scan(scan, schema),
+        Kind::Append(append) => {
+            append.parts.iter().map(|part| rows(&part.node, schema)).sum::<f64>().max(1.0)
+        }
         Kind::Filter { input, condition } => {
             let chance = chance(condition, &|column| known(input, column, schema));
             (rows(input, schema) * chance).max(1.0)
@@ -284,6 +287,13 @@ pub(super) fn known(node: &Node, column: usize, schema: &dyn Schema) -> Known {
     let guess = || Known::guess(DISTINCT);
     match &node.kind {
         Kind::Scan(scan) => known_of_scan(scan, column, schema.table(scan.relation).as_deref()),
+        // The values of the partition with the most rows stand for those of all.
+        Kind::Append(append) => {
+            let size = |part: &&AppendPart| rows(&part.node, schema);
+            let largest =
+                append.parts.iter().max_by(|one, other| size(one).total_cmp(&size(other)));
+            largest.map_or_else(guess, |part| known(&part.node, column, schema))
+        }
         Kind::Filter { input, .. }
         | Kind::Sort { input, .. }
         | Kind::Limit { input, .. }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use sql::plan::{Expr, ExprKind};
 
-use crate::tree::{Body, Kind, Node, Plan, Reads, Table, each_part};
+use crate::tree::{Body, Kind, Node, Path, Plan, Reads, Table, each_part};
 
 /// Has the tables that a statement changes read at its start.
 pub(super) fn freeze(plan: &mut Plan) {
@@ -22,14 +22,25 @@ pub(super) fn freeze(plan: &mut Plan) {
     if is_one && subplans.is_empty() {
         return;
     }
-    let (changed, _) = plan.tables_held();
+    let (mut changed, _) = plan.tables_held();
+    // Who changes a partitioned table changes its partitions.
+    plan.each(&mut |node| {
+        if let Kind::Modify(modify) = &node.kind {
+            let facts = modify.facts.iter().filter_map(|facts| facts.partitions.as_ref());
+            changed.extend(facts.flat_map(|facts| &facts.leaves));
+        }
+    });
     let mut next = plan.tables;
     let mut frozen = Vec::new();
     let whole = plan.clone();
     let mut freeze_in = |node: &mut Node| {
         node.each(&mut |node| {
-            let Kind::Scan(scan) = &node.kind else { return };
-            if !changed.contains(&scan.relation) {
+            let relation = match &node.kind {
+                Kind::Scan(scan) => scan.relation,
+                Kind::Append(append) => append.scan.relation,
+                _ => return,
+            };
+            if !changed.contains(&relation) {
                 return;
             }
             // What depends on rows further out, or on a table of `WITH`, cannot be read before they are
@@ -40,11 +51,9 @@ pub(super) fn freeze(plan: &mut Plan) {
             let table = Kind::CteScan { table: next, name: "start".to_owned(), columns: [].into() };
             let mut body = Node { kind: table, types: types.clone() };
             std::mem::swap(node, &mut body);
-            if !(reads.slots.is_empty() && reads.sources.is_empty())
-                && let Kind::Scan(scan) = &mut body.kind
-            {
-                (scan.path, scan.chance) = Default::default();
-                for condition in [scan.sure.take(), scan.condition.take()].into_iter().flatten() {
+            if !(reads.slots.is_empty() && reads.sources.is_empty()) {
+                let conditions = read_whole(&mut body);
+                for condition in conditions.into_iter().flatten() {
                     let nothing = Node { kind: Kind::Given, types: Vec::new() };
                     let input = Box::new(std::mem::replace(node, nothing));
                     *node = Node { kind: Kind::Filter { input, condition }, types: types.clone() };
@@ -92,6 +101,22 @@ pub(super) fn freeze(plan: &mut Plan) {
     let nothing = Node { kind: Kind::Given, types: Vec::new() };
     let input = Box::new(std::mem::replace(&mut plan.root, nothing));
     plan.root = Node { kind: Kind::With { tables: frozen, input }, types };
+}
+
+/// Has a scan read all rows; the conditions that it had, where those are not known from the whole that it is a part of.
+fn read_whole(node: &mut Node) -> [Option<Expr>; 2] {
+    match &mut node.kind {
+        Kind::Scan(scan) => {
+            (scan.path, scan.chance) = Default::default();
+            [scan.sure.take(), scan.condition.take()]
+        }
+        Kind::Append(append) => {
+            append.levels.iter_mut().for_each(|level| level.path = Path::default());
+            append.parts.iter_mut().for_each(|part| drop(read_whole(&mut part.node)));
+            [None, append.scan.condition.take()]
+        }
+        _ => [None, None],
+    }
 }
 
 /// The subplans that are computed while rows are changed: those of the changes' own expressions, and

@@ -12,7 +12,7 @@
 //!   prune     once more
 //!   collapse  projections on top of each other become one
 //!   reorder   inner joins get the cheapest order
-//!   access    conditions on keys become ranges of keys
+//!   access    conditions on keys become ranges of keys; partitioned tables become their partitions
 //!   join      equalities become keys of hash tables, or of an index of the right side
 //!   postpone  conditions that ask a subquery for each row are tested after joins that leave out rows
 //!   prune     what only served for these
@@ -26,6 +26,7 @@
 //! Where sizes matter they are guessed from the number of rows and the keys that tables have ([`estimate`]).
 
 mod access;
+mod append;
 mod batches;
 mod collapse;
 mod columns;

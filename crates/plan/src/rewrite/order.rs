@@ -18,7 +18,7 @@ use super::access::can_range;
 use super::expr::{column_of, conjuncts};
 use super::keys;
 use crate::schema::{KeyFacts, Schema};
-use crate::tree::{Aggregate, Equal, Kind, Node, Path, Scan};
+use crate::tree::{Aggregate, Append, AppendPart, Equal, Kind, Node, Path, Scan};
 
 /// Leaves out sorts that keys make needless, and marks those below limits.
 pub(super) fn orders(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
@@ -34,6 +34,13 @@ pub(super) fn orders(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
         if let Kind::Scan(scan) = &mut below.kind {
             // Few rows are wanted: they are better found at once than counted first.
             scan.path.may_read_all = false;
+        }
+        if let Kind::Append(append) = &mut below.kind {
+            for part in &mut append.parts {
+                if let Kind::Scan(scan) = &mut part.node.kind {
+                    scan.path.may_read_all = false;
+                }
+            }
         }
         sort(below, types, schema, true);
     } else {
@@ -79,8 +86,51 @@ fn serve(node: &mut Node, keys: &[SortKey], known: Known<'_>, is_limited: bool) 
             }
         }
         Kind::Scan(scan) => serve_by_key(scan, keys, known, is_limited),
+        Kind::Append(append) => serve_in_turn(append, keys, known, is_limited),
         _ => false,
     }
+}
+
+/// Has the scans of partitions give their rows in an order, one after the other, where the partitions are in that order
+/// themselves.
+fn serve_in_turn(
+    append: &mut Append,
+    sort: &[SortKey],
+    known: Known<'_>,
+    is_limited: bool,
+) -> bool {
+    let (types, schema) = known;
+    let Some(facts) = schema.table(append.scan.relation) else { return false };
+    let Some(partitions) = facts.partitions.as_ref().filter(|it| it.is_in_order) else {
+        return false;
+    };
+    // The rows of the default partition lie between those of others.
+    let default = partitions.router.default();
+    let is_default = |part: &AppendPart| part.within.iter().any(|(_, oid)| Some(*oid) == default);
+    if append.levels.len() != 1 || append.parts.iter().any(is_default) {
+        return false;
+    }
+    let key = keys::parts(&partitions.key, &facts, &append.scan, types);
+    let mut turned = None;
+    for (sort, part) in sort.iter().zip(&key) {
+        let is_its =
+            part.is(&sort.expr) && *turned.get_or_insert(sort.descending) == sort.descending;
+        if !is_its {
+            return false;
+        }
+    }
+    let mut parts = append.parts.clone();
+    for part in &mut parts {
+        if !serve(&mut part.node, sort, known, is_limited) {
+            return false;
+        }
+    }
+    if turned == Some(true) {
+        parts.reverse();
+    }
+    append.parts = parts;
+    append.is_ordered = true;
+    true
 }
 
 fn serve_by_key(

@@ -49,6 +49,25 @@ fn prune_to(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
                 .for_each(|expr| move_columns(expr, &|column| places[column]));
             kept
         }
+        Kind::Append(append) => {
+            // All parts have the same columns.
+            append.scan.condition.iter().for_each(|expr| note(expr, &mut need));
+            for part in &append.parts {
+                if let Kind::Scan(scan) = &part.node.kind {
+                    let conditions = [&scan.condition, &scan.sure];
+                    conditions.into_iter().flatten().for_each(|expr| note(expr, &mut need));
+                }
+            }
+            let kept = wanted(&need);
+            let places = places(&kept, width);
+            let scan = &mut append.scan;
+            scan.attnums = kept.iter().map(|column| scan.attnums[*column]).collect();
+            scan.condition.iter_mut().for_each(|expr| move_columns(expr, &|column| places[column]));
+            for part in &mut append.parts {
+                prune_to(&mut part.node, need.clone());
+            }
+            kept
+        }
         Kind::Filter { input, condition } => {
             note(condition, &mut need);
             let kept = prune_to(input, need);

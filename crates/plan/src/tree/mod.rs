@@ -27,6 +27,7 @@ use sql::plan::{
 };
 use std::sync::Arc;
 
+use table::catalog::Router;
 use types::{KeyOrder, Oid, Repr, Type};
 
 use crate::schema::{Ask, TableFacts};
@@ -66,6 +67,8 @@ pub enum Kind {
     Values(Vec<Vec<Expr>>),
     /// The rows of a table, or those of a range of a key.
     Scan(Box<Scan>),
+    /// The rows of a partitioned table: those of its partitions, one after the other.
+    Append(Box<Append>),
     /// Functions as a table.
     Functions {
         /// The functions, and how many columns each has.
@@ -221,6 +224,43 @@ pub struct Scan {
     pub columns: Option<Box<IndexColumns>>,
 }
 
+/// The scan of a partitioned table, as scans of its partitions.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// The scan of the table as a whole: its columns, its moment and its condition. It is never run, but a row that
+    /// was changed is looked at again by it.
+    pub scan: Scan,
+    /// The partitioned tables that may leave out partitions when the scan starts: the table, and partitions that are
+    /// partitioned themselves.
+    pub levels: Vec<Level>,
+    /// The scans.
+    pub parts: Vec<AppendPart>,
+    /// True where an operator above relies on the order of the parts and of their rows, in place of a sort.
+    pub is_ordered: bool,
+}
+
+/// The scan of a partition.
+#[derive(Clone, Debug)]
+pub struct AppendPart {
+    /// The scan, whose columns are those of the whole.
+    pub node: Node,
+    /// By level, the partitions that it is in, the outermost first. It is left out if one of these is.
+    pub within: Vec<(usize, Oid)>,
+}
+
+/// A partitioned table, of whose partitions some may have no row that is wanted.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// Finds the partitions.
+    pub router: Arc<Router>,
+    /// How many columns its key has.
+    pub width: usize,
+    /// The types of these columns.
+    pub types: Vec<Type>,
+    /// What is bound of the key.
+    pub path: Path,
+}
+
 /// Columns of a columnar index in the place of a table's.
 #[derive(Clone, Debug)]
 pub struct IndexColumns {
@@ -287,11 +327,11 @@ pub struct Asked {
 
 /// What a column of a key is equal to.
 #[derive(Clone, Debug)]
-pub enum Equal {
+pub enum Equal<V = Expr> {
     /// A value.
-    One(Expr),
+    One(V),
     /// Any element of an array.
-    AnyOf(Expr),
+    AnyOf(V),
     /// NULL.
     Null,
 }
@@ -566,6 +606,7 @@ impl Node {
                 f(left);
                 f(right);
             }
+            Kind::Append(append) => append.parts.iter_mut().for_each(|part| f(&mut part.node)),
             Kind::Aggregate(aggregate) => f(&mut aggregate.input),
             Kind::With { tables, input } => {
                 for table in tables {

@@ -11,7 +11,7 @@ use super::{Kind, Node, Scan};
 impl Node {
     /// The scan whose column a column of the rows is, unchanged.
     pub fn scan_of(&mut self, column: usize) -> Option<&mut Node> {
-        if let Kind::Scan(_) = self.kind {
+        if let Kind::Scan(_) | Kind::Append(_) = self.kind {
             return Some(self);
         }
         match &mut self.kind {
@@ -42,6 +42,7 @@ impl Node {
     pub fn scanned(&mut self, column: usize) -> Option<Scan> {
         match &self.scan_of(column)?.kind {
             Kind::Scan(scan) => Some((**scan).clone()),
+            Kind::Append(append) => Some(append.scan.clone()),
             _ => None,
         }
     }
@@ -50,7 +51,11 @@ impl Node {
     pub fn with_given(&self, column: usize) -> Option<Node> {
         let mut node = self.clone();
         let scan = node.scan_of(column)?;
-        let Kind::Scan(of) = &mut scan.kind else { return None };
+        let of = match &mut scan.kind {
+            Kind::Scan(of) => of,
+            Kind::Append(append) => &mut append.scan,
+            _ => return None,
+        };
         let conditions = [of.sure.take(), of.condition.take()];
         scan.kind = Kind::Given;
         for condition in conditions.into_iter().flatten() {

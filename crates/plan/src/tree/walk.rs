@@ -8,7 +8,7 @@ pub use sql::bind::walk::is_volatile;
 use sql::plan::{AggregateCall, Expr, ExprKind, Moment, SortKey};
 use types::{Datum, Oid, Type};
 
-use super::{Equal, JoinKind, Kind, Link, Node, Path, Plan};
+use super::{Equal, JoinKind, Kind, Link, Node, Path, Plan, Scan};
 
 /// The row that an expression of an operator sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,28 +45,10 @@ impl Node {
             Kind::Values(rows) => {
                 rows.iter_mut().flatten().for_each(|expr| f(expr, Sees::Nothing));
             }
-            Kind::Scan(scan) => {
-                match &mut scan.moment {
-                    Moment::Now | Moment::All | Moment::Ever => {}
-                    Moment::AsOf(at) | Moment::AtVersion(at) => f(at, Sees::Nothing),
-                    Moment::FromTo(from, to)
-                    | Moment::Between(from, to)
-                    | Moment::ContainedIn(from, to) => {
-                        f(from, Sees::Nothing);
-                        f(to, Sees::Nothing);
-                    }
-                }
-                if let Some(sample) = &mut scan.sample {
-                    f(&mut sample.percent, Sees::Nothing);
-                    sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
-                }
-                path(&mut scan.path, f);
-                if let Some(chance) = &mut scan.chance {
-                    chance.provisos.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
-                    path(&mut chance.path, f);
-                }
-                scan.sure.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                scan.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
+            Kind::Scan(of) => scan(of, f),
+            Kind::Append(append) => {
+                scan(&mut append.scan, f);
+                append.levels.iter_mut().for_each(|level| path(&mut level.path, f));
             }
             Kind::Functions { functions, .. } => {
                 functions.iter_mut().for_each(|(expr, _)| f(expr, Sees::Nothing));
@@ -144,7 +126,7 @@ impl Node {
     /// True where no row of the scan that the rows come from comes twice.
     pub fn gives_each_once(&self) -> bool {
         match &self.kind {
-            Kind::Scan(_) => true,
+            Kind::Scan(_) | Kind::Append(_) => true,
             Kind::Project { input, .. }
             | Kind::Filter { input, .. }
             | Kind::Barrier(input)
@@ -167,6 +149,28 @@ impl Link {
             test.keys.iter_mut().flatten().for_each(f);
         }
     }
+}
+
+fn scan(scan: &mut Scan, f: &mut dyn FnMut(&mut Expr, Sees)) {
+    match &mut scan.moment {
+        Moment::Now | Moment::All | Moment::Ever => {}
+        Moment::AsOf(at) | Moment::AtVersion(at) => f(at, Sees::Nothing),
+        Moment::FromTo(from, to) | Moment::Between(from, to) | Moment::ContainedIn(from, to) => {
+            f(from, Sees::Nothing);
+            f(to, Sees::Nothing);
+        }
+    }
+    if let Some(sample) = &mut scan.sample {
+        f(&mut sample.percent, Sees::Nothing);
+        sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
+    }
+    path(&mut scan.path, f);
+    if let Some(chance) = &mut scan.chance {
+        chance.provisos.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
+        path(&mut chance.path, f);
+    }
+    scan.sure.iter_mut().for_each(|expr| f(expr, Sees::Input));
+    scan.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
 }
 
 fn keys(keys: &mut [SortKey], f: &mut dyn FnMut(&mut Expr, Sees)) {
@@ -320,8 +324,11 @@ impl Plan {
     pub fn tables_held(&mut self) -> (BTreeSet<Oid>, BTreeSet<Oid>) {
         let (mut changed, mut read) = (BTreeSet::new(), BTreeSet::new());
         self.each(&mut |node| match &node.kind {
-            Kind::Modify(modify) => drop(changed.insert(modify.relation)),
+            Kind::Modify(modify) => {
+                changed.insert(modify.relation);
+            }
             Kind::Scan(scan) if !scan.computed => drop(read.insert(scan.relation)),
+            Kind::Append(append) => drop(read.insert(append.scan.relation)),
             _ => {}
         });
         (changed, if self.locks_rows() { read } else { BTreeSet::new() })

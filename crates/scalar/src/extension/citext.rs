@@ -13,11 +13,11 @@ use crate::aggregate::collect::Extreme;
 use crate::array::texts;
 use crate::cast::{Cast, casts};
 use crate::function::{Function, functions, sets};
-use crate::hash;
 use crate::operators::{Operator, operators};
 use crate::pattern::like_any_case;
 use crate::regex::{self, Flags};
 use crate::string::{self, lower, upper};
+use types::hash;
 
 /// Text that is looked at as `citext`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

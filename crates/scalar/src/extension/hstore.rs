@@ -15,9 +15,9 @@ use crate::array::texts;
 use crate::cast::{Cast, casts};
 use crate::facts::Facts;
 use crate::function::{Argument, Call, Function, functions, internal, sets};
-use crate::hash;
 use crate::operators::{Operator, operators};
 use crate::rows::{Columns, Rows};
+use types::hash;
 
 impl<'a> Argument<'a> for Hstore<'a> {
     fn read(value: DatumRef<'a>) -> Result<Self> {

@@ -8,8 +8,8 @@ use types::ltree::{Lquery, Ltree, Ltxtquery, build, parse};
 use types::{ArrayRef, Datum, DatumRef, Error, Result, SqlState};
 
 use crate::function::{Argument, Function, functions, unexpected};
-use crate::hash;
 use crate::operators::{Operator, operators};
+use types::hash;
 
 impl<'a> Argument<'a> for Ltree<'a> {
     fn read(value: DatumRef<'a>) -> Result<Self> {

@@ -21,7 +21,7 @@ use sql::bind::Use;
 use sql::eval::Program;
 use sql::parse::ast::{Copy, CopyEnd, CopyWhat, Statement};
 use table::catalog::{Persistence, Relation, RelationKind};
-use table::rows::{Change, LOAD_BYTES_MIN, Load, RowValues, Table};
+use table::rows::{Change, LOAD_BYTES_MIN, Load, RowValues, Table, placing};
 use types::{Context, Datum, DatumRef, Modifier, Oid, SqlState, Type, TypeSource};
 
 use crate::client::Surroundings;
@@ -376,6 +376,9 @@ impl Session {
         let Some(handle) = instance.handles.table(&names.catalog, copy.table) else {
             return Ok(Way::Rows);
         };
+        if handle.relation().partitioning().is_some() {
+            return Ok(Way::Rows);
+        }
         let open = self.transaction.as_mut().ok_or_else(no_copy)?;
         let txn = open.inner.as_mut().ok_or_else(no_copy)?;
         let load = handle.load(txn, is_large)?;
@@ -406,7 +409,8 @@ impl Session {
             let into = columns::Into { relation: handle.relation(), columns, is_listed };
             input.prepare(into, &names, types)?;
         }
-        let before = copy.rows;
+        let known = (&*instance.handles, &*names.catalog);
+        let mut grown: Vec<(Arc<Table>, i64)> = Vec::new();
         while copy.next_row(&handle, &mut values, &around.types(), last)? {
             let In { row, filter, way, rows, name, line, file, input, .. } = copy;
             let context = |error: table::Error| {
@@ -424,13 +428,31 @@ impl Session {
                 }
             }
             values.complete(handle.relation(), row).map_err(context)?;
+            let mut part = Arc::clone(&handle);
+            if handle.relation().partitioning().is_some() {
+                (part, *row) = placing::place(known, &mut values, &handle, row).map_err(context)?;
+                if placing::has_own_checks(&names.catalog, &part) {
+                    values.complete(part.relation(), row).map_err(context)?;
+                }
+            } else if !placing::is_at_home(known, &mut values, &handle, row).map_err(context)? {
+                let message = format!(
+                    "new row for relation \"{}\" violates partition constraint",
+                    handle.relation().name
+                );
+                let error = types::Error::new(SqlState::CHECK_VIOLATION, message);
+                return Err(context(error.into()));
+            }
             let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
             match way {
                 Way::Load(load) => load.insert(&mut change, row),
-                _ => handle.insert(&mut change, row).map(drop),
+                _ => part.insert(&mut change, row).map(drop),
             }
             .map_err(context)?;
             *rows += 1;
+            match grown.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &part)) {
+                Some((_, count)) => *count += 1,
+                None => grown.push((part, 1)),
+            }
         }
         if last {
             let mut change = Change { txn, values: &mut values, checks: &mut open.checks };
@@ -439,7 +461,9 @@ impl Session {
             }
             open.checks.end_statement(txn, &mut values)?;
         }
-        txn.note_rows(handle.storage(), (copy.rows - before) as i64);
+        for (part, count) in grown {
+            txn.note_rows(part.storage(), count);
+        }
         Ok(())
     }
 

@@ -16,14 +16,14 @@ use types::{Datum, Modifier, Oid, SqlState, Type};
 use super::drop::behavior;
 use super::table::{self, Parts, Storage};
 use super::text::{self, Over};
-use super::{Maker, misc, one_row, using_index};
+use super::{Maker, misc, one_row, partition, using_index};
 use crate::error::{Error, Result};
 
 /// `ALTER TABLE name actions`
 pub fn alter(
     maker: &mut Maker<'_, '_>,
     kind: ObjectKind,
-    path: &Path,
+    (path, only): (&Path, bool),
     if_exists: bool,
     actions: &[Alter],
 ) -> Result<()> {
@@ -65,8 +65,32 @@ pub fn alter(
     if is_materialized {
         super::materialized::check_actions(&relation, actions)?;
     }
+    partition::check_actions(maker, &relation, actions, only)?;
+    alter_one(maker, &relation, path, actions, only)?;
+    if only {
+        return Ok(());
+    }
+    let passed_on = partition::passed_on(actions);
+    let mut below: Vec<Oid> = maker.catalog().partition_tree(relation.oid);
+    below.remove(0);
+    for oid in below.into_iter().filter(|_| !passed_on.is_empty()) {
+        let Some(path) = partition::path_of(maker, oid) else { continue };
+        let part = maker.relation(&path)?;
+        alter_one(maker, &part, &path, &passed_on, true)?;
+    }
+    Ok(())
+}
+
+/// Does actions to one relation. Where `only` is false, constraints are passed on to its partitions.
+fn alter_one(
+    maker: &mut Maker<'_, '_>,
+    relation: &Arc<Relation>,
+    path: &Path,
+    actions: &[Alter],
+    only: bool,
+) -> Result<()> {
     let mut change =
-        TableChange { retyped: retypings(maker, &relation, actions)?, ..Default::default() };
+        TableChange { only, retyped: retypings(maker, relation, actions)?, ..Default::default() };
     let mut ordered: Vec<&Alter> = actions.iter().collect();
     ordered.sort_by_key(|action| Pass::of(action));
     let mut at = Pass::Drop;
@@ -139,6 +163,8 @@ struct TableChange {
     constraints: Vec<(ColumnDefinition, NewConstraint)>,
     /// True once rows are as the new columns are.
     has_columns: bool,
+    /// True where partitions get no constraints.
+    only: bool,
 }
 
 /// A column that gets another type.
@@ -181,7 +207,7 @@ impl TableChange {
         let now: Vec<(ColumnDefinition, NewConstraint)> = now;
         for (definition, constraint) in now {
             let constraint = rebase(maker, table, &definition, constraint)?;
-            add_constraint(maker, table, constraint)?;
+            add_constraint(maker, table, constraint, self.only)?;
             maker.see();
         }
         Ok(())
@@ -310,7 +336,7 @@ fn one(
             let bound = sql::bind::Names::relation(&*maker.names, Some(schema), &relation.name)
                 .ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, "the table is gone"))?;
             let made = table::table_constraint(maker, constraint, over, &bound)?;
-            add_constraint(maker, oid, made)
+            add_constraint(maker, oid, made, done.only)
         }
         Alter::DropConstraint { name, if_exists, cascade } => {
             match find_constraint(maker, relation, name) {
@@ -409,6 +435,10 @@ fn one(
             let schema = maker.schema(name)?;
             Ok(maker.ddl.set_schema(object, schema)?)
         }
+        Alter::Attach { partition, bound } => {
+            partition::attach(maker, relation, partition, bound.as_ref())
+        }
+        Alter::Detach { partition, .. } => partition::detach(maker, relation, partition),
         Alter::Unsupported(words) => Err(Error::not_supported(format!("ALTER TABLE {words}"))),
     }
 }
@@ -443,8 +473,14 @@ fn find_constraint(
     })
 }
 
-/// Adds a constraint; the rows that are there must meet it.
-fn add_constraint(maker: &mut Maker<'_, '_>, table: Oid, new: NewConstraint) -> Result<()> {
+/// Adds a constraint; the rows that are there must meet it. The partitions of the table get it too, unless `only` the
+/// table is to have it.
+pub fn add_constraint(
+    maker: &mut Maker<'_, '_>,
+    table: Oid,
+    new: NewConstraint,
+    only: bool,
+) -> Result<()> {
     let is_primary = matches!(new.kind, NewConstraintKind::Key { is_primary: true, .. });
     if is_primary && let NewConstraintKind::Key { columns, .. } = &new.kind {
         let relation = maker.catalog().relation(table).cloned();
@@ -455,18 +491,30 @@ fn add_constraint(maker: &mut Maker<'_, '_>, table: Oid, new: NewConstraint) -> 
             }
         }
     }
+    let below = partition::partitions(maker, table);
     let constraint = maker.ddl.add_constraint(table, new)?;
     maker.see();
     match &constraint.kind {
         ConstraintKind::Key { index, .. } => {
             // Where the rows themselves become keyed by it they are written anew, and checked.
             maker.rewrite_rows()?;
-            maker.fill_index(table, *index)
+            maker.fill_index(table, *index)?;
+            if only && !below.is_empty() {
+                maker.ddl.invalidate_index(*index)?;
+            }
         }
-        ConstraintKind::Exclude { index, .. } => maker.fill_index(table, *index),
-        _ if constraint.is_validated => maker.check_rows(table, &constraint),
-        _ => Ok(()),
+        ConstraintKind::Exclude { index, .. } => maker.fill_index(table, *index)?,
+        ConstraintKind::Check { .. } if only && !below.is_empty() => {
+            let message = "constraint must be added to child tables too";
+            return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        }
+        _ if constraint.is_validated => maker.check_rows(table, &constraint)?,
+        _ => {}
     }
+    for partition in below.into_iter().filter(|_| !only) {
+        partition::inherit_constraint(maker, &constraint, partition)?;
+    }
+    Ok(())
 }
 
 /// `ADD COLUMN`
@@ -492,7 +540,8 @@ fn add_column(
         serials: Vec::new(),
     };
     for constraint in &definition.constraints {
-        table::column_constraint(maker, &mut parts, definition, constraint)?;
+        let said = (&definition.name, &definition.constraints[..]);
+        table::column_constraint(maker, &mut parts, said, constraint)?;
     }
     let mut new = parts.columns.remove(0);
     let mut sequence = None;

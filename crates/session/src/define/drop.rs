@@ -1,11 +1,13 @@
 //! `DROP` and `TRUNCATE`.
 
+use std::sync::Arc;
+
 use ::table::catalog::ddl::Behavior;
 use ::table::catalog::{Address, Class, ConstraintOn};
 use sql::parse::ast::{ObjectKind, Path};
 use types::SqlState;
 
-use super::{Maker, improper};
+use super::{Maker, improper, partition};
 use crate::error::{Error, Result};
 
 /// How others that depend on what is dropped are treated.
@@ -47,8 +49,20 @@ pub fn drop_objects(
             maker.ddl.drop_roles(&roles)?;
         }
         _ => {
+            let mut gone = Vec::new();
+            for object in objects.iter().filter(|object| object.class == Class::Relation) {
+                let name = maker.catalog().relation(object.oid).map(|it| Arc::clone(&it.name));
+                gone.extend(name.map(|name| (name, partition::referring(maker, object.oid))));
+            }
             let notice = maker.ddl.drop_objects(&objects, behavior(cascade))?;
             maker.tell(notice);
+            gone.retain(|(_, referring)| !referring.is_empty());
+            if !gone.is_empty() {
+                maker.see();
+            }
+            for (name, referring) in gone {
+                partition::check_referring(maker, &name, &referring)?;
+            }
         }
     }
     Ok(())
@@ -198,18 +212,26 @@ fn split(path: &Path) -> Result<(Path, String)> {
 /// `TRUNCATE`
 pub fn truncate(
     maker: &mut Maker<'_, '_>,
-    tables: &[Path],
+    tables: &[(Path, bool)],
     restart: bool,
     cascade: bool,
 ) -> Result<()> {
     let mut oids = Vec::new();
-    for path in tables {
+    for (path, only) in tables {
         let relation = maker.relation(path)?;
+        if *only && relation.partitioning().is_some() {
+            let message = "cannot truncate only a partitioned table";
+            let error = Error::new(SqlState::WRONG_OBJECT_TYPE, message);
+            return Err(error.hint(
+                "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly.",
+            ));
+        }
         if !relation.is_plain_table() {
             let message = format!("\"{}\" is not a table", relation.name);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
         }
-        oids.push(relation.oid);
+        let tree = maker.catalog().partition_tree(relation.oid);
+        oids.extend(tree.into_iter().filter(|oid| !oids.contains(oid)).collect::<Vec<_>>());
     }
     if cascade {
         let all = maker.ddl.truncate_cascade(&oids);

@@ -61,6 +61,7 @@ pub fn index(
         is_valid: true,
         options,
         excludes,
+        partition_of: None,
     })
 }
 

@@ -8,10 +8,10 @@ use ::table::method::Options;
 use sql::parse::ast::{CreateIndex, IndexElement, Name, SqlExpr};
 use types::{SqlState, Type};
 
-use super::Maker;
 use super::one_row::Purpose;
 use super::table::{collation, kept, options, parameters};
 use super::text::{self, Over};
+use super::{Maker, partition};
 use crate::error::{Error, Result};
 use crate::system::{default_class, named_class};
 
@@ -59,13 +59,18 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
             predicate,
             is_unique: create.unique,
             nulls_distinct: create.nulls_distinct,
-            is_valid: true,
+            is_valid: !create.only || table.partitions().is_empty(),
             options,
             excludes: Vec::new(),
+            partition_of: None,
         },
     )?;
     maker.see();
-    maker.fill_index(table.oid, index.oid)
+    maker.fill_index(table.oid, index.oid)?;
+    for partition in table.partitions().iter().filter(|_| !create.only) {
+        partition::inherit_index(maker, &index, *partition)?;
+    }
+    Ok(())
 }
 
 /// The access method of an index with this name.

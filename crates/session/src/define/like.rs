@@ -165,7 +165,7 @@ impl Like<'_> {
     }
 
     /// An index over the new table like one over the old.
-    fn index(
+    pub fn index(
         &self,
         maker: &Maker<'_, '_>,
         made: Oid,
@@ -222,6 +222,7 @@ impl Like<'_> {
             is_valid: true,
             options: Vec::new(),
             excludes: index.excludes.clone(),
+            partition_of: None,
         })
     }
 }

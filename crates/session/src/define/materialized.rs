@@ -111,6 +111,8 @@ impl Session {
                 options,
                 history: history.unwrap_or_else(|| usual_history(persistence)),
                 method,
+                partitioning: None,
+                partition_of: None,
             };
             let materialized = Materialized { query, is_populated: create.data };
             Ok(Some(maker.ddl.create_materialized_view(new, materialized)?.oid))

@@ -20,6 +20,7 @@ mod like;
 mod materialized;
 mod misc;
 mod one_row;
+mod partition;
 mod policy;
 mod role;
 mod rows;
@@ -423,8 +424,8 @@ impl Session {
             Define::AlterSettings { role, database, name, values } => {
                 role::settings(maker, role.as_ref(), database.as_ref(), name.as_deref(), values)
             }
-            Define::Alter { kind, name, if_exists, actions } => {
-                alter::alter(maker, *kind, name, *if_exists, actions)
+            Define::Alter { kind, name, only, if_exists, actions } => {
+                alter::alter(maker, *kind, (name, *only), *if_exists, actions)
             }
             Define::AlterSequence { name, if_exists, options } => {
                 misc::alter_sequence(maker, name, *if_exists, options)

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use ::table::catalog::ddl::{
     NewColumn, NewConstraint, NewConstraintKind, NewIdentity, NewTable, SequenceOptions,
 };
-use ::table::catalog::{Action, MatchType, Persistence, Relation, RelationKind, SqlText};
+use ::table::catalog::{
+    Action, MatchType, PartitionOf, Persistence, Relation, RelationKind, SqlText,
+};
 use ::table::method::{NewMethod, Options};
 use sql::bind::ColumnDefault;
 use sql::parse::ast::{
-    ColumnConstraintKind, ColumnDefinition, CreateTable, ForeignAction, Name, Path, References,
-    SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind, TableElement,
-    Timing,
+    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateTable, ForeignAction, Name,
+    Path, References, SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind,
+    TableElement, Timing,
 };
 use store::Retention;
 use types::{Modifier, Oid, SqlState, Type};
@@ -20,7 +22,7 @@ use super::like::Like;
 use super::one_row::{check_condition, check_default};
 use super::temporary::usual_history;
 use super::text::{self, Over};
-use super::{Maker, exclusion, misc};
+use super::{Maker, exclusion, misc, partition};
 use crate::error::{Error, Result};
 
 /// The types that are integers with a sequence.
@@ -81,6 +83,14 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         constraints: Vec::new(),
         serials: Vec::new(),
     };
+    let partition_of = match &create.partition_of {
+        Some((table, bound)) => {
+            let (parent, of) = partition::partition_of(maker, table, bound)?;
+            partition::columns(maker, &parent, &mut parts)?;
+            Some((parent, of))
+        }
+        None => None,
+    };
     // Columns first: constraints may name those that follow them.
     for element in &create.elements {
         match element {
@@ -95,7 +105,7 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
                 like.columns(&mut parts);
                 likes.push(like);
             }
-            TableElement::Constraint(_) => {}
+            TableElement::Constraint(_) | TableElement::Options { .. } => {}
         }
     }
     for like in &likes {
@@ -104,8 +114,24 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
     for element in &create.elements {
         match element {
             TableElement::Column(column) => {
+                let said = (&column.name, &column.constraints[..]);
                 for constraint in &column.constraints {
-                    column_constraint(maker, &mut parts, column, constraint)?;
+                    column_constraint(maker, &mut parts, said, constraint)?;
+                }
+            }
+            TableElement::Options { name, constraints } => {
+                let Some(column) = parts.columns.iter_mut().find(|it| *it.name == *name.text)
+                else {
+                    let message = format!("column \"{}\" does not exist", name.text);
+                    return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+                };
+                // What the partition says itself is in the place of what its table says.
+                use ColumnConstraintKind::Default;
+                if constraints.iter().any(|it| matches!(it.kind, Default(_))) {
+                    column.default = None;
+                }
+                for constraint in constraints {
+                    column_constraint(maker, &mut parts, (name, constraints), constraint)?;
                 }
             }
             TableElement::Constraint(constraint) => {
@@ -118,8 +144,16 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         }
     }
     one_primary_key(&parts)?;
-    let Storage { options, history, method } =
-        storage(maker, create.method.as_ref(), &create.options)?;
+    let partitioning = match &create.partition_by {
+        Some(by) => {
+            let bound = shadow(maker, parts.schema, &parts);
+            Some(partition::partitioning(maker, by, &parts, &bound)?)
+        }
+        None => None,
+    };
+    let method = create.method.clone().or_else(|| method_of(maker, partition_of.as_ref()));
+    let Storage { options, history, method } = storage(maker, method.as_ref(), &create.options)?;
+    let kept = partition_of.as_ref().and_then(|(parent, _)| Some(parent.table()?.history));
     // Sequences of serial columns come first, because the columns' defaults name them.
     let mut sequences = Vec::new();
     for (place, ty) in &parts.serials {
@@ -139,15 +173,29 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
         columns: parts.columns,
         constraints: parts.constraints,
         options,
-        history: history.unwrap_or_else(|| usual_history(persistence)),
+        history: history.or(kept).unwrap_or_else(|| usual_history(persistence)),
         method,
+        partitioning,
+        partition_of: partition_of.as_ref().map(|(_, of)| of.clone()),
     })?;
     maker.on_commit(made.oid, persistence, create.on_commit)?;
     for (sequence, attnum) in sequences {
         maker.ddl.own_sequence(sequence, Some((made.oid, attnum)))?;
     }
     maker.see();
-    likes.iter().try_for_each(|like| like.beside(maker, made.oid))
+    likes.iter().try_for_each(|like| like.beside(maker, made.oid))?;
+    if let Some((parent, _)) = partition_of {
+        partition::check_rows(maker, parent.oid, made.oid)?;
+        partition::inherit(maker, parent.oid, made.oid)?;
+    }
+    Ok(())
+}
+
+/// The access method of the table that a new partition is of.
+fn method_of(maker: &Maker<'_, '_>, of: Option<&(Arc<Relation>, PartitionOf)>) -> Option<Name> {
+    let data = of?.0.table()?;
+    let method = maker.names.handles.methods().get(data.method.oid).ok()?;
+    Some(Name { text: method.name().to_owned(), at: sql::At::NONE })
 }
 
 /// A column without its constraints, but with its type and what makes it serial.
@@ -204,12 +252,12 @@ pub fn collation(maker: &Maker<'_, '_>, named: Option<&Path>, ty: Type) -> Resul
 pub fn column_constraint(
     maker: &Maker<'_, '_>,
     parts: &mut Parts,
-    definition: &ColumnDefinition,
-    constraint: &sql::parse::ast::ColumnConstraint,
+    (said_of, said): (&Name, &[ColumnConstraint]),
+    constraint: &ColumnConstraint,
 ) -> Result<()> {
     let over = parts.names();
     let own = Over { relation: Oid::NONE, schema: parts.schema, name: &parts.name, columns: &over };
-    let name = &definition.name.text;
+    let name = &said_of.text;
     let place = parts.columns.iter().position(|column| *column.name == **name);
     // The default of a serial column is set once its sequence is there.
     let is_serial = parts.serials.iter().any(|(serial, _)| Some(*serial) == place);
@@ -224,7 +272,7 @@ pub fn column_constraint(
     match &constraint.kind {
         ColumnConstraintKind::NotNull => column.not_null = true,
         ColumnConstraintKind::Null => {
-            let is_not_null = definition.constraints.iter().any(|known| {
+            let is_not_null = said.iter().any(|known| {
                 let kind = &known.kind;
                 matches!(
                     kind,
@@ -288,7 +336,7 @@ pub fn column_constraint(
             overlaps: Vec::new(),
         }),
         ColumnConstraintKind::References(references) => {
-            let columns = std::slice::from_ref(&definition.name);
+            let columns = std::slice::from_ref(said_of);
             let kind = foreign(maker, (columns, false), references, &parts.name)?;
             add(kind);
         }
@@ -371,6 +419,7 @@ fn named(name: Option<&Name>, kind: NewConstraintKind, timing: Timing) -> NewCon
         is_deferrable: timing.deferrable,
         is_deferred: timing.deferred,
         is_validated: !timing.not_valid,
+        partition_of: None,
         kind,
     }
 }

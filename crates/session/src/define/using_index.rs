@@ -51,6 +51,7 @@ pub(super) fn add(
             is_deferrable: constraint.timing.deferrable,
             is_deferred: constraint.timing.deferred,
             is_validated: true,
+            partition_of: None,
         },
     )?;
     maker.see();

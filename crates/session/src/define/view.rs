@@ -172,6 +172,8 @@ impl Session {
                 options,
                 history: history.unwrap_or_else(|| usual_history(persistence)),
                 method,
+                partitioning: None,
+                partition_of: None,
             })?;
             maker.on_commit(made.oid, persistence, create.on_commit)?;
             Ok(Some(made.oid))

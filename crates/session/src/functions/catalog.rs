@@ -87,8 +87,6 @@ pub(super) fn call(
             Datum::Bool(is_updatable(around, oid(args, 0), Some(integer(args, 1))))
         }
         "pg_relation_filepath"
-        | "pg_get_partkeydef"
-        | "pg_get_partition_constraintdef"
         | "pg_get_statisticsobjdef"
         | "pg_get_statisticsobjdef_columns"
         | "pg_get_triggerdef"

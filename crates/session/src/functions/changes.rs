@@ -71,6 +71,12 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
         };
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
     };
+    if relation.partitioning().is_some() {
+        let message = format!("table_changes of the partitioned table \"{}\"", relation.name);
+        let error =
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("{message} is not supported"));
+        return Err(error.with_hint("Ask for the changes of each of its partitions."));
+    }
     let rights = Rights::of(names);
     let columns: Vec<i16> = relation.live_columns().map(|column| column.attnum).collect();
     if !names.is_superuser

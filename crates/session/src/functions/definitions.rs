@@ -61,7 +61,7 @@ pub(super) fn call(
 
 /// What an expression of the catalog may name.
 #[derive(Clone, Copy)]
-enum Over {
+pub(super) enum Over {
     /// The columns of a relation.
     Relation(Oid),
     /// The value of a domain.
@@ -78,9 +78,9 @@ impl Over {
 }
 
 /// An expression as it is printed, and whether that looks like the call of a function.
-struct Printed {
-    text: String,
-    is_call: bool,
+pub(super) struct Printed {
+    pub(super) text: String,
+    pub(super) is_call: bool,
 }
 
 impl ObjectNames for Names {
@@ -103,7 +103,7 @@ impl ObjectNames for Names {
 }
 
 /// An expression of the catalog as PostgreSQL prints it.
-fn printed(
+pub(super) fn printed(
     around: &Surroundings<'_>,
     kept: &SqlText,
     over: Over,
@@ -178,6 +178,8 @@ fn expression_of(
             let ConstraintKind::Check { expr, .. } = &constraint.kind else { return None };
             Some(printed(around, expr, Over::of(constraint), Wanted::Condition, layout).text)
         }
+        "PARTITION_BOUND" => super::partitions::bound(around, catalog.relation(relation)?),
+        "PARTITION_KEYS" => super::partitions::key_exprs(around, catalog.relation(relation)?),
         kind => {
             let index = catalog.relation(Oid(of.parse().ok()?))?.index()?;
             let over = Over::Relation(index.table);

@@ -5,6 +5,7 @@
 //!   signal     cancelling what others run, ending their sessions
 //!   catalog    names, visibility, comments, sizes
 //!   definitions  views, constraints, indexes and defaults as SQL
+//!   partitions keys and bounds of partitions, what is above and below a table
 //!   privilege  has_table_privilege and its kin
 //!   changes    table_changes
 //!   documents  history, diff, node_history ...
@@ -20,6 +21,7 @@ mod changes;
 pub(crate) mod definitions;
 pub(crate) mod documents;
 mod objects;
+mod partitions;
 mod privilege;
 pub(crate) mod sequence;
 mod session;
@@ -52,6 +54,7 @@ pub fn call(
         sequence::call,
         catalog::call,
         definitions::call,
+        partitions::call,
         privilege::call,
         advisory::call,
         acl::call,
@@ -83,7 +86,8 @@ pub fn rows(
         "pg_options_to_table" => Ok(acl::options(args)),
         "pg_listening_channels" => Ok(session::channels(around)),
         name => {
-            let found = documents::rows(around, name, args);
+            let found = partitions::rows(around, name, args);
+            let found = found.or_else(|| documents::rows(around, name, args));
             found.or_else(|| objects::rows(around, name, args)).unwrap_or_else(|| {
                 let message = format!("function {name}() is not supported");
                 Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))

@@ -91,7 +91,7 @@ impl Grant {
 fn tables(scene: Scene<'_>) -> impl Iterator<Item = &Relation> {
     let found = scene.names.catalog.relations().map(|relation| &**relation);
     found.filter(move |relation| {
-        matches!(relation.kind_letter(), 'r' | 'v') && scene.is_here(relation.schema)
+        matches!(relation.kind_letter(), 'r' | 'v' | 'p') && scene.is_here(relation.schema)
     })
 }
 

@@ -20,6 +20,7 @@ pub mod forms;
 mod grants;
 mod kinds;
 mod objects;
+mod partitions;
 mod relations;
 pub mod rows;
 mod searches;
@@ -195,6 +196,8 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_constraint" => relations::constraints(scene, &mut rows),
             "pg_sequence" => relations::sequences(scene, &mut rows),
             "pg_policy" => relations::policies(scene, &mut rows),
+            "pg_inherits" => partitions::inherits(scene, &mut rows),
+            "pg_partitioned_table" => partitions::partitioned(scene, &mut rows),
             "pg_rewrite" => {}
             "pg_type" => kinds::types(scene, &mut rows),
             "pg_enum" => kinds::labels(scene, &mut rows),

@@ -7,6 +7,7 @@ use table::catalog::{
 };
 use types::{Datum, Oid, Repr, Type, TypeSource, builtin};
 
+use super::partitions::whole_of;
 use super::rows::{
     Rows, Scene, array, bool, int2, int2s, int2vector, letter, oid, oidvector, text, texts,
     type_oid,
@@ -94,9 +95,12 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
     }
     for relation in scene.relations() {
         let table = scene.names.catalog.table(relation.oid);
-        let count = table.and_then(|table| {
-            let storage = table.relation.table()?.storage;
-            Some(scene.names.handles.row_count(storage))
+        let count = table.map(|table| {
+            let leaves = scene.names.catalog.leaves(table.relation.oid);
+            let storages = leaves.iter().filter_map(|leaf| {
+                scene.names.catalog.relation(*leaf).and_then(|leaf| leaf.storage())
+            });
+            storages.map(|storage| scene.names.handles.row_count(storage)).sum::<u64>()
         });
         let checks = table.map_or(0, |table| {
             let is_check = |constraint: &&std::sync::Arc<Constraint>| {
@@ -129,7 +133,7 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
             ("relpages", Datum::Int4(count.map_or(0, |count| (count / 100) as i32 + 1))),
             ("relhasindex", bool(table.is_some_and(|table| !table.indexes.is_empty()))),
             ("relpersistence", letter(char::from(relation.persistence as u8))),
-            ("relkind", letter(relation.kind_letter())),
+            ("relkind", letter(scene.kind_letter(relation))),
             (
                 "relnatts",
                 // A sequence has three: last_value, log_cnt, is_called.
@@ -139,6 +143,15 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
             ("relhasrules", bool(has_rule)),
             ("relhastriggers", bool(has_foreign)),
             ("relispopulated", bool(is_populated)),
+            ("relhassubclass", bool(has_parts(scene, relation))),
+            ("relispartition", bool(whole_of(relation).is_some())),
+            (
+                "relpartbound",
+                match relation.partition_of() {
+                    Some(_) => text(&node_of("PARTITION_BOUND", relation.oid.0, "")),
+                    None => Datum::Null,
+                },
+            ),
             ("relrowsecurity", bool(security.is_enabled)),
             ("relforcerowsecurity", bool(security.is_forced)),
             ("relreplident", letter(if table.is_some() { 'd' } else { 'n' })),
@@ -153,6 +166,15 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
             ),
         ]);
     }
+}
+
+/// True for a partitioned table that has partitions, and for an index of one.
+fn has_parts(scene: Scene<'_>, relation: &Relation) -> bool {
+    let table = match relation.index() {
+        Some(index) => scene.names.catalog.relation(index.table).map(AsRef::as_ref),
+        None => Some(relation),
+    };
+    table.is_some_and(|table| !table.partitions().is_empty())
 }
 
 /// What `pg_type` says of how values of a type lie: length, by value, alignment, storage.
@@ -235,7 +257,8 @@ fn attribute(scene: Scene<'_>, relation: &Relation, column: &Column, rows: &mut 
         ("attidentity", identity),
         ("attgenerated", if generated { letter('s') } else { text("") }),
         ("attisdropped", bool(column.is_dropped)),
-        ("attislocal", bool(true)),
+        ("attislocal", bool(relation.partition_of().is_none())),
+        ("attinhcount", Datum::Int2(i16::from(relation.partition_of().is_some()))),
         ("attcollation", oid(column.collation)),
         ("attacl", objects::acl(scene, column.acl.as_ref())),
     ]);
@@ -343,7 +366,15 @@ pub(super) fn constraints(scene: Scene<'_>, rows: &mut Rows) {
             ("convalidated", bool(constraint.is_validated)),
             ("conrelid", oid(relation)),
             ("contypid", oid(domain)),
-            ("conislocal", bool(true)),
+            ("conislocal", bool(constraint.partition_of.is_none())),
+            ("coninhcount", Datum::Int2(i16::from(constraint.partition_of.is_some()))),
+            (
+                "conparentid",
+                oid(match constraint.kind {
+                    ConstraintKind::Check { .. } => Oid::NONE,
+                    _ => constraint.partition_of.unwrap_or(Oid::NONE),
+                }),
+            ),
             ("connoinherit", bool(!matches!(constraint.kind, ConstraintKind::Check { .. }))),
             ("confupdtype", letter(' ')),
             ("confdeltype", letter(' ')),

@@ -235,11 +235,11 @@ const STANDARD: &[(&str, &str)] = &[
                 null::name as self_referencing_column_name, null::varchar as reference_generation,
                 null::name as user_defined_type_catalog, null::name as user_defined_type_schema,
                 null::name as user_defined_type_name,
-                (case when c.relkind = 'r' or pg_catalog.pg_relation_is_updatable(c.oid, false) > 0
+                (case when c.relkind in ('r', 'p') or pg_catalog.pg_relation_is_updatable(c.oid, false) > 0
                       then 'YES' else 'NO' end)::varchar as is_insertable_into,
                 'NO'::varchar as is_typed, null::varchar as commit_action
            from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-          where c.relkind in ('r', 'v')",
+          where c.relkind in ('r', 'v', 'p')",
     ),
     (
         "views",
@@ -328,7 +328,7 @@ const STANDARD: &[(&str, &str)] = &[
                     as is_generated,
                 (case when a.attgenerated <> '' then pg_catalog.pg_get_expr(d.adbin, d.adrelid)
                  end)::varchar as generation_expression,
-                (case when c.relkind = 'r'
+                (case when c.relkind in ('r', 'p')
                            or pg_catalog.pg_column_is_updatable(c.oid, a.attnum, false)
                       then 'YES' else 'NO' end)::varchar as is_updatable
            from pg_catalog.pg_attribute a

@@ -37,6 +37,7 @@ mod loads;
 mod memory;
 mod methods;
 mod oracles;
+mod partitions;
 mod protocol;
 mod schedules;
 mod serial;

@@ -559,10 +559,15 @@ impl Parser<'_> {
 
     /// The name of a table, after `ONLY` and before `*`, which change nothing.
     pub(super) fn table_path(&mut self) -> Result<Path> {
-        self.eat(&["only"]);
+        self.table_alone().map(|(path, _)| path)
+    }
+
+    /// The name of a table, and whether `ONLY` stands before it: its partitions are not meant then.
+    pub(super) fn table_alone(&mut self) -> Result<(Path, bool)> {
+        let only = self.eat(&["only"]);
         let path = self.path()?;
         self.eat_symbol("*");
-        Ok(path)
+        Ok((path, only))
     }
 
     fn maintain(&mut self, word: &str) -> Result<Command> {

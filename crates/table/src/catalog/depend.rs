@@ -111,6 +111,7 @@ fn of_relation(relation: &Relation, each: Each<'_>) {
             if let Some(query) = relation.query() {
                 on_text(own, query, relation.oid, Dependence::Normal, each);
             }
+            of_partition(relation, each);
         }
         RelationKind::Sequence(sequence) => {
             if let Some(owner) = sequence.owned_by {
@@ -123,7 +124,26 @@ fn of_relation(relation: &Relation, each: Each<'_>) {
     }
 }
 
+/// A partition goes with its table; the keys of a partitioned table keep what they name.
+fn of_partition(relation: &Relation, each: Each<'_>) {
+    let from = Address::relation(relation.oid);
+    if let Some(of) = relation.partition_of() {
+        let to = Address::relation(of.parent);
+        each(Reference { from, to, how: Dependence::Auto });
+    }
+    for key in relation.partitioning().into_iter().flat_map(|partitioning| &partitioning.keys) {
+        on_collation(from, key.collation, each);
+        if let IndexPart::Expr(expr) = &key.part {
+            on_text(from, expr, relation.oid, Dependence::Normal, each);
+        }
+    }
+}
+
 fn of_index(own: Address, index: &Index, each: Each<'_>) {
+    if let Some(whole) = index.partition_of {
+        let to = Address::relation(whole);
+        each(Reference { from: own, to, how: Dependence::Internal });
+    }
     if let Some(constraint) = index.constraint {
         let to = Address::of(Class::Constraint, constraint);
         return each(Reference { from: own, to, how: Dependence::Internal });
@@ -168,6 +188,10 @@ fn of_policy(policy: &Policy, each: Each<'_>) {
 
 fn of_constraint(constraint: &Constraint, each: Each<'_>) {
     let from = Address::of(Class::Constraint, constraint.oid);
+    if let Some(whole) = constraint.partition_of {
+        let to = Address::of(Class::Constraint, whole);
+        each(Reference { from, to, how: Dependence::Internal });
+    }
     let own = match constraint.on {
         ConstraintOn::Table(table) => {
             if constraint.columns().is_empty() {

@@ -292,6 +292,8 @@ pub struct Constraint {
     pub is_validated: bool,
     /// What it asks for.
     pub kind: ConstraintKind,
+    /// The constraint of the partitioned table that it is a part of.
+    pub partition_of: Option<Oid>,
 }
 
 /// What a constraint constrains.

@@ -22,6 +22,7 @@
 //! | module | is |
 //! |---|---|
 //! | `relation`, `entry`, `acl`, `object` | what the entries say |
+//! | `partition` | partitions, and which of them a row is in |
 //! | `record` | entries as bytes |
 //! | `version` | [`Catalog`]: entries by number and name as of one commit |
 //! | `map` | the maps that it is made of |
@@ -44,6 +45,7 @@ mod entry;
 mod extension;
 mod map;
 mod object;
+mod partition;
 mod privilege;
 mod record;
 mod relation;
@@ -66,6 +68,10 @@ pub use entry::{
     Policy, PolicyCommand, RangeType, Role, RoleFlags, Schema, Settings, UserType, UserTypeKind,
 };
 pub use object::{Address, Class, NamePlace, SqlText};
+pub(crate) use partition::Clash;
+pub use partition::{
+    PartitionBound, PartitionKey, PartitionOf, PartitionStrategy, Partitioning, RangeEnd, Router,
+};
 pub(crate) use record::{CATALOG, Record, decode, key_of};
 pub use relation::{
     CheckOption, Column, ColumnDefault, Identity, Index, IndexKey, IndexMethod, IndexPart,

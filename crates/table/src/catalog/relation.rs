@@ -6,7 +6,7 @@ use std::sync::Arc;
 use store::{Retention, TableId};
 use types::{Datum, Field, Modifier, Oid, Repr, Type};
 
-use super::{Acl, SqlText};
+use super::{Acl, PartitionOf, Partitioning, SqlText};
 
 /// A relation.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +123,7 @@ pub struct Identity {
 }
 
 /// What only a table has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableData {
     /// Where its rows lie. Another one after `TRUNCATE` and whatever writes all rows anew.
     pub storage: TableId,
@@ -141,6 +141,10 @@ pub struct TableData {
     pub materialized: Option<Materialized>,
     /// Whether policies say which rows roles see.
     pub row_security: RowSecurity,
+    /// Of a partitioned table: how its rows are divided.
+    pub partitioning: Option<Partitioning>,
+    /// Of a partition: which rows of which table it has.
+    pub partition_of: Option<PartitionOf>,
 }
 
 /// Whether the policies of a table are in force.
@@ -227,6 +231,8 @@ pub struct Index {
     /// The operators of an exclusion constraint, one for each key: no two rows may have keys of which all
     /// are true. Empty where rows do not exclude each other.
     pub excludes: Vec<Oid>,
+    /// The index of the partitioned table that it is a part of.
+    pub partition_of: Option<Oid>,
 }
 
 /// How an index is searched.
@@ -328,6 +334,7 @@ impl Relation {
     pub fn kind_letter(&self) -> char {
         match self.kind {
             RelationKind::Table(_) if self.materialized().is_some() => 'm',
+            RelationKind::Table(_) if self.partitioning().is_some() => 'p',
             RelationKind::Table(_) => 'r',
             RelationKind::View(_) => 'v',
             RelationKind::Index(_) => 'i',

@@ -482,6 +482,7 @@ fn make(
         is_deferrable: false,
         is_deferred: false,
         is_validated: true,
+        partition_of: None,
     };
     let mut ddl: Ddl<'_> = draft.ddl(txn, acting);
     let relation = ddl.create_table(NewTable {
@@ -496,6 +497,8 @@ fn make(
         options: Vec::new(),
         history: stored(new.options.history),
         method: new_method(&new.options, new.storage),
+        partitioning: None,
+        partition_of: None,
     })?;
     if nobodys {
         ddl.set_owner(Address::of(Class::Relation, relation.oid), COLLECTIONS_ROLE)?;

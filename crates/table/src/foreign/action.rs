@@ -17,7 +17,7 @@ use types::{Coercion, Datum, Modifier, Object, Oid, SqlState, text};
 use super::lookup::{Sought, describe};
 use super::{gone_table, pick};
 use crate::catalog::{Action, Column, Constraint, ForeignKey};
-use crate::rows::{Change, Table, position};
+use crate::rows::{Change, Table, placing, position};
 use crate::{Error, Result};
 
 /// Does what the foreign key asks for now that the row with key `old` is gone, or has key `new`.
@@ -80,6 +80,12 @@ pub(super) fn follow(
             }
         }
         change.values.complete(table.relation(), &mut after)?;
+        let known = (&*change.checks.handles, &*change.checks.catalog);
+        if !placing::is_at_home(known, change.values, &table, &after)? {
+            let name = &table.relation().name;
+            let message = format!("new row for relation \"{name}\" violates partition constraint");
+            return Err(Error::new(SqlState::CHECK_VIOLATION, message));
+        }
         table.update(change, &row_key, &row, &after)?;
         if action == Action::SetDefault && pick(&after, &key.columns) == pick(&row, &key.columns) {
             // It refers to what it did, and that is gone: nothing has changed that would be checked.

@@ -9,12 +9,12 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use txn::{KeyRange, Locked, RowLock, Transaction, View, Wait};
-use types::{Datum, Type, text};
+use types::{Datum, Oid, Type, text};
 
 use super::comparable::{Equal, equal_to, key_of};
 use super::{Checks, gone_table, pick};
 use crate::Result;
-use crate::catalog::{Column, Constraint, ForeignKey, Relation};
+use crate::catalog::{Column, Constraint, ForeignKey, IndexPart, Relation};
 use crate::index::Entry;
 use crate::method::Wanted;
 use crate::rows::{Batch, Cursor, RowValues, Table, position};
@@ -26,6 +26,15 @@ pub(super) enum Sought<'a> {
     Values(&'a [Datum]),
     /// This key in the columns that they refer to.
     Key(&'a [Datum]),
+}
+
+/// The table that a row is in that others refer to.
+struct Referred {
+    table: Arc<Table>,
+    /// The unique index over the columns.
+    index: Oid,
+    /// The positions of the columns that are referred to.
+    columns: Vec<usize>,
 }
 
 /// Rows looked at together.
@@ -42,12 +51,13 @@ impl Checks {
         if key.is_period {
             return self.is_covered(txn, key, values);
         }
-        let parent = self.handles.table(&self.catalog, key.references).ok_or_else(gone_table)?;
-        let index = parent.indexes().iter().find(|index| index.relation().oid == key.index);
+        let Some(found) = self.referred(key, values)? else { return Ok(false) };
+        let Referred { table: parent, index, columns } = found;
+        let index = parent.indexes().iter().find(|known| known.relation().oid == index);
         let index = index.ok_or_else(gone_table)?;
         let mut ordered = Vec::with_capacity(values.len());
         for column in index.columns() {
-            let at = key.referenced.iter().position(|attnum| position(*attnum) == column);
+            let at = columns.iter().position(|known| *known == column);
             let value = at.map(|at| &values[at]).ok_or_else(gone_table)?;
             match key_of(value, self.base(&parent.relation().columns[column])) {
                 Some(value) => ordered.push(value),
@@ -76,6 +86,42 @@ impl Checks {
         let Some(row_key) = entry(txn)? else { return Ok(false) };
         txn.lock_latest(parent.storage(), &row_key, RowLock::KeyShare, Wait::Allowed)?;
         Ok(entry(txn)?.is_some_and(|now| now == row_key))
+    }
+
+    /// Where the row is that these values refer to: in the table, or in a partition of it. `None` where no partition can
+    /// have it.
+    fn referred(&self, key: &ForeignKey, values: &[Datum]) -> Result<Option<Referred>> {
+        let table = self.handles.table(&self.catalog, key.references).ok_or_else(gone_table)?;
+        let columns = key.referenced.iter().map(|attnum| position(*attnum)).collect();
+        let mut found = Referred { table, index: key.index, columns };
+        while let Some(partitioning) = found.table.relation().partitioning() {
+            // The unique key that is referred to has all columns that decide on the partition.
+            let mut decisive = Vec::with_capacity(partitioning.keys.len());
+            for part in &partitioning.keys {
+                let IndexPart::Column(attnum) = part.part else { return Err(gone_table()) };
+                let at = found.columns.iter().position(|known| *known == position(attnum));
+                let value = at.map(|at| &values[at]).ok_or_else(gone_table)?;
+                let column = &found.table.relation().columns[position(attnum)];
+                match key_of(value, self.base(column)) {
+                    Some(value) => decisive.push(value),
+                    None => return Ok(None),
+                }
+            }
+            let router = found.table.router(&self.catalog);
+            let Some(next) = router.and_then(|router| router.find(&decisive)) else {
+                return Ok(None);
+            };
+            let next = self.handles.table(&self.catalog, next).ok_or_else(gone_table)?;
+            let index = self.catalog.partition_index(next.def(), found.index);
+            let place = |column: &usize| {
+                let name = &found.table.relation().columns[*column].name;
+                next.relation().column_named(name).map(|own| position(own.attnum))
+            };
+            let columns: Option<Vec<usize>> = found.columns.iter().map(place).collect();
+            let (index, columns) = index.zip(columns).ok_or_else(gone_table)?;
+            found = Referred { table: next, index, columns };
+        }
+        Ok(Some(found))
     }
 
     /// The rows that refer so, up to so many: their keys and values.

@@ -33,7 +33,7 @@ use foldhash::fast::FixedState;
 use txn::{KeyRange, RowLock, Transaction, View, Wait};
 use types::{Datum, Object, Oid, SqlState};
 
-use crate::catalog::{Action, Catalog, Constraint, ForeignKey, MatchType};
+use crate::catalog::{Action, Catalog, Column, Constraint, ForeignKey, MatchType};
 use crate::index::{Entry, Index};
 use crate::rows::{Change, Handles, RowValues, Table, position};
 use crate::{Error, Result};
@@ -101,6 +101,8 @@ pub struct Checks {
     /// Positions in `later` of those that `SET CONSTRAINTS` has had checked, in the order of that.
     finished: Vec<usize>,
     modes: Modes,
+    /// The row that takes the place of the one that is ended next, in another partition.
+    moving: Option<Vec<Datum>>,
 }
 
 impl Checks {
@@ -113,6 +115,7 @@ impl Checks {
             later: Vec::new(),
             finished: Vec::new(),
             modes: Modes::default(),
+            moving: None,
         }
     }
 
@@ -319,7 +322,46 @@ impl Checks {
                 self.gone(constraint, key, old, Some(new));
             }
         }
+        self.changed_in_partition(table, old, Some(new));
         Ok(())
+    }
+
+    /// A row of a partition was changed, or ended: those follow who refer to the tables above.
+    fn changed_in_partition(&mut self, table: &Table, old: &[Datum], new: Option<&[Datum]>) {
+        if table.relation().partition_of().is_none() {
+            return;
+        }
+        let catalog = Arc::clone(&self.catalog);
+        for above in catalog.partition_ancestors(table.relation().oid) {
+            let Some(def) = catalog.table(above) else { continue };
+            if def.referenced_by.is_empty() {
+                continue;
+            }
+            let as_above = |row: &[Datum]| -> Vec<Datum> {
+                let value = |column: &Column| {
+                    let own = table.relation().column_named(&column.name);
+                    own.map(|own| row[position(own.attnum)].clone()).unwrap_or_default()
+                };
+                def.relation.columns.iter().map(value).collect()
+            };
+            let (old, new) = (as_above(old), new.map(as_above));
+            for constraint in &def.referenced_by {
+                let Some(key) = constraint.foreign_key() else { continue };
+                let is_other = |attnum: &i16| {
+                    let at = position(*attnum);
+                    new.as_ref().is_none_or(|new| !old[at].as_ref().is_identical(new[at].as_ref()))
+                };
+                if key.referenced.iter().any(is_other) {
+                    self.gone(constraint, key, &old, new.as_deref());
+                }
+            }
+        }
+    }
+
+    /// The row that is ended next goes on in another partition as `new`, by the columns of the partition that it is
+    /// in; `None` where that is over.
+    pub fn set_moving(&mut self, new: Option<Vec<Datum>>) {
+        self.moving = new;
     }
 
     /// A row was ended.
@@ -329,6 +371,8 @@ impl Checks {
                 self.gone(constraint, key, old, None);
             }
         }
+        let new = self.moving.clone();
+        self.changed_in_partition(table, old, new.as_deref());
     }
 
     /// A row was erased.
@@ -336,6 +380,21 @@ impl Checks {
         for constraint in &table.def().referenced_by {
             if let Some(key) = constraint.foreign_key() {
                 let old = pick(old, &key.referenced);
+                if !old.iter().any(Datum::is_null) {
+                    self.push(constraint, What::Erased { old });
+                }
+            }
+        }
+        let catalog = Arc::clone(&self.catalog);
+        for above in catalog.partition_ancestors(table.relation().oid) {
+            for constraint in catalog.table(above).into_iter().flat_map(|def| &def.referenced_by) {
+                let Some(key) = constraint.foreign_key() else { continue };
+                let value = |attnum: &i16| {
+                    let column = catalog.relation(above)?.column(*attnum)?;
+                    let own = table.relation().column_named(&column.name)?;
+                    Some(old[position(own.attnum)].clone())
+                };
+                let old: Vec<Datum> = key.referenced.iter().filter_map(value).collect();
                 if !old.iter().any(Datum::is_null) {
                     self.push(constraint, What::Erased { old });
                 }

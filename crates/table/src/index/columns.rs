@@ -60,6 +60,8 @@ fn as_table(index: &Relation) -> Option<Relation> {
         method,
         materialized: None,
         row_security: RowSecurity::default(),
+        partitioning: None,
+        partition_of: None,
     };
     Some(Relation { kind: RelationKind::Table(data), ..index.clone() })
 }

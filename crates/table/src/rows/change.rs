@@ -23,6 +23,14 @@ pub trait RowValues {
     /// CHECK constraints.
     fn complete(&mut self, table: &Relation, row: &mut [Datum]) -> Result<()>;
 
+    /// Appends the values of a row of a partitioned table that decide in which partition it is.
+    fn partition_keys(
+        &mut self,
+        table: &Relation,
+        row: &[Datum],
+        keys: &mut Vec<Datum>,
+    ) -> Result<()>;
+
     /// How values are written in messages.
     fn context(&self) -> Context<'_>;
 }
@@ -47,6 +55,10 @@ impl RowValues for NoValues {
 
     fn complete(&mut self, _: &Relation, _: &mut [Datum]) -> Result<()> {
         Ok(())
+    }
+
+    fn partition_keys(&mut self, table: &Relation, _: &[Datum], _: &mut Vec<Datum>) -> Result<()> {
+        Err(no_values(table))
     }
 
     fn context(&self) -> Context<'_> {

@@ -44,6 +44,7 @@ mod ids;
 mod layout;
 mod load;
 mod moves;
+pub mod placing;
 mod replacement;
 mod statistics;
 mod table;

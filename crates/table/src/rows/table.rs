@@ -14,7 +14,7 @@
 //!   under that of their row.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use store::{Csn, Op, TableId};
 use txn::{Locked, RowLock, Transaction, View, Wait};
@@ -25,7 +25,7 @@ use super::ids::RowIds;
 use super::layout::{Batch, Layout, Row, RowRef};
 use super::moves::Moves;
 use super::statistics::Sampled;
-use crate::catalog::{Relation, TableData, TableDef};
+use crate::catalog::{Catalog, Relation, Router, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
 use crate::method::{Access, AccessMethod, Rows, Wanted};
 use crate::{Error, Result};
@@ -48,6 +48,8 @@ pub struct Table {
     ids: Arc<RowIds>,
     moves: Arc<Moves>,
     pub(super) sampled: Arc<Sampled>,
+    /// Finds the partition of a row of a partitioned table.
+    router: OnceLock<Option<Router>>,
 }
 
 impl Table {
@@ -75,6 +77,7 @@ impl Table {
             ids,
             moves,
             sampled,
+            router: OnceLock::new(),
             def: Arc::clone(def),
         }
     }
@@ -88,6 +91,12 @@ impl Table {
         let beside = <(Arc<RowIds>, Arc<Moves>, Arc<Sampled>)>::default();
         let data = def.relation.table()?;
         Some(Arc::new(Table::new(def, data, schema.into(), beside, method)))
+    }
+
+    /// What finds the partition of a row, where it is a partitioned table; `catalog` is the one that has its
+    /// definition.
+    pub fn router(&self, catalog: &Catalog) -> Option<&Router> {
+        self.router.get_or_init(|| Router::of(catalog, self.relation())).as_ref()
     }
 
     /// What the catalog says of it.

@@ -2,7 +2,10 @@
 //!
 //! Expressions and queries are kept with their text, because the catalog keeps the text.
 
-use super::{Name, Operator, Path, Query, SetValue, Statement, TypeName};
+use super::{
+    Alter, DomainChange, EnumChange, Name, Operator, PartitionBound, PartitionBy, Path, Query,
+    SetValue, Statement, TypeName,
+};
 use crate::error::At;
 
 /// A definition.
@@ -181,6 +184,8 @@ pub enum Define {
         kind: ObjectKind,
         /// The relation.
         name: Path,
+        /// True for `ONLY`: its partitions stay as they are.
+        only: bool,
         /// True for `IF EXISTS`.
         if_exists: bool,
         /// What is done.
@@ -265,8 +270,8 @@ pub enum Define {
     },
     /// `TRUNCATE`
     Truncate {
-        /// The tables.
-        tables: Vec<Path>,
+        /// The tables, and true for `ONLY`.
+        tables: Vec<(Path, bool)>,
         /// True for `RESTART IDENTITY`.
         restart: bool,
         /// True for `CASCADE`.
@@ -384,6 +389,10 @@ pub struct CreateTable {
     pub unlogged: bool,
     /// Columns, constraints, and tables to be like.
     pub elements: Vec<TableElement>,
+    /// `PARTITION OF`: the partitioned table, and the rows that are for this one.
+    pub partition_of: Option<(Path, PartitionBound)>,
+    /// `PARTITION BY`
+    pub partition_by: Option<PartitionBy>,
     /// `USING`
     pub method: Option<Name>,
     /// `WITH (...)`
@@ -453,6 +462,13 @@ pub enum TableElement {
     Column(ColumnDefinition),
     /// A constraint.
     Constraint(TableConstraint),
+    /// What a partition says of a column that the partitioned table has.
+    Options {
+        /// The column.
+        name: Name,
+        /// What is said of it.
+        constraints: Vec<ColumnConstraint>,
+    },
     /// `LIKE table {INCLUDING | EXCLUDING} what`
     Like {
         /// The table.
@@ -662,6 +678,8 @@ pub struct CreateIndex {
     pub concurrently: bool,
     /// The table.
     pub table: Path,
+    /// True for `ONLY`: its partitions get none.
+    pub only: bool,
     /// `USING`
     pub method: Option<Name>,
     /// The keys.
@@ -691,135 +709,6 @@ pub struct IndexElement {
     pub descending: bool,
     /// True for `NULLS FIRST`.
     pub nulls_first: Option<bool>,
-}
-
-/// What `ALTER TABLE` does.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Alter {
-    /// `ADD COLUMN`
-    AddColumn {
-        /// The column.
-        column: ColumnDefinition,
-        /// True for `IF NOT EXISTS`.
-        if_not_exists: bool,
-    },
-    /// `DROP COLUMN`
-    DropColumn {
-        /// Its name.
-        name: Name,
-        /// True for `IF EXISTS`.
-        if_exists: bool,
-        /// True for `CASCADE`.
-        cascade: bool,
-    },
-    /// `ENABLE`, `DISABLE`, `FORCE` or `NO FORCE` `ROW LEVEL SECURITY`: whether policies are in force, and whether
-    /// they are for the owner.
-    RowSecurity {
-        /// `ENABLE`, `DISABLE`
-        is_enabled: Option<bool>,
-        /// `FORCE`, `NO FORCE`
-        is_forced: Option<bool>,
-    },
-    /// `ALTER COLUMN ... TYPE`
-    ColumnType {
-        /// The column.
-        name: Name,
-        /// The type.
-        ty: TypeName,
-        /// `COLLATE`
-        collation: Option<Path>,
-        /// `USING`
-        using: Option<SqlExpr>,
-    },
-    /// `ALTER COLUMN ... SET EXPRESSION AS (...)`
-    Expression(Name, SqlExpr),
-    /// `ALTER COLUMN ... SET DEFAULT`; `None` for `DROP DEFAULT`.
-    Default(Name, Option<SqlExpr>),
-    /// `ALTER COLUMN ... {SET | DROP} NOT NULL`
-    NotNull(Name, bool),
-    /// `ALTER COLUMN ... DROP EXPRESSION`
-    DropExpression(Name, bool),
-    /// `ALTER COLUMN ... ADD GENERATED ... AS IDENTITY`
-    AddIdentity(Name, bool, Vec<SequenceOption>),
-    /// `ALTER COLUMN ... SET GENERATED ...`, and the options of its sequence.
-    SetIdentity(Name, Option<bool>, Vec<SequenceOption>),
-    /// `ALTER COLUMN ... DROP IDENTITY`
-    DropIdentity(Name, bool),
-    /// What changes nothing that can be seen: `SET STATISTICS`, `SET STORAGE` ...
-    Ignored,
-    /// `ADD constraint`
-    AddConstraint(TableConstraint),
-    /// `DROP CONSTRAINT`
-    DropConstraint {
-        /// Its name.
-        name: Name,
-        /// True for `IF EXISTS`.
-        if_exists: bool,
-        /// True for `CASCADE`.
-        cascade: bool,
-    },
-    /// `VALIDATE CONSTRAINT`
-    Validate(Name),
-    /// `ALTER CONSTRAINT`
-    AlterConstraint(Name, Timing),
-    /// `SET (...)`
-    SetOptions(Vec<StorageOption>),
-    /// `RESET (...)`
-    ResetOptions(Vec<String>),
-    /// `SET ACCESS METHOD`; `None` for `DEFAULT`.
-    SetMethod(Option<Name>),
-    /// `OWNER TO`
-    Owner(Name),
-    /// `RENAME TO`
-    Rename(Name),
-    /// `RENAME COLUMN ... TO`
-    RenameColumn(Name, Name),
-    /// `RENAME CONSTRAINT ... TO`
-    RenameConstraint(Name, Name),
-    /// `SET SCHEMA`
-    SetSchema(Name),
-    /// What is not supported: its words.
-    Unsupported(String),
-}
-
-/// What `ALTER TYPE` does to an enum.
-#[derive(Clone, PartialEq, Debug)]
-pub enum EnumChange {
-    /// `ADD VALUE`
-    Add {
-        /// The label.
-        label: String,
-        /// True for `IF NOT EXISTS`.
-        if_not_exists: bool,
-        /// The label that it stands next to, and true for `BEFORE`.
-        next_to: Option<(String, bool)>,
-    },
-    /// `RENAME VALUE`
-    Rename(String, String),
-}
-
-/// What `ALTER DOMAIN` does.
-#[derive(Clone, PartialEq, Debug)]
-pub enum DomainChange {
-    /// `SET DEFAULT`; `None` for `DROP DEFAULT`.
-    Default(Option<SqlExpr>),
-    /// `{SET | DROP} NOT NULL`
-    NotNull(bool),
-    /// `ADD constraint`
-    AddConstraint(ColumnConstraint),
-    /// `DROP CONSTRAINT`
-    DropConstraint {
-        /// Its name.
-        name: Name,
-        /// True for `IF EXISTS`.
-        if_exists: bool,
-        /// True for `CASCADE`.
-        cascade: bool,
-    },
-    /// `RENAME CONSTRAINT`
-    RenameConstraint(Name, Name),
-    /// `VALIDATE CONSTRAINT`
-    Validate(Name),
 }
 
 /// An option of a role.

@@ -9,13 +9,16 @@
 //! Nothing is looked up here. Syntax that only spells a function differently is already the call
 //! (`EXTRACT(year FROM x)` is `pg_catalog.extract('year', x)`), as it is in PostgreSQL's own trees.
 
+mod alter;
 mod change;
 mod command;
 mod define;
 mod expr;
 mod json;
+mod partition;
 mod query;
 
+pub use alter::{Alter, DomainChange, EnumChange};
 pub use change::{
     Arbiter, Assignment, Conflict, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeClause,
     MergeWhen, Part, Portion, Target, Update,
@@ -24,17 +27,18 @@ pub use command::{
     Command, Copy, CopyEnd, CopyValue, CopyWhat, Direction, Discard, Modes, SetValue,
 };
 pub use define::{
-    Alter, ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
-    CreateTableAs, DatabaseOption, DefaultPrivileges, Define, DomainChange, EnumChange, Exclusion,
-    ForeignAction, GrantOn, IndexElement, ObjectKind, PolicyDefinition, Privileges, References,
-    RoleOption, RowsOf, SequenceOption, SqlExpr, StorageOption, TableConstraint,
-    TableConstraintKind, TableElement, Timing,
+    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
+    CreateTableAs, DatabaseOption, DefaultPrivileges, Define, Exclusion, ForeignAction, GrantOn,
+    IndexElement, ObjectKind, PolicyDefinition, Privileges, References, RoleOption, RowsOf,
+    SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind, TableElement,
+    Timing,
 };
 pub use expr::{
     Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,
     Window,
 };
 pub use json::{Json, JsonBehavior, JsonSearch};
+pub use partition::{PartitionBound, PartitionBy, PartitionStrategy, RangeEnd};
 pub use query::{
     Alias, Body, ColumnDef, Cte, Distinct, Join, JoinCondition, JoinKind, Lock, LockStrength,
     LockWait, Moment, Output, Query, Sample, Select, SetOp, Source, TableRef, With,

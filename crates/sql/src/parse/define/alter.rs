@@ -160,7 +160,7 @@ impl Parser<'_> {
     /// `ALTER` of a table, index, view or sequence.
     fn alter_relation(&mut self, kind: ObjectKind) -> Result<Define> {
         let if_exists = self.eat(&["if", "exists"]);
-        let name = self.table_path()?;
+        let (name, only) = self.table_alone()?;
         let alone = match () {
             () if self.eat(&["rename", "to"]) => Some(Alter::Rename(self.name()?)),
             () if self.eat(&["rename", "constraint"]) => {
@@ -178,7 +178,8 @@ impl Parser<'_> {
             () => None,
         };
         if let Some(action) = alone {
-            return Ok(Define::Alter { kind, name, if_exists, actions: vec![action] });
+            let actions = vec![action];
+            return Ok(Define::Alter { kind, name, only, if_exists, actions });
         }
         if kind == ObjectKind::Sequence && !self.is(&["owner"]) {
             let options = self.sequence_options()?;
@@ -188,7 +189,7 @@ impl Parser<'_> {
             return Ok(Define::AlterSequence { name, if_exists, options });
         }
         let actions = self.list(Self::alter_action)?;
-        Ok(Define::Alter { kind, name, if_exists, actions })
+        Ok(Define::Alter { kind, name, only, if_exists, actions })
     }
 
     fn alter_action(&mut self) -> Result<Alter> {
@@ -269,10 +270,8 @@ impl Parser<'_> {
             () if self.eat(&["no", "force", "row", "level", "security"]) => {
                 Alter::RowSecurity { is_enabled: None, is_forced: Some(false) }
             }
-            () if self.is_any(&[
-                "enable", "disable", "force", "no", "inherit", "attach", "detach", "of", "not",
-            ]) =>
-            {
+            () if self.is(&["attach"]) || self.is(&["detach"]) => self.attach_or_detach()?,
+            () if self.is_any(&["enable", "disable", "force", "no", "inherit", "of", "not"]) => {
                 while !self.is_end() && !self.is_punct(0, ";") && !self.is_punct(0, ",") {
                     self.skip(1);
                 }

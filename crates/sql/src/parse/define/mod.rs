@@ -14,6 +14,7 @@
 
 mod alter;
 mod materialized;
+mod partition;
 mod policy;
 mod role;
 mod schema;
@@ -465,7 +466,7 @@ impl Parser<'_> {
     fn truncate(&mut self) -> Result<Define> {
         self.skip(1);
         self.eat(&["table"]);
-        let tables = self.list(Self::table_path)?;
+        let tables = self.list(Self::table_alone)?;
         let restart = self.eat(&["restart", "identity"]);
         if !restart {
             self.eat(&["continue", "identity"]);

@@ -49,10 +49,10 @@ impl Parser<'_> {
             self.expect(&["to"])?;
             let actions = vec![Alter::RenameColumn(old, self.name()?)];
             self.drop_behaviour();
-            return Ok(Define::Alter { kind, name, if_exists, actions });
+            return Ok(Define::Alter { kind, name, only: false, if_exists, actions });
         }
         let actions = self.list(Self::attribute_action)?;
-        Ok(Define::Alter { kind, name, if_exists, actions })
+        Ok(Define::Alter { kind, name, only: false, if_exists, actions })
     }
 
     fn attribute_action(&mut self) -> Result<Alter> {

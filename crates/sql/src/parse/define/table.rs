@@ -18,10 +18,11 @@ impl Parser<'_> {
         if self.is_any(&["of"]) {
             return Err(self.not_supported("CREATE TABLE OF"));
         }
-        if self.is(&["partition"]) {
-            return Err(self.not_supported("CREATE TABLE PARTITION OF"));
-        }
-        if self.is_table_as() {
+        let partitioned = match self.eat(&["partition", "of"]) {
+            true => Some(self.path()?),
+            false => None,
+        };
+        if partitioned.is_none() && self.is_table_as() {
             let columns = self.optional_column_names()?;
             let method = self.access_method()?;
             let options = self.with_options()?;
@@ -49,18 +50,27 @@ impl Parser<'_> {
                 data,
             })));
         }
-        self.expect_punct("(")?;
         let mut elements = Vec::new();
-        if !self.is_punct(0, ")") {
-            elements = self.list(Self::table_element)?;
-        }
-        self.expect_punct(")")?;
+        let partition_of = match partitioned {
+            Some(table) => {
+                if self.is_punct(0, "(") {
+                    elements = self.parens(Self::partition_element)?;
+                }
+                Some((table, self.partition_bound()?))
+            }
+            None => {
+                self.expect_punct("(")?;
+                if !self.is_punct(0, ")") {
+                    elements = self.list(Self::table_element)?;
+                }
+                self.expect_punct(")")?;
+                None
+            }
+        };
         if self.is(&["inherits"]) {
             return Err(self.not_supported("INHERITS"));
         }
-        if self.is(&["partition", "by"]) {
-            return Err(self.not_supported("PARTITION BY"));
-        }
+        let partition_by = self.partition_by()?;
         let method = self.access_method()?;
         let options = self.with_options()?;
         let on_commit = self.on_commit()?;
@@ -73,6 +83,8 @@ impl Parser<'_> {
             temporary,
             unlogged,
             elements,
+            partition_of,
+            partition_by,
             method,
             options,
             on_commit,
@@ -522,8 +534,7 @@ impl Parser<'_> {
         let nameless = self.is(&["on"]) && !if_not_exists;
         let name: Option<Name> = if nameless { None } else { Some(self.name()?) };
         self.expect(&["on"])?;
-        self.eat(&["only"]);
-        let table = self.path()?;
+        let (table, only) = self.table_alone()?;
         let method = if self.eat(&["using"]) { Some(self.name()?) } else { None };
         let keys = self.parens(Self::index_element)?;
         let include = if self.eat(&["include"]) { self.column_names()? } else { Vec::new() };
@@ -539,6 +550,7 @@ impl Parser<'_> {
             unique,
             concurrently,
             table,
+            only,
             method,
             keys,
             include,
@@ -548,7 +560,7 @@ impl Parser<'_> {
         })))
     }
 
-    fn index_element(&mut self) -> Result<IndexElement> {
+    pub(super) fn index_element(&mut self) -> Result<IndexElement> {
         let (mut column, mut expr) = (None, None);
         if self.is_punct(0, "(") {
             expr = Some(self.sql_expr_in_parens()?);

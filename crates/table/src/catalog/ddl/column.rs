@@ -406,6 +406,7 @@ impl Ddl<'_> {
             self.remove_comment(Address::of(Class::Type, row.ty.oid()))?;
         }
         self.retire(&relation, relation.storages())?;
+        self.leave_partitions(&relation)?;
         self.remove(Key::Relation(oid))
     }
 }

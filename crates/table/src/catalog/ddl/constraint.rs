@@ -27,6 +27,8 @@ pub struct NewConstraint {
     pub is_deferred: bool,
     /// False for `NOT VALID`.
     pub is_validated: bool,
+    /// The constraint of the partitioned table that it is a part of.
+    pub partition_of: Option<Oid>,
 }
 
 /// What a constraint to be made asks for.
@@ -89,6 +91,7 @@ impl NewConstraint {
             is_deferrable: false,
             is_deferred: false,
             is_validated: true,
+            partition_of: None,
         }
     }
 }
@@ -109,7 +112,14 @@ impl Ddl<'_> {
                 ddl.check_constraint_name(&def, name)?;
             }
             let oid = ddl.new_oid()?;
-            let NewConstraint { name, kind, is_deferrable, is_deferred, is_validated } = new;
+            let NewConstraint {
+                name,
+                kind,
+                is_deferrable,
+                is_deferred,
+                is_validated,
+                partition_of,
+            } = new;
             let (name, kind) = match kind {
                 NewConstraintKind::Check(expr) => ddl.make_check(&def, name, expr)?,
                 NewConstraintKind::Key { .. } => {
@@ -131,8 +141,10 @@ impl Ddl<'_> {
                 is_deferred,
                 is_validated,
                 kind,
+                partition_of,
             });
             ddl.put(Entry::Constraint(constraint.clone()))?;
+            ddl.link_key(&constraint)?;
             Ok(constraint)
         })
     }
@@ -270,6 +282,7 @@ impl Ddl<'_> {
             if let Some(data) = relation.table().filter(|data| data.keyed_by.is_empty())
                 && !is_deferrable
                 && !is_period
+                && data.partitioning.is_none()
                 && self.draft.cache().methods().get(data.method.oid)?.takes_late_key()
             {
                 self.rewrite(relation.oid, numbers.clone(), None)?;
@@ -286,6 +299,7 @@ impl Ddl<'_> {
             is_valid: true,
             options,
             excludes: overlaps,
+            partition_of: None,
         };
         let constraint = Some(constraint);
         let role = IndexRole { constraint, is_primary, is_deferrable, is_period };

@@ -421,13 +421,18 @@ impl Catalog {
                 array => array.element().map(|of| Address::of(Class::Type, of.oid())),
             };
         }
+        if object.class == Class::Constraint {
+            let whole = self.constraint(object.oid)?.partition_of;
+            return whole.map(|oid| Address::of(Class::Constraint, oid));
+        }
         if object.class != Class::Relation || object.sub != 0 {
             return None;
         }
         let relation = self.relation(object.oid)?;
         match &relation.kind {
             RelationKind::Index(index) => {
-                index.constraint.map(|oid| Address::of(Class::Constraint, oid))
+                let of_constraint = index.constraint.map(|oid| Address::of(Class::Constraint, oid));
+                index.partition_of.map(Address::relation).or(of_constraint)
             }
             RelationKind::Sequence(sequence) => {
                 let owner = sequence.owned_by.filter(|owner| owner.is_identity)?;

@@ -43,6 +43,8 @@ pub struct NewIndex {
     pub options: Vec<(Arc<str>, Arc<str>)>,
     /// The operators of an exclusion constraint, one for each key; none for any other index.
     pub excludes: Vec<Oid>,
+    /// The index of the partitioned table that it is a part of.
+    pub partition_of: Option<Oid>,
 }
 
 /// A key of an index to be made.
@@ -173,6 +175,9 @@ impl Ddl<'_> {
             }
             _ => false,
         };
+        if new.is_unique || !new.excludes.is_empty() {
+            self.check_unique_partitions(relation, &keys, role)?;
+        }
         let index = Index {
             table: relation.oid,
             storage,
@@ -188,6 +193,7 @@ impl Ddl<'_> {
             is_whole,
             constraint: role.constraint,
             excludes: new.excludes,
+            partition_of: new.partition_of,
         };
         if let Some(refusal) = self.draft.cache().methods().index_refusal(relation, &index)? {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, refusal));
@@ -215,6 +221,14 @@ impl Ddl<'_> {
         self.whole(|ddl| ddl.change_index(index, |data| data.is_valid = true))
     }
 
+    /// An index of a partitioned table cannot be used before all partitions have theirs.
+    ///
+    /// # Errors
+    /// 42809 where it is no index.
+    pub fn invalidate_index(&mut self, index: Oid) -> Result<()> {
+        self.whole(|ddl| ddl.change_index(index, |data| data.is_valid = false))
+    }
+
     /// An index has no entries of versions that were over before it.
     ///
     /// # Errors
@@ -235,7 +249,11 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn change_index(&mut self, index: Oid, change: impl FnOnce(&mut Index)) -> Result<()> {
+    pub(super) fn change_index(
+        &mut self,
+        index: Oid,
+        change: impl FnOnce(&mut Index),
+    ) -> Result<()> {
         let mut relation = Relation::clone(&*self.relation_to_change(index)?);
         let RelationKind::Index(data) = &mut relation.kind else {
             let message = format!("\"{}\" is not an index", relation.name);

@@ -17,6 +17,7 @@
 //! | `user_type` | enums and domains |
 //! | `extension` | extensions |
 //! | `schema`, `role`, `grant` | schemas and databases, roles and memberships, privileges |
+//! | `partition` | partitions, attached and detached |
 //! | `policy` | policies of row-level security |
 //! | `owned` | what belongs to a role, all at once |
 //! | `alter` | renaming, moving, owners, comments: what all objects have |
@@ -34,6 +35,7 @@ mod index;
 mod materialized;
 mod name;
 mod owned;
+mod partition;
 mod policy;
 mod role;
 mod schema;

@@ -12,8 +12,8 @@ use super::{
     Rewrite, SequenceOptions, not_supported,
 };
 use crate::catalog::{
-    CheckOption, Column, ColumnDefault, Identity, IndexMethod, OwnedBy, Persistence, Privileges,
-    RowSecurity, RowType, SqlText, TableData, View,
+    CheckOption, Column, ColumnDefault, Identity, IndexMethod, OwnedBy, PartitionOf, Partitioning,
+    Persistence, Privileges, RowSecurity, RowType, SqlText, TableData, View,
 };
 use crate::columnar::Columnar;
 use crate::method::NewMethod;
@@ -41,6 +41,10 @@ pub struct NewTable {
     pub history: Retention,
     /// How its rows are kept.
     pub method: NewMethod,
+    /// How its rows are divided; it has no partitions yet.
+    pub partitioning: Option<Partitioning>,
+    /// Of which table it is a partition, and which rows it has.
+    pub partition_of: Option<PartitionOf>,
 }
 
 /// A column to be made. In its expressions, the relation with OID 0 is the table itself.
@@ -138,8 +142,15 @@ impl Ddl<'_> {
             ddl.take_relation_name(new.schema, &new.name, true)?;
             let oid = ddl.new_oid()?;
             let mut columns = ddl.make_columns(oid, &new.columns)?;
+            let partitioning = new.partitioning.map(|it| it.of_relation(oid));
+            if partitioning.is_some() || new.partition_of.is_some() {
+                ddl.check_partition_method(new.method.oid)?;
+            }
+            if let Some(partitioning) = &partitioning {
+                ddl.rely_on_partition_keys(oid, partitioning)?;
+            }
             let method = ddl.draft.cache().methods().get(new.method.oid)?;
-            let keyed_by = match method.is_keyed(&new.method.options) {
+            let keyed_by = match method.is_keyed(&new.method.options) && partitioning.is_none() {
                 true => keyed_by(&columns, &new.constraints),
                 false => Vec::new(),
             };
@@ -156,6 +167,8 @@ impl Ddl<'_> {
                 method: ddl.draft.cache().methods().define(new.method, &columns, storage)?,
                 materialized: None,
                 row_security: RowSecurity::default(),
+                partitioning,
+                partition_of: new.partition_of.clone(),
             };
             let relation = Relation {
                 oid,
@@ -174,6 +187,9 @@ impl Ddl<'_> {
                 if let Some(identity) = &column.identity {
                     ddl.make_identity(oid, at as i16 + 1, identity)?;
                 }
+            }
+            if let Some(of) = &new.partition_of {
+                ddl.enter_partition(of, oid)?;
             }
             for constraint in new.constraints {
                 ddl.add_constraint(oid, constraint)?;
@@ -304,9 +320,15 @@ impl Ddl<'_> {
     pub fn truncate(&mut self, tables: &[Oid], restart: bool) -> Result<()> {
         self.whole(|ddl| {
             for oid in tables {
-                ddl.check_privilege(Address::relation(*oid), Privileges::TRUNCATE)?;
+                // Who may empty a partitioned table may empty its partitions.
+                let above = ddl.catalog().partition_ancestors(*oid);
+                if !above.iter().any(|table| tables.contains(table)) {
+                    ddl.check_privilege(Address::relation(*oid), Privileges::TRUNCATE)?;
+                }
                 let table = ddl.table(*oid)?;
-                for constraint in &table.referenced_by {
+                let above = above.iter().filter_map(|oid| ddl.catalog().table(*oid));
+                let referenced_by = above.flat_map(|above| above.referenced_by.clone());
+                for constraint in table.referenced_by.iter().cloned().chain(referenced_by) {
                     let Some(other) = constraint.table().filter(|other| !tables.contains(other))
                     else {
                         continue;
@@ -753,7 +775,7 @@ fn keyed_by(columns: &[Column], constraints: &[NewConstraint]) -> Vec<i16> {
 
 impl Catalog {
     /// The collation of a type's values; none for types that have none.
-    pub(crate) fn collation_of(&self, ty: Type) -> Oid {
+    pub fn collation_of(&self, ty: Type) -> Oid {
         match builtin::facts(ty) {
             Some(facts) => facts.collation(),
             None => match self.user_type(ty).map(|user| &user.kind) {

@@ -231,6 +231,7 @@ impl Ddl<'_> {
                 is_deferred: false,
                 is_validated,
                 kind: ConstraintKind::Check { expr, columns: Vec::new() },
+                partition_of: None,
             });
             ddl.put(Entry::Constraint(constraint.clone()))?;
             Ok(constraint)

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use store::Retention;
 use types::{Datum, EnumOrder, Oid, Repr, RowView, row};
 
-use super::damaged;
 use super::field::{Field, Input, choices, fields, put_varint, shared};
+use super::{damaged, partition};
 use crate::Result;
 use crate::catalog::{
     Acl, AclItem, Action, Address, CheckOption, Class, Collation, CollationProvider, Column,
@@ -37,7 +37,6 @@ fields! {
     UserType { ty, schema, name, owner, acl, array, array_name, kind }
     Domain { base, modifier, repr, collation, not_null, default }
     RangeType { element, collation, multirange, difference }
-    Constraint { oid, name, on, is_deferrable, is_deferred, is_validated, kind }
     Comment { object, text }
     Extension { oid, database, name, schema, owner, version }
     Policy { oid, name, table, is_permissive, command, roles, using, check }
@@ -197,7 +196,7 @@ impl Field for SqlText {
 }
 
 /// The default of a column in rows that are older, as a row of one column.
-struct Value(Datum);
+pub(super) struct Value(pub(super) Datum);
 
 impl Field for Value {
     fn put(&self, out: &mut Vec<u8>) {
@@ -320,6 +319,8 @@ impl Field for TableData {
             method,
             materialized: None,
             row_security: RowSecurity::default(),
+            partitioning: None,
+            partition_of: None,
         })
     }
 }
@@ -357,6 +358,7 @@ impl Field for Index {
             is_whole,
             constraint: Field::take(input)?,
             excludes: Vec::new(),
+            partition_of: None,
         })
     }
 }
@@ -395,6 +397,13 @@ impl Field for RelationKind {
         match self {
             RelationKind::Table(table) => {
                 let is_secured = table.row_security != RowSecurity::default();
+                if table.partitioning.is_some() || table.partition_of.is_some() {
+                    out.push(9);
+                    table.put(out);
+                    table.row_security.put(out);
+                    table.partitioning.put(out);
+                    return table.partition_of.put(out);
+                }
                 out.push(match (&table.materialized, is_secured) {
                     (None, false) => 1,
                     (Some(_), _) => 6,
@@ -410,6 +419,12 @@ impl Field for RelationKind {
             RelationKind::View(view) => {
                 out.push(2);
                 view.put(out);
+            }
+            RelationKind::Index(index) if index.partition_of.is_some() => {
+                out.push(10);
+                index.put(out);
+                index.excludes.put(out);
+                index.partition_of.put(out);
             }
             RelationKind::Index(index) => {
                 out.push(if index.excludes.is_empty() { 3 } else { 7 });
@@ -450,6 +465,17 @@ impl Field for RelationKind {
                 let table = Field::take(input)?;
                 let row_security = Field::take(input)?;
                 RelationKind::Table(TableData { row_security, ..table })
+            }
+            9 => {
+                let table = Field::take(input)?;
+                let (row_security, partitioning) = Field::take(input)?;
+                let partition_of = Field::take(input)?;
+                RelationKind::Table(TableData { row_security, partitioning, partition_of, ..table })
+            }
+            10 => {
+                let index = Field::take(input)?;
+                let (excludes, partition_of) = Field::take(input)?;
+                RelationKind::Index(Index { excludes, partition_of, ..index })
             }
             _ => return damaged("a relation of an unknown kind"),
         })
@@ -532,6 +558,35 @@ impl Field for Enum {
             }
         }
         Ok(Enum::new(labels))
+    }
+}
+
+impl Field for Constraint {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.oid, self.name.clone(), self.on).put(out);
+        (self.is_deferrable, self.is_deferred, self.is_validated).put(out);
+        if let Some(whole) = self.partition_of {
+            out.push(partition::PART);
+            whole.put(out);
+        }
+        self.kind.put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let (oid, name, on) = Field::take(input)?;
+        let (is_deferrable, is_deferred, is_validated) = Field::take(input)?;
+        let partition_of = partition::take_part(input)?;
+        let kind = Field::take(input)?;
+        Ok(Constraint {
+            oid,
+            name,
+            on,
+            is_deferrable,
+            is_deferred,
+            is_validated,
+            kind,
+            partition_of,
+        })
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod field;
 mod layout;
+mod partition;
 
 use store::{Csn, Retention, TableId};
 use types::Oid;

@@ -216,6 +216,7 @@ impl History<'_> {
             is_valid: true,
             options: Vec::new(),
             excludes: Vec::new(),
+            partition_of: None,
         };
         session.run(|ddl| ddl.create_index(table, index)).expect("any column will do");
     }

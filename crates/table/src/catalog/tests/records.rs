@@ -69,6 +69,7 @@ fn everything() -> World {
         is_valid: true,
         options: Vec::new(),
         excludes: Vec::new(),
+        partition_of: None,
     };
     world.run(|ddl| ddl.create_index(p.oid, index)).unwrap();
     let query = text("SELECT {0} FROM p", &[(column(&p, "id"), "id")]);

@@ -135,6 +135,7 @@ fn chosen_names() {
         is_valid: true,
         options: Vec::new(),
         excludes: Vec::new(),
+        partition_of: None,
     };
     let expr = || NewIndexKey {
         part: IndexPart::Expr(text("{0} + 1", &[(own(1), "a")])),

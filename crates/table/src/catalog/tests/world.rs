@@ -177,6 +177,8 @@ pub fn table(name: &str, columns: &[(&str, Type)], constraints: Vec<NewConstrain
         options: Vec::new(),
         history: store::Retention::Forever,
         method: NewMethod::default(),
+        partitioning: None,
+        partition_of: None,
     }
 }
 

@@ -135,6 +135,7 @@ fn no_overlaps() -> NewConstraint {
         is_valid: true,
         options: Vec::new(),
         excludes: vec![EQUAL, OVERLAPS],
+        partition_of: None,
     })))
 }
 

@@ -117,6 +117,8 @@ impl World {
             options: Vec::new(),
             history: Retention::Forever,
             method: NewMethod { oid: method.oid(), options: Vec::new(), storages: None },
+            partitioning: None,
+            partition_of: None,
         };
         self.ddl(|ddl| ddl.create_table(new)).expect("the table is made");
     }
@@ -139,6 +141,7 @@ impl World {
             is_valid: true,
             options: Vec::new(),
             excludes: Vec::new(),
+            partition_of: None,
         };
         change(&mut new);
         let oid = self.table(table).relation().oid;
