@@ -131,6 +131,7 @@ impl Lowering<'_> {
                 name: scan.name,
                 alias: scan.alias,
                 computed: scan.computed,
+                only: scan.only,
                 attnums: scan.attnums,
                 moment: scan.moment,
                 sample: scan.sample,

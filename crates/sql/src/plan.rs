@@ -206,6 +206,8 @@ pub struct Scan {
     pub alias: String,
     /// True for a table of `pg_catalog` or `information_schema` that is computed.
     pub computed: bool,
+    /// True for `ONLY`: of a partitioned table no rows.
+    pub only: bool,
     /// The number of each column in the table. Those below 0 are system columns.
     pub attnums: Vec<i16>,
     /// Which states are read.

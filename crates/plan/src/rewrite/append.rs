@@ -37,7 +37,9 @@ pub(super) fn expand(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
         is_ordered: false,
     };
     let whole = Node { kind: Kind::Scan(Box::new(append.scan.clone())), types: node.types.clone() };
-    add(&mut append, &whole, &facts, &[], (types, schema));
+    if !scan.only {
+        add(&mut append, &whole, &facts, &[], (types, schema));
+    }
     node.kind = Kind::Append(Box::new(append));
 }
 

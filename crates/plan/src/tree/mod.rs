@@ -201,6 +201,8 @@ pub struct Scan {
     pub alias: String,
     /// True for a table that is computed.
     pub computed: bool,
+    /// True if partitions of the table are not read.
+    pub only: bool,
     /// The number of each column in the table; those below 0 are system columns.
     pub attnums: Vec<i16>,
     /// The names of all columns of the table, by number.

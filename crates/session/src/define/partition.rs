@@ -94,7 +94,7 @@ pub fn bound(
     given: &ast::PartitionBound,
 ) -> Result<PartitionBound> {
     let Some(partitioning) = parent.partitioning() else {
-        return Err(invalid(format!("\"{}\" is not partitioned", parent.name)));
+        return Err(invalid(format!("table \"{}\" is not partitioned", parent.name)));
     };
     let wrong = |what: &str| {
         let message = format!("invalid bound specification for a {what} partition");

@@ -26,11 +26,7 @@ pub(super) fn call(
         "pg_get_partkeydef" => some(relation().and_then(|table| key_definition(around, table))),
         "pg_get_partition_constraintdef" => {
             let all = relation().map(|table| constraints(around, table)).unwrap_or_default();
-            match &all[..] {
-                [] => Datum::Null,
-                [one] => Datum::text(one.as_str()),
-                _ => Datum::text(format!("({})", all.join(" AND "))),
-            }
+            if all.is_empty() { Datum::Null } else { Datum::text(all_of(&all)) }
         }
         "pg_partition_root" => {
             let Some(relation) = relation().filter(|it| is_part_of_tree(it)) else {
@@ -198,41 +194,28 @@ pub(super) fn bound(around: &Surroundings<'_>, partition: &Relation) -> Option<S
     let of = partition.partition_of()?;
     let parent = around.names.catalog.relation(of.parent)?;
     let keys = &parent.partitioning()?.keys;
-    Some(of.bound.to_sql(&mut |at, value| literal(around, &keys[at], value, false)))
+    let types = around.types();
+    Some(of.bound.to_sql(&mut |at, value| keys[at].written(value, &types)))
 }
 
-/// A value as a constant; `typed` with its type, where that does not follow.
-fn literal(around: &Surroundings<'_>, key: &PartitionKey, value: &Datum, typed: bool) -> String {
+/// A value as a constant with its type, where that does not follow.
+fn literal(around: &Surroundings<'_>, key: &PartitionKey, value: &Datum) -> String {
     let types = around.types();
-    let text = types::text::to_string(value.as_ref(), key.ty, key.modifier, &types);
-    let text = text.unwrap_or_else(|| "NULL".to_owned());
-    let is_number = matches!(
-        key.ty,
-        Type::INT2
-            | Type::INT4
-            | Type::INT8
-            | Type::NUMERIC
-            | Type::FLOAT4
-            | Type::FLOAT8
-            | Type::OID
-    );
-    if is_number && text.starts_with(|c: char| c.is_ascii_digit()) {
-        let is_plain = matches!(key.ty, Type::INT4 | Type::NUMERIC);
-        return match typed && !is_plain {
-            true => format!("'{text}'::{}", types::format_type(types.types, key.ty, key.modifier)),
-            false => text,
-        };
+    let text = key.written(value, &types);
+    let is_plain =
+        matches!(key.ty, Type::INT4 | Type::NUMERIC | Type::BOOL) && !text.starts_with('\'');
+    if is_plain {
+        return text;
     }
-    if key.ty == Type::BOOL {
-        return if text == "t" { "true" } else { "false" }.to_owned();
-    }
-    let quoted = scalar::quote::literal(&text);
-    match typed {
-        true => {
-            let modifier = types::Modifier::NONE;
-            format!("{quoted}::{}", types::format_type(types.types, key.ty, modifier))
-        }
-        false => quoted,
+    let quoted = if text.starts_with('\'') { text } else { format!("'{text}'") };
+    format!("{quoted}::{}", types::format_type(types.types, key.ty, types::Modifier::NONE))
+}
+
+/// Conditions of which all hold.
+fn all_of(conditions: &[String]) -> String {
+    match conditions {
+        [one] => one.clone(),
+        _ => format!("({})", conditions.join(" AND ")),
     }
 }
 
@@ -242,7 +225,7 @@ fn constraints(around: &Surroundings<'_>, partition: &Relation) -> Vec<String> {
     let Some(of) = partition.partition_of() else { return Vec::new() };
     let Some(parent) = catalog.relation(of.parent) else { return Vec::new() };
     let mut all = constraints(around, parent);
-    all.extend(constraint(around, parent, partition, &of.bound));
+    all.extend(constraint(around, parent, partition, &of.bound).into_iter().flatten());
     all
 }
 
@@ -251,28 +234,28 @@ fn constraint(
     parent: &Relation,
     partition: &Relation,
     bound: &PartitionBound,
-) -> Option<String> {
+) -> Option<Vec<String>> {
     let partitioning = parent.partitioning()?;
     let keys: Vec<String> =
         partitioning.keys.iter().map(|key| key_text(around, parent, key)).collect();
-    let value = |at: usize, value: &Datum| literal(around, &partitioning.keys[at], value, true);
+    let value = |at: usize, value: &Datum| literal(around, &partitioning.keys[at], value);
     Some(match bound {
-        PartitionBound::Hash { modulus, remainder } => format!(
+        PartitionBound::Hash { modulus, remainder } => vec![format!(
             "satisfies_hash_partition('{}'::oid, {modulus}, {remainder}, {})",
             parent.oid,
             keys.join(", ")
-        ),
+        )],
         PartitionBound::Default => {
             let others = partitioning.partitions.iter().filter(|oid| **oid != partition.oid);
             let others = others.filter_map(|oid| {
                 let other = around.names.catalog.relation(*oid)?;
-                constraint(around, parent, other, &other.partition_of()?.bound)
+                Some(all_of(&constraint(around, parent, other, &other.partition_of()?.bound)?))
             });
             let others: Vec<String> = others.collect();
             match &others[..] {
                 [] => return None,
-                [one] => format!("(NOT {one})"),
-                _ => format!("(NOT ({}))", others.join(" OR ")),
+                [one] => vec![format!("(NOT {one})")],
+                _ => vec![format!("(NOT ({}))", others.join(" OR "))],
             }
         }
         PartitionBound::List(values) => {
@@ -288,10 +271,10 @@ fn constraint(
                 _ => Some(format!("({key} = ANY (ARRAY[{}]))", known.join(", "))),
             };
             match (known.len() < values.len(), is_one) {
-                (true, Some(is_one)) => format!("(({key} IS NULL) OR {is_one})"),
-                (true, None) => format!("({key} IS NULL)"),
+                (true, Some(is_one)) => vec![format!("(({key} IS NULL) OR {is_one})")],
+                (true, None) => vec![format!("({key} IS NULL)")],
                 (false, is_one) => {
-                    format!("(({key} IS NOT NULL) AND {})", is_one.unwrap_or_default())
+                    vec![format!("({key} IS NOT NULL)"), is_one.unwrap_or_default()]
                 }
             }
         }
@@ -300,10 +283,7 @@ fn constraint(
                 keys.iter().map(|key| format!("({key} IS NOT NULL)")).collect();
             all.extend(side(&keys, low, [">", ">="], &value));
             all.extend(side(&keys, high, ["<", "<"], &value));
-            match &all[..] {
-                [one] => one.clone(),
-                _ => format!("({})", all.join(" AND ")),
-            }
+            all
         }
     })
 }

@@ -58,7 +58,9 @@ impl Twins {
         };
         match (state(&whole), state(&plain)) {
             (None, None) => assert_eq!(whole, plain, "ANYWHEN_SEED={}: {text}", self.seed),
-            (one, other) => assert_eq!(one, other, "ANYWHEN_SEED={}: {text}\n{whole}\n{plain}", self.seed),
+            (one, other) => {
+                assert_eq!(one, other, "ANYWHEN_SEED={}: {text}\n{whole}\n{plain}", self.seed)
+            }
         }
     }
 
@@ -73,8 +75,12 @@ impl Twins {
                 "insert into T values ({id}, {day}, 'new') on conflict (id, day) do update set \
                  v = excluded.v || T.v, day = {other} where T.v <> 'x' returning id, day, v"
             ),
-            4 => format!("update T set day = {other}, v = v || '!' where day = {day} and id < {id}"),
-            5 => format!("update T set v = 'u' where day between {day} and {other} returning id, day"),
+            4 => {
+                format!("update T set day = {other}, v = v || '!' where day = {day} and id < {id}")
+            }
+            5 => format!(
+                "update T set v = 'u' where day between {day} and {other} returning id, day"
+            ),
             6 => format!("delete from T where day = {day} returning id, v"),
             7 => format!("insert into T values ({id}, {day}, null)"),
             _ => format!(
@@ -109,7 +115,9 @@ impl Twins {
             format!(
                 "select d, (select count(*) from T where day = d) from generate_series({day}, {day} + 4) d order by d"
             ),
-            format!("select * from T where not exists (select from T b where b.day = T.id) and day < {day} order by 1, 2"),
+            format!(
+                "select * from T where not exists (select from T b where b.day = T.id) and day < {day} order by 1, 2"
+            ),
         ] {
             self.both(&text);
         }
@@ -121,9 +129,10 @@ fn compare(seed: u64, steps: u64) {
         let disk = SimVfs::new(seed);
         let session = connect(&instance_on(&disk));
         let mut twins = Twins { dice: SimRandom::new(seed), session, seed };
-        for text in division.iter().chain(&[
-            "create table plain (id int, day int, v text, primary key (id, day))",
-        ]) {
+        for text in division
+            .iter()
+            .chain(&["create table plain (id int, day int, v text, primary key (id, day))"])
+        {
             let shown = answer(&mut twins.session, text);
             assert!(!shown.contains("ERROR"), "{text}\n{shown}");
         }
@@ -138,7 +147,9 @@ fn compare(seed: u64, steps: u64) {
         twins.session = connect(&instance_on(&disk));
         twins.ask();
         // Versions of a row that has moved are those of two rows.
-        twins.both("select count(distinct (id, day, v)) from T for system_time all where v is not null");
+        twins.both(
+            "select count(distinct (id, day, v)) from T for system_time all where v is not null",
+        );
     }
 }
 

@@ -52,6 +52,7 @@ impl Binder<'_> {
             name: relation.name.clone(),
             alias: name,
             computed: true,
+            only: false,
             attnums: relation.columns.iter().map(|column| column.attnum).collect(),
             moment: Moment::Now,
             sample: None,

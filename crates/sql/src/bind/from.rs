@@ -325,6 +325,7 @@ impl Binder<'_> {
             name: relation.name.clone(),
             alias: name,
             computed: relation.kind == RelationKind::System,
+            only: table.only,
             attnums,
             moment,
             sample,

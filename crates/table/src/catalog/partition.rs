@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use ::types::{Datum, KeyOrder, Modifier, Oid, Repr, Type, hash, key};
+use ::types::{Context, Datum, KeyOrder, Modifier, Oid, Repr, Type, hash, key, text};
 use foldhash::fast::FixedState;
 
 use super::{Catalog, IndexPart, Relation, TableDef};
@@ -154,8 +154,10 @@ pub(crate) enum Clash {
     Default(Oid),
     /// The lower end of its range is not below the upper one.
     Empty,
-    /// The modulus does not divide that of another, nor is divided by it.
-    Modulus(Oid, u32),
+    /// It is not divided by the modulus of another, which is smaller.
+    NotDivisible(Oid, u32),
+    /// It does not divide the modulus of another, which is larger.
+    NoFactor(Oid, u32),
 }
 
 impl Router {
@@ -297,13 +299,22 @@ impl Router {
                 spans.iter().find(meets).map(|span| Clash::Overlap(span.partition))
             }
             (Places::Hash(all), PartitionBound::Hash { modulus, remainder }) => {
-                all.iter().find_map(|(known, rest, partition)| {
-                    let (small, large) = (*known.min(modulus), *known.max(modulus));
-                    if large % small != 0 {
-                        return Some(Clash::Modulus(*partition, *known));
-                    }
-                    (rest % small == remainder % small).then_some(Clash::Overlap(*partition))
-                })
+                let is_below =
+                    |(known, rest, _): &&(u32, u32, Oid)| (known, rest) <= (modulus, remainder);
+                let order = |(known, rest, _): &&(u32, u32, Oid)| (*known, *rest);
+                let below = all.iter().filter(is_below).max_by_key(order);
+                let above = all.iter().filter(|it| !is_below(it)).min_by_key(order);
+                if let Some((known, _, partition)) = below.filter(|it| modulus % it.0 != 0) {
+                    return Some(Clash::NotDivisible(*partition, *known));
+                }
+                if let Some((known, _, partition)) = above.filter(|it| it.0 % modulus != 0) {
+                    return Some(Clash::NoFactor(*partition, *known));
+                }
+                let meets = |(known, rest, _): &&(u32, u32, Oid)| {
+                    let small = *known.min(modulus);
+                    rest % small == remainder % small
+                };
+                all.iter().find(meets).map(|(.., partition)| Clash::Overlap(*partition))
             }
             _ => None,
         }
@@ -368,6 +379,29 @@ fn is_covered((first, last): &KeyRange, spans: &[Span]) -> bool {
         }
     }
     false
+}
+
+impl PartitionKey {
+    /// A value of the key as SQL writes it in a bound.
+    pub fn written(&self, value: &Datum, context: &Context<'_>) -> String {
+        let text = text::to_string(value.as_ref(), self.ty, self.modifier, context);
+        let Some(text) = text else { return "NULL".to_owned() };
+        let is_number = matches!(
+            self.ty,
+            Type::INT2
+                | Type::INT4
+                | Type::INT8
+                | Type::NUMERIC
+                | Type::FLOAT4
+                | Type::FLOAT8
+                | Type::OID
+        );
+        match self.ty {
+            Type::BOOL => if text == "t" { "true" } else { "false" }.to_owned(),
+            _ if is_number && text.starts_with(|c: char| c.is_ascii_digit()) => text,
+            _ => format!("'{}'", text.replace('\'', "''")),
+        }
+    }
 }
 
 impl PartitionBound {

@@ -147,6 +147,10 @@ fn still_referenced(
     old: &[Datum],
 ) -> Error {
     let checks = &change.checks;
+    // Of a partition, what its table says is told.
+    let whole = |it: &Constraint| checks.catalog.constraint(it.partition_of?).cloned();
+    let whole = std::iter::successors(whole(constraint), |it| whole(it)).last();
+    let constraint = whole.as_deref().unwrap_or(constraint);
     let child = constraint.table().and_then(|oid| checks.handles.table(&checks.catalog, oid));
     let parent = checks.catalog.relation(key.references);
     let (Some(child), Some(parent)) = (child, parent) else { return gone_table() };

@@ -371,18 +371,33 @@ impl Ddl<'_> {
                 named(other)
             )),
             Clash::Empty => {
+                let style = ::types::Style::default();
+                let scope = self.scope();
+                let context = ::types::Context { types: &scope, ..::types::Context::new(&style) };
+                let keys = whole.partitioning().map_or(&[][..], |partitioning| &partitioning.keys);
+                let ends = bound.to_sql(&mut |at, value| keys[at].written(value, &context));
+                let ends = ends.strip_prefix("FOR VALUES FROM ").unwrap_or(&ends);
+                let (low, high) = ends.split_once(" TO ").unwrap_or((ends, ""));
                 error(format!("empty range bound specified for partition \"{name}\"")).with_detail(
-                    "The lower bound must be below the upper bound.",
+                    format!(
+                        "Specified lower bound {low} is greater than or equal to upper bound {high}."
+                    ),
                 )
             }
-            Clash::Modulus(other, known) => error(
-                "every hash partition modulus must be a factor of the next larger modulus"
-                    .to_owned(),
-            )
-            .with_detail(format!(
-                "The new modulus does not fit the modulus {known} of the existing partition \"{}\".",
-                named(other)
-            )),
+            Clash::NotDivisible(other, known) | Clash::NoFactor(other, known) => {
+                let PartitionBound::Hash { modulus, .. } = bound else { return Ok(()) };
+                let is_larger = matches!(clash, Clash::NotDivisible(..));
+                let what = if is_larger { "divisible by" } else { "a factor of" };
+                error(
+                    "every hash partition modulus must be a factor of the next larger modulus"
+                        .to_owned(),
+                )
+                .with_detail(format!(
+                    "The new modulus {modulus} is not {what} {known}, the modulus of existing partition \
+                     \"{}\".",
+                    named(other)
+                ))
+            }
         }
         .into())
     }
