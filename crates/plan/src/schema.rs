@@ -7,7 +7,7 @@ use sql::plan::Expr;
 use table::catalog::Router;
 pub use table::index::{Ask, ItemClass};
 use table::rows::Statistics;
-use types::{KeyOrder, Oid, Type};
+use types::{KeyOrder, Oid};
 
 /// Gives the planner its facts about tables.
 pub trait Schema {
@@ -48,8 +48,6 @@ pub struct PartitionFacts {
     pub router: Arc<Router>,
     /// What of a row decides, as a key.
     pub key: KeyFacts,
-    /// The types of the parts of the key.
-    pub types: Vec<Type>,
     /// The partitions, in the order of their rows where they have one: OID, name, and the number that each column of
     /// the table has in it.
     pub parts: Vec<(Oid, String, Vec<(i16, i16)>)>,

@@ -134,7 +134,6 @@ fn partitions(
     let all = in_order.as_ref().unwrap_or(&partitioning.partitions);
     Some(PartitionFacts {
         key,
-        types: partitioning.keys.iter().map(|key| key.ty).collect(),
         parts: all.iter().filter_map(part).collect(),
         is_in_order: in_order.is_some(),
         leaves: catalog.leaves(relation.oid),

@@ -164,7 +164,6 @@ columns! {
     1686 "word" TEXT, "catcode" CHAR, "barelabel" BOOL, "catdesc" TEXT, "baredesc" TEXT;
     1689 "grantor" OID, "grantee" OID, "privilege_type" TEXT, "is_grantable" BOOL;
     2289 "option_name" TEXT, "option_value" TEXT;
-    3423 "relid" REGCLASS, "parentrelid" REGCLASS, "isleaf" BOOL, "level" INT4;
     2510 "name" TEXT, "statement" TEXT, "prepare_time" TIMESTAMPTZ, "parameter_types" REGTYPE_ARRAY, "result_types" REGTYPE_ARRAY, "from_sql" BOOL, "generic_plans" INT8, "custom_plans" INT8;
     2599 "abbrev" TEXT, "utc_offset" INTERVAL, "is_dst" BOOL;
     2856 "name" TEXT, "abbrev" TEXT, "utc_offset" INTERVAL, "is_dst" BOOL;
@@ -172,6 +171,8 @@ columns! {
     3208 "key" TEXT, "value" JSONB;
     3219 "value" JSONB;
     3322 "lexeme" TEXT, "positions" INT2_ARRAY, "weights" TEXT_ARRAY;
+    3423 "relid" REGCLASS, "parentrelid" REGCLASS, "isleaf" BOOL, "level" INT4;
+    3425 "relid" REGCLASS;
     3465 "value" TEXT;
     3713 "tokid" INT4, "alias" TEXT, "description" TEXT;
     3714 "tokid" INT4, "alias" TEXT, "description" TEXT;

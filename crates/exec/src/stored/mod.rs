@@ -595,6 +595,11 @@ impl Tables for Stored<'_> {
                 moved = moved.filter(|(_, to)| !passed.contains(to));
             }
             let Some((csn, to)) = moved else { return Ok(Locked::Gone) };
+            if to.is_empty() {
+                let message = "tuple to be locked was already moved to another partition due to \
+                               concurrent update";
+                return Err(Error::new(SqlState::SERIALIZATION_FAILURE, message));
+            }
             passed.push(key.into_owned());
             (after, key) = (csn, Cow::Owned(to));
         }

@@ -107,6 +107,7 @@ impl Stored<'_> {
         let deleted = self.delete(from, key, &old);
         self.checks.borrow_mut().set_moving(None);
         deleted?;
+        part.note_left(&mut self.txn.borrow_mut(), key);
         self.insert(to, &new, None).map(drop)
     }
 

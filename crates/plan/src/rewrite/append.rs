@@ -64,7 +64,6 @@ fn add(
     append.levels.push(Level {
         router: Arc::clone(&partitions.router),
         width: partitions.key.parts.len(),
-        types: partitions.types.clone(),
         // What is known now need not be found out again.
         path: if found.is_some() { Path::default() } else { path },
     });

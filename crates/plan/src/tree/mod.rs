@@ -257,8 +257,6 @@ pub struct Level {
     pub router: Arc<Router>,
     /// How many columns its key has.
     pub width: usize,
-    /// The types of these columns.
-    pub types: Vec<Type>,
     /// What is bound of the key.
     pub path: Path,
 }

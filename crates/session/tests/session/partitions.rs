@@ -31,8 +31,9 @@ const DIVISIONS: [&[&str]; 3] = [
         "create table whole (id int, day int, v text, primary key (id, day)) partition by hash (id, day)",
         "create table whole_1 partition of whole for values with (modulus 4, remainder 0)",
         "create table whole_2 partition of whole for values with (modulus 4, remainder 1)",
-        "create table whole_3 partition of whole for values with (modulus 2, remainder 0)",
-        "create table whole_4 partition of whole for values with (modulus 4, remainder 3)",
+        "create table whole_3 partition of whole for values with (modulus 4, remainder 2)",
+        "create table whole_4 partition of whole for values with (modulus 8, remainder 3)",
+        "create table whole_5 partition of whole for values with (modulus 8, remainder 7)",
     ],
 ];
 

@@ -171,10 +171,14 @@ impl Router {
                 router.add(*oid, &of.bound);
             }
         }
-        if let Places::Ranges(spans) = &mut router.places {
+        router.sort();
+        Some(router)
+    }
+
+    fn sort(&mut self) {
+        if let Places::Ranges(spans) = &mut self.places {
             spans.sort_by(|one, other| one.low.cmp(&other.low));
         }
-        Some(router)
     }
 
     fn empty(strategy: PartitionStrategy) -> Router {
@@ -484,5 +488,107 @@ impl Catalog {
                 .any(|oid| oid == of)
         };
         indexes.find(|index| above(index)).map(|index| index.oid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(values: &[i32]) -> Vec<RangeEnd> {
+        values.iter().map(|value| RangeEnd::Value(Datum::Int4(*value))).collect()
+    }
+
+    fn router(strategy: PartitionStrategy, bounds: &[PartitionBound]) -> Router {
+        let mut router = Router::empty(strategy);
+        for (bound, number) in bounds.iter().zip(1..) {
+            router.add(Oid(number), bound);
+        }
+        router.sort();
+        router
+    }
+
+    fn form(value: i32) -> Vec<u8> {
+        value_form(&Datum::Int4(value))
+    }
+
+    /// 1: below 10, 2: from 10 to below 20, 3: the rest.
+    fn ranges() -> Router {
+        router(
+            PartitionStrategy::Range,
+            &[
+                PartitionBound::Range(vec![RangeEnd::Min], ends(&[10])),
+                PartitionBound::Range(ends(&[10]), ends(&[20])),
+                PartitionBound::Default,
+            ],
+        )
+    }
+
+    #[test]
+    fn a_row_is_where_its_key_is_at_or_above_the_lower_end_and_below_the_upper() {
+        let router = ranges();
+        for (value, partition) in [(i32::MIN, 1), (9, 1), (10, 2), (19, 2), (20, 3)] {
+            assert_eq!(router.find(&[Datum::Int4(value)]), Some(Oid(partition)), "{value}");
+        }
+        assert_eq!(router.find(&[Datum::Null]), Some(Oid(3)), "NULL is in no range");
+    }
+
+    #[test]
+    fn the_default_partition_is_left_out_where_the_others_have_all_that_is_wanted() {
+        let router = ranges();
+        let from = |low: i32, high: i32| (Bound::Included(form(low)), Bound::Excluded(form(high)));
+        assert_eq!(router.within(&[from(12, 15)], None), [Oid(2)]);
+        assert_eq!(router.within(&[from(5, 20)], None), [Oid(1), Oid(2)]);
+        assert_eq!(router.within(&[from(15, 21)], None), [Oid(2), Oid(3)]);
+        assert_eq!(router.within(&[(Bound::Unbounded, Bound::Unbounded)], None).len(), 3);
+        assert_eq!(router.within(&[], None), []);
+    }
+
+    #[test]
+    fn values_of_a_list_are_found_and_others_are_in_the_default_partition() {
+        let router = router(
+            PartitionStrategy::List,
+            &[
+                PartitionBound::List(vec![Datum::Int4(1), Datum::Null]),
+                PartitionBound::List(vec![Datum::Int4(2)]),
+                PartitionBound::Default,
+            ],
+        );
+        let point = |value: i32| {
+            let (first, mut last) = (form(value), form(value));
+            *last.last_mut().unwrap() += 1;
+            (Bound::Included(first), Bound::Excluded(last))
+        };
+        assert_eq!(router.find(&[Datum::Null]), Some(Oid(1)));
+        assert_eq!(router.find(&[Datum::Int4(7)]), Some(Oid(3)));
+        assert_eq!(router.within(&[point(2)], None), [Oid(2)]);
+        assert_eq!(router.within(&[point(7)], None), [Oid(3)]);
+    }
+
+    #[test]
+    fn bounds_that_meet_clash() {
+        let router = ranges();
+        let clash =
+            |low: i32, high: i32| router.clash(&PartitionBound::Range(ends(&[low]), ends(&[high])));
+        assert_eq!(clash(19, 30), Some(Clash::Overlap(Oid(2))));
+        assert_eq!(clash(20, 30), None);
+        assert_eq!(clash(30, 30), Some(Clash::Empty));
+        assert_eq!(router.clash(&PartitionBound::Default), Some(Clash::Default(Oid(3))));
+    }
+
+    #[test]
+    fn a_modulus_divides_the_next_larger_one() {
+        let router = router(
+            PartitionStrategy::Hash,
+            &[
+                PartitionBound::Hash { modulus: 4, remainder: 0 },
+                PartitionBound::Hash { modulus: 8, remainder: 1 },
+            ],
+        );
+        let clash = |modulus, remainder| router.clash(&PartitionBound::Hash { modulus, remainder });
+        assert_eq!(clash(8, 5), None);
+        assert_eq!(clash(8, 4), Some(Clash::Overlap(Oid(1))));
+        assert_eq!(clash(12, 5), Some(Clash::NotDivisible(Oid(2), 8)));
+        assert_eq!(clash(3, 1), Some(Clash::NoFactor(Oid(1), 4)));
     }
 }

@@ -274,6 +274,13 @@ impl Table {
         self.moves.after(after, key)
     }
 
+    /// Notes that the commit of a transaction moves a row to another partition: [`Table::moved`] gives an empty key for
+    /// it, which no row has.
+    pub fn note_left(&self, txn: &mut Transaction, key: &[u8]) {
+        let (moves, from) = (Arc::clone(&self.moves), key.to_vec());
+        txn.on_publish(move |commit| moves.note(commit.csn, from, Vec::new()));
+    }
+
     fn whole<R>(
         &self,
         change: &mut Change<'_>,

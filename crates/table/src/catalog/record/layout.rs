@@ -473,8 +473,11 @@ impl Field for RelationKind {
                 RelationKind::Table(TableData { row_security, partitioning, partition_of, ..table })
             }
             10 => {
-                let index = Field::take(input)?;
-                let (excludes, partition_of) = Field::take(input)?;
+                let index: Index = Field::take(input)?;
+                let (excludes, partition_of): (Vec<Oid>, _) = Field::take(input)?;
+                if !excludes.is_empty() && excludes.len() != index.keys.len() {
+                    return damaged("an exclusion constraint without an operator for each key");
+                }
                 RelationKind::Index(Index { excludes, partition_of, ..index })
             }
             _ => return damaged("a relation of an unknown kind"),

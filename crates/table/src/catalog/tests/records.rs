@@ -14,7 +14,8 @@ use crate::catalog::ddl::{
 use crate::catalog::record::{Record, decode, key_of, value_of};
 use crate::catalog::{
     Address, Class, Entry, IndexMethod, IndexPart, Materialized, POSTGRES_DATABASE, PUBLIC,
-    PolicyCommand, Privileges, SqlText,
+    PartitionBound, PartitionKey, PartitionOf, PartitionStrategy, Partitioning, PolicyCommand,
+    Privileges, RangeEnd, SqlText,
 };
 use crate::documents::DocumentData;
 
@@ -108,6 +109,7 @@ fn everything() -> World {
             ddl.change_default_privileges(role, PUBLIC, 'r', &grant, false, behavior)
         })
         .unwrap();
+    divided_tables(&world);
     let setting = Some(("search_path", Some("a, b")));
     world.run(|ddl| ddl.change_setting(POSTGRES_DATABASE, bob, setting)).unwrap();
     world.run(|ddl| ddl.comment(column(&p, "id"), Some("the number"))).unwrap();
@@ -116,6 +118,49 @@ fn everything() -> World {
     world.run(|ddl| ddl.comment(object, Some("how it feels"))).unwrap();
     check(&world.cache.newest());
     world
+}
+
+/// Partitioned tables of each kind, with partitions of each kind of bound and a part of a primary key.
+fn divided_tables(world: &World) {
+    let value = |number: i32| Datum::Int4(number);
+    let (low, high) = (vec![RangeEnd::Min], vec![RangeEnd::Value(value(5))]);
+    let kinds = [
+        (
+            PartitionStrategy::Range,
+            vec![
+                PartitionBound::Range(low, high.clone()),
+                PartitionBound::Range(high, vec![RangeEnd::Max]),
+            ],
+        ),
+        (
+            PartitionStrategy::List,
+            vec![PartitionBound::List(vec![value(1), Datum::Null]), PartitionBound::Default],
+        ),
+        (PartitionStrategy::Hash, vec![PartitionBound::Hash { modulus: 4, remainder: 3 }]),
+    ];
+    for (at, (strategy, bounds)) in kinds.into_iter().enumerate() {
+        let columns = [("id", Type::INT4)];
+        let mut new = table(&format!("whole{at}"), &columns, vec![key(&["id"], true)]);
+        let divides = PartitionKey {
+            part: IndexPart::Column(1),
+            ty: Type::INT4,
+            modifier: types::Modifier::NONE,
+            repr: types::Repr::Int4,
+            collation: Oid::NONE,
+            class: None,
+        };
+        new.partitioning =
+            Some(Partitioning { strategy, keys: vec![divides], partitions: Vec::new() });
+        let whole = world.run(|ddl| ddl.create_table(new)).unwrap();
+        let catalog = world.cache.newest();
+        let primary = catalog.table(whole.oid).unwrap().constraints[0].oid;
+        for (number, bound) in bounds.into_iter().enumerate() {
+            let part = NewConstraint { partition_of: Some(primary), ..key(&["id"], true) };
+            let mut new = table(&format!("part{at}_{number}"), &columns, vec![part]);
+            new.partition_of = Some(PartitionOf { parent: whole.oid, bound });
+            world.run(|ddl| ddl.create_table(new)).unwrap();
+        }
+    }
 }
 
 /// Every entry comes back as it went in; damaged bytes are an error, or an entry that can be written
