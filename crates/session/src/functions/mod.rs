@@ -10,6 +10,7 @@
 //!   documents  history, diff, node_history ...
 //!   objects    zodb_load, zodb_write, zodb_path ...
 //!   acl        privileges as values
+//!   counters   counting anew
 //!   advisory   locks on numbers
 //! ```
 
@@ -17,6 +18,7 @@ mod acl;
 mod advisory;
 mod catalog;
 mod changes;
+mod counters;
 pub(crate) mod definitions;
 pub(crate) mod documents;
 mod objects;
@@ -57,6 +59,7 @@ pub fn call(
         acl::call,
         documents::call,
         objects::call,
+        counters::call,
     ] {
         if done.is_none() {
             done = other(around, function.name, args)?;

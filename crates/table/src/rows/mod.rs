@@ -31,6 +31,7 @@
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
 //! | `count` | how many rows there are, about |
+//! | `usage` | [`Usage`]: how often a table or an index was used |
 //! | `statistics` | [`Statistics`]: what the values of columns are like |
 
 mod change;
@@ -49,6 +50,7 @@ mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
@@ -64,3 +66,4 @@ pub use replacement::Replacement;
 pub use statistics::{ColumnStatistics, Statistics};
 pub use table::Table;
 pub(crate) use table::{position, same};
+pub use usage::{AnalyzedBy, Counter, Counting, Counts, Reads, Shards, Usage};

@@ -18,13 +18,14 @@ use std::sync::Arc;
 
 use store::{Csn, Op, TableId};
 use txn::{Locked, RowLock, Transaction, View, Wait};
-use types::{Datum, KeyOrder, Object, SqlState, key, row, text};
+use types::{Datum, KeyOrder, Object, Oid, SqlState, key, row, text};
 
 use super::change::{Change, RowValues};
 use super::ids::RowIds;
 use super::layout::{Batch, Layout, Row, RowRef};
 use super::moves::Moves;
 use super::statistics::Sampled;
+use super::usage::{TableUsage, Usage};
 use crate::catalog::{Relation, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
 use crate::method::{Access, AccessMethod, Rows, Wanted};
@@ -48,6 +49,7 @@ pub struct Table {
     ids: Arc<RowIds>,
     moves: Arc<Moves>,
     pub(super) sampled: Arc<Sampled>,
+    usage: TableUsage,
 }
 
 impl Table {
@@ -56,7 +58,7 @@ impl Table {
         def: &Arc<TableDef>,
         data: &TableData,
         schema: Arc<str>,
-        (ids, moves, sampled): (Arc<RowIds>, Arc<Moves>, Arc<Sampled>),
+        (ids, moves, sampled, usage): (Arc<RowIds>, Arc<Moves>, Arc<Sampled>, TableUsage),
         method: &dyn AccessMethod,
     ) -> Table {
         let relation = &def.relation;
@@ -75,6 +77,7 @@ impl Table {
             ids,
             moves,
             sampled,
+            usage,
             def: Arc::clone(def),
         }
     }
@@ -85,7 +88,7 @@ impl Table {
         schema: &str,
         method: &dyn AccessMethod,
     ) -> Option<Arc<Table>> {
-        let beside = <(Arc<RowIds>, Arc<Moves>, Arc<Sampled>)>::default();
+        let beside = <(Arc<RowIds>, Arc<Moves>, Arc<Sampled>, TableUsage)>::default();
         let data = def.relation.table()?;
         Some(Arc::new(Table::new(def, data, schema.into(), beside, method)))
     }
@@ -93,6 +96,17 @@ impl Table {
     /// What the catalog says of it.
     pub fn def(&self) -> &Arc<TableDef> {
         &self.def
+    }
+
+    /// How often it is used.
+    pub fn usage(&self) -> &Arc<Usage> {
+        &self.usage.table
+    }
+
+    /// How often one of its indexes is used; without an OID the one that the rows themselves are.
+    pub fn index_usage(&self, index: Option<Oid>) -> Option<&Arc<Usage>> {
+        let own = || self.indexes.iter().find(|index| index.storage().is_none());
+        self.usage.of(index.or_else(|| own().map(|index| index.relation().oid))?)
     }
 
     /// The relation.
