@@ -95,6 +95,14 @@ pub struct Options {
     /// A transaction that changes more rows than fit into so many bytes writes them to files before its
     /// commit, so that others do not wait for it.
     pub large_bytes: usize,
+    /// What one statement of SQL may hold in memory, in bytes: it fails where it needs more (53200).
+    pub statement_bytes: usize,
+    /// What all statements of SQL may hold together; none where nothing limits that.
+    pub statements_bytes: Option<usize>,
+    /// Values of settings of SQL for all sessions, which go before those of `ALTER SYSTEM`.
+    pub settings: Vec<(String, String)>,
+    /// Values of settings that hold where neither these nor `ALTER SYSTEM` say anything.
+    pub setting_defaults: Vec<(String, String)>,
     /// What to do where there is a database, or where there is none.
     pub create: Create,
     /// True for a follower of another database: it makes no commits of its own, and takes those of its
@@ -121,6 +129,10 @@ impl Default for Options {
             memtable_bytes: 32 << 20,
             durability: Durability::Sync,
             large_bytes: EngineOptions::default().large_bytes,
+            statement_bytes: 512 << 20,
+            statements_bytes: None,
+            settings: Vec::new(),
+            setting_defaults: Vec::new(),
             create: Create::IfMissing,
             follower: false,
         }
@@ -141,6 +153,9 @@ struct Shared {
     objects: Arc<object::Storages>,
     /// One at a time: backup, compaction, verification.
     care: Mutex<()>,
+    /// How they are set up.
+    #[cfg(feature = "sql")]
+    sql: SqlOptions,
     /// What sessions share, once there was one.
     #[cfg(feature = "sql")]
     instance: Mutex<Option<Arc<session::Instance>>>,
@@ -148,6 +163,15 @@ struct Shared {
     /// opened.
     #[cfg(feature = "sql")]
     applying: parking_lot::RwLock<()>,
+}
+
+/// What sessions of SQL are given.
+#[cfg(feature = "sql")]
+struct SqlOptions {
+    statement_bytes: usize,
+    statements_bytes: Option<usize>,
+    settings: Vec<(String, String)>,
+    defaults: Vec<(String, String)>,
 }
 
 impl Database {
@@ -228,6 +252,13 @@ impl Database {
             collections,
             care: Mutex::new(()),
             #[cfg(feature = "sql")]
+            sql: SqlOptions {
+                statement_bytes: options.statement_bytes,
+                statements_bytes: options.statements_bytes,
+                settings: options.settings,
+                defaults: options.setting_defaults,
+            },
+            #[cfg(feature = "sql")]
             instance: Mutex::new(None),
             #[cfg(feature = "sql")]
             applying: parking_lot::RwLock::default(),
@@ -293,9 +324,41 @@ impl Database {
         self.engine().commits(from, to, newest_first).map(|info| Ok(info?))
     }
 
-    /// Why the database takes no more writes, where a failure of the disk has stopped it.
+    /// Why the database takes no more writes: because a failure of the disk has stopped it, or as long as the
+    /// disk is full.
     pub fn refusal(&self) -> Option<String> {
-        self.engine().stats().poisoned.map(|cause| cause.to_string())
+        let failed = self.engine().stats().poisoned.map(|cause| cause.to_string());
+        failed.or_else(|| self.full_disk())
+    }
+
+    /// Asks the disk whether it has room again, where it had none for the last commit: nobody may want to
+    /// commit while the database says that it takes no writes.
+    fn full_disk(&self) -> Option<String> {
+        if !self.engine().is_disk_full() {
+            return None;
+        }
+        match self.has_room() {
+            Ok(()) => {
+                self.engine().found_room();
+                None
+            }
+            Err(error) => Some(format!("the disk is full: {error}")),
+        }
+    }
+
+    /// Writes a file as large as commits may need, and removes it.
+    fn has_room(&self) -> std::io::Result<()> {
+        const BYTES: usize = 1 << 20;
+        let fs = &self.shared.env.fs;
+        let path = self.path().join("room.tmp");
+        if fs.exists(&path)? {
+            fs.remove(&path)?;
+        }
+        let made = fs.open(&path, vfs::OpenMode::CreateNew)?;
+        let written = made.write_all_at(&vec![0; BYTES], 0).and_then(|()| made.sync_all());
+        drop(made);
+        fs.remove(&path)?;
+        written
     }
 
     // --- care ------------------------------------------------------------------------------------

@@ -176,7 +176,9 @@ A configuration file (TOML) can say the same as the flags:
   tls-required = true
   max-connections = 1000
   threads = 4
-  cache-mib = 256
+  cache-mib = 256                      also memtable-mib, statement-mib, statements-mib
+  settings = { work_mem = \"8MB\" }
+  log-file = \"/var/log/anywhen.log\"   also log-rotation-mib, log-rotation-hours, log-files
   slow-statement-ms = 500
   busy-poll-us = 200
   http-listen = [\"127.0.0.1:8080\"]

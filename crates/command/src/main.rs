@@ -20,6 +20,7 @@
 //! - Colours appear on terminals only, and never where `NO_COLOR` is set.
 
 mod args;
+mod budget;
 mod care;
 mod collections;
 mod export;
@@ -27,6 +28,7 @@ mod failure;
 mod git;
 mod import;
 mod json_out;
+mod log_file;
 mod paint;
 mod progress;
 mod read;

@@ -7,6 +7,7 @@
 //! Log lines go to standard error, so that standard output has only what a script waits for: where
 //! clients connect.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -16,16 +17,21 @@ use std::time::Duration;
 
 use anywhen::Database;
 use serde::Deserialize;
-use server::{Limits, Options, Tls};
+use server::{Options, Tls};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::args::{HttpArgs, LogFormat, LogLevel, ServeArgs};
+use crate::budget::Budget;
 use crate::failure::{Failure, Outcome};
 use crate::json_out::Object;
+use crate::log_file::{LogFile, Rotation};
 use crate::screen;
 use crate::session::{Session, holds_data};
 use crate::token;
 use crate::visible::Shown;
+
+/// `shared_buffers` counts blocks of so many bytes.
+const BLOCK_BYTES: u64 = 8_192;
 
 /// Where clients connect if nothing else is said: beside PostgreSQL's own port.
 const LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 5433);
@@ -43,6 +49,14 @@ struct Config {
     max_connections: Option<usize>,
     threads: Option<usize>,
     cache_mib: Option<u64>,
+    memtable_mib: Option<u64>,
+    statement_mib: Option<u64>,
+    statements_mib: Option<u64>,
+    settings: BTreeMap<String, String>,
+    log_file: Option<PathBuf>,
+    log_rotation_mib: Option<u64>,
+    log_rotation_hours: Option<u64>,
+    log_files: Option<u64>,
     slow_statement_ms: Option<u64>,
     busy_poll_us: Option<u64>,
     http_listen: Vec<SocketAddr>,
@@ -61,14 +75,19 @@ struct Config {
 pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     let config = config(args)?;
     let http = http_options(session, args, &config)?;
-    if let Some(mib) = args.cache_mib.or(config.cache_mib) {
-        session.cache_bytes = usize::try_from(mib << 20).ok();
-    }
-    let options = options(args, config)?;
+    let connections_max = budgets(session, args, &config)?;
+    let log = log_file(args, &config)?;
+    let mut options = options(args, config)?;
+    options.limits.connections_max = connections_max;
     if args.check {
         return check(session, &options, http.as_ref());
     }
-    start_logging(args);
+    let hangups = Hangups::take();
+    let log = log.map(|(path, rotation)| {
+        LogFile::open(&path, rotation).map_err(|error| Failure::file(&path, &error))
+    });
+    let log = log.transpose()?;
+    start_logging(args, log.clone());
     let database = session.database_or_new()?;
     let instance = database.instance().map_err(|error| Failure::refused(error.to_string()))?;
     let handle = server::Server::start(instance, options)
@@ -86,6 +105,7 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     let http = http.transpose()?;
     announce(session, handle.addresses(), http.as_ref().map_or(&[], |http| http.addresses()))?;
 
+    hangups.reload(&database, log);
     let (told, wait) = mpsc::channel();
     ctrlc::set_handler(move || {
         // Where nobody waits any more the server is ending already.
@@ -153,6 +173,137 @@ fn http_options(
     }))
 }
 
+/// Settles how much memory the database takes for what, and the settings of SQL: the command line goes before
+/// the configuration file, that before what `ALTER SYSTEM` has set, and shares of the memory come last. Returns
+/// how many sessions there may be.
+fn budgets(session: &mut Session, args: &ServeArgs, config: &Config) -> Outcome<usize> {
+    let given = &args.budget;
+    let mut said: Vec<(String, String)> = config.settings.clone().into_iter().collect();
+    for setting in &args.settings {
+        let Some((name, value)) = setting.split_once('=') else {
+            return Err(Failure::refused(format!("{setting:?} is no NAME=VALUE")));
+        };
+        said.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        said.push((name.to_owned(), value.to_owned()));
+    }
+    let file = session.data.join("postgresql.auto.conf");
+    let kept = anywhen::sql::kept_settings(&session.data);
+    let kept = kept.map_err(|error| Failure::file(&file, &error))?;
+    let number = |name: &str| {
+        let mut all = said.iter().chain(&kept);
+        let (_, value) = all.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        anywhen::sql::setting_number(name, value)
+    };
+    let budget = Budget::of_machine();
+    let bytes = |mib: Option<u64>, share: u64| {
+        usize::try_from(mib.map_or(share, |mib| mib << 20)).unwrap_or(usize::MAX)
+    };
+    let cache = given.cache_mib.or(config.cache_mib).map(|mib| mib << 20);
+    let cache = cache.or_else(|| number("shared_buffers").map(|blocks| blocks * BLOCK_BYTES));
+    let cache = cache.unwrap_or(budget.cache);
+    let connections = args.max_connections.or(config.max_connections);
+    let connections = connections.or_else(|| number("max_connections").map(|most| most as usize));
+    let connections_max = connections.unwrap_or(server::Limits::default().connections_max);
+    let options = &mut session.options;
+    options.cache_bytes = usize::try_from(cache).unwrap_or(usize::MAX);
+    options.memtable_bytes = bytes(given.memtable_mib.or(config.memtable_mib), budget.memtable);
+    let statements = bytes(given.statements_mib.or(config.statements_mib), budget.statements);
+    options.statements_bytes = Some(statements);
+    let statement = bytes(given.statement_mib.or(config.statement_mib), budget.statement);
+    options.statement_bytes = statement.min(statements);
+    let mut say = |name: &str, value: String| {
+        said.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        said.push((name.to_owned(), value));
+    };
+    if let Some(ms) = args.slow_statement_ms.or(config.slow_statement_ms) {
+        say("log_min_duration_statement", ms.to_string());
+    }
+    // A value that an option names goes before the file of `ALTER SYSTEM`, a share of the memory after it.
+    let blocks = format!("{}kB", cache.max(BLOCK_BYTES * 16) >> 10);
+    let mut defaults = Vec::new();
+    for (name, value, is_named) in [
+        ("shared_buffers", blocks, given.cache_mib.or(config.cache_mib).is_some()),
+        (
+            "max_connections",
+            connections_max.to_string(),
+            args.max_connections.or(config.max_connections).is_some(),
+        ),
+    ] {
+        match is_named {
+            true => say(name, value),
+            false => defaults.push((name.to_owned(), value)),
+        }
+    }
+    options.setting_defaults = defaults;
+    options.settings = said;
+    Ok(connections_max)
+}
+
+/// The file for log lines, where there is to be one.
+fn log_file(args: &ServeArgs, config: &Config) -> Outcome<Option<(PathBuf, Rotation)>> {
+    let given = &args.log_file;
+    let Some(path) = given.log_file.as_ref().or(config.log_file.as_ref()) else { return Ok(None) };
+    let or = |given: Option<u64>, known: Option<u64>, usual| given.or(known).unwrap_or(usual);
+    let limit = |number: u64| (number > 0).then_some(number);
+    let mib = or(given.log_rotation_mib, config.log_rotation_mib, 10);
+    let hours = or(given.log_rotation_hours, config.log_rotation_hours, 24);
+    let files = or(given.log_files, config.log_files, 10);
+    let rotation = Rotation {
+        bytes: limit(mib).map(|mib| mib << 20),
+        age: limit(hours).map(|hours| Duration::from_secs(hours * 3_600)),
+        files: usize::try_from(files).unwrap_or(usize::MAX),
+    };
+    Ok(Some((path.clone(), rotation)))
+}
+
+/// SIGHUP: the configuration is read again, and the file for log lines opened again.
+struct Hangups;
+
+#[cfg(unix)]
+impl Hangups {
+    /// Keeps the signal from ending the process. To be called before there are other threads, which inherit it.
+    fn take() -> Hangups {
+        // Where the signal cannot be held back it ends the server, as it did.
+        let _ = Self::signals().thread_block();
+        Hangups
+    }
+
+    fn signals() -> nix::sys::signal::SigSet {
+        let mut signals = nix::sys::signal::SigSet::empty();
+        signals.add(nix::sys::signal::Signal::SIGHUP);
+        signals
+    }
+
+    /// Reloads with each signal, on a thread of its own.
+    fn reload(self, database: &Database, log: Option<LogFile>) {
+        // Held weakly: the thread does not keep the database open.
+        let instance = database.instance().map(|instance| Arc::downgrade(&instance));
+        let Ok(instance) = instance else { return };
+        let wait = move || {
+            while Self::signals().wait().is_ok() {
+                let Some(instance) = instance.upgrade() else { return };
+                match instance.reload() {
+                    Ok(()) => tracing::info!("the configuration was read again"),
+                    Err(error) => tracing::error!("the configuration was not read again: {error}"),
+                }
+                if let Some(Err(error)) = log.as_ref().map(LogFile::reopen) {
+                    tracing::error!("the log file was not opened again: {error}");
+                }
+            }
+        };
+        let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
+    }
+}
+
+#[cfg(not(unix))]
+impl Hangups {
+    fn take() -> Hangups {
+        Hangups
+    }
+
+    fn reload(self, _: &Database, _: Option<LogFile>) {}
+}
+
 /// Where the keys of JSON web tokens are; what the command line says goes before the file.
 fn keys(given: &HttpArgs, config: &Config) -> Outcome<Option<http::KeySet>> {
     let of = |file: &Option<PathBuf>, url: &Option<String>| match (file, url) {
@@ -199,10 +350,6 @@ fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
         unix_folder: args.unix_socket_dir.clone().or(config.unix_socket_dir),
         tls,
         cores: args.threads.or(config.threads).unwrap_or(0),
-        slow_statement: args
-            .slow_statement_ms
-            .or(config.slow_statement_ms)
-            .map(Duration::from_millis),
         ..Options::default()
     };
     if let Some(limit_us) = args.busy_poll_us.or(config.busy_poll_us) {
@@ -212,9 +359,6 @@ fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
         let text = fs::read_to_string(&path).map_err(|error| Failure::file(&path, &error))?;
         options.rules = server::auth::hba::Rules::parse(&text)
             .map_err(|error| Failure::refused(format!("{}: {error}", path.display())))?;
-    }
-    if let Some(connections_max) = args.max_connections.or(config.max_connections) {
-        options.limits = Limits { connections_max, ..options.limits };
     }
     Ok(options)
 }
@@ -325,7 +469,7 @@ fn announce(session: &Session, addresses: &[SocketAddr], http: &[SocketAddr]) ->
     Ok(())
 }
 
-fn start_logging(args: &ServeArgs) {
+fn start_logging(args: &ServeArgs, file: Option<LogFile>) {
     let level = match args.log_level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
@@ -333,11 +477,16 @@ fn start_logging(args: &ServeArgs) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    let builder = tracing_subscriber::fmt()
-        .with_max_level(level)
-        // What clients say of themselves is logged too.
-        .with_writer(|| Shown::new(std::io::stderr(), std::io::stderr().is_terminal(), true))
-        .with_ansi(std::io::stderr().is_terminal());
+    let on_terminal = file.is_none() && std::io::stderr().is_terminal();
+    // What clients say of themselves is logged too.
+    let writer = move || -> Box<dyn Write> {
+        match &file {
+            Some(file) => Box::new(file.clone()),
+            None => Box::new(Shown::new(std::io::stderr(), on_terminal, true)),
+        }
+    };
+    let builder =
+        tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(on_terminal);
     // Somebody may log already: a program that has the command as a library.
     let _ = match args.log_format {
         LogFormat::Json => builder.json().try_init(),

@@ -12,14 +12,19 @@ use crate::screen;
 pub(crate) struct Session {
     pub data: PathBuf,
     pub json: bool,
-    /// Blocks that the database keeps in memory, in bytes, where that is said.
-    pub cache_bytes: Option<usize>,
+    /// How the database is opened where that is said.
+    pub options: anywhen::Options,
     database: Option<Database>,
 }
 
 impl Session {
     pub(crate) fn new(global: &Global) -> Self {
-        Self { data: global.data.clone(), json: global.json, cache_bytes: None, database: None }
+        Self {
+            data: global.data.clone(),
+            json: global.json,
+            options: anywhen::Options::default(),
+            database: None,
+        }
     }
 
     /// The database, which must exist.
@@ -54,9 +59,7 @@ impl Session {
             if !holds_data(&self.data) {
                 screen::note(&format!("making a new database in {}", self.data.display()));
             }
-            let mut options = anywhen::Options::default();
-            options.cache_bytes = self.cache_bytes.unwrap_or(options.cache_bytes);
-            self.database = Some(Database::open_with(&self.data, options)?);
+            self.database = Some(Database::open_with(&self.data, self.options.clone())?);
         }
         self.opened()
     }

@@ -9,7 +9,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use foldhash::fast::FixedState;
 use sql::eval::{Around, Frame, Kept, Program, Row as EvalRow};
@@ -34,6 +34,8 @@ pub struct Ctx<'a> {
     /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`, all together:
     /// it ends with `53200` where it needs more.
     pub memory_bytes_max: usize,
+    /// What all statements may hold together; none where nothing limits that.
+    pub memory_total: Option<&'a Arc<MemoryTotal>>,
     /// What operators do with what they cannot hold. None where they hold everything.
     pub spill: Option<Spill<'a>>,
     /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
@@ -72,6 +74,71 @@ pub struct Spill<'a> {
     pub hash_bytes: usize,
 }
 
+/// The bytes that all statements hold together. A statement takes them in large pieces, and none for its
+/// first [`MemoryTotal::PIECE_BYTES`].
+#[derive(Debug)]
+pub struct MemoryTotal {
+    bytes_max: usize,
+    held_bytes: AtomicUsize,
+}
+
+impl MemoryTotal {
+    /// How many bytes a statement takes at once.
+    pub const PIECE_BYTES: usize = 1 << 20;
+
+    /// Nothing is held, and so many bytes may be.
+    pub fn new(bytes_max: usize) -> MemoryTotal {
+        MemoryTotal { bytes_max, held_bytes: AtomicUsize::new(0) }
+    }
+
+    /// How many bytes are held, in pieces.
+    pub fn held_bytes(&self) -> usize {
+        self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Takes so many bytes; false where they are too many.
+    fn take(&self, bytes: usize) -> bool {
+        let before = self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let fits = before.saturating_add(bytes) <= self.bytes_max;
+        if !fits {
+            self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        fits
+    }
+}
+
+/// The part of a [`MemoryTotal`] that a statement has.
+#[derive(Default)]
+struct Taken(Option<(Arc<MemoryTotal>, usize)>);
+
+impl Taken {
+    /// Has it be enough for so many bytes.
+    fn reach(&mut self, total: &Arc<MemoryTotal>, bytes: usize) -> Result<()> {
+        let (_, has) = self.0.get_or_insert_with(|| (Arc::clone(total), 0));
+        let wanted = bytes / MemoryTotal::PIECE_BYTES * MemoryTotal::PIECE_BYTES;
+        if wanted <= *has {
+            return Ok(());
+        }
+        if !total.take(wanted - *has) {
+            let detail = format!(
+                "All statements together need more than the {} bytes that they may hold.",
+                total.bytes_max
+            );
+            return Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory").with_detail(detail));
+        }
+        *has = wanted;
+        Ok(())
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        if let Some((total, bytes)) = self.0.take() {
+            total.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
 /// What the operators of one execution share.
 pub(crate) struct Shared {
     pub(crate) slots: RefCell<Vec<Datum>>,
@@ -92,6 +159,7 @@ pub(crate) struct Shared {
     /// What probes have seen.
     pub(crate) seen: RefCell<Vec<Seen>>,
     held_bytes: Cell<usize>,
+    taken: RefCell<Taken>,
     ticks: Cell<u64>,
 }
 
@@ -109,6 +177,7 @@ impl Shared {
             rows_changed: Cell::new(0),
             seen: RefCell::default(),
             held_bytes: Cell::new(0),
+            taken: RefCell::default(),
             ticks: Cell::new(0),
         }
     }
@@ -123,6 +192,7 @@ impl Shared {
         self.touched.borrow_mut().clear();
         self.rows_changed.set(0);
         self.held_bytes.set(0);
+        *self.taken.borrow_mut() = Taken::default();
         self.ticks.set(0);
     }
 
@@ -279,6 +349,11 @@ impl Held {
                 "The statement needs more than the {} bytes that it may hold.",
                 env.ctx.memory_bytes_max
             )));
+        }
+        if all >= MemoryTotal::PIECE_BYTES
+            && let Some(total) = env.ctx.memory_total
+        {
+            env.shared.taken.borrow_mut().reach(total, all)?;
         }
         env.shared.held_bytes.set(all);
         self.bytes += bytes;

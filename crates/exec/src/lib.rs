@@ -32,6 +32,6 @@ mod spill;
 pub mod stored;
 pub mod tables;
 
-pub use ctx::{Ctx, Help, Spill, row_bytes};
+pub use ctx::{Ctx, Help, MemoryTotal, Spill, row_bytes};
 pub use prepared::{Prepared, Run};
-pub use spill::{RowSpool, SpooledRows, TempFolder};
+pub use spill::{RowSpool, SpooledRows, TempBytes, TempFolder};

@@ -191,6 +191,8 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     3330 pg_current_wal_flush_lsn() -> PG_LSN [volatile];
     2852 pg_current_wal_insert_lsn() -> PG_LSN [volatile];
     2849 pg_current_wal_lsn() -> PG_LSN [volatile];
+    2034 pg_conf_load_time() -> TIMESTAMPTZ [stable];
+    2621 pg_reload_conf() -> BOOL [volatile];
     5059 pg_current_xact_id() -> XID8 [stable];
     5061 pg_current_snapshot() -> PG_SNAPSHOT [stable];
     2944 txid_current_snapshot() -> TXID_SNAPSHOT [stable];
@@ -268,9 +270,13 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     2626 pg_sleep(FLOAT8) -> VOID [volatile];
     3935 pg_sleep_for(INTERVAL) -> VOID [volatile];
     3936 pg_sleep_until(TIMESTAMPTZ) -> VOID [volatile];
+    2230 pg_stat_clear_snapshot() -> VOID [volatile, nullable];
     2137 pg_stat_force_next_flush() -> VOID [volatile, nullable];
     1940 pg_stat_get_backend_activity(INT4) -> TEXT [stable];
     1937 pg_stat_get_backend_pid(INT4) -> INT4 [stable];
+    2274 pg_stat_reset() -> VOID [volatile, nullable];
+    3775 pg_stat_reset_shared(TEXT) -> VOID [volatile, nullable, defaults = &[Default::Null]];
+    3776 pg_stat_reset_single_table_counters(OID) -> VOID [volatile];
     2848 pg_switch_wal() -> PG_LSN [volatile];
     3403 pg_statistics_obj_is_visible(OID) -> BOOL [stable];
     2079 pg_table_is_visible(OID) -> BOOL [stable];

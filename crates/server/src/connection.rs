@@ -23,7 +23,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use charset::Charset;
-use session::{Error, StartUp};
+use session::{Error, StartUp, WaitEvent};
 use tokio::sync::Notify;
 use types::SqlState;
 
@@ -124,8 +124,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
     let nudge = Arc::new(Notify::new());
     let waker = Arc::clone(&nudge);
     session.set_wake(Arc::new(move || waker.notify_one()));
-    let slow = core.shared.options.slow_statement;
-    let conversation = Conversation::begin(session, out, Arc::clone(&core.counters), slow);
+    let conversation = Conversation::begin(session, out, Arc::clone(&core.counters));
     let mut connection = Connection {
         core,
         channel,
@@ -257,7 +256,9 @@ impl Connection<'_> {
                 Step::Commit(ordered) => {
                     self.send_due().await?;
                     self.note_block();
+                    self.talk().session().set_wait(WaitEvent::WalSync);
                     let outcome = self.core.desk.wait(*ordered).await;
+                    self.talk().session().set_wait(WaitEvent::None);
                     self.talk().guarded(|talk| talk.committed(outcome))
                 }
                 Step::Block => match self.queue_up().await? {
@@ -370,7 +371,9 @@ impl Connection<'_> {
         }
         self.count_sent(due);
         let talk = self.conversation.as_mut().expect("it is here between steps");
+        talk.session().set_wait(WaitEvent::ClientWrite);
         self.channel.send(&talk.out[..due]).await?;
+        talk.session().set_wait(WaitEvent::None);
         talk.out.drain(..due);
         Ok(())
     }
@@ -385,9 +388,20 @@ impl Connection<'_> {
             Some(_) => return Ok((Event::Nudge, Duration::ZERO)),
             None => self.patience(),
         };
+        self.talk().session().set_wait(WaitEvent::ClientRead);
         let since = Instant::now();
+        let event = self.wait_for_event(since, patience).await?;
+        self.talk().session().set_wait(WaitEvent::None);
+        Ok((event, since.elapsed()))
+    }
+
+    async fn wait_for_event(
+        &mut self,
+        since: Instant,
+        patience: Option<Duration>,
+    ) -> io::Result<Event> {
         if let Some(event) = self.wait_awake(since, patience).await? {
-            return Ok((event, since.elapsed()));
+            return Ok(event);
         }
         let rest = patience.map(|patience| patience.saturating_sub(since.elapsed()));
         let mut late = pin!(rest.map(tokio::time::sleep));
@@ -405,7 +419,7 @@ impl Connection<'_> {
                 None => Poll::Pending,
             }
         });
-        Ok((come.await?, since.elapsed()))
+        come.await
     }
 
     /// Waits awake, for as long as that may be worth it; `None` where nothing has come until then.

@@ -24,8 +24,6 @@ pub struct Options {
     pub cores: usize,
     /// What nobody may exceed.
     pub limits: Limits,
-    /// Statements that take at least so long are logged; none for no such log.
-    pub slow_statement: Option<Duration>,
     /// How long a client that is served alone, and that has always come back as soon, is waited for awake
     /// after an answer: to wake up takes longer than many statements do. Zero for never.
     pub busy_poll: Duration,
@@ -67,7 +65,6 @@ impl Default for Options {
             rules: Rules::default(),
             cores: 0,
             limits: Limits::default(),
-            slow_statement: None,
             busy_poll: Duration::from_micros(200),
         }
     }

@@ -165,6 +165,16 @@ impl Advisory {
         held.chain(&table.waiting).copied().collect()
     }
 
+    /// The sessions that one waits for.
+    pub fn blockers(&self, process: i32) -> Vec<i32> {
+        let table = self.table.lock();
+        let claims = table.waiting.iter().filter(|claim| claim.process == process);
+        let mut blockers: Vec<i32> = claims.flat_map(|claim| table.before(claim)).collect();
+        blockers.sort_unstable();
+        blockers.dedup();
+        blockers
+    }
+
     /// Has the sessions that wait look whether they are to stop.
     pub fn wake(&self) {
         if !self.table.lock().waiting.is_empty() {

@@ -16,6 +16,8 @@ use types::time::TimestampTz;
 use types::{Oid, SqlState, Style};
 
 use crate::advisory::Locks;
+use crate::backend_status::BackendState;
+use crate::counters::DatabaseCounters;
 use crate::define::temporary::OnCommit;
 use crate::error::{Error, Result, Severity};
 use crate::instance::{Instance, Login, Slot, StartUp, now};
@@ -29,6 +31,8 @@ use crate::transaction::Modes;
 pub(crate) struct Client {
     pub instance: Arc<Instance>,
     pub slot: Arc<Slot>,
+    /// What happens in its database.
+    pub counters: Arc<DatabaseCounters>,
     pub database: Arc<str>,
     /// Who logged in.
     pub login: Arc<str>,
@@ -60,6 +64,8 @@ pub(crate) struct Client {
     pub blocks_depth: Cell<u32>,
     /// How deep the statements of all of them are nested.
     pub blocks_levels: Cell<u32>,
+    /// Which values of the server it has taken over.
+    pub configured: Cell<u64>,
     /// True where nothing may block.
     pub inline: Cell<bool>,
     /// The newest commit that the statement sees.
@@ -90,6 +96,7 @@ impl Client {
         Client {
             random: Generator::new(Arc::clone(&instance)),
             reader: instance.engine.reader(),
+            counters: instance.counters.of(login.database),
             instance,
             slot,
             database: database.into(),
@@ -108,6 +115,7 @@ impl Client {
             checks_depth: Cell::new(0),
             blocks_depth: Cell::new(0),
             blocks_levels: Cell::new(0),
+            configured: Cell::new(0),
             inline: Cell::new(false),
             seen: Cell::new(Csn::ZERO),
             transaction: Cell::new(0),
@@ -170,6 +178,14 @@ impl Client {
         Ok(())
     }
 
+    /// Takes over the values that the server has for settings.
+    pub fn configure(&self) {
+        let configuration = &self.instance.configuration;
+        self.configured.set(configuration.generation());
+        let now = now(&self.instance.env);
+        self.settings.borrow_mut().configure(&configuration.in_force(), now);
+    }
+
     /// Sets what `ALTER DATABASE` and `ALTER ROLE` keep for whoever logs in: what is said of the role
     /// goes before what is said of the database.
     pub fn set_kept(&self, login: &Login) {
@@ -206,7 +222,7 @@ impl Client {
         let mut running: Vec<u64> = instance
             .sessions()
             .iter()
-            .filter(|slot| slot.activity.lock().state != "idle")
+            .filter(|slot| slot.status.state() != BackendState::Idle)
             .map(|slot| slot.transaction.load(Ordering::Acquire))
             .filter(|number| *number > 0)
             .collect();

@@ -82,6 +82,9 @@ impl Session {
                 self.set_command(*local, name, values, portal.is_one_of_many)
             }
             Command::Reset(name) => self.reset_command(name.as_deref()),
+            Command::AlterSystem { name, values } => {
+                self.alter_system(name.as_deref(), values, portal)
+            }
             Command::Show(name) => self.show_command(name.as_deref()),
             Command::Discard(what) => self.discard(*what, portal),
             Command::Deallocate(name) => self.deallocate(name.as_ref()),
@@ -434,9 +437,33 @@ impl Session {
         if lower == "application_name" {
             let settings = self.client.settings.get_mut();
             let application = settings.text("application_name").to_owned();
-            self.client.slot.activity.lock().application = application;
+            self.client.slot.status.set_application(&application);
         }
         Ok(())
+    }
+
+    /// `ALTER SYSTEM`
+    fn alter_system(
+        &mut self,
+        name: Option<&str>,
+        values: &[SetValue],
+        portal: &Portal,
+    ) -> Result<Work> {
+        self.look()?;
+        if !self.names.is_superuser {
+            let message = match name {
+                Some(name) => format!("permission denied to set parameter \"{name}\""),
+                None => "permission denied to perform ALTER SYSTEM RESET ALL".to_owned(),
+            };
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+        }
+        self.must_be_alone("ALTER SYSTEM", portal)?;
+        let value = match name {
+            Some(name) => setting_text(name, values)?,
+            None => None,
+        };
+        self.client.instance.configuration.alter(name, value.as_deref())?;
+        Ok(done("ALTER SYSTEM"))
     }
 
     /// Fails with 22023 where a new value of `default_table_access_method` names no access method.

@@ -107,6 +107,7 @@ impl Session {
                 Ok(())
             })
         })?;
+        self.client.count_inserted(table, count);
         Ok(count)
     }
 }

@@ -26,7 +26,10 @@ use types::{Oid, SqlState};
 use vfs::Env;
 
 use crate::advisory::Advisory;
+use crate::backend_status::BackendStatus;
 use crate::client::Client;
+use crate::configuration::Configuration;
+use crate::counters::Counters;
 use crate::error::{Error, Result};
 use crate::expressions::IndexExpressions;
 use crate::message::Notification;
@@ -35,6 +38,7 @@ use crate::peer::Peer;
 use crate::plans::Plans;
 use crate::session::Session;
 use crate::snapshots::Exported;
+use crate::statements::Statements;
 
 /// Microseconds between 1970 and 2000, which PostgreSQL's times count from.
 const EPOCH_2000_US: i64 = 946_684_800_000_000;
@@ -51,10 +55,17 @@ const DOCUMENT_CACHE_BYTES: usize = 64 << 20;
 pub struct Options {
     /// Clock and randomness.
     pub env: Env,
-    /// Values of settings that differ from the defaults, for all sessions.
+    /// Values of settings that differ from the defaults, for all sessions. They go before what
+    /// `ALTER SYSTEM` has set.
     pub settings: Vec<(String, String)>,
+    /// Values that hold where neither these nor `ALTER SYSTEM` say anything.
+    pub defaults: Vec<(String, String)>,
+    /// The folder in which `ALTER SYSTEM` keeps its file. None where it has none.
+    pub folder: Option<PathBuf>,
     /// What one statement may hold in memory, in bytes; `query_mem_max` can make it less.
     pub memory_bytes_max: usize,
+    /// What all statements may hold together, in bytes; none where nothing limits that.
+    pub memory_total_bytes: Option<usize>,
     /// The folder for rows that do not fit into `work_mem`. What is in it is removed. None where
     /// statements hold all rows in memory.
     pub temporary: Option<PathBuf>,
@@ -147,20 +158,10 @@ pub(crate) struct Slot {
     pub wake: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     /// The number of its newest transaction in the engine, which may have ended.
     pub transaction: AtomicU64,
-    pub activity: Mutex<Activity>,
+    /// What it is at, for others to see.
+    pub status: BackendStatus,
     /// Notifications that wait for the client.
     pub inbox: Mutex<Vec<Notification>>,
-}
-
-/// What a session is at, for `pg_stat_activity`.
-#[derive(Clone, Default)]
-pub(crate) struct Activity {
-    pub application: String,
-    pub peer: Peer,
-    pub started: i64,
-    pub query: Arc<str>,
-    pub query_started: i64,
-    pub state: &'static str,
 }
 
 impl Slot {
@@ -214,7 +215,7 @@ impl Slot {
 pub struct Instance {
     pub(crate) engine: Arc<Engine>,
     pub(crate) env: Env,
-    pub(crate) settings: Vec<(String, String)>,
+    pub(crate) configuration: Configuration,
     pub(crate) started: TimestampTz,
     pub(crate) memory_bytes_max: usize,
     pub(crate) temporary: Option<Arc<exec::TempFolder>>,
@@ -231,6 +232,12 @@ pub struct Instance {
     /// Who listens to which channel.
     pub(crate) hub: Hub,
     pub(crate) advisory: Arc<Advisory>,
+    /// What happened since the database was opened.
+    pub(crate) counters: Counters,
+    /// What statements cost, where a database has `pg_stat_statements`.
+    pub(crate) statements: Statements,
+    /// What all statements may hold in memory together.
+    pub(crate) memory_total: Option<Arc<exec::MemoryTotal>>,
     /// Snapshots that transactions have exported.
     pub(crate) exported: Arc<Exported>,
     /// The newest commit when the database was opened: what numbers of transactions begin with.
@@ -319,13 +326,23 @@ impl Instance {
             None => None,
         };
         let instance = Arc::new(Instance {
-            settings: options.settings,
+            configuration: Configuration::open(
+                &options.env,
+                options.folder.as_deref(),
+                (options.settings, options.defaults),
+                started,
+            )?,
             started,
             memory_bytes_max: options.memory_bytes_max,
             temporary,
             plans: Plans::default(),
             hub: Hub::default(),
             advisory: Arc::default(),
+            counters: Counters::default(),
+            statements: Statements::default(),
+            memory_total: options
+                .memory_total_bytes
+                .map(|most| Arc::new(exec::MemoryTotal::new(most))),
             exported: Arc::default(),
             opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
@@ -449,7 +466,7 @@ impl Instance {
             transaction_deadline_us: AtomicU64::new(0),
             wake: Mutex::new(None),
             transaction: AtomicU64::new(0),
-            activity: Mutex::default(),
+            status: BackendStatus::default(),
             inbox: Mutex::default(),
         }
     }
@@ -517,18 +534,36 @@ impl Instance {
         slots
     }
 
-    /// The sessions that one waits for because of rows or relations, by their process numbers.
+    /// The sessions that one waits for because of rows or relations, by their process numbers. Of a
+    /// transaction that is no session's the number is 0.
     pub(crate) fn blockers(&self, process: i32) -> Vec<i32> {
         let Some(slot) = self.session(process) else { return Vec::new() };
         let waiting = TxnId(slot.transaction.load(Ordering::Acquire));
-        let blockers = self.engine.waits_for(waiting);
+        let mut blockers = self.engine.waits_for(waiting);
         if blockers.is_empty() {
             return Vec::new();
         }
+        blockers.sort_unstable();
+        blockers.dedup();
         let roster = self.roster.read();
         let is_one =
             |slot: &&Arc<Slot>| blockers.contains(&TxnId(slot.transaction.load(Ordering::Acquire)));
-        roster.values().filter(is_one).map(|slot| slot.process).collect()
+        let mut found: Vec<i32> = roster.values().filter(is_one).map(|slot| slot.process).collect();
+        found.sort_unstable();
+        // PostgreSQL has 0 for prepared transactions, which are no session's either.
+        found.splice(0..0, (found.len() < blockers.len()).then_some(0));
+        found
+    }
+
+    /// The sessions that one waits for, whatever it waits for.
+    pub(crate) fn all_blockers(&self, process: i32) -> Vec<i32> {
+        let mut found = self.blockers(process);
+        for blocker in self.advisory.blockers(process) {
+            if !found.contains(&blocker) {
+                found.push(blocker);
+            }
+        }
+        found
     }
 
     /// The session with this process number.
@@ -626,6 +661,14 @@ impl Instance {
         let us = i128::from(time.0) + i128::from(EPOCH_2000_US);
         let us = u64::try_from(us.clamp(0, i128::from(u64::MAX))).unwrap_or_default();
         Ok(self.engine.csn_at(us)?)
+    }
+
+    /// Reads what `ALTER SYSTEM` has written. Sessions take it over before their next statement.
+    ///
+    /// # Errors
+    /// `58030` where it cannot be read: all stays as it is.
+    pub fn reload(&self) -> Result<()> {
+        self.configuration.reload(now(&self.env))
     }
 
     /// The engine below.

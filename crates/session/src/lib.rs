@@ -20,9 +20,12 @@
 //! [`vfs::Env`].
 
 mod advisory;
+mod backend_status;
 mod client;
 mod command;
+pub mod configuration;
 mod copy;
+mod counters;
 mod cursor;
 mod define;
 mod document_rights;
@@ -48,6 +51,7 @@ mod portals;
 mod prepared;
 mod procedural;
 mod procedures;
+mod progress;
 mod query;
 mod relations;
 mod rights;
@@ -56,9 +60,11 @@ mod session;
 pub mod settings;
 mod snapshots;
 mod statement;
+mod statements;
 mod system;
 mod transaction;
 
+pub use backend_status::WaitEvent;
 pub use document_rights::{DocumentRights, KnownRole};
 pub use error::{Error, Result, Severity};
 pub use instance::{Instance, Login, Options, Password, StartUp, Wake};

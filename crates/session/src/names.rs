@@ -58,6 +58,8 @@ pub struct Names {
     pub is_superuser: bool,
     /// Where functions and operators are looked for that are named without a schema.
     origins: Origins,
+    /// True where the database has `pg_stat_statements`: what statements cost is recorded.
+    pub has_statements: bool,
     /// The handles of tables, which know how many rows there are.
     pub handles: Arc<Handles>,
     /// Files that statements read.
@@ -97,6 +99,12 @@ fn temporary_schema(catalog: &Catalog, database: Oid, process: i32) -> Option<Oi
 /// Returns the set of the built-in objects and of the extensions whose schemas a path has.
 fn origins_along(catalog: &Catalog, database: Oid, path: &[Oid]) -> Origins {
     Origins::CORE.and(catalog.origins(database, |schema| path.contains(&schema)))
+}
+
+/// True where a database has `pg_stat_statements`.
+fn has_statements(catalog: &Catalog, database: Oid) -> bool {
+    let known = types::extension::of(types::extension::STATEMENTS);
+    known.is_some_and(|known| catalog.extension_named(database, known.name).is_some())
 }
 
 /// Puts a schema before all others that names are looked for in.
@@ -165,6 +173,7 @@ impl Names {
         first(&mut path, temporary);
         Names {
             origins: origins_along(&catalog, database, &path),
+            has_statements: has_statements(&catalog, database),
             catalog,
             present,
             moment,
@@ -200,6 +209,7 @@ impl Names {
         first(&mut path, temporary);
         Names {
             origins: origins_along(&catalog, self.database, &path),
+            has_statements: has_statements(&catalog, self.database),
             present: Arc::clone(&catalog),
             catalog,
             moment: None,
@@ -319,7 +329,9 @@ impl Names {
     ) -> Option<T> {
         let bare = schema.is_none();
         let found = self.schemas(schema).into_iter().find_map(|schema| {
-            let system = || system::find(schema, name).filter(|system| !bare || !system.is_own());
+            let is_there =
+                |system: &&System| system.extension().is_none() && (!bare || !system.is_own());
+            let system = || system::find(schema, name).filter(is_there);
             match self.catalog.relation_named(schema, name) {
                 Some(relation) => Some(user(relation)),
                 None => system().map(&known),
@@ -327,16 +339,40 @@ impl Names {
         });
         found.or_else(|| {
             let system = system::find(system::PG_CATALOG, name)?;
-            let is_meant = bare || schema == Some(system::ENGINE) && system.is_of_engine();
+            let is_meant = match (system.extension(), schema) {
+                (None, None) => true,
+                (None, Some(schema)) => schema == system::ENGINE && system.is_of_engine(),
+                (Some(_), None) => {
+                    self.schema_of(system).is_some_and(|own| self.path.contains(&own))
+                }
+                (Some(_), Some(schema)) => {
+                    self.schema_of(system).is_some_and(|own| self.schema_name(own) == schema)
+                }
+            };
             is_meant.then(|| known(system))
         })
+    }
+
+    /// The schema of a relation of the system; `None` for one of an extension that the database does not
+    /// have.
+    pub fn schema_of(&self, system: &System) -> Option<Oid> {
+        match system.extension() {
+            None => Some(system.schema),
+            Some(known) => {
+                let found = self.catalog.extension_named(self.database, known.name);
+                found.map(|extension| extension.schema)
+            }
+        }
     }
 
     /// The schema and the name of a relation, of users or of the system.
     pub fn relation_name(&self, oid: Oid) -> Option<(Oid, &str)> {
         match self.catalog.relation(oid) {
             Some(relation) => Some((relation.schema, &relation.name)),
-            None => system::by_oid(oid).map(|system| (system.schema, system.name)),
+            None => {
+                let system = system::by_oid(oid)?;
+                Some((self.schema_of(system)?, system.name))
+            }
         }
     }
 

@@ -17,11 +17,12 @@
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use sql::parse::ast::Statement;
+use sql::parse::normal::Fingerprint;
 use types::{Oid, Style, Type};
 
 use crate::query::{Planned, tag_of};
@@ -72,6 +73,8 @@ pub(crate) struct Known {
     /// False where its constants may mean the moment at which they are read.
     is_timeless: bool,
     plans: RwLock<Vec<(Basis, Arc<Planned>)>>,
+    /// Its number in `pg_stat_statements`, once it was computed.
+    pub fingerprint: OnceLock<Option<Fingerprint>>,
 }
 
 impl Known {
@@ -82,6 +85,7 @@ impl Known {
             unfit: AtomicBool::new(false),
             is_timeless: is_timeless(text),
             plans: RwLock::default(),
+            fingerprint: OnceLock::new(),
         }
     }
 

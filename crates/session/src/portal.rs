@@ -69,6 +69,8 @@ pub struct Portal {
     pub(crate) is_over: bool,
     /// How many rows it has given.
     pub(crate) rows: u64,
+    /// What it has cost so far, where that is recorded.
+    pub(crate) cost: Option<crate::statements::Run>,
     /// What was seen of the operators of its plan, where they were looked at.
     pub(crate) observed: Option<plan::explain::tree::Observed>,
 }
@@ -107,6 +109,7 @@ impl Portal {
             has_failed: false,
             is_over: false,
             rows: 0,
+            cost: None,
             observed: None,
         }
     }

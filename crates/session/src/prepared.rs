@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use sql::parse::ast::{Path, SqlExpr, TypeName};
-use table::catalog::{Address, ConstraintOn, Privileges};
-use types::{Datum, SqlState, Type};
+use table::catalog::{Address, ConstraintOn, Privileges, Relation};
+use types::{Datum, Oid, SqlState, Type};
 
 use crate::error::{Error, Result, Severity};
 use crate::evaluate::Evaluator;
 use crate::instance::now;
 use crate::portal::{Portal, Work};
+use crate::progress::Task;
 use crate::rights::Rights;
 use crate::session::{Session, done};
 use crate::statement::{Parsed, Prepared};
@@ -250,6 +251,34 @@ impl Session {
         Ok(())
     }
 
+    /// The table that is vacuumed; none where it is not one alone.
+    fn vacuumed(&self, tables: &[Path]) -> Result<Oid> {
+        let [path] = tables else { return Ok(Oid::NONE) };
+        let (schema, name) = self.names.split(path)?;
+        Ok(self.names.relation_oid(schema, name).unwrap_or(Oid::NONE))
+    }
+
+    /// Notes that tables were vacuumed; all where none is named.
+    fn note_vacuumed(&self, tables: &[Path]) -> Result<()> {
+        let (names, handles) = (&self.names, &self.client.instance.handles);
+        let now_us = self.client.instance.engine.now_us();
+        let rights = Rights::of(names);
+        let note = |relation: &Relation| {
+            let may = rights.has(Address::relation(relation.oid), Privileges::MAINTAIN);
+            if relation.table().is_some() && may {
+                handles.usage(relation.oid).note_vacuumed(now_us);
+            }
+        };
+        if tables.is_empty() {
+            names.catalog.relations().for_each(|relation| note(relation));
+        }
+        for path in tables {
+            let (schema, name) = names.split(path)?;
+            names.user_relation(schema, name).map(|relation| note(relation));
+        }
+        Ok(())
+    }
+
     /// `VACUUM` and its kin: the store keeps itself in shape, so that little is left to be done. A
     /// `CHECKPOINT` writes what is in memory to the store's files, and cuts the log.
     pub(crate) fn maintain(
@@ -283,9 +312,14 @@ impl Session {
                         self.lock_maintained(oid)?;
                     }
                     if may && analyzes {
+<<<<<<< HEAD
                         for leaf in self.names.catalog.leaves(oid) {
                             self.client.instance.handles.analyze(&self.names.catalog, leaf);
                         }
+=======
+                        self.client.slot.status.progress.begin(Task::Analyze, oid, Oid::NONE);
+                        self.client.instance.handles.analyze(&self.names.catalog, oid);
+>>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
                     }
                     may
                 }
@@ -307,10 +341,21 @@ impl Session {
             let rights = Rights::of(&self.names);
             let may = |oid| rights.has(Address::relation(oid), Privileges::MAINTAIN);
             let relations = catalog.relations().filter(|it| it.table().is_some() && may(it.oid));
-            relations.for_each(|it| self.client.instance.handles.analyze(&catalog, it.oid));
+            for relation in relations {
+                let progress = &self.client.slot.status.progress;
+                progress.begin(Task::Analyze, relation.oid, Oid::NONE);
+                self.client.instance.handles.analyze(&catalog, relation.oid);
+            }
+        }
+        if tag == "VACUUM" {
+            self.note_vacuumed(tables)?;
         }
         match tag {
-            "VACUUM" => self.clean()?,
+            "VACUUM" => {
+                let of = self.vacuumed(tables)?;
+                self.client.slot.status.progress.begin(Task::Vacuum, of, Oid::NONE);
+                self.clean()?;
+            }
             "CHECKPOINT" => self.client.instance.engine.checkpoint()?,
             _ => {}
         }

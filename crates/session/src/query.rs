@@ -20,6 +20,7 @@ use crate::client::{Client, Surroundings};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::files::FileTable;
+use crate::instance::us_of;
 use crate::names::{Looked, Names};
 use crate::plans::Basis;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
@@ -412,6 +413,9 @@ impl Session {
         } else if planned.locks && !is_own {
             self.client.must_write(modes, "SELECT FOR UPDATE")?;
         }
+        if planned.writes || planned.locks {
+            self.show_writes();
+        }
         self.lock_planned(portal)?;
         let Work::Plan(running) = &mut portal.work else { unreachable!("a plan is run") };
         let Running { planned, run, has_given, rows_max: look_max, is_probed, .. } = &mut **running;
@@ -444,6 +448,10 @@ impl Session {
             handles: &instance.handles,
             catalog: &names.catalog,
             computed: &scene,
+            counting: table::rows::Counting {
+                shard: self.client.slot.process as usize,
+                now_us: us_of(surroundings.statement).unwrap_or_default(),
+            },
         };
         let mut at_end = values;
         let stored = exec::stored::Stored::new(txn, &mut open.checks, &mut values, base);
@@ -452,6 +460,7 @@ impl Session {
             cancel: &self.client.slot.stop,
             tables: &stored,
             memory_bytes_max: means.bytes_max,
+            memory_total: self.client.instance.memory_total.as_ref(),
             spill: means.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
             help: means.help,

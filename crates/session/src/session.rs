@@ -14,9 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sql::parse::ast::{Command, Statement};
 use types::{Datum, Oid, SqlState, Style, Type};
 
+use crate::backend_status::About;
 use crate::client::{Client, Surroundings};
+use crate::counters::Event;
 use crate::cursor::Cursor;
-use crate::error::{Error, Result, Severity};
+use crate::error::{Error, Result};
 use crate::extension;
 use crate::files::Files;
 use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
@@ -44,6 +46,8 @@ pub struct Session {
     seen_path: Arc<[String]>,
     seen_who: Arc<Who>,
     style: Arc<Style>,
+    /// The text that others see it run, or have run last.
+    shown: Arc<str>,
     /// True where nothing may block.
     pub(crate) inline: bool,
     /// A commit that has its place and is to be waited for.
@@ -76,29 +80,28 @@ impl Session {
             seen_path: Arc::new([]),
             seen_who: Arc::default(),
             style: Arc::default(),
+            shown: Arc::from(""),
             inline: false,
             ordered: None,
             is_pipelined: false,
             made: 0,
         };
         session.client.settings.get_mut().tell_internal("session_authorization", &login.user);
-        let given = session.client.instance.settings.clone();
+        session.client.configure();
         let newest = session.client.instance.catalogs.newest();
-        for (name, value) in &given {
-            session.client.set(name, Some(value), Extent::Start, &newest).map_err(Error::fatal)?;
-        }
         session.client.set_kept(&login);
         for (name, value) in &start.settings {
             session.client.set(name, Some(value), Extent::Start, &newest).map_err(Error::fatal)?;
         }
         session.client.settings.get_mut().commit();
         session.refresh();
-        let mut activity = session.client.slot.activity.lock();
-        activity.application = session.client.settings.borrow().text("application_name").to_owned();
-        activity.peer = start.peer;
-        activity.started = now(&session.client.instance.env).0;
-        activity.state = "idle";
-        drop(activity);
+        let about = About {
+            application: session.client.settings.borrow().text("application_name").to_owned(),
+            peer: start.peer,
+            query: Arc::clone(&session.shown),
+        };
+        session.client.slot.status.start(about, now(&session.client.instance.env));
+        session.client.count(Event::Session, 1);
         Ok(session)
     }
 
@@ -142,17 +145,6 @@ impl Session {
         }
     }
 
-    /// Where it is, now that it waits for its client; other sessions see it too.
-    pub fn rest(&mut self) -> Status {
-        let status = self.status();
-        self.client.slot.activity.lock().state = match status {
-            Status::Idle => "idle",
-            Status::InTransaction => "idle in transaction",
-            Status::Failed => "idle in transaction (aborted)",
-        };
-        status
-    }
-
     /// What the text form of values depends on.
     pub fn style(&self) -> types::Context<'_> {
         types::Context {
@@ -172,12 +164,6 @@ impl Session {
     /// A known setting that is a whole number, in its unit; 0 for any other.
     pub fn setting_integer(&self, name: &str) -> i64 {
         self.client.settings.borrow().integer(name)
-    }
-
-    /// Why the session was told to end, if it was.
-    pub fn terminated(&self) -> Option<Error> {
-        let stopped = self.client.slot.stopped();
-        stopped.filter(|error| error.severity == Severity::Fatal)
     }
 
     // --- the simple protocol ---------------------------------------------------------------------
@@ -344,7 +330,10 @@ impl Session {
         rows_max: u64,
         out: &mut dyn Output,
     ) -> Result<Done> {
-        self.execute_here(portal, rows_max, out).map_err(|error| self.why_stopped(error))
+        let done = self.recorded(portal, |session, portal| {
+            session.counted(|session| session.execute_here(portal, rows_max, out))
+        });
+        done.map_err(|error| self.why_stopped(error))
     }
 
     fn execute_here(
@@ -381,6 +370,7 @@ impl Session {
 
     /// What follows a statement that is done.
     pub(crate) fn settle(&mut self, alone: bool) -> Result<()> {
+        self.tell_writes();
         self.client.instance.set_deadline(&self.client.slot, Deadline::Statement, 0);
         if alone {
             self.end()?;
@@ -504,6 +494,10 @@ impl Session {
             return Err(stopped);
         }
         let Some(statement) = &parsed.statement else { return Ok(()) };
+        if self.client.configured.get() != self.client.instance.configuration.generation() {
+            self.client.configure();
+            self.refresh();
+        }
         if self.status() == Status::Failed && !ends_failure(statement) {
             return Err(in_failed_transaction());
         }
@@ -516,10 +510,11 @@ impl Session {
             let statement = Deadline::Statement;
             self.client.instance.set_deadline(&self.client.slot, statement, deadline_us);
         }
-        let mut activity = self.client.slot.activity.lock();
-        activity.query = parsed.shared_text();
-        activity.query_started = now(&self.client.instance.env).0;
-        activity.state = "active";
+        let now = now(&self.client.instance.env);
+        let idle_us = self.client.slot.status.begin_statement(parsed, &mut self.shown, now);
+        if idle_us > 0 {
+            self.client.count(Event::IdleInTransactionUs, idle_us);
+        }
         Ok(())
     }
 
@@ -539,6 +534,7 @@ impl Session {
             let in_savepoint = !open.savepoints.is_empty();
             self.client.in_savepoint.set(in_savepoint);
             self.client.seen.set(seen);
+            self.client.slot.status.set_sees(seen);
             let number = self.client.instance.transaction_number(number);
             self.client.transaction.set(number);
             if let Some(inner) = &mut self.open().inner {
@@ -816,6 +812,7 @@ impl Drop for Session {
         self.transaction = None;
         self.drop_temporary();
         self.client.unlock_since(0);
+        self.client.count_end();
         self.client.instance.leave(&self.client.slot);
     }
 }

@@ -28,14 +28,6 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// The text of the statement, shared where it is the whole text.
-    pub(crate) fn shared_text(&self) -> Arc<str> {
-        match self.range.len() == self.source.len() {
-            true => Arc::clone(&self.source),
-            false => self.text().into(),
-        }
-    }
-
     /// The text of the statement.
     pub fn text(&self) -> &str {
         &self.source[self.range.clone()]

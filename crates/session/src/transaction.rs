@@ -20,8 +20,10 @@ use txn::{Isolation, Savepoint, Transaction};
 use types::time::TimestampTz;
 use types::{SqlState, Style};
 
+use crate::backend_status::WaitEvent;
 use crate::client::Surroundings;
-use crate::error::{Error, Result};
+use crate::counters::Event;
+use crate::error::{Error, Result, Severity};
 use crate::evaluate::Evaluator;
 use crate::instance::{Deadline, now, us_of};
 use crate::notify;
@@ -166,7 +168,9 @@ impl Session {
             }
             Some(Statement::Command(command)) => matches!(
                 **command,
-                Command::Maintain { tag: "VACUUM", .. } | Command::Discard(Discard::All)
+                Command::Maintain { tag: "VACUUM", .. }
+                    | Command::Discard(Discard::All)
+                    | Command::AlterSystem { .. }
             ),
             _ => false,
         };
@@ -205,6 +209,12 @@ impl Session {
         }
     }
 
+    /// Why the session was told to end, if it was.
+    pub fn terminated(&self) -> Option<Error> {
+        let stopped = self.client.slot.stopped();
+        stopped.filter(|error| error.severity == Severity::Fatal)
+    }
+
     /// Leaves the queue that [`Session::queue_up`] joined.
     pub fn leave_queue(&mut self) {
         let inner = self.transaction.as_mut().and_then(|open| open.inner.as_mut());
@@ -240,12 +250,14 @@ impl Session {
                 deadline_us,
             );
         }
+        let started = now(&self.client.instance.env);
+        self.client.slot.status.begin_transaction(started);
         self.transaction = Some(Open {
             inner: Some(inner),
             block,
             failed: false,
             modes,
-            started: now(&self.client.instance.env),
+            started,
             savepoints: Vec::new(),
             draft: None,
             checks,
@@ -266,6 +278,21 @@ impl Session {
         inner
     }
 
+    /// Has others see the transaction write, from before the statement does.
+    pub(crate) fn show_writes(&self) {
+        let inner = self.transaction.as_ref().and_then(|open| open.inner.as_ref());
+        self.client.slot.status.set_writes(inner.map_or(0, |inner| inner.id().0));
+    }
+
+    /// Has others see whether the transaction has written, now that a statement is done.
+    pub(crate) fn tell_writes(&self) {
+        let has_own_catalog = self.has_own_catalog();
+        let inner = self.transaction.as_ref().and_then(|open| open.inner.as_ref());
+        let writer = inner
+            .filter(|inner| !inner.is_read_only() || inner.has_locked_rows() || has_own_catalog);
+        self.client.slot.status.set_writes(writer.map_or(0, |inner| inner.id().0));
+    }
+
     /// What transactions are like unless they say otherwise.
     pub(crate) fn default_modes(&self) -> Modes {
         let settings = self.client.settings.borrow();
@@ -282,8 +309,12 @@ impl Session {
 
     /// Commits the open transaction.
     pub(crate) fn commit(&mut self) -> Result<()> {
+        let was_open = self.transaction.is_some();
         let done = self.commit_all();
-        self.end_deadline();
+        if was_open {
+            self.client.count(if done.is_ok() { Event::Commit } else { Event::Rollback }, 1);
+        }
+        self.end_shown();
         if done.is_ok() {
             self.client.unlock_transaction(0);
         }
@@ -340,7 +371,11 @@ impl Session {
         if self.inline && !changed {
             self.ordered = Some(inner.order(meta)?);
         } else {
-            inner.commit(meta)?;
+            let status = &self.client.slot.status;
+            status.set_wait(WaitEvent::WalSync);
+            let committed = inner.commit(meta);
+            status.set_wait(WaitEvent::None);
+            committed?;
         }
         if changed {
             let instance = &self.client.instance;
@@ -367,15 +402,19 @@ impl Session {
         txn::CommitMeta { author, message, role, authored_us, ..txn::CommitMeta::default() }
     }
 
-    /// The time of the transaction is up no more.
-    fn end_deadline(&self) {
+    /// The time of the transaction is up no more, and others see it no more.
+    fn end_shown(&self) {
+        self.client.slot.status.end_transaction();
         self.client.instance.set_deadline(&self.client.slot, Deadline::Transaction, 0);
     }
 
     /// Takes back all that the open transaction has done.
     pub(crate) fn rollback(&mut self) {
+        if self.transaction.is_some() {
+            self.client.count(Event::Rollback, 1);
+        }
         self.transaction = None;
-        self.end_deadline();
+        self.end_shown();
         self.client.unlock_transaction(0);
         self.client.exported.get_mut().clear();
         self.portals.clear();
@@ -404,6 +443,7 @@ impl Session {
                     None => {
                         open.inner = None;
                         open.draft = None;
+                        self.client.slot.status.set_writes(0);
                         self.client.unlock_transaction(0);
                     }
                 }

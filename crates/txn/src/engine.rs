@@ -41,9 +41,11 @@
 
 mod follow;
 mod holds;
+mod room;
 
 use holds::Holds;
 pub use holds::LogHold;
+use room::Room;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,7 +62,7 @@ use crate::changes::{
 use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, Failure, SerializationFailure, TxnError};
 use crate::infos::{CommitInfo, CommitInfos};
-use crate::locks::{LockManager, Reader, RelationClaim, RowHasher, TxnId, WaitWatch};
+use crate::locks::{LockManager, LockWait, Reader, RelationClaim, RowHasher, TxnId, WaitWatch};
 use crate::observer::{Hint, Observer, Observers};
 use crate::pages::{COMMITS_TABLE, Commits, page_write};
 use crate::publish::{Hook, Pending, PublishQueue};
@@ -214,6 +216,7 @@ pub struct Engine {
     /// Shared with the store, whose retention goes by time.
     milestones: Arc<Milestones>,
     stopped: OnceLock<Stopped>,
+    room: Room,
     follower: bool,
     /// Held by the one who takes in the commits of a leader.
     following: Mutex<()>,
@@ -275,7 +278,7 @@ impl Engine {
         store.set_time_floor(Arc::new(move |time_us| floor.floor(time_us)));
         let engine = Engine {
             tracker: Tracker::new(last.0),
-            locks: LockManager::new(),
+            locks: LockManager::new(Arc::clone(&env.clock)),
             hasher: RowHasher::new(env.random.next_u64()),
             lock_timeout_us: options.lock_timeout_us,
             clock: Arc::clone(&env.clock),
@@ -290,6 +293,7 @@ impl Engine {
             large_bytes: options.large_bytes,
             milestones,
             stopped: OnceLock::new(),
+            room: Room::default(),
             follower: options.follower,
             following: Mutex::default(),
             next_txn: AtomicU64::new(1),
@@ -358,13 +362,15 @@ impl Engine {
         self.locks.reader()
     }
 
-    /// Who has locked these relations now, and who waits to.
+    /// Returns who has locked these relations now, and who waits to.
     pub fn relation_claims(&self, relations: impl IntoIterator<Item = u32>) -> Vec<RelationClaim> {
-        let mut claims = Vec::new();
-        for relation in relations {
-            self.locks.claims(relation, self.hasher.hash_relation(relation), &mut claims);
-        }
-        claims
+        let hashed = relations.into_iter();
+        self.locks.claims(&hashed.map(|it| (self.hasher.hash_relation(it), it)).collect())
+    }
+
+    /// Returns the transactions that wait for a lock now, and for whom.
+    pub fn lock_waits(&self) -> Vec<LockWait> {
+        self.locks.all_waits()
     }
 
     /// True for an engine that follows another one, and makes no commits of its own.
@@ -595,6 +601,7 @@ impl Engine {
     pub(crate) fn order(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
         let loaded = prepared.loaded.clone();
         let placed = self.place(prepared);
+        self.room.note(&placed);
         if let (Some(loaded), Err(error)) = (loaded, &placed) {
             // Where the outcome is unknown the files stay: the log may name them.
             if !matches!(error, TxnError::OutcomeUnknown { .. }) {

@@ -77,7 +77,9 @@ pub use cursor::{Cursor, KeyRange};
 pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, LogHold, TableResolver};
 pub use error::{EngineError, Failure, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
-pub use locks::{Reader, RelationClaim, RelationLock, RowLock, TxnId, WaitOver, WaitWatch};
+pub use locks::{
+    LockWait, Reader, RelationClaim, RelationLock, RowLock, TxnId, WaitOver, WaitWatch,
+};
 pub use log::Durability;
 pub use observer::{Hint, Observed, Observer};
 pub use ordered::Ordered;

@@ -191,6 +191,11 @@ impl Transaction {
         self.writes.is_empty() && self.loads.is_empty()
     }
 
+    /// True where it has locked rows.
+    pub fn has_locked_rows(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Begins a statement: under READ COMMITTED it sees all that is committed now.
     pub fn statement(&mut self) {
         if self.isolation == Isolation::ReadCommitted

@@ -52,7 +52,7 @@ pub const PLPGSQL: Extension = Extension {
 pub const PLPGSQL_OID: Oid = Oid(13_569);
 
 /// All extensions.
-pub static ALL: [Extension; 10] = [
+pub static ALL: [Extension; 11] = [
     Extension {
         name: "uuid-ossp",
         version: "1.1",
@@ -123,7 +123,19 @@ pub static ALL: [Extension; 10] = [
         is_trusted: true,
         first: 0x3E00,
     },
+    Extension {
+        name: "pg_stat_statements",
+        version: "1.11",
+        comment: "track planning and execution statistics of all SQL statements executed",
+        is_trusted: false,
+        first: 0x2300,
+    },
 ];
+
+/// The number of the view `pg_stat_statements`, and of the one that tells of itself.
+pub const STATEMENTS: Oid = Oid(0x2300);
+/// See [`STATEMENTS`].
+pub const STATEMENTS_INFO: Oid = Oid(0x2302);
 
 /// The number in `pg_am` of the access method of `bloom`.
 pub const BLOOM: Oid = Oid(0x2200);

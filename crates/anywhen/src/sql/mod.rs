@@ -26,12 +26,14 @@ mod answer;
 mod arrow;
 mod documents;
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 use session::{Done, Instance, Output, Params, Portal, Session, StartUp};
 use types::{Context, SqlState};
+use vfs::Env;
 
 pub use answer::Answer;
 #[cfg(feature = "arrow")]
@@ -48,6 +50,21 @@ pub type Each<'a> = &'a mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFl
 /// The result of SQL.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// The values that `ALTER SYSTEM` has set in the folder of a database: settings and values, as they hold.
+///
+/// # Errors
+/// Where their file cannot be read.
+pub fn kept_settings(folder: &Path) -> io::Result<Vec<(String, String)>> {
+    let lines = session::configuration::read_file(&Env::os(), folder)?.into_iter();
+    let good = lines.filter(|line| line.error.is_none());
+    Ok(good.map(|line| (line.name, line.value)).collect())
+}
+
+/// The whole number that a text is for a setting, in the unit of `pg_settings`; `None` where it is none.
+pub fn setting_number(name: &str, value: &str) -> Option<u64> {
+    session::configuration::number(name, value)
+}
+
 /// The name of a type as SQL writes it, such as `integer`; the number of one that is not built in.
 pub fn type_name(ty: Type) -> String {
     let facts = types::builtin::facts(ty);
@@ -56,8 +73,6 @@ pub fn type_name(ty: Type) -> String {
 
 /// The role of a program that has the folder: it may do everything.
 const USER: &str = "postgres";
-/// Memory that one statement may take, in bytes.
-const MEMORY_BYTES_MAX: usize = 512 << 20;
 /// Bytes that a file is read in for `COPY`.
 const COPY_BYTES: usize = 64 << 10;
 
@@ -73,8 +88,11 @@ impl Database {
         }
         let options = session::Options {
             env: self.shared.env.clone(),
-            settings: Vec::new(),
-            memory_bytes_max: MEMORY_BYTES_MAX,
+            settings: self.shared.sql.settings.clone(),
+            defaults: self.shared.sql.defaults.clone(),
+            folder: Some(self.path().to_owned()),
+            memory_bytes_max: self.shared.sql.statement_bytes,
+            memory_total_bytes: self.shared.sql.statements_bytes,
             temporary: Some(self.path().join("temporary")),
         };
         let _nothing_is_applied = self.shared.applying.write();
@@ -306,6 +324,12 @@ impl Connection {
 
     /// Ends what a request began: its implicit transaction, or the transaction that failed.
     fn settle<T>(&mut self, done: Result<T>) -> Result<T> {
+        let done = self.end(done);
+        self.session.rest();
+        done
+    }
+
+    fn end<T>(&mut self, done: Result<T>) -> Result<T> {
         let value = match done {
             Ok(value) => value,
             Err(error) => {

@@ -36,10 +36,12 @@ pub(crate) struct ServeArgs {
     /// Threads that serve clients [default: one for each core]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Keep so many MiB of the data's blocks, decompressed, in memory [default: 256]
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 24))]
-    pub cache_mib: Option<u64>,
-    /// Log statements that take so many milliseconds or more
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    /// A value of a setting for all sessions, as in work_mem=16MB; goes before ALTER SYSTEM; may be given again
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub settings: Vec<String>,
+    /// Log statements that take so many milliseconds or more (log_min_duration_statement)
     #[arg(long, value_name = "MS")]
     pub slow_statement_ms: Option<u64>,
     /// Wait awake for a client that is alone and quick, for so many microseconds; 0: never [default: 200]
@@ -51,9 +53,46 @@ pub(crate) struct ServeArgs {
     /// How it is logged
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
+    #[command(flatten)]
+    pub log_file: LogFileArgs,
     /// Look at configuration and data, say what would be done, change nothing, and end
     #[arg(long)]
     pub check: bool,
+}
+
+/// How much memory the server takes for what.
+#[derive(Args, Debug)]
+pub(crate) struct BudgetArgs {
+    /// Keep so many MiB of the data's blocks, decompressed, in memory (shared_buffers) [default: a quarter of
+    /// the machine's memory, or of the cgroup's]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    pub cache_mib: Option<u64>,
+    /// Gather so many MiB of changes in memory before they are written to files [default: 32]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 12))]
+    pub memtable_mib: Option<u64>,
+    /// A statement holds so many MiB in memory at most [default: an eighth of the memory, 512 at most]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    pub statement_mib: Option<u64>,
+    /// All statements together hold so many MiB at most [default: a quarter of the memory]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    pub statements_mib: Option<u64>,
+}
+
+/// A file for log lines.
+#[derive(Args, Debug)]
+pub(crate) struct LogFileArgs {
+    /// Write the log to this file, and not to standard error
+    #[arg(long, env = "ANYWHEN_LOG_FILE", value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
+    /// Begin the file anew when it has so many MiB; 0: never [default: 10]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 20))]
+    pub log_rotation_mib: Option<u64>,
+    /// Begin the file anew when it is so many hours old; 0: never [default: 24]
+    #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u64).range(..=1 << 16))]
+    pub log_rotation_hours: Option<u64>,
+    /// Keep so many files, the one of now among them [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub log_files: Option<u64>,
 }
 
 /// How weighty an event is.

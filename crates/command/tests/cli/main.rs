@@ -14,6 +14,7 @@ mod http;
 mod http_killed;
 mod imports;
 mod kill;
+mod operations;
 #[path = "../../../session/tests/session/serial.rs"]
 mod serial;
 mod serve_killed;

@@ -23,20 +23,24 @@ const WRITE_BYTES: usize = 16 << 10;
 /// How many bytes are read at once, at least.
 const READ_BYTES: usize = 16 << 10;
 
-/// Bytes that a thread has read from and written to temporary files.
+/// Bytes that a thread has read from and written to temporary files, and how many it has made.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TempBytes {
+pub struct TempBytes {
+    /// Bytes read.
     pub read: u64,
+    /// Bytes written.
     pub written: u64,
+    /// Files made.
+    pub files: u64,
 }
 
 thread_local! {
-    static OF_THREAD: Cell<TempBytes> = const { Cell::new(TempBytes { read: 0, written: 0 }) };
+    static OF_THREAD: Cell<TempBytes> = const { Cell::new(TempBytes { read: 0, written: 0, files: 0 }) };
 }
 
 impl TempBytes {
     /// Those of the calling thread since it began.
-    pub(crate) fn of_thread() -> TempBytes {
+    pub fn of_thread() -> TempBytes {
         OF_THREAD.get()
     }
 
@@ -45,7 +49,13 @@ impl TempBytes {
         OF_THREAD.set(TempBytes {
             read: before.read + read as u64,
             written: before.written + written as u64,
+            ..before
         });
+    }
+
+    fn count_file() {
+        let before = OF_THREAD.get();
+        OF_THREAD.set(TempBytes { files: before.files + 1, ..before });
     }
 }
 
@@ -80,6 +90,7 @@ impl TempFolder {
     fn create(self: &Arc<Self>) -> Result<Arc<TempFile>> {
         let path = self.dir.join(format!("{}.tmp", self.next.fetch_add(1, Ordering::Relaxed)));
         let file = self.fs.open(&path, OpenMode::CreateNew).map_err(|error| failed(&error))?;
+        TempBytes::count_file();
         Ok(Arc::new(TempFile { file, path, folder: Arc::clone(self) }))
     }
 }

@@ -21,8 +21,8 @@ mod spool;
 mod store;
 
 pub(crate) use codec::{read_row, write_row};
-pub use file::TempFolder;
-pub(crate) use file::{Reader, Tape, TempBytes, Writer};
+pub(crate) use file::{Reader, Tape, Writer};
+pub use file::{TempBytes, TempFolder};
 pub(crate) use partition::{LEVEL_MAX, Partitions, Unique};
 pub use spool::{RowSpool, SpooledRows};
 pub(crate) use store::{Place, RowStore};

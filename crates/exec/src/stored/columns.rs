@@ -11,6 +11,7 @@
 //! * The entries are read only at a moment at which the index was what it is now, by the catalog of that moment.
 
 use store::Csn;
+use table::rows::Reads;
 use txn::{KeyRange, Snapshot};
 use types::{Oid, Result};
 
@@ -53,7 +54,12 @@ pub(super) fn start(
         Some((lower, upper)) => KeyRange { lower: lower.clone(), upper: upper.clone() },
         None => KeyRange::ALL,
     };
-    Ok(Some(Scan::over(columns, numbers, None, range, false, past)))
+    let scan = Scan::over(columns, numbers, None, range, false, past);
+    Ok(Some(scan.counted(Reads::of_index(
+        table.usage(),
+        table.index_usage(Some(index)),
+        stored.counting,
+    ))))
 }
 
 /// Returns the snapshot after a commit; `None` if the transaction does not see the commit, or its past is deleted.

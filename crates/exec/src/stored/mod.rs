@@ -25,7 +25,9 @@ use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
 use table::method::Wanted;
-use table::rows::{Change, Era, Handles, Load, Row, RowAt, RowRef, RowValues, Table};
+use table::rows::{
+    Change, Counter, Counting, Era, Handles, Load, Reads, Row, RowAt, RowRef, RowValues, Table,
+};
 use txn::{Isolation, RowLock, Transaction, TxnError, View, Wait};
 use types::time::TimestampTz;
 use types::{Datum, Error, Oid, Result, SqlState};
@@ -64,8 +66,9 @@ pub struct Stored<'a> {
     last: RefCell<Option<(Oid, Arc<Table>)>>,
     /// The table that is loaded.
     loading: RefCell<Option<Load>>,
-    /// How many rows each table has more than before.
-    grown: RefCell<Vec<(Arc<Table>, i64)>>,
+    /// What was done to the rows of each table.
+    grown: RefCell<Vec<Grown>>,
+    counting: Counting,
     is_counted: Cell<bool>,
 }
 
@@ -80,6 +83,17 @@ pub struct Base<'a> {
     pub catalog: &'a Catalog,
     /// Tables that are computed.
     pub computed: &'a dyn Computed,
+    /// How the use of tables is counted.
+    pub counting: Counting,
+}
+
+/// How many rows of a table a statement has inserted, updated and deleted.
+struct Grown {
+    table: Arc<Table>,
+    rows: i64,
+    inserted: u64,
+    updated: u64,
+    deleted: u64,
 }
 
 impl<'a> Stored<'a> {
@@ -101,6 +115,7 @@ impl<'a> Stored<'a> {
             last: RefCell::default(),
             loading: RefCell::default(),
             grown: RefCell::default(),
+            counting: base.counting,
             is_counted: Cell::new(false),
         }
     }
@@ -109,8 +124,19 @@ impl<'a> Stored<'a> {
     /// statement; does nothing the second time.
     pub fn count_rows(&self) {
         if !self.is_counted.replace(true) {
-            for (table, rows) in self.grown.borrow_mut().drain(..).filter(|(_, rows)| *rows != 0) {
-                self.txn.borrow_mut().note_rows(table.storage(), rows);
+            for grown in self.grown.borrow_mut().drain(..) {
+                if grown.rows != 0 {
+                    self.txn.borrow_mut().note_rows(grown.table.storage(), grown.rows);
+                }
+                for (counter, count) in [
+                    (Counter::Inserted, grown.inserted),
+                    (Counter::Updated, grown.updated),
+                    (Counter::Deleted, grown.deleted),
+                ] {
+                    if count > 0 {
+                        grown.table.usage().add(self.counting, counter, count);
+                    }
+                }
             }
         }
     }
@@ -145,11 +171,21 @@ impl<'a> Stored<'a> {
         f(&mut change).map_err(error)
     }
 
+    /// Notes that rows were inserted, where there are more than before, deleted, or updated.
     fn grow(&self, table: &Arc<Table>, rows: i64) {
         let mut grown = self.grown.borrow_mut();
-        match grown.iter_mut().find(|(known, _)| known.storage() == table.storage()) {
-            Some((_, count)) => *count += rows,
-            None => grown.push((Arc::clone(table), rows)),
+        let known = grown.iter().position(|known| known.table.storage() == table.storage());
+        let at = known.unwrap_or_else(|| {
+            let table = Arc::clone(table);
+            grown.push(Grown { table, rows: 0, inserted: 0, updated: 0, deleted: 0 });
+            grown.len() - 1
+        });
+        let known = &mut grown[at];
+        known.rows += rows;
+        match rows {
+            0 => known.updated += 1,
+            1.. => known.inserted += rows.unsigned_abs(),
+            _ => known.deleted += rows.unsigned_abs(),
         }
     }
 
@@ -357,7 +393,7 @@ impl Tables for Stored<'_> {
     fn scan(&self, reach: Reach<'_>) -> Result<Scanning> {
         Ok(match reach.is_computed {
             true => Box::new(self.computed.rows(reach.relation, reach.attnums)?),
-            false => Box::new(Scan::start(self, reach)?),
+            false => Box::new(Scan::start_counted(self, reach)?),
         })
     }
 
@@ -431,13 +467,17 @@ impl Tables for Stored<'_> {
         out: &mut Vec<Datum>,
     ) -> Result<bool> {
         let table = self.table(relation)?;
+        let mut reads = Reads::of_index(table.usage(), table.index_usage(index), self.counting);
         let row = {
             let txn = self.txn.borrow();
             let Some(key) = found(&table, txn.view(), index, key)? else { return Ok(false) };
             table.get_with(txn.view(), &key, Wanted::Columns(attnums)).map_err(error)?
         };
         match row {
-            Some(row) => self.put_row(&table, &row, attnums, false, out).map(|()| true),
+            Some(row) => {
+                reads.add(1);
+                self.put_row(&table, &row, attnums, false, out).map(|()| true)
+            }
             None if index.is_some() => Err(leads_nowhere()),
             None => Ok(false),
         }
@@ -507,7 +547,9 @@ impl Tables for Stored<'_> {
             return self.update_placed(&table, key, old, new);
         }
         let (old, new) = (whole(&table, old), whole(&table, new));
-        self.change(|change| table.update(change, key, &old, &new)).map(|_| ())
+        self.change(|change| table.update(change, key, &old, &new))?;
+        self.grow(&table, 0);
+        Ok(())
     }
 
     fn delete(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()> {
@@ -527,6 +569,7 @@ impl Tables for Stored<'_> {
             Some((store::TableId(u32::from_be_bytes(*number)), key.to_vec()))
         };
         let rows: Vec<RowAt> = keys.iter().filter_map(split).collect();
+<<<<<<< HEAD
         for leaf in self.catalog.leaves(relation) {
             let table = self.table(leaf)?;
             let latest = self.txn.borrow().latest();
@@ -534,6 +577,11 @@ impl Tables for Stored<'_> {
                 Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
             let tables = self.cache.tables();
             let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
+=======
+        let tables = self.cache.tables();
+        let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
+        if gone != 0 {
+>>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
             self.grow(&table, -gone);
         }
         Ok(())

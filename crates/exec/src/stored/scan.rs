@@ -12,7 +12,7 @@ use store::Csn;
 use table::columnar::Block;
 use table::index::{Index, RowKeys};
 use table::method::Wanted;
-use table::rows::{Batch, Cursor, Era, PastCursor, RowVersion, Table};
+use table::rows::{Batch, Cursor, Era, PastCursor, Reads, RowVersion, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
@@ -139,9 +139,51 @@ pub(super) struct Scan {
     within: Option<(Csn, Csn)>,
     /// What comes after it.
     then: VecDeque<Scan>,
+    /// How the rows are reached.
+    way: Way,
+    /// Counts the rows that are read.
+    reads: Option<Reads>,
+}
+
+/// How the rows of a table are reached.
+#[derive(Clone, Copy)]
+enum Way {
+    /// All of them are read.
+    All,
+    /// By the key under which they lie.
+    Key,
+    /// By an index.
+    Index(types::Oid),
 }
 
 impl Scan {
+    /// The same, counted as a use of the table and of its index.
+    pub(super) fn start_counted(stored: &Stored<'_>, reach: Reach<'_>) -> Result<Self> {
+        let mut scan = Self::start(stored, reach)?;
+        let usage = scan.table.usage();
+        let reads = match scan.way {
+            Way::All => Reads::of_table(usage, stored.counting),
+            Way::Key => Reads::of_index(usage, scan.table.index_usage(None), stored.counting),
+            Way::Index(index) => {
+                Reads::of_index(usage, scan.table.index_usage(Some(index)), stored.counting)
+            }
+        };
+        scan.reads = Some(reads);
+        Ok(scan)
+    }
+
+    /// The same scan, whose rows are counted.
+    pub(super) fn counted(self, reads: Reads) -> Self {
+        Self { reads: Some(reads), ..self }
+    }
+
+    /// Counts rows that were read.
+    fn count_reads(&mut self, rows: usize) {
+        if let Some(reads) = &mut self.reads {
+            reads.add(rows);
+        }
+    }
+
     pub(super) fn start(stored: &Stored<'_>, reach: Reach<'_>) -> Result<Self> {
         let ranges = reach.ranges.into_iter().map(|(lower, upper)| KeyRange { lower, upper });
         let by = By {
@@ -230,6 +272,8 @@ impl Scan {
             source,
             within,
             then: VecDeque::new(),
+            way: if reach.index.is_some() { Way::Key } else { Way::All },
+            reads: None,
         })
     }
 
@@ -289,7 +333,7 @@ impl Scan {
             let most = Self::rows_worth(stored, now);
             let scan = Self::over(table, attnums, None, KeyRange::ALL, false, Some(snapshot));
             return Ok(match found.filter(|found| found.len() as u64 <= most) {
-                Some(found) => scan.of_rows(found.into_iter().collect()),
+                Some(found) => scan.of_rows(index, found.into_iter().collect()),
                 None => scan,
             });
         }
@@ -343,15 +387,16 @@ impl Scan {
         drop(txn);
         let is_much = keys.len() as u64 > Self::rows_worth(stored, &table);
         let scan = Self::over(table, attnums, None, all, false, past);
-        Ok(if is_much { scan } else { scan.of_rows(keys) })
+        Ok(if is_much { scan } else { scan.of_rows(oid, keys) })
     }
 
     /// The same of these rows alone, which are looked up.
-    fn of_rows(mut self, rows: Vec<Vec<u8>>) -> Self {
+    fn of_rows(mut self, index: Option<types::Oid>, rows: Vec<Vec<u8>>) -> Self {
         if let Source::Rows { cursor, keys, .. } = &mut self.source {
             *cursor = None;
             *keys = rows.into_iter();
         }
+        self.way = index.map_or(Way::All, Way::Index);
         self
     }
 
@@ -390,6 +435,11 @@ impl Scan {
         past: Option<Snapshot>,
     ) -> Self {
         let index = index_of(&table, index);
+        let way = match index {
+            Some(index) => Way::Index(index.relation().oid),
+            None if range == KeyRange::ALL => Way::All,
+            None => Way::Key,
+        };
         let cursor = match index {
             Some(index) => Cursor::by_index(&table, index, range, backward),
             None => Cursor::over(&table, range, backward),
@@ -411,6 +461,8 @@ impl Scan {
             source,
             within: None,
             then: VecDeque::new(),
+            way,
+            reads: None,
         }
     }
 
@@ -425,7 +477,10 @@ impl Scan {
                 Some(snapshot) => View::past(snapshot),
                 None => txn.view(),
             };
-            return cursor.count(view, most).map_err(error);
+            let count = cursor.count(view, most).map_err(error)?;
+            drop(txn);
+            self.count_reads(count as usize);
+            return Ok(count);
         }
         count_given(most, |row| self.next(stored, row))
     }
@@ -434,7 +489,8 @@ impl Scan {
     pub(super) fn next(&mut self, stored: &Stored<'_>, out: &mut Vec<Datum>) -> Result<bool> {
         while !self.next_of_first(stored, out)? {
             let Some(next) = self.then.pop_front() else { return Ok(false) };
-            *self = Self { then: std::mem::take(&mut self.then), ..next };
+            let (then, reads) = (std::mem::take(&mut self.then), self.reads.take());
+            *self = Self { then, reads, ..next };
         }
         Ok(true)
     }
@@ -489,7 +545,7 @@ impl Scan {
         stored: &Stored<'_>,
         f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>,
     ) -> Result<bool> {
-        let Self { table, attnums, plain: Some(_), source, then, .. } = self else {
+        let Self { table, attnums, plain: Some(_), source, then, reads, .. } = self else {
             return piece_of_rows(f, |out| self.next(stored, out));
         };
         let Source::Rows { cursor: Some(cursor), past, batch, at, .. } = source else {
@@ -509,6 +565,9 @@ impl Scan {
             };
             cursor.fill_to_block(view, wanted, batch, PIECE_ROWS_MAX, true).map_err(error)?
         };
+        if let Some(reads) = reads {
+            reads.add(batch.len() + block.as_ref().map_or(0, Block::len));
+        }
         give(table, batch, block, f)
     }
 
@@ -520,7 +579,7 @@ impl Scan {
         stored: &Stored<'_>,
         rows_each: u64,
     ) -> Result<Vec<Box<dyn TablePart>>> {
-        let Self { table, attnums, plain: Some(_), source, .. } = self else {
+        let Self { table, attnums, plain: Some(_), source, reads, .. } = self else {
             return Ok(Vec::new());
         };
         let Source::Rows { cursor: Some(cursor), past, batch, .. } = source else {
@@ -537,14 +596,15 @@ impl Scan {
         let part = |cursor| -> Box<dyn TablePart> {
             let (table, attnums) = (Arc::clone(table), attnums.clone());
             let (snapshot, batch) = (view.snapshot().clone(), Batch::new());
-            Box::new(Part { table, attnums, cursor, snapshot, batch })
+            let reads = reads.as_ref().map(Reads::part);
+            Box::new(Part { table, attnums, cursor, snapshot, batch, reads })
         };
         Ok(cursor.split(view, rows_each).map_err(error)?.into_iter().map(part).collect())
     }
 
     /// Reads the next rows where none is left in the batch; false where there are no more.
     fn fill(&mut self, stored: &Stored<'_>) -> Result<bool> {
-        let Self { table, attnums, source, .. } = self;
+        let Self { table, attnums, source, reads, .. } = self;
         let Source::Rows { cursor, keys, past, batch, at, rows_next } = source else {
             return Ok(false);
         };
@@ -574,6 +634,9 @@ impl Scan {
             }
         }
         *rows_next = (*rows_next * 4).min(ROWS_MAX);
+        if let Some(reads) = reads {
+            reads.add(batch.len());
+        }
         Ok(!batch.is_empty())
     }
 
@@ -581,7 +644,7 @@ impl Scan {
         if matches!(self.source, Source::Rows { .. }) && !self.fill(stored)? {
             return Ok(false);
         }
-        let Self { table, attnums, plain, now: as_now, source, within, then: _ } = self;
+        let Self { table, attnums, plain, now: as_now, source, within, .. } = self;
         match source {
             Source::Rows { past, batch, at, .. } => {
                 let row = batch.row(*at);
@@ -672,14 +735,19 @@ struct Part {
     cursor: Cursor,
     snapshot: Snapshot,
     batch: Batch,
+    reads: Option<Reads>,
 }
 
 impl TablePart for Part {
     fn next_piece(&mut self, f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>) -> Result<bool> {
-        let Self { table, attnums, cursor, snapshot, batch } = self;
+        let Self { table, attnums, cursor, snapshot, batch, reads } = self;
         let (view, wanted) = (View::past(snapshot), Wanted::Columns(attnums));
         let block = cursor.fill_to_block(view, wanted, batch, PIECE_ROWS_MAX, true);
-        give(table, batch, block.map_err(error)?, f)
+        let block = block.map_err(error)?;
+        if let Some(reads) = reads {
+            reads.add(batch.len() + block.as_ref().map_or(0, Block::len));
+        }
+        give(table, batch, block, f)
     }
 }
 

@@ -205,6 +205,7 @@ impl Session {
                 handles: &self.world.handles,
                 catalog: &view.catalog,
                 computed: &still,
+                counting: table::rows::Counting::default(),
             };
             let mut own = values;
             let tables = Stored::new(txn, &mut checks, &mut own, base);
@@ -236,6 +237,7 @@ impl Session {
             cancel: &self.cancel,
             tables,
             memory_bytes_max: self.memory_bytes_max,
+            memory_total: None,
             spill: self.spill(),
             rows_max: None,
             help: Help { threads_max: 1, rows_each: 1 },
@@ -271,6 +273,7 @@ impl Session {
                 handles: &self.world.handles,
                 catalog: &view.catalog,
                 computed: &still,
+                counting: table::rows::Counting::default(),
             };
             let tables = Stored::new(&mut txn, &mut checks, &mut values, base);
             let mut ctx = self.ctx(frame, &tables);

@@ -1,11 +1,13 @@
 //! Who is let in, and what they may do.
 
+use anywhen::Database;
 use anywhen_http::{Auth, Jwt, KeySet, Options, Rights, Server, TokenFile};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
+use vfs::{Env, FaultKind, FaultPlan, OpClasses, SimVfs};
 
 use crate::world::{Response, World, options};
 
@@ -250,4 +252,41 @@ fn open_to_others_is_refused() {
     let auth = Auth { tokens: Some(folder.path().join("tokens")), jwt: None };
     let asked = Options { listen, auth, ..options() };
     Server::start(database, asked).expect("somebody asks").shutdown();
+}
+
+/// While writes are refused the server is not ready, and says why: as long as the disk is full, and for good
+/// after a failed sync. Reads go on, and so does the server.
+#[test]
+fn readiness_follows_the_disk() {
+    let disk = SimVfs::new(7);
+    let path = std::path::Path::new("/data");
+    let open =
+        |env: &Env| Database::open_env(env, path, anywhen::Options::default()).expect("opens");
+    let world = World::on(open(&Env::sim(&disk, 7)), options());
+    let put = |name: &str| {
+        let document = format!("{{\"text\":\"{}\"}}", "x".repeat(20_000));
+        world.ask(&format!("PUT /orders/{name}"), &document).status
+    };
+    assert_eq!((put("a"), world.ask("GET /ready", "").status), (201, 200));
+    disk.leave(0);
+    let full = (0..1_000).any(|number| put(&format!("n{number}")) == 503);
+    assert!(full, "the disk is full some time");
+    let answer = world.ask("GET /ready", "");
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    assert!(answer.text().contains("the disk is full"), "{}", answer.text());
+    assert_eq!(world.ask("GET /health", "").status, 200);
+    assert_eq!(world.ask("GET /orders/a", "").status, 200, "reads go on");
+    // Nobody writes meanwhile: the disk itself is asked.
+    disk.leave(u64::MAX);
+    assert_eq!(world.ask("GET /ready", "").status, 200);
+    assert_eq!(put("b"), 201);
+
+    disk.fail(FaultPlan { nth: 0, kind: FaultKind::Eio, once: true, on: OpClasses::SYNC });
+    assert!(put("c") >= 500);
+    let answer = world.ask("GET /ready", "");
+    assert_eq!(answer.status, 503);
+    assert!(answer.text().contains("takes no more writes"), "{}", answer.text());
+    drop(world.shutdown());
+    let world = World::on(open(&Env::sim(&disk, 7)), options());
+    assert_eq!(world.ask("GET /ready", "").status, 200, "opened again");
 }

@@ -23,6 +23,11 @@ impl World {
         let mut options = options();
         change(&mut options);
         let database = Database::open_in_memory().expect("opens");
+        World::on(database, options)
+    }
+
+    /// A server on this database.
+    pub fn on(database: Database, options: Options) -> World {
         let handle = Server::start(database.clone(), options).expect("listens");
         World { database, handle }
     }

@@ -9,6 +9,7 @@ mod citext;
 pub(crate) mod hstore;
 mod ltree;
 mod pgcrypto;
+mod statements;
 pub mod trgm;
 pub mod unaccent;
 mod uuid_ossp;
@@ -33,6 +34,7 @@ pub(crate) const FUNCTIONS: &[&[Function]] = &[
     trgm::TABLE,
     trgm::OF_SESSION,
     btree_gist::TABLE,
+    statements::OF_SESSION,
 ];
 
 /// The tables of operators.
@@ -49,7 +51,7 @@ pub(crate) const CASTS: &[&[Cast]] = &[citext::CASTS, hstore::CASTS];
 
 /// The names of arguments, by the number of the function.
 pub(crate) const ARGUMENTS: &[(u32, &[&str])] =
-    &[(14343, &["namespace", "name"]), (14345, &["namespace", "name"])];
+    &[(14343, &["namespace", "name"]), (14345, &["namespace", "name"]), statements::ARGUMENTS];
 
 /// The columns of functions that return rows.
 pub(crate) const COLUMNS: &[(u32, Columns)] = &[(14627, KEY_AND_VALUE), (15412, KEY_AND_VALUE)];

@@ -17,6 +17,9 @@ pub fn instance(env: &Env, folder: &Path) -> Result<Arc<Instance>, Box<dyn Error
         env: env.clone(),
         settings: Vec::new(),
         memory_bytes_max: MEMORY_BYTES_MAX,
+        memory_total_bytes: None,
+        defaults: Vec::new(),
+        folder: None,
         temporary: Some(folder.join("temporary")),
     };
     Ok(Instance::open_at(folder, EngineOptions::default(), options)?)

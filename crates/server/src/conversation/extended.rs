@@ -67,6 +67,9 @@ impl Conversation {
 
     pub(super) fn execute(&mut self, portal: &str, rows_max: u64) -> Step {
         let start = self.begin_statement();
+        if let Some(statement) = self.session.logged_portal(portal) {
+            self.log_statement(&statement);
+        }
         self.doing = Doing::Execute(Execute {
             portal: portal.to_owned(),
             rows_max,

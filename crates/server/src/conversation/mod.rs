@@ -106,7 +106,6 @@ pub(crate) struct Conversation {
     is_inline: bool,
     /// How many quick statements there must be until one runs on the core again.
     heavy: u32,
-    slow: Option<Duration>,
     counters: Arc<Counters>,
     /// For values as text, and for the formats of a result: kept, so that they need not be allocated.
     scratch: String,
@@ -132,12 +131,7 @@ enum Doing {
 impl Conversation {
     /// A conversation for a session that has just begun; it opens with what the client is told at
     /// the start.
-    pub(crate) fn begin(
-        mut session: Session,
-        mut out: Vec<u8>,
-        counters: Arc<Counters>,
-        slow: Option<Duration>,
-    ) -> Self {
+    pub(crate) fn begin(mut session: Session, mut out: Vec<u8>, counters: Arc<Counters>) -> Self {
         session.set_inline(true);
         let charset = session.charset();
         for (name, value) in session.settings_reported() {
@@ -154,7 +148,6 @@ impl Conversation {
             must_block: false,
             is_inline: true,
             heavy: 0,
-            slow,
             counters,
             scratch: String::new(),
             formats: Vec::new(),
@@ -385,6 +378,11 @@ impl Conversation {
         Instant::now()
     }
 
+    /// Logs a statement that begins.
+    fn log_statement(&self, statement: &str) {
+        tracing::info!(process = self.session.process_id(), statement, "statement");
+    }
+
     /// Notes that a statement has ended, or was suspended.
     fn end_statement(&mut self, start: Instant, text: impl FnOnce(&mut Session) -> String) {
         self.must_block = false;
@@ -394,7 +392,8 @@ impl Conversation {
         } else if took < QUICK {
             self.heavy = self.heavy.saturating_sub(1);
         }
-        if self.slow.is_some_and(|slow| took >= slow) {
+        let slow = self.session.logged_from_ms().map(Duration::from_millis);
+        if slow.is_some_and(|slow| took >= slow) {
             add(&self.counters.slow_statements_total, 1);
             let process = self.session.process_id();
             let (took_ms, statement) = (took.as_secs_f64() * 1e3, text(&mut self.session));

@@ -106,6 +106,9 @@ impl Conversation {
                     return self.end_query(query);
                 };
                 let start = self.begin_statement();
+                if self.session.is_logged(&parsed) {
+                    self.log_statement(parsed.text());
+                }
                 let portal = self.session.start(parsed, query.is_alone)?;
                 self.listen();
                 let is_described = portal.columns().is_none();

@@ -3,6 +3,7 @@
 //! ```text
 //!   scripts/*.txt   messages out, messages in     scripts.rs runs them, wire.rs speaks the protocol
 //!   lifecycle       limits, timeouts, cancelling, shutting down
+//!   activity        what sessions are at, and for whom they wait
 //!   entrance        rules, SCRAM, TLS
 //!   clients         tokio-postgres
 //!   encodings       clients whose encoding is not UTF-8
@@ -12,6 +13,7 @@
 //!   mutations       whole conversations, changed in a few places
 //! ```
 
+mod activity;
 mod beside;
 mod clients;
 mod encodings;

@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::names::Names;
 use crate::portal::{Column, Done, Output, Portal, Tag, Work};
+use crate::progress::Task;
 use crate::query;
 use crate::rights::Rights;
 use crate::session::Session;
@@ -112,6 +113,7 @@ impl Session {
             };
             if !is_own {
                 self.must_write("COPY FROM")?;
+                self.show_writes();
             }
             return match file {
                 Some(path) => self.copy_from_file(copy, options, &path),
@@ -309,6 +311,11 @@ impl Session {
             None => None,
         };
         let announced = options.announced(columns.len());
+        let task = match copy.end {
+            CopyEnd::Client => Task::CopyFrom,
+            _ => Task::CopyFromFile,
+        };
+        self.client.slot.status.progress.begin(task, relation.oid, Oid::NONE);
         self.copying = Some(In {
             table: relation.oid,
             name: relation.name.to_string(),
@@ -364,6 +371,7 @@ impl Session {
         } else {
             self.insert_copied(&mut copy, data, last)?;
         }
+        self.client.slot.status.progress.tell(copy.rows, data.len());
         self.copying = Some(copy);
         Ok(())
     }
@@ -486,6 +494,8 @@ impl Session {
             None if copy.options.style == Style::Binary => copy.binary.end()?,
             _ => {}
         }
+        self.client.slot.status.progress.end();
+        self.client.count_inserted(copy.table, copy.rows);
         Ok((Tag::rows("COPY", copy.rows), copy.alone))
     }
 }

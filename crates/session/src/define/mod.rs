@@ -472,6 +472,7 @@ impl Session {
         source: &str,
         make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
     ) -> Result<T> {
+        self.show_writes();
         let names = Arc::clone(&self.names);
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let inner = open.inner.as_mut().expect("a transaction that goes on is open");

@@ -11,6 +11,7 @@ use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 use super::Maker;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
+use crate::progress::Task;
 
 /// How many rows are looked at at once.
 const ROWS_AT_ONCE: usize = 500;
@@ -82,6 +83,8 @@ impl Maker<'_, '_> {
         let table = self.handle(&catalog, table)?;
         let at = table.indexes().iter().position(|known| known.relation().oid == index);
         let Some(at) = at else { return Ok(()) };
+        let progress = &self.around.client.slot.status.progress;
+        progress.begin(Task::CreateIndex, table.relation().oid, index);
         let names = Arc::clone(&self.names);
         let evaluator = Evaluator::new(self.around, &names);
         let mut values = evaluator.values();

@@ -11,6 +11,7 @@
 //!   documents  history, diff, node_history ...
 //!   objects    zodb_load, zodb_write, zodb_path ...
 //!   acl        privileges as values
+//!   counters   counting anew
 //!   advisory   locks on numbers
 //! ```
 
@@ -18,6 +19,7 @@ mod acl;
 mod advisory;
 mod catalog;
 mod changes;
+mod counters;
 pub(crate) mod definitions;
 pub(crate) mod documents;
 mod objects;
@@ -60,6 +62,7 @@ pub fn call(
         acl::call,
         documents::call,
         objects::call,
+        counters::call,
     ] {
         if done.is_none() {
             done = other(around, function.name, args)?;

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use types::{Array, Datum, DatumRef, Oid, Repr, Result, Type};
 
 use super::{bool, text};
+use crate::backend_status::WaitEvent;
 use crate::client::{Client, Surroundings};
 use crate::instance::Stop;
 use crate::names::TEMPORARY;
@@ -118,7 +119,14 @@ pub(super) fn call(
             Datum::Bool(is_temporary && names.temporary != Some(schema))
         }
         "pg_trigger_depth" => Datum::Int4(0),
-        "current_query" => Datum::text(&*client.slot.activity.lock().query),
+        "current_query" => Datum::text(&*client.slot.status.about().query),
+        "pg_blocking_pids" => {
+            let process = i32::try_from(super::integer(args, 0)).unwrap_or_default();
+            let found = client.instance.all_blockers(process);
+            let found: Vec<Datum> = found.into_iter().map(Datum::Int4).collect();
+            let found: Vec<_> = found.iter().map(Datum::as_ref).collect();
+            Datum::Array(Array::from_elements(Type::INT4, Repr::Int4, found)?)
+        }
         "pg_cancel_backend" => super::signal::signal(around, args, Stop::Cancelled)?,
         "pg_terminate_backend" => super::signal::signal(around, args, Stop::Terminated)?,
         "pg_notify" => {
@@ -129,7 +137,11 @@ pub(super) fn call(
         }
         "pg_sleep" => {
             let DatumRef::Float8(seconds) = args[0] else { return Ok(Some(Datum::Null)) };
-            sleep(client, (seconds.max(0.0) * 1e6) as u64)?;
+            let status = &client.slot.status;
+            status.set_wait(WaitEvent::PgSleep);
+            let slept = sleep(client, (seconds.max(0.0) * 1e6) as u64);
+            status.set_wait(WaitEvent::None);
+            slept?;
             Datum::text("")
         }
         "pg_table_is_visible" => match names.relation_name(super::oid(args, 0)) {
@@ -160,10 +172,9 @@ pub(super) fn call(
 
 /// The addresses of the client and of the server that it has connected to.
 fn tcp(around: &Surroundings<'_>) -> Option<(SocketAddr, SocketAddr)> {
-    around.client.slot.activity.lock().peer.tcp()
+    around.client.slot.status.about().peer.tcp()
 }
 
-/// Waits, unless the statement is told to stop, or nothing may block here.
 /// Waits for that long, in microseconds, by the clock of the database.
 fn sleep(client: &Client, us: u64) -> Result<()> {
     let clock = &client.instance.env.clock;

@@ -22,6 +22,7 @@ use charset::Charset;
 use types::time::TimestampTz;
 use types::{SqlState, Style};
 
+use crate::configuration::Configured;
 use crate::error::{Error, Result};
 use known::{Known, Scope};
 use value::Value;
@@ -87,6 +88,8 @@ pub struct Settings {
     /// The names of the settings beyond those that are known: any two words with a point between.
     custom: Vec<String>,
     undo: Vec<(usize, Slot)>,
+    /// The values that the server has for settings, as they were taken over last.
+    configured: Vec<(usize, Value)>,
     /// What the client was told last.
     told: Vec<(&'static str, String)>,
     /// Which of what the client was told may have changed since, in the order in which it did.
@@ -99,6 +102,29 @@ pub struct Settings {
     keeps_join_order: bool,
     system_time: Option<TimestampTz>,
     charset: Charset,
+    logged: Logged,
+}
+
+/// Which statements the server logs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Logged {
+    /// Those that take so many milliseconds or more: `log_min_duration_statement`. None below 0.
+    pub min_duration_ms: i64,
+    /// Those of these kinds, when they begin: `log_statement`.
+    pub kinds: LoggedKinds,
+}
+
+/// The words of `log_statement`; each has those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum LoggedKinds {
+    /// No statements.
+    None,
+    /// Definitions.
+    Definitions,
+    /// Changes of rows.
+    Changes,
+    /// All statements.
+    All,
 }
 
 /// Who the client is.
@@ -121,6 +147,7 @@ impl Settings {
             slots: slots.collect(),
             custom: Vec::new(),
             undo: Vec::new(),
+            configured: Vec::new(),
             told: Vec::new(),
             changed: Vec::new(),
             style: Arc::default(),
@@ -129,6 +156,7 @@ impl Settings {
             keeps_join_order: false,
             system_time: None,
             charset: Charset::UTF8,
+            logged: Logged { min_duration_ms: -1, kinds: LoggedKinds::None },
         };
         settings.tell_internal("is_superuser", if superuser { "on" } else { "off" });
         settings
@@ -147,6 +175,11 @@ impl Settings {
     /// The time at which tables are read; none for the present.
     pub fn system_time(&self) -> Option<TimestampTz> {
         self.system_time
+    }
+
+    /// Which statements the server logs.
+    pub fn logged(&self) -> Logged {
+        self.logged
     }
 
     /// The encoding of the client.
@@ -201,6 +234,41 @@ impl Settings {
     pub fn set_superuser(&mut self, superuser: bool, extent: Extent) {
         let place = known::find("is_superuser").expect("the setting is known");
         self.put(place, Value::Bool(superuser), extent);
+    }
+
+    /// Takes over the values that the server has for settings. A value that the session, its role or its
+    /// database has instead stays.
+    pub(crate) fn configure(&mut self, values: &[Configured], now: TimestampTz) {
+        let mut configured = Vec::with_capacity(values.len());
+        for Configured { name, value: text, .. } in values {
+            // They were checked when they were read.
+            let Ok(place) = self.place_to_set(name) else { continue };
+            let value = match known::all().get(place) {
+                Some(known) => value::read(known, name, text)
+                    .and_then(|value| special::check(known, name, value, &self.style, now)),
+                None => Ok(Value::Text(text.as_str().into())),
+            };
+            configured.extend(value.map(|value| (place, value)));
+        }
+        let before = std::mem::replace(&mut self.configured, configured);
+        let places: Vec<usize> =
+            before.iter().chain(&self.configured).map(|(place, _)| *place).collect();
+        for place in places {
+            let of = |values: &[(usize, Value)]| {
+                let found = values.iter().find(|(known, _)| *known == place);
+                found.map_or_else(|| default_of(place), |(_, value)| value.clone())
+            };
+            let (was, is) = (of(&before), of(&self.configured));
+            if was == is || self.slots[place].reset != was {
+                continue;
+            }
+            let slot = &mut self.slots[place];
+            slot.reset = is.clone();
+            if slot.session == was {
+                slot.session = is;
+            }
+            self.apply(place);
+        }
     }
 
     /// Sets `name` to what `text` says now; `None` for its default.
@@ -301,6 +369,11 @@ impl Settings {
         })
     }
 
+    /// What `RESET` goes back to, of the known setting at a place.
+    pub(crate) fn reset_value(&self, place: usize) -> &Value {
+        &self.slots[place].reset
+    }
+
     /// All settings with their values as `SHOW` shows them, in the order of their names.
     pub fn all(&self) -> impl Iterator<Item = (&Known, &Value)> {
         known::all().iter().zip(&self.slots).map(|(known, slot)| (known, slot.value()))
@@ -387,6 +460,15 @@ impl Settings {
             }
         } else if known.name == "client_encoding" {
             self.charset = Charset::named(self.text(known.name)).unwrap_or_default();
+        } else if known.name == "log_min_duration_statement" {
+            self.logged.min_duration_ms = self.integer(known.name);
+        } else if known.name == "log_statement" {
+            self.logged.kinds = match self.text(known.name) {
+                "ddl" => LoggedKinds::Definitions,
+                "mod" => LoggedKinds::Changes,
+                "all" => LoggedKinds::All,
+                _ => LoggedKinds::None,
+            };
         } else if known.name == "join_collapse_limit" {
             self.keeps_join_order = *value == Value::Integer(1);
         } else if known.name == "system_time_as_of" {
@@ -462,6 +544,14 @@ impl Settings {
             }
         }
         changes
+    }
+}
+
+/// The value of a setting where nobody says otherwise.
+fn default_of(place: usize) -> Value {
+    match known::all().get(place) {
+        Some(known) => value::read(known, known.name, known.default).expect("a default is a value"),
+        None => Value::Text("".into()),
     }
 }
 

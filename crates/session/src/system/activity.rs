@@ -1,21 +1,35 @@
 //! What goes on: settings of the session, who is connected, zones of time.
 
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use store::Csn;
-use txn::{RelationLock, TxnId};
+use txn::{LockWait, RelationLock, TxnId};
 use types::time::{Interval, TimeZone, TimestampTz};
 use types::{Datum, Oid, Repr, Type};
 
 use super::rows::{Rows, Scene, array, bool, oid, text, text_or_null, texts, type_oid};
-use crate::instance::{Slot, now, time_of};
+use crate::backend_status::{BackendState, WAIT_EVENTS};
+use crate::configuration::ConfigSource;
+use crate::instance::{Instance, Slot, now, time_of};
 use crate::settings::known::Unit;
 use crate::settings::value::bare;
 
 pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
     let settings = scene.client.settings.borrow();
-    for (known, value) in settings.all() {
+    let configuration = &scene.client.instance.configuration;
+    let in_force = configuration.in_force();
+    let file = configuration.file_lines().map(|(file, _)| file);
+    for (place, (known, value)) in settings.all().enumerate() {
+        let reset = settings.reset_value(place);
+        let configured = in_force.iter().find(|one| one.name.eq_ignore_ascii_case(known.name));
+        let source = match configured.map(|one| one.source) {
+            _ if value != reset => "session",
+            Some(ConfigSource::Given) => "command line",
+            Some(ConfigSource::File) => "configuration file",
+            Some(ConfigSource::Default) | None => "default",
+        };
+        let line = configured.and_then(|one| one.line).filter(|_| source == "configuration file");
         let limit = |limit: f64| match known.kind.name() {
             "integer" | "real" => text(&bare(&crate::settings::value::Value::Real(limit))),
             _ => Datum::Null,
@@ -29,7 +43,9 @@ pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
             ("short_desc", text("")),
             ("context", text(known.scope.name())),
             ("vartype", text(known.kind.name())),
-            ("source", text("default")),
+            ("source", text(source)),
+            ("sourcefile", text_or_null(file.as_deref().filter(|_| line.is_some()))),
+            ("sourceline", line.map_or(Datum::Null, |line| Datum::Int4(line as i32))),
             ("min_val", limit(known.least)),
             ("max_val", limit(known.most)),
             (
@@ -41,55 +57,42 @@ pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
                 },
             ),
             ("boot_val", text(known.default)),
-            ("reset_val", text(known.default)),
-            ("pending_restart", bool(false)),
+            ("reset_val", text(&bare(reset))),
+            ("pending_restart", bool(configuration.is_pending(known.name))),
         ]);
     }
 }
 
-/// How many sessions each database has. Commits and rows are not counted by database: 0.
-pub(super) fn databases(scene: Scene<'_>, rows: &mut Rows) {
-    let sessions = scene.client.instance.sessions();
-    let mut databases: Vec<_> = scene.names.present.databases().collect();
-    databases.sort_by_key(|database| database.oid);
-    for database in databases {
-        let count = sessions.iter().filter(|slot| slot.database == database.oid).count();
-        let counters = COUNTERS.split(' ').map(|name| (name, Datum::Int8(0)));
-        let times = TIMES.split(' ').map(|name| (name, Datum::Float8(0.0)));
-        let mut row = vec![
-            ("datid", oid(database.oid)),
-            ("datname", text(&database.name)),
-            ("numbackends", Datum::Int4(i32::try_from(count).unwrap_or(i32::MAX))),
-        ];
-        row.extend(counters.chain(times));
-        rows.row(&row);
+/// The lines of the file that `ALTER SYSTEM` writes.
+pub(super) fn file_settings(scene: Scene<'_>, rows: &mut Rows) {
+    let Some((file, lines)) = scene.client.instance.configuration.file_lines() else { return };
+    for (line, number) in lines.iter().zip(1..) {
+        rows.row(&[
+            ("sourcefile", text(&file)),
+            ("sourceline", Datum::Int4(line.number as i32)),
+            ("seqno", Datum::Int4(number)),
+            ("name", text(&line.name)),
+            ("setting", text(&line.value)),
+            ("applied", bool(line.error.is_none())),
+            ("error", text_or_null(line.error.as_deref())),
+        ]);
     }
 }
 
-/// What is counted of a database where PostgreSQL counts it.
-const COUNTERS: &str = "xact_commit xact_rollback blks_read blks_hit tup_returned tup_fetched \
-                        tup_inserted tup_updated tup_deleted conflicts temp_files temp_bytes \
-                        deadlocks sessions sessions_abandoned sessions_fatal sessions_killed";
-/// The same of times, in milliseconds.
-const TIMES: &str =
-    "blk_read_time blk_write_time session_time active_time idle_in_transaction_time";
-
 /// Its members see what all sessions are at.
-const READ_ALL_STATS: Oid = Oid(3_375);
+pub(super) const READ_ALL_STATS: Oid = Oid(3_375);
 
 /// Who is connected; what they run is shown to them, to members of their roles and to superusers.
 pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
+    let instance = &scene.client.instance;
     let names = scene.names;
     let is_of = |role| names.present.has_privileges_of(names.role, role, names.database);
     let catalog = &scene.names.catalog;
-    for slot in scene.client.instance.sessions() {
-        let activity = slot.activity.lock().clone();
+    let waits = Waits::now(instance);
+    for slot in instance.sessions() {
         let database = catalog.database(slot.database).map(|known| &*known.name);
         let role = catalog.role(slot.role).map(|known| &*known.name);
-        let time = |us: i64| match us {
-            0 => Datum::Null,
-            us => Datum::TimestampTz(TimestampTz(us)),
-        };
+        let time = |time: Option<TimestampTz>| time.map_or(Datum::Null, Datum::TimestampTz);
         let mut row = vec![
             ("datid", oid(slot.database)),
             ("datname", text_or_null(database)),
@@ -97,21 +100,75 @@ pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
             ("usesysid", oid(slot.role)),
             ("usename", text_or_null(role)),
         ];
-        match is_of(slot.role) || is_of(READ_ALL_STATS) {
-            false => row.push(("query", text("<insufficient privilege>"))),
-            true => row.extend([
-                ("application_name", text(&activity.application)),
-                ("client_addr", activity.peer.client_address()),
-                ("client_port", activity.peer.client_port()),
-                ("backend_start", time(activity.started)),
-                ("query_start", time(activity.query_started)),
-                ("state_change", time(activity.query_started)),
-                ("state", text(activity.state)),
-                ("query", text(&activity.query)),
-                ("backend_type", text("client backend")),
-            ]),
+        if !is_of(slot.role) && !is_of(READ_ALL_STATS) {
+            row.push(("query", text("<insufficient privilege>")));
+            rows.row(&row);
+            continue;
         }
+        let (about, status) = (slot.status.about(), &slot.status);
+        let wait = waits.of(&slot);
+        let writes =
+            status.writes().map(|txn| txn::stamp_of_transaction(instance.transaction_number(txn)));
+        let stamp = |stamp: Option<u32>| stamp.map_or(Datum::Null, |stamp| oid(Oid(stamp)));
+        row.extend([
+            ("application_name", text(&about.application)),
+            ("client_addr", about.peer.client_address()),
+            ("client_port", about.peer.client_port()),
+            ("backend_start", time(status.started())),
+            ("xact_start", time(status.transaction_started())),
+            ("query_start", time(status.query_started())),
+            ("state_change", time(status.state_changed())),
+            ("wait_event_type", text_or_null(wait.map(|(kind, _)| kind))),
+            ("wait_event", text_or_null(wait.map(|(_, name)| name))),
+            ("state", text_or_null(status.state().name())),
+            ("backend_xid", stamp(writes)),
+            ("backend_xmin", stamp(status.sees().map(txn::stamp_of_commit))),
+            ("query", text(&about.query)),
+            ("backend_type", text("client backend")),
+        ]);
         rows.row(&row);
+    }
+}
+
+/// What all sessions wait for.
+struct Waits {
+    locks: HashMap<TxnId, LockWait>,
+    /// The sessions that wait for advisory locks.
+    advisory: HashSet<i32>,
+}
+
+impl Waits {
+    fn now(instance: &Instance) -> Waits {
+        let locks = instance.engine.lock_waits().into_iter();
+        let claims = instance.advisory.all().into_iter();
+        Waits {
+            locks: locks.map(|wait| (wait.txn, wait)).collect(),
+            advisory: claims
+                .filter(|claim| claim.waits_since.is_some())
+                .map(|claim| claim.process)
+                .collect(),
+        }
+    }
+
+    /// The type and the name of what a session waits for. Only a statement waits for a lock: one that has
+    /// ended meanwhile does no more.
+    fn of(&self, slot: &Slot) -> Option<(&'static str, &'static str)> {
+        let is_active = slot.status.state() == BackendState::Active;
+        let transaction = TxnId(slot.transaction.load(Ordering::Acquire));
+        if let Some(wait) = self.locks.get(&transaction).filter(|_| is_active) {
+            return Some(("Lock", if wait.is_relation { "relation" } else { "transactionid" }));
+        }
+        if is_active && self.advisory.contains(&slot.process) {
+            return Some(("Lock", "advisory"));
+        }
+        slot.status.wait().names()
+    }
+}
+
+/// What sessions of this server wait for.
+pub(super) fn wait_events(rows: &mut Rows) {
+    for (kind, name, description) in WAIT_EVENTS {
+        rows.row(&[("type", text(kind)), ("name", text(name)), ("description", text(description))]);
     }
 }
 
@@ -161,36 +218,91 @@ fn mode_name(mode: RelationLock) -> &'static str {
     }
 }
 
-/// Locks of relations of this database, and advisory locks of all.
+/// Locks of relations of this database, the transactions that others wait for because of rows, and advisory
+/// locks of all.
 pub(super) fn locks(scene: Scene<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
+    let waits = instance.engine.lock_waits();
     let sessions = instance.sessions();
-    let process_of = |txn: TxnId| {
-        let has = |slot: &&Arc<Slot>| slot.transaction.load(Ordering::Acquire) == txn.0;
-        sessions.iter().find(has).map(|slot| slot.process)
+    let processes: HashMap<TxnId, i32> = sessions
+        .iter()
+        .map(|slot| (TxnId(slot.transaction.load(Ordering::Acquire)), slot.process))
+        .collect();
+    // Who waits for a row waits for the transactions that have it.
+    let row_waits: Vec<&LockWait> = waits.iter().filter(|wait| !wait.is_relation).collect();
+    let mut writers: BTreeSet<TxnId> =
+        sessions.iter().filter_map(|slot| slot.status.writes()).collect();
+    writers.extend(row_waits.iter().flat_map(|wait| &wait.blockers));
+    let holder = |txn: TxnId| {
+        let process = processes.get(&txn).copied();
+        [
+            ("virtualtransaction", text(&virtual_transaction(process, txn))),
+            ("pid", process.map_or(Datum::Null, Datum::Int4)),
+        ]
     };
+    let since = |us: u64| Datum::TimestampTz(time_of(us));
+    let number = |txn: TxnId| oid(Oid(txn::stamp_of_transaction(instance.transaction_number(txn))));
     let relations = scene.names.catalog.relations().map(|relation| relation.oid.0);
     for claim in instance.engine.relation_claims(relations) {
-        let process = process_of(claim.txn);
-        rows.row(&[
+        let mut row = vec![
             ("locktype", text("relation")),
             ("database", oid(scene.names.database)),
             ("relation", oid(Oid(claim.relation))),
-            ("virtualtransaction", text(&format!("{}/{}", process.unwrap_or(0), claim.txn.0))),
-            ("pid", process.map_or(Datum::Null, Datum::Int4)),
             ("mode", text(mode_name(claim.mode))),
-            ("granted", bool(claim.is_granted)),
+            ("granted", bool(claim.waits_since_us.is_none())),
             ("fastpath", bool(claim.is_noted)),
-        ]);
+            ("waitstart", claim.waits_since_us.map_or(Datum::Null, since)),
+        ];
+        row.extend(holder(claim.txn));
+        rows.row(&row);
+    }
+    for slot in sessions.iter().filter(|slot| slot.status.transaction_started().is_some()) {
+        let txn = TxnId(slot.transaction.load(Ordering::Acquire));
+        let mut row = vec![
+            ("locktype", text("virtualxid")),
+            ("virtualxid", text(&virtual_transaction(Some(slot.process), txn))),
+            ("mode", text("ExclusiveLock")),
+            ("granted", bool(true)),
+            ("fastpath", bool(true)),
+        ];
+        row.extend(holder(txn));
+        rows.row(&row);
+    }
+    for txn in writers {
+        let mut row = vec![
+            ("locktype", text("transactionid")),
+            ("transactionid", number(txn)),
+            ("mode", text("ExclusiveLock")),
+            ("granted", bool(true)),
+            ("fastpath", bool(false)),
+        ];
+        row.extend(holder(txn));
+        rows.row(&row);
+    }
+    for wait in row_waits {
+        // As in PostgreSQL, one of them at a time.
+        let Some(blocker) = wait.blockers.first() else { continue };
+        let mut row = vec![
+            ("locktype", text("transactionid")),
+            ("transactionid", number(*blocker)),
+            ("mode", text("ShareLock")),
+            ("granted", bool(false)),
+            ("fastpath", bool(false)),
+            ("waitstart", since(wait.since_us)),
+        ];
+        row.extend(holder(wait.txn));
+        rows.row(&row);
     }
     for claim in instance.advisory.all() {
+        let slot = sessions.iter().find(|slot| slot.process == claim.process);
+        let txn = slot.map_or(0, |slot| slot.transaction.load(Ordering::Acquire));
         rows.row(&[
             ("locktype", text("advisory")),
             ("database", oid(claim.key.database)),
             ("classid", oid(Oid(claim.key.class))),
             ("objid", oid(Oid(claim.key.object))),
             ("objsubid", Datum::Int2(if claim.key.is_pair { 2 } else { 1 })),
-            ("virtualtransaction", text(&format!("{}/0", claim.process))),
+            ("virtualtransaction", text(&virtual_transaction(Some(claim.process), TxnId(txn)))),
             ("pid", Datum::Int4(claim.process)),
             ("mode", text(claim.mode.name())),
             ("granted", bool(claim.waits_since.is_none())),
@@ -198,6 +310,11 @@ pub(super) fn locks(scene: Scene<'_>, rows: &mut Rows) {
             ("waitstart", claim.waits_since.map_or(Datum::Null, Datum::TimestampTz)),
         ]);
     }
+}
+
+/// A transaction of a session, as PostgreSQL writes it.
+fn virtual_transaction(process: Option<i32>, txn: TxnId) -> String {
+    format!("{}/{}", process.unwrap_or(0), txn.0)
 }
 
 /// The commits that the statement sees, oldest first, with the tables that each has changed.

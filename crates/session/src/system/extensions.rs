@@ -97,7 +97,8 @@ pub(super) fn dependencies(scene: Scene<'_>, rows: &mut Rows) {
         let functions = registry::all().map(|function| (Class::Function, function.oid));
         let operators = operators::all().iter().map(|operator| (Class::Operator, operator.oid));
         let classes = classes::numbers().map(|number| (Class::OperatorClass, number));
-        let members = types.chain(functions).chain(operators).chain(classes);
+        let views = super::all().iter().map(|system| (Class::Relation, system.oid));
+        let members = types.chain(functions).chain(operators).chain(classes).chain(views);
         for (class, number) in members.filter(|(_, number)| is_own(*number)) {
             row(Address::of(class, number), own, 'e');
         }

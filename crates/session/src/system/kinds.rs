@@ -7,7 +7,7 @@ use types::{Datum, Oid, Type, builtin};
 
 use super::relations::form;
 use super::rows::{Rows, Scene, bool, int2, letter, oid, oidvector, text, texts, type_oid};
-use super::{PG_CATALOG, all, forms, objects};
+use super::{PG_CATALOG, forms, objects, seen};
 
 /// The columns of `pg_type` that name the functions that read and write a type's forms.
 fn form_functions(input: &str, output: &str) -> [(&'static str, Datum); 4] {
@@ -98,14 +98,14 @@ pub(super) fn types(scene: Scene<'_>, rows: &mut Rows) {
         row.extend(form_functions(&facts.input_function(), &facts.output_function()));
         rows.row(&row);
     }
-    for system in all() {
+    for (system, schema) in seen(scene.names) {
         if system.row_type == Oid::NONE || builtin::facts(Type(system.row_type)).is_some() {
             continue;
         }
         rows.row(&[
             ("oid", oid(system.row_type)),
             ("typname", text(system.name)),
-            ("typnamespace", oid(system.schema)),
+            ("typnamespace", oid(schema)),
             ("typowner", oid(Oid(10))),
             ("typlen", Datum::Int2(-1)),
             ("typtype", letter('c')),

@@ -20,11 +20,17 @@ pub mod forms;
 mod grants;
 mod kinds;
 mod objects;
+<<<<<<< HEAD
 mod partitions;
+=======
+mod progress;
+>>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
 mod relations;
 pub mod rows;
 mod searches;
+mod statements;
 mod statistics;
+mod usage;
 mod views;
 
 use std::collections::HashMap;
@@ -34,6 +40,7 @@ use std::sync::{Arc, LazyLock};
 use sql::bind::{CheckOption, ColumnDefault, Relation, RelationColumn, RelationKind};
 use types::{Datum, Modifier, Oid, Type, builtin};
 
+use crate::names::Names;
 pub use classes::{class_of, default_class, named_class};
 use rows::{Rows, Scene};
 
@@ -110,6 +117,11 @@ impl System {
         OWN.contains(&self.oid)
     }
 
+    /// The extension that it belongs to, which not every database has.
+    pub fn extension(&self) -> Option<&'static types::Extension> {
+        types::extension::of(self.oid)
+    }
+
     /// True for the views of the extension `storage_engine`.
     pub fn is_of_engine(&self) -> bool {
         OF_ENGINE.contains(&self.oid)
@@ -119,6 +131,11 @@ impl System {
 /// All relations of the system, in the order of their OIDs.
 pub fn all() -> &'static [System] {
     &known().all
+}
+
+/// The relations of the system that a database has, and the schemas that they are in.
+pub fn seen(names: &Names) -> impl Iterator<Item = (&'static System, Oid)> {
+    all().iter().filter_map(|system| Some((system, names.schema_of(system)?)))
 }
 
 /// The relation with this name in a schema.
@@ -187,6 +204,11 @@ fn read(line: &'static str) -> Option<System> {
 /// The rows of a relation of the system; none for those about what is not there.
 pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<Vec<Datum>>> {
     let mut rows = Rows::of(system);
+    if scene.names.schema_of(system).is_none() {
+        // A plan of before has outlived the extension.
+        let message = format!("relation \"{}\" does not exist", system.name);
+        return Err(types::Error::new(types::SqlState::UNDEFINED_TABLE, message));
+    }
     if system.schema == PG_CATALOG {
         match system.name {
             "pg_class" => relations::classes(scene, &mut rows),
@@ -230,13 +252,27 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_tablespace" => objects::tablespaces(&mut rows),
             "pg_db_role_setting" => objects::settings(scene, &mut rows),
             "pg_settings" => activity::settings(scene, &mut rows),
+            "pg_file_settings" => activity::file_settings(scene, &mut rows),
             "pg_prepared_statements" => activity::statements(scene, &mut rows),
             "pg_cursors" => activity::cursors(scene, &mut rows),
             "pg_stat_activity" => activity::sessions(scene, &mut rows),
-            "pg_stat_database" => activity::databases(scene, &mut rows),
+            "pg_stat_database" => usage::databases(scene, &mut rows),
+            "pg_stat_all_tables" => usage::tables(scene, &mut rows),
+            "pg_stat_all_indexes" => usage::indexes(scene, &mut rows),
+            "pg_stat_progress_copy" => progress::copies(scene, &mut rows),
+            "pg_stat_progress_analyze" => progress::analyses(scene, &mut rows),
+            "pg_stat_progress_vacuum" => progress::vacuums(scene, &mut rows),
+            "pg_stat_progress_create_index" => progress::indexes(scene, &mut rows),
+            "pg_stat_wal" => usage::log(scene, &mut rows),
+            "pg_stat_bgwriter" => usage::background_writer(scene, &mut rows),
+            "pg_stat_checkpointer" => usage::checkpointer(scene, &mut rows),
+            "pg_stat_io" => usage::io(scene, &mut rows),
             "pg_stats" => statistics::columns(scene, &mut rows),
             "pg_timezone_names" => activity::zones(scene, &mut rows),
+            "pg_wait_events" => activity::wait_events(&mut rows),
             "pg_locks" => activity::locks(scene, &mut rows),
+            "pg_stat_statements" => statements::statements(scene, &mut rows),
+            "pg_stat_statements_info" => statements::info(scene, &mut rows),
             "commits" => activity::commits(scene, &mut rows)?,
             "erasures" => activity::erasures(scene, &mut rows)?,
             "colcompress_options" => compressed::column_options(scene, &mut rows),

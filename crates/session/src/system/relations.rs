@@ -12,7 +12,7 @@ use super::rows::{
     Rows, Scene, array, bool, int2, int2s, int2vector, letter, oid, oidvector, text, texts,
     type_oid,
 };
-use super::{all, objects};
+use super::{objects, seen};
 use crate::define::temporary::usual_history;
 use crate::functions::definitions::node_of;
 
@@ -76,11 +76,11 @@ fn parameters(scene: Scene<'_>, relation: &Relation) -> Vec<String> {
 }
 
 pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
-    for system in all() {
+    for (system, schema) in seen(scene.names) {
         rows.row(&[
             ("oid", oid(system.oid)),
             ("relname", text(system.name)),
-            ("relnamespace", oid(system.schema)),
+            ("relnamespace", oid(schema)),
             ("reltype", oid(system.row_type)),
             ("relowner", oid(Oid(10))),
             ("relam", oid(if system.is_view { Oid::NONE } else { Oid(2) })),
@@ -200,7 +200,7 @@ fn collation_of(ty: Type) -> Oid {
 }
 
 pub(super) fn attributes(scene: Scene<'_>, rows: &mut Rows) {
-    for system in all() {
+    for (system, _) in seen(scene.names) {
         for (column, attnum) in system.columns.iter().zip(1..) {
             let (length, by_value, align, storage) = form(scene, column.ty);
             rows.row(&[

@@ -16,37 +16,6 @@ pub(super) fn text(schema: Oid, name: &str) -> Option<&'static str> {
 
 const CATALOG: &[(&str, &str)] = &[
     (
-        "pg_stat_all_tables",
-        "select c.oid as relid, n.nspname as schemaname, c.relname,
-                0::int8 as seq_scan, null::timestamptz as last_seq_scan, 0::int8 as seq_tup_read,
-                (case when c.relhasindex then 0 end)::int8 as idx_scan,
-                null::timestamptz as last_idx_scan,
-                (case when c.relhasindex then 0 end)::int8 as idx_tup_fetch,
-                0::int8 as n_tup_ins, 0::int8 as n_tup_upd, 0::int8 as n_tup_del,
-                0::int8 as n_tup_hot_upd, 0::int8 as n_tup_newpage_upd,
-                greatest(c.reltuples, 0)::int8 as n_live_tup, 0::int8 as n_dead_tup,
-                0::int8 as n_mod_since_analyze, 0::int8 as n_ins_since_vacuum,
-                null::timestamptz as last_vacuum, null::timestamptz as last_autovacuum,
-                null::timestamptz as last_analyze, null::timestamptz as last_autoanalyze,
-                0::int8 as vacuum_count, 0::int8 as autovacuum_count, 0::int8 as analyze_count,
-                0::int8 as autoanalyze_count
-           from pg_catalog.pg_class c
-           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-          where c.relkind in ('r', 'm')",
-    ),
-    (
-        "pg_stat_all_indexes",
-        "select c.oid as relid, i.oid as indexrelid, n.nspname as schemaname, c.relname,
-                i.relname as indexrelname, 0::int8 as idx_scan,
-                null::timestamptz as last_idx_scan, 0::int8 as idx_tup_read,
-                0::int8 as idx_tup_fetch
-           from pg_catalog.pg_class c
-           join pg_catalog.pg_index x on c.oid = x.indrelid
-           join pg_catalog.pg_class i on i.oid = x.indexrelid
-           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-          where c.relkind in ('r', 'm')",
-    ),
-    (
         "pg_statio_all_tables",
         "select c.oid as relid, n.nspname as schemaname, c.relname,
                 0::int8 as heap_blks_read, 0::int8 as heap_blks_hit,

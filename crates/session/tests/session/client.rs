@@ -25,7 +25,15 @@ pub fn options(disk: &SimVfs) -> Options {
     let env = Env::sim(disk, 7);
     let temporary = Some(Path::new("db").join("temporary"));
     let memory_bytes_max = 256 << 20;
-    Options { env, settings: Vec::new(), memory_bytes_max, temporary }
+    Options {
+        env,
+        settings: Vec::new(),
+        memory_bytes_max,
+        memory_total_bytes: None,
+        defaults: Vec::new(),
+        folder: None,
+        temporary,
+    }
 }
 
 /// A session of the superuser.

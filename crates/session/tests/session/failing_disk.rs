@@ -82,6 +82,9 @@ fn open_with(env: &Env, large_bytes: usize) -> Result<Arc<Instance>, Error> {
         env: env.clone(),
         settings: Vec::new(),
         memory_bytes_max: 64 << 20,
+        memory_total_bytes: None,
+        defaults: Vec::new(),
+        folder: None,
         temporary: None,
     };
     Instance::open_at(Path::new("db"), engine, options)

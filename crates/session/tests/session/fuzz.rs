@@ -31,6 +31,9 @@ pub fn world(random: &SimRandom) -> Arc<Instance> {
         env,
         settings: vec![("statement_timeout".to_owned(), "300ms".to_owned())],
         memory_bytes_max: 64 << 20,
+        memory_total_bytes: None,
+        defaults: Vec::new(),
+        folder: None,
         temporary: Some("spilled".into()),
     };
     let instance = Instance::open_at(Path::new("db"), EngineOptions::default(), options)

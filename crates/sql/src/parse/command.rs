@@ -43,6 +43,7 @@ impl Parser<'_> {
             | "release" => self.transaction(&word)?,
             "set" => self.set()?,
             "reset" => self.reset()?,
+            "alter" if self.word(1) == Some("system") => self.alter_system()?,
             "show" => self.show()?,
             "discard" => self.discard()?,
             "prepare" => self.prepare()?,
@@ -332,6 +333,17 @@ impl Parser<'_> {
     fn reset(&mut self) -> Result<Command> {
         self.skip(1);
         Ok(Command::Reset(self.shown_setting()?))
+    }
+
+    fn alter_system(&mut self) -> Result<Command> {
+        self.skip(2);
+        if self.eat(&["set"]) {
+            let (name, values) = self.assigned_setting()?;
+            return Ok(Command::AlterSystem { name: Some(name), values });
+        }
+        self.expect(&["reset"])?;
+        let name = if self.eat(&["all"]) { None } else { Some(self.setting_name()?) };
+        Ok(Command::AlterSystem { name, values: Vec::new() })
     }
 
     fn show(&mut self) -> Result<Command> {

@@ -28,6 +28,7 @@ mod expr;
 mod json;
 mod keywords;
 mod lexer;
+pub mod normal;
 pub mod plpgsql;
 mod query;
 mod source;

@@ -18,6 +18,7 @@ use super::ids::RowIds;
 use super::moves::Moves;
 use super::statistics::Sampled;
 use super::table::Table;
+use super::usage::{AnalyzedBy, TableUsage, Usage};
 use crate::Result;
 use crate::catalog::Catalog;
 use crate::method::Methods;
@@ -39,6 +40,7 @@ pub struct Handles {
     ids: Mutex<HashMap<TableId, Arc<RowIds>, FixedState>>,
     moves: Mutex<HashMap<TableId, Arc<Moves>, FixedState>>,
     sampled: Mutex<HashMap<TableId, Arc<Sampled>, FixedState>>,
+    usages: Mutex<HashMap<Oid, Arc<Usage>, FixedState>>,
     counts: Arc<RowCounts>,
 }
 
@@ -52,6 +54,7 @@ impl Handles {
             ids: Mutex::default(),
             moves: Mutex::default(),
             sampled: Mutex::default(),
+            usages: Mutex::default(),
             counts: Arc::default(),
         }
     }
@@ -79,7 +82,11 @@ impl Handles {
         let ids = Arc::clone(self.ids.lock().entry(data.storage).or_default());
         let moves = Arc::clone(self.moves.lock().entry(data.storage).or_default());
         let sampled = Arc::clone(self.sampled.lock().entry(data.storage).or_default());
-        let beside = (ids, moves, sampled);
+        let usage = TableUsage {
+            table: self.usage(oid),
+            indexes: def.indexes.iter().map(|index| (index.oid, self.usage(index.oid))).collect(),
+        };
+        let beside = (ids, moves, sampled, usage);
         let method = self.methods.get(data.method.oid).ok()?;
         let table = Arc::new(Table::new(def, data, schema, beside, method));
         let mut known = self.known.write();
@@ -91,14 +98,14 @@ impl Handles {
         Some(table)
     }
 
-    /// Forgets the handles of a relation that is gone.
-    pub fn forget(&self, oid: Oid) {
-        self.known.write().remove(&oid);
-    }
-
     /// About how many rows there are in a table of the store.
     pub fn row_count(&self, storage: TableId) -> u64 {
         self.counts.get(storage)
+    }
+
+    /// How often a table or an index is used.
+    pub fn usage(&self, oid: Oid) -> Arc<Usage> {
+        Arc::clone(self.usages.lock().entry(oid).or_default())
     }
 
     /// A number that grows whenever plans that were made before are to be made anew: a table has doubled or halved
@@ -111,7 +118,7 @@ impl Handles {
     pub fn analyze(&self, catalog: &Arc<Catalog>, oid: Oid) {
         let Some(table) = self.table(catalog, oid) else { return };
         table.forget_statistics();
-        table.statistics(&self.engine, self.row_count(table.storage()));
+        table.statistics_by(AnalyzedBy::Command, &self.engine, self.row_count(table.storage()));
         self.counts.plan_anew();
     }
 

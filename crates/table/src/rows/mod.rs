@@ -31,6 +31,7 @@
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
 //! | `count` | how many rows there are, about |
+//! | `usage` | [`Usage`]: how often a table or an index was used |
 //! | `statistics` | [`Statistics`]: what the values of columns are like |
 
 mod change;
@@ -50,6 +51,7 @@ mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
@@ -65,3 +67,4 @@ pub use replacement::Replacement;
 pub use statistics::{ColumnStatistics, Statistics};
 pub use table::Table;
 pub(crate) use table::{position, same};
+pub use usage::{AnalyzedBy, Counter, Counting, Counts, Reads, Shards, Usage};

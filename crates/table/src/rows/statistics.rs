@@ -28,6 +28,7 @@ use types::{Datum, DatumRef, KeyOrder, Oid, Repr, key};
 use super::cursor::Cursor;
 use super::layout::Batch;
 use super::table::{Table, position};
+use super::usage::AnalyzedBy;
 use crate::Result;
 use crate::index::Index;
 use crate::method::Wanted;
@@ -186,6 +187,15 @@ impl Table {
         engine: &Arc<Engine>,
         rows: u64,
     ) -> Option<Arc<Statistics>> {
+        self.statistics_by(AnalyzedBy::Plan, engine, rows)
+    }
+
+    pub(super) fn statistics_by(
+        self: &Arc<Self>,
+        by: AnalyzedBy,
+        engine: &Arc<Engine>,
+        rows: u64,
+    ) -> Option<Arc<Statistics>> {
         let mut known = self.sampled.0.lock();
         if let Some(known) = &*known
             && (known.rows / 2..=known.rows * 3 / 2).contains(&rows)
@@ -193,6 +203,7 @@ impl Table {
             return Some(Arc::clone(known));
         }
         let made = Arc::new(self.sample(engine, rows).ok()?);
+        self.usage().note_analyzed(by, engine.now_us());
         *known = Some(Arc::clone(&made));
         Some(made)
     }

@@ -18,14 +18,19 @@ use std::sync::{Arc, OnceLock};
 
 use store::{Csn, Op, TableId};
 use txn::{Locked, RowLock, Transaction, View, Wait};
-use types::{Datum, KeyOrder, Object, SqlState, key, row, text};
+use types::{Datum, KeyOrder, Object, Oid, SqlState, key, row, text};
 
 use super::change::{Change, RowValues};
 use super::ids::RowIds;
 use super::layout::{Batch, Layout, Row, RowRef};
 use super::moves::Moves;
 use super::statistics::Sampled;
+<<<<<<< HEAD
 use crate::catalog::{Catalog, Relation, Router, TableData, TableDef};
+=======
+use super::usage::{TableUsage, Usage};
+use crate::catalog::{Relation, TableData, TableDef};
+>>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
 use crate::index::{Entry, Index, KeyShape};
 use crate::method::{Access, AccessMethod, Rows, Wanted};
 use crate::{Error, Result};
@@ -48,8 +53,12 @@ pub struct Table {
     ids: Arc<RowIds>,
     moves: Arc<Moves>,
     pub(super) sampled: Arc<Sampled>,
+<<<<<<< HEAD
     /// Finds the partition of a row of a partitioned table.
     router: OnceLock<Option<Router>>,
+=======
+    usage: TableUsage,
+>>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
 }
 
 impl Table {
@@ -58,7 +67,7 @@ impl Table {
         def: &Arc<TableDef>,
         data: &TableData,
         schema: Arc<str>,
-        (ids, moves, sampled): (Arc<RowIds>, Arc<Moves>, Arc<Sampled>),
+        (ids, moves, sampled, usage): (Arc<RowIds>, Arc<Moves>, Arc<Sampled>, TableUsage),
         method: &dyn AccessMethod,
     ) -> Table {
         let relation = &def.relation;
@@ -77,7 +86,11 @@ impl Table {
             ids,
             moves,
             sampled,
+<<<<<<< HEAD
             router: OnceLock::new(),
+=======
+            usage,
+>>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
             def: Arc::clone(def),
         }
     }
@@ -88,7 +101,7 @@ impl Table {
         schema: &str,
         method: &dyn AccessMethod,
     ) -> Option<Arc<Table>> {
-        let beside = <(Arc<RowIds>, Arc<Moves>, Arc<Sampled>)>::default();
+        let beside = <(Arc<RowIds>, Arc<Moves>, Arc<Sampled>, TableUsage)>::default();
         let data = def.relation.table()?;
         Some(Arc::new(Table::new(def, data, schema.into(), beside, method)))
     }
@@ -102,6 +115,17 @@ impl Table {
     /// What the catalog says of it.
     pub fn def(&self) -> &Arc<TableDef> {
         &self.def
+    }
+
+    /// How often it is used.
+    pub fn usage(&self) -> &Arc<Usage> {
+        &self.usage.table
+    }
+
+    /// How often one of its indexes is used; without an OID the one that the rows themselves are.
+    pub fn index_usage(&self, index: Option<Oid>) -> Option<&Arc<Usage>> {
+        let own = || self.indexes.iter().find(|index| index.storage().is_none());
+        self.usage.of(index.or_else(|| own().map(|index| index.relation().oid))?)
     }
 
     /// The relation.

@@ -49,13 +49,14 @@ use std::time::Duration;
 use foldhash::fast::FixedState;
 use parking_lot::{Condvar, Mutex};
 use store::TableId;
+use vfs::Clock;
 
 pub(crate) use mode::Modes;
 pub use mode::{RelationLock, RowLock};
 pub(crate) use readers::Noting;
 pub use readers::Reader;
 use readers::Readers;
-use table::Locks;
+use table::{Lock, Locks};
 
 /// Identity of a running transaction; never reused while the engine is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,13 +174,15 @@ enum Wake {
 struct Waiter {
     txn: TxnId,
     modes: Modes,
+    /// When it began to wait, in microseconds since 1970.
+    since_us: u64,
     state: Mutex<WaitState>,
     wake: Wake,
 }
 
 impl Waiter {
-    fn new(txn: TxnId, modes: Modes, wake: Wake) -> Arc<Waiter> {
-        Arc::new(Waiter { txn, modes, state: Mutex::new(WaitState::Waiting), wake })
+    fn new(txn: TxnId, modes: Modes, since_us: u64, wake: Wake) -> Arc<Waiter> {
+        Arc::new(Waiter { txn, modes, since_us, state: Mutex::new(WaitState::Waiting), wake })
     }
 
     fn settle(&self, state: WaitState) {
@@ -212,6 +215,7 @@ pub(crate) struct LockManager {
     readers: Readers,
     poisoned: AtomicBool,
     watch: OnceLock<WaitWatch>,
+    clock: Arc<dyn Clock>,
 }
 
 /// A relation that a transaction has locked, or waits to lock: [`LockManager::claims`].
@@ -223,15 +227,29 @@ pub struct RelationClaim {
     pub txn: TxnId,
     /// How strong it is: one claim for each mode.
     pub mode: RelationLock,
-    /// False while it is waited for.
-    pub is_granted: bool,
+    /// When the wait for it began, in microseconds since 1970; `None` where it is granted.
+    pub waits_since_us: Option<u64>,
     /// True where the table of locks does not know of it.
     pub is_noted: bool,
 }
 
+/// A transaction that waits for a lock: [`LockManager::all_waits`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockWait {
+    /// Who waits.
+    pub txn: TxnId,
+    /// True where it waits for a relation; it waits for a row otherwise.
+    pub is_relation: bool,
+    /// When it began to wait, in microseconds since 1970.
+    pub since_us: u64,
+    /// The transactions that it waits for.
+    pub blockers: Vec<TxnId>,
+}
+
 impl LockManager {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         LockManager {
+            clock,
             shards: (0..SHARD_COUNT).map(|_| Shard::default()).collect(),
             waits: Mutex::new(HashMap::with_hasher(FixedState::default())),
             readers: Readers::new(),
@@ -275,25 +293,65 @@ impl LockManager {
         self.shard(row).lock().give(row, txn, modes);
     }
 
-    /// Who has locked a relation, and who waits to: readers too.
-    pub(crate) fn claims(&self, relation: u32, row: RowHash, claims: &mut Vec<RelationClaim>) {
-        let mut claim = |txn, modes: Modes, is_granted, is_noted| {
-            let all = modes.relation_locks();
-            claims.extend(all.map(|mode| RelationClaim {
-                relation,
-                txn,
-                mode,
-                is_granted,
-                is_noted,
-            }));
-        };
-        self.shard(row).lock().look(row, |lock| {
-            lock.owners().for_each(|(txn, modes)| claim(txn, modes, true, false));
-            lock.queue().for_each(|waiter| claim(waiter.txn, waiter.modes, false, false));
+    /// Who has locked these relations, and who waits to: readers too. Each list and each lock is looked
+    /// at once, however many relations there are.
+    pub(crate) fn claims(
+        &self,
+        relations: &HashMap<RowHash, u32, FixedState>,
+    ) -> Vec<RelationClaim> {
+        let mut noted = Vec::new();
+        self.noted(|txn, row, modes| {
+            if let Some(relation) = relations.get(&row) {
+                noted.push((*relation, txn, modes));
+            }
         });
-        for (txn, modes) in self.noted(row) {
-            claim(txn, modes, true, true);
+        let mut claims = Vec::new();
+        let mut known = HashSet::<(u32, TxnId, u16), FixedState>::default();
+        let mut claim = |(relation, txn, modes): (u32, TxnId, Modes),
+                         since_us: Option<u64>,
+                         is_noted: bool| {
+            for mode in modes.relation_locks() {
+                // A lock may have been moved since its list was looked at.
+                let bits = Modes::from(mode).bits();
+                if since_us.is_some() || known.insert((relation, txn, bits)) {
+                    let waits_since_us = since_us;
+                    claims.push(RelationClaim { relation, txn, mode, waits_since_us, is_noted });
+                }
+            }
+        };
+        for (row, relation) in relations {
+            self.shard(*row).lock().look(*row, |lock| {
+                for (txn, modes) in lock.owners() {
+                    claim((*relation, txn, modes), None, false);
+                }
+                for waiter in lock.queue() {
+                    claim((*relation, waiter.txn, waiter.modes), Some(waiter.since_us), false);
+                }
+            });
         }
+        noted.into_iter().for_each(|noted| claim(noted, None, true));
+        claims
+    }
+
+    /// Returns who waits now, for rows and for relations. The answer is true of each transaction by
+    /// itself: others go on meanwhile.
+    pub(crate) fn all_waits(&self) -> Vec<LockWait> {
+        let mut rows: Vec<RowHash> = self.waits.lock().values().copied().collect();
+        rows.sort_unstable_by_key(|row| row.0);
+        rows.dedup();
+        let mut found = Vec::new();
+        for row in rows {
+            self.shard(row).lock().look(row, |lock| {
+                let waits = lock.queue().map(|waiter| LockWait {
+                    txn: waiter.txn,
+                    is_relation: waiter.modes.queues_fairly(),
+                    since_us: waiter.since_us,
+                    blockers: blockers(lock, waiter),
+                });
+                found.extend(waits);
+            });
+        }
+        found
     }
 
     #[cold]
@@ -305,7 +363,7 @@ impl LockManager {
         us: Option<u64>,
         interrupt: Option<&AtomicBool>,
     ) -> Result<Acquired, LockFailure> {
-        let waiter = Waiter::new(txn, modes, Wake::Thread(Condvar::new()));
+        let waiter = Waiter::new(txn, modes, self.clock.now_us(), Wake::Thread(Condvar::new()));
         if let Some(acquired) = self.join(row, &waiter, interrupt)? {
             return Ok(acquired);
         }
@@ -342,7 +400,7 @@ impl LockManager {
         modes: Modes,
         call: Box<dyn Fn() + Send + Sync>,
     ) -> Result<Queued, LockFailure> {
-        let waiter = Waiter::new(txn, modes, Wake::Call(call));
+        let waiter = Waiter::new(txn, modes, self.clock.now_us(), Wake::Call(call));
         match self.join(row, &waiter, None)? {
             None => {}
             Some(Acquired::Now) => waiter.settle(WaitState::Granted),
@@ -426,13 +484,7 @@ impl LockManager {
     fn blockers(&self, txn: TxnId, row: RowHash) -> Vec<TxnId> {
         let blockers = self.shard(row).lock().look(row, |lock| {
             let waiter = lock.queue().find(|waiter| waiter.txn == txn)?;
-            let mut blockers: Vec<TxnId> = lock.against(txn, waiter.modes).collect();
-            if waiter.modes.queues_fairly() {
-                let conflicts = waiter.modes.conflicts();
-                let ahead = lock.queue().take_while(|other| other.txn != txn);
-                blockers.extend(ahead.filter(|other| other.modes.meets(conflicts)).map(|w| w.txn));
-            }
-            Some(blockers)
+            Some(blockers(lock, waiter))
         });
         blockers.flatten().unwrap_or_default()
     }
@@ -537,4 +589,15 @@ impl LockManager {
         }
         counts
     }
+}
+
+/// Whom a waiter in the queue of a lock waits for.
+fn blockers(lock: &Lock, waiter: &Waiter) -> Vec<TxnId> {
+    let mut blockers: Vec<TxnId> = lock.against(waiter.txn, waiter.modes).collect();
+    if waiter.modes.queues_fairly() {
+        let conflicts = waiter.modes.conflicts();
+        let ahead = lock.queue().take_while(|other| other.txn != waiter.txn);
+        blockers.extend(ahead.filter(|other| other.modes.meets(conflicts)).map(|w| w.txn));
+    }
+    blockers
 }

@@ -151,14 +151,13 @@ impl LockManager {
         self.readers.strong(row).fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// The locks of a relation that were noted and are not in the table of locks.
-    pub(crate) fn noted(&self, row: RowHash) -> Vec<(TxnId, Modes)> {
-        let mut found = Vec::new();
+    /// Calls `each` with every lock that is noted and is not in the table of locks.
+    pub(crate) fn noted(&self, mut each: impl FnMut(TxnId, RowHash, Modes)) {
         for reader in self.readers.all() {
             let noted = reader.noted.lock();
-            let of_row = noted.iter().filter(|known| known.row == row && !known.is_moved);
-            found.extend(of_row.map(|known| (known.txn, known.modes)));
+            for known in noted.iter().filter(|known| !known.is_moved) {
+                each(known.txn, known.row, known.modes);
+            }
         }
-        found
     }
 }

@@ -11,6 +11,10 @@ const C: RowHash = RowHash(65); // in the shard of A
 const UPDATE: Modes = Modes::of_row(RowLock::Update);
 const KEY_SHARE: Modes = Modes::of_row(RowLock::KeyShare);
 
+fn lock_manager() -> LockManager {
+    LockManager::new(Arc::new(vfs::OsClock::new()))
+}
+
 fn held(row: RowHash) -> Held {
     Held { row, modes: UPDATE }
 }
@@ -28,7 +32,7 @@ fn wait_until(condition: impl Fn() -> bool) {
 /// A row has one owner; taking it again is free; without patience others are turned away.
 #[test]
 fn a_row_has_one_owner() {
-    let locks = LockManager::new();
+    let locks = lock_manager();
     assert_eq!(locks.lock(TxnId(1), A, UPDATE, Patience::None), Ok(Acquired::Now));
     assert_eq!(locks.lock(TxnId(1), A, UPDATE, Patience::None), Ok(Acquired::Already));
     assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::None), Err(LockFailure::Busy));
@@ -42,7 +46,7 @@ fn a_row_has_one_owner() {
 /// Those who wait are served in the order in which they came.
 #[test]
 fn waiters_are_served_in_order() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     locks.lock(TxnId(0), A, UPDATE, Patience::None).unwrap();
     let (served, order) = mpsc::channel();
     let mut threads = Vec::new();
@@ -68,7 +72,7 @@ fn a_watch_ends_waits() {
         (WaitOver::Interrupted, LockFailure::Interrupted),
         (WaitOver::Deadlock, LockFailure::Deadlock),
     ] {
-        let locks = Arc::new(LockManager::new());
+        let locks = Arc::new(lock_manager());
         let asked = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&asked);
         assert!(locks.set_watch(Box::new(move |blockers| {
@@ -91,7 +95,7 @@ fn a_watch_ends_waits() {
 /// A circle of three is found by the one who closes it; when that one gives up, the rest go on.
 #[test]
 fn a_circle_is_found_and_broken() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     for (id, row) in [(1, A), (2, B), (3, C)] {
         locks.lock(TxnId(id), row, UPDATE, Patience::None).unwrap();
     }
@@ -120,7 +124,7 @@ fn a_circle_is_found_and_broken() {
 /// A long queue for one row is no circle.
 #[test]
 fn a_queue_is_no_circle() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
     locks.lock(TxnId(2), B, UPDATE, Patience::None).unwrap();
     let theirs = Arc::clone(&locks);
@@ -136,7 +140,7 @@ fn a_queue_is_no_circle() {
 /// Poisoning wakes everyone who waits, and turns away whoever would wait later.
 #[test]
 fn poison_wakes_all() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
     let threads: Vec<_> = (2..6)
         .map(|id| {
@@ -157,7 +161,7 @@ fn poison_wakes_all() {
 /// Threads that take random rows in random order never hang: each circle is found.
 #[test]
 fn no_hang_under_random_locking() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     let deadlocks: usize = thread::scope(|scope| {
         let run = |thread: u64| {
             let locks = Arc::clone(&locks);
@@ -199,7 +203,7 @@ fn no_hang_under_random_locking() {
 /// no more than the others goes in past whoever waits.
 #[test]
 fn a_row_is_shared() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     let shared = |txn| locks.lock(TxnId(txn), A, KEY_SHARE, Patience::None);
     for txn in 1..=3 {
         assert_eq!(shared(txn), Ok(Acquired::Now));
@@ -225,7 +229,7 @@ fn a_row_is_shared() {
 /// Two that share a row and both want it for themselves: the second is told, the first gets it.
 #[test]
 fn wanting_more_can_be_a_deadlock() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     for txn in [1, 2] {
         locks.lock(TxnId(txn), A, KEY_SHARE, Patience::None).unwrap();
     }
@@ -243,7 +247,7 @@ fn wanting_more_can_be_a_deadlock() {
 /// A circle that leads over the place in such a queue is found as well.
 #[test]
 fn relations_are_waited_for_in_line() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     let (share, exclusive) =
         (Modes::from(RelationLock::AccessShare), Modes::from(RelationLock::AccessExclusive));
     locks.lock(TxnId(1), A, share, Patience::None).unwrap();
@@ -268,7 +272,7 @@ fn relations_are_waited_for_in_line() {
 /// Whoever is called back stops waiting at once, also where the call came before the wait.
 #[test]
 fn a_wait_can_be_interrupted() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
     let flag = Arc::new(AtomicBool::new(false));
     let (theirs, seen) = (Arc::clone(&locks), Arc::clone(&flag));
@@ -290,7 +294,7 @@ fn a_wait_can_be_interrupted() {
 /// it closes a circle, and may leave before.
 #[test]
 fn a_queue_without_a_thread() {
-    let locks = LockManager::new();
+    let locks = lock_manager();
     let (called, calls) = mpsc::channel();
     let queue_up = |txn: u64, row| {
         let called = called.clone();
@@ -328,7 +332,7 @@ fn no_two_hold_what_conflicts() {
             .chain([RelationLock::RowExclusive, RelationLock::Share].map(Modes::from))
             .chain([RelationLock::AccessExclusive].map(Modes::from))
             .collect();
-    let locks = LockManager::new();
+    let locks = lock_manager();
     let board: Mutex<Vec<(TxnId, Held)>> = Mutex::new(Vec::new());
     let lock = |txn, row, modes, way| {
         if way == 0 {
@@ -400,7 +404,7 @@ fn no_two_hold_what_conflicts() {
 /// waits for it; whoever comes after that waits behind.
 #[test]
 fn noted_locks_are_found() {
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     let (one, other) = (locks.reader(), locks.reader());
     let read = Modes::from(RelationLock::Read);
     let strong = Modes::from(RelationLock::AccessExclusive);
@@ -427,7 +431,7 @@ fn noted_locks_are_found() {
 #[test]
 fn noted_and_strong_exclude_each_other() {
     const TURNS: u64 = 3_000;
-    let locks = Arc::new(LockManager::new());
+    let locks = Arc::new(lock_manager());
     let inside = Arc::new(AtomicBool::new(false));
     let change = Modes::from(RelationLock::RowExclusive);
     let strong = Modes::from(RelationLock::Define);
@@ -461,5 +465,45 @@ fn noted_and_strong_exclude_each_other() {
         locks.weaken(A);
     }
     threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(locks.counts(), (0, 0));
+}
+
+/// Who waits is told with whom it waits for and since when; a relation that is locked is told once, whether
+/// its lock was noted or not.
+#[test]
+fn waits_and_claims_are_told() {
+    let locks = lock_manager();
+    let call = || Box::new(|| ()) as Box<dyn Fn() + Send + Sync>;
+    let (read, strong) =
+        (Modes::from(RelationLock::Read), Modes::from(RelationLock::AccessExclusive));
+    let reader = locks.reader();
+    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+    assert_eq!(locks.note(&reader, TxnId(1), B, read), Noting::Now);
+    let relations = HashMap::from_iter([(B, 7)]);
+    let claims = locks.claims(&relations);
+    assert_eq!(claims.len(), 1);
+    assert!(claims[0].is_noted && claims[0].waits_since_us.is_none());
+    assert_eq!(locks.all_waits(), []);
+
+    let row = locks.queue_up(TxnId(2), A, UPDATE, call()).unwrap();
+    locks.strengthen(B);
+    let relation = locks.queue_up(TxnId(3), B, strong, call()).unwrap();
+    let mut waits = locks.all_waits();
+    waits.sort_by_key(|wait| wait.txn);
+    let told: Vec<_> = waits.iter().map(|wait| (wait.txn, wait.is_relation)).collect();
+    assert_eq!(told, [(TxnId(2), false), (TxnId(3), true)]);
+    assert!(waits.iter().all(|wait| wait.since_us > 0 && wait.blockers == [TxnId(1)]));
+    let claims = locks.claims(&relations);
+    let told: Vec<_> = claims.iter().map(|claim| (claim.txn, claim.is_noted)).collect();
+    assert_eq!(told, [(TxnId(1), false), (TxnId(3), false)]);
+    assert!(claims[0].waits_since_us.is_none() && claims[1].waits_since_us.is_some());
+
+    for queued in [row, relation] {
+        assert_eq!(locks.leave_queue(&queued), Err(LockFailure::Timeout));
+    }
+    assert_eq!(locks.all_waits(), []);
+    locks.forget(&reader, TxnId(1), 0);
+    locks.weaken(B);
+    locks.unlock(TxnId(1), &[held(A)]);
     assert_eq!(locks.counts(), (0, 0));
 }

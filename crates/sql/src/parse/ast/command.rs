@@ -56,6 +56,13 @@ pub enum Command {
     },
     /// `RESET name`; `None` for `RESET ALL`.
     Reset(Option<String>),
+    /// `ALTER SYSTEM {SET name {= | TO} value | RESET {name | ALL}}`
+    AlterSystem {
+        /// The setting; `None` for `RESET ALL`.
+        name: Option<String>,
+        /// The values; none for `DEFAULT` and `RESET`.
+        values: Vec<SetValue>,
+    },
     /// `SHOW name`; `None` for `SHOW ALL`.
     Show(Option<String>),
     /// `DISCARD`

@@ -1,0 +1,85 @@
+//! `pg_stat_progress_copy` and its kin: a row for each session that is at such a command.
+
+use std::sync::Arc;
+
+use types::Datum;
+
+use super::activity::READ_ALL_STATS;
+use super::rows::{Rows, Scene, oid, text, text_or_null};
+use crate::instance::Slot;
+use crate::progress::Task;
+
+fn number(value: u64) -> Datum {
+    Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+/// The sessions that are at one of these commands, each with the columns that all views have. What others
+/// are at is shown as far as `pg_stat_activity` shows it.
+fn at<'s>(scene: Scene<'s>, tasks: &'s [Task]) -> impl Iterator<Item = (Arc<Slot>, Task, Row)> {
+    let names = scene.names;
+    let sessions = scene.client.instance.sessions().into_iter();
+    let is_of = |role| names.present.has_privileges_of(names.role, role, names.database);
+    let running = sessions.filter_map(move |slot| {
+        let task = slot.status.progress.task();
+        let is_shown = is_of(slot.role) || is_of(READ_ALL_STATS);
+        (tasks.contains(&task) && is_shown).then_some((slot, task))
+    });
+    running.map(move |(slot, task)| {
+        let database = names.catalog.database(slot.database).map(|known| &*known.name);
+        let row = vec![
+            ("pid", Datum::Int4(slot.process)),
+            ("datid", oid(slot.database)),
+            ("datname", text_or_null(database)),
+            ("relid", oid(slot.status.progress.relation())),
+        ];
+        (slot, task, row)
+    })
+}
+
+type Row = Vec<(&'static str, Datum)>;
+
+pub(super) fn copies(scene: Scene<'_>, rows: &mut Rows) {
+    for (slot, task, mut row) in at(scene, &[Task::CopyFrom, Task::CopyFromFile]) {
+        let (done, bytes) = slot.status.progress.done();
+        row.extend([
+            ("command", text("COPY FROM")),
+            ("type", text(if task == Task::CopyFrom { "PIPE" } else { "FILE" })),
+            ("bytes_processed", number(bytes)),
+            ("bytes_total", number(0)),
+            ("tuples_processed", number(done)),
+            ("tuples_excluded", number(0)),
+            ("tuples_skipped", number(0)),
+        ]);
+        rows.row(&row);
+    }
+}
+
+pub(super) fn analyses(scene: Scene<'_>, rows: &mut Rows) {
+    for (_, _, mut row) in at(scene, &[Task::Analyze]) {
+        row.push(("phase", text("acquiring sample rows")));
+        rows.row(&row);
+    }
+}
+
+pub(super) fn vacuums(scene: Scene<'_>, rows: &mut Rows) {
+    for (_, _, mut row) in at(scene, &[Task::Vacuum]) {
+        row.push(("phase", text("vacuuming heap")));
+        rows.row(&row);
+    }
+}
+
+pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
+    for (slot, _, mut row) in at(scene, &[Task::CreateIndex]) {
+        let progress = &slot.status.progress;
+        let table = scene.names.catalog.relation(progress.relation());
+        let storage = table.and_then(|table| Some(table.table()?.storage));
+        let count = storage.map(|storage| scene.names.handles.row_count(storage));
+        row.extend([
+            ("index_relid", oid(progress.index())),
+            ("command", text("CREATE INDEX")),
+            ("phase", text("building index: scanning table")),
+            ("tuples_total", count.map_or(Datum::Null, number)),
+        ]);
+        rows.row(&row);
+    }
+}
