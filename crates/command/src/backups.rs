@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anywhen::{
-    BackupError, BackupFolder, BackupMark, BackupSource, CopyPace, Csn, Database, Error, LocalSource,
-    RestoreTo, time,
+    BackupError, BackupFolder, BackupMark, BackupSource, CopyPace, Csn, Database, Error, RestoreTo, time,
 };
 use indicatif::ProgressBar;
 
@@ -24,26 +23,40 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 const WAIT: Duration = Duration::from_secs(300);
 
 pub(crate) fn backup(session: &mut Session, a: &BackupArgs) -> Outcome {
-    let mut source: Box<dyn BackupSource> = match &a.from {
-        None => Box::new(LocalSource::new(session.database()?)),
-        Some(url) => Box::new(HttpSource::new(url, a.authorities.as_deref(), token(a)?)?),
+    let Some(url) = &a.from else {
+        let database = session.database()?;
+        let bar = progress::transfer("copying");
+        let copied = database.backup_with(&a.folder, pace(a), |done, total| {
+            bar.set_length(total);
+            bar.set_position(done);
+        });
+        bar.finish_and_clear();
+        return backed_up(session, a, copied.map_err(|error| failed(error, a))?);
     };
+    let mut source = HttpSource::new(url, a.authorities.as_deref(), token(a)?)?;
     let mut target = BackupFolder::open(&a.folder).map_err(|error| refused(error, &a.folder))?;
     let mark = match target.base() {
         Some(mark) if a.follow => mark,
-        _ => copy(&mut target, &mut *source, a)?,
+        _ => copy(&mut target, &mut source, a)?,
     };
-    let text = format!("backed up to {}", a.folder.display());
+    backed_up(session, a, mark)?;
+    if a.follow {
+        return follow(&mut target, &mut source);
+    }
+    source.end();
+    Ok(())
+}
+
+fn pace(a: &BackupArgs) -> CopyPace {
+    a.rate.map_or_else(CopyPace::default, |rate| CopyPace::at_most(rate.0))
+}
+
+fn backed_up(session: &Session, a: &BackupArgs, mark: BackupMark) -> Outcome {
     let object = Object::new()
         .text("backup", &a.folder.to_string_lossy())
         .plain("csn", mark.csn.0)
         .text("time", &time::rfc3339(mark.time_us));
-    answer(session, object, &text)?;
-    if a.follow {
-        return follow(&mut target, &mut *source);
-    }
-    source.end();
-    Ok(())
+    answer(session, object, &format!("backed up to {}", a.folder.display()))
 }
 
 /// The token for the server.
@@ -61,18 +74,17 @@ fn token(a: &BackupArgs) -> Outcome<Option<String>> {
 fn refused(error: Error, folder: &Path) -> Failure {
     match error {
         Error::Exists(_) => Failure::refused(format!("{} is not empty", folder.display()))
-            .hint("a backup goes to a folder of its own"),
+            .hint(unfinished(folder).unwrap_or("a backup goes to a folder of its own")),
         error => error.into(),
     }
 }
 
 fn copy(target: &mut BackupFolder, source: &mut dyn BackupSource, a: &BackupArgs) -> Outcome<BackupMark> {
-    let pace = a.rate.map_or_else(CopyPace::default, |rate| CopyPace::at_most(rate.0));
     let bar = progress::transfer("copying");
     let mut lost = Lost::new(if a.follow { None } else { Some(WAIT) });
     loop {
         let mut moved = false;
-        let copied = target.copy(source, pace, &mut |done, total| {
+        let copied = target.copy(source, pace(a), &mut |done, total| {
             moved = true;
             bar.set_length(total);
             bar.set_position(done);
@@ -100,6 +112,8 @@ fn failed(error: Error, a: &BackupArgs) -> Failure {
         Error::Backup(BackupError::Lost(_)) => {
             Failure::from(error).hint("call the command again: it goes on from what is there")
         }
+        Error::Store(_) | Error::Engine(_) if a.from.is_some() => Failure::from(error)
+            .hint("it is damaged at the server, or each time on the way; no backup was made"),
         Error::Store(_) | Error::Engine(_) => Failure::from(error)
             .hint("`anywhen verify` tells all that is wrong; no backup was made"),
         error => error.into(),

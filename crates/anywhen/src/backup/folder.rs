@@ -51,9 +51,7 @@ impl BackupFolder {
 
     /// [`open`](BackupFolder::open), on the given files and clock.
     pub fn open_env(env: &Env, folder: &Path) -> Result<BackupFolder> {
-        if State::read(env, folder)? == State::Unknown {
-            require_empty(env, folder)?;
-        }
+        BackupFolder::look(env, folder)?;
         env.fs.create_dir_all(&folder.join("store")).map_err(io(folder))?;
         let lock = env.fs.lock(&folder.join(LOCK)).map_err(|source| match source.kind() {
             std::io::ErrorKind::WouldBlock => {
@@ -70,6 +68,14 @@ impl BackupFolder {
         };
         let (env, folder) = (env.clone(), folder.to_owned());
         Ok(BackupFolder { env, folder, state, archive: None, _lock: lock })
+    }
+
+    /// Fails where a folder has something else than a backup in it.
+    pub(super) fn look(env: &Env, folder: &Path) -> Result<()> {
+        match State::read(env, folder)? {
+            State::Unknown => require_empty(env, folder),
+            State::Begun | State::Whole(_) => Ok(()),
+        }
     }
 
     /// The commit that the backup has; `None` until it is whole.

@@ -94,13 +94,25 @@ pub enum BackupError {
 impl Database {
     /// Copies the database into an empty or missing folder, or goes on where a copy into it was cut short; returns the
     /// newest commit in the copy. Reading and writing go on meanwhile. `progress` is told how many bytes are copied.
-    /// Every checksum is computed: of what is damaged no copy is made.
+    /// Every checksum is computed before: of what is damaged no copy is made.
     pub fn backup(&self, folder: impl AsRef<Path>, mut progress: impl FnMut(u64)) -> Result<Csn> {
-        let mut target = BackupFolder::open_env(&self.shared.env, folder.as_ref())?;
-        let mut source = LocalSource::new(self.clone());
-        let mut told = |done, _| progress(done);
-        let mark = target.copy(&mut source, CopyPace::default(), &mut told)?;
+        let mark = self.backup_with(folder, CopyPace::default(), |done, _| progress(done))?;
         Ok(mark.csn)
+    }
+
+    /// The same at a pace; `progress` is told how many bytes of how many are there.
+    pub fn backup_with(
+        &self,
+        folder: impl AsRef<Path>,
+        pace: CopyPace,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<BackupMark> {
+        let env = &self.shared.env;
+        BackupFolder::look(env, folder.as_ref())?;
+        self.engine().checkpoint()?;
+        self.check_files()?;
+        let mut target = BackupFolder::open_env(env, folder.as_ref())?;
+        target.copy(&mut LocalSource::new(self.clone()), pace, &mut progress)
     }
 
     /// Begins a backup that is taken in many calls: everything committed is written to files, which stay as they are
