@@ -47,9 +47,12 @@ impl HttpSource {
     fn ask(&mut self, method: &str, path: &str, again: Duration) -> anywhen::Result<bytes::Bytes> {
         let begun = Instant::now();
         let mut pause = PAUSES.0;
+        let is_under_way = self.backup.is_some();
         loop {
             match self.once(method, path) {
-                Err(BackupError::Lost(_)) if begun.elapsed() + pause < again => {
+                Err(BackupError::Lost(_))
+                    if begun.elapsed() + pause < again && self.backup.is_some() == is_under_way =>
+                {
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(PAUSES.1);
                 }

@@ -73,10 +73,13 @@ impl Store {
         let shared = &self.shared;
         shared.flush()?;
         let _one = shared.compacting.lock();
-        let state = shared.runs();
-        let mut horizons = shared.horizons(&state);
-        if let Some(range) = shared.worth_merging(&state, &mut horizons)? {
-            shared.merge_current(&state, range, horizons, progress)?;
+        {
+            // The files that are merged go at the end of this block.
+            let state = shared.runs();
+            let mut horizons = shared.horizons(&state);
+            if let Some(range) = shared.worth_merging(&state, &mut horizons)? {
+                shared.merge_current(&state, range, horizons, progress)?;
+            }
         }
         let state = shared.runs();
         let mut horizons = shared.horizons(&state);

@@ -125,7 +125,7 @@ fn an_archive_of_a_running_server() {
 /// Now, as `--to` takes it.
 fn anywhen_time() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    format!("@{}", since.expect("after 1970").as_secs_f64())
+    format!("@{:.6}", since.expect("after 1970").as_secs_f64())
 }
 
 /// A backup needs a token of a superuser or of a role with REPLICATION, comes over TLS, and is as slow as it is told
@@ -177,7 +177,7 @@ fn who_may_take_a_backup() {
         .expect("it is there")
         .map(|file| file.expect("a file").metadata().expect("is there").len())
         .sum();
-    assert!(bytes > 800_000, "{bytes} bytes");
+    assert!(bytes > 400_000, "{bytes} bytes");
     let least = Duration::from_secs_f64(bytes as f64 / 1e6 * 0.9);
     assert!(begun.elapsed() > least, "{bytes} bytes in {:?}", begun.elapsed());
     let said = world.fails(1, &with(&["--token-file", "good.token", "saved"]));
@@ -230,7 +230,7 @@ fn a_copy_over_a_bad_way_by_a_process_that_is_killed() {
     let rows = "insert into t select g, md5(g::text) || md5((g * 7)::text) from generate_series(1, 60000) g";
     world.run(&["sql", "-c", "create table t (id int primary key, x text)", "-c", rows]);
     let (_served, address): (Served, String) = serve(&world, &SERVE);
-    let (way, hits) = bad_way(address, 37, 11);
+    let (way, hits) = bad_way(address, 37, 53);
     let url = format!("http://{way}");
     world.run(&["backup", "--from", &url, "straight"]);
     assert!(hits.load(Ordering::Relaxed) > 2, "else it proves little");
