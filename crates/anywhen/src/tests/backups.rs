@@ -181,6 +181,7 @@ fn the_target_loses_power_at_any_moment() {
                 let newest = leader.database.newest();
                 follow(&mut folder, &mut leader.source(), newest)
                     .unwrap_or_else(|e| panic!("{what}: {e}"));
+                drop(folder);
             }
         }
         if at % 5 == 0 {
