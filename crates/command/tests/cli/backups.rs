@@ -227,10 +227,10 @@ fn bad_way(address: String, cut_every: u64, flip_every: u64) -> (String, Arc<Ato
 #[test]
 fn a_copy_over_a_bad_way_by_a_process_that_is_killed() {
     let world = World::new();
-    let rows = "insert into t select g, md5(g::text) || md5((g * 7)::text) from generate_series(1, 60000) g";
+    let rows = "insert into t select g, md5(g::text) || md5((g * 7)::text) from generate_series(1, 120000) g";
     world.run(&["sql", "-c", "create table t (id int primary key, x text)", "-c", rows]);
     let (_served, address): (Served, String) = serve(&world, &SERVE);
-    let (way, hits) = bad_way(address, 37, 53);
+    let (way, hits) = bad_way(address, 23, 29);
     let url = format!("http://{way}");
     world.run(&["backup", "--from", &url, "straight"]);
     assert!(hits.load(Ordering::Relaxed) > 2, "else it proves little");
@@ -261,7 +261,7 @@ fn a_copy_over_a_bad_way_by_a_process_that_is_killed() {
         let data = format!("{saved}-restored");
         world.run(&["--data", &data, "restore", saved]);
         let count = world.run(&["--data", &data, "sql", "--format", "csv", "-c", "select count(*), max(x) from t"]);
-        assert!(count.contains("60000"), "{count}");
+        assert!(count.contains("120000"), "{count}");
         assert!(number(&world.json(&["--data", &data, "verify"]), "blocks") > 0);
     }
 }
