@@ -49,8 +49,8 @@ pub mod time;
 mod verify;
 
 pub use backup::{
-    BackupError, BackupFolder, BackupId, BackupMark, BackupPlan, BackupSource, CopyPace, LocalSource,
-    LogBatch, RestoreTo,
+    BackupError, BackupFolder, BackupId, BackupMark, BackupPlan, BackupSource, CopyPace,
+    LocalSource, LogBatch, RestoreTo,
 };
 pub use changes::{Changes, CollectionEnd, DocumentChange};
 pub use collections::DroppedCollection;

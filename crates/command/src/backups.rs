@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anywhen::{
-    BackupError, BackupFolder, BackupMark, BackupSource, CopyPace, Csn, Database, Error, RestoreTo, time,
+    BackupError, BackupFolder, BackupMark, BackupSource, CopyPace, Csn, Database, Error, RestoreTo,
+    time,
 };
 use indicatif::ProgressBar;
 
@@ -63,7 +64,8 @@ fn backed_up(session: &Session, a: &BackupArgs, mark: BackupMark) -> Outcome {
 fn token(a: &BackupArgs) -> Outcome<Option<String>> {
     match &a.token_file {
         Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
+            let text =
+                std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
             Ok(Some(text.trim().to_owned()))
         }
         None => Ok(std::env::var("ANYWHEN_TOKEN").ok().filter(|token| !token.is_empty())),
@@ -79,7 +81,11 @@ fn refused(error: Error, folder: &Path) -> Failure {
     }
 }
 
-fn copy(target: &mut BackupFolder, source: &mut dyn BackupSource, a: &BackupArgs) -> Outcome<BackupMark> {
+fn copy(
+    target: &mut BackupFolder,
+    source: &mut dyn BackupSource,
+    a: &BackupArgs,
+) -> Outcome<BackupMark> {
     let bar = progress::transfer("copying");
     let mut lost = Lost::new(if a.follow { None } else { Some(WAIT) });
     loop {
@@ -219,7 +225,8 @@ pub(crate) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
             .hint("it was cut short: call `anywhen backup` again, or take another one"));
     }
     let bar = progress::transfer("restoring");
-    let restored = Database::restore_to(&a.folder, &session.data, to, |done| bar.set_position(done));
+    let restored =
+        Database::restore_to(&a.folder, &session.data, to, |done| bar.set_position(done));
     bar.finish_and_clear();
     let database = restored.map_err(|error| match error {
         Error::Backup(_) => Failure::from(error),
@@ -229,9 +236,8 @@ pub(crate) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
     let newest = database.newest();
     let known = database.commits(newest, newest, false).next().transpose()?;
     database.close()?;
-    let mut object = Object::new()
-        .text("data", &session.data.to_string_lossy())
-        .plain("csn", newest.0);
+    let mut object =
+        Object::new().text("data", &session.data.to_string_lossy()).plain("csn", newest.0);
     let mut text = format!("restored into {}", session.data.display());
     if let Some(commit) = known {
         object = object.text("time", &time::rfc3339(commit.time_us));

@@ -142,7 +142,10 @@ pub(crate) fn stats(session: &mut Session) -> Outcome {
         bytes(stats.log_bytes),
     );
     if stats.memtable_bytes > 0 {
-        text.push_str(&format!("\n{} in memory are in no file but the log yet", bytes(stats.memtable_bytes)));
+        text.push_str(&format!(
+            "\n{} in memory are in no file but the log yet",
+            bytes(stats.memtable_bytes)
+        ));
     }
     for of_its_own in options.iter().filter(|described| !described.is_plain()) {
         text.push_str(&format!("\n{}: {}", of_its_own.name, of_its_own.text()));

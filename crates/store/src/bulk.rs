@@ -459,7 +459,8 @@ impl Store {
     pub fn read_file(&self, name: &str, offset: u64, bytes: &mut [u8]) -> Result<(), StoreError> {
         let home = &self.shared.shop.home;
         // Names come from clients: nothing but a segment is read.
-        let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+        let is_plain =
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
         if !is_plain || !name.ends_with(SUFFIX) || Meta::number_of(name).is_none() {
             return Err(StoreError::Missing { file: name.to_owned() });
         }

@@ -296,7 +296,8 @@ impl Shared {
         let (mut seen, mut gone) = (0_u32, 0_u64);
         let mut full = Vec::new();
         let of_all = run.segments.iter().zip(&guides);
-        let infos = of_all.flat_map(|(of, guide)| guide.blocks().iter().map(move |info| (of, info)));
+        let infos =
+            of_all.flat_map(|(of, guide)| guide.blocks().iter().map(move |info| (of, info)));
         for (segment, info) in infos.step_by(step as usize) {
             let block = segment.load_block(info)?;
             for at in 0..block.count() {

@@ -75,8 +75,8 @@ pub use bytes::Malformed;
 pub use changes::{CHANGES_TABLE, ChangeList, TableChange, TableChanges, Touched};
 pub use cursor::{Cursor, KeyRange};
 pub use engine::{
-    BackupId, BackupPlan, Commit, CommitMeta, Engine, EngineOptions, EngineStats, LogBatch, LogHold,
-    RecordHead, TableResolver,
+    BackupId, BackupPlan, Commit, CommitMeta, Engine, EngineOptions, EngineStats, LogBatch,
+    LogHold, RecordHead, TableResolver,
 };
 pub use error::{EngineError, Failure, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};

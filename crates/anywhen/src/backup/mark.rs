@@ -80,7 +80,10 @@ impl State {
 
     fn decode(bytes: &[u8]) -> Result<State, &'static str> {
         let word = |at: usize| {
-            bytes.get(at..at + 8).and_then(|word| word.try_into().ok()).map_or(0, u64::from_le_bytes)
+            bytes
+                .get(at..at + 8)
+                .and_then(|word| word.try_into().ok())
+                .map_or(0, u64::from_le_bytes)
         };
         if !bytes.starts_with(MAGIC) {
             return Err("this is not the mark of a backup");

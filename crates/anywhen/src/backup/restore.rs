@@ -139,14 +139,15 @@ impl FoundBackup {
         if !env.fs.exists(&path).map_err(io(&path))? {
             return Err(Error::NoDatabase(folder.to_owned()));
         }
-        let lock = env.fs.lock_to_read(&folder.join("BACKUP.lock")).map_err(|source| {
-            match source.kind() {
-                std::io::ErrorKind::WouldBlock => {
-                    Error::from(BackupError::InUse { path: folder.to_owned(), source })
+        let lock =
+            env.fs.lock_to_read(&folder.join("BACKUP.lock")).map_err(|source| {
+                match source.kind() {
+                    std::io::ErrorKind::WouldBlock => {
+                        Error::from(BackupError::InUse { path: folder.to_owned(), source })
+                    }
+                    _ => io(folder)(source),
                 }
-                _ => io(folder)(source),
-            }
-        })?;
+            })?;
         let manifest = read(env, &path)?;
         let (files, checkpoint) = NamedFiles::of_manifest(&manifest)?;
         let base = match state {

@@ -9,8 +9,8 @@
 
 use super::follower::{answers, definition, open, same, step};
 use crate::{
-    BackupError, BackupFolder, BackupMark, BackupPlan, BackupSource, CopyPace, Csn, Database, Error,
-    LocalSource, LogBatch, RestoreTo, Result,
+    BackupError, BackupFolder, BackupMark, BackupPlan, BackupSource, CopyPace, Csn, Database,
+    Error, LocalSource, LogBatch, RestoreTo, Result,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -64,8 +64,7 @@ fn follow(folder: &mut BackupFolder, source: &mut dyn BackupSource, upto: Csn) -
 fn restored(env: &Env, to: RestoreTo) -> Result<(Csn, Vec<String>)> {
     let random = env.random.next_u64();
     let folder = format!("/restored-{random}");
-    let database =
-        Database::restore_env(env, Path::new(TARGET), Path::new(&folder), to, |_| ())?;
+    let database = Database::restore_env(env, Path::new(TARGET), Path::new(&folder), to, |_| ())?;
     Ok((database.newest(), answers(&database)))
 }
 
@@ -88,7 +87,12 @@ fn an_archive_restores_every_commit_since_the_backup() {
             match round {
                 0 => leader.database.compact().expect("merges, and cuts the log"),
                 // The process that follows is another one now.
-                1 => folder = { drop(folder); target(&env) },
+                1 => {
+                    folder = {
+                        drop(folder);
+                        target(&env)
+                    }
+                }
                 _ => leader.database.checkpoint().expect("cuts the log"),
             }
         }
@@ -259,16 +263,22 @@ fn damage_on_the_way_is_found() {
         lost,
         hits: 0,
     };
-    let env = Env::sim(&SimVfs::unrecorded(), 96);
+    let mut env = Env::sim(&SimVfs::unrecorded(), 96);
     let mut folder = target(&env);
     let always = copy(&mut folder, &mut unsound(1, 0));
     assert!(matches!(always, Err(Error::Store(_))), "{always:?}");
     assert_eq!(folder.base(), None);
     let mut sometimes = unsound(2, 2);
-    let mut tries = 0;
-    while copy(&mut folder, &mut sometimes).is_err() {
-        tries += 1;
-        assert!(tries < 200, "it never comes through");
+    for round in 0..8 {
+        let mut tries = 0;
+        while copy(&mut folder, &mut sometimes).is_err() {
+            tries += 1;
+            assert!(tries < 500, "it never comes through");
+        }
+        if round < 7 {
+            env = Env::sim(&SimVfs::unrecorded(), 97 + round);
+            folder = target(&env);
+        }
     }
     assert!(sometimes.hits > 3, "else it proves little: {}", sometimes.hits);
     let mut source = Unsound { damaged: 3, lost: 3, hits: 0, ..sometimes };
@@ -304,9 +314,8 @@ fn an_archive_knows_its_database() {
     let mut other = Leader::new(99);
     other.steps(40);
     let refused = follow(&mut folder, &mut other.source(), Csn::MAX);
-    let is_refused = |error: &Error| {
-        matches!(error, Error::Engine(crate::EngineError::OtherHistory { .. }))
-    };
+    let is_refused =
+        |error: &Error| matches!(error, Error::Engine(crate::EngineError::OtherHistory { .. }));
     assert!(refused.as_ref().is_err_and(is_refused), "{refused:?}");
     // Nobody holds the log here.
     for _ in 0..2 {
@@ -314,7 +323,8 @@ fn an_archive_knows_its_database() {
         leader.database.engine().scrub().expect("begins the log anew");
     }
     let gone = follow(&mut folder, &mut leader.source(), Csn::MAX);
-    let is_gone = |error: &Error| matches!(error, Error::Engine(crate::EngineError::LogGone { .. }));
+    let is_gone =
+        |error: &Error| matches!(error, Error::Engine(crate::EngineError::LogGone { .. }));
     assert!(gone.as_ref().is_err_and(is_gone), "{gone:?}");
     drop(folder);
     assert_eq!(restored(&env, RestoreTo::Newest).expect("what is there stays").0, newest);

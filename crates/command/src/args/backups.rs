@@ -49,7 +49,8 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is no rate: for example 50MB/s, 800KiB/s or 1GB/s");
         let amount = text.trim().trim_end_matches("/s").trim_end();
-        let digits = amount.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+        let digits =
+            amount.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
         let (number, unit) = amount.split_at(digits);
         let number: f64 = number.parse().map_err(|_| wrong())?;
         let factor = match unit.trim().to_ascii_lowercase().as_str() {

@@ -100,7 +100,9 @@ fn an_archive_of_a_running_server() {
     assert_eq!(world.run(&["--data", "then", "get", "c/a"]), "1\n");
     world.run(&["--data", "one", "restore", "saved", "--to", &format!("csn:{first}")]);
     assert_eq!(world.run(&["--data", "one", "get", "c/a"]), "1\n");
-    for (moment, side) in [("1970-01-01", "before"), ("csn:999999", "after"), ("2999-01-01", "after")] {
+    for (moment, side) in
+        [("1970-01-01", "before"), ("csn:999999", "after"), ("2999-01-01", "after")]
+    {
         let said = world.fails(1, &["--data", "no", "restore", "saved", "--to", moment]);
         assert!(said.contains(side) && said.contains("can be restored to commits"), "{said}");
         assert!(!world.path("no").exists(), "nothing is left of it");
@@ -137,7 +139,8 @@ fn who_may_take_a_backup() {
     // Incompressible, so that it is as large in files.
     let mut random = 1_u64;
     let mut next = || {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         format!("{:016x}", random)
     };
     let text: String = (0..100_000).map(|_| next()).collect();
@@ -163,7 +166,9 @@ fn who_may_take_a_backup() {
     let url = format!("https://localhost:{port}");
     let authority = file("authority.pem");
     let from = ["backup", "--from", &url, "--authorities", &authority];
-    let with = |more: &[&'static str]| from.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>();
+    let with = |more: &[&'static str]| {
+        from.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>()
+    };
     let said = world.fails(1, &with(&["none"]));
     assert!(said.contains("token is missing"), "{said}");
     let said = world.fails(1, &with(&["--token-file", "poor.token", "none"]));
@@ -197,7 +202,8 @@ fn bad_way(address: String, cut_every: u64, flip_every: u64) -> (String, Arc<Ato
         for client in listener.incoming() {
             let mut client = client.expect("a connection");
             let Ok(mut server) = TcpStream::connect(&address) else { continue };
-            let mut up = (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
+            let mut up =
+                (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
             std::thread::spawn(move || std::io::copy(&mut up.0, &mut up.1));
             let mut buffer = vec![0; 64 << 10];
             while let Ok(count) = server.read(&mut buffer) {
@@ -260,7 +266,15 @@ fn a_copy_over_a_bad_way_by_a_process_that_is_killed() {
     for saved in ["straight", "killed"] {
         let data = format!("{saved}-restored");
         world.run(&["--data", &data, "restore", saved]);
-        let count = world.run(&["--data", &data, "sql", "--format", "csv", "-c", "select count(*), max(x) from t"]);
+        let count = world.run(&[
+            "--data",
+            &data,
+            "sql",
+            "--format",
+            "csv",
+            "-c",
+            "select count(*), max(x) from t",
+        ]);
         assert!(count.contains("120000"), "{count}");
         assert!(number(&world.json(&["--data", &data, "verify"]), "blocks") > 0);
     }

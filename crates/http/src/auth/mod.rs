@@ -210,7 +210,8 @@ impl Caller {
             return Ok(());
         }
         let text = format!("the role {role:?} may not take backups");
-        let hint = "A backup is for superusers and roles with REPLICATION: ALTER ROLE ... REPLICATION.";
+        let hint =
+            "A backup is for superusers and roles with REPLICATION: ALTER ROLE ... REPLICATION.";
         Err(Problem::new(StatusCode::FORBIDDEN, text).with("hint", hint))
     }
 

@@ -104,7 +104,8 @@ impl Remote {
             Err(_) => Err(io::ErrorKind::TimedOut.into()),
         };
         let named = |error: io::Error| {
-            let error = io::Error::new(error.kind(), format!("keys at {}: {error}", self.connector.uri));
+            let error =
+                io::Error::new(error.kind(), format!("keys at {}: {error}", self.connector.uri));
             tracing::error!("{error}");
             error
         };

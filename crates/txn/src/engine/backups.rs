@@ -258,7 +258,9 @@ impl Engine {
         for _ in 1..TRIES {
             match hold {
                 // A flush has gone on, and the log below was released, or a file was merged.
-                Err(EngineError::Log(LogError::Released { .. }) | EngineError::FilesMissing { .. }) => {
+                Err(
+                    EngineError::Log(LogError::Released { .. }) | EngineError::FilesMissing { .. },
+                ) => {
                     hold = self.hold_log(self.replay_from());
                 }
                 _ => break,
