@@ -64,6 +64,9 @@ pub enum Error {
         /// What does not fit.
         what: &'static str,
     },
+    /// From a backup, or from whoever it is taken from.
+    #[error(transparent)]
+    Backup(#[from] crate::BackupError),
     /// From the tables that collections are.
     #[error(transparent)]
     Table(#[from] table::Error),

@@ -48,6 +48,10 @@ mod tests;
 pub mod time;
 mod verify;
 
+pub use backup::{
+    BackupError, BackupFolder, BackupId, BackupMark, BackupPlan, BackupSource, CopyPace,
+    LocalSource, LogBatch, RestoreTo,
+};
 pub use changes::{Changes, CollectionEnd, DocumentChange};
 pub use collections::DroppedCollection;
 pub use document::{
@@ -64,7 +68,7 @@ pub use log::{Durability, Lsn};
 #[cfg(feature = "server")]
 pub use server;
 pub use stats::Stats;
-pub use store::{Csn, TableId};
+pub use store::{Csn, StoreError, TableId};
 pub use subscription::Subscription;
 pub use table::Error as TableError;
 pub use table::collections::NAME_BYTES_MAX;
@@ -368,22 +372,29 @@ impl Database {
         Ok(self.engine().checkpoint()?)
     }
 
-    /// Merges all files, dropping what nothing needs and compressing what is old more tightly. What was
-    /// erased is in no file afterwards, as far as no snapshot is older.
+    /// Merges files, dropping what nothing needs and compressing what is old more tightly. Files of which next to
+    /// nothing would go stay as they are. What was erased is in no file afterwards, as far as no snapshot is older.
     pub fn compact(&self) -> Result<()> {
+        self.compact_with(|_, _| ()).map(drop)
+    }
+
+    /// As [`compact`](Database::compact); `progress` is told how many bytes of how many are merged. Returns the figures
+    /// before the merges and after them.
+    pub fn compact_with(&self, mut progress: impl FnMut(u64, u64)) -> Result<(Stats, Stats)> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;
+        let before = self.stats();
         let is_erasing = !self.engine().store().erasures().is_empty();
-        self.engine().store().compact()?;
-        if self.is_follower() {
-            // The log of a follower has what the log of its leader had.
-            return Ok(());
+        self.engine().store().compact_with(&mut progress)?;
+        // The log of a follower has what the log of its leader had.
+        if !self.is_follower() {
+            if is_erasing {
+                // The log has it as well.
+                self.engine().scrub()?;
+            }
+            table::rows::clean(self.engine())?;
         }
-        if is_erasing {
-            // The log has it as well.
-            self.engine().scrub()?;
-        }
-        Ok(table::rows::clean(self.engine())?)
+        Ok((before, self.stats()))
     }
 
     /// Forgets the newest versions of documents kept in memory, so that the next reads are cold.

@@ -14,7 +14,7 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// The store's files: everything but the log.
     pub store_bytes: u64,
-    /// Of these, the newest versions.
+    /// Of these, the newest versions, with what a load has written and no flush has taken over yet.
     pub current_bytes: u64,
     /// Of these, what was superseded.
     pub history_bytes: u64,
@@ -41,11 +41,13 @@ impl Database {
         let store_bytes = self.bytes_in(&self.path().join("store"));
         let log_bytes = self.bytes_in(&self.path().join("log"));
         let Csn(commits) = self.newest();
+        // Of the files that only the log names so far too.
+        let files: u64 = self.engine().store().files().segments().map(|(_, bytes)| bytes).sum();
         Stats {
             commits,
             disk_bytes: store_bytes + log_bytes + self.bytes_of(&self.path().join("LOCK")),
             store_bytes,
-            current_bytes: store.current_bytes,
+            current_bytes: files.saturating_sub(store.history_bytes),
             history_bytes: store.history_bytes,
             log_bytes,
             log_appended_bytes: log.appended_bytes,

@@ -3,6 +3,8 @@
 
 use crate::{Database, DocumentError, Error, Meta, Revision, TimeAxis};
 
+#[cfg(feature = "sql")]
+mod backups;
 mod collections;
 mod flips;
 #[cfg(feature = "sql")]

@@ -3,6 +3,7 @@
 //! The texts here are the manual: each subcommand says in a sentence what it
 //! does and shows it on examples that work as printed.
 
+mod backups;
 mod names;
 mod serving;
 
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use anywhen::Retention;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use backups::{BackupArgs, RestoreArgs};
 pub(crate) use names::{At, Place, Target};
 pub(crate) use serving::{HttpArgs, LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
 
@@ -349,27 +351,41 @@ Reads everything; changes nothing. Exit code 3 where something is damaged.
 Examples:
   anywhen verify && echo all is well")]
     Verify,
-    /// Rewrite the data folder in its smallest form
+    /// Rewrite the data folder in its smallest form, and tell what that won
     #[command(after_help = "\
 This happens in the background as the database grows; call it before an archive
 or a measurement. No version is lost, but those that a collection's history does not reach back
-to (`anywhen help create`).
+to (`anywhen help create`). What would win next to nothing is left as it is.
 
 Examples:
   anywhen compact")]
     Compact,
-    /// Copy the database, whole and consistent, to a new folder
+    /// Copy the database, whole and consistent, to a folder; of a running server too
     #[command(after_help = "\
+Every checksum is computed on arrival. A copy that was cut short goes on when the
+command is called again, with what is whole there.
+
+--from asks a running server, whose writers are not held up. The token is one of a
+superuser, or of a role with REPLICATION. With --follow the command goes on with
+every commit from then on, until it is ended: `anywhen restore --to` brings such an
+archive back to any moment since. Called again it goes on from where it was.
+
 Examples:
-  anywhen backup /backup/anywhen-2026-11-21")]
+  anywhen backup /backup/anywhen-2026-11-21
+  anywhen backup --from https://db.example.org:8443 --token-file token /backup/db
+  anywhen backup --from http://127.0.0.1:8080 --rate 50MB/s --follow /backup/db")]
     Backup(BackupArgs),
-    /// Make a data folder out of a backup
+    /// Make a data folder out of a backup, as of any moment that it knows
     #[command(after_help = "\
-The data folder (--data) must not exist yet: nothing is overwritten.
+The data folder (--data) must not exist yet: nothing is overwritten. A backup can be
+restored to its commit; one that was made with --follow to any moment since, by
+default the last.
 
 Examples:
   anywhen restore /backup/anywhen-2026-11-21
-  anywhen restore /backup/anywhen-2026-11-21 --data /srv/articles")]
+  anywhen restore /backup/anywhen-2026-11-21 --data /srv/articles
+  anywhen restore /backup/db --to '2026-11-23 10:00' --data /srv/before
+  anywhen restore /backup/db --to csn:1742 --data /srv/before")]
     Restore(RestoreArgs),
     /// What the data folder holds, and how large it is
     #[command(after_help = "\
@@ -775,20 +791,6 @@ pub(crate) struct ExportArgs {
     /// Write one file a document into this folder
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct BackupArgs {
-    /// A folder that does not exist yet
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct RestoreArgs {
-    /// The backup
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
 }
 
 #[cfg(test)]

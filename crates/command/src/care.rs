@@ -1,10 +1,7 @@
 //! Commands that look after the data folder itself.
 
-use std::path::Path;
+use anywhen::{Database, time};
 
-use anywhen::Database;
-
-use crate::args::{BackupArgs, RestoreArgs};
 use crate::collections::Described;
 use crate::failure::{Failure, Kind, Outcome};
 use crate::json_out::{Object, array};
@@ -43,6 +40,7 @@ pub(crate) fn verify(session: &mut Session) -> Outcome {
         // Not by opening it: that would replay and release what a killed process has left.
         None => Database::verify_folder(&session.data, progress)?,
     };
+    let archive = archive(session)?;
     bar.finish_and_clear();
     let problems = &report.problems;
     if !problems.is_empty() {
@@ -65,80 +63,62 @@ pub(crate) fn verify(session: &mut Session) -> Outcome {
             .plain("documents", report.documents)
             .plain("revisions", report.revisions),
         &format!(
-            "sound: {} in {}, {}, {}",
+            "sound: {} in {}, {}, {}{}",
             count(report.blocks, "block"),
             count(report.files, "file"),
             bytes(report.bytes),
             count(report.revisions, "revision"),
+            archive.unwrap_or_default(),
         ),
     )
 }
 
+/// Checks the archive of a backup, and says how far it goes; none where there is none.
+fn archive(session: &Session) -> Outcome<Option<String>> {
+    if !session.data.join("archive").is_dir() {
+        return Ok(None);
+    }
+    let (from, to) = Database::look_at_backup(&session.data)?;
+    Ok(Some(format!(
+        "; an archive of commits {} to {}, whole up to {}",
+        from.csn.0,
+        to.csn.0,
+        time::rfc3339(to.complete_us)
+    )))
+}
+
 pub(crate) fn compact(session: &mut Session) -> Outcome {
     let database = session.database()?;
-    let before = database.stats().disk_bytes;
-    let bar = progress::bar("compacting", None);
-    database.compact()?;
+    let bar = progress::transfer("compacting");
+    let compacted = database.compact_with(|done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
     bar.finish_and_clear();
-    let after = database.stats().disk_bytes;
+    let (before, after) = compacted?;
+    let won = before.store_bytes.saturating_sub(after.store_bytes);
+    let line = |name: &str, before: u64, after: u64| {
+        format!("{name:<9} {:>9} before, {:>9} after\n", bytes(before), bytes(after))
+    };
+    let mut text = match won {
+        0 => "nothing to win: ".to_owned(),
+        won => format!("{} won: ", bytes(won)),
+    };
+    text += &format!("{} before, {} after\n", bytes(before.store_bytes), bytes(after.store_bytes));
+    text += &line("current", before.current_bytes, after.current_bytes);
+    text += &line("history", before.history_bytes, after.history_bytes);
+    text += &format!("the log apart: {}, which are used again and again", bytes(after.log_bytes));
     answer(
         session,
-        Object::new().plain("bytes_before", before).plain("bytes_after", after),
-        &format!("{} before, {} after", bytes(before), bytes(after)),
-    )
-}
-
-/// What to do about a folder in which a copy was begun and did not come to its end; `None` for others.
-fn unfinished(folder: &Path) -> Option<&'static str> {
-    // The manifest is copied last.
-    let store = folder.join("store");
-    let is_unfinished = store.is_dir() && !store.join("MANIFEST").exists();
-    is_unfinished.then_some("a copy into it was cut short: remove the folder, and try again")
-}
-
-pub(crate) fn backup(session: &mut Session, a: &BackupArgs) -> Outcome {
-    let database = session.database()?;
-    if holds_data(&a.folder) {
-        return Err(Failure::refused(format!("{} is not empty", a.folder.display()))
-            .hint(unfinished(&a.folder).unwrap_or("a backup goes to a folder of its own")));
-    }
-    let bar = progress::bar("copying", None);
-    database.backup(&a.folder, |done| bar.set_position(done)).map_err(|error| {
-        Failure::from(error).hint("`anywhen verify` tells all that is wrong; no backup was made")
-    })?;
-    bar.finish_and_clear();
-    answer(
-        session,
-        Object::new().text("backup", &a.folder.to_string_lossy()),
-        &format!("backed up to {}", a.folder.display()),
-    )
-}
-
-pub(crate) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
-    if holds_data(&session.data) {
-        let hint = "nothing is overwritten: name a new folder with --data";
-        return Err(Failure::refused(format!("{} is not empty", session.data.display()))
-            .hint(unfinished(&session.data).unwrap_or(hint)));
-    }
-    if !holds_data(&a.folder) {
-        return Err(Failure::refused(format!("there is no backup in {}", a.folder.display())));
-    }
-    if unfinished(&a.folder).is_some() {
-        return Err(Failure::refused(format!("the backup in {} is not whole", a.folder.display()))
-            .hint("it was cut short: take another one"));
-    }
-    let bar = progress::bar("restoring", None);
-    Database::restore(&a.folder, &session.data, |done| bar.set_position(done)).map_err(
-        |error| {
-            Failure::from(error)
-                .hint("what was copied is left: take another backup, if there is one")
-        },
-    )?;
-    bar.finish_and_clear();
-    answer(
-        session,
-        Object::new().text("data", &session.data.to_string_lossy()),
-        &format!("restored into {}", session.data.display()),
+        Object::new()
+            .plain("bytes_before", before.store_bytes)
+            .plain("bytes_after", after.store_bytes)
+            .plain("current_bytes_before", before.current_bytes)
+            .plain("current_bytes_after", after.current_bytes)
+            .plain("history_bytes_before", before.history_bytes)
+            .plain("history_bytes_after", after.history_bytes)
+            .plain("log_bytes", after.log_bytes),
+        &text,
     )
 }
 
@@ -152,13 +132,21 @@ pub(crate) fn stats(session: &mut Session) -> Outcome {
     }
     let options = crate::collections::described(&database)?;
     let mut text = format!(
-        "{}, {}, {}\n{} on disk, of which {} is the log, which is used again and again",
+        "{}, {}, {}\n{} on disk: {} current, {} history, and {} of log, which are used again and again",
         count(names.len() as u64, "collection"),
         count(documents, "document"),
         count(stats.commits, "commit"),
         bytes(stats.disk_bytes),
+        bytes(stats.current_bytes),
+        bytes(stats.history_bytes),
         bytes(stats.log_bytes),
     );
+    if stats.memtable_bytes > 0 {
+        text.push_str(&format!(
+            "\n{} in memory are in no file but the log yet",
+            bytes(stats.memtable_bytes)
+        ));
+    }
     for of_its_own in options.iter().filter(|described| !described.is_plain()) {
         text.push_str(&format!("\n{}: {}", of_its_own.name, of_its_own.text()));
     }
@@ -169,6 +157,9 @@ pub(crate) fn stats(session: &mut Session) -> Outcome {
             .plain("documents", documents)
             .plain("commits", stats.commits)
             .plain("bytes", stats.disk_bytes)
+            .plain("current_bytes", stats.current_bytes)
+            .plain("history_bytes", stats.history_bytes)
+            .plain("memory_bytes", stats.memtable_bytes)
             .plain("log_bytes", stats.log_bytes)
             .raw("options", &array(options.iter().map(Described::json))),
         &text,

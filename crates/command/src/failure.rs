@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anywhen::{DocumentError, Error};
+use anywhen::{BackupError, DocumentError, Error};
 use store::StoreError;
 use txn::{EngineError, TxnError};
 
@@ -150,6 +150,9 @@ fn kind_of(error: &Error) -> Kind {
         | Error::OptionsDiffer { .. }
         | Error::NameTaken { .. }
         | Error::Sql(_) => true,
+        Error::Backup(BackupError::Lost(_)) => return Kind::Lost,
+        Error::Backup(BackupError::Mark { .. }) => false,
+        Error::Backup(_) => true,
         Error::Io { path, source } => return Failure::file(path, source).kind,
         Error::Document(error) => document_refused(error),
         Error::Engine(error) => engine_refused(error),

@@ -4,7 +4,7 @@
 //! any program could, and the answer printed.
 //!
 //! ```text
-//!   words ──args──> Command ──run──> read · write · collections · import · export · tables · care · serve · sql
+//!   words ──args──> Command ──run──> read · write · collections · import · export · tables · care · backups · serve · sql
 //!                                       |         (each: Session -> Outcome)
 //!                                       v
 //!                            Database (the library)     render, screen ──> stdout
@@ -20,7 +20,11 @@
 //! - Colours appear on terminals only, and never where `NO_COLOR` is set.
 
 mod args;
+<<<<<<< HEAD
 mod budget;
+=======
+mod backups;
+>>>>>>> 1f8df537ca4f680fadfee2f04b03cacf076acc9e
 mod care;
 mod collections;
 mod export;
@@ -32,6 +36,7 @@ mod log_file;
 mod paint;
 mod progress;
 mod read;
+mod remote;
 mod render;
 mod screen;
 mod serve;
@@ -110,8 +115,8 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Export(a) => export::export(session, a),
         Command::Verify => care::verify(session),
         Command::Compact => care::compact(session),
-        Command::Backup(a) => care::backup(session, a),
-        Command::Restore(a) => care::restore(session, a),
+        Command::Backup(a) => backups::backup(session, a),
+        Command::Restore(a) => backups::restore(session, a),
         Command::Stats => care::stats(session),
         Command::Shell => shell::shell(session),
     }

@@ -20,3 +20,14 @@ pub(crate) fn bar(what: &str, total: Option<u64>) -> ProgressBar {
     bar.set_message(crate::visible::visible(what).into_owned());
     bar
 }
+
+/// A bar over bytes, whose total is told later.
+pub(crate) fn transfer(what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style);
+    bar.set_message(crate::visible::visible(what).into_owned());
+    bar
+}

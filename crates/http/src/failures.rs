@@ -1,6 +1,6 @@
 //! Which problem each error of the layers below is.
 
-use anywhen::{DocumentError, Error};
+use anywhen::{DocumentError, EngineError, Error, StoreError};
 use axum::http::StatusCode;
 use json::JsonError;
 use json::jsonb::pathlang::PathError;
@@ -132,8 +132,21 @@ impl From<Error> for Problem {
             Error::Table(error) => anywhen::sql::Error::from(error).into(),
             Error::Txn(error) => transaction(error.sqlstate(), &error),
             Error::Sql(error) => error.into(),
-            Error::Engine(anywhen::EngineError::Txn(error)) => {
-                transaction(error.sqlstate(), &error)
+            Error::Engine(error) => error.into(),
+            error => Problem::internal(error),
+        }
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Txn(error) => transaction(error.sqlstate(), &error),
+            EngineError::NoBackup | EngineError::Store(StoreError::Missing { .. }) => {
+                Problem::missing(error)
+            }
+            EngineError::OtherHistory { .. } | EngineError::LogGone { .. } => {
+                Problem::new(StatusCode::CONFLICT, error)
             }
             error => Problem::internal(error),
         }

@@ -35,6 +35,7 @@ mod body;
 mod browser;
 mod call;
 mod cancel;
+mod client;
 mod conditional;
 mod connections;
 mod failures;
@@ -56,5 +57,6 @@ mod v1;
 mod written;
 
 pub use auth::{BadRole, Rights, Token, TokenFile};
+pub use client::{Client, ClientAnswer};
 pub use options::{Auth, Jwt, KeySet, Limits, MoreMetrics, Options, Tls};
 pub use server::{Handle, Server};

@@ -30,6 +30,12 @@ const FORMS: &str = r##"{
     "properties": {"operations": {"type": "array", "maxItems": 10000,
     "items": {"$ref": "#/components/schemas/Operation"}}, "since": {"type": ["integer", "null"],
     "minimum": 0}, "message": {"type": "string"}}},
+"Backup": {"type": "object", "required": ["id", "csn", "time_us", "complete_us", "manifest"], "properties": {
+    "id": {"type": "string"}, "csn": {"type": "integer", "description": "The newest commit in it"},
+    "time_us": {"type": "integer"},
+    "complete_us": {"type": "integer", "description": "Every commit up to this time is in it"},
+    "manifest": {"type": "string", "description": "The manifest of the copy in base64; it names the files"}}},
+"ContinuedBackup": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
 "Health": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
 "Ready": {"type": "object", "required": ["status", "csn"], "properties": {
     "status": {"type": "string"}, "csn": {"type": "integer", "description": "The newest commit"}}},

@@ -110,6 +110,14 @@ impl SegmentedLog {
         self.segments.lock().front().map_or(0, |s| s.header.first_lsn)
     }
 
+    /// All durable frames that are kept, as [`CommitLog::tail`] gives them. If the beginning of the first is not
+    /// kept, its payload is empty.
+    pub fn tail_of_all(&self) -> Frames<'_> {
+        let end = self.group.durable();
+        let segments = self.segments.lock().clone();
+        Box::new(Tail::of_all(self, segments, end))
+    }
+
     fn check_poison(&self) -> Result<(), LogError> {
         match self.poison.get() {
             Some(cause) => Err(LogError::Poisoned { cause: cause.clone() }),

@@ -21,6 +21,8 @@ pub(crate) struct Tail<'a> {
     /// The stream from `loaded_from` to the end of the segment at hand.
     bytes: Vec<u8>,
     loaded_from: u64,
+    /// True where pieces may come first of a payload whose beginning is not kept any more.
+    may_begin_within: bool,
 }
 
 impl<'a> Tail<'a> {
@@ -30,11 +32,26 @@ impl<'a> Tail<'a> {
         from: u64,
         end: u64,
     ) -> Tail<'a> {
-        let mut tail = Tail { log, segments, at: from, end, bytes: Vec::new(), loaded_from: from };
+        let mut tail = Tail {
+            log,
+            segments,
+            at: from,
+            end,
+            bytes: Vec::new(),
+            loaded_from: from,
+            may_begin_within: false,
+        };
         while tail.segments.get(1).is_some_and(|next| next.header.first_lsn <= from) {
             tail.segments.pop_front();
         }
         tail
+    }
+
+    /// The same from the oldest position that is kept. That may lie within a payload, which then comes as one
+    /// without bytes: only its end is known.
+    pub fn of_all(log: &'a SegmentedLog, segments: VecDeque<Segment>, end: u64) -> Tail<'a> {
+        let from = segments.front().map_or(0, |segment| segment.header.first_lsn);
+        Tail { may_begin_within: true, ..Tail::new(log, segments, from, end) }
     }
 
     /// The next payload; none at the end.
@@ -42,6 +59,14 @@ impl<'a> Tail<'a> {
         let mut partial: Option<Vec<u8>> = None;
         while self.at < self.end {
             let (kind, piece) = self.piece()?;
+            match kind {
+                Kind::Middle if self.may_begin_within => continue,
+                Kind::Last if std::mem::take(&mut self.may_begin_within) => {
+                    return Ok(Some(Vec::new()));
+                }
+                Kind::Mark | Kind::Fill => {}
+                _ => self.may_begin_within = false,
+            }
             match (kind, &mut partial) {
                 (Kind::Mark | Kind::Fill, None) => {}
                 (Kind::Whole, None) => return Ok(Some(piece)),

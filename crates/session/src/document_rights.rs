@@ -29,6 +29,8 @@ pub struct KnownRole {
     pub may_login: bool,
     /// It may do everything.
     pub is_superuser: bool,
+    /// It may copy the whole database: a superuser, or a role with `REPLICATION`.
+    pub may_replicate: bool,
 }
 
 /// What a role may do with the documents of a table.
@@ -57,7 +59,11 @@ impl Instance {
     pub fn role(&self, name: &str) -> Option<KnownRole> {
         let catalog = self.catalogs.newest();
         let may = catalog.role_named(name)?.may;
-        Some(KnownRole { may_login: may.login, is_superuser: may.superuser })
+        Some(KnownRole {
+            may_login: may.login,
+            is_superuser: may.superuser,
+            may_replicate: may.superuser || may.replication,
+        })
     }
 
     /// What a role may do with the documents that lie in a table of the store; where no role is given or none has

@@ -31,6 +31,7 @@ use crate::manifest::{get_metas, put_metas};
 use crate::memtable::Late;
 use crate::run::{Run, RunCursor};
 use crate::segment::{Half, Meta, Segment};
+use crate::segment_store::SUFFIX;
 use crate::store::{Shared, Store, open_run};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::writer::{RawBlocks, RunWriter};
@@ -411,6 +412,13 @@ pub struct KeptFiles {
     segments: Vec<Arc<Segment>>,
 }
 
+impl KeptFiles {
+    /// Returns true if a file of that name is one of these.
+    pub fn has(&self, name: &str) -> bool {
+        self.segments.iter().any(|segment| segment.meta.name() == name)
+    }
+}
+
 impl std::fmt::Debug for KeptFiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.segments.iter().map(|segment| segment.meta.number)).finish()
@@ -450,6 +458,12 @@ impl Store {
     /// the file.
     pub fn read_file(&self, name: &str, offset: u64, bytes: &mut [u8]) -> Result<(), StoreError> {
         let home = &self.shared.shop.home;
+        // Names come from clients: nothing but a segment is read.
+        let is_plain =
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+        if !is_plain || !name.ends_with(SUFFIX) || Meta::number_of(name).is_none() {
+            return Err(StoreError::Missing { file: name.to_owned() });
+        }
         let read = home.open(name).and_then(|file| file.read_exact_at(bytes, offset));
         read.map_err(StoreError::io("cannot read", home.describe(name)))
     }

@@ -431,6 +431,11 @@ impl ColumnBlock {
         self.parts.iter().map(|(offset, _)| *offset).min()
     }
 
+    /// Returns the offset in the file and the length of each part.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.parts.iter().copied()
+    }
+
     /// Returns the number of bytes that the block has in memory, parts aside.
     pub(crate) fn size(&self) -> usize {
         // What a reader makes of the head takes about as much as the head twice more.

@@ -49,24 +49,43 @@ const LEVEL_FULL: i32 = 9;
 /// Keys between two looks at whether to stop.
 const BREATH: usize = 256;
 
+/// A merge that is asked for must win one part in so many of what it writes anew.
+const WORTH: u64 = 20;
+/// Runs of so few bytes together are merged whatever that wins.
+const SMALL_BYTES: u64 = 8 << 20;
+/// Keys of a run that are looked at to estimate what a merge would win, about.
+const SAMPLE_KEYS: u64 = 32 << 10;
+/// Blocks of a run that they are taken from, at least where there are so many, and at most.
+const SAMPLE_BLOCKS: (u64, u64) = (8, 128);
+/// Told how many bytes of how many have been merged.
+type Progress<'p> = &'p mut dyn FnMut(u64, u64);
+
 impl Store {
-    /// Flushes, and merges all runs into one current and one history run, with retention applied and
-    /// without what is erased.
+    /// Flushes, and merges runs, with retention applied and without what is erased. What a merge would win is
+    /// estimated before: runs that hold next to nothing that newer ones supersede stay as they are, because to write
+    /// them anew takes long and wins nothing.
     pub fn compact(&self) -> Result<(), StoreError> {
+        self.compact_with(&mut |_, _| ())
+    }
+
+    /// As [`Store::compact`]; `progress` is told how many bytes of how many are merged.
+    pub fn compact_with(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StoreError> {
         let shared = &self.shared;
         shared.flush()?;
         let _one = shared.compacting.lock();
         {
+            // The files that are merged go at the end of this block.
             let state = shared.runs();
             let mut horizons = shared.horizons(&state);
-            if state.current.len() > 1 || shared.any_gone(&state.current, &mut horizons)? {
-                shared.merge_current(&state, 0..state.current.len(), horizons)?;
+            if let Some(range) = shared.worth_merging(&state, &mut horizons)? {
+                shared.merge_current(&state, range, horizons, progress)?;
             }
         }
         let state = shared.runs();
-        let horizons = shared.horizons(&state);
-        if state.history.len() > 1 || !state.history.is_empty() && !horizons.is_trivial() {
-            shared.merge_history(&state, 0..state.history.len(), horizons, LEVEL_FULL)?;
+        let mut horizons = shared.horizons(&state);
+        let may_drop = shared.any_table(&state.history, &mut horizons, |of| of.csn > Csn::ZERO)?;
+        if let Some(range) = history_worth_merging(&state.history, may_drop) {
+            shared.merge_history(&state, range, horizons, LEVEL_FULL, progress)?;
         }
         shared.scrub_runs()
     }
@@ -92,6 +111,17 @@ fn due(runs: &[Arc<Run>]) -> Option<Range<usize>> {
         bytes += runs[start].bytes;
     }
     (runs.len() - start >= FAN_IN).then_some(start..runs.len())
+}
+
+/// Which history runs a merge that is asked for takes: all where something may be dropped, else the newest ones, up to
+/// one that is so much larger than these that what it could win is lost in it.
+fn history_worth_merging(runs: &[Arc<Run>], may_drop: bool) -> Option<Range<usize>> {
+    let bytes = |runs: &[Arc<Run>]| runs.iter().map(|run| run.bytes).sum::<u64>();
+    if may_drop && !runs.is_empty() || runs.len() > 1 && bytes(runs) <= SMALL_BYTES {
+        return Some(0..runs.len());
+    }
+    let start = (0..runs.len()).find(|at| runs[*at].bytes <= WORTH * bytes(&runs[at + 1..]))?;
+    (runs.len() - start > 1).then_some(start..runs.len())
 }
 
 /// What is known of a table during a merge.
@@ -140,10 +170,6 @@ impl Horizons<'_> {
         horizon.gone.then(|| key::after(id))
     }
 
-    fn is_trivial(&self) -> bool {
-        self.limit == Csn::ZERO
-    }
-
     /// The horizons to write down: those of tables of which something was dropped.
     fn raised(&self) -> Vec<(TableId, Csn)> {
         let dropped = self.tables.iter().filter(|(_, known)| known.dropped);
@@ -165,10 +191,10 @@ impl Shared {
             self.check_poison()?;
             let state = self.runs();
             if let Some(range) = due(&state.current) {
-                self.merge_current(&state, range, self.horizons(&state))?;
+                self.merge_current(&state, range, self.horizons(&state), &mut |_, _| ())?;
             } else if let Some(range) = due(&state.history) {
                 let horizons = self.horizons(&state);
-                self.merge_history(&state, range, horizons, LEVEL_HISTORY)?;
+                self.merge_history(&state, range, horizons, LEVEL_HISTORY, &mut |_, _| ())?;
             } else {
                 return Ok(());
             }
@@ -193,14 +219,19 @@ impl Shared {
         runs.iter().map(apart).collect()
     }
 
-    /// True where some run holds a table that is gone.
-    fn any_gone(&self, runs: &[Arc<Run>], horizons: &mut Horizons<'_>) -> Result<bool, StoreError> {
+    /// True where some run holds a table of which `f` is true.
+    fn any_table(
+        &self,
+        runs: &[Arc<Run>],
+        horizons: &mut Horizons<'_>,
+        f: impl Fn(&Horizon) -> bool,
+    ) -> Result<bool, StoreError> {
         for run in self.apart(runs) {
             let mut cursor = RunCursor::new(run, false);
             cursor.seek(None, false)?;
             while let Some(full) = cursor.key() {
                 let (id, _) = key::split(full);
-                if horizons.of(id).gone {
+                if f(horizons.of(id)) {
                     return Ok(true);
                 }
                 cursor.seek(Some(&key::after(id)), false)?;
@@ -209,13 +240,92 @@ impl Shared {
         Ok(false)
     }
 
+    /// The current runs that a merge which is asked for takes: the longest row at the newest end of which enough is
+    /// superseded; none where that is nowhere so.
+    fn worth_merging(
+        &self,
+        state: &State,
+        horizons: &mut Horizons<'_>,
+    ) -> Result<Option<Range<usize>>, StoreError> {
+        let runs = &state.current;
+        let all = 0..runs.len();
+        if self.any_table(runs, horizons, |of| of.gone)? {
+            return Ok(Some(all));
+        }
+        // What was superseded before history was deleted must be in no file.
+        for run in runs.iter().skip(1) {
+            let is_due = |of: &Horizon| of.table.forgotten().0 >= run.csns.0;
+            if self.any_table(std::slice::from_ref(run), horizons, is_due)? {
+                return Ok(Some(all));
+            }
+        }
+        let total: u64 = runs.iter().map(|run| run.bytes).sum();
+        if runs.len() > 1 && total <= SMALL_BYTES {
+            return Ok(Some(all));
+        }
+        let apart = self.apart(runs);
+        // What a merge drops of a run does not depend on how many older ones it takes, except at the bottom.
+        let (mut bytes, mut won) = (0, 0);
+        let mut found = None;
+        for at in all.rev() {
+            bytes += runs[at].bytes;
+            won += self.superseded_bytes(&apart[at], &apart[at + 1..], at == 0, horizons)?;
+            if won * WORTH >= bytes && won > 0 {
+                found = Some(at..runs.len());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Estimates, from a sample of its keys, how many bytes of a run go when it is merged with newer ones.
+    fn superseded_bytes(
+        &self,
+        run: &Arc<Run>,
+        newer: &[Arc<Run>],
+        is_bottom: bool,
+        horizons: &mut Horizons<'_>,
+    ) -> Result<u64, StoreError> {
+        let guides = run.segments.iter().map(|of| of.guide()).collect::<Result<Vec<_>, _>>()?;
+        let blocks: u64 = guides.iter().map(|guide| guide.blocks().len() as u64).sum();
+        let keys: u64 = run.metas().map(|meta| meta.keys).sum();
+        if blocks == 0 || keys == 0 {
+            return Ok(0);
+        }
+        let wanted = (SAMPLE_KEYS * blocks / keys).clamp(SAMPLE_BLOCKS.0, SAMPLE_BLOCKS.1);
+        let step = blocks.div_ceil(wanted).max(1);
+        let (mut seen, mut gone) = (0_u32, 0_u64);
+        let mut full = Vec::new();
+        let of_all = run.segments.iter().zip(&guides);
+        let infos =
+            of_all.flat_map(|(of, guide)| guide.blocks().iter().map(move |info| (of, info)));
+        for (segment, info) in infos.step_by(step as usize) {
+            let block = segment.load_block(info)?;
+            for at in 0..block.count() {
+                block.key_into(at, &mut full);
+                let hash = filter::hash(&full);
+                let ended = block.group(&block.place(at)).entries().next();
+                let mut is_gone = is_bottom
+                    && (ended.is_some_and(|entry| entry.tag == Tag::Delete)
+                        || self.is_forgotten(&full, horizons));
+                for run in newer {
+                    is_gone = is_gone || run.find(&full, hash, u64::MAX)?.is_some();
+                }
+                seen += 1;
+                gone += u64::from(is_gone);
+            }
+        }
+        Ok((run.bytes as f64 * gone as f64 / f64::from(seen.max(1))) as u64)
+    }
+
     fn merge_current(
         &self,
         state: &State,
         range: Range<usize>,
         mut horizons: Horizons<'_>,
+        progress: Progress<'_>,
     ) -> Result<(), StoreError> {
         let inputs = &state.current[range.clone()];
+        let mut told = Told::of(inputs, progress);
         let mut out = RunWriter::new(&self.shop, Half::Current, LEVEL_CURRENT);
         let mut cursors: Vec<RunCursor> =
             self.apart(inputs).into_iter().rev().map(|run| RunCursor::new(run, false)).collect();
@@ -223,8 +333,11 @@ impl Shared {
         let mut group = Group::default();
         let mut full = Vec::new();
         for count in 0.. {
-            if count % BREATH == 0 && !self.background.breathe() {
-                return Ok(());
+            if count % BREATH == 0 {
+                told.keys(count);
+                if !self.background.breathe() {
+                    return Ok(());
+                }
             }
             let Some(next) = cursors.iter().filter_map(RunCursor::key).min() else { break };
             full.clear();
@@ -269,8 +382,10 @@ impl Shared {
         range: Range<usize>,
         mut horizons: Horizons<'_>,
         level: i32,
+        progress: Progress<'_>,
     ) -> Result<(), StoreError> {
         let inputs = &state.history[range.clone()];
+        let mut told = Told::of(inputs, progress);
         let bottom = range.start == 0;
         let runs = self.apart(inputs);
         let mut fold = Fold {
@@ -284,8 +399,11 @@ impl Shared {
         let mut positions = runs.iter().map(|run| run.start()).collect::<Result<Vec<_>, _>>()?;
         let (mut full, mut next) = (Vec::new(), Vec::new());
         for count in 0.. {
-            if count % BREATH == 0 && !self.background.breathe() {
-                return Ok(());
+            if count % BREATH == 0 {
+                told.keys(count);
+                if !self.background.breathe() {
+                    return Ok(());
+                }
             }
             let mut any = false;
             for position in positions.iter().flatten() {
@@ -371,6 +489,26 @@ impl Shared {
         Counters::add(&self.counters.compactions, 1);
         Counters::add(&self.counters.written, written);
         Ok(())
+    }
+}
+
+/// Tells how far a merge has come.
+struct Told<'p> {
+    progress: Progress<'p>,
+    keys: u64,
+    bytes: u64,
+}
+
+impl<'p> Told<'p> {
+    fn of(inputs: &[Arc<Run>], progress: Progress<'p>) -> Told<'p> {
+        let keys = inputs.iter().flat_map(|run| run.metas()).map(|meta| meta.keys).sum();
+        Told { progress, keys, bytes: inputs.iter().map(|run| run.bytes).sum() }
+    }
+
+    /// So many keys are merged, each counted once.
+    fn keys(&mut self, done: usize) {
+        let bytes = self.bytes as f64 * done as f64 / self.keys.max(1) as f64;
+        (self.progress)((bytes as u64).min(self.bytes), self.bytes);
     }
 }
 

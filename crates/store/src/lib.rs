@@ -98,7 +98,7 @@ pub use sorter::{Sorted, Sorter, Twice};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use stripes::{BlockStats, StripeStats};
-pub use verify::{Files, VerifyReport};
+pub use verify::{Files, NamedFiles, VerifyReport};
 pub use versioned::{Versioned, merge_into};
 
 /// The number of a commit: dense, ascending, 0 before everything.

@@ -1,4 +1,4 @@
-//! Checking everything, and handing out the files for a backup.
+//! Checking everything, handing out the files for a backup, and checking the files of a copy one by one.
 //!
 //! ```text
 //!   manifest ─names─> segments ─index─> blocks ─> groups ─> entries
@@ -9,17 +9,21 @@
 //! # Invariants
 //! * Verification reads past the cache, and finds every damaged byte of a file that counts.
 
+use crate::bulk::Loaded;
+use crate::cache::Cache;
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::Tag;
 use crate::manifest::Manifest;
 use crate::part::corrupt;
 use crate::run::Run;
-use crate::segment::{Half, Segment};
-use crate::segment_store::MANIFEST;
+use crate::segment::{Half, Meta, Reader, Segment};
+use crate::segment_store::{DirectoryStore, MANIFEST};
 use crate::store::{State, Store};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use vfs::Env;
 
 /// What a verification found.
 #[derive(Debug, Default)]
@@ -72,10 +76,73 @@ impl Files {
     }
 }
 
+/// The files that a manifest or a load names, with what it says of them: for a copy of a store that is made
+/// file by file.
+#[derive(Clone, Debug)]
+pub struct NamedFiles {
+    metas: Vec<(Half, Meta)>,
+}
+
+impl NamedFiles {
+    /// Returns the files that a manifest names, and its checkpoint.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] where the bytes are no manifest, [`StoreError::Version`] where a newer release
+    /// wrote it.
+    pub fn of_manifest(bytes: &[u8]) -> Result<(NamedFiles, crate::Checkpoint), StoreError> {
+        let manifest = Manifest::decode(bytes, MANIFEST)?;
+        let of = |half, runs: Vec<Vec<Meta>>| {
+            runs.into_iter().flatten().map(move |meta| (half, meta)).collect::<Vec<_>>()
+        };
+        let mut metas = of(Half::Current, manifest.current);
+        metas.extend(of(Half::History, manifest.history));
+        Ok((NamedFiles { metas }, manifest.checkpoint))
+    }
+
+    /// Returns the files of a load.
+    pub fn of_load(loaded: &Loaded) -> NamedFiles {
+        let metas = loaded.metas().iter().map(|meta| (Half::Current, meta.clone()));
+        NamedFiles { metas: metas.collect() }
+    }
+
+    /// Returns the name and the length in bytes of each file.
+    pub fn iter(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        self.metas.iter().map(|(_, meta)| (meta.name(), meta.bytes))
+    }
+
+    /// Checks the file `name` in `dir`: its length, its footer, and the checksum of every part.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] where the file does not exist or is not one of these, [`StoreError::Corrupt`]
+    /// where a byte is not as it was written.
+    pub fn check(&self, env: &Env, dir: &Path, name: &str) -> Result<(), StoreError> {
+        let file = dir.join(name).display().to_string();
+        let Some((half, meta)) = self.metas.iter().find(|(_, meta)| meta.name() == name) else {
+            return Err(StoreError::Missing { file });
+        };
+        let home = DirectoryStore::new(env, dir).map_err(StoreError::io("cannot open", file))?;
+        let reader = Reader {
+            home: Arc::new(home),
+            cache: Arc::new(Cache::new(0)),
+            resolve: Arc::new(|_| unreachable!("no row is decoded to check checksums")),
+        };
+        Segment::open(&reader, *half, meta.clone())?.check_parts()
+    }
+}
+
 impl Store {
     /// The files that make the store as of its checkpoint, pinned.
     pub fn files(&self) -> Files {
-        let state = self.shared.state();
+        self.files_of(self.shared.state())
+    }
+
+    /// As [`Store::files`], without the files of bulk loads that only the log names so far: what may be pinned for
+    /// hours, because it holds no memtable.
+    pub fn files_of_manifest(&self) -> Files {
+        self.files_of(Arc::new(self.shared.runs()))
+    }
+
+    fn files_of(&self, state: Arc<State>) -> Files {
         let next = self.shared.shop.next.load(Ordering::Relaxed);
         let manifest = state.manifest(next).encode();
         Files { state, next, manifest }

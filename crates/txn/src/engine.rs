@@ -39,10 +39,13 @@
 //! * visible <= numbered; what the store may flush is durable in the log.
 //! * Every numbered commit is in the queue, or visible, or the engine is poisoned.
 
+mod backups;
 mod follow;
 mod holds;
 mod room;
 
+use backups::Backups;
+pub use backups::{BackupId, BackupPlan, LogBatch, RecordHead};
 use holds::Holds;
 pub use holds::LogHold;
 use room::Room;
@@ -54,7 +57,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use log::{CommitLog, Durability, LogError, LogOptions, Lsn, SegmentedLog};
 use parking_lot::Mutex;
 use store::{Csn, Hold, Loaded, Store, StoreError, StoreOptions, Table, TableId, Write};
-use vfs::{Clock, DirLock, Env};
+use vfs::{Clock, DirLock, Env, Random};
 
 use crate::changes::{
     self, CHANGES_TABLE, ChangeList, Changes, Derived, TableChange, TableChanges, Touched,
@@ -203,6 +206,7 @@ pub struct Engine {
     pub(crate) lock_timeout_us: Option<u64>,
     log: SegmentedLog,
     clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
     resolve: TableResolver,
     durability: Durability,
     sequencer: Mutex<Sequencer>,
@@ -225,6 +229,8 @@ pub struct Engine {
     release_at: AtomicU64,
     /// What of the log is kept for followers.
     holds: Holds,
+    /// What clients copy.
+    backups: Backups,
     /// Monotonic time of the last sync that `os` commits made.
     settled_us: AtomicU64,
     dir: PathBuf,
@@ -282,6 +288,7 @@ impl Engine {
             hasher: RowHasher::new(env.random.next_u64()),
             lock_timeout_us: options.lock_timeout_us,
             clock: Arc::clone(&env.clock),
+            random: Arc::clone(&env.random),
             resolve,
             durability: options.durability,
             sequencer: Mutex::new(Sequencer { csn: last, time_us }),
@@ -299,6 +306,7 @@ impl Engine {
             next_txn: AtomicU64::new(1),
             release_at: AtomicU64::new(log.durable().0 + RELEASE_EVERY_BYTES),
             holds: Holds::default(),
+            backups: Backups::default(),
             settled_us: AtomicU64::new(env.clock.monotonic_us()),
             dir: dir.to_owned(),
             _lock: lock,
@@ -793,6 +801,7 @@ impl Engine {
 
     /// Cuts the log below what the store's files cover.
     fn release_log(&self) -> Result<(), TxnError> {
+        self.backups.expire(self.clock.monotonic_us());
         Ok(self.log.release(self.holds.released(self.replay_from()))?)
     }
 

@@ -241,6 +241,26 @@ pub enum EngineError {
         /// The commit.
         csn: Csn,
     },
+    /// The backup has ended, or its client has not asked for anything for too long. Begin another one.
+    #[error("the backup is not under way any more")]
+    NoBackup,
+    /// A copy was made of another database, or of one that was restored since and went on otherwise. Begin a
+    /// new one.
+    #[error("commit {} of the copy is none of this database, whose newest is commit {}", csn.0, newest.0)]
+    OtherHistory {
+        /// The newest commit of the copy.
+        csn: Csn,
+        /// The newest commit here.
+        newest: Csn,
+    },
+    /// The log does not reach back to where a copy ends. Begin a new one.
+    #[error("the log after commit {} is not kept any more: it goes on with commit {}", after.0, next.0)]
+    LogGone {
+        /// The newest commit of the copy.
+        after: Csn,
+        /// The first commit after it that the log has.
+        next: Csn,
+    },
     /// What the store noted about the log, or about commits, does not decode.
     #[error("the store's checkpoint is damaged: {what}")]
     Checkpoint {
@@ -270,7 +290,11 @@ impl EngineError {
     pub fn sqlstate(&self) -> &'static str {
         match self {
             EngineError::InUse { .. } | EngineError::StillOpen { .. } => "55006",
-            EngineError::NotFollowing | EngineError::FilesMissing { .. } => "55000",
+            EngineError::NotFollowing
+            | EngineError::FilesMissing { .. }
+            | EngineError::NoBackup
+            | EngineError::LogGone { .. }
+            | EngineError::OtherHistory { .. } => "55000",
             EngineError::Record { .. }
             | EngineError::Gap { .. }
             | EngineError::Checkpoint { .. } => "XX001",

@@ -74,7 +74,10 @@ pub use blocks::{Blocks, Given};
 pub use bytes::Malformed;
 pub use changes::{CHANGES_TABLE, ChangeList, TableChange, TableChanges, Touched};
 pub use cursor::{Cursor, KeyRange};
-pub use engine::{Commit, CommitMeta, Engine, EngineOptions, EngineStats, LogHold, TableResolver};
+pub use engine::{
+    BackupId, BackupPlan, Commit, CommitMeta, Engine, EngineOptions, EngineStats, LogBatch,
+    LogHold, RecordHead, TableResolver,
+};
 pub use error::{EngineError, Failure, SerializationFailure, TxnError};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
 pub use locks::{

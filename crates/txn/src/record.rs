@@ -161,6 +161,12 @@ pub(crate) fn finish(out: &mut [u8], write_count: u32) {
     out[AT_COUNT..AT_COUNT + 4].copy_from_slice(&write_count.to_le_bytes());
 }
 
+/// The number in the header of a record; `None` where there is no header.
+pub(crate) fn csn(bytes: &[u8]) -> Option<Csn> {
+    let number = bytes.get(AT_CSN..AT_TIME)?.try_into().ok()?;
+    Some(Csn(u64::from_le_bytes(number)))
+}
+
 /// Fills in the number and the time of the commit: the only step under the commit mutex.
 #[inline]
 pub(crate) fn number(out: &mut [u8], csn: Csn, time_us: u64) {

@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use vfs::{Env, SimRandom, SimVfs};
 
-fn open(env: &Env, follower: bool) -> Database {
+pub(super) fn open(env: &Env, follower: bool) -> Database {
     let options =
         Options { create: Create::IfMissing, follower, large_bytes: 60, ..Options::default() };
     Database::open_as(env, Path::new("/data"), options, false).expect("opens")
@@ -41,7 +41,7 @@ fn ask(database: &Database, query: &str) -> Vec<String> {
 }
 
 /// Everything that can be asked: catalogs, rows of now and then, counts, documents, changes.
-fn answers(database: &Database) -> Vec<String> {
+pub(super) fn answers(database: &Database) -> Vec<String> {
     let mut all = vec![format!("newest {}", database.newest().0)];
     let mut tell = |what: &str, answer: Vec<String>| {
         all.push(format!("{what}:\n    {}", answer.join("\n    ")));
@@ -94,7 +94,7 @@ fn answers(database: &Database) -> Vec<String> {
     all
 }
 
-fn definition(table: &str) -> String {
+pub(super) fn definition(table: &str) -> String {
     match table {
         "docs" => "create table docs (id text primary key, doc jsonb, n int) using document".into(),
         "brief" => {
@@ -106,7 +106,7 @@ fn definition(table: &str) -> String {
 }
 
 /// One step of the leader, which may fail as a whole. One of `checkpoints` steps that would write files does.
-fn step(leader: &Database, random: &SimRandom, checkpoints: u64) {
+pub(super) fn step(leader: &Database, random: &SimRandom, checkpoints: u64) {
     let n = random.below(12);
     let table = ["plain", "other", "docs", "brief"][random.below(4) as usize];
     let key = if table == "docs" { format!("'k{n}'") } else { n.to_string() };
@@ -268,7 +268,7 @@ fn a_follower_answers_as_its_leader_did() {
     });
 }
 
-fn same(told: &[String], expected: &[String], what: &str) {
+pub(super) fn same(told: &[String], expected: &[String], what: &str) {
     for (one, other) in told.iter().zip(expected) {
         assert_eq!(one, other, "{what}");
     }

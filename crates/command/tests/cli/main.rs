@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows the library: commands go in, text and exit codes come out.
 
+mod backups;
 mod collections;
 mod commands;
 mod crowds;

@@ -198,6 +198,23 @@ impl Caller {
         })
     }
 
+    /// An error unless the caller may copy the whole database: as a superuser or a role with `REPLICATION`, by a
+    /// token that may view all collections.
+    pub(crate) fn must_replicate(&self, database: &Database) -> Result<(), Problem> {
+        if self.is_nobody() {
+            return Ok(());
+        }
+        self.must(Right::View, None)?;
+        let role = self.must_stand_for(database)?;
+        if database.sql_role(role)?.is_some_and(|known| known.may_replicate) {
+            return Ok(());
+        }
+        let text = format!("the role {role:?} may not take backups");
+        let hint =
+            "A backup is for superusers and roles with REPLICATION: ALTER ROLE ... REPLICATION.";
+        Err(Problem::new(StatusCode::FORBIDDEN, text).with("hint", hint))
+    }
+
     /// How the caller comes to a role of SQL.
     fn hint(&self) -> String {
         let role = &self.role;

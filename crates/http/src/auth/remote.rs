@@ -14,23 +14,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::Request;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, HOST, HeaderMap};
-use axum::http::{Request, Uri};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use http_body_util::{BodyExt, Full, Limited};
 use parking_lot::RwLock;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
-use tokio_rustls::TlsConnector;
 
 use super::keys::{Named, read};
+use crate::client::Connector;
 
 /// How long keys are good where nothing is said.
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -46,10 +38,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// Keys at an address.
 pub(super) struct Remote {
-    uri: Uri,
-    /// The name and port of whoever is asked.
-    place: (String, u16),
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    connector: Connector,
     keys: RwLock<Arc<Vec<Named>>>,
     /// Held by whoever fetches: when that was done for an unknown key.
     renewed: Mutex<Option<Instant>>,
@@ -64,23 +53,14 @@ impl Remote {
         let wrong = |what: &str| {
             io::Error::new(io::ErrorKind::InvalidInput, format!("keys at {url:?}: {what}"))
         };
-        let uri: Uri = url.parse().map_err(|_| wrong("it is no address"))?;
-        let host = uri.host().unwrap_or_default();
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let (port, tls) = match uri.scheme_str() {
-            Some("https") => {
-                let name = ServerName::try_from(host.clone());
-                let name = name.map_err(|_| wrong("it names no host"))?;
-                (443, Some((TlsConnector::from(Arc::new(trusting(authorities)?)), name)))
-            }
-            Some("http") if is_here(&host) => (80, None),
-            Some("http") => return Err(wrong("without TLS only this machine is asked: https://")),
-            _ => return Err(wrong("it begins with https://")),
-        };
-        let place = (host, uri.port_u16().unwrap_or(port));
+        let connector = Connector::new(url, authorities);
+        let connector = connector.map_err(|error| wrong(&error.to_string()))?;
+        if connector.is_plain() && !is_here(connector.host()) {
+            return Err(wrong("without TLS only this machine is asked: https://"));
+        }
         let keys = RwLock::default();
         let (renewed, begun) = (Mutex::new(None), Semaphore::new(0));
-        Ok(Remote { uri, place, tls, keys, renewed, begun })
+        Ok(Remote { connector, keys, renewed, begun })
     }
 
     /// The keys as they are known; none before the first came.
@@ -124,7 +104,8 @@ impl Remote {
             Err(_) => Err(io::ErrorKind::TimedOut.into()),
         };
         let named = |error: io::Error| {
-            let error = io::Error::new(error.kind(), format!("keys at {}: {error}", self.uri));
+            let error =
+                io::Error::new(error.kind(), format!("keys at {}: {error}", self.connector.uri));
             tracing::error!("{error}");
             error
         };
@@ -134,29 +115,13 @@ impl Remote {
     }
 
     async fn ask(&self) -> io::Result<(Vec<Named>, Duration)> {
-        let (host, port) = &self.place;
-        let stream = TcpStream::connect((host.as_str(), *port)).await?;
-        match &self.tls {
-            None => self.converse(stream).await,
-            Some((tls, name)) => self.converse(tls.connect(name.clone(), stream).await?).await,
-        }
-    }
-
-    async fn converse(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    ) -> io::Result<(Vec<Named>, Duration)> {
-        let host = self.uri.authority().map_or("", |authority| authority.as_str());
-        let path = self.uri.path_and_query().map_or("/", |path| path.as_str());
+        let path = self.connector.uri.path_and_query().map_or("/", |path| path.as_str());
         let request = Request::get(path)
-            .header(HOST, host)
+            .header(HOST, self.connector.authority())
             .header(ACCEPT, "application/jwk-set+json, application/json")
-            .body(Empty::<Bytes>::new())
+            .body(Full::default())
             .map_err(io::Error::other)?;
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-        // It ends when the sender is dropped; what goes wrong is told to the sender.
-        tokio::spawn(connection);
+        let mut sender = self.connector.connect().await?;
         let answer = sender.send_request(request).await.map_err(io::Error::other)?;
         if !answer.status().is_success() {
             return Err(io::Error::other(format!("the answer is {}", answer.status())));
@@ -188,42 +153,6 @@ fn good_for(headers: &HeaderMap) -> Duration {
         }
     }
     age.clamp(PAUSE, DAY)
-}
-
-/// TLS that trusts the certificates in a file, or those that the system trusts.
-fn trusting(authorities: Option<&Path>) -> io::Result<ClientConfig> {
-    let mut roots = RootCertStore::empty();
-    match authorities {
-        Some(path) => {
-            let wrong = |error: &dyn std::fmt::Display| {
-                io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
-            };
-            let text = std::fs::read(path).map_err(|error| {
-                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-            })?;
-            for certificate in CertificateDer::pem_slice_iter(&text) {
-                let certificate = certificate.map_err(|error| wrong(&error))?;
-                roots.add(certificate).map_err(|error| wrong(&error))?;
-            }
-            if roots.is_empty() {
-                return Err(wrong(&"there is no certificate in it"));
-            }
-        }
-        None => {
-            // Some that cannot be read are no reason not to use the others.
-            let known = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(known.certs);
-            if roots.is_empty() {
-                let text = "the system trusts no certificates: name a file of those who may vouch";
-                return Err(io::Error::new(io::ErrorKind::NotFound, text));
-            }
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
 #[cfg(test)]

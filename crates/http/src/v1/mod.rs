@@ -10,8 +10,10 @@
 //!   /v1/transactions                                 transactions  many documents at once
 //!   /v1/changes                                      changes       what happens, as it happens
 //!   /v1/sql                                          sql
+//!   /v1/backups                                      backups       of the whole database, and its log
 //! ```
 
+mod backups;
 mod changes;
 mod collections;
 mod deadline;
@@ -30,6 +32,8 @@ use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, either, giv
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 /// The type of a merge patch (RFC 7396).
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+/// The type of bytes.
+const BYTES: &str = "application/octet-stream";
 /// The type of server-sent events.
 const EVENTS: &str = "text/event-stream";
 
@@ -147,6 +151,17 @@ const FOLLOW: &[Parameter] = &[
 const RUN: &[Parameter] = &[
     may("database", Form::Text, "Where `CREATE DATABASE` has made one; `postgres` else"),
     may("timeout", Form::Positive, "Cancel it after so many milliseconds: the answer is 504"),
+];
+
+const BACKUP_FILE: &[Parameter] = &[
+    must("bytes", Form::Number, "So many bytes of it, 16,777,216 at most", "1"),
+    may("offset", Form::Number, "From this byte on"),
+];
+const BACKUP_LOG: &[Parameter] =
+    &[must("after", Form::Number, "The client has all commits up to this one durably", "0")];
+const BACKUP_CONTINUE: &[Parameter] = &[
+    must("after", Form::Number, "The newest commit of the copy", "0"),
+    must("time_us", Form::Number, "Its time, in microseconds since 1970", "0"),
 ];
 
 const DONE: &[Gives] = &[gives(200, Some(JSON), "The revision that it made")];
@@ -470,4 +485,54 @@ pub(crate) const ROUTES: &[Route] = &[
             gives(200, Some(NDJSON), "The rows, a line each"),
         ])
         .with(&[RUN]),
+    Route::new(
+        "POST",
+        "/v1/backups",
+        "beginBackup",
+        "Begin a backup of the whole database: its files stay as they are until it ends",
+        Run::Long(backups::begin),
+    )
+    .shows("Backup")
+    .needs(Needs::Somebody)
+    .gives(&[gives(201, Some(JSON), "What is to be copied")]),
+    Route::new(
+        "POST",
+        "/v1/backups/continue",
+        "continueBackup",
+        "Go on with the log for a copy that was made before",
+        Run::Long(backups::go_on),
+    )
+    .shows("ContinuedBackup")
+    .needs(Needs::Somebody)
+    .gives(&[gives(201, Some(JSON), "The log is kept from there on")])
+    .with(&[BACKUP_CONTINUE]),
+    Route::new(
+        "GET",
+        "/v1/backups/{backup}/files/{file}",
+        "getBackupFile",
+        "Bytes of a file of a backup, with their checksum (Anywhen-Crc32c)",
+        Run::Long(backups::file),
+    )
+    .needs(Needs::Somebody)
+    .gives(&[gives(200, Some(BYTES), "The bytes")])
+    .with(&[BACKUP_FILE]),
+    Route::new(
+        "GET",
+        "/v1/backups/{backup}/log",
+        "getBackupLog",
+        "Wait for the records of the commits after one, as they come",
+        Run::Following(backups::log),
+    )
+    .needs(Needs::Somebody)
+    .gives(&[gives(200, Some(BYTES), "The records; none where nothing was committed for a while")])
+    .with(&[BACKUP_LOG]),
+    Route::new(
+        "DELETE",
+        "/v1/backups/{backup}",
+        "endBackup",
+        "End a backup: its files and the log are let go of",
+        Run::Long(backups::end),
+    )
+    .needs(Needs::Somebody)
+    .gives(REMOVED),
 ];

@@ -25,9 +25,15 @@ pub fn operations(document: &Value) -> Vec<(String, String, Value)> {
 /// The address of an operation, with its examples.
 fn address(path: &str, told: &Value, key: &str) -> String {
     let mut address = path.to_owned();
-    for (name, value) in
-        [("db", "c"), ("r", key), ("collection", "c"), ("key", key), ("revision", "1")]
-    {
+    for (name, value) in [
+        ("db", "c"),
+        ("r", key),
+        ("collection", "c"),
+        ("key", key),
+        ("revision", "1"),
+        ("backup", "0"),
+        ("file", "x"),
+    ] {
         address = address.replace(&format!("{{{name}}}"), value);
     }
     let mut sign = '?';

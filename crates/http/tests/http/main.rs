@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   scripts/*.txt   requests out, answers in     scripts.rs runs them, world.rs speaks HTTP/1.1
+//!   backups       of the whole database, and its log
 //!   described       every operation of the description, called
 //!   entrance        tokens, JSON web tokens, rights, addresses
 //!   roles           tokens stand for roles of SQL; who committed, and when it was made
@@ -19,6 +20,7 @@
 //!   nonsense        random requests: never a 5xx
 //! ```
 
+mod backups;
 mod browser_rules;
 mod crowds;
 mod described;

@@ -128,6 +128,28 @@ fn a_tail_ends_at_what_is_durable_and_knows_what_is_gone() {
     assert!(reader.next().is_none());
 }
 
+/// The oldest segment that is kept may begin within a payload. A reader of all that there is learns where that one ends,
+/// and gets all payloads after it whole.
+#[test]
+fn a_tail_of_all_begins_with_what_is_whole() {
+    let (_, _, log) = fresh();
+    let lsns: Vec<Lsn> = (0..40u8).map(|i| put(&log, &[i; 300])).collect();
+    let mut cut = 0;
+    for upto in &lsns {
+        log.release(*upto).unwrap();
+        let all: Vec<_> = log.tail_of_all().map(|frame| frame.unwrap()).collect();
+        let first = lsns.len() - all.len();
+        for (at, (end, payload)) in all.iter().enumerate() {
+            assert_eq!(*end, lsns[first + at]);
+            let is_cut = at == 0 && payload.is_empty();
+            cut += usize::from(is_cut);
+            assert!(is_cut || *payload == [(first + at) as u8; 300], "{at}: {payload:?}");
+        }
+        assert_eq!(log.tail(all[0].0).unwrap().count(), all.len() - 1);
+    }
+    assert!(cut > 5, "{cut} began within a payload");
+}
+
 #[test]
 fn released_segments_are_used_again_and_the_log_stays_small() {
     let (disk, env, log) = fresh();

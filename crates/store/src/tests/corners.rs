@@ -853,3 +853,36 @@ fn readers_beside_writer_and_threads() {
     assert!(stats.flushes > 5, "{stats:?}");
     assert!(store.verify(&mut |_, _| {}).unwrap().problems.is_empty());
 }
+
+/// A merge of all current runs once wrote a large run anew for a few keys that newer runs supersede: it took minutes,
+/// and won as good as nothing. What is asked for is what wins: the small runs, or all where enough is superseded.
+#[test]
+fn a_merge_that_wins_nothing_is_left_out() {
+    let mut world = World::new(3, SimVfs::unrecorded(), small_options());
+    let dice = SimRandom::new(3);
+    let mut row = |n: u32| {
+        let value: Vec<u8> = (0..1_000).map(|_| dice.next() as u8).collect();
+        put(PLAIN, &n.to_be_bytes(), &value)
+    };
+    let runs = |world: &World| world.store.stats().current_runs;
+    let written = |world: &World| world.store.stats().written_bytes;
+    // More than is merged whatever that wins.
+    world.commit_durably((0..12_000).map(&mut row).collect());
+    world.store.flush().unwrap();
+    for part in 0..3 {
+        world.commit_durably((0..40).map(|n| row(part + 300 * n)).collect());
+        world.store.flush().unwrap();
+    }
+    let before = written(&world);
+    world.store.compact().unwrap();
+    assert!(written(&world) - before < 1 << 20, "the large run was written anew");
+    assert!(runs(&world) > 1);
+    world.commit_durably((0..12_000).step_by(9).map(&mut row).collect());
+    let large = world.store.stats().current_bytes;
+    world.store.compact().unwrap();
+    assert_eq!(runs(&world), 1, "a ninth of it is superseded");
+    assert!(world.store.stats().current_bytes < large + large / 50);
+    let before = written(&world);
+    world.store.compact().unwrap();
+    assert_eq!(written(&world), before, "nothing is left to be won");
+}

@@ -61,6 +61,11 @@ impl LogHold {
         self.0.lock().from
     }
 
+    /// Returns true if the hold keeps a file of that name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.lock().files.iter().any(|(_, files)| files.has(name))
+    }
+
     /// Lets go of what is below a position that came with a record: the follower has it.
     pub fn advance(&self, to: Lsn) {
         let mut held = self.0.lock();
@@ -78,9 +83,8 @@ impl Engine {
     /// [`EngineError::FilesMissing`] where a file that a record names has been merged into others: the follower
     /// has to begin with a backup.
     pub fn hold_log(&self, from: Lsn) -> Result<LogHold, EngineError> {
-        let hold = LogHold(Arc::new(Mutex::new(Held { from, files: Vec::new() })));
+        let hold = self.hold_only(from);
         // From here on new commits keep their files for it; those of before are looked up.
-        self.holds.0.lock().push(Arc::downgrade(&hold.0));
         for frame in self.records(from)? {
             let (end, bytes) = frame?;
             let record = decode(&bytes, end)?;
@@ -91,5 +95,12 @@ impl Engine {
             }
         }
         Ok(hold)
+    }
+
+    /// Keeps the log from `from` on, and the files of the commits from now on.
+    pub(super) fn hold_only(&self, from: Lsn) -> LogHold {
+        let hold = LogHold(Arc::new(Mutex::new(Held { from, files: Vec::new() })));
+        self.holds.0.lock().push(Arc::downgrade(&hold.0));
+        hold
     }
 }
