@@ -27,6 +27,7 @@ mod failure;
 mod git;
 mod import;
 mod json_out;
+mod manual;
 mod paint;
 mod progress;
 mod read;
@@ -112,5 +113,7 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Restore(a) => care::restore(session, a),
         Command::Stats => care::stats(session),
         Command::Shell => shell::shell(session),
+        Command::Completions(a) => manual::completions(a),
+        Command::ManPages(a) => manual::man_pages(a),
     }
 }
