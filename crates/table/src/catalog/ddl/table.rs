@@ -139,10 +139,18 @@ impl Ddl<'_> {
             let oid = ddl.new_oid()?;
             let mut columns = ddl.make_columns(oid, &new.columns)?;
             let method = ddl.draft.cache().methods().get(new.method.oid)?;
-            let keyed_by = match method.is_keyed(&new.method.options) {
+            let mut keyed_by = match method.is_keyed(&new.method.options) {
                 true => keyed_by(&columns, &new.constraints),
                 false => Vec::new(),
             };
+            // Rows lie in the order of bytes. An index has the order of a locale.
+            let by_locale = |column: &Column| {
+                keyed_by.contains(&column.attnum)
+                    && ddl.catalog().locale_of(column.collation).is_some()
+            };
+            if !method.takes_late_key() && columns.iter().any(by_locale) {
+                keyed_by.clear();
+            }
             for column in &mut columns {
                 column.not_null |= keyed_by.contains(&column.attnum);
             }
