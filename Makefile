@@ -5,7 +5,7 @@ SHELL := /bin/sh
 # An ordinary `make test` builds exactly what Cargo.lock pins.
 SETUP := . scripts/setup.sh
 
-.PHONY: help run story test suites bench
+.PHONY: help run story test suites bench release
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "  make story   documents on real history: import, diff, blame, one field over time"
 	@echo "  make test    everything that is checked: format, lints, style, tests, end to end"
 	@echo "  make suites  drivers' and ORMs' own tests, against this and PostgreSQL 17; takes an hour or two"
+	@echo "  make release what a release is made of, in dist/: binary, wheels, manual pages, sums"
 	@echo "  make bench   measure, against other ways to keep history, and draw the results"
 	@echo
 	@echo "  make story GIT_REPO=~/code/app GIT_PATH=package.json"
@@ -27,13 +28,10 @@ help:
 	@echo "Start with README.md; the plan of the code is in ARCHITECTURE.md."
 
 run:
-	@$(SETUP) && \
-	cargo build --release --locked --quiet --package anywhen-command --bin anywhen && \
-	scripts/run.sh
+	@$(SETUP) && scripts/build.sh && scripts/run.sh
 
 story:
-	@$(SETUP) && \
-	cargo build --release --locked --quiet --package anywhen-command --bin anywhen && \
+	@$(SETUP) && scripts/build.sh && \
 	GIT_REPO='$(GIT_REPO)' GIT_PATH='$(GIT_PATH)' scripts/story.sh
 
 test:
@@ -44,3 +42,6 @@ suites:
 
 bench:
 	@SETUP_ALSO=npm && $(SETUP) && bench/run $(if $(SUITE),--suite $(SUITE)) $(ARGS)
+
+release:
+	@$(SETUP) && scripts/release.sh $(PARTS)

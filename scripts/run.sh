@@ -14,6 +14,19 @@ data=${RUN_DATA:-target/sample}
 listen=${ANYWHEN_PG_LISTEN:-127.0.0.1:5433}
 http=${ANYWHEN_HTTP_LISTEN:-127.0.0.1:8080}
 
+# A port that is taken is told before the sample is loaded.
+found=$("$anywhen" serve --check --json --data "$data" --pg-listen "$listen" --http-listen "$http" 2>&1) || {
+    "$anywhen" serve --check --data "$data" --pg-listen "$listen" --http-listen "$http"
+    exit 1
+}
+case $found in
+*'"found":"in use"'*)
+    echo "Another process has the data folder $data open: 'make run' may be running already." >&2
+    echo "End it first, or use another folder and other ports:" >&2
+    echo "  RUN_DATA=target/other ANYWHEN_PG_LISTEN=127.0.0.1:5434 ANYWHEN_HTTP_LISTEN=127.0.0.1:8081 make run" >&2
+    exit 1
+    ;;
+esac
 if [ ! -d "$data" ]; then
     echo "Loading the sample into $data"
     "$anywhen" sql --data "$data" -f samples/shop.sql >/dev/null

@@ -404,6 +404,33 @@ Examples:
   anywhen shell
   printf '%s\\n' 'put a/1 {\"n\":1}' 'edit a/1 set n 2' 'history a/1' | anywhen shell")]
     Shell,
+    /// Write the script by which a shell completes this command
+    #[command(after_help = "\
+Examples:
+  anywhen completions bash > ~/.local/share/bash-completion/completions/anywhen
+  anywhen completions zsh > ~/.zfunc/_anywhen
+  anywhen completions fish > ~/.config/fish/completions/anywhen.fish
+  anywhen completions powershell >> $PROFILE")]
+    Completions(CompletionsArgs),
+    /// Write the manual pages, one for each command, into a folder
+    #[command(after_help = "\
+Examples:
+  anywhen man-pages ~/.local/share/man/man1 && man anywhen-import")]
+    ManPages(ManPagesArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ManPagesArgs {
+    /// The folder; it is made where it does not exist
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 #[derive(Args, Debug)]

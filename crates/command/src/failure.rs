@@ -125,7 +125,10 @@ impl From<Error> for Failure {
         let failure = Self::new(kind_of(&error), chain(&error));
         match error {
             Error::Engine(EngineError::InUse { .. }) => {
-                failure.hint("another process has this folder open: end it, or use its shell")
+                failure.hint(
+                    "another process has this folder open: end it; if it is `anywhen serve`, ask it with psql or \
+                     `anywhen sql --url postgres://postgres@HOST:PORT`",
+                )
             }
             _ => failure,
         }

@@ -32,7 +32,11 @@ mod failure;
 mod git;
 mod import;
 mod json_out;
+<<<<<<< HEAD
 mod log_file;
+=======
+mod manual;
+>>>>>>> 0bf612b0420222500cb63d73cf49cf32acf3bca5
 mod paint;
 mod progress;
 mod read;
@@ -119,5 +123,7 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Restore(a) => backups::restore(session, a),
         Command::Stats => care::stats(session),
         Command::Shell => shell::shell(session),
+        Command::Completions(a) => manual::completions(a),
+        Command::ManPages(a) => manual::man_pages(a),
     }
 }

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{IsTerminal, Write};
-use std::net::SocketAddr;
+use std::io::{self, IsTerminal, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -35,6 +35,63 @@ const BLOCK_BYTES: u64 = 8_192;
 
 /// Where clients connect if nothing else is said: beside PostgreSQL's own port.
 const LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 5433);
+
+/// The addresses of one protocol, and how a person chooses others.
+struct Entrance {
+    protocol: &'static str,
+    flag: &'static str,
+    variable: &'static str,
+}
+
+const OF_PG: Entrance = Entrance {
+    protocol: "clients of PostgreSQL's protocol",
+    flag: "--pg-listen",
+    variable: "ANYWHEN_PG_LISTEN",
+};
+
+const OF_HTTP: Entrance =
+    Entrance { protocol: "HTTP", flag: "--http-listen", variable: "ANYWHEN_HTTP_LISTEN" };
+
+/// Says why a server cannot listen, and what to do. The error begins with the address, if it is about one.
+fn cannot_listen(error: &io::Error, entrance: &Entrance) -> Failure {
+    let Entrance { protocol, flag, variable } = entrance;
+    let text = error.to_string();
+    let address = text.split(": ").next().and_then(|address| address.parse::<SocketAddr>().ok());
+    let elsewhere = |ip: String| format!("{flag} {ip}:PORT, or {variable}={ip}:PORT");
+    let Some(address) = address else {
+        return Failure::refused(format!("cannot listen for {protocol}: {text}"));
+    };
+    let (ip, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => Failure::refused(format!(
+            "cannot listen for {protocol}: port {port} of {ip} is taken by another program"
+        ))
+        .hint(format!("end that program, or choose another port: {}", elsewhere(ip.to_string()))),
+        io::ErrorKind::PermissionDenied => Failure::refused(format!(
+            "cannot listen for {protocol}: this user may not listen on port {port}"
+        ))
+        .hint(format!("choose a port from 1024 on: {}", elsewhere(ip.to_string()))),
+        io::ErrorKind::AddrNotAvailable => Failure::refused(format!(
+            "cannot listen for {protocol}: this machine does not have the address {ip}"
+        ))
+        .hint(format!(
+            "choose one that it has, or 127.0.0.1 for programs of this machine: {}",
+            elsewhere("ADDRESS".to_owned())
+        )),
+        _ => Failure::refused(format!("cannot listen for {protocol}: {text}")),
+    }
+}
+
+/// Fails where an address cannot be listened on now.
+fn look_at_addresses(addresses: &[SocketAddr], entrance: &Entrance) -> Outcome {
+    for address in addresses {
+        TcpListener::bind(address).map_err(|error| {
+            let error = io::Error::new(error.kind(), format!("{address}: {error}"));
+            cannot_listen(&error, entrance)
+        })?;
+    }
+    Ok(())
+}
 
 /// The configuration file.
 #[derive(Deserialize, Default)]
@@ -90,8 +147,8 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     start_logging(args, log.clone());
     let database = session.database_or_new()?;
     let instance = database.instance().map_err(|error| Failure::refused(error.to_string()))?;
-    let handle = server::Server::start(instance, options)
-        .map_err(|error| Failure::refused(format!("cannot listen: {error}")))?;
+    let handle =
+        server::Server::start(instance, options).map_err(|error| cannot_listen(&error, &OF_PG))?;
     let handle = Arc::new(handle);
     let http = http.map(|mut options| {
         // Held weakly: whoever asks for metrics does not keep the server.
@@ -100,7 +157,7 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
             move || served.upgrade().map_or_else(String::new, |of| of.metrics().prometheus());
         options.more_metrics = Some(http::MoreMetrics(Arc::new(metrics)));
         http::Server::start(database.clone(), options)
-            .map_err(|error| Failure::refused(format!("cannot listen for HTTP: {error}")))
+            .map_err(|error| cannot_listen(&error, &OF_HTTP))
     });
     let http = http.transpose()?;
     announce(session, handle.addresses(), http.as_ref().map_or(&[], |http| http.addresses()))?;
@@ -363,7 +420,8 @@ fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
     Ok(options)
 }
 
-/// Says what the server would do, and whether it can open the data folder.
+/// Says what the server would do, and whether it can open the data folder and listen. Where another process has
+/// the folder, it may well be the server that listens there.
 fn check(session: &Session, options: &Options, http: Option<&http::Options>) -> Outcome {
     let found = look(session)?;
     let named = |listen: &[SocketAddr]| {
@@ -372,6 +430,10 @@ fn check(session: &Session, options: &Options, http: Option<&http::Options>) -> 
     let listen = named(&options.listen);
     if let Some(http) = http {
         http.check().map_err(|error| Failure::refused(error.to_string()))?;
+    }
+    if !matches!(found, Found::InUse) {
+        look_at_addresses(&options.listen, &OF_PG)?;
+        look_at_addresses(http.map_or(&[], |http| &http.listen), &OF_HTTP)?;
     }
     if session.json {
         let object = Object::new()

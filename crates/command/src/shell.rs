@@ -79,6 +79,8 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
     | Command::Init
     | Command::Restore(_)
     | Command::Serve(_)
+    | Command::Completions(_)
+    | Command::ManPages(_)
     | Command::Token(_) = arguments.command
     {
         return Err(Failure::refused("this works outside the shell only"));

@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use sql::bind::{Names, Relation};
+<<<<<<< HEAD
 use sql::plan::Expr;
 use table::catalog::{
     self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, Router, SqlText,
 };
+=======
+use sql::plan::{Expr, ExprKind};
+use table::catalog::{self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, SqlText};
+>>>>>>> 0bf612b0420222500cb63d73cf49cf32acf3bca5
 use table::index::ItemClass;
 use table::rows::Handles;
 use types::{Context, KeyOrder, Oid, Style};
@@ -147,6 +152,10 @@ fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Opt
     if !index.is_valid || index.storage.is_none() || index.method == IndexMethod::Columnar {
         return None;
     }
+    // Sort keys that are made now cannot be compared with those of other tables of the language.
+    if index.keys.iter().filter_map(|key| key.sort.as_ref()).any(|sort| !sort.is_current()) {
+        return None;
+    }
     let bound = |text: &SqlText| bound(text, table, names);
     let predicate = match &index.predicate {
         Some(text) => Some(bound(text)?),
@@ -191,10 +200,22 @@ fn columnar(
 }
 
 fn part_of(key: &catalog::IndexKey, table: &Relation, names: &dyn Names) -> Option<KeyPart> {
-    Some(match &key.part {
+    let part = match &key.part {
         IndexPart::Column(attnum) => KeyPart::Column(*attnum),
         IndexPart::Expr(text) => KeyPart::Expr(bound(text, table, names)?),
-    })
+    };
+    let Some(sort) = &key.sort else { return Some(part) };
+    // The binder compares and orders such texts by the same expression.
+    let text = match part {
+        KeyPart::Expr(text) => text,
+        KeyPart::Column(attnum) => {
+            let columns = &table.columns;
+            let place = columns.iter().position(|column| column.attnum == attnum)?;
+            let kind = ExprKind::Column { levels_up: 0, index: u32::try_from(place).ok()? };
+            Expr::of(kind, columns[place].ty, sql::At::NONE)
+        }
+    };
+    Some(KeyPart::Expr(sql::bind::sort_key(text, &sort.locale, sort.is_deterministic)))
 }
 
 /// What the text of an expression over the columns of a table means; none if it means nothing any more.

@@ -184,6 +184,8 @@ pub(crate) const TABLE: &[Function] = signatures! { Server
     810 pg_client_encoding() -> NAME [stable];
     3162 pg_collation_for(ANY) -> TEXT [stable, nullable];
     3815 pg_collation_is_visible(OID) -> BOOL [stable];
+    3445 pg_import_system_collations(REGNAMESPACE) -> INT4 [volatile];
+    3448 pg_collation_actual_version(OID) -> TEXT [volatile];
     2121 pg_column_compression(ANY) -> TEXT [stable];
     3843 pg_column_is_updatable(REGCLASS, INT2, BOOL) -> BOOL [stable];
     1269 pg_column_size(ANY) -> INT4 [stable];

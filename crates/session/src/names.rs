@@ -739,10 +739,9 @@ impl sql::bind::Names for Names {
         }
         let known = self.catalog.collation(oid)?;
         self.look_further();
-        let is_icu = known.provider == catalog::CollationProvider::Icu;
         Some(sql::bind::Collation {
             name: Arc::clone(&known.name),
-            locale: is_icu.then(|| Arc::clone(&known.locale)),
+            locale: self.catalog.locale_of(oid).map(|(locale, _)| locale),
             is_deterministic: known.is_deterministic,
         })
     }

@@ -290,9 +290,6 @@ impl Session {
         if tag == "VACUUM" {
             self.must_be_alone(tag, portal)?;
         }
-        if tag == "REINDEX" {
-            return Ok(done(tag));
-        }
         self.look()?;
         if tag == "CHECKPOINT" && !self.names.is_superuser {
             let message = "permission denied to execute CHECKPOINT command";

@@ -160,6 +160,14 @@ impl Session {
                     wanted.extend(table.map(|table| (table, RelationLock::Define)));
                 }
             }
+            Define::Reindex { name } => {
+                let named = name.as_ref().map(|name| self.table_of(name)).transpose()?.flatten();
+                let tables: Vec<Oid> = match name {
+                    Some(_) => named.into_iter().collect(),
+                    None => self.names.catalog.stale_indexes(None).map(|(of, _)| of).collect(),
+                };
+                wanted.extend(tables.into_iter().map(|table| (table, RelationLock::Define)));
+            }
             Define::Refresh { name, concurrently, .. } => {
                 let mode = match concurrently {
                     true => RelationLock::Exclusive,

@@ -37,6 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "table",
         &[
+            "collate",
             "interrupt",
             "vfs",
             "stripe",

@@ -156,23 +156,57 @@ impl<'a> Cells<'a> {
         out + &format!("({} row{s})\n", self.rows.len())
     }
 
+    /// Each value on a line of its own, as psql writes it.
     fn expanded(&self, null: &str) -> String {
         if self.rows.is_empty() {
             return "(0 rows)\n".to_owned();
         }
-        let widest = self.heads.iter().map(|head| width(head)).max().unwrap_or(0);
+        let heads = self.heads.iter().map(|head| width(head)).max().unwrap_or(0);
+        let values = self.widths_of_values(null);
         let mut out = String::new();
         for (number, row) in self.rows.iter().enumerate() {
-            out += &format!("-[ RECORD {} ]{}\n", number + 1, "-".repeat(widest.saturating_sub(8)));
+            out += &record_line(number + 1, heads, values);
             for (head, text) in self.heads.iter().zip(row) {
-                let space = " ".repeat(widest - width(head));
                 let text = text.as_deref().unwrap_or(null);
-                let indented = text.replace('\n', &format!("\n{} | ", " ".repeat(widest)));
-                out += &format!("{head}{space} | {indented}\n");
+                let mut lines: Vec<&str> = text.lines().collect();
+                if lines.is_empty() {
+                    lines.push("");
+                }
+                for (at, line) in lines.iter().enumerate() {
+                    let head = if at == 0 { head } else { "" };
+                    let space = " ".repeat(heads - width(head));
+                    // A line that goes on is as wide as the widest value, and has a sign.
+                    let more = match at + 1 < lines.len() {
+                        true => format!("{}+", " ".repeat(values - width(line))),
+                        false => String::new(),
+                    };
+                    out += &format!("{head}{space} | {line}{more}\n");
+                }
             }
         }
         out
     }
+
+    /// The width of the widest value.
+    fn widths_of_values(&self, null: &str) -> usize {
+        let values = self.rows.iter().flatten().map(|text| width(text.as_deref().unwrap_or(null)));
+        values.max().unwrap_or(0)
+    }
+}
+
+/// `-[ RECORD 1 ]-+----`, where the cross stands above the bars if there is room for it.
+fn record_line(number: usize, heads: usize, values: usize) -> String {
+    let mut line = format!("-[ RECORD {number} ]");
+    while line.len() < heads + 1 {
+        line.push('-');
+    }
+    if line.len() == heads + 1 {
+        line.push('+');
+    }
+    while line.len() < heads + values + 3 {
+        line.push('-');
+    }
+    line + "\n"
 }
 
 fn push_line(out: &mut String, cells: &[String]) {

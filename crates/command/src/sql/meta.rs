@@ -2,24 +2,131 @@
 
 use std::path::Path;
 
+use super::help::manual;
 use super::layout::Expanded;
 use super::{Next, Shell, failure};
 use crate::failure::{Failure, Outcome};
 use crate::screen;
 
-const HELP: &str = "\
-  \\d [NAME]      tables, views and sequences; or the columns and indexes of one
-  \\dt \\di \\dv \\dm     tables, indexes, views, materialized views
-  \\ds \\dn \\du \\dT     sequences, schemas, roles, types
-  \\l             databases
-  \\i FILE        run the statements in a file
-  \\copy ...      COPY with the files of this machine: \\copy t from 'f.csv' csv
-  \\x [on|off|auto]     each value on a line of its own
-  \\timing        say how long statements take
-  \\pset null TEXT      what stands for NULL
-  \\history TABLE       every version of the rows of a table
-  \\q             leave
-";
+/// What completion offers behind a command.
+#[derive(Clone, Copy)]
+pub(super) enum Takes {
+    Nothing,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// Relations of these letters of `pg_class.relkind`.
+    Relations(&'static str),
+    /// A command of SQL.
+    Help,
+    /// A file of this machine.
+    File,
+}
+
+/// A command of the shell.
+struct Meta {
+    name: &'static str,
+    /// What `\?` shows behind the name.
+    argument: &'static str,
+    about: &'static str,
+    takes: Takes,
+    run: fn(&mut Shell, &str) -> Outcome,
+}
+
+const fn meta(
+    name: &'static str,
+    argument: &'static str,
+    about: &'static str,
+    takes: Takes,
+    run: fn(&mut Shell, &str) -> Outcome,
+) -> Meta {
+    Meta { name, argument, about, takes, run }
+}
+
+/// All commands but `\q`, in the order in which `\?` lists them.
+const COMMANDS: [Meta; 20] = [
+    meta("\\?", "", "this list", Takes::Nothing, |_, _| help()),
+    meta(
+        "\\h",
+        "[NAME]",
+        "help on the commands of SQL: all of them, or one",
+        Takes::Help,
+        |_, name| screen::lines(&manual().help(name)),
+    ),
+    meta(
+        "\\d",
+        "[NAME]",
+        "tables, views and sequences; or the columns and indexes of one",
+        Takes::Relations("rpvmfiS"),
+        |shell, name| match name {
+            "" => relations(shell, "'r', 'v', 'm', 'S'"),
+            name => describe(shell, name),
+        },
+    ),
+    meta("\\dt", "", "tables", Takes::Nothing, |shell, _| relations(shell, "'r'")),
+    meta("\\di", "", "indexes", Takes::Nothing, |shell, _| relations(shell, "'i'")),
+    meta("\\dv", "", "views", Takes::Nothing, |shell, _| relations(shell, "'v'")),
+    meta("\\dm", "", "materialized views", Takes::Nothing, |shell, _| relations(shell, "'m'")),
+    meta("\\ds", "", "sequences", Takes::Nothing, |shell, _| relations(shell, "'S'")),
+    meta("\\dn", "", "schemas", Takes::Nothing, |shell, _| ask(shell, SCHEMAS, &[])),
+    meta("\\du", "", "roles", Takes::Nothing, |shell, _| ask(shell, ROLES, &[])),
+    meta("\\dT", "", "types", Takes::Nothing, |shell, _| ask(shell, TYPES, &[])),
+    meta("\\l", "", "databases", Takes::Nothing, |shell, _| ask(shell, DATABASES, &[])),
+    meta("\\i", "FILE", "run the statements in a file", Takes::File, |shell, file| {
+        shell.file(Path::new(file.trim_matches('\'')))
+    }),
+    meta(
+        "\\copy",
+        "...",
+        "COPY with the files of this machine: \\copy t from 'f.csv' csv",
+        Takes::Relations("rpvm"),
+        copy,
+    ),
+    meta(
+        "\\x",
+        "[on|off|auto]",
+        "each value on a line of its own; auto: where a table is too wide",
+        Takes::Words(&["on", "off", "auto"]),
+        expand,
+    ),
+    meta(
+        "\\timing",
+        "[on|off]",
+        "say how long statements take",
+        Takes::Words(&["on", "off"]),
+        timing,
+    ),
+    meta("\\pset", "null TEXT", "what stands for NULL", Takes::Words(&["null"]), set_null),
+    meta(
+        "\\history",
+        "TABLE",
+        "every version of the rows of a table",
+        Takes::Relations("rp"),
+        history,
+    ),
+    meta("\\echo", "TEXT", "write a text", Takes::Nothing, |_, text| screen::text(text)),
+    meta("\\conninfo", "", "who is asked", Takes::Nothing, |shell, _| {
+        screen::text(&shell.source.described())
+    }),
+];
+
+const LEAVE: &str = "\\q";
+
+const SCHEMAS: &str = "\
+SELECT nspname AS \"Name\", pg_catalog.pg_get_userbyid(nspowner) AS \"Owner\"
+FROM pg_catalog.pg_namespace
+WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY 1";
+
+const ROLES: &str = "\
+SELECT rolname AS \"Role\", rolsuper AS \"Superuser\", rolcanlogin AS \"Can log in\"
+FROM pg_catalog.pg_roles ORDER BY 1";
+
+const TYPES: &str = "\
+SELECT n.nspname AS \"Schema\", pg_catalog.format_type(t.oid, NULL) AS \"Name\"
+FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+WHERE n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'
+  AND t.typtype IN ('e', 'd') ORDER BY 1, 2";
+
+const DATABASES: &str = "SELECT datname AS \"Name\" FROM pg_catalog.pg_database ORDER BY 1";
 
 const RELATIONS: &str = "
 SELECT n.nspname AS \"Schema\", c.relname AS \"Name\",
@@ -36,82 +143,97 @@ pub(super) fn is_copy(text: &str) -> bool {
     text.starts_with("copy") && (text.contains("stdin") || text.contains("stdout"))
 }
 
+/// The names of all commands.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|known| known.name).chain([LEAVE])
+}
+
+/// What a command takes.
+pub(super) fn takes(name: &str) -> Takes {
+    COMMANDS.iter().find(|known| known.name == name).map_or(Takes::Nothing, |known| known.takes)
+}
+
 /// Does a command; `None` where there is no such command.
 pub(super) fn run(shell: &mut Shell, line: &str) -> Outcome<Option<Next>> {
     let line = line.trim().trim_end_matches(';');
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let argument = argument.trim();
-    let done = match name {
-        "\\q" => return Ok(Some(Next::Quit)),
-        "\\?" | "\\h" | "\\help" => screen::lines(HELP),
-        "\\timing" => {
-            shell.timing = !shell.timing;
-            screen::text(if shell.timing { "Timing is on." } else { "Timing is off." })
-        }
-        "\\x" => {
-            shell.layout.expanded = match (argument, shell.layout.expanded) {
-                ("on", _) | ("", Expanded::Off | Expanded::Auto) => Expanded::On,
-                ("auto", _) => Expanded::Auto,
-                _ => Expanded::Off,
-            };
-            Ok(())
-        }
-        "\\pset" => match argument.split_once(char::is_whitespace) {
-            Some(("null", text)) => {
-                shell.layout.null = text.trim().trim_matches('\'').to_owned();
-                Ok(())
-            }
-            _ => Err(Failure::refused("\\pset null TEXT")),
-        },
-        "\\i" => shell.file(Path::new(argument.trim_matches('\''))),
-        "\\copy" => copy(shell, argument),
-        "\\l" => {
-            ask(shell, "SELECT datname AS \"Name\" FROM pg_catalog.pg_database ORDER BY 1", &[])
-        }
-        "\\dn" => ask(
-            shell,
-            "SELECT nspname AS \"Name\", pg_catalog.pg_get_userbyid(nspowner) AS \"Owner\"
-             FROM pg_catalog.pg_namespace
-             WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY 1",
-            &[],
-        ),
-        "\\du" => ask(
-            shell,
-            "SELECT rolname AS \"Role\", rolsuper AS \"Superuser\", rolcanlogin AS \"Can log in\"
-             FROM pg_catalog.pg_roles ORDER BY 1",
-            &[],
-        ),
-        "\\dT" => ask(
-            shell,
-            "SELECT n.nspname AS \"Schema\", pg_catalog.format_type(t.oid, NULL) AS \"Name\"
-             FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
-             WHERE n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'
-               AND t.typtype IN ('e', 'd') ORDER BY 1, 2",
-            &[],
-        ),
-        "\\d" if argument.is_empty() => relations(shell, "'r', 'v', 'm', 'S'"),
-        "\\dt" => relations(shell, "'r'"),
-        "\\di" => relations(shell, "'i'"),
-        "\\dv" => relations(shell, "'v'"),
-        "\\dm" => relations(shell, "'m'"),
-        "\\ds" => relations(shell, "'S'"),
-        "\\d" => describe(shell, argument),
-        "\\history" => {
-            let text = format!(
-                "SELECT _system_from, _system_to, _version, * FROM {argument} FOR SYSTEM_TIME ALL
-                 ORDER BY _version"
-            );
-            shell.statement(&text, 1)
-        }
-        _ => return Ok(None),
-    };
-    if let Err(failure) = done {
+    let name = if name == "\\help" { "\\h" } else { name };
+    if name == LEAVE {
+        return Ok(Some(Next::Quit));
+    }
+    let Some(command) = COMMANDS.iter().find(|known| known.name == name) else { return Ok(None) };
+    if let Err(failure) = (command.run)(shell, argument.trim()) {
         if shell.stops {
             return Err(failure);
         }
         failure.report(false);
     }
     Ok(Some(Next::Go))
+}
+
+fn help() -> Outcome {
+    let leave = [(format!("  {LEAVE}"), "leave")];
+    let all = COMMANDS.iter().map(|known| {
+        (format!("  {} {}", known.name, known.argument).trim_end().to_owned(), known.about)
+    });
+    let lines: Vec<String> =
+        all.chain(leave).map(|(name, about)| format!("{name:22}{about}\n")).collect();
+    screen::lines(&lines.concat())
+}
+
+/// What a word that switches something on or off says; the other way round where there is none.
+fn switched(command: &str, word: &str, is_on: bool) -> Outcome<bool> {
+    match word {
+        "" => Ok(!is_on),
+        "on" | "true" | "1" | "yes" => Ok(true),
+        "off" | "false" | "0" | "no" => Ok(false),
+        word => Err(Failure::refused(format!("{command} {word}: it can be on or off"))),
+    }
+}
+
+fn timing(shell: &mut Shell, word: &str) -> Outcome {
+    shell.timing = switched("\\timing", word, shell.timing)?;
+    screen::text(if shell.timing { "Timing is on." } else { "Timing is off." })
+}
+
+fn expand(shell: &mut Shell, word: &str) -> Outcome {
+    let expanded = match word {
+        "auto" => Expanded::Auto,
+        word => match switched("\\x", word, shell.layout.expanded == Expanded::On) {
+            Ok(true) => Expanded::On,
+            Ok(false) => Expanded::Off,
+            Err(_) => {
+                return Err(Failure::refused(format!("\\x {word}: it can be on, off or auto")));
+            }
+        },
+    };
+    shell.layout.expanded = expanded;
+    screen::text(match expanded {
+        Expanded::On => "Expanded display is on.",
+        Expanded::Off => "Expanded display is off.",
+        Expanded::Auto => "Expanded display is used automatically.",
+    })
+}
+
+fn set_null(shell: &mut Shell, argument: &str) -> Outcome {
+    match argument.split_once(char::is_whitespace) {
+        Some(("null", text)) => {
+            shell.layout.null = text.trim().trim_matches('\'').to_owned();
+            Ok(())
+        }
+        _ => Err(Failure::refused("\\pset null TEXT")),
+    }
+}
+
+fn history(shell: &mut Shell, table: &str) -> Outcome {
+    if table.is_empty() {
+        return Err(Failure::refused("\\history needs the name of a table"));
+    }
+    let text = format!(
+        "SELECT _system_from, _system_to, _version, * FROM {table} FOR SYSTEM_TIME ALL
+         ORDER BY _version"
+    );
+    shell.statement(&text, 1)
 }
 
 fn ask(shell: &mut Shell, text: &str, parameters: &[&str]) -> Outcome {

@@ -4,15 +4,19 @@
 //!   -c TEXT ─┐                            ┌─ the database in this process
 //!   -f FILE ─┼── split ──> statement ──> source ──> layout ──> standard output
 //!   a pipe  ─┤         └─> \d ...    ──> meta    └─ a server (--url)
-//!   a person ┘  (line editing, history, completion)
+//!   a person ┘  (line editing, history; help ──> complete, by the names that are known)
 //! ```
 
+mod complete;
+mod help;
+mod known;
 mod layout;
 mod meta;
 mod prompt;
 #[expect(clippy::result_large_err, reason = "a refusal is made once and shown to a person")]
 mod source;
 mod split;
+mod token;
 mod url;
 #[expect(clippy::result_large_err, reason = "as in `source`")]
 mod wire;

@@ -4,47 +4,45 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use rustyline::completion::Completer;
+use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{CompletionType, Config, Context, Editor, Helper, Highlighter, Hinter, Validator};
 
+use super::complete::complete;
+use super::known::Known;
 use super::source::{Block, Canceller};
 use super::split::Splitter;
 use super::{Next, Shell};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::screen;
 
-/// Words that are offered beside the names of the database.
-const WORDS: &str = "\
-ALTER ANALYZE AND AS ASC BEGIN BETWEEN BY CASE COMMIT COPY CREATE DELETE DESC DISTINCT DROP ELSE END \
-ERASE EXISTS EXPLAIN FOR FROM FULL GROUP HAVING HISTORY ILIKE IN INDEX INNER INSERT INTO IS JOIN LEFT \
-LIKE LIMIT MERGE NOT NULL OFFSET ON OR ORDER PRIMARY KEY REFERENCES RETURNING RIGHT ROLLBACK \
-SAVEPOINT SELECT SET SHOW SYSTEM_TIME SYSTEM_VERSION TABLE THEN TRUNCATE UNION UNIQUE UPDATE USING \
-VALUES VIEW WHEN WHERE WITH";
-
-#[derive(Helper, Hinter, Highlighter, Validator)]
-struct Names {
-    words: Vec<String>,
+/// What completes the word at the cursor.
+#[derive(Helper, Hinter, Highlighter, Validator, Default)]
+struct Completion {
+    known: Known,
+    /// The lines of the statement before the one that is edited.
+    begun: String,
+    files: FilenameCompleter,
 }
 
-impl Completer for Names {
-    type Candidate = String;
+impl Completer for Completion {
+    type Candidate = Pair;
 
     fn complete(
         &self,
         line: &str,
         position: usize,
         _context: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<String>)> {
-        let before = &line[..position];
-        let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
-        let start = before
-            .rfind(|c| !part_of_name(c))
-            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
-        let begun = before[start..].to_lowercase();
-        let fits = |word: &&String| !begun.is_empty() && word.to_lowercase().starts_with(&begun);
-        Ok((start, self.words.iter().filter(fits).cloned().collect()))
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let (before, after) = line.split_at(position);
+        if self.begun.trim().is_empty() && before.trim_start().starts_with("\\i ") {
+            return self.files.complete_path(line, position);
+        }
+        let before = format!("{}{before}", self.begun);
+        let (replaced, found) = complete(&self.known, &before, after);
+        let pair = |word: String| Pair { display: word.clone(), replacement: word };
+        Ok((position.saturating_sub(replaced), found.into_iter().map(pair).collect()))
     }
 }
 
@@ -95,7 +93,8 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
         .auto_add_history(false)
         .history_ignore_space(true)
         .build();
-    let mut editor: Editor<Names, FileHistory> = Editor::with_config(config).map_err(broken)?;
+    let mut editor: Editor<Completion, FileHistory> =
+        Editor::with_config(config).map_err(broken)?;
     let remembered = history_file();
     if let Some(path) = &remembered {
         // There is none the first time.
@@ -103,8 +102,13 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
     }
     let interrupts = Interrupts::watch(shell.source.canceller())?;
     let mut splitter = Splitter::default();
+    let mut completion = Completion::default();
+    completion.known.refresh(&mut shell.source);
+    editor.set_helper(Some(completion));
     loop {
-        editor.set_helper(Some(Names { words: words(shell) }));
+        if let Some(completion) = editor.helper_mut() {
+            completion.begun = splitter.begun().to_owned();
+        }
         let prompt = match (splitter.is_empty(), shell.source.block()) {
             (true, Block::None) => "anywhen=# ",
             (true, Block::Open) => "anywhen=*# ",
@@ -123,16 +127,21 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
         if !line.trim().is_empty() {
             let _ = editor.add_history_entry(&line);
         }
-        let mut quits = false;
+        let (mut quits, mut ran) = (false, false);
         for (piece, _) in splitter.feed(&line) {
             // To a person each statement is a text of its own.
             interrupts.begin();
             let next = shell.piece(piece, 1);
             interrupts.end();
             quits |= matches!(next?, Next::Quit);
+            ran = true;
         }
         if quits {
             break;
+        }
+        // Any statement may have made or removed something.
+        if ran && let Some(completion) = editor.helper_mut() {
+            completion.known.refresh(&mut shell.source);
         }
     }
     if let Some(path) = &remembered {
@@ -145,23 +154,4 @@ pub(super) fn talk(shell: &mut Shell) -> Outcome {
 /// Where lines are remembered.
 fn history_file() -> Option<PathBuf> {
     std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".anywhen_history"))
-}
-
-/// What can be completed now; inside a transaction nothing is asked, since asking could fail it.
-fn words(shell: &mut Shell) -> Vec<String> {
-    let mut words: Vec<String> = WORDS.split_whitespace().map(str::to_owned).collect();
-    if shell.source.block() != Block::None {
-        return words;
-    }
-    let names = "SELECT c.relname::text FROM pg_catalog.pg_class c
-                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')
-                 UNION SELECT a.attname::text FROM pg_catalog.pg_attribute a
-                 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
-                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND a.attnum > 0 LIMIT 5000";
-    if let Ok(answer) = shell.source.query(names, &[]) {
-        words.extend(answer.rows.into_iter().flatten().flatten());
-    }
-    words
 }

@@ -147,6 +147,14 @@ impl Source {
         }
     }
 
+    /// Tells in a sentence who answers.
+    pub(super) fn described(&self) -> String {
+        match self {
+            Source::Embedded(_) => "The database is open in this process.".to_owned(),
+            Source::Server(client) => client.described(),
+        }
+    }
+
     /// The notices since the last call.
     pub(super) fn notices(&mut self) -> Vec<Refusal> {
         match self {

@@ -76,6 +76,11 @@ impl Splitter {
         (!rest.is_empty()).then(|| (rest.to_owned(), self.first))
     }
 
+    /// The lines of the statement that has begun.
+    pub(super) fn begun(&self) -> &str {
+        &self.text
+    }
+
     /// True where no statement has begun.
     pub(super) fn is_empty(&self) -> bool {
         self.inside == Inside::Nothing && self.text.trim().is_empty()
@@ -130,7 +135,7 @@ impl Splitter {
 }
 
 /// The `$tag$` that a text begins with.
-fn dollar_tag(text: &str) -> Option<&str> {
+pub(super) fn dollar_tag(text: &str) -> Option<&str> {
     let end = text[1..].find('$')? + 1;
     let tag = &text[1..end];
     let named = tag.chars().all(|c| c.is_alphanumeric() || c == '_');

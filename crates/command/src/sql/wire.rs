@@ -156,6 +156,12 @@ impl Client {
         }
     }
 
+    /// Tells in a sentence which server this is.
+    pub(super) fn described(&self) -> String {
+        let Url { user, database, host, port, .. } = &self.url;
+        format!("Connected to database \"{database}\" as user \"{user}\" on {host}, port {port}.")
+    }
+
     /// Tells whether a transaction block is open, and whether it has failed.
     pub(super) fn block(&self) -> Block {
         self.block

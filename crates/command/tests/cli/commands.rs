@@ -306,7 +306,7 @@ fn every_command_has_help_with_examples() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 26);
+    assert_eq!(seen, 28);
 }
 
 /// A page of names begins after another, and has as many as asked for.
@@ -355,4 +355,40 @@ fn a_moment_beyond_the_end_is_refused() {
         assert!(said.contains("there is no commit 9999: the newest is"), "{said}");
     }
     world.fails(1, &["get", "a/1", "--at", "99"]);
+}
+
+/// Completions and manual pages know every command, and say something of each.
+#[test]
+fn completions_and_manual_pages_have_every_command() {
+    let world = World::new();
+    let help = world.run(&["help"]);
+    let listed = help.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next());
+    let commands: Vec<&str> = listed
+        .expect("a list of commands")
+        .lines()
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(commands.len() > 20 && commands.contains(&"completions"), "{commands:?}");
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let script = world.run(&["completions", shell]);
+        for name in &commands {
+            assert!(script.contains(name), "{shell}: no {name}");
+        }
+    }
+    let said = world.fails(2, &["completions", "abacus"]);
+    assert!(said.contains("bash") && said.contains("powershell"), "{said}");
+    world.run(&["man-pages", "man"]);
+    for name in &commands {
+        let page = std::fs::read_to_string(world.path(&format!("man/anywhen-{name}.1")));
+        let page = page.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let about = page.split(".SH NAME\n").nth(1).and_then(|rest| rest.lines().next());
+        assert!(
+            about.is_some_and(|line| line.split(" \\- ").nth(1).is_some_and(|a| !a.is_empty())),
+            "{page}"
+        );
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH DESCRIPTION"), "{page}");
+    }
+    assert!(world.path("man/anywhen.1").exists() && world.path("man/anywhen-edit-set.1").exists());
 }

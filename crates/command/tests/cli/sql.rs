@@ -143,6 +143,22 @@ fn serve_looks_before_it_serves() {
     );
     let said = world.run(&["serve", "--check", "--json"]);
     assert!(said.contains("\"found\":\"in use\""), "{said}");
+    // Which port is taken, and what to do; of a folder that is in use as well.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("it has an address").to_string();
+    let port = address.rsplit(':').next().expect("a port");
+    for words in [
+        &["serve", "--data", "new", "--pg-listen", &address][..],
+        &["serve", "--data", "new", "--pg-listen", "127.0.0.1:0", "--http-listen", &address],
+    ] {
+        for check in [&["--check"][..], &[]] {
+            let said = world.fails(1, &[words, check].concat());
+            assert!(said.contains(&format!("port {port} of 127.0.0.1 is taken")), "{said}");
+            assert!(said.contains("-listen 127.0.0.1:PORT") && said.contains("_LISTEN="), "{said}");
+        }
+    }
+    let said = world.fails(1, &["serve", "--pg-listen", "127.0.0.1:0"]);
+    assert!(said.contains("anywhen-data is in use") && said.contains("sql --url"), "{said}");
     world.file("bad.toml", "pg-listn = [\"127.0.0.1:0\"]\n");
     let said = world.fails(1, &["serve", "--check", "--config", "bad.toml"]);
     assert!(said.contains("pg-listn"), "{said}");
@@ -202,4 +218,72 @@ fn a_server_can_be_asked() {
     server.wait().unwrap();
     let said = world.fails(1, &["sql", "--url", &url, "-c", "SELECT 1"]);
     assert!(said.contains(&format!("no connection to {address}")), "{said}");
+}
+
+/// What `\?` lists exists, and `\x` lays values out as psql does.
+#[test]
+fn commands_of_the_shell_do_what_their_list_says() {
+    let world = World::new();
+    let fed = |input: &str| {
+        let output = world.fed(&["sql", "--keep-going"], input);
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        (text(output.stdout), text(output.stderr))
+    };
+    let (list, _) = fed("\\?");
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 15 && names.contains(&"\\x") && names.contains(&"\\h"), "{list}");
+    for name in names {
+        let (_, said) = fed(&format!("{name} no_such_thing"));
+        assert!(!said.contains("there is no command"), "{name}: {said}");
+    }
+    assert!(fed("\\fly").1.contains("there is no command \\fly: \\? lists them"));
+
+    let (shown, _) =
+        fed("\\x on\nSELECT 1 AS id, E'Ada\\nLovelace' AS name, NULL AS \"a much longer name\";\n\
+         \\x auto\n\\x off\nSELECT 1 AS id;\n\\x\nSELECT 'Ada' AS name UNION ALL SELECT 'Grace';");
+    let expected = "\
+Expanded display is on.
+-[ RECORD 1 ]------+---------
+id                 | 1
+name               | Ada     +
+                   | Lovelace
+a much longer name | 
+Expanded display is used automatically.
+Expanded display is off.
+ id
+----
+  1
+(1 row)
+Expanded display is on.
+-[ RECORD 1 ]
+name | Ada
+-[ RECORD 2 ]
+name | Grace
+";
+    assert_eq!(shown, expected);
+    assert!(fed("\\x sideways").1.contains("it can be on, off or auto"));
+}
+
+/// `\h` tells of the statements that the server reads: each example of it is read.
+#[test]
+fn examples_of_the_help_are_statements() {
+    let world = World::new();
+    let all = world.fed(&["sql"], "\\h *");
+    let all = String::from_utf8(all.stdout).expect("UTF-8");
+    let examples: Vec<&str> = all.split("Example:\n  ").skip(1).collect();
+    assert!(examples.len() > 80, "{all}");
+    let script: String = examples
+        .iter()
+        .filter_map(|example| {
+            example.split_once(";\n").map_or(example.strip_suffix(';'), |e| Some(e.0))
+        })
+        // Each for itself, whatever the one before has left.
+        .map(|example| format!("{example};\nROLLBACK;\n"))
+        .collect();
+    let script = format!("CREATE TABLE price (item text PRIMARY KEY, cents int);\n{script}");
+    let said = world.fed(&["sql", "--keep-going"], &script).stderr;
+    let said = String::from_utf8(said).expect("UTF-8");
+    for state in ["42601", "0A000"] {
+        assert!(!said.contains(&format!("({state})")), "{said}");
+    }
 }

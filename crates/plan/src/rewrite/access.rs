@@ -243,6 +243,11 @@ pub(super) fn fits(ty: Type, repr: Repr, types: &dyn TypeSource) -> bool {
     }
 }
 
+/// True for types whose values are texts that are equal where they are the same.
+fn is_text(ty: Type, types: &dyn TypeSource) -> bool {
+    matches!(scalar::facts::Facts(types).base(ty), Type::TEXT | Type::VARCHAR)
+}
+
 /// A value that can be computed when the scan starts.
 fn is_value(expr: &Expr) -> bool {
     sees_nothing(expr) && !is_volatile(expr) && !has_subplan(expr)
@@ -254,7 +259,9 @@ fn equality(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<Equa
         Equal::One(Expr::of(kind, Type::BOOL, sql::At::NONE))
     };
     match &conjunct.kind {
-        ExprKind::IsNull { expr, negated: false } if part.is(expr) => Some(Equal::Null),
+        ExprKind::IsNull { expr, negated: false } if part.is(expr) || part.is_key_of(expr) => {
+            Some(Equal::Null)
+        }
         ExprKind::Not(expr) if part.is_bool && part.is(expr) => Some(truth(false)),
         ExprKind::IsBool { expr, value: Some(value), negated: false }
             if part.is_bool && part.is(expr) =>
@@ -264,6 +271,10 @@ fn equality(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<Equa
         ExprKind::AnyAll { call, all: false } if call.name == "=" && call.operator => {
             let [left, array] = &call.args[..] else { return None };
             let element = scalar::facts::Facts(types).element(array.ty)?;
+            if let Some(keys) = part.key_for(left, array) {
+                let fitting = is_value(array) && is_text(element, types);
+                return fitting.then(|| Equal::AnyOf(Expr { ty: Type::BYTEA_ARRAY, ..keys }));
+            }
             let fitting = part.is(left) && is_value(array) && fits(element, part.repr, types);
             fitting.then(|| Equal::AnyOf(array.clone()))
         }
@@ -276,7 +287,14 @@ fn equality(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<Equa
             let value = match (part.is(left), part.is(right)) {
                 (true, _) => right,
                 (_, true) => left,
-                _ => return None,
+                // The same texts have equal sort keys with the texts in them, and no others have.
+                _ => {
+                    let found = part.key_for(left, right).map(|key| (key, right));
+                    let (key, value) =
+                        found.or_else(|| part.key_for(right, left).map(|key| (key, left)))?;
+                    let fitting = is_value(value) && is_text(value.ty, types);
+                    return fitting.then_some(Equal::One(key));
+                }
             };
             let fitting = is_value(value) && fits(value.ty, part.repr, types);
             fitting.then(|| Equal::One(value.clone()))

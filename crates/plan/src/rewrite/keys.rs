@@ -7,6 +7,7 @@
 //!
 //! A part that needs a column which the scan does not read stands in no condition.
 
+use sql::bind::{keyed_text, sort_key};
 use sql::imply;
 use sql::plan::{Expr, ExprKind};
 use types::geometry::is_geometric;
@@ -48,6 +49,27 @@ impl Part {
             What::Expr(part) => imply::same(part, expr),
             What::Unread => false,
         }
+    }
+
+    /// True where it is the sort key of an expression, which is NULL where that is.
+    pub(super) fn is_key_of(&self, expr: &Expr) -> bool {
+        self.key_of(expr).is_some()
+    }
+
+    /// The locale of its sort keys, where it is the sort key of an expression and tells apart what is not the same.
+    fn key_of(&self, expr: &Expr) -> Option<&Expr> {
+        let What::Expr(part) = &self.what else { return None };
+        let (text, locale) = keyed_text(part)?;
+        imply::same(text, expr).then_some(locale)
+    }
+
+    /// The sort key that a value has in it, where it is the sort key of `expr`: then `expr` is equal to the value
+    /// where the sort keys are equal.
+    pub(super) fn key_for(&self, expr: &Expr, value: &Expr) -> Option<Expr> {
+        let locale = self.key_of(expr)?;
+        let ExprKind::Const(locale) = &locale.kind else { return None };
+        let types::DatumRef::Text(locale) = locale.as_ref() else { return None };
+        Some(sort_key(value.clone(), locale, true))
     }
 
     /// Makes it the next bound column of a path.

@@ -1,6 +1,6 @@
 //! `CREATE COLLATION` and what changes one.
 
-use ::table::catalog::{Collation, CollationProvider};
+use ::table::catalog::{Catalog, Collation, CollationProvider};
 use collate::{Locale, Provider};
 use sql::parse::ast::{Name, Path};
 use types::{Oid, SqlState};
@@ -290,6 +290,19 @@ fn version_of(provider: CollationProvider) -> Option<&'static str> {
         CollationProvider::Builtin => Some("1"),
         CollationProvider::Libc => None,
     }
+}
+
+/// The version of the rules that a collation has now; `Some(None)` where they have none, none where there is no such
+/// collation.
+pub fn actual_version(catalog: &Catalog, oid: Oid) -> Option<Option<&'static str>> {
+    let provider = match collate::numbered(oid.0).map(|known| known.provider) {
+        Some(Provider::Icu) => CollationProvider::Icu,
+        Some(Provider::Builtin) => CollationProvider::Builtin,
+        Some(Provider::Libc) => CollationProvider::Libc,
+        Some(Provider::Default) => return Some(None),
+        None => catalog.collation(oid)?.provider,
+    };
+    Some(version_of(provider))
 }
 
 /// `ALTER COLLATION ... REFRESH VERSION`

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ::table::catalog::ddl::{NewIndex, NewIndexKey};
 use ::table::catalog::{IndexMethod, IndexPart, SqlText};
 use ::table::method::Options;
-use sql::parse::ast::{CreateIndex, IndexElement, Name, SqlExpr};
-use types::{SqlState, Type};
+use sql::parse::ast::{CreateIndex, IndexElement, Name, Path, SqlExpr};
+use types::{Oid, SqlState, Type};
 
 use super::one_row::Purpose;
 use super::table::{collation, kept, options, parameters};
@@ -69,6 +69,18 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
     maker.fill_index(table.oid, index.oid)?;
     for partition in table.partitions().iter().filter(|_| !create.only) {
         partition::inherit_index(maker, &index, *partition)?;
+    }
+    Ok(())
+}
+
+/// `REINDEX`: indexes keep themselves in shape, but for those that are of other tables of a language.
+pub fn reindex(maker: &mut Maker<'_, '_>, name: Option<&Path>) -> Result<()> {
+    let of = name.map(|name| maker.relation(name)).transpose()?.map(|relation| relation.oid);
+    let stale: Vec<(Oid, Oid)> = maker.catalog().stale_indexes(of).collect();
+    for (table, index) in stale {
+        maker.ddl.renew_index(index)?;
+        maker.see();
+        maker.fill_index(table, index)?;
     }
     Ok(())
 }

@@ -33,6 +33,8 @@ mod view;
 
 use std::sync::Arc;
 
+pub(crate) use collation::actual_version as collation_version;
+
 use ::table::catalog::ddl::{Acting, Ddl, Notice};
 use ::table::catalog::{Address, Catalog, Class, Privileges, Relation, TypeEntry};
 use ::table::foreign::Checks;
@@ -280,6 +282,7 @@ fn tag(define: &Define) -> &'static str {
         Define::TableAs(_) => "CREATE TABLE AS",
         Define::Refresh { .. } => "REFRESH MATERIALIZED VIEW",
         Define::Index(_) => "CREATE INDEX",
+        Define::Reindex { .. } => "REINDEX",
         Define::Sequence { .. } => "CREATE SEQUENCE",
         Define::Schema { .. } => "CREATE SCHEMA",
         Define::Enum { .. } | Define::Composite { .. } | Define::Range { .. } => "CREATE TYPE",
@@ -381,6 +384,7 @@ impl Session {
             Define::Table(create) => table::create(maker, create),
             Define::TableAs(_) | Define::Refresh { .. } | Define::Unsupported(_) => Ok(()),
             Define::Index(create) => index::create_index(maker, create),
+            Define::Reindex { name } => index::reindex(maker, name.as_ref()),
             Define::Sequence { name, if_not_exists, temporary, options } => {
                 misc::create_sequence(maker, name, *if_not_exists, *temporary, options)
             }

@@ -157,6 +157,28 @@ pub(super) fn call(
         "pg_function_is_visible" | "pg_operator_is_visible" => {
             Datum::Bool(names.is_member_visible(super::oid(args, 0)))
         }
+        "pg_import_system_collations" => {
+            if !names.is_superuser {
+                let message = "must be superuser to import system collations";
+                return Err(types::Error::new(types::SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
+            let schema = super::oid(args, 0);
+            if names.catalog.schema(schema).is_none() && schema != PG_CATALOG {
+                let message = format!("schema with OID {schema} does not exist");
+                return Err(types::Error::new(types::SqlState::INVALID_SCHEMA_NAME, message));
+            }
+            // Every database has the collations of all locales already.
+            Datum::Int4(0)
+        }
+        "pg_collation_actual_version" => {
+            let oid = super::oid(args, 0);
+            let version =
+                crate::define::collation_version(&names.catalog, oid).ok_or_else(|| {
+                    let message = format!("collation with OID {oid} does not exist");
+                    types::Error::new(types::SqlState::UNDEFINED_OBJECT, message)
+                })?;
+            version.map_or(Datum::Null, Datum::text)
+        }
         "pg_opclass_is_visible"
         | "pg_opfamily_is_visible"
         | "pg_collation_is_visible"

@@ -469,8 +469,11 @@ impl Binder<'_> {
             bound.ty = Type::BYTEA;
         }
         bound.order = self.order_keys(bound.order)?;
-        if bound.distinct {
-            self.needs_same_texts(&bound.args)?;
+        match (bound.distinct, bound.name) {
+            (false, _) => {}
+            // What is counted is not shown.
+            (true, "count") => bound.args = self.equal_keys(bound.args)?,
+            (true, _) => self.needs_same_texts(&bound.args)?,
         }
         let (ty, kind) = (bound.ty, ExprKind::Aggregate(Box::new(bound)));
         let found = Expr::of(kind, ty, at);

@@ -66,7 +66,7 @@ impl Derived {
         }
     }
 
-    fn oid(self) -> Oid {
+    pub(super) fn oid(self) -> Oid {
         match self {
             Derived::Implicit(oid) | Derived::Explicit(oid, _) => oid,
             Derived::None | Derived::Conflict(..) | Derived::Indeterminate => Oid::NONE,
@@ -219,11 +219,8 @@ impl Binder<'_> {
         }
         let of = sides.map(|side| self.implicit_of(side.id, side.ty));
         let derived = of[0].and(of[1]);
-        if compares {
-            if let Derived::Conflict(..) = derived {
-                return Err(self.mismatch(derived).at(at));
-            }
-            self.refuse_equivalence(derived, at)?;
+        if let (true, Derived::Conflict(..)) = (compares, derived) {
+            return Err(self.mismatch(derived).at(at));
         }
         self.hold(column, derived);
         self.leave_query(std::slice::from_ref(column));
@@ -265,7 +262,7 @@ impl Binder<'_> {
     }
 
     /// The error where an order needs one collation of columns with different ones.
-    fn mismatch(&self, derived: Derived) -> Error {
+    pub(super) fn mismatch(&self, derived: Derived) -> Error {
         let Derived::Conflict(one, other) = derived else { return indeterminate("") };
         Error::new(
             SqlState::COLLATION_MISMATCH,
@@ -478,7 +475,7 @@ impl Binder<'_> {
         match self.names.collation(derived.oid()) {
             Some(collation) if !collation.is_deterministic => Err(Error::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
-                "grouping and DISTINCT are not supported under nondeterministic collations",
+                "DISTINCT of the values of an aggregate is not supported under nondeterministic collations",
             )
             .hint("Apply COLLATE with a deterministic collation.")
             .at(at)),
@@ -549,14 +546,9 @@ impl Binder<'_> {
             let message = "ordering values of citext by the collation of a locale is not supported";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(expr.at));
         }
-        let (function, name) = match collation.is_deterministic {
-            true => (KEY, "collation_key"),
-            false => (CLASS, "collation_class"),
-        };
         let is_array = self.facts().element(expr.ty).is_some();
-        let ty = if is_array { Type::BYTEA_ARRAY } else { Type::BYTEA };
-        let at = expr.at;
-        Ok(call(function, name, vec![expr, text(locale)], ty, at))
+        let key = sort_key(expr, locale, collation.is_deterministic);
+        Ok(if is_array { Expr { ty: Type::BYTEA_ARRAY, ..key } } else { key })
     }
 
     /// True for strings, and for arrays of strings.
@@ -580,6 +572,29 @@ fn text(text: &str) -> Expr {
 fn call(function: Oid, name: &str, args: Vec<Expr>, ty: Type, at: At) -> Expr {
     let (name, operator, set, variadic) = (name.to_owned(), false, false, false);
     Expr::of(ExprKind::Call(Call { function, name, operator, args, set, variadic }), ty, at)
+}
+
+/// The call that gives the sort key of a text by the rules of a locale, as the binder makes it: the key of an index
+/// under a collation of that locale.
+pub fn sort_key(expr: Expr, locale: &str, is_deterministic: bool) -> Expr {
+    let (function, name) = match is_deterministic {
+        true => (KEY, "collation_key"),
+        false => (CLASS, "collation_class"),
+    };
+    let at = expr.at;
+    call(function, name, vec![expr, text(locale)], Type::BYTEA, at)
+}
+
+/// The text and the locale that the sort key of [`sort_key`] is made of, where an expression is one that has the text
+/// in it.
+pub fn keyed_text(key: &Expr) -> Option<(&Expr, &Expr)> {
+    match &key.kind {
+        ExprKind::Call(call) if call.function == KEY => match &call.args[..] {
+            [text, locale] => Some((text, locale)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The text, of a type, that a key was made of.

@@ -207,11 +207,12 @@ impl Binder<'_> {
             }
         }
         having.into_iter().for_each(|having| grouping.rewrite(having, false));
-        let Grouping { items, keys, calls, masks, plain_keys, error, .. } = grouping;
+        let Grouping { items, mut keys, mut calls, masks, plain_keys, error, .. } = grouping;
         self.scope().items = items;
         if let Some(error) = error {
             return Err(error);
         }
+        self.class_keys(&mut keys, &mut calls, groups.sets.is_none())?;
         let all: Vec<usize> = (0..keys.len()).collect();
         let mut sets = groups.sets.unwrap_or_else(|| vec![all]);
         // Keys that follow from a primary key are in all sets.

@@ -22,6 +22,7 @@ mod call;
 mod coerce;
 mod collation;
 mod dml;
+mod equivalence;
 mod expr;
 mod file;
 mod from;
@@ -48,6 +49,7 @@ mod variables;
 pub mod walk;
 mod window;
 
+pub use collation::{keyed_text, sort_key};
 pub use names::{
     CheckOption, Collation, ColumnDefault, FILE_READERS, FileCall, FileOption, IndexKey, Names,
     Policy, PolicyCommand, Relation, RelationColumn, RelationKind, UniqueIndex,

@@ -276,8 +276,7 @@ impl Binder<'_> {
             self.combine_collations(&column, sides, !(op == SetOp::Union && all), at)?;
             columns.push(column);
         }
-        let (left, right) = (Box::new(left), Box::new(right));
-        Ok(Plan { node: Node::SetOperation { op, all, left, right }, columns })
+        self.set_of_rows((op, all), (left, right), columns)
     }
 
     /// The plan with one of its columns as another type.
@@ -552,6 +551,9 @@ impl Binder<'_> {
         }
         for (column, (name, ..)) in start.columns.iter_mut().zip(&columns) {
             column.name.clone_from(name);
+        }
+        if !all {
+            self.needs_same_rows(&start.columns)?;
         }
         let sides = (start_outline, step_outline);
         let outline = self.outline_set((SetOp::Union, *all), sides, &start.columns)?;

@@ -315,7 +315,7 @@ impl Binder<'_> {
         };
         let expr = self.settle(expr)?;
         self.needs_equality(expr.ty, key.at)?;
-        self.needs_same_texts(std::slice::from_ref(&expr))?;
+        self.equivalence(&expr)?;
         let is_it = |target: &Target| same(&target.expr, &expr);
         let output = output.or_else(|| targets.iter().position(is_it));
         Ok(Key { expr, output })
@@ -390,7 +390,7 @@ impl Binder<'_> {
                 .at(target.expr.at));
             }
             self.needs_equality(target.expr.ty, target.expr.at)?;
-            self.needs_same_texts(std::slice::from_ref(&target.expr))?;
+            self.equivalence(&target.expr)?;
         }
         Ok(())
     }
@@ -522,7 +522,7 @@ impl Binder<'_> {
         let columns = plan.columns.clone();
         let keep = |node| Plan { node, columns: columns.clone() };
         if select.distinct == Distinct::Yes {
-            plan = keep(Node::Distinct(Box::new(plan)));
+            plan = self.distinct_rows(plan)?;
         }
         let mut keys: Vec<SortKey> = order
             .into_iter()

@@ -71,7 +71,7 @@ impl Parser<'_> {
             }
             "notify" => self.notify()?,
             "lock" => self.lock_table()?,
-            "vacuum" | "analyze" | "cluster" | "reindex" | "checkpoint" => self.maintain(&word)?,
+            "vacuum" | "analyze" | "cluster" | "checkpoint" => self.maintain(&word)?,
             "do" => self.do_block()?,
             "call" => self.call_command(false)?,
             "load" => self.rest("LOAD")?,
@@ -588,7 +588,6 @@ impl Parser<'_> {
             "vacuum" => "VACUUM",
             "analyze" => "ANALYZE",
             "cluster" => "CLUSTER",
-            "reindex" => "REINDEX",
             _ => "CHECKPOINT",
         };
         let mut tables = Vec::new();
@@ -606,21 +605,7 @@ impl Parser<'_> {
             analyzes |= self.is_any(&["analyze"]);
             self.skip(1);
         }
-        if word == "reindex" {
-            let kinds = ["index", "table", "schema", "database", "system"];
-            let whole = self.is_any(&["schema", "database", "system"]);
-            if !self.is_any(&kinds) {
-                return Err(self.unexpected());
-            }
-            self.skip(1);
-            self.eat(&["concurrently"]);
-            if self.is_name() {
-                let path = self.path()?;
-                if !whole {
-                    tables.push(path);
-                }
-            }
-        } else if self.is_name() && word != "checkpoint" {
+        if self.is_name() && word != "checkpoint" {
             tables = self.list(|parser| {
                 let path = parser.table_path()?;
                 if parser.is_punct(0, "(") {

@@ -76,7 +76,7 @@ pub(crate) use record::{CATALOG, Record, decode, key_of};
 pub use relation::{
     CheckOption, Column, ColumnDefault, Identity, Index, IndexKey, IndexMethod, IndexPart,
     Materialized, MethodData, OwnedBy, Persistence, Relation, RelationKind, RowSecurity, RowType,
-    Sequence, TableData, View,
+    Sequence, SortForm, TableData, View,
 };
 pub use scope::Scope;
 pub(crate) use version::Key;

@@ -272,6 +272,26 @@ pub struct IndexKey {
     pub nulls_first: bool,
     /// The operator class, where not the default one: `jsonb_path_ops`, `text_pattern_ops`.
     pub class: Option<Arc<str>>,
+    /// How its texts are ordered, where that is not by their bytes; none of indexes that an earlier release made.
+    pub sort: Option<SortForm>,
+}
+
+/// The rules of a language by which an index orders texts: its entries have sort keys ([`collate::Collation`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortForm {
+    /// The locale.
+    pub locale: Arc<str>,
+    /// True where the text follows the sort key, so that only the same texts are equal.
+    pub is_deterministic: bool,
+    /// The version of the tables that the sort keys were made with.
+    pub version: Arc<str>,
+}
+
+impl SortForm {
+    /// True where sort keys that are made now can be compared with those of the index.
+    pub fn is_current(&self) -> bool {
+        *self.version == *collate::VERSION
+    }
 }
 
 /// What a key of an index is of the row.

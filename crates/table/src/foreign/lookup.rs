@@ -56,11 +56,16 @@ impl Checks {
         let index = parent.indexes().iter().find(|known| known.relation().oid == index);
         let index = index.ok_or_else(gone_table)?;
         let mut ordered = Vec::with_capacity(values.len());
+<<<<<<< HEAD
         for column in index.columns() {
             let at = columns.iter().position(|known| *known == column);
+=======
+        for (part, column) in index.columns().enumerate() {
+            let at = key.referenced.iter().position(|attnum| position(*attnum) == column);
+>>>>>>> 0bf612b0420222500cb63d73cf49cf32acf3bca5
             let value = at.map(|at| &values[at]).ok_or_else(gone_table)?;
             match key_of(value, self.base(&parent.relation().columns[column])) {
-                Some(value) => ordered.push(value),
+                Some(value) => ordered.push(index.keyed(part, value)?),
                 None => return Ok(false),
             }
         }
@@ -155,7 +160,7 @@ impl Checks {
         let latest = txn.latest();
         let view = View::of(txn, &latest);
         let mut cursor = match &wanted {
-            Some(wanted) => cursor(&table, &columns, wanted),
+            Some(wanted) => cursor(&table, &columns, wanted)?,
             None => Cursor::over(&table, KeyRange::ALL, false),
         };
         let mut batch = Batch::new();
@@ -231,7 +236,7 @@ fn is_key(own: &[Datum], types: &[(Type, Type)], key: &[Datum]) -> bool {
 }
 
 /// A cursor over the rows that have these values in these columns, and perhaps over others.
-fn cursor(table: &Arc<Table>, columns: &[usize], values: &[Datum]) -> Cursor {
+fn cursor(table: &Arc<Table>, columns: &[usize], values: &[Datum]) -> Result<Cursor> {
     let fits = |keys: &[usize]| {
         keys.len() >= columns.len() && columns.iter().all(|at| keys[..columns.len()].contains(at))
     };
@@ -243,18 +248,20 @@ fn cursor(table: &Arc<Table>, columns: &[usize], values: &[Datum]) -> Cursor {
         let equal = equal(table.keyed_by());
         let refs: Vec<_> = equal.iter().map(Datum::as_ref).collect();
         let range = table.shape().range(&refs, Bound::Unbounded, Bound::Unbounded);
-        return Cursor::over(table, range, false);
+        return Ok(Cursor::over(table, range, false));
     }
     for index in table.indexes() {
         let keys: Vec<usize> = index.columns().collect();
         if index.is_plain_search() && fits(&keys) {
-            let equal = equal(&keys);
+            let equal = equal(&keys).into_iter().enumerate();
+            let equal: Vec<Datum> =
+                equal.map(|(part, value)| index.keyed(part, value)).collect::<Result<_>>()?;
             let refs: Vec<_> = equal.iter().map(Datum::as_ref).collect();
             let range = index.shape().range(&refs, Bound::Unbounded, Bound::Unbounded);
-            return Cursor::by_index(table, index, range, false);
+            return Ok(Cursor::by_index(table, index, range, false));
         }
     }
-    Cursor::over(table, KeyRange::ALL, false)
+    Ok(Cursor::over(table, KeyRange::ALL, false))
 }
 
 /// Columns and values as messages show them: `(a, b)=(1, x)`.

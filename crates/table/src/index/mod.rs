@@ -34,12 +34,13 @@ mod gin;
 mod interval;
 mod search;
 mod shape;
+mod sort;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use store::{Sorter, Store, TableId};
-use types::{Datum, DatumRef, KeyOrder, key, row, text};
+use types::{Datum, DatumRef, KeyOrder, Repr, key, row, text};
 
 pub use before::RowKeys;
 pub(crate) use before::{forget_before, is_of_data};
@@ -51,6 +52,7 @@ pub use shape::KeyShape;
 
 use crate::catalog::{IndexMethod, IndexPart, Relation};
 use interval::Intervals;
+use sort::Sort;
 
 use crate::heap::patch::{put_varint, take_varint};
 use crate::rows::{RowValues, position};
@@ -86,6 +88,8 @@ pub struct Index {
     relation: Arc<Relation>,
     storage: Option<TableId>,
     parts: Vec<Part>,
+    /// How each part is written in entries; empty where all are as they are.
+    sorts: Vec<Option<Sort>>,
     shape: KeyShape,
     include: Vec<usize>,
     kind: Kind,
@@ -159,8 +163,12 @@ impl Index {
         let columns = index.keys.iter().map(|key| {
             let order =
                 KeyOrder { is_descending: key.is_descending, has_nulls_first: key.nulls_first };
-            (key.repr, order)
+            (if key.sort.is_some() { Repr::Bytea } else { key.repr }, order)
         });
+        let mut sorts: Vec<Option<Sort>> = index.keys.iter().map(Sort::of).collect();
+        if sorts.iter().all(Option::is_none) {
+            sorts.clear();
+        }
         Some(Index {
             storage: index.storage,
             shape: KeyShape::new(columns.collect()),
@@ -170,6 +178,7 @@ impl Index {
             is_computed: index.predicate.is_some()
                 || parts.iter().any(|part| matches!(part, Part::Expr(_))),
             parts,
+            sorts,
             relation: Arc::clone(relation),
             has_entries: AtomicBool::new(false),
         })
@@ -276,6 +285,17 @@ impl Index {
         self.is_computed || self.columns().chain(self.include.iter().copied()).any(changes)
     }
 
+    /// The value of a key as its entries have it: the sort key of a text, where it has such.
+    ///
+    /// # Errors
+    /// 55000 where the index is of other tables of the language.
+    pub(crate) fn keyed(&self, part: usize, value: Datum) -> Result<Datum> {
+        match self.sorts.get(part) {
+            Some(Some(sort)) => sort.key(value.as_ref(), &self.relation),
+            _ => Ok(value),
+        }
+    }
+
     /// The values of its keys of a row; `None` where the row is not in it.
     fn keys(&self, row: &[Datum], values: &mut dyn RowValues) -> Result<Option<Vec<Datum>>> {
         let mut computed = Vec::new();
@@ -297,14 +317,21 @@ impl Index {
         row_key: &[u8],
         values: &mut dyn RowValues,
     ) -> Result<Vec<Entry>> {
-        if !self.is_computed && !matches!(self.kind, Kind::Gin(_) | Kind::Gist(_)) {
+        if !self.is_computed
+            && self.sorts.is_empty()
+            && !matches!(self.kind, Kind::Gin(_) | Kind::Gist(_))
+        {
             let keys = self.parts.iter().map(|part| match part {
                 Part::Column(at) => row[*at].as_ref(),
                 Part::Expr(_) => DatumRef::Null,
             });
             return Ok(vec![self.entry(keys, row, row_key)]);
         }
-        let Some(keys) = self.keys(row, values)? else { return Ok(Vec::new()) };
+        let Some(mut keys) = self.keys(row, values)? else { return Ok(Vec::new()) };
+        if !self.sorts.is_empty() {
+            let keyed = keys.into_iter().enumerate().map(|(part, value)| self.keyed(part, value));
+            keys = keyed.collect::<Result<_>>()?;
+        }
         let items = match &self.kind {
             Kind::Gin(classes) => {
                 let mut items = Vec::new();

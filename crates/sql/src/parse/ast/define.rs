@@ -15,6 +15,11 @@ pub enum Define {
     Table(Box<CreateTable>),
     /// `CREATE TABLE ... AS`, `CREATE MATERIALIZED VIEW`
     TableAs(Box<CreateTableAs>),
+    /// `REINDEX`
+    Reindex {
+        /// The index or the table; none for all.
+        name: Option<Path>,
+    },
     /// `REFRESH MATERIALIZED VIEW`
     Refresh {
         /// The materialized view.

@@ -68,6 +68,7 @@ impl Parser<'_> {
             Some("reassign") => self.reassign_owned()?,
             Some("revoke") => self.grant(false)?,
             Some("refresh") => self.refresh()?,
+            Some("reindex") => self.reindex()?,
             _ => return Ok(None),
         }))
     }
@@ -405,6 +406,22 @@ impl Parser<'_> {
         }
         let word = self.word(0)?;
         KINDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
+    }
+
+    /// `REINDEX`: of an index, of the indexes of a table, or of all.
+    fn reindex(&mut self) -> Result<Define> {
+        self.skip(1);
+        if self.is_punct(0, "(") {
+            self.storage_options()?;
+        }
+        let is_of_one = self.is_any(&["index", "table"]);
+        if !is_of_one && !self.is_any(&["schema", "database", "system"]) {
+            return Err(self.unexpected());
+        }
+        self.skip(1);
+        self.eat(&["concurrently"]);
+        let name = if is_of_one || self.is_name() { Some(self.path()?) } else { None };
+        Ok(Define::Reindex { name: name.filter(|_| is_of_one) })
     }
 
     fn reassign_owned(&mut self) -> Result<Define> {

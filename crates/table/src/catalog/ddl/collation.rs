@@ -82,13 +82,13 @@ impl Ddl<'_> {
         })
     }
 
-    /// Fails with 0A000 where the keys of a unique index would have a collation to which texts are equal that
-    /// are not the same.
-    pub(super) fn check_key_collation(&self, oid: Oid, is_unique: bool) -> Result<()> {
-        let found = self.catalog().collation(oid).filter(|_| is_unique);
+    /// Fails with 0A000 where keys that are told apart by their bytes would have a collation to which texts are
+    /// equal that are not the same.
+    pub(super) fn check_key_collation(&self, oid: Oid, by_bytes: bool) -> Result<()> {
+        let found = self.catalog().collation(oid).filter(|_| by_bytes);
         match found.filter(|collation| !collation.is_deterministic) {
             Some(collation) => Err(super::not_supported(format!(
-                "a unique index with the nondeterministic collation \"{}\"",
+                "such a unique index with the nondeterministic collation \"{}\"",
                 collation.name
             ))),
             None => Ok(()),

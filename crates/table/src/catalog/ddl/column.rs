@@ -259,13 +259,28 @@ impl Ddl<'_> {
         let collation = collation.unwrap_or_else(|| self.catalog().collation_of(ty));
         self.rely_on_collation(collation)?;
         let indexes = self.catalog().table(relation.oid).map(|table| table.indexes.clone());
-        let is_key = indexes.into_iter().flatten().any(|index| {
-            index.index().is_some_and(|index| {
-                let has = |key: &IndexKey| key.part == IndexPart::Column(column.attnum);
-                (index.is_unique || !index.excludes.is_empty()) && index.keys.iter().any(has)
-            })
-        });
+        let (mut is_key, mut is_sorted_anew) = (false, false);
+        for relation in indexes.iter().flatten() {
+            let Some(index) = relation.index() else { continue };
+            for (key, shown) in index.keys.iter().zip(&relation.columns) {
+                if key.part != IndexPart::Column(column.attnum) {
+                    continue;
+                }
+                // An index keeps a collation that was named for it.
+                let is_own = shown.collation != column.collation && collation != Oid::NONE;
+                let collation = if is_own { shown.collation } else { collation };
+                let key = IndexKey { ty, ..key.clone() };
+                let sort = match index.storage.is_some() && index.excludes.is_empty() {
+                    true => self.catalog().sort_form(collation, &key, index.method),
+                    false => None,
+                };
+                let by_bytes = index.is_unique || !index.excludes.is_empty();
+                is_key |= by_bytes && sort.is_none();
+                is_sorted_anew |= sort != key.sort;
+            }
+        }
         self.check_key_collation(collation, is_key)?;
+        let before = column.collation;
         let default = match default {
             Some(expr) => {
                 let expr = expr.of_relation(relation.oid);
@@ -275,7 +290,7 @@ impl Ddl<'_> {
             }
             None => None,
         };
-        let rewrite = rewrite || repr != column.repr;
+        let rewrite = rewrite || repr != column.repr || is_sorted_anew;
         // What is written anew has every value; what is not keeps the one for older rows.
         let missing = column.missing.clone().filter(|_| !rewrite);
         self.change(relation, column.attnum, |column| {
@@ -284,7 +299,7 @@ impl Ddl<'_> {
             column.default = default;
             column.missing = missing;
         })?;
-        self.retype_indexes(relation.oid, column.attnum)?;
+        self.retype_indexes(relation.oid, column.attnum, before)?;
         match relation.table() {
             Some(table) if rewrite => {
                 self.rewrite(relation.oid, table.keyed_by.clone(), Some(column.attnum))
@@ -332,21 +347,29 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Brings the indexes over a column to its type.
-    fn retype_indexes(&mut self, table: Oid, attnum: i16) -> Result<()> {
+    /// Brings the indexes over a column to its type, and to its collation those that had its collation before.
+    fn retype_indexes(&mut self, table: Oid, attnum: i16, before: Oid) -> Result<()> {
         let Some(table) = self.catalog().table(table).cloned() else { return Ok(()) };
         let Some(column) = table.relation.column(attnum) else { return Ok(()) };
         for index in &table.indexes {
             let mut changed = Relation::clone(index);
             let RelationKind::Index(data) = &mut changed.kind else { continue };
             let mut has = false;
+            let may_sort = data.storage.is_some() && data.excludes.is_empty();
             for (at, key) in data.keys.iter_mut().enumerate() {
                 if key.part == IndexPart::Column(attnum) {
                     (key.ty, key.repr, has) = (column.ty, column.repr, true);
+                    let own = changed.columns[at].collation;
+                    let is_own = own != before && column.collation != Oid::NONE;
+                    let collation = if is_own { own } else { column.collation };
+                    key.sort = None;
+                    if may_sort {
+                        key.sort = self.catalog().sort_form(collation, key, data.method);
+                    }
                     changed.columns[at].ty = column.ty;
                     changed.columns[at].modifier = column.modifier;
                     changed.columns[at].repr = column.repr;
-                    changed.columns[at].collation = column.collation;
+                    changed.columns[at].collation = collation;
                 }
             }
             if has || data.include.contains(&attnum) {

@@ -8,8 +8,8 @@ use super::index::{IndexRole, NewIndex, NewIndexKey};
 use super::name::choose;
 use super::{Address, Class, Ddl, Entry, Relation, RelationKind, TableDef};
 use crate::catalog::{
-    Action, Constraint, ConstraintKind, ConstraintOn, ForeignKey, IndexMethod, Key, MatchType,
-    Persistence, Privileges, SqlText,
+    Action, Constraint, ConstraintKind, ConstraintOn, ForeignKey, Index, IndexKey, IndexMethod,
+    Key, MatchType, Persistence, Privileges, SqlText,
 };
 use crate::foreign::may_refer;
 use crate::{Error, Result};
@@ -526,6 +526,7 @@ impl Ddl<'_> {
                     format!("cannot use a deferrable primary key for referenced table \"{table}\"");
                 return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
             }
+            refuse_classes(index, table)?;
             return Ok((index.keys.iter().filter_map(|key| key.column()).collect(), oid));
         }
         let numbers = numbers_in_key(&target.relation, names)?;
@@ -544,6 +545,7 @@ impl Ddl<'_> {
             let serves = index.is_unique && index.predicate.is_none() && index.is_valid;
             if serves && columns == sorted && columns.len() == index.keys.len() {
                 if index.is_immediate {
+                    refuse_classes(index, table)?;
                     return Ok((numbers, oid));
                 }
                 is_deferrable = true;
@@ -712,4 +714,15 @@ fn numbers_in_key(relation: &Relation, names: &[Arc<str>]) -> Result<Vec<i16>> {
         }
     };
     names.iter().map(number).collect()
+}
+
+/// Foreign keys are compared by their bytes, so equal texts that are not the same cannot be referred to.
+fn refuse_classes(index: &Index, table: &str) -> Result<()> {
+    let by_class = |key: &IndexKey| key.sort.as_ref().is_some_and(|sort| !sort.is_deterministic);
+    match index.keys.iter().any(by_class) {
+        true => Err(super::not_supported(format!(
+            "a foreign key to a column of table \"{table}\" with a nondeterministic collation"
+        ))),
+        false => Ok(()),
+    }
 }

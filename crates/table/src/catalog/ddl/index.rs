@@ -10,7 +10,8 @@ use super::name::{NAME_BYTES_MAX, choose, clip};
 use super::table::COLUMNS_MAX;
 use super::{Address, Ddl, Relation, RelationKind, TableDef};
 use crate::catalog::{
-    Catalog, Column, Index, IndexKey, IndexMethod, IndexPart, SqlText, UserTypeKind,
+    Catalog, CollationProvider, Column, Index, IndexKey, IndexMethod, IndexPart, SortForm, SqlText,
+    UserTypeKind,
 };
 use crate::columnar::Columnar;
 use crate::index::forget_before;
@@ -131,11 +132,15 @@ impl Ddl<'_> {
         for key in &new.keys {
             let collation = key.collation;
             let name = Arc::clone(&key.name);
-            let key = self.make_key(relation, key, new.method)?;
+            let mut key = self.make_key(relation, key, new.method)?;
             let mut column = self.key_column(relation, &key, &name, &columns);
             column.collation = collation.unwrap_or(column.collation);
             self.rely_on_collation(column.collation)?;
-            self.check_key_collation(column.collation, new.is_unique || !new.excludes.is_empty())?;
+            if new.excludes.is_empty() {
+                key.sort = self.catalog().sort_form(column.collation, &key, new.method);
+            }
+            let is_told_apart = new.is_unique && key.sort.is_none() || !new.excludes.is_empty();
+            self.check_key_collation(column.collation, is_told_apart)?;
             columns.push(column);
             keys.push(key);
         }
@@ -147,6 +152,7 @@ impl Ddl<'_> {
                 is_descending: false,
                 nulls_first: false,
                 class: None,
+                sort: None,
             };
             columns.push(self.key_column(relation, &key, "", &columns));
         }
@@ -165,6 +171,13 @@ impl Ddl<'_> {
             && relation.table().is_some_and(|data| {
                 data.keyed_by == key_columns && !key_columns.is_empty() && !role.is_deferrable
             });
+        if is_table {
+            // The rows themselves lie in the order of bytes.
+            for (key, column) in keys.iter_mut().zip(&columns) {
+                key.sort = None;
+                self.check_key_collation(column.collation, true)?;
+            }
+        }
         let storage = if is_table { None } else { Some(self.new_storage()?) };
         // Who builds it beside others that write does not know when the first rows came, and where the
         // past is to be forgotten, what was over before is better not written down again.
@@ -237,6 +250,32 @@ impl Ddl<'_> {
         self.whole(|ddl| ddl.change_index(index, |data| data.is_whole = false))
     }
 
+    /// An index is to be filled anew: it gets a storage without entries, and the sort keys of today.
+    ///
+    /// # Errors
+    /// 42809 where it is no index, 42501 where it is not the role's.
+    pub fn renew_index(&mut self, index: Oid) -> Result<()> {
+        self.whole(|ddl| {
+            ddl.check_owner(Address::relation(index))?;
+            ddl.change_index(index, |data| {
+                for sort in data.keys.iter_mut().filter_map(|key| key.sort.as_mut()) {
+                    sort.version = collate::VERSION.into();
+                }
+            })?;
+            ddl.renew_relation(index)
+        })
+    }
+
+    /// Has an index look as if its sort keys were of other tables of the language.
+    #[cfg(test)]
+    pub(crate) fn age_sort_keys(&mut self, index: Oid) -> Result<()> {
+        self.change_index(index, |data| {
+            for sort in data.keys.iter_mut().filter_map(|key| key.sort.as_mut()) {
+                sort.version = "0".into();
+            }
+        })
+    }
+
     /// Has the indexes of a table forget what they say of versions that were over before them.
     pub(super) fn forget_before(&mut self, table: Oid) -> Result<()> {
         for index in self.table(table)?.indexes.clone() {
@@ -298,6 +337,7 @@ impl Ddl<'_> {
             is_descending: new.is_descending,
             nulls_first: new.nulls_first.unwrap_or(new.is_descending),
             class: new.class.clone(),
+            sort: None,
         })
     }
 
@@ -440,6 +480,55 @@ impl IndexKey {
 }
 
 impl Catalog {
+    /// The locale by which a collation orders texts, and whether it is deterministic; none where their bytes do.
+    pub fn locale_of(&self, collation: Oid) -> Option<(Arc<str>, bool)> {
+        if let Some(known) = collate::numbered(collation.0) {
+            let locale = known.locale.filter(|_| known.provider == collate::Provider::Icu)?;
+            return Some((locale.into(), true));
+        }
+        let known = self.collation(collation)?;
+        let is_icu = known.provider == CollationProvider::Icu;
+        is_icu.then(|| (Arc::clone(&known.locale), known.is_deterministic))
+    }
+
+    /// The indexes whose sort keys are of other tables of a language than this release has, with their tables: one
+    /// index, those of a table, or all.
+    pub fn stale_indexes(&self, of: Option<Oid>) -> impl Iterator<Item = (Oid, Oid)> + '_ {
+        self.relations().filter_map(move |relation| {
+            let index = relation.index()?;
+            let is_meant = of.is_none_or(|of| of == relation.oid || of == index.table);
+            let mut sorts = index.keys.iter().filter_map(|key| key.sort.as_ref());
+            let is_stale = is_meant && sorts.any(|sort| !sort.is_current());
+            is_stale.then_some((index.table, relation.oid))
+        })
+    }
+
+    /// How a key of an index orders texts of a collation; none where their bytes do.
+    pub(super) fn sort_form(
+        &self,
+        collation: Oid,
+        key: &IndexKey,
+        method: IndexMethod,
+    ) -> Option<SortForm> {
+        // A class such as `text_pattern_ops` compares bytes. Other methods take values apart, or only show them.
+        let has_order =
+            matches!(method, IndexMethod::Btree | IndexMethod::Hash | IndexMethod::Brin);
+        let of_bytes = key.class.as_deref().is_some_and(|class| class.contains("_pattern_ops"));
+        if !has_order || of_bytes || !self.is_text(key.ty) {
+            return None;
+        }
+        let (locale, is_deterministic) = self.locale_of(collation)?;
+        Some(SortForm { locale, is_deterministic, version: collate::VERSION.into() })
+    }
+
+    /// True for `text`, `varchar` and domains over them: texts that are equal where their bytes are.
+    fn is_text(&self, ty: Type) -> bool {
+        match self.user_type(ty).map(|user| &user.kind) {
+            Some(UserTypeKind::Domain(domain)) => self.is_text(domain.base),
+            _ => matches!(ty, Type::TEXT | Type::VARCHAR),
+        }
+    }
+
     /// True where values of a type can be searched by a method without an operator class being named.
     fn has_operators(&self, ty: Type, method: IndexMethod) -> bool {
         // Values of it are not compared.

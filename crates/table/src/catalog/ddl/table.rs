@@ -150,10 +150,22 @@ impl Ddl<'_> {
                 ddl.rely_on_partition_keys(oid, partitioning)?;
             }
             let method = ddl.draft.cache().methods().get(new.method.oid)?;
+<<<<<<< HEAD
             let keyed_by = match method.is_keyed(&new.method.options) && partitioning.is_none() {
+=======
+            let mut keyed_by = match method.is_keyed(&new.method.options) {
+>>>>>>> 0bf612b0420222500cb63d73cf49cf32acf3bca5
                 true => keyed_by(&columns, &new.constraints),
                 false => Vec::new(),
             };
+            // Rows lie in the order of bytes. An index has the order of a locale.
+            let by_locale = |column: &Column| {
+                keyed_by.contains(&column.attnum)
+                    && ddl.catalog().locale_of(column.collation).is_some()
+            };
+            if !method.takes_late_key() && columns.iter().any(by_locale) {
+                keyed_by.clear();
+            }
             for column in &mut columns {
                 column.not_null |= keyed_by.contains(&column.attnum);
             }

@@ -14,7 +14,7 @@ use crate::catalog::{
     Enum, Extension, ForeignKey, Identity, Index, IndexKey, IndexMethod, IndexPart, MatchType,
     Materialized, Membership, MethodData, NamePlace, OwnedBy, Persistence, Policy, PolicyCommand,
     Privileges, RangeType, Relation, RelationKind, Role, RoleFlags, RowSecurity, RowType, Schema,
-    Sequence, Settings, SqlText, TableData, UserType, UserTypeKind, View,
+    Sequence, Settings, SortForm, SqlText, TableData, UserType, UserTypeKind, View,
 };
 use crate::documents::DocumentData;
 use crate::heap::Heap;
@@ -52,7 +52,7 @@ fields! {
     Address { class, oid, sub }
     View { query, check }
     Materialized { query, is_populated }
-    IndexKey { part, ty, repr, is_descending, nulls_first, class }
+    SortForm { locale, is_deterministic, version }
     Sequence {
         storage, data_type, start, increment, min, max, cache, cycle, owned_by,
     }
@@ -485,6 +485,45 @@ impl Field for RelationKind {
     }
 }
 
+/// A key with sort keys has a byte 3 in front of what other keys are.
+const SORTED: u8 = 3;
+
+impl Field for IndexKey {
+    fn put(&self, out: &mut Vec<u8>) {
+        if let Some(sort) = &self.sort {
+            out.push(SORTED);
+            sort.put(out);
+        }
+        self.part.put(out);
+        (self.ty, self.repr).put(out);
+        (self.is_descending, self.nulls_first, self.class.clone()).put(out);
+    }
+
+    fn take(input: &mut Input<'_>) -> Result<Self> {
+        let mut first = input.u8()?;
+        let mut sort = None;
+        if first == SORTED {
+            sort = Some(Field::take(input)?);
+            first = input.u8()?;
+        }
+        let part = IndexPart::of_kind(first, input)?;
+        let (ty, repr) = Field::take(input)?;
+        let (is_descending, nulls_first, class) = Field::take(input)?;
+        Ok(IndexKey { part, ty, repr, is_descending, nulls_first, class, sort })
+    }
+}
+
+impl IndexPart {
+    /// Reads what follows the byte that tells the kind.
+    fn of_kind(kind: u8, input: &mut Input<'_>) -> Result<Self> {
+        Ok(match kind {
+            1 => IndexPart::Column(Field::take(input)?),
+            2 => IndexPart::Expr(Field::take(input)?),
+            _ => return damaged("a key of an index of an unknown kind"),
+        })
+    }
+}
+
 impl Field for IndexPart {
     fn put(&self, out: &mut Vec<u8>) {
         match self {
@@ -500,11 +539,8 @@ impl Field for IndexPart {
     }
 
     fn take(input: &mut Input<'_>) -> Result<Self> {
-        Ok(match input.u8()? {
-            1 => IndexPart::Column(Field::take(input)?),
-            2 => IndexPart::Expr(Field::take(input)?),
-            _ => return damaged("a key of an index of an unknown kind"),
-        })
+        let kind = input.u8()?;
+        IndexPart::of_kind(kind, input)
     }
 }
 

@@ -72,7 +72,11 @@ fn everything() -> World {
         excludes: Vec::new(),
         partition_of: None,
     };
+    let of_locale = collate::named("sv-x-icu").map(|known| Oid(known.oid));
+    let sorted = NewIndexKey { collation: of_locale, ..NewIndexKey::column(2) };
+    let sorted = NewIndex { keys: vec![sorted], predicate: None, ..index.clone() };
     world.run(|ddl| ddl.create_index(p.oid, index)).unwrap();
+    world.run(|ddl| ddl.create_index(p.oid, sorted)).unwrap();
     let query = text("SELECT {0} FROM p", &[(column(&p, "id"), "id")]);
     world.run(|ddl| ddl.create_view(view("v", &[("id", Type::INT4)], query.clone()))).unwrap();
     let own_row = text("{0} > 0", &[(column(&p, "id"), "id")]);

@@ -245,3 +245,45 @@ fn a_row_that_stays_as_it_is_costs_no_more_to_read() {
     assert_eq!(versions.len(), 1_001);
     assert!(versions.iter().all(|one| one.row.as_ref().column(0).unwrap().to_owned() == int(1)));
 }
+
+/// An index under the collation of a language has its order. Where the tables of the language are of another version
+/// than those that the index was made with, no row is written, until the index is made anew.
+#[test]
+fn an_index_has_the_order_of_a_language_of_one_version() {
+    let world = World::new();
+    world.create("t", &[("name", Type::TEXT)], vec![]);
+    let swedish = collate::named("sv-x-icu").map(|known| types::Oid(known.oid));
+    let by_name = NewIndexKey { collation: swedish, ..NewIndexKey::column(1) };
+    world.create_index("t", vec![by_name], |new| new.is_unique = true);
+    let t = world.table("t");
+    let mut session = world.session(Isolation::ReadCommitted);
+    for name in ["ö", "Z", "ä", "z", "å"] {
+        session.insert(&t, &[name.into()]).unwrap();
+    }
+    session.commit().unwrap();
+    let in_order = |t: &std::sync::Arc<super::super::Table>| {
+        let snapshot = world.engine.snapshot();
+        let cursor = Cursor::by_index(t, &t.indexes()[0], txn::KeyRange::ALL, false);
+        rows(cursor, snapshot.view(), 10).join(" ")
+    };
+    assert_eq!(in_order(&t), "z Z å ä ö");
+
+    let index = t.indexes()[0].relation().oid;
+    world.ddl(|ddl| ddl.age_sort_keys(index)).unwrap();
+    let t = world.table("t");
+    let mut session = world.session(Isolation::ReadCommitted);
+    let refused = told(session.insert(&t, &["y".into()]));
+    assert!(refused.starts_with("55000: ") && refused.contains("version 0"), "{refused}");
+    drop(session);
+    let stale = world.ddl(|ddl| Ok(ddl.catalog().stale_indexes(None).collect::<Vec<_>>())).unwrap();
+    assert_eq!(stale, [(t.relation().oid, index)]);
+
+    world.ddl(|ddl| ddl.renew_index(index)).unwrap();
+    let t = world.table("t");
+    let mut session = world.session(Isolation::ReadCommitted);
+    session.run(|change: &mut Change<'_>| t.build_index(change, 0)).unwrap();
+    session.insert(&t, &["y".into()]).unwrap();
+    assert!(told(session.insert(&t, &["ö".into()])).contains("Key (name)=(ö) already exists."));
+    session.commit().unwrap();
+    assert_eq!(in_order(&t), "y z Z å ä ö");
+}

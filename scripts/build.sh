@@ -1,0 +1,43 @@
+#!/bin/sh
+# Builds the command for `make run` and `make story`, and says what it does: the first time it takes minutes.
+#
+#     scripts/build.sh
+#
+# On a terminal cargo shows its own bar. Elsewhere a line is written now and then, so that a log tells that the
+# build goes on.
+set -eu
+cd "$(dirname "$0")/.."
+
+folder=${CARGO_TARGET_DIR:-target}
+every_s=${BUILD_REPORT_S:-30}
+if [ ! -x "$folder/release/anywhen" ]; then
+    processors=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+    # About 17 minutes of one processor, of which the last one cannot be shared.
+    echo "Building anywhen for the first time: about $((1 + 16 / processors)) minutes on $processors processors." >&2
+    echo "Later builds compile only what has changed." >&2
+fi
+set -- cargo build --release --locked --package anywhen-command --bin anywhen
+if [ -t 2 ]; then
+    exec "$@"
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+trap 'exit 130' INT TERM
+"$@" 2>"$log" &
+build=$!
+begin=$(date +%s)
+said=$begin
+while kill -0 "$build" 2>/dev/null; do
+    sleep 1
+    now=$(date +%s)
+    if [ $((now - said)) -ge "$every_s" ]; then
+        said=$now
+        echo "building: $(grep -c '^ *Compiling' "$log" || true) crates begun after $((now - begin)) s" >&2
+    fi
+done
+if ! wait "$build"; then
+    cat "$log" >&2
+    exit 1
+fi
+tail -n 1 "$log" >&2
