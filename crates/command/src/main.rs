@@ -20,11 +20,8 @@
 //! - Colours appear on terminals only, and never where `NO_COLOR` is set.
 
 mod args;
-<<<<<<< HEAD
-mod budget;
-=======
 mod backups;
->>>>>>> 1f8df537ca4f680fadfee2f04b03cacf076acc9e
+mod budget;
 mod care;
 mod collections;
 mod export;
@@ -32,11 +29,8 @@ mod failure;
 mod git;
 mod import;
 mod json_out;
-<<<<<<< HEAD
 mod log_file;
-=======
 mod manual;
->>>>>>> 0bf612b0420222500cb63d73cf49cf32acf3bca5
 mod paint;
 mod progress;
 mod read;

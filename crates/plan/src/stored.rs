@@ -3,15 +3,10 @@
 use std::sync::Arc;
 
 use sql::bind::{Names, Relation};
-<<<<<<< HEAD
-use sql::plan::Expr;
+use sql::plan::{Expr, ExprKind};
 use table::catalog::{
     self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, Router, SqlText,
 };
-=======
-use sql::plan::{Expr, ExprKind};
-use table::catalog::{self, Catalog, ConstraintKind, Index, IndexMethod, IndexPart, SqlText};
->>>>>>> 0bf612b0420222500cb63d73cf49cf32acf3bca5
 use table::index::ItemClass;
 use table::rows::Handles;
 use types::{Context, KeyOrder, Oid, Style};

@@ -309,14 +309,10 @@ impl Session {
                         self.lock_maintained(oid)?;
                     }
                     if may && analyzes {
-<<<<<<< HEAD
+                        self.client.slot.status.progress.begin(Task::Analyze, oid, Oid::NONE);
                         for leaf in self.names.catalog.leaves(oid) {
                             self.client.instance.handles.analyze(&self.names.catalog, leaf);
                         }
-=======
-                        self.client.slot.status.progress.begin(Task::Analyze, oid, Oid::NONE);
-                        self.client.instance.handles.analyze(&self.names.catalog, oid);
->>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
                     }
                     may
                 }

@@ -569,7 +569,6 @@ impl Tables for Stored<'_> {
             Some((store::TableId(u32::from_be_bytes(*number)), key.to_vec()))
         };
         let rows: Vec<RowAt> = keys.iter().filter_map(split).collect();
-<<<<<<< HEAD
         for leaf in self.catalog.leaves(relation) {
             let table = self.table(leaf)?;
             let latest = self.txn.borrow().latest();
@@ -577,11 +576,9 @@ impl Tables for Stored<'_> {
                 Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
             let tables = self.cache.tables();
             let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
-=======
-        let tables = self.cache.tables();
-        let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
-        if gone != 0 {
->>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
+            if gone == 0 {
+                continue;
+            }
             self.grow(&table, -gone);
         }
         Ok(())

@@ -20,11 +20,8 @@ pub mod forms;
 mod grants;
 mod kinds;
 mod objects;
-<<<<<<< HEAD
 mod partitions;
-=======
 mod progress;
->>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
 mod relations;
 pub mod rows;
 mod searches;

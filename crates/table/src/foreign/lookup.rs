@@ -56,13 +56,8 @@ impl Checks {
         let index = parent.indexes().iter().find(|known| known.relation().oid == index);
         let index = index.ok_or_else(gone_table)?;
         let mut ordered = Vec::with_capacity(values.len());
-<<<<<<< HEAD
-        for column in index.columns() {
-            let at = columns.iter().position(|known| *known == column);
-=======
         for (part, column) in index.columns().enumerate() {
-            let at = key.referenced.iter().position(|attnum| position(*attnum) == column);
->>>>>>> 0bf612b0420222500cb63d73cf49cf32acf3bca5
+            let at = columns.iter().position(|known| *known == column);
             let value = at.map(|at| &values[at]).ok_or_else(gone_table)?;
             match key_of(value, self.base(&parent.relation().columns[column])) {
                 Some(value) => ordered.push(index.keyed(part, value)?),

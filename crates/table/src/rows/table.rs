@@ -25,12 +25,8 @@ use super::ids::RowIds;
 use super::layout::{Batch, Layout, Row, RowRef};
 use super::moves::Moves;
 use super::statistics::Sampled;
-<<<<<<< HEAD
-use crate::catalog::{Catalog, Relation, Router, TableData, TableDef};
-=======
 use super::usage::{TableUsage, Usage};
-use crate::catalog::{Relation, TableData, TableDef};
->>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
+use crate::catalog::{Catalog, Relation, Router, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
 use crate::method::{Access, AccessMethod, Rows, Wanted};
 use crate::{Error, Result};
@@ -53,12 +49,9 @@ pub struct Table {
     ids: Arc<RowIds>,
     moves: Arc<Moves>,
     pub(super) sampled: Arc<Sampled>,
-<<<<<<< HEAD
     /// Finds the partition of a row of a partitioned table.
     router: OnceLock<Option<Router>>,
-=======
     usage: TableUsage,
->>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
 }
 
 impl Table {
@@ -86,11 +79,8 @@ impl Table {
             ids,
             moves,
             sampled,
-<<<<<<< HEAD
             router: OnceLock::new(),
-=======
             usage,
->>>>>>> 82a40ef79115865f7b1bb0fe57f5599c3a8abd73
             def: Arc::clone(def),
         }
     }

@@ -150,11 +150,8 @@ impl Ddl<'_> {
                 ddl.rely_on_partition_keys(oid, partitioning)?;
             }
             let method = ddl.draft.cache().methods().get(new.method.oid)?;
-<<<<<<< HEAD
-            let keyed_by = match method.is_keyed(&new.method.options) && partitioning.is_none() {
-=======
-            let mut keyed_by = match method.is_keyed(&new.method.options) {
->>>>>>> 0bf612b0420222500cb63d73cf49cf32acf3bca5
+            let mut keyed_by = match method.is_keyed(&new.method.options) && partitioning.is_none()
+            {
                 true => keyed_by(&columns, &new.constraints),
                 false => Vec::new(),
             };
