@@ -339,12 +339,12 @@ impl Hangups {
         let wait = move || {
             while Self::signals().wait().is_ok() {
                 let Some(instance) = instance.upgrade() else { return };
+                if let Some(Err(error)) = log.as_ref().map(LogFile::reopen) {
+                    tracing::error!("the log file was not opened again: {error}");
+                }
                 match instance.reload() {
                     Ok(()) => tracing::info!("the configuration was read again"),
                     Err(error) => tracing::error!("the configuration was not read again: {error}"),
-                }
-                if let Some(Err(error)) = log.as_ref().map(LogFile::reopen) {
-                    tracing::error!("the log file was not opened again: {error}");
                 }
             }
         };

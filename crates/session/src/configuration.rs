@@ -73,13 +73,16 @@ pub(crate) struct Configured {
     pub line: Option<usize>,
 }
 
+/// Settings and their values.
+type Values = Vec<(String, String)>;
+
 /// The values that settings have for all sessions.
 pub(crate) struct Configuration {
     env: Env,
     /// `None` where nothing is kept.
     file: Option<PathBuf>,
-    given: Vec<(String, String)>,
-    defaults: Vec<(String, String)>,
+    given: Values,
+    defaults: Values,
     lines: RwLock<Arc<[ConfigLine]>>,
     in_force: RwLock<Arc<[Configured]>>,
     /// Grows with each change of what is in force.
@@ -223,7 +226,7 @@ impl Configuration {
     pub fn open(
         env: &Env,
         folder: Option<&Path>,
-        (given, defaults): (Vec<(String, String)>, Vec<(String, String)>),
+        (given, defaults): (Values, Values),
         now: TimestampTz,
     ) -> Result<Configuration> {
         for (name, value) in given.iter().chain(&defaults) {

@@ -70,7 +70,7 @@ pub struct Portal {
     /// How many rows it has given.
     pub(crate) rows: u64,
     /// What it has cost so far, where that is recorded.
-    pub(crate) cost: Option<crate::statements::Run>,
+    pub(crate) cost: Option<Box<crate::statements::Run>>,
     /// What was seen of the operators of its plan, where they were looked at.
     pub(crate) observed: Option<plan::explain::tree::Observed>,
 }

@@ -274,7 +274,9 @@ impl Session {
         }
         for path in tables {
             let (schema, name) = names.split(path)?;
-            names.user_relation(schema, name).map(|relation| note(relation));
+            if let Some(relation) = names.user_relation(schema, name) {
+                note(relation);
+            }
         }
         Ok(())
     }
