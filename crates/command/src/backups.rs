@@ -34,6 +34,11 @@ pub(crate) fn backup(session: &mut Session, a: &BackupArgs) -> Outcome {
         bar.finish_and_clear();
         return backed_up(session, a, copied.map_err(|error| failed(error, a))?);
     };
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(Failure::refused(format!("{url:?} is not the HTTP address of a server")).hint(
+            "for example https://db.example.org:8443: `anywhen serve --http-listen` listens",
+        ));
+    }
     let mut source = HttpSource::new(url, a.authorities.as_deref(), token(a)?)?;
     let mut target = BackupFolder::open(&a.folder).map_err(|error| refused(error, &a.folder))?;
     let mark = match target.base() {

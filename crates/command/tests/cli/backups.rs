@@ -169,6 +169,8 @@ fn who_may_take_a_backup() {
     let with = |more: &[&'static str]| {
         from.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>()
     };
+    let said = world.fails(1, &["backup", "--from", "postgres://localhost", "none"]);
+    assert!(said.contains("HTTP address"), "{said}");
     let said = world.fails(1, &with(&["none"]));
     assert!(said.contains("token is missing"), "{said}");
     let said = world.fails(1, &with(&["--token-file", "poor.token", "none"]));
@@ -191,32 +193,44 @@ fn who_may_take_a_backup() {
     assert_eq!(world.run(&["--data", "restored", "get", "c/big"]).trim(), format!("\"{text}\""));
 }
 
-/// A way to a server that cuts connections and changes bytes of answers.
-fn bad_way(address: String, cut_every: u64, flip_every: u64) -> (String, Arc<AtomicU64>) {
+/// A way to a server that cuts a connection and changes a byte of an answer every so many bytes.
+fn bad_way(address: String, cut_every: usize, flip_every: usize) -> (String, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("listens");
     let here = listener.local_addr().expect("an address").to_string();
     let hits = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&hits);
     std::thread::spawn(move || {
-        let mut answers = 0;
+        let (mut to_cut, mut to_flip) = (cut_every, flip_every);
         for client in listener.incoming() {
             let mut client = client.expect("a connection");
             let Ok(mut server) = TcpStream::connect(&address) else { continue };
             let mut up =
                 (client.try_clone().expect("a socket"), server.try_clone().expect("a socket"));
-            std::thread::spawn(move || std::io::copy(&mut up.0, &mut up.1));
+            std::thread::spawn(move || {
+                let _ = std::io::copy(&mut up.0, &mut up.1);
+                // A client that was killed ends the way to the server too.
+                let _ = up.1.shutdown(std::net::Shutdown::Both);
+            });
             let mut buffer = vec![0; 64 << 10];
             while let Ok(count) = server.read(&mut buffer) {
-                answers += 1;
-                if count == 0 || answers % cut_every == 0 {
-                    counted.fetch_add(1, Ordering::Relaxed);
+                if count == 0 {
                     break;
                 }
-                // Within a body: heads are shorter than this.
-                if count > 2_000 && answers % flip_every == 0 {
-                    buffer[count - 7] ^= 0x20;
+                let Some(rest) = to_cut.checked_sub(count) else {
+                    to_cut = cut_every;
                     counted.fetch_add(1, Ordering::Relaxed);
-                }
+                    break;
+                };
+                to_cut = rest;
+                // Within a body: heads are shorter than this.
+                to_flip = match to_flip.checked_sub(count) {
+                    None if count > 2_000 => {
+                        buffer[count - 7] ^= 0x20;
+                        counted.fetch_add(1, Ordering::Relaxed);
+                        flip_every
+                    }
+                    rest => rest.unwrap_or(0),
+                };
                 if client.write_all(&buffer[..count]).is_err() {
                     break;
                 }
@@ -236,7 +250,7 @@ fn a_copy_over_a_bad_way_by_a_process_that_is_killed() {
     let rows = "insert into t select g, md5(g::text) || md5((g * 7)::text) from generate_series(1, 120000) g";
     world.run(&["sql", "-c", "create table t (id int primary key, x text)", "-c", rows]);
     let (_served, address): (Served, String) = serve(&world, &SERVE);
-    let (way, hits) = bad_way(address, 23, 29);
+    let (way, hits) = bad_way(address, 1_800_000, 2_300_000);
     let url = format!("http://{way}");
     world.run(&["backup", "--from", &url, "straight"]);
     assert!(hits.load(Ordering::Relaxed) > 2, "else it proves little");

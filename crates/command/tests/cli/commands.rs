@@ -272,7 +272,13 @@ fn backup_restore_verify_compact_and_stats_look_after_the_folder() {
         assert!(number(&world.json(&["--data", data, "verify"]), "revisions") >= 3);
     }
     assert!(world.run(&["get", "articles/a1", "--at", "1"]).contains("\"counter\":0"));
+    // Once merged, there is nothing to win, and that is told with what there is.
+    let told = world.run(&["compact"]);
+    assert!(told.starts_with("nothing to win: ") && told.contains("\nhistory "), "{told}");
+    let told = world.json(&["compact"]);
+    assert_eq!(number(&told, "bytes_before"), number(&told, "bytes_after"));
     let stats = world.json(&["stats"]);
+    assert!(number(&stats, "current_bytes") > 0 && number(&stats, "history_bytes") > 0);
     assert_eq!((number(&stats, "collections"), number(&stats, "documents")), (1, 1));
     assert!(number(&stats, "bytes") > 0 && number(&stats, "commits") >= 4);
     assert!(world.run(&["stats"]).contains("1 document"));
