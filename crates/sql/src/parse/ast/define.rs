@@ -717,8 +717,7 @@ pub enum Alter {
         /// True for `CASCADE`.
         cascade: bool,
     },
-    /// `ENABLE`, `DISABLE`, `FORCE` or `NO FORCE` `ROW LEVEL SECURITY`: whether policies are in force, and whether
-    /// they are for the owner.
+    /// `ENABLE`, `DISABLE`, `FORCE` or `NO FORCE` `ROW LEVEL SECURITY`: whether policies hold, and for the owner.
     RowSecurity {
         /// `ENABLE`, `DISABLE`
         is_enabled: Option<bool>,
