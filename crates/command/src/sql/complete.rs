@@ -183,7 +183,7 @@ fn scope(tokens: &[Token<'_>]) -> Vec<InScope> {
         } else if token.word().is_some_and(|word| is_in(ENDS, word)) {
             in_list = false;
         }
-        if !begins && !(in_list && token.is_mark(",")) {
+        if !(begins || in_list && token.is_mark(",")) {
             continue;
         }
         let mut at = at + 1;

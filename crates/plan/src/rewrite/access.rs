@@ -273,7 +273,7 @@ fn equality(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<Equa
             let element = scalar::facts::Facts(types).element(array.ty)?;
             if let Some(keys) = part.key_for(left, array) {
                 let fitting = is_value(array) && is_text(element, types);
-                return fitting.then(|| Equal::AnyOf(Expr { ty: Type::BYTEA_ARRAY, ..keys }));
+                return fitting.then_some(Equal::AnyOf(Expr { ty: Type::BYTEA_ARRAY, ..keys }));
             }
             let fitting = part.is(left) && is_value(array) && fits(element, part.repr, types);
             fitting.then(|| Equal::AnyOf(array.clone()))
