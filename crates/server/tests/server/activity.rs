@@ -185,6 +185,15 @@ fn statements_of_others_are_hidden() {
     assert_eq!(one(&mut other, &look), "<insufficient privilege> | NULL | NULL | NULL | NULL");
 }
 
+/// Says that something is over, however it ends.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// While many sessions write the same few rows, every answer makes sense: whoever waits is active, waits for
 /// somebody else, and not longer than the test takes.
 #[test]
@@ -200,9 +209,9 @@ fn answers_under_load() {
     let (mut waits_seen, mut looks) = (0, 0);
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
-            let (done, server) = (&done, &server);
+            let done = &done;
+            let mut wire = Wire::connect(&server);
             scope.spawn(move || {
-                let mut wire = Wire::connect(server);
                 let mut turn = writer;
                 while !done.load(Ordering::Relaxed) {
                     turn += 1;
@@ -214,6 +223,8 @@ fn answers_under_load() {
                 }
             });
         }
+        // The writers end also where a look finds something wrong.
+        let _end = Done(&done);
         let end = Instant::now() + Duration::from_secs(4);
         while Instant::now() < end {
             looks += 1;
@@ -242,7 +253,6 @@ fn answers_under_load() {
             );
             assert_eq!(rows(&watcher.query(&locks)), Vec::<String>::new());
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert!(looks > 10 && waits_seen > 0, "{looks} looks have seen {waits_seen} waits");
     // Once all is quiet nothing is left over.

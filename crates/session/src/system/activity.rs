@@ -106,7 +106,9 @@ pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
             continue;
         }
         let (about, status) = (slot.status.about(), &slot.status);
-        let wait = waits.of(&slot);
+        // It is read once: a row must not say that a session is idle and waits for a lock.
+        let state = status.state();
+        let wait = waits.of(&slot, state);
         let writes =
             status.writes().map(|txn| txn::stamp_of_transaction(instance.transaction_number(txn)));
         let stamp = |stamp: Option<u32>| stamp.map_or(Datum::Null, |stamp| oid(Oid(stamp)));
@@ -120,7 +122,7 @@ pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
             ("state_change", time(status.state_changed())),
             ("wait_event_type", text_or_null(wait.map(|(kind, _)| kind))),
             ("wait_event", text_or_null(wait.map(|(_, name)| name))),
-            ("state", text_or_null(status.state().name())),
+            ("state", text_or_null(state.name())),
             ("backend_xid", stamp(writes)),
             ("backend_xmin", stamp(status.sees().map(txn::stamp_of_commit))),
             ("query", text(&about.query)),
@@ -152,8 +154,8 @@ impl Waits {
 
     /// The type and the name of what a session waits for. Only a statement waits for a lock: one that has
     /// ended meanwhile does no more.
-    fn of(&self, slot: &Slot) -> Option<(&'static str, &'static str)> {
-        let is_active = slot.status.state() == BackendState::Active;
+    fn of(&self, slot: &Slot, state: BackendState) -> Option<(&'static str, &'static str)> {
+        let is_active = state == BackendState::Active;
         let transaction = TxnId(slot.transaction.load(Ordering::Acquire));
         if let Some(wait) = self.locks.get(&transaction).filter(|_| is_active) {
             return Some(("Lock", if wait.is_relation { "relation" } else { "transactionid" }));
