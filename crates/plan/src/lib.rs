@@ -41,7 +41,9 @@ use types::{Context, Datum, Result};
 
 pub use ranges::{Binding, Range};
 pub use rewrite::{all_of, asks};
-pub use schema::{Ask, ItemClass, KeyFacts, KeyPart, PartitionFacts, Schema, TableFacts, Values};
+pub use schema::{
+    Ask, ItemClass, KeyFacts, KeyPart, PartFacts, PartitionFacts, Schema, TableFacts, Values,
+};
 pub use stored::facts;
 pub use tree::*;
 

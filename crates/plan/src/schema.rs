@@ -48,13 +48,23 @@ pub struct PartitionFacts {
     pub router: Arc<Router>,
     /// What of a row decides, as a key.
     pub key: KeyFacts,
-    /// The partitions, in the order of their rows where they have one: OID, name, and the number that each column of
-    /// the table has in it.
-    pub parts: Vec<(Oid, String, Vec<(i16, i16)>)>,
+    /// The partitions, in the order of their rows where they have one.
+    pub parts: Vec<PartFacts>,
     /// True where the partitions are in the order of their rows.
     pub is_in_order: bool,
     /// All tables below it that have rows.
     pub leaves: Vec<Oid>,
+}
+
+/// A partition, as its table sees it.
+#[derive(Clone, Debug)]
+pub struct PartFacts {
+    /// The table that it is.
+    pub oid: Oid,
+    /// Its name.
+    pub name: String,
+    /// The number that each column of the whole table has in it: of the whole, and its own.
+    pub columns: Vec<(i16, i16)>,
 }
 
 /// Finds out what the values of a table's columns are like.

@@ -11,7 +11,9 @@ use table::index::ItemClass;
 use table::rows::Handles;
 use types::{Context, KeyOrder, Oid, Style};
 
-use crate::schema::{ColumnarFacts, KeyFacts, KeyPart, PartitionFacts, TableFacts, Values};
+use crate::schema::{
+    ColumnarFacts, KeyFacts, KeyPart, PartFacts, PartitionFacts, TableFacts, Values,
+};
 
 /// What is known of the table with this OID, which the binder sees as `relation`; none where it is no
 /// table with rows. `names` binds the expressions of its indexes.
@@ -129,7 +131,7 @@ fn partitions(
             Some((column.attnum, part.column_named(&column.name)?.attnum))
         };
         let columns = relation.live_columns().filter_map(column).collect();
-        Some((*oid, part.name.to_string(), columns))
+        Some(PartFacts { oid: *oid, name: part.name.to_string(), columns })
     };
     let all = in_order.as_ref().unwrap_or(&partitioning.partitions);
     Some(PartitionFacts {

@@ -18,7 +18,7 @@ use types::{Oid, TypeSource};
 use super::access::bound_of;
 use super::expr::conjuncts;
 use crate::ranges::Binding;
-use crate::schema::{PartitionFacts, Schema, TableFacts};
+use crate::schema::{PartFacts, PartitionFacts, Schema, TableFacts};
 use crate::tree::{Append, AppendPart, Equal, Kind, Level, Node, Path, Scan};
 
 /// Puts the scans of the partitions in the place of the scan of a partitioned table; any other operator stays.
@@ -67,15 +67,15 @@ fn add(
         // What is known now need not be found out again.
         path: if found.is_some() { Path::default() } else { path },
     });
-    for (oid, name, columns) in &partitions.parts {
+    for PartFacts { oid, name, columns } in &partitions.parts {
         if found.as_ref().is_some_and(|found| !found.contains(oid)) {
             continue;
         }
         let mut node = whole.clone();
         let Kind::Scan(part) = &mut node.kind else { continue };
-        let number = part.alias == part.name;
+        let has_no_alias = part.alias == part.name;
         (part.relation, part.name) = (*oid, name.clone());
-        if number {
+        if has_no_alias {
             part.alias.clone_from(name);
         }
         place(part, columns);
