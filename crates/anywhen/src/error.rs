@@ -64,7 +64,7 @@ pub enum Error {
         /// What does not fit.
         what: &'static str,
     },
-    /// From a backup, or from whoever it is taken from.
+    /// An error of a backup, or of the database that it copies.
     #[error(transparent)]
     Backup(#[from] crate::BackupError),
     /// From the tables that collections are.

@@ -372,8 +372,9 @@ impl Database {
         Ok(self.engine().checkpoint()?)
     }
 
-    /// Merges files, dropping what nothing needs and compressing what is old more tightly. Files of which next to
-    /// nothing would go stay as they are. What was erased is in no file afterwards, as far as no snapshot is older.
+    /// Merges files: it drops versions that nothing needs and compresses old ones more tightly. It leaves files as
+    /// they are where a merge would save next to nothing. Erased data is in no file afterwards, unless a snapshot
+    /// from before the erasure is open.
     pub fn compact(&self) -> Result<()> {
         self.compact_with(|_, _| ()).map(drop)
     }

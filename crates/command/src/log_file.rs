@@ -136,7 +136,7 @@ impl Write for LogFile {
             }
             Err(error) if !state.is_told => {
                 state.is_told = true;
-                // Whoever reads neither file nor standard error learns nothing.
+                // An error of standard error has no other place to go.
                 let _ =
                     writeln!(io::stderr(), "log lines are lost: {}: {error}", state.path.display());
             }

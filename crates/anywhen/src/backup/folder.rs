@@ -116,7 +116,7 @@ impl BackupFolder {
         for (name, bytes) in files.iter() {
             copy.file(&files, &name, bytes, &mut |at, part| source.read(&name, at, part))?;
         }
-        // What the manifest names is there before it is.
+        // The files that the manifest names are on disk before the manifest is.
         self.env.fs.sync_dir(&store).map_err(io(&store))?;
         write(&self.env, &store.join("MANIFEST"), &plan.manifest)?;
         write(&self.env, &self.folder.join("LOCK"), &[])?;

@@ -42,7 +42,7 @@ use vfs::{Env, OpenMode};
 /// Bytes copied at once.
 const STEP_BYTES: usize = 1 << 20;
 
-/// What can be wrong with a backup, or with whoever it is taken from.
+/// An error of a backup, or of the database that it copies.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
@@ -60,7 +60,7 @@ pub enum BackupError {
     Mark {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         what: &'static str,
     },
     /// Another process writes to the folder.

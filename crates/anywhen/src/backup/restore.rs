@@ -81,7 +81,7 @@ impl Database {
         }
         found.restore_log(folder, upto, &mut copy)?;
         env.fs.sync_dir(&store).map_err(io(&store))?;
-        // What the manifest names is there before it is, and so is the log.
+        // The log and the files that the manifest names are on disk before the manifest is.
         write(env, &store.join("MANIFEST"), &found.manifest)?;
         write(env, &folder.join("LOCK"), &[])?;
         for folder in [&store, folder] {

@@ -129,8 +129,8 @@ fn an_archive_restores_every_commit_since_the_backup() {
     });
 }
 
-/// Wherever the target loses power, the copy goes on with what is whole, and so does the archive: nothing that the
-/// source was told of is lost, and what is restored is what the leader had.
+/// The target loses power after each operation in turn. The copy and the archive then go on with the files that are
+/// whole: no acknowledged commit is lost, and the restored database equals its leader.
 #[test]
 fn the_target_loses_power_at_any_moment() {
     let mut leader = Leader::new(91);

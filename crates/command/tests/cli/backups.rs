@@ -85,7 +85,7 @@ fn an_archive_of_a_running_server() {
     assert_eq!(world.run(&["--data", "second", "get", "c/a", "--at", "1"]), "1\n");
     assert_eq!(world.run(&["--data", "second", "get", "c/large"]).trim(), large);
     world.run(&["--data", "second", "verify"]);
-    // What is restored goes on by itself.
+    // The restored database takes writes of its own.
     world.run(&["--data", "second", "put", "c/a", "17"]);
 
     // The server is killed, and opened again at another port.

@@ -73,7 +73,7 @@ impl Served {
     }
 }
 
-/// What is said on the command line is what `SHOW` and `pg_settings` tell; what nobody says is a share of the
+/// `SHOW` and `pg_settings` tell the budgets of the command line; a budget that is not given is a share of the
 /// memory. A statement that needs more than all may have together fails, and the server goes on.
 #[test]
 fn budgets_are_shown_and_kept() {
