@@ -89,7 +89,7 @@ where
     S: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let (sender, connection) = http1::handshake(stream).await.map_err(io::Error::other)?;
-    // What goes wrong is told to the sender.
+    // The sender gets the errors of the connection.
     tokio::spawn(connection);
     Ok(sender)
 }

@@ -19,7 +19,7 @@ use crate::tree::Equal;
 /// Keys between two bounds, in key form.
 pub type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// What is bound of the first columns of a key.
+/// The conditions on the first columns of a key.
 pub struct Binding<'a, V> {
     /// How the columns are held, and their order.
     pub columns: &'a [(Repr, KeyOrder)],

@@ -11,7 +11,7 @@ use crate::tables::Piece;
 /// A partitioned table that may leave out partitions when the scan starts.
 pub(crate) struct Pruning {
     pub(crate) level: Level,
-    /// What is bound of the key.
+    /// The conditions on the partition key.
     pub(crate) path: Path,
 }
 

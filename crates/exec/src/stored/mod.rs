@@ -66,7 +66,7 @@ pub struct Stored<'a> {
     last: RefCell<Option<(Oid, Arc<Table>)>>,
     /// The table that is loaded.
     loading: RefCell<Option<Load>>,
-    /// What was done to the rows of each table.
+    /// How many rows of each table the statement has changed.
     grown: RefCell<Vec<Grown>>,
     counting: Counting,
     is_counted: Cell<bool>,

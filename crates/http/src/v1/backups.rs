@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Bytes come with their checksum, so that the client sees what was damaged on the way. A client that asks for the log
-//! after a commit says that it has all up to that durably. One that has not asked for anything for ten minutes is
-//! forgotten; it goes on by `continue`, as long as the log reaches back.
+//! after a commit thereby says that it holds everything up to that commit durably. The server forgets a client that
+//! has sent no request for ten minutes; the client resumes with `continue`, as long as the log reaches back.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -255,7 +255,7 @@ fn open_to_others_is_refused() {
 }
 
 /// While writes are refused the server is not ready, and says why: as long as the disk is full, and for good
-/// after a failed sync. Reads go on, and so does the server.
+/// after a failed sync. The server keeps running and answers reads.
 #[test]
 fn readiness_follows_the_disk() {
     let disk = SimVfs::new(7);

@@ -64,7 +64,7 @@ fn add(
     append.levels.push(Level {
         router: Arc::clone(&partitions.router),
         width: partitions.key.parts.len(),
-        // What is known now need not be found out again.
+        // Partitions that are left out now need not be left out again when the scan starts.
         path: if found.is_some() { Path::default() } else { path },
     });
     for PartFacts { oid, name, columns } in &partitions.parts {

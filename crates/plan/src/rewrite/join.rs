@@ -228,7 +228,7 @@ impl LookUp {
         }
         let facts = schema.table(scan.relation)?;
         let mut conditions = scan.condition.clone().map(conjuncts).unwrap_or_default();
-        // What is equal to something is not NULL.
+        // A value that equals another one is not NULL.
         conditions.extend(keys_of_join.iter().map(|((_, right), _)| {
             let kind = ExprKind::IsNull { expr: Box::new(right.clone()), negated: true };
             Expr::of(kind, types::Type::BOOL, At::NONE)

@@ -257,7 +257,7 @@ pub struct Level {
     pub router: Arc<Router>,
     /// How many columns its key has.
     pub width: usize,
-    /// What is bound of the key.
+    /// The conditions on the partition key.
     pub path: Path,
 }
 
