@@ -8,15 +8,12 @@
 
 use std::sync::Arc;
 
-use ::table::catalog::ddl::NewTable;
 use ::table::catalog::{Materialized, Persistence, Relation};
 use ::table::rows::Replacement;
 use sql::parse::ast::{Alter, CreateTableAs, Path, Statement};
 use types::SqlState;
 
-use super::table::{self, Storage};
-use super::temporary::usual_history;
-use super::view::{columns, is_of_temporary, kept_query};
+use super::view::{is_of_temporary, kept_query, table_of_query};
 use crate::error::{Error, Result};
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
@@ -95,25 +92,11 @@ impl Session {
             }
             let bound = sql::bind::statement(&statement, &*maker.names, maker.context(), &[])
                 .map_err(|error| maker.in_text(error))?;
-            let columns = columns(&bound.plan, &create.columns)?;
             let query = kept_query(maker, &create.text)?;
             if is_of_temporary(maker, &query) || persistence == Persistence::Temporary {
                 return not_supported("materialized views must not use temporary tables or views");
             }
-            let Storage { options, history, method } =
-                table::storage(maker, create.method.as_ref(), &create.options)?;
-            let new = NewTable {
-                schema,
-                name: name.into(),
-                persistence,
-                columns,
-                constraints: Vec::new(),
-                options,
-                history: history.unwrap_or_else(|| usual_history(persistence)),
-                method,
-                partitioning: None,
-                partition_of: None,
-            };
+            let new = table_of_query(maker, (schema, name, persistence), &bound.plan, create)?;
             let materialized = Materialized { query, is_populated: create.data };
             Ok(Some(maker.ddl.create_materialized_view(new, materialized)?.oid))
         })?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ::table::catalog::ddl::{NewColumn, NewTable, NewView};
 use ::table::catalog::{CheckOption, Class, Persistence, SqlText};
 use sql::parse::ast::{CreateTableAs, CreateView, Name, RowsOf, Statement};
-use types::{Datum, SqlState, Type};
+use types::{Datum, Oid, SqlState, Type};
 
 use super::table::Storage;
 use super::temporary::usual_history;
@@ -30,6 +30,33 @@ pub(super) fn columns(bound: &sql::plan::Plan, names: &[Name]) -> Result<Vec<New
         made
     });
     Ok(columns.collect())
+}
+
+/// A table for the rows of a query.
+///
+/// # Errors
+/// 42601 for more names than the query has columns; what the access method and the storage parameters report.
+pub(super) fn table_of_query(
+    maker: &Maker<'_, '_>,
+    (schema, name, persistence): (Oid, &str, Persistence),
+    plan: &sql::plan::Plan,
+    create: &CreateTableAs,
+) -> Result<NewTable> {
+    let columns = columns(plan, &create.columns)?;
+    let Storage { options, history, method } =
+        table::storage(maker, create.method.as_ref(), &create.options)?;
+    Ok(NewTable {
+        schema,
+        name: name.into(),
+        persistence,
+        columns,
+        constraints: Vec::new(),
+        options,
+        history: history.unwrap_or_else(|| usual_history(persistence)),
+        method,
+        partitioning: None,
+        partition_of: None,
+    })
 }
 
 /// The query of a view as the catalog keeps it. Places in it count from its own beginning.
@@ -160,21 +187,8 @@ impl Session {
             let Rows { statement, source, types, .. } = &rows;
             let bound = sql::bind::statement(statement, &*maker.names, maker.context(), types)
                 .map_err(|error| Error::in_text(error, source))?;
-            let columns = columns(&bound.plan, &create.columns)?;
-            let Storage { options, history, method } =
-                table::storage(maker, create.method.as_ref(), &create.options)?;
-            let made = maker.ddl.create_table(NewTable {
-                schema,
-                name: name.into(),
-                persistence,
-                columns,
-                constraints: Vec::new(),
-                options,
-                history: history.unwrap_or_else(|| usual_history(persistence)),
-                method,
-                partitioning: None,
-                partition_of: None,
-            })?;
+            let new = table_of_query(maker, (schema, name, persistence), &bound.plan, create)?;
+            let made = maker.ddl.create_table(new)?;
             maker.on_commit(made.oid, persistence, create.on_commit)?;
             Ok(Some(made.oid))
         })?;
