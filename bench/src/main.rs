@@ -69,6 +69,8 @@ enum Command {
     Analytics10m(Options),
     /// Plans for many tables, and reads beside changes of the catalog
     Plans(Options),
+    /// Indexes over 1,000,000 rows, and 10,000,000 rows that are more than the cache holds, beside PostgreSQL
+    Tables(Options),
     /// ZODB's storages: store, load, commit, pack, beside FileStorage, RelStorage and zodb-pgjsonb
     Objects(Options),
     /// What this disk allows: durable 160-byte records a second
@@ -152,6 +154,9 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Plans(options) => {
             measure("plans", &options, Priority::RealTime, suite::plans::run)
+        }
+        Command::Tables(options) => {
+            measure("tables", &options, Priority::RealTime, suite::tables::run)
         }
         Command::Objects(options) => {
             measure("objects", &options, Priority::Preferred, suite::objects::run)

@@ -158,6 +158,9 @@ fn title(report: &Report) -> &'static str {
         "analytics-10m" => {
             "Anywhen beside three engines: ten questions over 10,000,000 events in columns"
         }
+        "tables" => {
+            "Anywhen beside PostgreSQL 17: indexes of large tables, and data beyond the cache"
+        }
         "plans" => "Anywhen beside PostgreSQL 17: making plans, and keeping them",
         "objects" => "Anywhen beside FileStorage, RelStorage and zodb-pgjsonb: the objects of ZODB",
         _ => "Anywhen beside PostgreSQL 17",

@@ -21,12 +21,13 @@ use crate::group::{Found, Group, GroupRef, slice};
 use crate::taste::{Tastes, shared};
 use crate::varint;
 use std::cmp::Ordering;
+use std::sync::OnceLock;
 
 /// A decoded block.
 pub struct Block {
     bytes: Vec<u8>,
-    /// The tastes of the suffixes.
-    tastes: Tastes,
+    /// The tastes of the suffixes, made when a key is first sought: a scan seeks none.
+    tastes: OnceLock<Tastes>,
     prefix: (u32, u32),
     directory: u32,
     count: u32,
@@ -54,19 +55,22 @@ impl Block {
         if count == 0 || 2 + prefix_len > directory {
             return None;
         }
-        let mut block = Block {
-            tastes: Tastes::of_rests(0, |_| &[]),
+        let block = Block {
+            tastes: OnceLock::new(),
             prefix: (2, 2 + prefix_len as u32),
             directory: directory as u32,
             count,
             shift,
             bytes,
         };
-        if !block.check() {
-            return None;
-        }
-        block.tastes = Tastes::of_rests(count as usize, |at| block.suffix(&block.place(at as u32)));
-        Some(block)
+        block.check().then_some(block)
+    }
+
+    #[inline]
+    fn tastes(&self) -> &Tastes {
+        self.tastes.get_or_init(|| {
+            Tastes::of_rests(self.count as usize, |at| self.suffix(&self.place(at as u32)))
+        })
     }
 
     /// The same block, with another commit that its entries stand upon.
@@ -127,7 +131,7 @@ impl Block {
 
     /// Bytes held in memory.
     pub fn size(&self) -> usize {
-        self.bytes.len() + self.tastes.size() + size_of::<Block>()
+        self.bytes.len() + Tastes::size_of(self.count as usize) + size_of::<Block>()
     }
 
     /// The bytes that [`Place`] points into.
@@ -201,7 +205,7 @@ impl Block {
             let order = self.suffix(&place).cmp(rest);
             order.then_with(|| self.group(&place).first_csn().cmp(&from))
         };
-        self.tastes.before(rest, || &[], compare) as u32
+        self.tastes().before(rest, || &[], compare) as u32
     }
 
     /// True where the key of `place` is `key`.

@@ -41,6 +41,8 @@ pub struct BlockScan {
     /// there. So a block is of one scan, even if other scans have some of its keys.
     share: Range,
     layers: Layers,
+    /// Blocks that are not in the cache do not go there.
+    is_large: bool,
     /// The layer that is being read; those behind it have been. So rows that were added come last.
     layer: Option<usize>,
     place: Place,
@@ -129,7 +131,10 @@ impl BlockScan {
         }
         let layers = Layers::new(&state, table, &range, at.0, without);
         let share = range.clone();
-        Some(BlockScan::of(shared, state, (range, share), layers))
+        let mut scan = BlockScan::of(shared, state, (range, share), layers);
+        let mut runs = (0..scan.layers.len()).filter_map(|layer| scan.layers.run(layer));
+        scan.is_large = runs.any(|run| scan.shared.passes_cache(run, &scan.range));
+        Some(scan)
     }
 
     fn of(
@@ -139,7 +144,7 @@ impl BlockScan {
         layers: Layers,
     ) -> BlockScan {
         let (layer, place) = (layers.len().checked_sub(1), Place::Start);
-        BlockScan { shared, state, range, share, layers, layer, place }
+        BlockScan { shared, state, range, share, layers, is_large: false, layer, place }
     }
 
     /// Takes a scan apart that has given nothing yet: returns scans, for several threads, that together give all that
@@ -164,7 +169,8 @@ impl BlockScan {
             let share = (std::mem::replace(&mut lower, next), upper);
             let (shared, state) = (self.shared.clone(), self.state.clone());
             let ranges = (self.range.clone(), share);
-            parts.push(BlockScan::of(shared, state, ranges, self.layers.fork()));
+            let part = BlockScan::of(shared, state, ranges, self.layers.fork());
+            parts.push(BlockScan { is_large: self.is_large, ..part });
         }
         self.layer = None;
         Ok(parts)
@@ -363,7 +369,10 @@ impl BlockScan {
                 .iter_mut()
                 .zip(recent)
                 .for_each(|(is_hidden, is_recent)| *is_hidden |= is_recent);
-            let block = file.block(&guide, number)?;
+            let block = match self.is_large {
+                true => file.block_in_passing(&guide, number)?,
+                false => file.block(&guide, number)?,
+            };
             let rows = match is_within {
                 true => self.whole_rows(&block, &mut hidden),
                 false => Vec::new(),

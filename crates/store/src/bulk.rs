@@ -32,7 +32,7 @@ use crate::memtable::Late;
 use crate::run::{Run, RunCursor};
 use crate::segment::{Half, Meta, Segment};
 use crate::segment_store::SUFFIX;
-use crate::store::{Shared, Store, open_run};
+use crate::store::{Shared, Store, VALUE_MAX, open_run};
 use crate::versioned::{Gather, Step, Versioned};
 use crate::writer::{RawBlocks, RunWriter};
 use crate::{Csn, TableId};
@@ -343,7 +343,7 @@ impl Bulk {
         tag: Tag,
         value: &[u8],
     ) -> Result<(), StoreError> {
-        if key.len() > KEY_MAX || value.len() > 1 << 30 {
+        if key.len() > KEY_MAX || value.len() > VALUE_MAX {
             return Err(StoreError::TooLarge { key: key.len(), value: value.len() });
         }
         if self.has_any() && (table, key) <= key::split(&self.last) {

@@ -51,6 +51,7 @@ mod block;
 mod block_keys;
 mod block_layers;
 mod block_scan;
+mod buffer;
 mod bulk;
 mod cache;
 mod columns;
@@ -63,7 +64,9 @@ mod group;
 mod key;
 mod manifest;
 mod memtable;
+mod merging;
 mod part;
+mod postings;
 mod read;
 mod run;
 mod scan;
@@ -280,7 +283,7 @@ impl Default for StoreOptions {
             memtable_bytes: 32 << 20,
             memtable_writes: 256 << 10,
             segment_bytes: 64 << 20,
-            current_block_bytes: 16 << 10,
+            current_block_bytes: 8 << 10,
             history_block_bytes: 64 << 10,
             background: true,
         }

@@ -54,6 +54,17 @@ impl Run {
         key::below(&range.1, &first.meta.first.0) && key::above(&range.0, &last.meta.last_key)
     }
 
+    /// True where the segments that lie in a range with all their keys have more than so many bytes.
+    pub fn has_more_within(&self, range: &Range, bytes: u64) -> bool {
+        let from = self.segments.partition_point(|s| !key::above(&range.0, &s.meta.first.0));
+        let within = self.segments[from..].iter().map(|segment| &segment.meta);
+        let mut sum = 0;
+        within.take_while(|meta| key::below(&range.1, &meta.last_key)).any(|meta| {
+            sum += meta.bytes;
+            sum > bytes
+        })
+    }
+
     /// What the manifest says of the segments.
     pub fn metas(&self) -> impl Iterator<Item = &Meta> {
         self.segments.iter().map(|s| &s.meta)
@@ -183,18 +194,30 @@ pub struct Position {
     number: usize,
     pub block: Arc<Block>,
     pub group: u32,
+    /// Blocks that are not in the cache do not go there.
+    is_passing: bool,
 }
 
 impl Position {
     /// The first group of a block.
     fn at(run: &Run, segment: usize, number: usize) -> Result<Position, StoreError> {
-        Position::of(run, BlockPlace { segment, guide: run.segments[segment].guide()?, number })
+        Position::beside(run, segment, number, false)
     }
 
-    fn of(run: &Run, place: BlockPlace) -> Result<Position, StoreError> {
+    fn beside(
+        run: &Run,
+        segment: usize,
+        number: usize,
+        is_passing: bool,
+    ) -> Result<Position, StoreError> {
+        let place = BlockPlace { segment, guide: run.segments[segment].guide()?, number };
+        Position::read(run, place, is_passing)
+    }
+
+    fn read(run: &Run, place: BlockPlace, is_passing: bool) -> Result<Position, StoreError> {
         let BlockPlace { segment, guide, number } = place;
-        let block = run.segments[segment].block(&guide, number)?;
-        Ok(Position { segment, guide, number, block, group: 0 })
+        let block = block_of(run, segment, &guide, (number, is_passing))?;
+        Ok(Position { segment, guide, number, block, group: 0, is_passing })
     }
 
     /// The block that it is in.
@@ -217,12 +240,12 @@ impl Position {
         }
         if self.number + 1 < self.guide.blocks().len() {
             self.number += 1;
-            self.block = run.segments[self.segment].block(&self.guide, self.number)?;
+            self.block = block_of(run, self.segment, &self.guide, (self.number, self.is_passing))?;
             self.group = 0;
             return Ok(Some(self));
         }
         if self.segment + 1 < run.segments.len() {
-            return Position::at(run, self.segment + 1, 0).map(Some);
+            return Position::beside(run, self.segment + 1, 0, self.is_passing).map(Some);
         }
         Ok(None)
     }
@@ -235,17 +258,28 @@ impl Position {
         }
         let mut position = if self.number > 0 {
             self.number -= 1;
-            self.block = run.segments[self.segment].block(&self.guide, self.number)?;
+            self.block = block_of(run, self.segment, &self.guide, (self.number, self.is_passing))?;
             self
         } else if self.segment > 0 {
             let blocks = run.segments[self.segment - 1].guide()?.blocks().len();
-            Position::at(run, self.segment - 1, blocks - 1)?
+            Position::beside(run, self.segment - 1, blocks - 1, self.is_passing)?
         } else {
             return Ok(None);
         };
         position.group = position.block.count() - 1;
         Ok(Some(position))
     }
+}
+
+/// A block; past the cache if it is not there, for one who is passing.
+fn block_of(
+    run: &Run,
+    segment: usize,
+    guide: &Guide,
+    (number, is_passing): (usize, bool),
+) -> Result<Arc<Block>, StoreError> {
+    let segment = &run.segments[segment];
+    if is_passing { segment.block_in_passing(guide, number) } else { segment.block(guide, number) }
 }
 
 /// Walks the distinct keys of a run, either way.
@@ -258,6 +292,7 @@ pub struct RunCursor {
     key: Vec<u8>,
     reverse: bool,
     is_lazy: bool,
+    is_passing: bool,
 }
 
 /// A block of a run.
@@ -273,13 +308,27 @@ const STEPS_AHEAD: usize = 4;
 impl RunCursor {
     /// A cursor that stands nowhere yet.
     pub fn new(run: Arc<Run>, reverse: bool) -> RunCursor {
-        RunCursor { run, position: None, ahead: None, key: Vec::new(), reverse, is_lazy: false }
+        RunCursor {
+            run,
+            position: None,
+            ahead: None,
+            key: Vec::new(),
+            reverse,
+            is_lazy: false,
+            is_passing: false,
+        }
     }
 
     /// The same. Forwards it stops in front of each block of columns without reading it, for
     /// [`RunCursor::take_columns`].
     pub fn lazy(run: Arc<Run>, reverse: bool) -> RunCursor {
         RunCursor { is_lazy: !reverse, ..RunCursor::new(run, reverse) }
+    }
+
+    /// The same. Blocks of rows that are not in the cache do not go there, if `is_passing`.
+    #[must_use]
+    pub fn in_passing(self, is_passing: bool) -> RunCursor {
+        RunCursor { is_passing, ..self }
     }
 
     /// Stands on the first group of a block.
@@ -291,7 +340,7 @@ impl RunCursor {
             self.position = None;
             self.ahead = Some(place);
         } else {
-            self.position = Some(Position::of(&self.run, place)?);
+            self.position = Some(Position::read(&self.run, place, self.is_passing)?);
             self.note();
         }
         Ok(())
@@ -320,7 +369,7 @@ impl RunCursor {
     /// Reads the block in front of which the cursor stands.
     fn read(&mut self) -> Result<(), StoreError> {
         if let Some(place) = self.ahead.take() {
-            self.position = Some(Position::of(&self.run, place)?);
+            self.position = Some(Position::read(&self.run, place, self.is_passing)?);
         }
         Ok(())
     }
@@ -396,7 +445,7 @@ impl RunCursor {
         if is_before {
             return self.enter_next(place);
         }
-        let mut position = Position::of(&self.run, place)?;
+        let mut position = Position::read(&self.run, place, self.is_passing)?;
         position.group = position.block.before(key, from);
         if position.group == position.block.count() {
             return self.enter_next(position.block_place());

@@ -234,7 +234,10 @@ impl Scan {
         let staged = staged.iter().map(Staged::run).filter(|r| r.meets(&range));
         let staged = staged.map(|r| Source::Late(RunCursor::lazy(r.clone(), reverse), false));
         let current = state.images().filter(|r| r.meets(&range));
-        let current = current.map(|r| Source::Current(RunCursor::lazy(r.clone(), reverse)));
+        let current = current.map(|r| {
+            let is_passing = shared.passes_cache(r, &range);
+            Source::Current(RunCursor::lazy(r.clone(), reverse).in_passing(is_passing))
+        });
         let past = at < state.checkpoint.csn;
         let history = state.history.iter().rev().filter(|r| past && r.csns.0 <= at.0);
         let history = history.filter(|r| r.meets(&range));

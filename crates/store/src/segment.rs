@@ -29,6 +29,7 @@ use crate::segment_store::{BULK_SUFFIX, SUFFIX, SegmentStore};
 use crate::store::Resolve;
 use crate::taste::Tastes;
 use crate::varint;
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vfs::{File, Random};
@@ -40,6 +41,14 @@ const FORMAT: u32 = 2;
 const MAGIC: &[u8; 8] = b"awhenseg";
 /// Bytes of the footer.
 pub const FOOTER: usize = 88;
+
+/// A thread keeps the memory into which it reads parts of so many bytes at most.
+const KEPT_READ_BYTES: usize = 128 << 10;
+
+thread_local! {
+    /// Where this thread reads parts before it decodes them.
+    static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Which half of the store a segment belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -398,12 +407,21 @@ impl Segment {
 
     /// Reads and checks the part at an offset.
     fn part(&self, offset: u64, len: u64) -> Result<Vec<u8>, StoreError> {
-        let mut bytes = vec![0; len as usize];
-        self.file
-            .read_exact_at(&mut bytes, offset)
-            .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
-        part::decode(&bytes, self.meta.salt, offset)
-            .map_err(|what| corrupt(&self.describe(), offset)(what))
+        let read = |bytes: &mut [u8]| {
+            self.file
+                .read_exact_at(bytes, offset)
+                .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
+            part::decode(bytes, self.meta.salt, offset)
+                .map_err(|what| corrupt(&self.describe(), offset)(what))
+        };
+        let len = len as usize;
+        if len > KEPT_READ_BYTES {
+            return read(&mut vec![0; len]);
+        }
+        READ.with_borrow_mut(|buffer| {
+            buffer.resize(buffer.len().max(len), 0);
+            read(&mut buffer[..len])
+        })
     }
 
     /// Reads the guide past the cache.
@@ -510,6 +528,14 @@ impl Segment {
         let block = Arc::new(self.load_block(&guide.blocks[i])?);
         self.reader.cache.insert(place, Cached::Block(block.clone()));
         Ok(block)
+    }
+
+    /// Block `i`, from the cache if it is there; one that is not does not go there.
+    pub fn block_in_passing(&self, guide: &Guide, i: usize) -> Result<Arc<Block>, StoreError> {
+        match self.reader.cache.get((self.meta.number, i as u64)) {
+            Some(Cached::Block(block)) => Ok(block),
+            _ => self.load_block(&guide.blocks[i]).map(Arc::new),
+        }
     }
 
     /// The state of `key` (whose hash is `hash`) at `at`, where a group of it here begins at or below.

@@ -4,15 +4,17 @@
 //!   put ──> [ buffer: 32 MiB ] ──full──> [ buffer ] ──sort──> run 1   a c f │ k m     in files, as bulk loads are
 //!           the caller fills it          a thread writes it   run 2   b d │ g         ...
 //!   finish: runs one behind the other (they came in order) ──> joined as they are
-//!           any other                                       ──> merged into one
+//!           any other                                       ──> merged into one, by several threads
 //! ```
 //!
-//! One buffer at a time is written, while the caller fills the other: a sorter holds two.
+//! The entries of an inverted index come as items of a row ([`Sorter::put_items`]), and are gathered as such: 64 MiB of
+//! them. One buffer at a time is written, while the caller fills the other: a sorter holds two.
 //!
 //! [`Sorter::walk`] gives the sorted entries to the caller instead, and leaves no files.
 //!
 //! An external merge sort (Knuth, *The Art of Computer Programming*, volume 3, section 5.4) whose runs are
-//! segments of the store: what comes in order, as it often does, is written once and read by nobody.
+//! segments of the store: what comes in order, as it often does, is written once and read by nobody. Where the first
+//! buffer was not in order, the runs will be merged: they are written without a sync and without columns.
 //!
 //! # Invariants
 //! * The table never had a version of any key, and the caller keeps others from writing to it.
@@ -22,88 +24,101 @@ use std::ops::{Bound, ControlFlow};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ScopedJoinHandle};
 
 use crate::TableId;
+use crate::buffer::Buffer;
 use crate::bulk::{Bulk, Loaded, Staged};
 use crate::columns::{ColumnEncoder, STRIPE_ROWS_MAX};
 use crate::error::StoreError;
 use crate::key;
-use crate::run::RunCursor;
-use crate::store::{Shared, Store};
+use crate::merging::{Part, each_of_runs, part_keys};
+use crate::postings::Postings;
+use crate::run::Run;
+use crate::store::{Shared, Store, VALUE_MAX};
 
 /// Bytes of keys and values gathered before they are sorted and written.
 const BUFFER_BYTES: usize = 32 << 20;
 
-/// A buffer grows step by step up to so many bytes: most tables are small.
-const GROWS_MAX: usize = 1 << 20;
+/// One thread writes files of fewer bytes in all: those of more would be short.
+const ONE_THREAD_BYTES: u64 = 8 << 20;
+/// So many threads write at most.
+const THREADS_MAX: usize = 4;
 
 /// The name of a thread that writes buffers.
 const THREAD: &str = "store-sorter";
 
-/// Where an entry lies in the buffer: its key, and its value right behind it.
-#[derive(Clone, Copy)]
-struct Place {
-    start: u32,
-    key: u32,
-    value: u32,
+/// What was put, in memory.
+enum Gathered {
+    Entries(Buffer),
+    Items(Postings),
 }
 
-/// Entries in memory.
-#[derive(Default)]
-struct Buffer {
-    bytes: Vec<u8>,
-    places: Vec<Place>,
-    /// An entry is not above the one before it.
-    is_mixed: bool,
+impl Default for Gathered {
+    fn default() -> Gathered {
+        Gathered::Entries(Buffer::default())
+    }
 }
 
-impl Buffer {
-    fn key(&self, place: Place) -> &[u8] {
-        &self.bytes[place.start as usize..][..place.key as usize]
+impl Gathered {
+    fn bytes(&self) -> usize {
+        match self {
+            Gathered::Entries(buffer) => buffer.bytes(),
+            Gathered::Items(postings) => postings.bytes(),
+        }
     }
 
-    fn value(&self, place: Place) -> &[u8] {
-        &self.bytes[place.start as usize + place.key as usize..][..place.value as usize]
+    fn len(&self) -> usize {
+        match self {
+            Gathered::Entries(buffer) => buffer.len(),
+            Gathered::Items(postings) => postings.len(),
+        }
     }
 
-    fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.places.iter().map(|place| (self.key(*place), self.value(*place)))
+    /// True where what comes next may lie between what is there.
+    fn is_mixed(&self) -> bool {
+        match self {
+            Gathered::Entries(buffer) => buffer.is_mixed(),
+            Gathered::Items(_) => true,
+        }
     }
 
     /// Sorts the entries. Returns a key that is there twice, if there is one.
     fn sort(&mut self) -> Option<Twice> {
-        if !self.is_mixed {
-            return None;
+        match self {
+            Gathered::Entries(buffer) => buffer.sort(),
+            Gathered::Items(postings) => {
+                postings.sort();
+                None
+            }
         }
-        let mut places = std::mem::take(&mut self.places);
-        // Equal keys stay in the order in which they came: that of their places.
-        places.sort_unstable_by(|a, b| {
-            self.key(*a).cmp(self.key(*b)).then_with(|| a.start.cmp(&b.start))
-        });
-        let twice = places.windows(2).find(|pair| self.key(pair[0]) == self.key(pair[1]));
-        let twice = twice.map(|pair| Twice {
-            key: self.key(pair[0]).to_vec(),
-            value: self.value(pair[1]).to_vec(),
-        });
-        self.places = places;
-        twice
     }
 
     fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
-        self.is_mixed = false;
+        match self {
+            Gathered::Entries(buffer) => buffer.clear(),
+            Gathered::Items(postings) => postings.clear(),
+        }
     }
 
-    /// Takes the memory of a full buffer at once: a buffer that doubles is copied into fresh pages
-    /// again and again, and the system clears each of them.
-    #[cold]
-    fn reserve_all(&mut self, buffer_bytes: usize) {
-        let (bytes, places) = (self.bytes.len(), self.places.len());
-        let all_places = places.saturating_mul(buffer_bytes / bytes + 1);
-        self.bytes.reserve_exact(buffer_bytes + GROWS_MAX - bytes);
-        self.places.reserve(all_places - places);
+    /// The entries, until now or from now on; what is there must be of that kind.
+    fn entries(&mut self) -> &mut Buffer {
+        match self {
+            Gathered::Entries(buffer) => buffer,
+            Gathered::Items(_) => panic!("a sorter of items is given whole entries"),
+        }
+    }
+
+    /// The same of items.
+    fn items(&mut self) -> &mut Postings {
+        if let Gathered::Entries(buffer) = self {
+            assert!(buffer.is_empty(), "a sorter of whole entries is given items");
+            *self = Gathered::Items(Postings::default());
+        }
+        match self {
+            Gathered::Items(postings) => postings,
+            Gathered::Entries(_) => unreachable!("they have just been replaced"),
+        }
     }
 }
 
@@ -116,6 +131,11 @@ struct Form {
 }
 
 impl Form {
+    /// As of files that are merged into others.
+    fn to_be_merged(&self) -> Form {
+        Form { table: self.table, encoder: None, is_scratch: true }
+    }
+
     fn bulk(&self, shared: &Arc<Shared>) -> Bulk {
         let mut bulk = if self.is_scratch { shared.scratch() } else { shared.bulk() };
         if let Some(encoder) = &self.encoder {
@@ -124,19 +144,34 @@ impl Form {
         bulk
     }
 
-    /// Sorts a buffer and writes it to files.
-    fn write(&self, shared: &Arc<Shared>, buffer: &mut Buffer) -> Result<Sorted, StoreError> {
-        if let Some(twice) = buffer.sort() {
+    /// Sorts a buffer and writes it to files, of items by several threads.
+    fn write(&self, shared: &Arc<Shared>, gathered: &mut Gathered) -> Result<Sorted, StoreError> {
+        if let Some(twice) = gathered.sort() {
             return Ok(Sorted::Twice(twice));
         }
-        let mut bulk = self.bulk(shared);
-        bulk.put_all(self.table, buffer.entries())?;
-        bulk.finish().map(Sorted::Loaded)
+        match gathered {
+            Gathered::Entries(buffer) => {
+                let mut bulk = self.bulk(shared);
+                bulk.put_all(self.table, buffer.entries())?;
+                bulk.finish().map(Sorted::Loaded)
+            }
+            Gathered::Items(postings) => {
+                let (entries, bytes) = (postings.len(), postings.bytes() as u64);
+                let threads = threads_for(bytes);
+                let cuts = (0..threads)
+                    .map(|part| entries * part / threads..entries * (part + 1) / threads);
+                by_threads(shared, cuts.collect(), |part| {
+                    let mut bulk = self.bulk(shared);
+                    postings.each(part, |key, value| bulk.put_new(self.table, key, value))?;
+                    bulk.finish().map(Sorted::Loaded)
+                })
+            }
+        }
     }
 
     /// The same, and opens the files.
-    fn spill(&self, shared: &Arc<Shared>, buffer: &mut Buffer) -> Result<Run, StoreError> {
-        match self.write(shared, buffer)? {
+    fn spill(&self, shared: &Arc<Shared>, full: &mut Gathered) -> Result<RunOrTwice, StoreError> {
+        match self.write(shared, full)? {
             Sorted::Twice(twice) => Ok(Err(twice)),
             Sorted::Loaded(loaded) => {
                 // Its files go with it where they cannot be opened.
@@ -147,17 +182,85 @@ impl Form {
             }
         }
     }
+
+    /// Merges what the runs have in a part of the keys.
+    fn merge(
+        &self,
+        shared: &Arc<Shared>,
+        runs: &[Arc<Run>],
+        part: Part<'_>,
+    ) -> Result<Sorted, StoreError> {
+        let mut bulk = self.bulk(shared);
+        let (mut last, mut twice) = (Vec::new(), None);
+        each_of_runs(runs, part, |key, value| {
+            if last == key && bulk.has_any() {
+                twice = Some(Twice { key: key.to_vec(), value: value.to_vec() });
+                return Ok(ControlFlow::Break(()));
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            bulk.put_new(self.table, key, value).map(ControlFlow::Continue)
+        })?;
+        Ok(match twice {
+            Some(twice) => Sorted::Twice(twice),
+            None => Sorted::Loaded(bulk.finish()?),
+        })
+    }
+}
+
+/// How many threads write files of so many bytes in all.
+fn threads_for(bytes: u64) -> usize {
+    if bytes < ONE_THREAD_BYTES {
+        return 1;
+    }
+    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
+}
+
+/// Has a thread of its own write each part but the first, which the calling one writes. The parts ascend, and become
+/// one load. Where one of them fails, or has a key twice, nothing is left.
+fn by_threads<P: Send>(
+    shared: &Arc<Shared>,
+    parts: Vec<P>,
+    write: impl Fn(P) -> Result<Sorted, StoreError> + Sync,
+) -> Result<Sorted, StoreError> {
+    let mut parts = parts.into_iter();
+    let first = parts.next();
+    let written: Vec<Result<Sorted, StoreError>> = std::thread::scope(|scope| {
+        let write = &write;
+        let begin = |part| {
+            let thread = std::thread::Builder::new().name(THREAD.to_owned());
+            let thread = thread.spawn_scoped(scope, move || write(part));
+            thread.map_err(StoreError::io("cannot start thread", THREAD))
+        };
+        let threads: Vec<_> = parts.map(begin).collect();
+        let first = first.map(write);
+        let join = |thread: ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        let others = threads.into_iter().map(|thread| thread.and_then(join));
+        first.into_iter().chain(others).collect()
+    });
+    let (mut loads, mut other) = (Vec::new(), None);
+    for part in written {
+        match part {
+            Ok(Sorted::Loaded(loaded)) => loads.push(loaded),
+            part => other = other.or(Some(part)),
+        }
+    }
+    let Some(other) = other else { return Ok(Sorted::Loaded(Loaded::join(loads))) };
+    loads.iter().for_each(|loaded| shared.discard(loaded.metas()));
+    other
 }
 
 /// A run, or why there is none.
-type Run = Result<Spilled, Twice>;
+type RunOrTwice = Result<Spilled, Twice>;
 
 /// A thread that writes buffers, one at a time, and gives them back. Dropped, it is waited for, and the files go that
 /// nobody has taken.
 struct WriterThread {
     /// `None` once no more buffers come.
-    full: Option<SyncSender<Buffer>>,
-    written: Receiver<(Buffer, Result<Run, StoreError>)>,
+    full: Option<SyncSender<Gathered>>,
+    written: Receiver<(Gathered, Result<RunOrTwice, StoreError>)>,
     /// It has a buffer.
     is_busy: bool,
     thread: Option<JoinHandle<()>>,
@@ -165,7 +268,7 @@ struct WriterThread {
 
 impl WriterThread {
     fn begin(form: &Form, shared: &Arc<Shared>) -> Result<WriterThread, StoreError> {
-        let (full, buffers) = sync_channel::<Buffer>(1);
+        let (full, buffers) = sync_channel::<Gathered>(1);
         let (back, written) = sync_channel(1);
         let (form, shared) = (form.clone(), shared.clone());
         let work = move || {
@@ -183,7 +286,7 @@ impl WriterThread {
     }
 
     /// Gives it a buffer. It has none.
-    fn write(&mut self, buffer: Buffer) {
+    fn write(&mut self, buffer: Gathered) {
         assert!(!self.is_busy, "one buffer at a time");
         let sent = self.full.as_ref().map(|full| full.send(buffer));
         if !matches!(sent, Some(Ok(()))) {
@@ -193,7 +296,7 @@ impl WriterThread {
     }
 
     /// Waits for the buffer that it has.
-    fn wait(&mut self) -> Result<Option<(Buffer, Run)>, StoreError> {
+    fn wait(&mut self) -> Result<Option<(Gathered, RunOrTwice)>, StoreError> {
         if !std::mem::take(&mut self.is_busy) {
             return Ok(None);
         }
@@ -222,9 +325,13 @@ impl Drop for WriterThread {
 pub struct Sorter {
     form: Form,
     buffer_bytes: usize,
-    buffer: Buffer,
+    buffer: Gathered,
     writer: Option<WriterThread>,
     runs: Vec<Spilled>,
+    /// The runs are merged, whatever is in them: the entries of the first did not come in order.
+    will_merge: bool,
+    /// How many threads merge; 0 where their size decides.
+    merge_parts: usize,
     twice: Option<Twice>,
 }
 
@@ -304,11 +411,20 @@ impl Sorter {
         Sorter {
             form: Form { table, encoder: None, is_scratch: false },
             buffer_bytes,
-            buffer: Buffer::default(),
+            buffer: Gathered::default(),
             writer: None,
             runs: Vec::new(),
+            will_merge: false,
+            merge_parts: 0,
             twice: None,
         }
+    }
+
+    /// The same, whose runs so many threads merge.
+    #[cfg(test)]
+    pub(crate) fn merged_by(mut self, threads: usize) -> Sorter {
+        self.merge_parts = threads;
+        self
     }
 
     /// Adds an entry whose value `write` appends.
@@ -324,32 +440,51 @@ impl Sorter {
         if self.is_full() {
             self.spill(store)?;
         }
-        let buffer = &mut self.buffer;
-        if buffer.bytes.len() > GROWS_MAX && buffer.bytes.capacity() < self.buffer_bytes {
-            buffer.reserve_all(self.buffer_bytes);
+        let put =
+            self.buffer.entries().put(key, write, (key::KEY_MAX, VALUE_MAX), self.buffer_bytes);
+        put.map_err(|(key, value)| StoreError::TooLarge { key, value })
+    }
+
+    /// Adds an entry for each item: its key is the item and then `rest`, which no two calls have alike. A sorter takes
+    /// items or whole entries.
+    ///
+    /// # Errors
+    /// As [`Sorter::put`].
+    pub fn put_items<'i>(
+        &mut self,
+        store: &Store,
+        items: impl Iterator<Item = &'i [u8]>,
+        rest: &[u8],
+        value: &[u8],
+    ) -> Result<(), StoreError> {
+        if self.buffer.bytes() >= 2 * self.buffer_bytes {
+            self.spill(store)?;
         }
-        let start = buffer.bytes.len();
-        buffer.bytes.extend_from_slice(key);
-        write(&mut buffer.bytes);
-        let value = buffer.bytes.len() - start - key.len();
-        if key.len() > key::KEY_MAX || value > 1 << 30 {
-            buffer.bytes.truncate(start);
-            return Err(StoreError::TooLarge { key: key.len(), value });
+        let postings = self.buffer.items();
+        let is_short = postings.put_row(rest, value);
+        for item in items {
+            let key = item.len() + rest.len();
+            if key > key::KEY_MAX || !is_short {
+                return Err(StoreError::TooLarge { key, value: value.len() });
+            }
+            postings.put_item(item);
         }
-        buffer.is_mixed |= buffer.places.last().is_some_and(|last| buffer.key(*last) >= key);
-        let (start, key, value) = (start as u32, key.len() as u32, value as u32);
-        buffer.places.push(Place { start, key, value });
         Ok(())
+    }
+
+    /// Returns how many entries there are, as long as all are in memory.
+    pub fn in_memory(&self) -> Option<usize> {
+        (!self.has_spilled()).then(|| self.buffer.len())
     }
 
     /// Returns true if the buffer is to be written. A buffer for columns ends with a full stripe, if it is more than half
     /// full then: the rest would make a short stripe, with a dictionary of its own or none.
     fn is_full(&self) -> bool {
-        let bytes = self.buffer.bytes.len();
+        let bytes = self.buffer.bytes();
         let ends_stripe = || {
             let encoder = self.form.encoder.as_ref();
             encoder.is_some_and(|encoder| {
-                self.buffer.places.len().is_multiple_of(encoder.stripe_rows().min(STRIPE_ROWS_MAX))
+                self.buffer.len().is_multiple_of(encoder.stripe_rows().min(STRIPE_ROWS_MAX))
             })
         };
         bytes >= self.buffer_bytes || bytes > self.buffer_bytes / 2 && ends_stripe()
@@ -363,22 +498,30 @@ impl Sorter {
         if self.twice.is_none() {
             let writer = match self.writer.take() {
                 Some(writer) => writer,
-                None => WriterThread::begin(&self.form, &store.shared)?,
+                None => {
+                    self.will_merge = full.is_mixed();
+                    WriterThread::begin(&self.run_form(), &store.shared)?
+                }
             };
             self.writer.insert(writer).write(full);
         }
         Ok(())
     }
 
+    /// What becomes of the entries of one buffer.
+    fn run_form(&self) -> Form {
+        if self.will_merge { self.form.to_be_merged() } else { self.form.clone() }
+    }
+
     /// Waits for the other thread, and returns the buffer that it had.
-    fn wait(&mut self) -> Result<Option<Buffer>, StoreError> {
+    fn wait(&mut self) -> Result<Option<Gathered>, StoreError> {
         let Some(writer) = &mut self.writer else { return Ok(None) };
         let Some((buffer, run)) = writer.wait()? else { return Ok(None) };
         self.take(run);
         Ok(Some(buffer))
     }
 
-    fn take(&mut self, run: Run) {
+    fn take(&mut self, run: RunOrTwice) {
         match run {
             Ok(run) => self.runs.push(run),
             Err(twice) => self.twice = self.twice.take().or(Some(twice)),
@@ -387,15 +530,15 @@ impl Sorter {
 
     /// Writes the rest where some was written already.
     fn end_runs(&mut self, store: &Store) -> Result<(), StoreError> {
-        let last = match self.buffer.places.is_empty() || self.twice.is_some() {
+        let last = match (self.buffer.len() == 0) || self.twice.is_some() {
             true => None,
             // Beside the other thread.
-            false => Some(self.form.spill(&store.shared, &mut self.buffer)?),
+            false => Some(self.run_form().spill(&store.shared, &mut self.buffer)?),
         };
         self.wait()?;
         self.writer = None;
         last.into_iter().for_each(|run| self.take(run));
-        self.buffer = Buffer::default();
+        self.buffer = Gathered::default();
         Ok(())
     }
 
@@ -420,7 +563,7 @@ impl Sorter {
                 (Some((_, last)), Some((first, _))) => last < first,
                 _ => true,
             });
-        if are_in_order {
+        if are_in_order && !self.will_merge {
             let loads = self.runs.iter_mut().filter_map(|run| run.loaded.take());
             return Ok(Sorted::Loaded(Loaded::join(loads)));
         }
@@ -438,64 +581,32 @@ impl Sorter {
     ) -> Result<(), E> {
         if !self.has_spilled() {
             self.buffer.sort();
-            return self.buffer.entries().try_for_each(|(key, value)| each(key, value));
+            return match &self.buffer {
+                Gathered::Entries(buffer) => {
+                    buffer.entries().try_for_each(|(key, value)| each(key, value))
+                }
+                Gathered::Items(postings) => postings.each(0..postings.len(), each),
+            };
         }
         self.end_runs(store)?;
-        self.each_of_runs(|key, value| each(key, value).map(ControlFlow::Continue))
-    }
-
-    /// Merges the runs into one.
-    fn merge(&self, store: &Store) -> Result<Sorted, StoreError> {
-        let mut bulk = self.form.bulk(&store.shared);
-        let (mut last, mut twice) = (Vec::new(), None);
-        self.each_of_runs(|key, value| {
-            if last == key && bulk.has_any() {
-                twice = Some(Twice { key: key.to_vec(), value: value.to_vec() });
-                return Ok(ControlFlow::Break(()));
-            }
-            last.clear();
-            last.extend_from_slice(key);
-            bulk.put_new(self.form.table, key, value).map(ControlFlow::Continue)
-        })?;
-        Ok(match twice {
-            Some(twice) => Sorted::Twice(twice),
-            None => Sorted::Loaded(bulk.finish()?),
+        let runs = self.staged();
+        each_of_runs(&runs, Part::default(), |key, value| {
+            each(key, value).map(ControlFlow::Continue)
         })
     }
 
-    /// Calls `each` with the entries of all runs, in order, until it breaks.
-    fn each_of_runs<E: From<StoreError>>(
-        &self,
-        mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, E>,
-    ) -> Result<(), E> {
-        let mut cursors = Vec::with_capacity(self.runs.len());
-        for staged in self.runs.iter().filter_map(|run| run.staged.as_ref()) {
-            let mut cursor = RunCursor::new(staged.run().clone(), false);
-            cursor.seek(None, false)?;
-            cursors.push(cursor);
-        }
-        // Of the runs that have more to give, the one with the smallest key is the last; of equal keys
-        // that of the earlier run.
-        let below = |cursors: &[RunCursor], one: usize, other: usize| {
-            (cursors[one].key(), one) < (cursors[other].key(), other)
-        };
-        let mut order: Vec<usize> = (0..cursors.len()).collect();
-        order.retain(|at| cursors[*at].key().is_some());
-        order.sort_unstable_by(|a, b| cursors[*b].key().cmp(&cursors[*a].key()).then(b.cmp(a)));
-        while let Some(at) = order.pop() {
-            let cursor = &mut cursors[at];
-            let Some((block, place)) = cursor.entry() else { continue };
-            let Some((_, value)) = block.group(&place).image(u64::MAX) else { continue };
-            let (_, key) = key::split(cursor.key().unwrap_or_default());
-            if each(key, value)?.is_break() {
-                return Ok(());
-            }
-            cursor.advance()?;
-            if cursors[at].key().is_some() {
-                let place = order.partition_point(|other| below(&cursors, at, *other));
-                order.insert(place, at);
-            }
-        }
-        Ok(())
+    /// Merges the runs into one, by several threads where they are large.
+    fn merge(&self, store: &Store) -> Result<Sorted, StoreError> {
+        let runs = self.staged();
+        let bytes: u64 = runs.iter().flat_map(|run| run.metas()).map(|meta| meta.bytes).sum();
+        let threads = if self.merge_parts > 0 { self.merge_parts } else { threads_for(bytes) };
+        let keys = part_keys(&runs, threads)?;
+        let (form, shared) = (&self.form, &store.shared);
+        by_threads(shared, Part::between(&keys), |part| form.merge(shared, &runs, part))
+    }
+
+    /// The runs, to be read.
+    fn staged(&self) -> Vec<Arc<Run>> {
+        self.runs.iter().filter_map(|run| Some(run.staged.as_ref()?.run().clone())).collect()
     }
 }

@@ -45,7 +45,7 @@ pub type Resolve = Arc<dyn Fn(TableId) -> Arc<dyn Table> + Send + Sync>;
 pub type TimeFloor = Arc<dyn Fn(u64) -> Csn + Send + Sync>;
 
 /// The longest value, in bytes.
-const VALUE_MAX: usize = 1 << 30;
+pub(crate) const VALUE_MAX: usize = 1 << 30;
 /// Deltas without a base in the memtable are not weighed before they have so many bytes.
 const WEIGH_FROM: usize = 256;
 
@@ -173,6 +173,12 @@ impl Drop for Hold {
 }
 
 impl Shared {
+    /// True where a scan of a range of a run would fill the whole cache: it leaves the blocks there that others read
+    /// again and again.
+    pub fn passes_cache(&self, run: &Run, range: &key::Range) -> bool {
+        run.has_more_within(range, self.cache.bytes_max() as u64)
+    }
+
     #[inline]
     pub fn state(&self) -> Arc<State> {
         self.state.read().clone()

@@ -67,7 +67,12 @@ impl Tastes {
 
     /// Bytes in memory.
     pub fn size(&self) -> usize {
-        size_of_val(&*self.values)
+        Tastes::size_of(self.values.len())
+    }
+
+    /// Bytes in memory of those of so many keys.
+    pub fn size_of(count: usize) -> usize {
+        count * size_of::<u64>()
     }
 }
 

@@ -17,4 +17,4 @@ mod erase;
 mod model;
 mod pressure;
 mod sorter;
-mod world;
+pub(crate) mod world;

@@ -155,7 +155,7 @@ impl RunWriter {
     /// True where the values of a block of current images are so large that a point read of one is
     /// not the common case: they are whole documents or parts of them.
     fn is_large(&self, bytes: usize, count: usize) -> bool {
-        self.half == Half::Current && bytes * 4 >= self.shop.current_block_bytes * count.max(1)
+        self.half == Half::Current && bytes * 2 >= self.shop.current_block_bytes * count.max(1)
     }
 
     /// Names the files as those of a bulk load.

@@ -30,7 +30,8 @@ fn whatever_the_order_it_is_one_load() {
         }
         let buffer = [1, 200, 2_000, 1 << 20][dice.below(4) as usize];
         let table = [PLAIN, COLUMNS][dice.below(2) as usize];
-        let mut sorter = Sorter::with_buffer(table, buffer);
+        let threads = 1 + dice.below(3) as usize;
+        let mut sorter = Sorter::with_buffer(table, buffer).merged_by(threads);
         if table == COLUMNS {
             sorter = sorter.in_columns(Arc::new(TextColumns));
         }
@@ -53,6 +54,48 @@ fn whatever_the_order_it_is_one_load() {
         assert!(files.problems.is_empty());
         let named = loaded.spans().count();
         assert_eq!(segments(&world.disk).len(), named, "{buffer} bytes");
+    });
+}
+
+/// Items of rows, in memory or in runs that are merged, become the entries that whole keys would, and a walk gives them
+/// in order.
+#[test]
+fn items_of_rows_become_entries() {
+    seeds(603, 60, |seed| {
+        let dice = SimRandom::new(seed);
+        let world = world(seed);
+        let buffer = [1, 200, 2_000, 1 << 20][dice.below(4) as usize];
+        let threads = 1 + dice.below(3) as usize;
+        let mut sorter = Sorter::with_buffer(PLAIN, buffer).merged_by(threads);
+        let mut expected = BTreeMap::new();
+        for row in 0..dice.below(200) as u16 {
+            let items: Vec<Vec<u8>> =
+                (0..8_u8).filter(|_| dice.below(3) == 0).map(|item| vec![b'i', item]).collect();
+            let (rest, value) = (row.to_be_bytes(), [row as u8]);
+            let of_row = items.iter().map(Vec::as_slice);
+            sorter.put_items(&world.store, of_row, &rest, &value).unwrap();
+            expected.extend(items.iter().map(|item| ([&item[..], &rest].concat(), value.to_vec())));
+        }
+        if dice.below(2) == 0 {
+            let mut walked = Vec::new();
+            let each = |key: &[u8], value: &[u8]| {
+                walked.push((key.to_vec(), value.to_vec()));
+                Ok::<_, StoreError>(())
+            };
+            sorter.walk(&world.store, each).unwrap();
+            assert_eq!(walked, expected.into_iter().collect::<Vec<_>>());
+            assert!(segments(&world.disk).is_empty());
+            return;
+        }
+        let Sorted::Loaded(loaded) = sorter.finish(&world.store).unwrap() else {
+            panic!("no key comes twice")
+        };
+        world.store.ingest(Csn(1), &loaded).unwrap();
+        let scan = world.store.scan(PLAIN, Bound::Unbounded, Bound::Unbounded, Csn(1), false);
+        let found: BTreeMap<_, _> = scan
+            .map(|item| item.map(|(key, value)| (key, value.base().to_vec())).unwrap())
+            .collect();
+        assert_eq!(found, expected);
     });
 }
 
@@ -140,7 +183,7 @@ fn a_failing_disk_fails_the_sorter() {
                 | OpClasses::SYNC
                 | OpClasses::SYNC_DIR;
             world.disk.fail(FaultPlan { nth, kind, once, on });
-            let mut sorter = Sorter::with_buffer(table, 600);
+            let mut sorter = Sorter::with_buffer(table, 600).merged_by(1 + nth % 2);
             if table == COLUMNS {
                 sorter = sorter.in_columns(Arc::new(TextColumns));
             }
@@ -173,7 +216,7 @@ fn a_failing_disk_fails_the_sorter() {
 fn a_key_that_comes_twice_is_found() {
     for buffer in [1, 60, 1 << 20] {
         let world = world(1);
-        let mut sorter = Sorter::with_buffer(PLAIN, buffer);
+        let mut sorter = Sorter::with_buffer(PLAIN, buffer).merged_by(2);
         for (at, key) in ["d", "a", "c", "b", "e", "c", "f"].iter().enumerate() {
             let value = |out: &mut Vec<u8>| out.extend_from_slice(format!("value {at}").as_bytes());
             sorter.put(&world.store, key.as_bytes(), value).unwrap();

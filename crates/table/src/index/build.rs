@@ -10,13 +10,15 @@
 //! files, in bounded memory, and the log only names them. Keys that must be unique are seen to where the
 //! entries lie sorted: equal ones are neighbours.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 
-use store::{Op, Sorted, Sorter, Store, TableId, Twice};
+use store::{Op, Sorted, Sorter, Store, StoreError, TableId, Twice};
 use txn::{Transaction, View};
 use types::{Datum, Object, SqlState};
 
-use super::{Entry, Index, Kind};
+use super::{Entry, EntryWriter, Index, Kind, Written};
 use crate::method::Wanted;
 use crate::rows::{Batch, Change, Cursor, RowValues, Table};
 use crate::{Error, Result};
@@ -24,6 +26,10 @@ use crate::{Error, Result};
 /// Entries written through the transaction at most; more are loaded.
 const WRITTEN_MAX: usize = 10_000;
 const ROWS_AT_ONCE: usize = 1_000;
+/// So many batches are read ahead of the entries that are made of them.
+const BATCHES_AHEAD: usize = 4;
+/// The name of the thread that makes entries.
+const THREAD: &str = "index-entries";
 
 impl Table {
     /// Fills the index at a position of [`Table::indexes`], which has no entries. The caller keeps
@@ -41,13 +47,20 @@ impl Table {
         let mut filling = Filling::new(change.txn, index.sorter(storage))?;
         filling.can_load &= !index.is_checked_late();
         let mut cursor = Cursor::over(self, txn::KeyRange::ALL, false);
-        let mut batch = Batch::new();
-        while !cursor.is_at_end() {
-            batch.clear();
-            cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
-            for row in batch.iter() {
-                let entries = index.entries(&row.to_datums()?, row.key(), change.values)?;
-                filling.add(engine.store(), entries)?;
+        match index.entry_writer() {
+            Some(writer) => {
+                fill_in_turns(&mut cursor, view, (index, writer), (&mut filling, engine.store()))?;
+            }
+            None => {
+                let mut batch = Batch::new();
+                while !cursor.is_at_end() {
+                    batch.clear();
+                    cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+                    for row in batch.iter() {
+                        let entries = index.entries(&row.to_datums()?, row.key(), change.values)?;
+                        filling.add(engine.store(), entries)?;
+                    }
+                }
             }
         }
         if let Some(twice) = filling.finish(change.txn, |entries| first_twice(index, entries))? {
@@ -102,6 +115,61 @@ impl Table {
     }
 }
 
+/// Fills an index from rows as they are stored. Another thread makes entries of a batch while this one reads the next,
+/// unless there are few rows.
+fn fill_in_turns(
+    cursor: &mut Cursor,
+    view: View<'_>,
+    (index, mut writer): (&Index, EntryWriter),
+    (filling, store): (&mut Filling, &Store),
+) -> Result<()> {
+    let attnums = writer.attnums().to_vec();
+    let mut read = |batch: &mut Batch| {
+        batch.clear();
+        interrupt::check().map_err(types::Error::from)?;
+        cursor.fill(view, Wanted::Columns(&attnums), batch, ROWS_AT_ONCE)?;
+        Ok::<bool, Error>(cursor.is_at_end())
+    };
+    let mut batch = Batch::new();
+    let is_all = read(&mut batch)?;
+    filling.put_rows(store, index, &mut writer, &batch)?;
+    if is_all {
+        return Ok(());
+    }
+    std::thread::scope(|scope| {
+        let (full, batches) = sync_channel::<Batch>(BATCHES_AHEAD);
+        let (back, empty) = sync_channel(BATCHES_AHEAD + 1);
+        let thread = std::thread::Builder::new().name(THREAD.to_owned());
+        let thread = thread.spawn_scoped(scope, move || {
+            for batch in batches {
+                filling.put_rows(store, index, &mut writer, &batch)?;
+                // Where nobody wants it, no more will come.
+                let _ = back.try_send(batch);
+            }
+            Ok(())
+        });
+        let cannot = |source| {
+            let file = THREAD.to_owned();
+            Error::from(StoreError::Io { what: "cannot start thread", file, source })
+        };
+        let thread = thread.map_err(cannot)?;
+        let mut read_all = || -> Result<()> {
+            loop {
+                let mut batch = empty.try_recv().unwrap_or_default();
+                let is_all = read(&mut batch)?;
+                // The other thread has ended if it takes none: its error is told.
+                if full.send(batch).is_err() || is_all {
+                    return Ok(());
+                }
+            }
+        };
+        let is_read = read_all();
+        drop(full);
+        let made = thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        is_read.and(made)
+    })
+}
+
 /// Entries on their way into a table of the store that has none.
 pub(super) struct Filling {
     storage: TableId,
@@ -135,6 +203,34 @@ impl Filling {
         Ok(())
     }
 
+    /// Adds the entries of rows.
+    fn put_rows(
+        &mut self,
+        store: &Store,
+        index: &Index,
+        writer: &mut EntryWriter,
+        batch: &Batch,
+    ) -> Result<()> {
+        let takes_items = index.gin().is_some() && self.can_load;
+        for row in batch.iter() {
+            match takes_items {
+                true => writer.row_items(index, row, (&mut self.sorter, store))?,
+                false => writer.row(index, row, |entry| self.put(store, entry))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Filling::add`], of one entry that is copied.
+    fn put(&mut self, store: &Store, entry: Written<'_>) -> Result<()> {
+        let Written { key, value, is_exclusive, row_key_bytes } = entry;
+        if self.is_loaded {
+            return Ok(self.sorter.put(store, key, |out| out.extend_from_slice(value))?);
+        }
+        let (key, value) = (key.to_vec(), value.to_vec());
+        self.add(store, [Entry { key, value, is_exclusive, row_key_bytes }])
+    }
+
     /// Makes the entries part of the transaction, unless two of them must not be there together: then
     /// gives one of these. `twice` finds such among few, which are sorted; of many they have equal keys.
     pub(super) fn finish(
@@ -142,11 +238,22 @@ impl Filling {
         txn: &mut Transaction,
         twice: impl Fn(&[Entry]) -> Option<Twice>,
     ) -> Result<Option<Twice>> {
-        if self.is_loaded {
-            return match self.sorter.finish(txn.engine().store())? {
-                Sorted::Loaded(loaded) => Ok(txn.attach(loaded).map(|()| None)?),
-                Sorted::Twice(twice) => Ok(Some(twice)),
-            };
+        let engine = Arc::clone(txn.engine());
+        match self.sorter.in_memory() {
+            Some(0) => {}
+            // Items of few rows: no two entries have one key.
+            Some(few) if few <= WRITTEN_MAX => {
+                self.sorter.walk(engine.store(), |key, value| {
+                    txn.write(self.storage, key.to_vec(), Op::Put(value.to_vec()))
+                })?;
+                return Ok(None);
+            }
+            _ => {
+                return match self.sorter.finish(engine.store())? {
+                    Sorted::Loaded(loaded) => Ok(txn.attach(loaded).map(|()| None)?),
+                    Sorted::Twice(twice) => Ok(Some(twice)),
+                };
+            }
         }
         self.entries.sort_unstable_by(|one, other| one.key.cmp(&other.key));
         if let Some(twice) = twice(&self.entries) {

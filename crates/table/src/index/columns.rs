@@ -21,7 +21,6 @@ use std::sync::Arc;
 use store::{ColumnEncoder, Retention, TableId};
 use types::{DatumRef, row};
 
-use super::Entry;
 use crate::catalog::{
     IndexMethod, MethodData, Relation, RelationKind, RowSecurity, TableData, TableDef,
 };
@@ -32,14 +31,12 @@ use crate::rows::Table;
 /// The version that entries are written with. An index never gets another column.
 const VERSION: u32 = 0;
 
-/// Returns the entry of a row.
-pub(super) fn entry<'a>(
+/// Appends the value of the entry of a row.
+pub(super) fn write_value<'a>(
     values: impl ExactSizeIterator<Item = DatumRef<'a>>,
-    row_key: &[u8],
-) -> Entry {
-    let mut value = Vec::with_capacity(8 + 8 * values.len());
-    row::write(VERSION, values, &mut value);
-    Entry { key: row_key.to_vec(), value, is_exclusive: false, row_key_bytes: row_key.len() }
+    out: &mut Vec<u8>,
+) {
+    row::write(VERSION, values, out);
 }
 
 /// Returns what lays out the entries of an index; `None` if they stay as they are.

@@ -104,10 +104,9 @@ pub(super) fn scalar(column: usize, value: JsonbRef<'_>) -> Vec<u8> {
 
 /// The item of a scalar of a `jsonb` at the end of a way of names.
 pub(super) fn hashed(column: usize, way: &[String], value: JsonbRef<'_>) -> Vec<u8> {
-    let way = way.iter().fold(HASH_START, |way, name| hash(hash(way, name.as_bytes()), &[0]));
-    let mut found = Vec::with_capacity(1);
-    hashes(column, value, way, &mut found);
-    found.pop().unwrap_or_default()
+    let mut found = Items::default();
+    found.hashes(column, value, way.iter().fold(HASH_START, |way, name| step(way, name)));
+    found.iter().last().unwrap_or_default().to_vec()
 }
 
 /// The item that a name of a `jsonb`, or an element of an array, is: for `?`, and for `&&`.
@@ -116,35 +115,109 @@ pub(super) fn item_of(class: ItemClass, column: usize, value: DatumRef<'_>) -> V
     item(column, kind, value)
 }
 
-/// Appends the items of a value: of one that is stored, and of one that stored values shall contain
-/// (`@>`), which then have all of them.
-pub(super) fn items(class: ItemClass, column: usize, value: DatumRef<'_>, out: &mut Vec<Vec<u8>>) {
-    match (class, value) {
-        (_, DatumRef::Null) => {}
-        (ItemClass::Scalar, value) => out.push(of_value(column, value)),
-        (_, DatumRef::Array(array)) => {
-            let elements = array.iter().filter(|element| !element.is_null());
-            out.extend(elements.map(|element| item(column, ELEMENT, element)));
+/// Items, one behind the other.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    bytes: Vec<u8>,
+    /// Where each begins and ends.
+    places: Vec<(usize, usize)>,
+    /// The key form of a scalar that is hashed.
+    scalar: Vec<u8>,
+}
+
+impl Items {
+    /// Takes all items out, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+    }
+
+    /// The items.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.places.iter().map(|(start, end)| &self.bytes[*start..*end])
+    }
+
+    /// Sorts them, and leaves one of those that are equal.
+    pub(super) fn sort(&mut self) {
+        let Items { bytes, places, .. } = self;
+        let item = |(start, end): (usize, usize)| &bytes[start..end];
+        places.sort_unstable_by(|one, other| item(*one).cmp(item(*other)));
+        places.dedup_by(|one, other| item(*one) == item(*other));
+    }
+
+    /// Adds the items of a value: of one that is stored, and of one that stored values shall contain
+    /// (`@>`), which then have all of them.
+    pub(super) fn add(&mut self, class: ItemClass, column: usize, value: DatumRef<'_>) {
+        match (class, value) {
+            (_, DatumRef::Null) => {}
+            (ItemClass::Scalar, value) => self.push(column, ELEMENT, value),
+            (_, DatumRef::Array(array)) => {
+                let elements = array.iter().filter(|element| !element.is_null());
+                elements.for_each(|element| self.push(column, ELEMENT, element));
+            }
+            (ItemClass::JsonbPath, DatumRef::Jsonb(value)) => {
+                self.hashes(column, value, HASH_START);
+            }
+            (_, DatumRef::Jsonb(value)) => self.parts(column, value, true),
+            (ItemClass::Hstore, DatumRef::Bytea(value)) => {
+                for (key, value) in Hstore::new(value).pairs() {
+                    self.push(column, NAME, DatumRef::Text(key));
+                    let pair = hstore::build([(key, value)]).unwrap_or_default();
+                    self.push(column, PAIR, DatumRef::Bytea(&pair));
+                }
+            }
+            (ItemClass::Lexeme, DatumRef::Bytea(value)) => {
+                let document = Vector::new(value);
+                let lexemes = document.lexemes();
+                lexemes
+                    .iter()
+                    .for_each(|lexeme| self.push(column, LEXEME, DatumRef::Text(lexeme.text)));
+            }
+            (ItemClass::Trigram, DatumRef::Text(text)) => {
+                // Without an interruption there is no error; an entry that is left out would be a lie.
+                let all = interrupt::shielded(|| trgm::trigrams(text)).unwrap_or_default();
+                all.iter().for_each(|trigram| self.push(column, TRIGRAM, DatumRef::Bytea(trigram)));
+            }
+            _ => {}
         }
-        (ItemClass::JsonbPath, DatumRef::Jsonb(value)) => hashes(column, value, HASH_START, out),
-        (_, DatumRef::Jsonb(value)) => parts(column, value, true, out),
-        (ItemClass::Hstore, DatumRef::Bytea(value)) => {
-            for (key, value) in Hstore::new(value).pairs() {
-                out.push(item(column, NAME, DatumRef::Text(key)));
-                let pair = hstore::build([(key, value)]).unwrap_or_default();
-                out.push(item(column, PAIR, DatumRef::Bytea(&pair)));
+    }
+
+    fn push(&mut self, column: usize, kind: u8, value: DatumRef<'_>) {
+        let start = self.bytes.len();
+        write_item(column, kind, value, &mut self.bytes);
+        self.places.push((start, self.bytes.len()));
+    }
+
+    /// Names and scalars. `is_listed`: the value is an element of an array, or the whole.
+    fn parts(&mut self, column: usize, value: JsonbRef<'_>, is_listed: bool) {
+        if let Some(object) = value.as_object() {
+            for (name, value) in object.iter() {
+                self.push(column, NAME, DatumRef::Text(name));
+                self.parts(column, value, false);
+            }
+        } else if let Some(array) = value.as_array() {
+            array.iter().for_each(|element| self.parts(column, element, true));
+        } else {
+            match value.as_str().filter(|_| is_listed) {
+                Some(text) => self.push(column, NAME, DatumRef::Text(text)),
+                None => self.push(column, SCALAR, DatumRef::Jsonb(value)),
             }
         }
-        (ItemClass::Lexeme, DatumRef::Bytea(value)) => {
-            let document = Vector::new(value);
-            out.extend(document.lexemes().iter().map(|lexeme| of_lexeme(column, lexeme.text)));
+    }
+
+    fn hashes(&mut self, column: usize, value: JsonbRef<'_>, way: u64) {
+        if let Some(object) = value.as_object() {
+            for (name, value) in object.iter() {
+                self.hashes(column, value, step(way, name));
+            }
+        } else if let Some(array) = value.as_array() {
+            array.iter().for_each(|element| self.hashes(column, element, way));
+        } else {
+            self.scalar.clear();
+            value.write_key(&mut self.scalar);
+            let hash = hash(way, &self.scalar) as i64;
+            self.push(column, HASH, DatumRef::Int8(hash));
         }
-        (ItemClass::Trigram, DatumRef::Text(text)) => {
-            // Without an interruption there is no error; an entry that is left out would be a lie.
-            let all = interrupt::shielded(|| trgm::trigrams(text)).unwrap_or_default();
-            out.extend(all.iter().map(|trigram| of_trigram(column, *trigram)));
-        }
-        _ => {}
     }
 }
 
@@ -172,43 +245,22 @@ pub(super) fn of_prefix(column: usize, text: &str) -> Vec<u8> {
 }
 
 fn item(column: usize, kind: u8, value: DatumRef<'_>) -> Vec<u8> {
-    let mut out = vec![column as u8, kind];
-    key::write(value, KeyOrder::ASCENDING, &mut out);
+    let mut out = Vec::with_capacity(16);
+    write_item(column, kind, value, &mut out);
     out
 }
 
-/// Names and scalars. `is_listed`: the value is an element of an array, or the whole.
-fn parts(column: usize, value: JsonbRef<'_>, is_listed: bool, out: &mut Vec<Vec<u8>>) {
-    if let Some(object) = value.as_object() {
-        for (name, value) in object.iter() {
-            out.push(item(column, NAME, DatumRef::Text(name)));
-            parts(column, value, false, out);
-        }
-    } else if let Some(array) = value.as_array() {
-        array.iter().for_each(|element| parts(column, element, true, out));
-    } else {
-        match value.as_str().filter(|_| is_listed) {
-            Some(text) => out.push(item(column, NAME, DatumRef::Text(text))),
-            None => out.push(item(column, SCALAR, DatumRef::Jsonb(value))),
-        }
-    }
-}
-
-fn hashes(column: usize, value: JsonbRef<'_>, way: u64, out: &mut Vec<Vec<u8>>) {
-    if let Some(object) = value.as_object() {
-        for (name, value) in object.iter() {
-            hashes(column, value, hash(hash(way, name.as_bytes()), &[0]), out);
-        }
-    } else if let Some(array) = value.as_array() {
-        array.iter().for_each(|element| hashes(column, element, way, out));
-    } else {
-        let mut key = Vec::new();
-        value.write_key(&mut key);
-        out.push(item(column, HASH, DatumRef::Int8(hash(way, &key) as i64)));
-    }
+fn write_item(column: usize, kind: u8, value: DatumRef<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[column as u8, kind]);
+    key::write(value, KeyOrder::ASCENDING, out);
 }
 
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// The hash of the way to a value by one more name.
+fn step(way: u64, name: &str) -> u64 {
+    hash(hash(way, name.as_bytes()), &[0])
+}
 
 /// FNV-1a: it is stored, so it stays what it is.
 fn hash(start: u64, bytes: &[u8]) -> u64 {

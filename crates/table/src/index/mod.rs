@@ -35,6 +35,7 @@ mod interval;
 mod search;
 mod shape;
 mod sort;
+mod writer;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,6 +50,7 @@ pub use fit::{Fit, fit};
 pub use gin::ItemClass;
 pub use search::{Ask, Asked, Query};
 pub use shape::KeyShape;
+pub(crate) use writer::{EntryWriter, Written};
 
 use crate::catalog::{IndexMethod, IndexPart, Relation};
 use interval::Intervals;
@@ -334,13 +336,12 @@ impl Index {
         }
         let items = match &self.kind {
             Kind::Gin(classes) => {
-                let mut items = Vec::new();
+                let mut items = gin::Items::default();
                 for (column, (value, class)) in keys.iter().zip(classes).enumerate() {
-                    gin::items(*class, column, value.as_ref(), &mut items);
+                    items.add(*class, column, value.as_ref());
                 }
-                items.sort_unstable();
-                items.dedup();
-                items
+                items.sort();
+                items.iter().map(<[u8]>::to_vec).collect()
             }
             Kind::Gist(intervals) => intervals.items(&keys),
             _ => return Ok(vec![self.entry(keys.iter().map(Datum::as_ref), row, row_key)]),
@@ -348,7 +349,7 @@ impl Index {
         let entry = |mut key: Vec<u8>| {
             key.extend_from_slice(row_key);
             let mut value = Vec::with_capacity(1);
-            put_varint(&mut value, row_key.len());
+            Index::write_row_key_bytes(row_key, &mut value);
             Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
         };
         Ok(items.into_iter().map(entry).collect())
@@ -357,34 +358,56 @@ impl Index {
     fn entry<'a>(
         &self,
         keys: impl ExactSizeIterator<Item = DatumRef<'a>>,
-        row: &[Datum],
+        row: &'a [Datum],
         row_key: &[u8],
     ) -> Entry {
+        let (mut key, mut value) =
+            (Vec::with_capacity(24 + row_key.len()), Vec::with_capacity(2 + row_key.len()));
+        let included = self.include.iter().map(|at| row[*at].as_ref());
+        let (is_exclusive, row_key_bytes) =
+            self.write_entry(keys, included, row_key, (&mut key, &mut value));
+        Entry { key, value, is_exclusive, row_key_bytes }
+    }
+
+    /// Appends key and value of the one entry of a row. Returns whether no other row may have the key, and how many of
+    /// its bytes are those of the row's.
+    fn write_entry<'a>(
+        &self,
+        keys: impl ExactSizeIterator<Item = DatumRef<'a>>,
+        included: impl ExactSizeIterator<Item = DatumRef<'a>>,
+        row_key: &[u8],
+        (key, value): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> (bool, usize) {
         if self.is_columnar() {
-            return columns::entry(keys, row_key);
+            key.extend_from_slice(row_key);
+            columns::write_value(keys, value);
+            return (false, row_key.len());
         }
-        let mut key = Vec::with_capacity(24 + row_key.len());
         let mut has_null = false;
         for (value, (_, order)) in keys.zip(self.shape.columns()) {
             has_null |= value.is_null();
-            key::write(value, *order, &mut key);
+            key::write(value, *order, key);
         }
         let is_exclusive =
             matches!(self.kind, Kind::Unique { nulls_distinct } if !(nulls_distinct && has_null));
-        let mut value = Vec::with_capacity(2 + row_key.len());
         let row_key_bytes = if is_exclusive { 0 } else { row_key.len() };
-        put_varint(&mut value, row_key_bytes);
         if is_exclusive {
-            put_varint(&mut value, row_key.len());
+            put_varint(value, 0);
+            Index::write_row_key_bytes(row_key, value);
             value.extend_from_slice(row_key);
         } else {
+            Index::write_row_key_bytes(row_key, value);
             key.extend_from_slice(row_key);
         }
-        if !self.include.is_empty() {
-            let included = self.include.iter().map(|at| row[*at].as_ref());
-            row::write(0, included, &mut value);
+        if included.len() > 0 {
+            row::write(0, included, value);
         }
-        Entry { key, value, is_exclusive, row_key_bytes }
+        (is_exclusive, row_key_bytes)
+    }
+
+    /// Appends how long the key of a row is, as the value of an entry says it.
+    fn write_row_key_bytes(row_key: &[u8], value: &mut Vec<u8>) {
+        put_varint(value, row_key.len());
     }
 
     /// The part of an entry's key of which there must be one at most when the constraint is checked,

@@ -21,7 +21,7 @@ use store::TableId;
 use txn::{KeyRange, View};
 use types::{Datum, DatumRef};
 
-use super::gin::{self, ItemClass};
+use super::gin::{self, ItemClass, Items};
 use super::interval::Overlap;
 use super::{Entry, Index};
 use crate::rows::Table;
@@ -209,9 +209,9 @@ impl Index {
         };
         Ok(Some(match ask {
             Ask::Contains => {
-                let mut items = Vec::new();
-                gin::items(class, column, value.as_ref(), &mut items);
-                Query::All(each(items.into_iter()))
+                let mut items = Items::default();
+                items.add(class, column, value.as_ref());
+                Query::All(each(items.iter().map(<[u8]>::to_vec)))
             }
             Ask::Overlaps | Ask::AnyName => Query::Any(texts(value)),
             Ask::AllNames => Query::All(texts(value)),

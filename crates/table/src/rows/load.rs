@@ -21,15 +21,15 @@
 
 use std::sync::Arc;
 
-use store::{Sorted, Sorter, Twice};
+use store::{Sorted, Sorter, Store, Twice};
 use txn::{RelationLock, Transaction, TxnError, View, Wait};
 use types::{Datum, key, row};
 
 use super::Row;
-use super::change::Change;
+use super::change::{Change, RowValues};
 use super::table::Table;
 use crate::columnar::OrderedColumn;
-use crate::index::Entry;
+use crate::index::{Entry, EntryWriter, Index};
 use crate::method::RowLoad;
 use crate::{Error, Result};
 
@@ -57,8 +57,36 @@ struct Sorting {
 /// The files of the rows and of the indexes.
 struct Files {
     rows: Box<dyn RowLoad>,
-    /// By positions in [`Table::indexes`].
-    indexes: Vec<(usize, Sorter)>,
+    indexes: Vec<IndexFiles>,
+}
+
+/// The entries of an index on their way to files.
+struct IndexFiles {
+    /// The position of the index in [`Table::indexes`].
+    at: usize,
+    /// `None` where its entries are computed.
+    writer: Option<EntryWriter>,
+    sorter: Sorter,
+}
+
+impl IndexFiles {
+    /// Adds what the index says of a row.
+    fn put(
+        &mut self,
+        index: &Index,
+        store: &Store,
+        (row, key): (&[Datum], &[u8]),
+        values: &mut dyn RowValues,
+    ) -> Result<()> {
+        let sorter = &mut self.sorter;
+        if let Some(writer) = &mut self.writer {
+            return writer.put_values(index, (row, key), (sorter, store));
+        }
+        for Entry { key, value, .. } in index.entries(row, key, values)? {
+            sorter.put(store, &key, |out| out.extend_from_slice(&value))?;
+        }
+        Ok(())
+    }
 }
 
 impl Table {
@@ -109,8 +137,11 @@ impl Table {
             return Ok(None);
         }
         let Some(rows) = self.rows().load(txn)? else { return Ok(None) };
-        let sorter = |(at, storage): (usize, _)| (at, self.indexes()[at].sorter(storage));
-        let indexes = indexes.into_iter().map(sorter).collect();
+        let files = |(at, storage): (usize, _)| {
+            let index = &self.indexes()[at];
+            IndexFiles { at, writer: index.entry_writer(), sorter: index.sorter(storage) }
+        };
+        let indexes = indexes.into_iter().map(files).collect();
         Ok(Some(Files { rows, indexes }))
     }
 }
@@ -139,12 +170,9 @@ impl Files {
         let engine = Arc::clone(change.txn.engine());
         let key = table.new_key(&engine, row)?;
         self.rows.put(&engine, &key, row)?;
-        for (at, sorter) in &mut self.indexes {
-            for Entry { key, value, .. } in
-                table.indexes()[*at].entries(row, &key, change.values)?
-            {
-                sorter.put(engine.store(), &key, |out| out.extend_from_slice(&value))?;
-            }
+        for files in &mut self.indexes {
+            let index = &table.indexes()[files.at];
+            files.put(index, engine.store(), (row, &key), change.values)?;
         }
         change.checks.inserted(table, change.txn, row)
     }
@@ -154,7 +182,7 @@ impl Files {
         if let Some(row) = self.rows.finish(change.txn)? {
             return Err(table.duplicate(change.values, None, &row));
         }
-        for (at, sorter) in self.indexes {
+        for IndexFiles { at, sorter, .. } in self.indexes {
             let index = &table.indexes()[at];
             match sorter.finish(engine.store())? {
                 Sorted::Loaded(loaded) => change.txn.attach(loaded)?,
