@@ -365,6 +365,11 @@ pub(crate) fn probe(bytes: &[u8], slot: usize) -> Option<(u8, u32, u32)> {
     Some((bytes[columns + slot], number(UPS), number(EXTENTS)))
 }
 
+/// True for an image of the version that is written.
+pub(crate) fn is_newest(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&VERSION)
+}
+
 /// One slot, as it is written.
 pub(crate) struct Row {
     pub kind: u8,
