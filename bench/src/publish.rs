@@ -8,7 +8,7 @@ use crate::report::{Report, between_markers};
 use crate::{Result, plot};
 
 /// The suites in the order in which they are published.
-const SUITES: [&str; 10] = [
+const SUITES: [&str; 11] = [
     "versioned",
     "history",
     "pgwire",
@@ -19,6 +19,7 @@ const SUITES: [&str; 10] = [
     "analytics-10m",
     "plans",
     "objects",
+    "stored",
 ];
 
 /// Writes `SUITE.json` and `SUITE.svg` into `folder`.

@@ -20,6 +20,7 @@ pub mod plans;
 pub mod rest;
 mod sample;
 mod statements;
+pub mod stored;
 pub mod tpch;
 pub mod transactions;
 pub mod versioned;

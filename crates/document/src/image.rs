@@ -434,9 +434,9 @@ pub(crate) fn encode(
         match width {
             0 => {}
             1 => out.extend(numbers.map(|n| *n as u8)),
-            2 => out.extend(numbers.flat_map(|n| (*n as u16).to_le_bytes())),
-            4 => out.extend(numbers.flat_map(|n| (*n as u32).to_le_bytes())),
-            _ => out.extend(numbers.flat_map(|n| n.to_le_bytes())),
+            2 => numbers.for_each(|n| out.extend_from_slice(&(*n as u16).to_le_bytes())),
+            4 => numbers.for_each(|n| out.extend_from_slice(&(*n as u32).to_le_bytes())),
+            _ => numbers.for_each(|n| out.extend_from_slice(&n.to_le_bytes())),
         }
     }
     out.extend_from_slice(placed);

@@ -190,7 +190,7 @@ impl Horizons<'_> {
             };
             let csn = csn.max(table.forgotten().min(self.limit));
             let gone = table.ended().is_some_and(|ended| ended <= csn);
-            let packs = table.packer().is_some();
+            let packs = table.packer().is_some_and(|packer| packer.is_worthwhile());
             Horizon { table, csn, gone, dropped: false, packs }
         })
     }

@@ -17,10 +17,10 @@
 //!
 //! # Invariants
 //! * [`pack`] returns a packed block only where [`expand`] gives back the same bytes: it has tried.
-//! * [`expand`] never makes more bytes than the block says, and no block says more than [`EXPANDED_MAX`].
+//! * [`expand`] never makes more than [`EXPANDED_MAX`] bytes of entries.
 
 use crate::block::{Block, BlockBuilder};
-use crate::group::{Group, Tag};
+use crate::group::Tag;
 use crate::store::Resolve;
 use crate::taste::shared;
 use crate::{Csn, Kind, MergeError, Table, TableId, key, varint};
@@ -28,7 +28,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// No block is packed that is larger than this, in bytes.
-pub const EXPANDED_MAX: usize = 1 << 20;
+const PACKED_MAX: usize = 1 << 20;
+/// The entries of a packed block have so many bytes at most. The images that are merged again may be larger than
+/// they were: a later release may write images otherwise.
+const EXPANDED_MAX: usize = 4 << 20;
 
 /// What a block's values become: texts and numbers apart, because each kind compresses best among its own.
 #[derive(Default)]
@@ -54,6 +57,11 @@ pub trait Packer {
     /// the store keeps the bytes as they are.
     fn pack(&mut self, key: &[u8], kind: Kind, bytes: &[u8], out: &mut Packed) -> bool;
 
+    /// False where a run is not to be written anew for the sake of the values of the table alone.
+    fn is_worthwhile(&self) -> bool {
+        true
+    }
+
     /// Appends to `out` the bytes for which [`Packer::pack`] appended what comes next in `input`, and takes
     /// that off `input`. Fails where no such bytes exist, whatever `input` holds.
     fn unpack(
@@ -71,7 +79,7 @@ const PACKED: u64 = 1;
 const DERIVED: u64 = 2;
 
 const MALFORMED: &str = "a packed block is malformed";
-const LARGER: &str = "a packed block is larger than it says";
+const LARGER: &str = "a packed block is larger than any is";
 
 /// The table of the keys at hand, with what packs its values.
 struct OfTable {
@@ -139,7 +147,7 @@ fn kind_of(tag: Tag) -> Kind {
 
 /// Returns the packed form of a decoded block; `None` where there is none that expands to the same bytes.
 pub fn pack(raw: &[u8], resolve: &Resolve) -> Option<Vec<u8>> {
-    if raw.len() > EXPANDED_MAX {
+    if raw.len() > PACKED_MAX {
         return None;
     }
     let block = Block::decode(raw.to_vec(), 0)?;
@@ -147,24 +155,27 @@ pub fn pack(raw: &[u8], resolve: &Resolve) -> Option<Vec<u8>> {
     let (mut rest, mut frame) = (Vec::new(), Vec::new());
     let (mut full, mut before) = (Vec::new(), Vec::new());
     let (mut of, mut state) = (None, KeyState::default());
+    // The commit of the entry before.
+    let mut csn = 0;
     for at in 0..block.count() {
         let place = block.place(at);
         block.key_into(at, &mut full);
         if full != before {
             state.clear();
         }
-        let same = shared(&before, &full);
-        varint::put(&mut frame, same as u64);
-        varint::put(&mut frame, (full.len() - same) as u64);
-        frame.extend_from_slice(&full[same..]);
+        put_key(&before, &full, &mut frame);
         before.clone_from(&full);
         let (id, key) = key::split(&full);
         let OfTable { table, packer, .. } = OfTable::find(&mut of, id, resolve);
         let group = block.group(&place);
         varint::put(&mut frame, group.entries().count() as u64);
-        let mut csn = 0;
+        let mut first = true;
         for e in group.entries() {
-            varint::put(&mut frame, e.csn - csn);
+            let step = e.csn.wrapping_sub(csn) as i64;
+            match std::mem::take(&mut first) {
+                true => varint::put(&mut frame, (step << 1 ^ step >> 63) as u64),
+                false => varint::put(&mut frame, step as u64),
+            }
             csn = e.csn;
             let derived = e.tag == Tag::Image
                 && !state.deltas.is_empty()
@@ -209,7 +220,7 @@ pub fn expand(packed: &[u8], resolve: &Resolve) -> Result<Vec<u8>, &'static str>
     let mut pos = 0;
     let mut number = || varint::try_get(packed, &mut pos).ok_or(MALFORMED);
     let expanded = number()? as usize;
-    if expanded > EXPANDED_MAX {
+    if expanded > PACKED_MAX {
         return Err(LARGER);
     }
     let lens = [number()?, number()?, number()?];
@@ -223,22 +234,35 @@ pub fn expand(packed: &[u8], resolve: &Resolve) -> Result<Vec<u8>, &'static str>
     let mut input =
         Unpacking { texts: texts.ok_or(MALFORMED)?, numbers: numbers.ok_or(MALFORMED)? };
     let mut frame = Frame { bytes: &packed[pos..], rest: rest.ok_or(MALFORMED)? };
-    let mut builder = BlockBuilder::default();
+    let mut builder = BlockBuilder::with_capacity(expanded);
     let (mut full, mut before) = (Vec::new(), Vec::new());
-    let (mut of, mut state, mut group) = (None, KeyState::default(), Group::default());
-    let mut made = 0;
+    let (mut of, mut state, mut heads) = (None, KeyState::default(), Vec::new());
+    state.bytes.reserve(expanded);
+    // The commit of the entry before, and the bytes of all entries so far.
+    let (mut csn, mut made) = (0u64, 0);
     while !frame.bytes.is_empty() {
         frame.key(&mut full)?;
-        if full != before {
+        let goes_on = full == before;
+        if !goes_on {
             state.clear();
             before.clone_from(&full);
         }
         let (id, key) = key::split(&full);
         let OfTable { table, packer, .. } = OfTable::find(&mut of, id, resolve);
-        group.clear();
-        let mut csn = 0u64;
-        for _ in 0..frame.number()? {
-            csn = csn.checked_add(frame.number()?).ok_or(MALFORMED)?;
+        heads.clear();
+        let begin = state.bytes.len();
+        let mut first = csn;
+        for at in 0..frame.number()? {
+            let mut step = frame.number()?;
+            if at == 0 {
+                first = csn.wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
+                if goes_on && first < csn {
+                    return Err(MALFORMED);
+                }
+                (csn, step) = (first, first);
+            } else {
+                csn = csn.checked_add(step).ok_or(MALFORMED)?;
+            }
             let head = frame.number()?;
             let tag = Tag::of(head);
             let start = state.bytes.len();
@@ -259,18 +283,19 @@ pub fn expand(packed: &[u8], resolve: &Resolve) -> Result<Vec<u8>, &'static str>
                 }
                 _ => return Err(MALFORMED),
             }
-            let bytes = &state.bytes[start..];
-            made += bytes.len();
-            if made > expanded {
+            let len = state.bytes.len() - start;
+            made += len;
+            if made > EXPANDED_MAX {
                 return Err(LARGER);
             }
-            group.push(csn, tag, bytes);
+            varint::put(&mut heads, step);
+            varint::put(&mut heads, (len as u64) << 2 | tag as u64);
             state.add(csn, tag, start);
         }
-        if group.is_empty() {
+        if heads.is_empty() {
             return Err(MALFORMED);
         }
-        builder.push(&full, &group);
+        builder.push_bytes(&full, (first, csn), &heads, &state.bytes[begin..]);
     }
     let is_all = input.texts.is_empty() && input.numbers.is_empty() && frame.rest.is_empty();
     if builder.is_empty() || !is_all {
@@ -278,11 +303,36 @@ pub fn expand(packed: &[u8], resolve: &Resolve) -> Result<Vec<u8>, &'static str>
     }
     let mut raw = Vec::with_capacity(expanded);
     builder.finish(&mut raw);
-    if raw.len() == expanded {
-        Ok(raw)
+    Ok(raw)
+}
+
+/// Appends a key: 0 where it is the one before, 1 where it is that plus 1, or else 2 more than the bytes that
+/// both begin with, and the rest.
+fn put_key(before: &[u8], full: &[u8], frame: &mut Vec<u8>) {
+    let same = shared(before, full);
+    if before == full {
+        frame.push(0);
+    } else if is_next(before, full) {
+        frame.push(1);
     } else {
-        Err("a packed block has another length than it says")
+        varint::put(frame, same as u64 + 2);
+        varint::put(frame, (full.len() - same) as u64);
+        frame.extend_from_slice(&full[same..]);
     }
+}
+
+/// True where the last bytes of two keys of one length are numbers of which one follows the other.
+fn is_next(before: &[u8], full: &[u8]) -> bool {
+    let mut next = before.to_vec();
+    add_one(&mut next).is_some() && next == full
+}
+
+/// Adds 1 to the last byte, and to the byte before where that was the largest; `None` past the largest key.
+fn add_one(key: &mut [u8]) -> Option<()> {
+    let at = key.iter().rposition(|byte| *byte != u8::MAX)?;
+    key[at] += 1;
+    key[at + 1..].fill(0);
+    Some(())
 }
 
 /// What says which entries there are, and the bytes that no packer has packed.
@@ -301,7 +351,12 @@ impl<'a> Frame<'a> {
 
     /// The full key of the next group, of which `full` holds the one before.
     fn key(&mut self, full: &mut Vec<u8>) -> Result<(), &'static str> {
-        let (same, rest) = (self.number()? as usize, self.number()? as usize);
+        let same = match self.number()? {
+            0 => return if full.is_empty() { Err(MALFORMED) } else { Ok(()) },
+            1 => return add_one(full).ok_or(MALFORMED),
+            same => (same - 2) as usize,
+        };
+        let rest = self.number()? as usize;
         if same > full.len()
             || rest > self.bytes.len()
             || same.saturating_add(rest) > key::TABLE_LEN + key::KEY_MAX

@@ -77,6 +77,9 @@ impl RawBlocks {
     }
 }
 
+/// Current values of so many bytes are packed in blocks of the size of blocks of history: parts of documents, of
+/// which a reader mostly wants the other parts too.
+const PACKED_VALUE_BYTES: usize = 1 << 10;
 /// A packed history leaves out images that so few deltas, and small ones, make redundant: an image costs
 /// nothing in the file, but time when its block is expanded, and room in the cache.
 const PACKED_DELTAS: u32 = 64;
@@ -269,6 +272,9 @@ impl RunWriter {
         // Small blocks make for quick point reads; where values are large, one block holds several
         // all the same, because what they have in common compresses away only within a block.
         let limit = match self.half {
+            Half::Current if packs && group.bytes() >= PACKED_VALUE_BYTES => {
+                self.shop.history_block_bytes
+            }
             Half::Current if !self.is_large(group.bytes(), 1) => self.shop.current_block_bytes,
             _ if packs => self.shop.history_block_bytes.max(PACKED_BLOCK_BYTES),
             Half::Current | Half::History => self.shop.history_block_bytes,
@@ -340,9 +346,9 @@ impl RunWriter {
         self.block.finish(&mut self.raw);
         let offset = open.offset();
         let packed = self.packing.as_mut().and_then(|packing| {
-            let packs = std::mem::take(&mut packing.block);
-            let packed = packs.then(|| pack::pack(&self.raw, &self.shop.resolve))??;
-            Some((packing.level.max(level), packed))
+            let has_packer = std::mem::take(&mut packing.block);
+            let level = if has_packer { packing.level } else { LEVEL_LARGE }.max(level);
+            Some((level, pack::pack(&self.raw, &self.shop.resolve)?))
         });
         let salt = open.meta.salt;
         match packed {
@@ -565,7 +571,7 @@ impl HistoryWriter {
     }
 
     fn wants_image(&self, image_bytes: usize) -> bool {
-        if self.packs && self.deltas < PACKED_DELTAS && self.delta_bytes * 2 < image_bytes {
+        if self.packs && self.deltas < PACKED_DELTAS && self.delta_bytes < image_bytes {
             return false;
         }
         let asks = |t: &Arc<dyn Table>| t.rebase(image_bytes, self.delta_bytes);

@@ -24,6 +24,8 @@
 
 mod delta;
 mod image;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use crate::NodeKey;

@@ -31,12 +31,34 @@ impl<'a> Fragment<'a> {
 fn string_len(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
+        at += plain_len(text.get(at..)?);
         match *text.get(at)? {
             b'"' => return Some(at + 1),
             b'\\' => at += 2,
             _ => at += 1,
         }
     }
+}
+
+/// Bytes before the first quote or backslash, as far as they come in eights.
+#[inline]
+fn plain_len(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // The highest bit of the lowest byte that equals `byte`; bits above it may be wrong.
+    let find = |word: u64, byte: u8| {
+        let other = word ^ ONES * u64::from(byte);
+        other.wrapping_sub(ONES) & !other & ONES << 7
+    };
+    let mut len = 0;
+    for eight in text.as_chunks::<8>().0 {
+        let word = u64::from_le_bytes(*eight);
+        let found = find(word, b'"') | find(word, b'\\');
+        if found != 0 {
+            return len + found.trailing_zeros() as usize / 8;
+        }
+        len += 8;
+    }
+    len
 }
 
 fn measure(text: &[u8]) -> Option<(Kind, u16, usize)> {
