@@ -51,9 +51,6 @@ pub struct Workshop {
 const KEPT_BLOCK_BYTES: usize = 512 << 10;
 /// Large values are compressed at this level at least: they are written once for many changes.
 const LEVEL_LARGE: i32 = 9;
-/// Bytes of a block of history, or of large values, that is to be packed: of the block as readers know it.
-/// A larger one compresses better, and costs the first reader more.
-const PACKED_BLOCK_BYTES: usize = 128 << 10;
 
 /// Blocks of rows of a run, as [`BlockBuilder::finish`] has made them, each with the number of its file and its number
 /// there.
@@ -276,7 +273,6 @@ impl RunWriter {
                 self.shop.history_block_bytes
             }
             Half::Current if !self.is_large(group.bytes(), 1) => self.shop.current_block_bytes,
-            _ if packs => self.shop.history_block_bytes.max(PACKED_BLOCK_BYTES),
             Half::Current | Half::History => self.shop.history_block_bytes,
         };
         !self.block.is_empty() && self.block.bytes() + BlockBuilder::cost(key, group) > limit

@@ -114,8 +114,8 @@ pub fn unpack(
     let (places, is_placed) = places(numbers, chunk, last)?;
     let heap = input.texts.rest();
     let mut table: Vec<Row> = Vec::with_capacity(slots);
-    for slot in 0..slots {
-        let node = if is_there[slot] { Some(fragment(&mut input.texts)?) } else { None };
+    for is_there in &is_there {
+        let node = if *is_there { Some(fragment(&mut input.texts)?) } else { None };
         table.push(row(node.as_ref()));
     }
     let heap = &heap[..heap.len() - input.texts.rest().len()];

@@ -46,8 +46,8 @@ fn plain_len(text: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     // The highest bit of the lowest byte that equals `byte`; bits above it may be wrong.
     let find = |word: u64, byte: u8| {
-        let other = word ^ ONES * u64::from(byte);
-        other.wrapping_sub(ONES) & !other & ONES << 7
+        let other = word ^ (ONES * u64::from(byte));
+        other.wrapping_sub(ONES) & !other & (ONES << 7)
     };
     let mut len = 0;
     for eight in text.as_chunks::<8>().0 {
