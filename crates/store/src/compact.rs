@@ -50,7 +50,7 @@ const LEVEL_FULL: i32 = 9;
 const LEVEL_PACKED: i32 = 19;
 /// The same where the runs have more than so many bytes: some ten times as fast, about a tenth larger.
 const LEVEL_PACKED_LARGE: i32 = 12;
-const PACKED_LARGE_BYTES: u64 = 256 << 20;
+const PACKED_LARGE_BYTES: u64 = 64 << 20;
 /// Keys between two looks at whether to stop.
 const BREATH: usize = 256;
 
