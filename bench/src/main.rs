@@ -11,6 +11,7 @@
 
 mod document;
 mod floor;
+mod histories;
 mod machine;
 mod ours;
 mod peer;
@@ -73,6 +74,8 @@ enum Command {
     Tables(Options),
     /// ZODB's storages: store, load, commit, pack, beside FileStorage, RelStorage and zodb-pgjsonb
     Objects(Options),
+    /// What the histories of three documents take on disk, beside `xz -9` of all their versions
+    Stored(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
@@ -160,6 +163,9 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Objects(options) => {
             measure("objects", &options, Priority::Preferred, suite::objects::run)
+        }
+        Command::Stored(options) => {
+            measure("stored", &options, Priority::Preferred, suite::stored::run)
         }
         Command::Floor(options) => floor(&options),
         Command::Document { bytes } => {

@@ -85,6 +85,13 @@ impl Ours {
         Ok(())
     }
 
+    /// Stores a whole document that was made at a time, in microseconds since 1970.
+    pub fn put_authored(&self, key: &str, json: &str, authored_us: u64) -> Result<()> {
+        let meta = Meta { authored_us: Some(authored_us), ..Meta::default() };
+        self.collection.put_with(key, json, &meta)?;
+        Ok(())
+    }
+
     /// Sets one value: one commit.
     pub fn set(&self, key: &str, path: &str, value: &str) -> Result<()> {
         self.collection.edit(key, |document| document.set(path, value).map(drop))?;

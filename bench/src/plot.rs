@@ -163,6 +163,7 @@ fn title(report: &Report) -> &'static str {
         }
         "plans" => "Anywhen beside PostgreSQL 17: making plans, and keeping them",
         "objects" => "Anywhen beside FileStorage, RelStorage and zodb-pgjsonb: the objects of ZODB",
+        "stored" => "Anywhen beside xz -9: the histories of three documents on disk",
         _ => "Anywhen beside PostgreSQL 17",
     }
 }

@@ -20,6 +20,7 @@ const SUITES: [&str; 11] = [
     "plans",
     "tables",
     "objects",
+    "stored",
 ];
 
 /// Writes `SUITE.json` and `SUITE.svg` into `folder`.

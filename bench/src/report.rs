@@ -263,6 +263,7 @@ impl Report {
                 ];
             }
             "tpch" => "DuckDB",
+            "stored" => "xz -9",
             "analytics" | "analytics-10m" => "best engine of columns",
             _ => "by client",
         };

@@ -20,6 +20,7 @@ pub mod plans;
 pub mod rest;
 mod sample;
 mod statements;
+pub mod stored;
 pub mod tables;
 pub mod tpch;
 pub mod transactions;

@@ -365,6 +365,11 @@ pub(crate) fn probe(bytes: &[u8], slot: usize) -> Option<(u8, u32, u32)> {
     Some((bytes[columns + slot], number(UPS), number(EXTENTS)))
 }
 
+/// True for an image of the version that is written.
+pub(crate) fn is_newest(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&VERSION)
+}
+
 /// One slot, as it is written.
 pub(crate) struct Row {
     pub kind: u8,
@@ -429,9 +434,9 @@ pub(crate) fn encode(
         match width {
             0 => {}
             1 => out.extend(numbers.map(|n| *n as u8)),
-            2 => out.extend(numbers.flat_map(|n| (*n as u16).to_le_bytes())),
-            4 => out.extend(numbers.flat_map(|n| (*n as u32).to_le_bytes())),
-            _ => out.extend(numbers.flat_map(|n| n.to_le_bytes())),
+            2 => numbers.for_each(|n| out.extend_from_slice(&(*n as u16).to_le_bytes())),
+            4 => numbers.for_each(|n| out.extend_from_slice(&(*n as u32).to_le_bytes())),
+            _ => numbers.for_each(|n| out.extend_from_slice(&n.to_le_bytes())),
         }
     }
     out.extend_from_slice(placed);

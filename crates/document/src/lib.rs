@@ -47,6 +47,7 @@ mod meta;
 mod node;
 mod observe;
 mod order;
+mod pack;
 mod part;
 mod paths;
 mod revert;

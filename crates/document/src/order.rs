@@ -88,6 +88,19 @@ impl Label {
         label
     }
 
+    /// The digits, of which there is at least one.
+    pub(crate) fn digits(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// The label with these digits, of which there is at least one.
+    pub(crate) fn of_digits(digits: &[u64]) -> Result<Label, Damaged> {
+        match digits.last() {
+            None | Some(0) => Err(Damaged::new("an order label that ends in zero")),
+            Some(_) => Ok(Label(SmallVec::from_slice(digits))),
+        }
+    }
+
     /// Appends: digit count, then each digit as a varint.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_varint(out, self.0.len() as u64);

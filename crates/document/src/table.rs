@@ -12,6 +12,7 @@
 use crate::chunk_buf::ChunkBuf;
 use crate::error::{Damaged, DocumentError};
 use crate::key::{Record, record_of};
+use crate::pack::DocumentPacker;
 use crate::{Result, paths, revisions};
 use parking_lot::RwLock;
 use std::fmt;
@@ -204,6 +205,11 @@ pub fn merge(
     }
 }
 
+/// What packs records of documents in the files of a compaction ([`Table::packer`]).
+pub fn packer() -> Box<dyn store::Packer> {
+    Box::new(DocumentPacker::default())
+}
+
 /// When a fresh image is written ([`Table::rebase`]). Twice as eager as the default: deltas of a counter are
 /// a few bytes each, so that hundreds would stand between two images, and reading an old version goes
 /// through half of them. Images that are nearly alike cost little once they are compressed.
@@ -243,6 +249,10 @@ impl Table for DocumentTable {
 
     fn keeps_history(&self, key: &[u8]) -> bool {
         keeps_history(key)
+    }
+
+    fn packer(&self) -> Option<Box<dyn store::Packer>> {
+        Some(packer())
     }
 
     fn retention(&self) -> store::Retention {

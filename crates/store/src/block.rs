@@ -247,27 +247,40 @@ struct Pending {
 }
 
 impl BlockBuilder {
+    /// A builder that has room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> BlockBuilder {
+        BlockBuilder { data: Vec::with_capacity(bytes), ..BlockBuilder::default() }
+    }
+
     /// Adds a group; (key, first commit) is not below that of the group before.
     pub fn push(&mut self, key: &[u8], group: &Group) {
-        let last = group.tail().csn;
+        self.push_bytes(key, (group.first(), group.tail().csn), group.heads(), group.body());
+    }
+
+    /// The same, of a group from its first to its last commit that has these bytes.
+    pub fn push_bytes(&mut self, key: &[u8], csns: (u64, u64), heads: &[u8], body: &[u8]) {
         if self.groups.is_empty() {
-            (self.first, self.csns) = (group.first(), (group.first(), last));
+            (self.first, self.csns) = (csns.0, csns);
         }
-        self.csns = (self.csns.0.min(group.first()), self.csns.1.max(last));
+        self.csns = (self.csns.0.min(csns.0), self.csns.1.max(csns.1));
         self.keys.extend_from_slice(key);
-        self.data.extend_from_slice(group.heads());
-        self.data.extend_from_slice(group.body());
+        self.data.extend_from_slice(heads);
+        self.data.extend_from_slice(body);
         self.groups.push(Pending {
             key_end: self.keys.len(),
-            heads: group.heads().len(),
+            heads: heads.len(),
             end: self.data.len(),
         });
-        self.bytes += Self::cost(key, group);
+        self.bytes += Self::cost_of(key, heads.len() + body.len());
+    }
+
+    fn cost_of(key: &[u8], bytes: usize) -> usize {
+        bytes + key.len() + 8
     }
 
     /// Bytes that a group adds, about.
     pub fn cost(key: &[u8], group: &Group) -> usize {
-        group.bytes() + key.len() + 8
+        Self::cost_of(key, group.bytes())
     }
 
     /// Bytes held, about.

@@ -43,7 +43,7 @@ pub enum Tag {
 
 impl Tag {
     #[inline(always)]
-    fn of(head: u64) -> Tag {
+    pub fn of(head: u64) -> Tag {
         match head & 3 {
             0 => Tag::Put,
             1 => Tag::Delta,

@@ -64,7 +64,11 @@ mod group;
 mod key;
 mod manifest;
 mod memtable;
+<<<<<<< HEAD
 mod merging;
+=======
+mod pack;
+>>>>>>> 1422909aa368004046a2a2a1cc4e587e86f9157c
 mod part;
 mod postings;
 mod read;
@@ -95,6 +99,7 @@ pub use columns::{
     EncodedPart, EncodedStripe, STRIPE_ROWS_MAX,
 };
 pub use error::{MergeError, StoreError};
+pub use pack::{Packed, Packer, Unpacking};
 pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
 pub use sorter::{Sorted, Sorter, Twice};
@@ -246,6 +251,12 @@ pub trait Table: Send + Sync + 'static {
     /// What reads values of the table that are kept in columns. A table whose newest values were once kept in
     /// columns says what for ever.
     fn column_decoder(&self) -> Option<Arc<dyn ColumnDecoder>> {
+        None
+    }
+
+    /// What packs the values of the table in the files of [`Store::compact`]; `None` where they stay as they
+    /// are. A table that once had a packer has one for ever that reads what that one wrote.
+    fn packer(&self) -> Option<Box<dyn Packer>> {
         None
     }
 

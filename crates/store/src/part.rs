@@ -5,6 +5,7 @@
 //!   │ crc32c  u32  │ codec u8│ raw len u32 │ bytes (raw or zstd)  │
 //!   └──────────────┴─────────┴─────────────┴──────────────────────┘
 //!     over the salt of the file, the offset of the part, and all that follows
+//!                 0 raw, 1 zstd; 2 and 3 the same of a packed block
 //! ```
 //!
 //! Salt and offset go into the checksum so that a part that is whole but stands in the wrong file or
@@ -21,6 +22,8 @@ use crate::error::StoreError;
 pub const HEADER: usize = 9;
 const RAW: u8 = 0;
 const ZSTD: u8 = 1;
+/// Beside either: the bytes are a packed block ([`crate::pack`]).
+const PACKED: u8 = 2;
 /// No part is larger when decoded: a file that claims more is damaged.
 const RAW_MAX: usize = 3 << 30;
 
@@ -56,10 +59,24 @@ fn decompress(bytes: &[u8], raw_len: usize) -> io::Result<Vec<u8>> {
 /// Appends `raw` to `out` as the part at `offset` of the file with `salt`, compressed at `level` where
 /// that makes it smaller.
 pub fn encode(raw: &[u8], salt: u64, offset: u64, level: i32, out: &mut Vec<u8>) {
+    encode_as(0, raw, (salt, offset), level, out);
+}
+
+/// The same, of the bytes of a packed block.
+pub fn encode_packed(raw: &[u8], salt: u64, offset: u64, level: i32, out: &mut Vec<u8>) {
+    encode_as(PACKED, raw, (salt, offset), level, out);
+}
+
+/// True where the part holds a packed block.
+pub fn is_packed(part: &[u8]) -> bool {
+    part.get(4).is_some_and(|codec| codec & PACKED != 0)
+}
+
+fn encode_as(form: u8, raw: &[u8], place: (u64, u64), level: i32, out: &mut Vec<u8>) {
     let packed = compress(raw, level).ok().filter(|p| p.len() + p.len() / 16 < raw.len());
     match packed {
-        Some(packed) => put(ZSTD, raw.len(), &packed, (salt, offset), out),
-        None => put(RAW, raw.len(), raw, (salt, offset), out),
+        Some(packed) => put(form | ZSTD, raw.len(), &packed, place, out),
+        None => put(form | RAW, raw.len(), raw, place, out),
     }
 }
 
@@ -90,7 +107,7 @@ pub fn decode(part: &[u8], salt: u64, offset: u64) -> Result<Vec<u8>, &'static s
     }
     let raw_len = u32::from_le_bytes([part[5], part[6], part[7], part[8]]) as usize;
     let bytes = &part[HEADER..];
-    match part[4] {
+    match part[4] & !PACKED {
         RAW if bytes.len() == raw_len => Ok(bytes.to_vec()),
         ZSTD if raw_len <= RAW_MAX => match decompress(bytes, raw_len) {
             Ok(raw) if raw.len() == raw_len => Ok(raw),

@@ -263,12 +263,7 @@ impl Store {
             if meta.last_key.as_slice() < &first[..] || meta.first.0 >= after {
                 continue;
             }
-            let guide = segment.guide()?;
-            let end = |block: usize| match block.checked_sub(1).map(|last| &guide.blocks()[last]) {
-                Some(last) => last.offset + u64::from(last.len),
-                None => 0,
-            };
-            bytes += end(guide.before(&after, 0)) - end(guide.before(&first, 0));
+            bytes += segment.table_bytes(table)?;
         }
         Ok(bytes)
     }

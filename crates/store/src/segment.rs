@@ -24,20 +24,27 @@ use crate::columns::{ColumnBlock, ColumnError};
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::Found;
+use crate::pack;
 use crate::part::{self, corrupt};
 use crate::segment_store::{BULK_SUFFIX, SUFFIX, SegmentStore};
 use crate::store::Resolve;
 use crate::taste::Tastes;
+<<<<<<< HEAD
 use crate::varint;
 use std::cell::RefCell;
+=======
+use crate::{TableId, key, varint};
+>>>>>>> 1422909aa368004046a2a2a1cc4e587e86f9157c
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vfs::{File, Random};
 
 /// The format of segments without blocks of columns.
 const FORMAT_ROWS: u32 = 1;
-/// The format of segments with blocks of columns, and the newest that this program reads.
-const FORMAT: u32 = 2;
+/// The format of segments with blocks of columns.
+const FORMAT_COLUMNS: u32 = 2;
+/// The format of segments with packed blocks, and the newest that this program reads.
+const FORMAT: u32 = 3;
 const MAGIC: &[u8; 8] = b"awhenseg";
 /// Bytes of the footer.
 pub const FOOTER: usize = 88;
@@ -227,9 +234,13 @@ pub struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// The format of a segment with these blocks.
-    pub fn format_of(entries: &[IndexEntry]) -> u32 {
-        if entries.iter().any(|entry| entry.header > 0) { FORMAT } else { FORMAT_ROWS }
+    /// The format of a segment with these blocks; `packed`: blocks of it may be packed.
+    pub fn format_of(entries: &[IndexEntry], packed: bool) -> u32 {
+        match entries.iter().any(|entry| entry.header > 0) {
+            _ if packed => FORMAT,
+            true => FORMAT_COLUMNS,
+            false => FORMAT_ROWS,
+        }
     }
 
     /// Appends the entry to the bytes of an index.
@@ -238,7 +249,7 @@ impl IndexEntry {
         out.extend_from_slice(&self.key);
         let numbers = [self.first, self.csns.0, self.csns.1, u64::from(self.len)];
         numbers.iter().for_each(|&n| varint::put(out, n));
-        if format >= FORMAT {
+        if format >= FORMAT_COLUMNS {
             varint::put(out, u64::from(self.header));
         }
     }
@@ -268,7 +279,7 @@ impl Guide {
             let first = number()?.checked_add(shift)?;
             let csns = (number()?.checked_add(shift)?, number()?.checked_add(shift)?);
             let len = u32::try_from(number()?).ok()?;
-            let header = if format < FORMAT { 0 } else { u32::try_from(number()?).ok()? };
+            let header = if format < FORMAT_COLUMNS { 0 } else { u32::try_from(number()?).ok()? };
             (header <= len).then_some(())?;
             infos.push(BlockInfo { key, first, csns, offset, len, header });
             offset = offset.checked_add(u64::from(len))?;
@@ -291,6 +302,12 @@ impl Guide {
             + self.blocks.len() * size_of::<BlockInfo>()
             + self.tastes.size()
             + size_of::<Guide>()
+    }
+
+    /// Where the first so many blocks end, in bytes.
+    fn end_of(&self, blocks: usize) -> u64 {
+        let last = blocks.checked_sub(1).map(|last| &self.blocks[last]);
+        last.map_or(0, |last| last.offset + u64::from(last.len))
     }
 
     /// The blocks in order.
@@ -407,6 +424,7 @@ impl Segment {
 
     /// Reads and checks the part at an offset.
     fn part(&self, offset: u64, len: u64) -> Result<Vec<u8>, StoreError> {
+<<<<<<< HEAD
         let read = |bytes: &mut [u8]| {
             self.file
                 .read_exact_at(bytes, offset)
@@ -422,6 +440,41 @@ impl Segment {
             buffer.resize(buffer.len().max(len), 0);
             read(&mut buffer[..len])
         })
+=======
+        match self.part_or_packed(offset, len)? {
+            (_, true) => Err(self.damaged(offset, "a part is a packed block where none can be")),
+            (part, false) => Ok(part),
+        }
+    }
+
+    /// The same, and whether it is a packed block.
+    fn part_or_packed(&self, offset: u64, len: u64) -> Result<(Vec<u8>, bool), StoreError> {
+        let mut bytes = vec![0; len as usize];
+        self.file
+            .read_exact_at(&mut bytes, offset)
+            .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
+        let part = part::decode(&bytes, self.meta.salt, offset)
+            .map_err(|what| corrupt(&self.describe(), offset)(what))?;
+        Ok((part, part::is_packed(&bytes)))
+    }
+
+    /// True where a compaction has packed the blocks for which that is worthwhile.
+    pub fn is_packed(&self) -> bool {
+        self.footer.format >= FORMAT
+    }
+
+    /// Reads the block of groups at an offset.
+    fn groups(&self, info: &BlockInfo) -> Result<Vec<u8>, StoreError> {
+        let (raw, packed) = self.part_or_packed(info.offset, u64::from(info.len))?;
+        if !packed {
+            return Ok(raw);
+        }
+        // The commits of a load are not known when its files are written.
+        if self.meta.shift != 0 || !self.is_packed() {
+            return Err(self.damaged(info.offset, "a packed block in a file that can have none"));
+        }
+        pack::expand(&raw, &self.reader.resolve).map_err(|what| self.damaged(info.offset, what))
+>>>>>>> 1422909aa368004046a2a2a1cc4e587e86f9157c
     }
 
     /// Reads the guide past the cache.
@@ -486,8 +539,7 @@ impl Segment {
                 ColumnError::Damaged(what) => self.damaged(info.offset, what),
             });
         }
-        let raw = self.part(info.offset, u64::from(info.len))?;
-        Block::decode(raw, self.meta.shift)
+        Block::decode(self.groups(info)?, self.meta.shift)
             .ok_or_else(|| corrupt(&self.describe(), info.offset)("a block is malformed"))
     }
 
@@ -495,7 +547,7 @@ impl Segment {
     pub fn check_parts(&self) -> Result<(), StoreError> {
         for info in self.load_guide()?.blocks() {
             if info.header == 0 {
-                self.part(info.offset, u64::from(info.len))?;
+                self.part_or_packed(info.offset, u64::from(info.len))?;
                 continue;
             }
             // Parts before the block belong to its stripe, and were read with the first block of that.
@@ -505,6 +557,21 @@ impl Segment {
             }
         }
         Ok(())
+    }
+
+    /// The bytes of the blocks that begin with a key of a table.
+    pub fn table_bytes(&self, table: TableId) -> Result<u64, StoreError> {
+        let guide = self.guide()?;
+        let (first, after) = (key::full(table, &[]), key::after(table));
+        Ok(guide.end_of(guide.before(&after, 0)) - guide.end_of(guide.before(&first, 0)))
+    }
+
+    /// The bytes of the blocks that may have a key of a table, which has some in the segment.
+    pub fn table_bytes_most(&self, table: TableId) -> Result<u64, StoreError> {
+        let guide = self.guide()?;
+        let (first, after) = (key::full(table, &[]), key::after(table));
+        let before = guide.before(&first, 0).saturating_sub(1);
+        Ok(guide.end_of(guide.before(&after, 0)) - guide.end_of(before))
     }
 
     /// The guide, cached.

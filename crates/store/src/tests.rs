@@ -4,6 +4,7 @@
 //!   model      random commits, reads, flushes, merges, reopenings against a list of events
 //!   corners    each rule of the format and the API on its own
 //!   pressure   when memtables are flushed, and how writers are held back meanwhile
+//!   packed     what a compaction packs is what was there, and takes less
 //!   erase      what is erased is in no answer at once, and in no file once it is scrubbed
 //!   crash      power loss at every operation, failing operations, flipped bits, switched-off syncs
 //! ```
@@ -15,6 +16,7 @@ mod corners;
 mod crash;
 mod erase;
 mod model;
+mod packed;
 mod pressure;
 mod sorter;
 pub(crate) mod world;

@@ -19,6 +19,7 @@ use crate::columns::{ColumnBlock, ColumnEncoder, EncodedPart, StripeBuilder, Str
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::{self, Group, Tag};
+use crate::pack;
 use crate::part;
 use crate::segment::{Footer, Guide, Half, IndexEntry, Meta, bulk_number};
 use crate::segment_store::{SegmentSink, SegmentStore};
@@ -73,6 +74,13 @@ impl RawBlocks {
     }
 }
 
+/// Current values of so many bytes are packed in blocks of the size of blocks of history: parts of documents, of
+/// which a reader mostly wants the other parts too.
+const PACKED_VALUE_BYTES: usize = 1 << 10;
+/// A packed history leaves out images that so few deltas, and small ones, make redundant: an image costs
+/// nothing in the file, but time when its block is expanded, and room in the cache.
+const PACKED_DELTAS: u32 = 64;
+
 /// The files of one run while they are written.
 pub struct RunWriter {
     shop: Workshop,
@@ -86,10 +94,20 @@ pub struct RunWriter {
     stripe: StripeBuilder,
     /// The table that was asked last how it keeps its values.
     encoder: Option<(TableId, Option<Arc<dyn ColumnEncoder>>)>,
+    packing: Option<Packing>,
     open: Option<Open>,
     done: Vec<Meta>,
     kept: RawBlocks,
     finished: bool,
+}
+
+/// What a run is written with that a compaction packs.
+struct Packing {
+    level: i32,
+    /// The table that was asked last, and whether its values are to be packed.
+    table: Option<(TableId, bool)>,
+    /// The block at hand has such values.
+    block: bool,
 }
 
 struct Open {
@@ -139,6 +157,7 @@ impl RunWriter {
             raw: Vec::new(),
             stripe: StripeBuilder::default(),
             encoder: None,
+            packing: None,
             open: None,
             done: Vec::new(),
             kept: RawBlocks::default(),
@@ -156,6 +175,25 @@ impl RunWriter {
     /// not the common case: they are whole documents or parts of them.
     fn is_large(&self, bytes: usize, count: usize) -> bool {
         self.half == Half::Current && bytes * 2 >= self.shop.current_block_bytes * count.max(1)
+    }
+
+    /// Packs the blocks of tables that have a packer, and compresses these at `level`.
+    pub fn packing(mut self, level: i32) -> RunWriter {
+        self.packing = Some(Packing { level, table: None, block: false });
+        self
+    }
+
+    /// True where the values of a table are to be packed.
+    pub fn packs(&mut self, table: TableId) -> bool {
+        let Some(packing) = &mut self.packing else { return false };
+        match packing.table {
+            Some((known, packs)) if known == table => packs,
+            _ => {
+                let packs = (self.shop.resolve)(table).packer().is_some();
+                packing.table = Some((table, packs));
+                packs
+            }
+        }
     }
 
     /// Names the files as those of a bulk load.
@@ -187,9 +225,13 @@ impl RunWriter {
             return Ok(());
         }
         self.end_stripe()?;
+        let packs = self.packs(key::split(key).0);
         if self.is_full_for(key, group) {
             self.end_block()?;
             self.end_full_segment()?;
+        }
+        if let Some(packing) = &mut self.packing {
+            packing.block |= packs;
         }
         self.note(key, group)?;
         self.block.push(key, group);
@@ -222,10 +264,14 @@ impl RunWriter {
     }
 
     /// True where a group does not belong into the block.
-    fn is_full_for(&self, key: &[u8], group: &Group) -> bool {
+    fn is_full_for(&mut self, key: &[u8], group: &Group) -> bool {
+        let packs = self.packs(key::split(key).0);
         // Small blocks make for quick point reads; where values are large, one block holds several
         // all the same, because what they have in common compresses away only within a block.
         let limit = match self.half {
+            Half::Current if packs && group.bytes() >= PACKED_VALUE_BYTES => {
+                self.shop.history_block_bytes
+            }
             Half::Current if !self.is_large(group.bytes(), 1) => self.shop.current_block_bytes,
             Half::Current | Half::History => self.shop.history_block_bytes,
         };
@@ -295,7 +341,18 @@ impl RunWriter {
         self.raw.clear();
         self.block.finish(&mut self.raw);
         let offset = open.offset();
-        part::encode(&self.raw, open.meta.salt, offset, level, &mut open.buffer);
+        let packed = self.packing.as_mut().and_then(|packing| {
+            let has_packer = std::mem::take(&mut packing.block);
+            let level = if has_packer { packing.level } else { LEVEL_LARGE }.max(level);
+            Some((level, pack::pack(&self.raw, &self.shop.resolve)?))
+        });
+        let salt = open.meta.salt;
+        match packed {
+            Some((level, packed)) => {
+                part::encode_packed(&packed, salt, offset, level, &mut open.buffer)
+            }
+            None => part::encode(&self.raw, salt, offset, level, &mut open.buffer),
+        }
         let len = (open.offset() - offset) as u32;
         if self.raw.len() <= KEPT_BLOCK_BYTES {
             self.kept.keep(open.meta.number, open.index.len() as u64, &mut self.raw);
@@ -389,7 +446,7 @@ impl RunWriter {
     fn end_segment(&mut self) -> Result<(), StoreError> {
         let Some(open) = self.open.as_mut() else { return Ok(()) };
         let start = open.offset();
-        let format = IndexEntry::format_of(&open.index);
+        let format = IndexEntry::format_of(&open.index, self.packing.is_some());
         let mut index = Vec::new();
         open.index.iter().for_each(|entry| entry.write(format, &mut index));
         let guide = Guide::encode(&index, &filter::build(&open.hashes));
@@ -445,6 +502,8 @@ pub struct HistoryWriter {
     key: Vec<u8>,
     group: Group,
     table: Option<Arc<dyn Table>>,
+    /// Values of the key are to be packed.
+    packs: bool,
     /// Since the last anchor.
     delta_bytes: usize,
     deltas: u32,
@@ -459,10 +518,17 @@ impl HistoryWriter {
             key: Vec::new(),
             group: Group::default(),
             table: None,
+            packs: false,
             delta_bytes: 0,
             deltas: 0,
             last: None,
         }
+    }
+
+    /// As [`RunWriter::packing`].
+    pub fn packing(mut self, level: i32) -> HistoryWriter {
+        self.run = self.run.packing(level);
+        self
     }
 
     /// Begins a key, above the one before.
@@ -471,6 +537,7 @@ impl HistoryWriter {
         self.key.clear();
         self.key.extend_from_slice(key);
         self.table = Some(table.clone());
+        self.packs = self.run.packs(key::split(key).0);
         (self.delta_bytes, self.deltas, self.last) = (0, 0, None);
         Ok(())
     }
@@ -500,6 +567,9 @@ impl HistoryWriter {
     }
 
     fn wants_image(&self, image_bytes: usize) -> bool {
+        if self.packs && self.deltas < PACKED_DELTAS && self.delta_bytes < image_bytes {
+            return false;
+        }
         let asks = |t: &Arc<dyn Table>| t.rebase(image_bytes, self.delta_bytes);
         self.deltas > 0 && (self.deltas >= DELTAS_MAX || self.table.as_ref().is_some_and(asks))
     }

@@ -150,6 +150,10 @@ impl Table for StoredTable {
         self.encoder.read().clone()
     }
 
+    fn packer(&self) -> Option<Box<dyn store::Packer>> {
+        (self.holds == Holds::Documents).then(document::table::packer)
+    }
+
     fn column_decoder(&self) -> Option<Arc<dyn ColumnDecoder>> {
         (self.holds == Holds::Rows).then(Columnar::decoder)
     }

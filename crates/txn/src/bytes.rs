@@ -61,6 +61,11 @@ impl<'a> Reader<'a> {
         self.at == self.bytes.len()
     }
 
+    /// What has not been read.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
     pub(crate) fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }

@@ -51,6 +51,7 @@ mod locks;
 mod observer;
 mod ordered;
 mod pages;
+mod pages_pack;
 mod publish;
 mod readset;
 mod record;

@@ -32,10 +32,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use store::{Csn, MergeError, Op, Table, TableId, Write};
+use store::{Csn, MergeError, Op, Packer, Table, TableId, Write};
 
 use crate::bytes::{Malformed, Reader, put_slice, put_varint, unzigzag, zigzag};
 use crate::changes::read_list;
+use crate::pages_pack::PagePacker;
 use crate::record::{Note, read_role};
 
 /// The table that holds the commits.
@@ -407,6 +408,16 @@ impl Page {
         Ok(())
     }
 
+    /// Takes the authored times out: the position of each on the page, ascending, and the time.
+    pub(crate) fn take_authored(&mut self) -> Vec<(u32, u64)> {
+        std::mem::take(&mut self.authored)
+    }
+
+    /// Puts back what [`Page::take_authored`] took.
+    pub(crate) fn put_authored(&mut self, authored: Vec<(u32, u64)>) {
+        self.authored = authored;
+    }
+
     fn decode_lists(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
         let count = reader.varint()?;
         if count > PAGE_COMMITS || self.tables.iter().any(|id| u64::from(*id) > count) {
@@ -666,6 +677,10 @@ impl Table for Commits {
     /// The open page is kept decoded in memory by the engine, so nobody reads it often enough here.
     fn rebase(&self, _image_bytes: usize, _delta_bytes: usize) -> bool {
         false
+    }
+
+    fn packer(&self) -> Option<Box<dyn Packer>> {
+        Some(Box::new(PagePacker))
     }
 
     /// A page only ever grows: every earlier state of it is a prefix of the newest.

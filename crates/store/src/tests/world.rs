@@ -72,8 +72,49 @@ impl Table for Texts {
         (self.0 == COLUMNS).then(|| Arc::new(TextColumns) as Arc<dyn ColumnDecoder>)
     }
 
+    fn packer(&self) -> Option<Box<dyn Packer>> {
+        ([EAGER, PAGES, BRIEF].contains(&self.0)).then(|| Box::<TextPacker>::default() as _)
+    }
+
     fn retention(&self) -> Retention {
         if self.0 == BRIEF { Retention::None } else { Retention::Forever }
+    }
+}
+
+/// Packs texts as their length and the difference of each byte to the byte before, be that of another text. Those
+/// that begin with `x` stay as they are.
+#[derive(Default)]
+pub struct TextPacker(u8);
+
+impl Packer for TextPacker {
+    fn pack(&mut self, _key: &[u8], _kind: Kind, bytes: &[u8], out: &mut Packed) -> bool {
+        if bytes.first() == Some(&b'x') || bytes.len() > 255 {
+            return false;
+        }
+        out.numbers.push(bytes.len() as u8);
+        for byte in bytes {
+            out.texts.push(byte.wrapping_sub(self.0));
+            self.0 = *byte;
+        }
+        true
+    }
+
+    fn unpack(
+        &mut self,
+        _key: &[u8],
+        _kind: Kind,
+        input: &mut Unpacking<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), MergeError> {
+        let (len, numbers) = input.numbers.split_first().ok_or(MergeError::new("no length"))?;
+        let cut = input.texts.split_at_checked(usize::from(*len));
+        let (bytes, texts) = cut.ok_or(MergeError::new("a text that is cut short"))?;
+        (input.numbers, input.texts) = (numbers, texts);
+        for byte in bytes {
+            self.0 = self.0.wrapping_add(*byte);
+            out.push(self.0);
+        }
+        Ok(())
     }
 }
 
