@@ -21,7 +21,7 @@ export async function run({ browser, check, shot }) {
     await server.sql(`INSERT INTO "<b>t</b>" VALUES ('${SCRIPTS[1].replace(/'/g, "''")}')`);
     const page = await open(browser, server, "#/in/evil");
     await page.getByRole("link", { name: key, exact: true }).click();
-    await page.getByRole("treeitem", { name: `${SCRIPTS[0]}: ${SCRIPTS[0]}` }).click();
+    await page.getByRole("treeitem", { name: `${SCRIPTS[0]}: "${SCRIPTS[0]}"` }).click();
     await page.getByRole("complementary").waitFor();
     await page.getByRole("button", { name: "Changes", exact: true }).click();
     await page.getByRole("table", { name: "Changes" }).waitFor();
@@ -62,7 +62,7 @@ export async function run({ browser, check, shot }) {
   await check("a string of 10 MB and a name of 60 KB are cut, and the page stays quick", async () => {
     await server.put("evil", "giant", { text: "x".repeat(10_000_000), ["n".repeat(60_000)]: 1, after: "still here" });
     const page = await open(browser, server, "#/doc/evil/giant");
-    await page.getByRole("treeitem", { name: "after: still here" }).waitFor();
+    await page.getByRole("treeitem", { name: 'after: "still here"' }).waitFor();
     await page.getByText("10,000,000 characters").waitFor();
     const bytes = await page.evaluate(() => performance.getEntriesByType("resource").reduce((sum, each) => sum + each.decodedBodySize, 0));
     assert.ok(bytes < 1_000_000, `${bytes} bytes came`);
@@ -74,13 +74,13 @@ export async function run({ browser, check, shot }) {
   await check("an array of a million elements: its last row is as near as its first", async () => {
     await server.put("evil", "million", JSON.stringify({ list: Array.from({ length: 1_000_000 }, (_, at) => at), end: true }));
     const page = await open(browser, server, "#/doc/evil/million");
-    await page.getByRole("treeitem", { name: "element 0: 0" }).waitFor();
+    await page.getByRole("treeitem", { name: /^0 0\b/ }).waitFor();
     const tree = page.getByRole("tree");
     await tree.focus();
     const begun = Date.now();
     await page.keyboard.press("End");
     await page.getByRole("treeitem", { name: "end: true" }).waitFor();
-    await page.getByRole("treeitem", { name: "element 999999: 999999" }).waitFor();
+    await page.getByRole("treeitem", { name: /^999999 999999/ }).waitFor();
     assert.ok(Date.now() - begun < 3000, `${Date.now() - begun} ms`);
     assert.ok((await tree.getByRole("treeitem").count()) < 200);
     assert.deepEqual(page.wrong, []);

@@ -47,7 +47,7 @@ export async function run({ browser, check, shot }) {
   await check("the token is in no storage, cookie or address", async () => {
     const page = await open(browser, server, "#/doc/samples/settings");
     await signIn(page, editor);
-    await page.getByRole("treeitem", { name: "service: gateway" }).waitFor();
+    await page.getByRole("treeitem", { name: 'service: "gateway"' }).waitFor();
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]));
     assert.ok(!kept.includes("aw_"), kept);
     assert.equal((await page.context().cookies()).length, 0);
@@ -82,7 +82,7 @@ export async function run({ browser, check, shot }) {
     await dialog.getByRole("button", { name: "Sign in" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Next revision" }).click();
-    await page.getByRole("treeitem", { name: "level: info" }).waitFor();
+    await page.getByRole("treeitem", { name: 'level: "info"' }).waitFor();
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });

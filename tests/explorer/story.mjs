@@ -14,7 +14,7 @@ export async function run({ browser, check, shot }) {
   await check("a person comes from the first page to a document, and sees nothing go wrong", async () => {
     const page = await open(browser, server, "", SIZE);
     await page.getByRole("link", { name: "settings", exact: true }).click();
-    await page.getByRole("treeitem", { name: "service: gateway" }).waitFor();
+    await page.getByRole("treeitem", { name: 'service: "gateway"' }).waitFor();
     await shot(page, "document", { guide: true });
     assert.deepEqual([page.wrong, page.foreign], [[], []]);
     await page.context().close();
@@ -25,7 +25,7 @@ export async function run({ browser, check, shot }) {
     await page.getByLabel("Go to a date or a revision").fill("2026-02-20");
     await page.getByRole("button", { name: "Go", exact: true }).click();
     await page.getByText("Revision 4", { exact: true }).waitFor();
-    await page.getByRole("treeitem", { name: "version: 1.4.0" }).waitFor();
+    await page.getByRole("treeitem", { name: 'version: "1.4.0"' }).waitFor();
     await page.getByText("payments move behind the gateway").first().waitFor();
     await shot(page, "at-a-date", { guide: true });
     assert.deepEqual(page.wrong, []);

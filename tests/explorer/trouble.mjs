@@ -11,10 +11,10 @@ export async function run({ browser, check, shot }) {
 
   await check("another tab's write: the page says so, and what changed is a click away", async () => {
     const page = await open(browser, server, DOC);
-    await page.getByRole("treeitem", { name: "service: gateway" }).waitFor();
+    await page.getByRole("treeitem", { name: 'service: "gateway"' }).waitFor();
     await server.ask("PATCH", "/v1/collections/samples/documents/settings?author=grace&message=by%20another%20tab", { service: "door" }, { "content-type": "application/merge-patch+json" });
     await page.getByText("made revision 9").waitFor();
-    await page.getByRole("treeitem", { name: "service: door" }).waitFor();
+    await page.getByRole("treeitem", { name: 'service: "door"' }).waitFor();
     await page.getByRole("button", { name: "Show what changed" }).click();
     await page.getByRole("table", { name: "Changes" }).getByText("door").waitFor();
     assert.deepEqual(page.wrong, []);
@@ -46,15 +46,15 @@ export async function run({ browser, check, shot }) {
 
   await check("a lost connection is told, and the page goes on once the server is back", async () => {
     const page = await open(browser, server, DOC);
-    await page.getByRole("treeitem", { name: "service: gate" }).waitFor();
+    await page.getByRole("treeitem", { name: 'service: "gate"' }).waitFor();
     await server.kill();
     await page.getByText("The server does not answer. This page goes on").waitFor();
     // What was loaded can still be read.
-    await page.getByRole("treeitem", { name: "service: gate" }).waitFor();
+    await page.getByRole("treeitem", { name: 'service: "gate"' }).waitFor();
     await server.start();
     await page.getByText("The server does not answer. This page goes on").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "First revision" }).click();
-    await page.getByRole("treeitem", { name: "version: 1.4.0" }).waitFor();
+    await page.getByRole("treeitem", { name: 'version: "1.4.0"' }).waitFor();
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });

@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { NodeVersion } from "../types";
+import { timeLabels } from "../ui/times";
 
 interface Props {
   runs: NodeVersion[];
@@ -37,7 +38,7 @@ export function Plot({ runs, byTime, newest, onPick }: Props): JSX.Element {
         scales: { x: { time: byTime } },
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false } },
-        axes: [{ ...axis, size: 40 }, { ...axis, size: 52 }],
+        axes: [{ ...axis, size: 36, space: 60, ...(byTime ? { values: timeLabels } : {}) }, { ...axis, size: 52 }],
         series: [{}, { stroke: colour("--accent"), width: 1.5, ...(stepped ? { paths: stepped({ align: 1 }) } : {}), points: { show: runs.length < 60, size: 5 } }],
       },
       [x, y],

@@ -106,20 +106,19 @@ function TreeRow({ state, row, before, number, isActive, onPick }: {
   const isNew = row.changed === slice?.revision;
   return (
     <div id={`row-${number}`} class={`row${isActive ? " active" : ""}${isNew ? " fresh" : ""}`} role="treeitem" aria-level={row.depth + 1} aria-selected={isSelected}
-      aria-expanded={isContainer && (row.children ?? 0) > 0 ? row.open : undefined} aria-label={labelOf(row)} onClick={onPick}>
+      aria-expanded={isContainer && (row.children ?? 0) > 0 ? row.open : undefined} onClick={onPick}>
+      <span class="cell" style={{ paddingLeft: `${row.depth * 18 + 4}px` }}>
+        {isContainer && (row.children ?? 0) > 0
+          ? <span class="twist" aria-hidden="true" onClick={(event) => { event.stopPropagation(); state.slices.toggle(row.node_key); }}>{row.open ? "▾" : "▸"}</span>
+          : <span class="twist" aria-hidden="true" />}
+        <span class="content"><Name row={row} /><Value row={row} /></span>
+      </span>
       {state.blame.value && (
         <span class="blame" onClick={(event) => { event.stopPropagation(); if (row.changed >= 1) state.move(row.changed); }}
           title={version ? `Revision ${row.changed}, ${dateTime(timeOf(version))}, ${plain(version.author)}: ${plain(version.message).slice(0, 200)}` : undefined}>
           {version && row.changed !== before?.changed && <><Author name={version.author} /> <time>{date(timeOf(version))}</time> <span class="blame-revision">{count(row.changed)}</span></>}
         </span>
       )}
-      <span class="cell" style={{ paddingLeft: `${row.depth * 18 + 4}px` }}>
-        {isContainer && (row.children ?? 0) > 0
-          ? <span class="twist" aria-hidden="true" onClick={(event) => { event.stopPropagation(); state.slices.toggle(row.node_key); }}>{row.open ? "▾" : "▸"}</span>
-          : <span class="twist" aria-hidden="true" />}
-        <Name row={row} />
-        <Value row={row} />
-      </span>
     </div>
   );
 }
@@ -141,12 +140,6 @@ function Value({ row }: { row: OutlineRow }): JSX.Element {
       {row.text_length !== undefined ? <span class="cut">… {count(row.text_length)} characters</span> : row.type === "string" && <span class="quote">"</span>}
     </span>
   );
-}
-
-function labelOf(row: OutlineRow): string {
-  const name = row.name !== undefined ? plain(row.name).slice(0, 80) : row.index !== undefined ? `element ${row.index}` : "the document";
-  const value = row.children !== undefined ? `${row.type}, ${plural(row.children, row.type === "array" ? "element" : "field")}` : plain(row.text ?? "").slice(0, 120);
-  return `${name}: ${value}`;
 }
 
 /** Finds a node by its path, and opens what is above it. */

@@ -6,6 +6,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Rows } from "../types";
 import { Empty } from "../ui/kit";
+import { timeLabels } from "../ui/times";
 
 const HEIGHT = 320;
 const NUMBERS = new Set(["smallint", "integer", "bigint", "numeric", "real", "double precision"]);
@@ -29,7 +30,7 @@ export function Chart({ rows }: { rows: Rows }): JSX.Element {
       {
         width: element.clientWidth, height: HEIGHT,
         scales: { x: { time: times >= 0 } },
-        axes: [axis, axis],
+        axes: [{ ...axis, ...(times >= 0 ? { values: timeLabels } : {}) }, axis],
         series: [{}, ...drawn.map((column, at) => ({ label: column.name, stroke: colour(`--hue-${at % 8}`), width: 1.5, points: { show: points.length < 100 } }))],
       },
       [points.map((point) => point.x), ...drawn.map((column) => points.map((point) => value(point.row[column.at])))] as uPlot.AlignedData,
