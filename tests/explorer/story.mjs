@@ -15,8 +15,21 @@ export async function run({ browser, check, shot }) {
     const page = await open(browser, server, "", SIZE);
     await page.getByRole("link", { name: "settings", exact: true }).click();
     await page.getByRole("treeitem", { name: 'service: "gateway"' }).waitFor();
-    await shot(page, "document", { guide: true });
     assert.deepEqual([page.wrong, page.foreign], [[], []]);
+    await page.context().close();
+  });
+
+  await check("a longer history: a year of a menu, and the price of one dish on it", async () => {
+    const page = await open(browser, server, "#/doc/samples/menu", SIZE);
+    await page.getByLabel("Find a path").fill("mains[2].cents");
+    await page.getByRole("button", { name: "Find" }).click();
+    await page.getByRole("complementary").getByText("$.mains[2].cents").waitFor();
+    await page.locator(".plot canvas").waitFor();
+    for (const season of ["spring 25", "summer 25", "autumn 25", "winter 25", "spring 26"]) await page.getByRole("button", { name: season, exact: true }).waitFor();
+    await page.getByRole("button", { name: "winter 25", exact: true }).click();
+    await page.getByText("Revision 40", { exact: true }).waitFor();
+    await shot(page, "document", { guide: true });
+    assert.deepEqual(page.wrong, []);
     await page.context().close();
   });
 

@@ -1,7 +1,8 @@
 // Runs the parts of the suite, and counts.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { launch } from "./lib/browser.mjs";
+import { small } from "./lib/png.mjs";
 import { ROOT } from "./lib/server.mjs";
 
 const PARTS = ["story", "pages", "rights", "hostile", "trouble", "look", "speed"];
@@ -38,8 +39,8 @@ const world = {
   },
   /** Keeps a picture. Those of the guide are part of the checkout. */
   async shot(page, name, { guide: isOfGuide = false } = {}) {
-    await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
-    if (isOfGuide && guide) await page.screenshot({ path: join(guide, `explorer-${name}.png`), animations: "disabled" });
+    const picture = await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled" });
+    if (isOfGuide && guide) writeFileSync(join(guide, `explorer-${name}.png`), small(picture));
   },
 };
 

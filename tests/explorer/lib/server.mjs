@@ -27,6 +27,7 @@ export class Server {
   sample() {
     this.run("sql", "-f", join(ROOT, "samples/shop.sql"));
     this.run("import", "history", join(ROOT, "samples/settings.ndjson"), "--as", "samples/settings");
+    this.run("import", "history", join(ROOT, "samples/menu.ndjson"), "--as", "samples/menu");
   }
 
   async start(...args) {

@@ -9,7 +9,7 @@ import type { NodeVersion, Version } from "../types";
 
 const HEIGHT = 56;
 const MARGIN = 10;
-const FLAG_WIDTH = 62;
+const FLAG_WIDTH = 84;
 
 interface Props {
   history: DocHistory;

@@ -25,7 +25,7 @@ function widths(rows: Rows): number[] {
   return rows.columns.map((column, at) => {
     let width = column.name.length;
     for (const row of rows.rows.slice(0, 60)) width = Math.max(width, cellText(row[at] ?? null).length);
-    return Math.max(5, Math.min(44, width + 2));
+    return Math.max(5, Math.min(44, width + 3));
   });
 }
 
