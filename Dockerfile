@@ -5,10 +5,11 @@
 #
 # docs/guide/operations.md says how roles get passwords and programs get tokens.
 FROM rust:1-slim-trixie AS build
-RUN apt-get update && apt-get install -y --no-install-recommends build-essential git
+RUN apt-get update && apt-get install -y --no-install-recommends build-essential git nodejs npm
 WORKDIR /src
 COPY . .
-RUN cargo build --release --locked --package anywhen-command --bin anywhen && \
+RUN scripts/web.sh && \
+    cargo build --release --locked --package anywhen-command --bin anywhen && \
     strip -o /anywhen target/release/anywhen
 
 FROM debian:trixie-slim

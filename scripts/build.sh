@@ -8,6 +8,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# The explorer is part of the command: it is built first, where Node is there.
+scripts/web.sh
+
 folder=${CARGO_TARGET_DIR:-target}
 every_s=${BUILD_REPORT_S:-30}
 if [ ! -x "$folder/release/anywhen" ]; then

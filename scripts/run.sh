@@ -32,9 +32,16 @@ if [ ! -d "$data" ]; then
     "$anywhen" sql --data "$data" -f samples/shop.sql >/dev/null
     "$anywhen" import history samples/settings.ndjson --as samples/settings --data "$data"
 fi
+# A folder of an earlier release has no menu yet.
+"$anywhen" history samples/menu --limit 1 --data "$data" >/dev/null 2>&1 ||
+    "$anywhen" import history samples/menu.ndjson --as samples/menu --data "$data"
 cat <<TRY
 
-Try, in another terminal (Ctrl-C here ends the server):
+Look at a year of a café's menu, in a browser (Ctrl-C here ends the server):
+
+  http://$http/#/doc/samples/menu
+
+Or try, in another terminal:
 
   psql -h ${listen%:*} -p ${listen##*:} -U postgres
 

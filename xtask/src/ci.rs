@@ -1,7 +1,7 @@
 //! Everything that `make test` and the build server run, and how long it took.
 //!
 //! ```text
-//!   fmt ─> clippy ─> tidy ─> test ─> postgres ─> e2e ─> clients ─> hostile ─> python ─> summary
+//!   fmt ─> web ─> clippy ─> tidy ─> test ─> postgres ─> e2e ─> explorer ─> clients ─> hostile ─> python ─> summary
 //! ```
 //!
 //! A step that fails does not stop the ones after it: one run tells all that
@@ -33,11 +33,13 @@ type Step = (&'static str, &'static str, fn(&Path) -> Outcome);
 
 const STEPS: &[Step] = &[
     ("fmt", "the code is formatted", fmt),
+    ("web", "the explorer is built, its types hold, its bundle is small", web),
     ("clippy", "no warning from the compiler or clippy", clippy),
     ("tidy", "the style guide's mechanical part", tidy),
     ("test", "unit and integration tests of every crate", test),
     ("postgres", "each access method gives PostgreSQL's answers", postgres),
     ("e2e", "the built command, driven from outside", end_to_end),
+    ("explorer", "the explorer, in a browser", explorer),
     ("clients", "programs that speak to PostgreSQL speak to the built server", clients),
     ("hostile", "the built server loses nothing in a hostile half minute", hostile),
     ("python", "the Python module, installed from its wheel, here and over the wire", python),
@@ -112,6 +114,13 @@ fn fmt(root: &Path) -> Outcome {
     Outcome::single(ok)
 }
 
+/// Builds the explorer before anything that contains it, so that nothing is compiled twice.
+fn web(root: &Path) -> Outcome {
+    let mut command = Command::new("sh");
+    command.current_dir(root).args(["scripts/web.sh", "--check"]);
+    Outcome::single(succeeds(command))
+}
+
 fn clippy(root: &Path) -> Outcome {
     Outcome::single(succeeds(cargo(
         root,
@@ -172,6 +181,16 @@ fn end_to_end(root: &Path) -> Outcome {
         outcome.ok &= ok;
     }
     outcome
+}
+
+/// Runs the tests of the explorer in Chromium, with `ANYWHEN` set to the built command.
+fn explorer(root: &Path) -> Outcome {
+    let Some(anywhen) = build_command(root) else {
+        return Outcome::single(false);
+    };
+    let mut command = Command::new("sh");
+    command.current_dir(root).arg("tests/explorer/run").env("ANYWHEN", anywhen);
+    counted(command)
 }
 
 /// Runs the programs of `tests/clients`, with `ANYWHEN` set to the built command.

@@ -24,6 +24,7 @@ mod backups;
 mod budget;
 mod care;
 mod collections;
+mod explorer_files;
 mod export;
 mod failure;
 mod git;

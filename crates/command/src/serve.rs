@@ -150,6 +150,10 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     let handle =
         server::Server::start(instance, options).map_err(|error| cannot_listen(&error, &OF_PG))?;
     let handle = Arc::new(handle);
+    let scheme = match &http {
+        Some(options) if options.tls.is_some() => "https",
+        _ => "http",
+    };
     let http = http.map(|mut options| {
         // Held weakly: whoever asks for metrics does not keep the server.
         let served = Arc::downgrade(&handle);
@@ -160,7 +164,8 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
             .map_err(|error| cannot_listen(&error, &OF_HTTP))
     });
     let http = http.transpose()?;
-    announce(session, handle.addresses(), http.as_ref().map_or(&[], |http| http.addresses()))?;
+    let addresses = http.as_ref().map_or(&[][..], |http| http.addresses());
+    announce(session, handle.addresses(), scheme, addresses)?;
 
     hangups.reload(&database, log);
     let (told, wait) = mpsc::channel();
@@ -226,6 +231,7 @@ fn http_options(
         require_preconditions: given.http_require_preconditions
             || config.http_require_preconditions,
         limits,
+        explorer: crate::explorer_files::files(),
         ..http::Options::default()
     }))
 }
@@ -502,7 +508,12 @@ fn look(session: &Session) -> Outcome<Found> {
 }
 
 /// Tells where clients connect.
-fn announce(session: &Session, addresses: &[SocketAddr], http: &[SocketAddr]) -> Outcome {
+fn announce(
+    session: &Session,
+    addresses: &[SocketAddr],
+    scheme: &str,
+    http: &[SocketAddr],
+) -> Outcome {
     let mut out = std::io::stdout().lock();
     let told = addresses.iter().try_for_each(|address| match session.json {
         true => {
@@ -523,7 +534,9 @@ fn announce(session: &Session, addresses: &[SocketAddr], http: &[SocketAddr]) ->
                 let object = Object::new().text("listening_http", &address.to_string());
                 writeln!(out, "{}", object.end())
             }
-            false => writeln!(out, "serving HTTP at {address}: curl {address}/health"),
+            false => {
+                writeln!(out, "serving HTTP at {address}: open {scheme}://{address}/ in a browser")
+            }
         })
     });
     // Whoever started the server may not read what it says.

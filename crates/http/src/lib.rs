@@ -7,6 +7,7 @@
 //!   server    sockets, TLS, HTTP/1.1 and HTTP/2          knows no routes
 //!     connections  how many there are, and which one is closed when there are too many
 //!     browser      which web pages may call
+//!     explorer     the page for browsers, and its files
 //!     router     a table of routes, rights, bodies         knows no documents
 //!       sirix       the routes of SirixDB, at the root
 //!       v1          our own: all that the library does
@@ -20,7 +21,8 @@
 //! Invariants:
 //! * Nothing on a thread of the server waits for a disk or a lock for as long as one can see.
 //! * What a client can make the server hold is bounded: heads, bodies, streams, requests, connections.
-//! * Every operation is in one table, from which router and description are made.
+//! * Every operation is in one table, from which router and description are made. The files of the explorer are no
+//!   operations.
 //! * Idle connections never keep out a client with a request.
 //! * The server cancels the work of a client that has gone.
 //! * The router checks every request for web pages of other origins before it looks for a route.
@@ -38,6 +40,7 @@ mod cancel;
 mod client;
 mod conditional;
 mod connections;
+mod explorer;
 mod failures;
 mod metrics;
 mod once;
@@ -58,5 +61,6 @@ mod written;
 
 pub use auth::{BadRole, Rights, Token, TokenFile};
 pub use client::{Client, ClientAnswer};
+pub use explorer::WebFile;
 pub use options::{Auth, Jwt, KeySet, Limits, MoreMetrics, Options, Tls};
 pub use server::{Handle, Server};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::auth::Guard;
+use crate::explorer::WebFile;
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Options {
     pub limits: Limits,
     /// Metrics of others in the same process, told with ours.
     pub more_metrics: Option<MoreMetrics>,
+    /// The files of the explorer; without them browsers get what other clients get.
+    pub explorer: Vec<WebFile>,
 }
 
 /// Encryption of connections.
@@ -172,6 +175,7 @@ impl Default for Options {
             require_preconditions: false,
             limits: Limits::default(),
             more_metrics: None,
+            explorer: Vec::new(),
         }
     }
 }

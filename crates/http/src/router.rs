@@ -38,10 +38,11 @@ use crate::answer::{Answer, JSON};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::body::{Coding, Input};
-use crate::browser::{essence, is_of_form};
+use crate::browser::{Refused, essence, is_of_form};
 use crate::call::Call;
 use crate::cancel::CancelToken;
 use crate::connections::{Connection, InFlight, RequestBody, ResponseBody};
+use crate::explorer::{self, WebFile};
 use crate::metrics::Counted;
 use crate::problem::{Problem, Result, Stop};
 use crate::query::{self, Parameters};
@@ -105,14 +106,21 @@ impl tower::Service<hyper::Request<Incoming>> for Connected {
         };
         let Service { app, plain, compressing, with_brotli } = &mut self.service;
         let admitted = app.browser_rules.admit(&request);
+        let file = explorer::asked(&app.options.explorer, &request);
         let request = request.map(|body| RequestBody::new(body, &self.connection));
-        let way = match admitted {
-            Err(refused) => {
+        let way = match (admitted, file) {
+            // A link on a page of another origin may lead here: the file has no data.
+            (Ok(()) | Err(Refused::Origin), Some(file)) => {
+                let (app, request) = (Arc::clone(app), request.map(Body::new));
+                Way::Apart(Box::pin(show(app, file, request)))
+            }
+            // A link on a page of another origin may lead here: the file has no data.
+            (Err(refused), _) => {
                 app.metrics.refused(refused);
                 let (app, request) = (Arc::clone(app), request.map(Body::new));
-                Way::Refused(Box::pin(refuse(app, refused.problem().answer(), request)))
+                Way::Apart(Box::pin(refuse(app, refused.problem().answer(), request)))
             }
-            Ok(()) => Way::Routed(match request.headers().get(ACCEPT_ENCODING) {
+            (Ok(()), None) => Way::Routed(match request.headers().get(ACCEPT_ENCODING) {
                 None => plain.call(request),
                 Some(codings) if is_brotli_alone(codings) => with_brotli.call(request),
                 Some(_) => compressing.call(request),
@@ -138,7 +146,8 @@ pub(crate) struct Answering {
 #[expect(clippy::large_enum_variant, reason = "a box would cost every request an allocation")]
 enum Way {
     Routed(RouteFuture<Infallible>),
-    Refused(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
+    /// A refusal, or a file of the explorer.
+    Apart(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
     /// The connection ends before anything is done.
     Nowhere,
 }
@@ -149,7 +158,7 @@ impl Future for Answering {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = match &mut self.way {
             Way::Routed(future) => Pin::new(future).poll(context),
-            Way::Refused(future) => future.as_mut().poll(context).map(Ok),
+            Way::Apart(future) => future.as_mut().poll(context).map(Ok),
             Way::Nowhere => Poll::Pending,
         };
         let Poll::Ready(Ok(answer)) = answer else { return Poll::Pending };
@@ -210,6 +219,16 @@ async fn refuse(app: Arc<App>, answer: Answer, request: Request) -> Response<Bod
     let method = request.method().clone();
     drain(request.into_body()).await;
     let response = answer.response(&app, method == Method::HEAD).await;
+    app.metrics.answered(method.as_str(), response.status().as_u16(), begun.elapsed());
+    response
+}
+
+/// Answers with a file of the explorer.
+async fn show(app: Arc<App>, file: WebFile, request: Request) -> Response<Body> {
+    let begun = Instant::now();
+    let method = request.method().clone();
+    let response = explorer::answer(&file, request.headers(), method == Method::HEAD);
+    drain(request.into_body()).await;
     app.metrics.answered(method.as_str(), response.status().as_u16(), begun.elapsed());
     response
 }

@@ -86,6 +86,39 @@ const FORMS: &str = r##"{
     "kept": {"type": "boolean", "description": "False where the history of the collection keeps it no more"}}},
 "Versions": {"type": "object", "required": ["versions"], "properties": {
     "versions": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
+"DensityAuthor": {"type": "object", "required": ["author", "count"], "properties": {
+    "author": {"type": "string"}, "count": {"type": "integer"}}},
+"DensityBucket": {"type": "object", "required": ["from", "to", "from_time", "to_time", "authors"], "properties": {
+    "from": {"type": "integer", "description": "Its first revision"},
+    "to": {"type": "integer", "description": "Its last revision"},
+    "from_time": {"type": "string", "format": "date-time"}, "to_time": {"type": "string", "format": "date-time"},
+    "authors": {"type": "array", "description": "Those with the most revisions",
+    "items": {"$ref": "#/components/schemas/DensityAuthor"}}}},
+"Density": {"type": "object", "required": ["from", "to", "oldest", "newest", "buckets"], "properties": {
+    "from": {"type": "integer"}, "to": {"type": "integer"},
+    "oldest": {"type": "integer", "description": "The oldest revision that can be read"},
+    "newest": {"anyOf": [{"$ref": "#/components/schemas/Version"}, {"type": "null"}]},
+    "buckets": {"type": "array", "items": {"$ref": "#/components/schemas/DensityBucket"}}}},
+"OutlineRow": {"type": "object", "required": ["node_key", "depth", "type", "changed"], "properties": {
+    "node_key": {"type": "integer"}, "depth": {"type": "integer"}, "name": {"type": "string"},
+    "name_length": {"type": "integer", "description": "Characters of the name, where it was cut"},
+    "index": {"type": "integer", "description": "The position in an array, from 0"},
+    "type": {"type": "string", "enum": ["object", "array", "string", "number", "boolean", "null"]},
+    "children": {"type": "integer"}, "open": {"type": "boolean"},
+    "text": {"type": "string", "description": "The characters of a string, or the value as JSON writes it"},
+    "text_length": {"type": "integer", "description": "Characters of the text, where it was cut"},
+    "changed": {"type": "integer", "description": "The commit that last changed the node; with blame the revision"}}},
+"Outline": {"type": "object",
+    "required": ["revision", "csn", "nodes", "total", "row", "found", "opened", "rows"], "properties": {
+    "revision": {"type": "integer"}, "csn": {"type": "integer"},
+    "nodes": {"type": "integer", "description": "Nodes of the document"},
+    "total": {"type": "integer", "description": "Rows of the outline"},
+    "row": {"type": "integer", "description": "The number of the first row of the window, from 0"},
+    "found": {"type": ["integer", "null"], "description": "The key of the node that was named"},
+    "opened": {"type": "array", "description": "Closed nodes that were opened to show that node: add them to toggled",
+    "items": {"type": "integer"}},
+    "rows": {"type": "array", "items": {"$ref": "#/components/schemas/OutlineRow"}},
+    "versions": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
 "RevisionLine": {"type": "object", "required": ["revision", "document"], "properties": {
     "revision": {"type": "integer"}, "document": {}}},
 "Change": {"type": "object", "required": ["node_key", "path", "op"], "properties": {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   command ──> http ──> anywhen
-//!      └──────> anywhen, server
+//!      └──────> anywhen, server, explorer
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric, posix
 //!   server ──> session ──> exec ──> sql ──> scalar ──> types ──┘
@@ -115,7 +115,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("http", &["anywhen", "interrupt", "json"]),
-    ("command", &["anywhen", "http", "json", "server", "store", "txn"]),
+    ("explorer", &[]),
+    ("command", &["anywhen", "explorer", "http", "json", "server", "store", "txn"]),
 ];
 
 /// Other engines, and clients of other engines: for comparison only. A client is let into the tests

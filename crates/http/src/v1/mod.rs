@@ -6,6 +6,8 @@
 //!       /node  /node/move  /node/rename              nodes         one node, by path or by key
 //!       /node/history  /node/version                 nodes         its values over time
 //!       /versions  /versions/{revision}  /range      versions      what was when
+//!       /versions/density                            density       how many revisions there were when
+//!       /outline                                     outline       the rows of its tree that a reader sees
 //!       /diff  /revert  /blame  /paths  /hash        versions
 //!   /v1/transactions                                 transactions  many documents at once
 //!   /v1/changes                                      changes       what happens, as it happens
@@ -17,9 +19,11 @@ mod backups;
 mod changes;
 mod collections;
 mod deadline;
+mod density;
 mod documents;
 mod edits;
 mod nodes;
+mod outline;
 mod sql;
 mod transactions;
 mod versions;
@@ -117,6 +121,28 @@ const SPAN: &[Parameter] = &[
     may("from", Form::Positive, "From this revision"),
     may("to", Form::Positive, "Up to this revision"),
 ];
+const BUCKETS: &[Parameter] =
+    &[may("buckets", Form::Positive, "So many at most; 200 where nothing is said, 1,000 at most")];
+const WINDOW: &[Parameter] = &[
+    may("depth", Form::Number, "Containers above this depth are open; 2 where nothing is said"),
+    may("toggled", Form::Text, "Keys of nodes, with commas between, that are the other way round"),
+    may(
+        "row",
+        Form::Number,
+        "The first row of the window; 0, or where the named node stands in it",
+    ),
+    may("rows", Form::Positive, "The rows of the window; 100 where nothing is said, 1,000 at most"),
+    may(
+        "text_max",
+        Form::Number,
+        "Characters of a text; 200 where nothing is said, 10,000 at most",
+    ),
+    may(
+        "blame",
+        Form::Flag,
+        "With the revision that last changed each row, and what is known of it",
+    ),
+];
 const NEWEST: &[Parameter] = &[may("limit", Form::Positive, "The newest so many")];
 const TWO: &[Parameter] = &[
     may("from", Form::Positive, "The older revision; the one before the newest"),
@@ -151,6 +177,7 @@ const FOLLOW: &[Parameter] = &[
 const RUN: &[Parameter] = &[
     may("database", Form::Text, "Where `CREATE DATABASE` has made one; `postgres` else"),
     may("timeout", Form::Positive, "Cancel it after so many milliseconds: the answer is 504"),
+    may("timestamp", Form::Time, "Read everything as it was at that time; nothing can be changed"),
 ];
 
 const BACKUP_FILE: &[Parameter] = &[
@@ -383,6 +410,24 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .shows("Versions")
     .with(&[NEWEST, SPAN]),
+    Route::new(
+        "GET",
+        of!("/versions/density"),
+        "getDensity",
+        "How many revisions a document got when, in a number of buckets",
+        Run::Long(density::density),
+    )
+    .shows("Density")
+    .with(&[BUCKETS, SPAN]),
+    Route::new(
+        "GET",
+        of!("/outline"),
+        "getOutline",
+        "A window of rows of the tree, as far as its nodes are open",
+        Run::Long(outline::outline),
+    )
+    .shows("Outline")
+    .with(&[NODE, WINDOW, MOMENT]),
     Route::new(
         "GET",
         of!("/versions/{revision}"),

@@ -11,7 +11,7 @@
 //!
 //! A statement runs as the role that the token stands for, in a session of that role: what it may do is what SQL
 //! has granted to the role. It wants all rights in all collections: a statement may do any of it. Where nobody is
-//! asked who they are it may do everything.
+//! asked who they are it may do everything. With `timestamp` the session reads everything as it was at that time.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -55,7 +55,8 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
     };
     let limit = limit(call)?;
     let accept = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    let connection = connect(call)?;
+    let mut connection = connect(call)?;
+    read_as_of(call, &mut connection)?;
     let deadline = Deadline::set(limit, &call.cancelled, &connection);
     match accept.is_some_and(|accept| accept.contains(NDJSON)) {
         true => lines(call, connection, deadline, text.into_owned(), parameters),
@@ -72,6 +73,15 @@ fn connect(call: &Call) -> Result<Connection> {
     }
     let role = caller.must_stand_for(served)?;
     Ok(served.connect_as(&LogIn { role, database, author: &caller.name })?)
+}
+
+/// Has the session read everything as it was at the time of the parameter `timestamp`.
+fn read_as_of(call: &Call, connection: &mut Connection) -> Result<()> {
+    let Some(time_us) = call.time("timestamp")? else { return Ok(()) };
+    let setting = "SELECT set_config('system_time_as_of', $1, false)";
+    let moment = Some(anywhen::time::rfc3339(time_us));
+    connection.each(setting, &[moment], &mut |_, _| ControlFlow::Continue(()))?;
+    Ok(())
 }
 
 /// How long the statement may run: as the request says, and no longer than the server allows.

@@ -15,7 +15,7 @@ use crate::problem::{Problem, Result};
 use super::JSON_PATCH;
 
 /// What is known of a revision.
-fn known(row: &RevisionInfo<&str>) -> Value {
+pub(super) fn known(row: &RevisionInfo<&str>) -> Value {
     let mut known = json!({
         "revision": row.revision.0,
         "csn": row.csn.0,
@@ -39,7 +39,11 @@ pub(super) fn role(name: &str) -> Value {
 }
 
 /// The revisions from `from` to `to`, the newest included where nothing is said.
-fn span(call: &Call, collection: &Collection, key: &str) -> Result<(Revision, Revision)> {
+pub(super) fn span(
+    call: &Call,
+    collection: &Collection,
+    key: &str,
+) -> Result<(Revision, Revision)> {
     let newest = collection.newest(key)?;
     let from = call.parsed("from")?.map_or(Revision(1), Revision);
     let to = call.parsed("to")?.map_or(newest, Revision);

@@ -10,6 +10,7 @@
 //!   preconditions   nobody changes what they have not seen
 //!   together        many documents as one commit
 //!   statements      limits of SQL
+//!   explorer        the page for browsers, and its files
 //!   following       changes as they happen
 //!   streams         large documents, compression, limits
 //!   transport       HTTP/2, TLS, shutting down
@@ -25,6 +26,7 @@ mod browser_rules;
 mod crowds;
 mod described;
 mod entrance;
+mod explorer;
 mod following;
 mod fuzzed;
 mod heads;

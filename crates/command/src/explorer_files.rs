@@ -1,0 +1,40 @@
+//! The files of the explorer, as the HTTP server takes them.
+
+use std::io::Write;
+use std::sync::OnceLock;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// The files that this build has; where it has none, a page that says how to get them.
+pub(crate) fn files() -> Vec<http::WebFile> {
+    if explorer::FILES.is_empty() {
+        return vec![http::WebFile {
+            name: "index.html",
+            media: "text/html; charset=utf-8",
+            tag: "missing",
+            gzip: missing(),
+            brotli: &[],
+        }];
+    }
+    let files = explorer::FILES.iter();
+    files
+        .map(|file| http::WebFile {
+            name: file.name,
+            media: file.media,
+            tag: file.tag,
+            gzip: file.gzip,
+            brotli: file.brotli,
+        })
+        .collect()
+}
+
+/// The page of a build without the explorer, compressed.
+fn missing() -> &'static [u8] {
+    static PAGE: OnceLock<Vec<u8>> = OnceLock::new();
+    PAGE.get_or_init(|| {
+        let mut page = GzEncoder::new(Vec::new(), Compression::fast());
+        let written = page.write_all(explorer::MISSING.as_bytes());
+        written.and_then(|()| page.finish()).unwrap_or_default()
+    })
+}

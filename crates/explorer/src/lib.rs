@@ -1,0 +1,46 @@
+//! The files of the explorer, the web application in `web/`, as they were built before this crate.
+//!
+//! ```text
+//!   web/src ──Vite──> web/dist/*.gz, *.br ──build.rs──> FILES ──command──> http
+//! ```
+//!
+//! A build without Node has no files in `web/dist`. Then [`FILES`] is empty, and the command serves a page that says
+//! how to get them ([`MISSING`]). The crate has no dependencies, so that a change of the application costs a link of
+//! the command and nothing else.
+
+/// A file of the explorer.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// Its name, without a folder.
+    pub name: &'static str,
+    /// Its content type.
+    pub media: &'static str,
+    /// A tag that is another one where the content is.
+    pub tag: &'static str,
+    /// The content, compressed with gzip.
+    pub gzip: &'static [u8],
+    /// The content, compressed with brotli; empty where there is none.
+    pub brotli: &'static [u8],
+}
+
+/// The files; none where `web/` was not built before this crate.
+pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+/// The page of a build without the explorer.
+pub const MISSING: &str = include_str!("missing.html");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files have a page among them, where there are any, and each is compressed.
+    #[test]
+    fn files_are_whole() {
+        assert!(FILES.is_empty() || FILES.iter().any(|file| file.name == "index.html"));
+        for file in FILES {
+            assert!(file.gzip.starts_with(&[0x1f, 0x8b]), "{}", file.name);
+            assert!(!file.tag.is_empty() && !file.name.contains('/'), "{}", file.name);
+        }
+        assert!(MISSING.starts_with("<!doctype html>"));
+    }
+}

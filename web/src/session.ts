@@ -1,0 +1,62 @@
+// Who the reader is, what the server lets them do, and the moment at which all pages look at the data.
+
+import { computed, signal } from "@preact/signals";
+import { Failure, api, locked, useToken } from "./api";
+import { route, setParams } from "./route";
+import type { Token } from "./types";
+
+/** Who the server says the reader is; null before it has said so. */
+export const me = signal<Token | null>(null);
+/** The name that changes are signed with, where the server asks nobody who they are. */
+export const author = signal("");
+
+export type Right = "view" | "create" | "modify" | "delete";
+const RIGHTS: Right[] = ["view", "create", "modify", "delete"];
+
+/** True where the server asks for no token. */
+export const isOpen = computed(() => me.value !== null && me.value.name === "");
+
+/** True where the token gives a right in a collection, or in all of them. */
+export function may(right: Right, collection?: string): boolean {
+  const roles = me.value?.roles ?? [];
+  return roles.includes(right) || (collection !== undefined && roles.includes(`${collection}-${right}`));
+}
+
+/** True where the reader may run SQL: it takes all rights, and a role unless the server is open. */
+export const maySql = computed(() => {
+  const known = me.value;
+  return known !== null && RIGHTS.every((right) => known.roles.includes(right)) && (isOpen.value || known.sql_role !== null);
+});
+
+/** Asks the server who the reader is, with the token that is given. */
+export async function enter(token: string | null): Promise<void> {
+  useToken(token);
+  try {
+    const known = await api.whoAmI();
+    me.value = known;
+    locked.value = false;
+  } catch (error) {
+    if (!(error instanceof Failure && error.status === 401)) throw error;
+    locked.value = true;
+    if (token !== null) throw error;
+  }
+}
+
+/** Forgets the token. */
+export function leave(): void {
+  useToken(null);
+  me.value = null;
+  void enter(null);
+}
+
+/** The moment at which all pages look at the data: a time of RFC 3339; null for now. */
+export const moment = computed(() => {
+  const text = route.value.params.get("at");
+  // An address that somebody has typed may hold anything.
+  const time = text === undefined ? NaN : Date.parse(text);
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+});
+
+export function setMoment(time: string | null): void {
+  setParams({ at: time, rev: null }, true);
+}

@@ -1,0 +1,2 @@
+// Style sheets are modules without values.
+declare module "*.css";
