@@ -8,7 +8,7 @@ use crate::report::{Report, between_markers};
 use crate::{Result, plot};
 
 /// The suites in the order in which they are published.
-const SUITES: [&str; 11] = [
+const SUITES: [&str; 12] = [
     "versioned",
     "history",
     "pgwire",

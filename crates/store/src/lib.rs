@@ -64,11 +64,8 @@ mod group;
 mod key;
 mod manifest;
 mod memtable;
-<<<<<<< HEAD
 mod merging;
-=======
 mod pack;
->>>>>>> 1422909aa368004046a2a2a1cc4e587e86f9157c
 mod part;
 mod postings;
 mod read;

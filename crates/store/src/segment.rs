@@ -29,12 +29,8 @@ use crate::part::{self, corrupt};
 use crate::segment_store::{BULK_SUFFIX, SUFFIX, SegmentStore};
 use crate::store::Resolve;
 use crate::taste::Tastes;
-<<<<<<< HEAD
-use crate::varint;
-use std::cell::RefCell;
-=======
 use crate::{TableId, key, varint};
->>>>>>> 1422909aa368004046a2a2a1cc4e587e86f9157c
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use vfs::{File, Random};
@@ -424,13 +420,21 @@ impl Segment {
 
     /// Reads and checks the part at an offset.
     fn part(&self, offset: u64, len: u64) -> Result<Vec<u8>, StoreError> {
-<<<<<<< HEAD
+        match self.part_or_packed(offset, len)? {
+            (_, true) => Err(self.damaged(offset, "a part is a packed block where none can be")),
+            (part, false) => Ok(part),
+        }
+    }
+
+    /// The same, and whether it is a packed block.
+    fn part_or_packed(&self, offset: u64, len: u64) -> Result<(Vec<u8>, bool), StoreError> {
         let read = |bytes: &mut [u8]| {
             self.file
                 .read_exact_at(bytes, offset)
                 .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
-            part::decode(bytes, self.meta.salt, offset)
-                .map_err(|what| corrupt(&self.describe(), offset)(what))
+            let part = part::decode(bytes, self.meta.salt, offset)
+                .map_err(|what| corrupt(&self.describe(), offset)(what))?;
+            Ok((part, part::is_packed(bytes)))
         };
         let len = len as usize;
         if len > KEPT_READ_BYTES {
@@ -440,22 +444,6 @@ impl Segment {
             buffer.resize(buffer.len().max(len), 0);
             read(&mut buffer[..len])
         })
-=======
-        match self.part_or_packed(offset, len)? {
-            (_, true) => Err(self.damaged(offset, "a part is a packed block where none can be")),
-            (part, false) => Ok(part),
-        }
-    }
-
-    /// The same, and whether it is a packed block.
-    fn part_or_packed(&self, offset: u64, len: u64) -> Result<(Vec<u8>, bool), StoreError> {
-        let mut bytes = vec![0; len as usize];
-        self.file
-            .read_exact_at(&mut bytes, offset)
-            .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
-        let part = part::decode(&bytes, self.meta.salt, offset)
-            .map_err(|what| corrupt(&self.describe(), offset)(what))?;
-        Ok((part, part::is_packed(&bytes)))
     }
 
     /// True where a compaction has packed the blocks for which that is worthwhile.
@@ -474,7 +462,6 @@ impl Segment {
             return Err(self.damaged(info.offset, "a packed block in a file that can have none"));
         }
         pack::expand(&raw, &self.reader.resolve).map_err(|what| self.damaged(info.offset, what))
->>>>>>> 1422909aa368004046a2a2a1cc4e587e86f9157c
     }
 
     /// Reads the guide past the cache.
