@@ -288,8 +288,8 @@ impl WriterThread {
     /// Gives it a buffer. It has none.
     fn write(&mut self, buffer: Gathered) {
         assert!(!self.is_busy, "one buffer at a time");
-        let sent = self.full.as_ref().map(|full| full.send(buffer));
-        if !matches!(sent, Some(Ok(()))) {
+        let is_sent = self.full.as_ref().is_some_and(|full| full.send(buffer).is_ok());
+        if !is_sent {
             self.fail();
         }
         self.is_busy = true;

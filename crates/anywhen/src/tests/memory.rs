@@ -11,7 +11,7 @@ const FIELDS: u64 = 4;
 const COMMITS: u64 = 2_600;
 const TOGETHER: u64 = 20;
 /// What their history takes after merging, at least.
-const HISTORY_BYTES: u64 = 64 << 20;
+const HISTORY_BYTES: u64 = 40 << 20;
 const CACHE_BYTES: usize = 8 << 20;
 const DOCUMENT_CACHE_BYTES: usize = 2 << 20;
 /// Chunks of 256 nodes; the nodes beside the fields are there so that there are several.
