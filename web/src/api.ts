@@ -101,7 +101,7 @@ function why({ author, message }: Change): Params {
   return { author, message };
 }
 
-export const api = {
+const http = {
   whoAmI: () => json<Token>("/token"),
   ready: () => json<{ csn: number }>("/ready"),
   metrics: async () => (await ask("/metrics", { accept: "text/plain" })).text(),
@@ -175,6 +175,14 @@ export const api = {
     }
   },
 };
+
+/** What the pages ask: of the server, or of a history that is in the page. */
+export type Api = typeof http;
+export let api: Api = http;
+
+export function useApi(other: Api): void {
+  api = other;
+}
 
 /** Follows changes for as long as the page wants them; comes again after the connection was lost. */
 export function follow(params: Params, told: (change: DocumentChange) => void): () => void {

@@ -20,6 +20,11 @@ function isTyping(message) {
   return message.text().startsWith("Applying inline style") && message.location().lineNumber === 0 && !message.location().url.includes(".js");
 }
 
+/** Opens a file without a server. */
+export async function openFile(browser, path, more = {}) {
+  return open(browser, { origin: `file://${path}` }, null, more);
+}
+
 /** Opens the explorer. The page is `page`; `page.wrong` collects errors, violations of its policy among them. */
 export async function open(browser, server, hash = "", { scheme = "light", width = 1360, height = 820, ...more } = {}) {
   const context = await browser.newContext({
@@ -41,7 +46,7 @@ export async function open(browser, server, hash = "", { scheme = "light", width
     const url = request.url();
     if (!url.startsWith(server.origin) && !url.startsWith("data:") && !url.startsWith("blob:")) page.foreign.push(url);
   });
-  await page.goto(`${server.origin}/${hash}`);
+  await page.goto(hash === null ? server.origin : `${server.origin}/${hash}`);
   return page;
 }
 
