@@ -17,7 +17,7 @@ function large() {
   return { version: "1.0.0", counter: 0, services };
 }
 
-export async function run({ browser, check }) {
+export async function run({ browser, check, shot }) {
   const server = new Server();
   await server.start();
 
@@ -121,6 +121,19 @@ export async function run({ browser, check }) {
     await page.getByRole("treeitem", { name: /^counter/ }).waitFor();
     assert.ok(rate > 50, `${rate} frames a second`);
     assert.ok(loaded < 100 * 1024 * VERSIONS / 20, `${loaded} bytes`);
+
+    // The history of a field that a third of all versions changed, and a part of the axis from near.
+    const asked = Date.now();
+    await page.getByRole("treeitem", { name: /^counter/ }).click();
+    await page.locator(".plot canvas").waitFor();
+    console.log(`        the history of a field with ${Math.floor(VERSIONS / 3)} values is drawn after ${Date.now() - asked} ms`);
+    await axis.focus();
+    for (let turn = 0; turn < 7; turn++) {
+      await page.keyboard.press("+");
+      await page.waitForTimeout(150);
+    }
+    await page.keyboard.press("ArrowLeft");
+    await shot(page, "long-history");
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });
