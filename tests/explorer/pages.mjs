@@ -201,6 +201,22 @@ export async function run({ browser, check, shot }) {
     await page.context().close();
   });
 
+  await check("another database has tables of its own, and links stay in it", async () => {
+    await server.sql("CREATE DATABASE shop");
+    await server.ask("POST", "/v1/sql?database=shop", { sql: "CREATE TABLE ware (id int PRIMARY KEY, name text)" });
+    await server.ask("POST", "/v1/sql?database=shop", { sql: "INSERT INTO ware VALUES (1, 'lamp')" });
+    const page = await open(browser, server, "#/");
+    await page.getByLabel("Database").selectOption("shop");
+    await page.getByRole("link", { name: "ware" }).click();
+    await page.getByRole("row", { name: /lamp/ }).click();
+    await page.getByRole("complementary", { name: "History of a row" }).getByText("lamp").waitFor();
+    await page.getByRole("link", { name: "Browse" }).click();
+    await page.getByLabel("Database").selectOption("postgres");
+    await page.getByRole("link", { name: "product" }).waitFor();
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
   await check("server: figures, sessions and locks", async () => {
     const page = await open(browser, server, "#/server");
     await page.getByText("On the disk").waitFor();

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { parse } from "./exact";
+import { database } from "./route";
 import type {
   Collection, Committed, Density, Diff, DocumentChange, Json, NodeVersion, Outline, Rows, Token, Version,
 } from "./types";
@@ -151,7 +152,7 @@ const http = {
     json<Rows>("/v1/sql", {
       method: "POST",
       body: JSON.stringify({ sql, parameters: given.parameters ?? [] }),
-      params: { timestamp: given.timestamp, database: given.database, timeout: given.timeout },
+      params: { timestamp: given.timestamp, database: given.database ?? database(), timeout: given.timeout },
       signal: given.signal,
     }),
 
