@@ -23,7 +23,7 @@ let passed = 0;
 let failed = 0;
 const browser = await launch();
 
-/** What each part gets: the browser, `check`, and `shot`. */
+/** Each part gets the browser, `check` and `shot`. */
 const world = {
   browser,
   async check(name, test) {

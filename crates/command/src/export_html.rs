@@ -116,7 +116,7 @@ fn history(collection: &Collection, target: &Target) -> Result<(String, u64), Fa
     Ok((text.replace('<', "\\u003c"), versions.len() as u64))
 }
 
-/// What is known of each node: its changes, and what it is at the newest revision that was taken in.
+/// The changes of each node, and its state at the newest revision so far.
 #[derive(Default)]
 struct NodeChanges {
     changes: BTreeMap<NodeKey, Vec<String>>,
@@ -125,7 +125,7 @@ struct NodeChanges {
 }
 
 impl NodeChanges {
-    /// Takes in the document at a revision.
+    /// Records the document at a revision.
     fn take(&mut self, tree: &Tree, revision: u64) -> Outcome {
         let mut seen = BTreeSet::new();
         let mut stack = vec![tree.root()];
@@ -145,7 +145,7 @@ impl NodeChanges {
         Ok(())
     }
 
-    /// Takes in that the document was removed.
+    /// Records that a revision removed the document.
     fn end(&mut self, revision: u64) {
         while let Some((key, _)) = self.current.first_key_value() {
             self.remove(*key, revision);
@@ -162,7 +162,7 @@ impl NodeChanges {
         self.changes.entry(key).or_default().push(change);
     }
 
-    /// What a node is: kind, name and value. Its children are put on the stack.
+    /// The state of a node: kind, name and value. Pushes its children onto the stack.
     fn state(
         &self,
         tree: &Tree,

@@ -50,7 +50,7 @@ export async function open(browser, server, hash = "", { scheme = "light", width
   return page;
 }
 
-/** What axe finds on a page: rules of WCAG 2.2 AA, and those that it calls best practice. */
+/** Runs the rules of axe for WCAG 2.2 AA and its best practices, and returns the violations. */
 export async function axe(page) {
   // Evaluated by the protocol: the policy of the page lets no foreign script in.
   await page.evaluate(AXE);

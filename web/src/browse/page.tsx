@@ -1,5 +1,5 @@
-// What the server has: collections and tables, their sizes and what they keep; documents of a collection; and what
-// changes, as it happens.
+// The first page: collections and tables with their sizes and history, the documents of a collection, and changes as
+// they happen.
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -115,7 +115,7 @@ class LocalHistory {
   }
 
   root(revision: number): number {
-    // The root is the node that is there and is no child of another.
+    // The root is the live node that is no child of another node.
     const there = [...this.nodes.keys()].filter((key) => this.at(key, revision));
     const below = new Set(there.flatMap((key) => {
       const value = this.at(key, revision)?.[3];
