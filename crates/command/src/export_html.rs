@@ -26,7 +26,7 @@ use crate::screen;
 use crate::session::{Session, missing};
 
 /// The page of an export among the files of the explorer.
-const PAGE: &str = "export.html";
+pub(crate) const PAGE: &str = "export.html";
 /// Where the history goes into it.
 const PLACE: &str = "<!--history-->";
 /// The most bytes of a history: browsers read such a file at once.
