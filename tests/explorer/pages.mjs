@@ -98,6 +98,12 @@ export async function run({ browser, check, shot }) {
     await page.getByRole("button", { name: "in revisions 1–4" }).click();
     await page.getByText("Revision 4", { exact: true }).waitFor();
     await page.getByRole("treeitem", { name: "body_bytes: 1048576" }).waitFor();
+    // The axis is labelled by another field, and a link says so.
+    await page.getByLabel("flags").fill("limits.requests_per_minute");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "1200", exact: true }).click();
+    await page.getByText("Revision 3", { exact: true }).waitFor();
+    assert.ok(page.url().includes("flag="));
     assert.deepEqual([page.wrong, again.wrong], [[], []]);
     await page.context().close();
     await again.context().close();
