@@ -35,7 +35,7 @@ story:
 	GIT_REPO='$(GIT_REPO)' GIT_PATH='$(GIT_PATH)' scripts/story.sh
 
 test:
-	@$(SETUP) && cargo run --quiet --locked --package xtask -- ci
+	@SETUP_ALSO=npm && $(SETUP) && cargo run --quiet --locked --package xtask -- ci
 
 suites:
 	@SETUP_ALSO=npm && $(SETUP) && tests/suites/run $(SUITE) $(ARGS)

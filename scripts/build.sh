@@ -8,7 +8,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# The explorer is part of the command: it is built first, where Node is there.
+# The command contains the explorer, so the explorer is built first.
 scripts/web.sh
 
 folder=${CARGO_TARGET_DIR:-target}

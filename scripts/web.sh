@@ -20,7 +20,7 @@ if ! command -v npm >/dev/null 2>&1 ||
 fi
 
 cd web
-# What was built is known by the sum of what it was built from.
+# The checksum of the sources tells whether dist was built from them.
 sum=$(find index.html package-lock.json vite.config.ts tsconfig.json scripts src -type f -print0 | sort -z |
     xargs -0 cksum | cksum)
 built=$(cat dist/.built 2>/dev/null || true)

@@ -1,7 +1,8 @@
 // The main path of each page.
 import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
-import { Server } from "./lib/server.mjs";
+import { join } from "node:path";
+import { ROOT, Server } from "./lib/server.mjs";
 import { open } from "./lib/browser.mjs";
 
 export async function run({ browser, check, shot }) {
@@ -10,6 +11,25 @@ export async function run({ browser, check, shot }) {
   await server.start();
   await server.sql("CREATE TABLE measure (day date PRIMARY KEY, value int) USING columnar");
   await server.sql("INSERT INTO measure SELECT date '2026-01-01' + n, n * n % 97 FROM generate_series(1, 60) n");
+
+  await check("the forms that the explorer expects are those of the description", async () => {
+    const { components: { schemas } } = await server.ask("GET", "/openapi.yaml?form=json");
+    const text = readFileSync(join(ROOT, "web/src/types.ts"), "utf8");
+    let compared = 0;
+    for (const [, name, body] of text.matchAll(/export interface (\w+) \{\n([\s\S]*?)\n\}/g)) {
+      const schema = schemas[name];
+      if (schema === undefined) {
+        assert.equal(name, "DocumentChange", `${name} is not described`);
+        continue;
+      }
+      for (const [, member, optional] of body.matchAll(/^  (\w+)(\??):/gm)) {
+        assert.ok(member in schema.properties, `${name}.${member} is not described`);
+        assert.equal(optional === "", schema.required.includes(member), `${name}.${member}`);
+        compared += 1;
+      }
+    }
+    assert.ok(compared > 50, `${compared} members`);
+  });
 
   await check("browse: tables of all access methods, documents of a collection, changes as they happen", async () => {
     const page = await open(browser, server, "#/");
@@ -71,7 +91,19 @@ export async function run({ browser, check, shot }) {
     await again.getByRole("complementary").getByText("$.upstreams[1].host").waitFor();
     await page.getByLabel("Find a path").fill("nothing.here");
     await page.getByRole("button", { name: "Find" }).click();
-    await page.getByText("not at this revision").waitFor();
+    await page.getByText("it never had this path").waitFor();
+    // A path of another time is found, and the reader gets there.
+    await page.getByLabel("Find a path").fill("limits.body_bytes");
+    await page.getByRole("button", { name: "Find" }).click();
+    await page.getByRole("button", { name: "in revisions 1–4" }).click();
+    await page.getByText("Revision 4", { exact: true }).waitFor();
+    await page.getByRole("treeitem", { name: "body_bytes: 1048576" }).waitFor();
+    // The axis is labelled by another field, and a link says so.
+    await page.getByLabel("flags").fill("limits.requests_per_minute");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "1200", exact: true }).click();
+    await page.getByText("Revision 3", { exact: true }).waitFor();
+    assert.ok(page.url().includes("flag="));
     assert.deepEqual([page.wrong, again.wrong], [[], []]);
     await page.context().close();
     await again.context().close();
@@ -171,6 +203,22 @@ export async function run({ browser, check, shot }) {
     await page.getByText("There is nothing yet at this moment").waitFor();
     await page.getByRole("button", { name: "Back to now" }).click();
     await page.getByRole("link", { name: "later" }).waitFor();
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  await check("another database has tables of its own, and links stay in it", async () => {
+    await server.sql("CREATE DATABASE shop");
+    await server.ask("POST", "/v1/sql?database=shop", { sql: "CREATE TABLE ware (id int PRIMARY KEY, name text)" });
+    await server.ask("POST", "/v1/sql?database=shop", { sql: "INSERT INTO ware VALUES (1, 'lamp')" });
+    const page = await open(browser, server, "#/");
+    await page.getByLabel("Database").selectOption("shop");
+    await page.getByRole("link", { name: "ware" }).click();
+    await page.getByRole("row", { name: /lamp/ }).click();
+    await page.getByRole("complementary", { name: "History of a row" }).getByText("lamp").waitFor();
+    await page.getByRole("link", { name: "Browse" }).click();
+    await page.getByLabel("Database").selectOption("postgres");
+    await page.getByRole("link", { name: "product" }).waitFor();
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });

@@ -1,4 +1,4 @@
-// Who may do what: what a token does not allow is not offered, and the server refuses it anyway.
+// Rights: the page does not offer what a token does not allow, and the server refuses it anyway.
 import { strict as assert } from "node:assert";
 import { Server } from "./lib/server.mjs";
 import { open } from "./lib/browser.mjs";

@@ -5,7 +5,7 @@ import { launch } from "./lib/browser.mjs";
 import { small } from "./lib/png.mjs";
 import { ROOT } from "./lib/server.mjs";
 
-const PARTS = ["story", "pages", "rights", "hostile", "trouble", "look", "speed"];
+const PARTS = ["story", "pages", "rights", "hostile", "trouble", "export", "look", "speed"];
 
 const given = process.argv.slice(2);
 const wanted = given.filter((word) => !word.startsWith("--"));
@@ -23,7 +23,7 @@ let passed = 0;
 let failed = 0;
 const browser = await launch();
 
-/** What each part gets: the browser, `check`, and `shot`. */
+/** Each part gets the browser, `check` and `shot`. */
 const world = {
   browser,
   async check(name, test) {
@@ -43,6 +43,14 @@ const world = {
     if (isOfGuide && guide) writeFileSync(join(guide, `explorer-${name}.png`), small(picture));
   },
 };
+
+// Something that waits for ever is a failure too.
+const WATCH_MS = 10 * 60 * 1000;
+setTimeout(() => {
+  console.log(`FAILED  the suite took longer than ${WATCH_MS / 60_000} minutes`);
+  console.log(`test result: FAILED. ${passed} passed; ${failed + 1} failed; 0 ignored`);
+  process.exit(1);
+}, WATCH_MS).unref();
 
 const begun = Date.now();
 for (const part of PARTS) {

@@ -1,4 +1,4 @@
-// What goes wrong around the page: the server goes, other tabs write, documents vanish.
+// Trouble around the page: the server stops, other tabs write, documents vanish.
 import { strict as assert } from "node:assert";
 import { Server } from "./lib/server.mjs";
 import { open } from "./lib/browser.mjs";
@@ -49,12 +49,43 @@ export async function run({ browser, check, shot }) {
     await page.getByRole("treeitem", { name: 'service: "gate"' }).waitFor();
     await server.kill();
     await page.getByText("The server does not answer. This page goes on").waitFor();
-    // What was loaded can still be read.
+    // The page still shows the rows that it has.
     await page.getByRole("treeitem", { name: 'service: "gate"' }).waitFor();
     await server.start();
     await page.getByText("The server does not answer. This page goes on").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "First revision" }).click();
     await page.getByRole("treeitem", { name: 'version: "1.4.0"' }).waitFor();
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  await check("a page out of view holds no stream, and tells of what it has missed", async () => {
+    await server.put("samples", "watched", { n: 1 });
+    const page = await open(browser, server);
+    const streams = new Set();
+    const isStream = (request) => request.url().includes("/v1/changes");
+    page.on("request", (request) => isStream(request) && streams.add(request));
+    for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => streams.delete(request));
+    await page.goto(`${server.origin}/#/doc/samples/watched`);
+    await page.reload();
+    await page.getByRole("treeitem", { name: "n: 1" }).waitFor();
+    const until = async (wanted) => {
+      for (let turn = 0; streams.size !== wanted; turn++) {
+        assert.ok(turn < 100, `${streams.size} streams`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    const show = (hidden) => page.evaluate((value) => {
+      Object.defineProperty(document, "hidden", { value, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+    await until(1);
+    await show(true);
+    await until(0);
+    await server.put("samples", "watched", { n: 2 }, { author: "grace" });
+    await show(false);
+    await page.getByText("made revision 2").waitFor();
+    await page.getByRole("treeitem", { name: "n: 2" }).waitFor();
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });

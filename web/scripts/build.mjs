@@ -4,6 +4,7 @@
 //     npm run build
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
@@ -35,6 +36,7 @@ await build({
 });
 // Style sheets of packages are no modules of the bundle.
 bundled.add("uplot");
+writeFileSync(join(dist, "export.html"), await exportPage());
 const licences = licencesOf([...bundled].sort());
 writeFileSync(join(dist, "LICENSES.md"), licences);
 const kept = join(root, "LICENSES.md");
@@ -61,6 +63,44 @@ if (total > BUNDLE_BYTES_MAX) {
 
 function kb(bytes) {
   return `${(bytes / 1024).toFixed(1)} KB`;
+}
+
+/** The page of `anywhen export --html`: script and style are in it, allowed by their digests. The command puts the
+ * history into it. */
+async function exportPage() {
+  const [{ output }] = [await build({
+    root,
+    configFile: false,
+    logLevel: "error",
+    define: { "import.meta": {} },
+    resolve: { alias: [{ find: /^\.\.\/ui\/editor$/, replacement: join(root, "src/export/editor.tsx") }] },
+    build: {
+      write: false, target: "es2022", modulePreload: false, cssCodeSplit: false, reportCompressedSize: false,
+      rollupOptions: { input: join(root, "src/export/main.tsx"), output: { format: "iife" } },
+    },
+  })].flat();
+  const script = output.find((file) => file.type === "chunk").code.trim().replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
+  const style = String(output.find((file) => file.fileName.endsWith(".css")).source).trim();
+  const digest = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const policy = `default-src 'none'; script-src ${digest(script)}; style-src ${digest(style)}; base-uri 'none'; form-action 'none'`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>Anywhen</title>
+<style>${style}</style>
+</head>
+<body>
+<div id="app"></div>
+<noscript>This page needs JavaScript.</noscript>
+<script type="application/json" id="history"><!--history--></script>
+<script>${script}</script>
+</body>
+</html>
+`;
 }
 
 /** The names, versions and licences of packages, as they state them. */

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { parse } from "./exact";
+import { database } from "./route";
 import type {
   Collection, Committed, Density, Diff, DocumentChange, Json, NodeVersion, Outline, Rows, Token, Version,
 } from "./types";
@@ -101,7 +102,7 @@ function why({ author, message }: Change): Params {
   return { author, message };
 }
 
-export const api = {
+const http = {
   whoAmI: () => json<Token>("/token"),
   ready: () => json<{ csn: number }>("/ready"),
   metrics: async () => (await ask("/metrics", { accept: "text/plain" })).text(),
@@ -151,7 +152,7 @@ export const api = {
     json<Rows>("/v1/sql", {
       method: "POST",
       body: JSON.stringify({ sql, parameters: given.parameters ?? [] }),
-      params: { timestamp: given.timestamp, database: given.database, timeout: given.timeout },
+      params: { timestamp: given.timestamp, database: given.database ?? database(), timeout: given.timeout },
       signal: given.signal,
     }),
 
@@ -176,23 +177,53 @@ export const api = {
   },
 };
 
-/** Follows changes for as long as the page wants them; comes again after the connection was lost. */
+/** The source of the data: the server, or the history inside an exported page. */
+export type Api = typeof http;
+export let api: Api = http;
+
+export function useApi(other: Api): void {
+  api = other;
+}
+
+/** How long a page waits before it asks again after the stream has ended. */
+const RETRY_MS = 2000;
+
+/** Resolves once the page is in view. */
+function inView(): Promise<void> {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => document.addEventListener("visibilitychange", () => resolve(), { once: true }));
+}
+
+/** Follows changes for as long as the page wants them, and misses none: after a pause it goes on from the last commit.
+ * A page that is out of view holds no stream, because browsers open few connections to one server. */
 export function follow(params: Params, told: (change: DocumentChange) => void): () => void {
-  const cancel = new AbortController();
-  const retry_ms = 2000;
+  let ended = false;
+  let stream = new AbortController();
+  const hide = () => {
+    if (document.hidden) stream.abort();
+  };
+  document.addEventListener("visibilitychange", hide);
   void (async () => {
     let from = params["from"];
-    while (!cancel.signal.aborted) {
+    while (!ended) {
+      await inView();
+      if (ended) return;
+      stream = new AbortController();
       try {
-        await api.follow({ ...params, from }, cancel.signal, (change) => {
+        from ??= (await api.ready()).csn;
+        await api.follow({ ...params, from }, stream.signal, (change) => {
           from = change.csn;
           told(change);
         });
       } catch {
         // The banner says that the server does not answer, or the page asks for a token.
       }
-      await new Promise((resolve) => setTimeout(resolve, retry_ms));
+      if (!document.hidden) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   })();
-  return () => cancel.abort();
+  return () => {
+    ended = true;
+    document.removeEventListener("visibilitychange", hide);
+    stream.abort();
+  };
 }

@@ -8,6 +8,9 @@ import "./style/parts.css";
 import "./style/document.css";
 
 const place = document.getElementById("app");
-if (place) render(<App />, place);
+if (place) {
+  place.textContent = "";
+  render(<App />, place);
+}
 // Where the server does not answer, the banner says so.
 enter(null).catch(() => undefined);

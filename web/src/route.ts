@@ -35,10 +35,15 @@ addEventListener("hashchange", () => {
   route.value = read();
 });
 
+/** The database of SQL that the pages look at; null for the usual one. Links lead on in the same. */
+export function database(): string | null {
+  return param("db");
+}
+
 /** The address of a page. Parameters without a value are left out. */
 export function href(parts: string[], params: Record<string, string | number | null | undefined> = {}): string {
   const path = parts.map(encodeURIComponent).join("/");
-  const given = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const given = Object.entries({ db: database(), ...params }).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const query = given.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`).join("&");
   return `#/${path}${query ? `?${query}` : ""}`;
 }

@@ -1,11 +1,11 @@
-// Who the reader is, what the server lets them do, and the moment at which all pages look at the data.
+// The session of the reader: name, rights, and the moment at which all pages read the data.
 
 import { computed, signal } from "@preact/signals";
 import { Failure, api, locked, useToken } from "./api";
 import { route, setParams } from "./route";
 import type { Token } from "./types";
 
-/** Who the server says the reader is; null before it has said so. */
+/** The identity of the reader, as the server states it; null before the first answer. */
 export const me = signal<Token | null>(null);
 /** The name that changes are signed with, where the server asks nobody who they are. */
 export const author = signal("");

@@ -1,4 +1,4 @@
-// The forms of the server's answers, by the names that `GET /openapi.yaml` gives them. A test compares the two.
+// The forms of the server's answers, by the names that `GET /openapi.yaml` gives them. `tests/explorer` compares the two.
 
 import type { Exact } from "./exact";
 

@@ -341,6 +341,7 @@ Examples:
   anywhen export articles --to folder/            one file a document
   anywhen export articles --at 2026-01-01
   anywhen export articles/a1 --history > a1.ndjson    every revision; `import history` reads it back
+  anywhen export articles/a1 --html a1.html       a page with the history, for a browser
   anywhen export sales sales.parquet --compression zstd
   anywhen export 'SELECT * FROM sales WHERE year = 2026' sales.csv")]
     Export(ExportArgs),
@@ -818,6 +819,9 @@ pub(crate) struct ExportArgs {
     /// Write one file a document into this folder
     #[arg(long, value_name = "DIR")]
     pub to: Option<PathBuf>,
+    /// Write a page that shows the history of a document without a database
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["to", "history", "at", "file"])]
+    pub html: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ pub(crate) fn files() -> Vec<http::WebFile> {
             brotli: &[],
         }];
     }
-    let files = explorer::FILES.iter();
+    // The page of an export has its script in it, which the policy of the server would refuse.
+    let files = explorer::FILES.iter().filter(|file| file.name != crate::export_html::PAGE);
     files
         .map(|file| http::WebFile {
             name: file.name,

@@ -20,12 +20,16 @@ pub(crate) fn export(session: &mut Session, a: &ExportArgs) -> Outcome {
         None => (a.target.as_str(), None),
     };
     let collection = session.collection_at(name, a.at)?;
-    if a.history {
+    if a.history || a.html.is_some() {
         let Some(key) = key else {
-            return Err(Failure::new(Kind::Usage, "--history needs COLLECTION/DOC"));
+            let option = if a.history { "--history" } else { "--html" };
+            return Err(Failure::new(Kind::Usage, format!("{option} needs COLLECTION/DOC")));
         };
         let target = Target { collection: name.to_owned(), key: key.to_owned() };
-        return history(&collection, &target);
+        return match &a.html {
+            Some(file) => crate::export_html::export(session, &collection, &target, file),
+            None => history(&collection, &target),
+        };
     }
     let keys: Vec<String> = match (key, a.at) {
         (Some(key), _) => vec![key.to_owned()],

@@ -26,6 +26,7 @@ mod care;
 mod collections;
 mod explorer_files;
 mod export;
+mod export_html;
 mod failure;
 mod git;
 mod import;

@@ -43,7 +43,7 @@ pub struct WebFile {
 const FOLDER: &str = "/v1/explorer/";
 /// The name of the page.
 const PAGE: &str = "index.html";
-/// What the page may load, and who may show it.
+/// The policy of the page: it loads its own files alone, and no page frames it.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
@@ -63,7 +63,7 @@ pub(crate) fn asked<B>(files: &[WebFile], request: &Request<B>) -> Option<WebFil
     files.iter().find(|file| file.name == name).copied()
 }
 
-/// True where a client says that it takes HTML, as browsers do for the address that a person opens.
+/// True if the client accepts HTML, as browsers do for an address that a person opens.
 fn takes_html(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(ACCEPT).iter();
     accepts.filter_map(|accept| accept.to_str().ok()).any(|accept| accept.contains("text/html"))
@@ -136,7 +136,7 @@ fn encoded(file: &WebFile, headers: &HeaderMap) -> (Bytes, Option<&'static str>)
     let mut plain = Vec::new();
     match flate2::read::GzDecoder::new(file.gzip).read_to_end(&mut plain) {
         Ok(_) => (plain.into(), None),
-        // A file that is not what it should be goes out as it is, and says so.
+        // A damaged file is sent as it is, and the header says how it is encoded.
         Err(_) => (Bytes::from_static(file.gzip), Some("gzip")),
     }
 }

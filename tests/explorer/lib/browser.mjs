@@ -20,6 +20,11 @@ function isTyping(message) {
   return message.text().startsWith("Applying inline style") && message.location().lineNumber === 0 && !message.location().url.includes(".js");
 }
 
+/** Opens a file without a server. */
+export async function openFile(browser, path, more = {}) {
+  return open(browser, { origin: `file://${path}` }, null, more);
+}
+
 /** Opens the explorer. The page is `page`; `page.wrong` collects errors, violations of its policy among them. */
 export async function open(browser, server, hash = "", { scheme = "light", width = 1360, height = 820, ...more } = {}) {
   const context = await browser.newContext({
@@ -41,11 +46,11 @@ export async function open(browser, server, hash = "", { scheme = "light", width
     const url = request.url();
     if (!url.startsWith(server.origin) && !url.startsWith("data:") && !url.startsWith("blob:")) page.foreign.push(url);
   });
-  await page.goto(`${server.origin}/${hash}`);
+  await page.goto(hash === null ? server.origin : `${server.origin}/${hash}`);
   return page;
 }
 
-/** What axe finds on a page: rules of WCAG 2.2 AA, and those that it calls best practice. */
+/** Runs the rules of axe for WCAG 2.2 AA and its best practices, and returns the violations. */
 export async function axe(page) {
   // Evaluated by the protocol: the policy of the page lets no foreign script in.
   await page.evaluate(AXE);

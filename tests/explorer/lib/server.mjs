@@ -47,7 +47,7 @@ export class Server {
 
   /** Ends the server as a crash would. */
   async kill() {
-    if (!this.process || this.process.exitCode !== null) return;
+    if (!this.process || this.process.exitCode !== null || this.process.signalCode !== null) return;
     const ended = new Promise((resolve) => this.process.once("exit", resolve));
     this.process.kill("SIGKILL");
     await ended;

@@ -1,11 +1,11 @@
-// What the server has: collections and tables, their sizes and what they keep; documents of a collection; and what
-// changes, as it happens.
+// The first page: collections and tables with their sizes and history, the documents of a collection, and changes as
+// they happen.
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { api, follow } from "../api";
 import { bytes, count, dateTime, plural, timeOf } from "../format";
-import { href, route } from "../route";
+import { database, go, href, route } from "../route";
 import { maySql, moment } from "../session";
 import { Author, Button, Empty, Text, Wrong, useLoaded } from "../ui/kit";
 import type { DocumentChange } from "../types";
@@ -21,6 +21,10 @@ interface Item {
   isCollection: boolean;
 }
 
+/** The database of the collections. */
+const USUAL = "postgres";
+const DATABASES = "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY 1";
+
 /** Tables of all access methods; sizes are told where the server tells them. */
 const TABLES = `SELECT n.nspname, c.relname, coalesce(a.amname, ''), coalesce(array_to_string(c.reloptions, ','), ''), c.relkind::text
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_am a ON a.oid = c.relam
@@ -28,7 +32,8 @@ const TABLES = `SELECT n.nspname, c.relname, coalesce(a.amname, ''), coalesce(ar
   ORDER BY 1, 2`;
 
 async function items(at: string | null): Promise<Item[]> {
-  const collections = at === null ? await api.collections() : await api.collections().catch(() => []);
+  // Collections are those of the usual database.
+  const collections = database() !== null ? [] : at === null ? await api.collections() : await api.collections().catch(() => []);
   if (!maySql.value) return collections.map((each) => ({ schema: "public", name: each.name, method: "document", history: each.history, bytes: null, rows: null, isCollection: true }));
   const { rows } = await api.sql(TABLES, { timestamp: at });
   const known = new Map(collections.map((each) => [each.name, each]));
@@ -61,13 +66,22 @@ async function sizes(list: Item[]): Promise<Map<string, { bytes: number; rows: n
 export function BrowsePage(): JSX.Element {
   const at = moment.value;
   const [, collection] = route.value.parts[0] === "in" ? route.value.parts : [];
-  const list = useLoaded(() => items(at), [at, maySql.value]);
+  const db = database();
+  const list = useLoaded(() => items(at), [at, db, maySql.value]);
+  const databases = useLoaded(async () => (maySql.value ? (await api.sql(DATABASES, { database: USUAL })).rows.map((row) => String(row[0])) : []), [maySql.value]);
   const sized = useLoaded(() => sizes(list.value ?? []), [list.value]);
   const chosen = collection ?? list.value?.find((item) => item.isCollection)?.name ?? null;
   return (
     <main tabIndex={-1} id="main" class="browse">
       <section class="tables" aria-labelledby="tables-title">
         <h1 id="tables-title">Collections and tables</h1>
+        {(databases.value?.length ?? 0) > 1 && (
+          <label class="filter">Database
+            <select value={db ?? USUAL} onChange={(event) => go([], { at, db: event.currentTarget.value === USUAL ? null : event.currentTarget.value })}>
+              {databases.value?.map((name) => <option key={name} value={name}>{name}</option>)}
+            </select>
+          </label>
+        )}
         {list.error !== null && <Wrong error={list.error} />}
         {list.value?.length === 0 && <Empty>There is nothing yet{at === null ? "" : " at this moment"}. <code>anywhen put articles/a1 '{"{}"}'</code> makes a document.</Empty>}
         {list.value !== null && list.value.length > 0 && (
@@ -91,8 +105,9 @@ export function BrowsePage(): JSX.Element {
           </table>
         )}
       </section>
-      {chosen !== null ? <Documents key={chosen} collection={chosen} /> : <section class="documents hint"><Empty>Pick a collection to see its documents.</Empty></section>}
-      <Live collection={chosen} />
+      {db !== null ? <section class="documents hint"><Empty>Documents over HTTP are those of the database {USUAL}. Here they are rows of their tables.</Empty></section>
+        : chosen !== null ? <Documents key={chosen} collection={chosen} /> : <section class="documents hint"><Empty>Pick a collection to see its documents.</Empty></section>}
+      {db === null && <Live collection={chosen} />}
     </main>
   );
 }

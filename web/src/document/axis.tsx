@@ -112,12 +112,15 @@ function flagsIn(flags: NodeVersion[], x: (revision: number) => number, isVisibl
   return found;
 }
 
+const DAY_MS = 86_400_000;
+
 function labels(scale: Scale, width: number): { at: number; text: string }[] {
-  const many = Math.max(1, Math.min(8, Math.floor(width / 130)));
+  const isShort = scale.timeAt(1) - scale.timeAt(0) < 2 * DAY_MS;
+  const many = Math.max(1, Math.min(8, Math.floor(width / (isShort ? 220 : 130))));
   const found: { at: number; text: string }[] = [];
   for (let step = 0; step <= many; step++) {
     const time = new Date(scale.timeAt(step / many)).toISOString();
-    const text = date(time);
+    const text = isShort ? dateTime(time) : date(time);
     if (found[found.length - 1]?.text === text) continue;
     found.push({ at: MARGIN + (step / many) * (width - 2 * MARGIN), text });
   }

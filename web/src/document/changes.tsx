@@ -1,4 +1,4 @@
-// What changed between two revisions: inline or side by side, moves drawn as moves.
+// The difference of two revisions: inline or side by side, moves drawn as moves.
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";

@@ -1,5 +1,5 @@
-// What is known of a document's versions: how dense they are over time, and each one near the reader. A long history
-// is never loaded as a whole: the picture comes in buckets, and versions in pages.
+// The versions of a document: their density over time, and each version near the reader. The page never loads a whole
+// long history: the server sends the density in buckets, and versions in pages.
 
 import { signal } from "@preact/signals";
 import { api } from "../api";
@@ -14,10 +14,10 @@ const BUCKETS = 240;
 export class DocHistory {
   /** The whole history, in buckets. */
   readonly density = signal<Density | null>(null);
-  /** What is drawn: the whole history, or a part that the reader has zoomed into. */
+  /** The part that the axis draws: the whole history, or the span that the reader zoomed into. */
   readonly shown = signal<Density | null>(null);
   readonly error = signal<unknown>(null);
-  /** Counts the pages that have come: what is drawn from `version` looks at it. */
+  /** Counts the loaded pages. Components that call `version` read it, so that they are drawn again. */
   readonly loaded = signal(0);
   private readonly pages = new Map<number, Version[] | "asked">();
 
@@ -63,7 +63,7 @@ export class DocHistory {
     return newest?.revision === revision ? newest : null;
   }
 
-  /** Versions from other answers are kept as well. */
+  /** Requests a page of versions, once. */
   private ask(number: number): void {
     if (this.pages.has(number)) return;
     this.pages.set(number, "asked");

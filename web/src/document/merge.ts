@@ -1,5 +1,5 @@
-// Two revisions of a document as one list of rows: what stayed, what came, what went, and where from and where to
-// something moved. Nodes are told apart by their keys, so a node that moved is one node in two places.
+// Two revisions of a document as one list of rows: unchanged, added and removed nodes, and both places of a node that
+// moved. Nodes are told apart by their keys, so a node that moved is one node in two places.
 
 import type { Change, ChangeOp, Json } from "../types";
 
@@ -67,10 +67,10 @@ export function merge(before: TreeNode, after: TreeNode, changes: Change[]): Mer
   const rows: MergedRow[] = [];
   const all = (node: TreeNode, depth: number, status: Status, isOld: boolean, from: string | null = null) => {
     rows.push({ depth, status, old: isOld ? node : null, new: isOld ? null : node, from, folded: 0 });
-    // What is in a node that has moved away is told where the node is now.
+    // The row at the new place shows the content of a node that moved away.
     if (status === "gone") return;
     for (const child of node.children) {
-      // What was moved into something new, or out of something removed, is told where it is.
+      // A child may have moved into a new node, or out of a removed one.
       const moved = ops.get(child.key)?.get("move");
       const below = isOld && newKeys.has(child.key) ? "gone" : !isOld && oldKeys.has(child.key) ? "move" : status;
       all(child, depth + 1, below, isOld, moved?.from ?? null);

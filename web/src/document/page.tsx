@@ -12,7 +12,7 @@ import { Icon } from "../ui/icon";
 import { Axis, headline } from "./axis";
 import { ChangesView } from "./changes";
 import { DocState, type View } from "./state";
-import { TreeView } from "./tree";
+import { TreeView, pathOf } from "./tree";
 import { Versions } from "./versions";
 import { NodePanel } from "./node";
 import { RevertDialog } from "./revert";
@@ -112,6 +112,10 @@ function Strip({ state }: { state: DocState }): JSX.Element {
         </>}
       </div>
       <Jump state={state} />
+      <label class="flag-by small muted">flags <input value={state.flagPath.value} size={12} onChange={(event) => {
+        const text = event.currentTarget.value.trim();
+        state.flagBy(text === "" ? "" : pathOf(text));
+      }} /></label>
       <Choice label="Scale of the axis" value={state.byTime.value ? "time" : "revision"} of={[["time", "by time"], ["revision", "by revision"]]} onChange={(scale) => { state.byTime.value = scale === "time"; }} />
     </div>
   );

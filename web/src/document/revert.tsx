@@ -22,12 +22,12 @@ export function Why({ message, onMessage }: { message: string; onMessage: (text:
   );
 }
 
-/** What to tell where somebody else was faster: 409, 412. */
+/** True if the server refused the change because another client was faster (409, 412). */
 export function isConflict(error: unknown): boolean {
   return error instanceof Failure && (error.status === 409 || error.status === 412);
 }
 
-/** Says who was faster, and with what. */
+/** Shows the revisions of the faster client and their changes. */
 export function Conflict({ state, base, children }: { state: DocState; base: number; children: JSX.Element }): JSX.Element {
   const { value } = useLoaded(async () => {
     await state.history.load();

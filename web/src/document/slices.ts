@@ -1,6 +1,6 @@
-// Slices of a document: the rows in view at the revision in view. While the reader scrubs, the wanted slice changes
-// with each frame; a few requests are under way at a time, what comes is shown where it is nearer to what is wanted
-// than what is there, and the next revisions on the way are fetched ahead.
+// Slices of a document: the rows in view at the revision in view. While the reader scrubs, each frame wants another
+// slice. A few requests run at a time. The tree shows an answer if its revision is nearer to the wanted one than the
+// revision on the screen. The next revisions in the direction of the move are fetched ahead.
 
 import { batch, signal } from "@preact/signals";
 import { Failure, api } from "../api";
@@ -18,7 +18,7 @@ interface Wanted {
 }
 
 export class Slices {
-  /** What is shown. */
+  /** The slice that the tree shows. */
   readonly slice = signal<Outline | null>(null);
   readonly error = signal<unknown>(null);
   /** Containers that are open though they would be closed, and the other way round. */
@@ -37,7 +37,7 @@ export class Slices {
     const before = this.wanted;
     if (before && before.revision !== revision) this.direction = Math.sign(revision - before.revision);
     this.newest = newest;
-    // Slices begin at multiples, so that scrolling finds what is there.
+    // Slices begin at multiples of half a slice, so that scrolling finds loaded ones.
     this.wanted = { revision, row: Math.max(0, Math.floor((row - SLICE / 4) / (SLICE / 2)) * (SLICE / 2)) };
     const kept = this.kept.get(this.nameOf(this.wanted));
     if (kept) this.slice.value = kept;
@@ -100,7 +100,7 @@ export class Slices {
     while (this.asked.size < IN_FLIGHT) {
       const next = this.next();
       if (!next) return;
-      // The first request goes alone: what comes ahead must not stand before it.
+      // The wanted slice is requested alone: prefetching must not delay it.
       if (this.asked.size > 0 && this.wanted && !this.kept.has(this.nameOf(this.wanted)) && next.revision !== this.wanted.revision && this.asked.has(this.nameOf(this.wanted))) return;
       void this.load(next);
     }
@@ -122,7 +122,7 @@ export class Slices {
           this.error.value = error;
           if (is_removed) this.slice.value = null;
         });
-        // What failed is not asked for again by itself.
+        // The reader decides whether to try again.
         this.asked.delete(name);
         return;
       }

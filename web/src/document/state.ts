@@ -12,6 +12,8 @@ export type View = "tree" | "text" | "changes";
 const VIEWS: readonly string[] = ["tree", "text", "changes"];
 /** How long the reader must rest on a revision before the address says it. */
 const SETTLED_MS = 200;
+/** The field that labels the axis unless the reader picks another. */
+const FLAG_PATH = "$.version";
 const PLAY_MS = 350;
 const PLAY_FRAME_MS = 33;
 
@@ -23,7 +25,8 @@ export class DocState {
   readonly playing = signal(false);
   readonly byTime = signal(true);
   readonly flags = signal<NodeVersion[]>([]);
-  readonly flagPath = signal("$.version");
+  /** The path of the field whose values are the flags of the axis. */
+  readonly flagPath = signal(param("flag") ?? FLAG_PATH);
   /** The node whose history is shown. */
   readonly selected = signal<number | null>(numberParam("node"));
   readonly blame = signal(true);
@@ -121,6 +124,13 @@ export class DocState {
     const found = await revisionBy(this.history, time);
     if (found !== null) this.move(found);
     return found !== null;
+  }
+
+  /** Labels the axis by another field. */
+  flagBy(path: string): void {
+    this.flagPath.value = path === "" ? FLAG_PATH : path;
+    setParams({ flag: this.flagPath.value === FLAG_PATH ? null : path });
+    void this.loadFlags();
   }
 
   /** The values of the field that labels the axis. */

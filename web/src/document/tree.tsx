@@ -2,11 +2,11 @@
 
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Failure } from "../api";
+import { Failure, api } from "../api";
 import { count, date, dateTime, plain, plural, timeOf } from "../format";
-import { Author, Button, Empty, Text, Wrong } from "../ui/kit";
+import { Author, Button, Empty, Text, Wrong, wordsOf } from "../ui/kit";
 import { VirtualRows } from "../ui/rows";
-import type { OutlineRow } from "../types";
+import type { NodeVersion, OutlineRow } from "../types";
 import type { DocState } from "./state";
 
 const ROW = 24;
@@ -145,24 +145,43 @@ function Value({ row }: { row: OutlineRow }): JSX.Element {
 /** Finds a node by its path, and opens what is above it. */
 function Find({ state, onFound }: { state: DocState; onFound: (row: number) => void }): JSX.Element {
   const [text, setText] = useState("");
-  const [error, setError] = useState<unknown>(null);
-  const find = (event: Event) => {
+  const [error, setError] = useState<string | null>(null);
+  const [times, setTimes] = useState<NodeVersion[]>([]);
+  const find = async (event: Event) => {
     event.preventDefault();
     setError(null);
+    setTimes([]);
     const path = pathOf(text);
-    state.slices.reveal({ path }).then(({ row, key }) => {
+    try {
+      const { row, key } = await state.slices.reveal({ path });
       onFound(row);
       state.select(key);
-    }, setError);
+    } catch (failure) {
+      if (!(failure instanceof Failure && failure.status === 404)) setError(wordsOf(failure));
+      else setTimes(await otherTimes(state, path).catch(() => (setError("it never had this path"), [])));
+    }
   };
+  const last = times[times.length - 1];
   return (
-    <form class="find" onSubmit={find}>
+    <form class="find" onSubmit={(event) => void find(event)}>
       <label class="visually-hidden" for="find">Find a path</label>
       <input id="find" placeholder="path, such as limits.timeout_ms" value={text} onInput={(event) => setText(event.currentTarget.value)} aria-invalid={error !== null} />
       <Button type="submit">Find</Button>
-      {error !== null && <span class="error small" role="alert">{error instanceof Failure && error.status === 404 ? "not at this revision" : error instanceof Error ? error.message : ""}</span>}
+      {error !== null && <span class="error small" role="alert">{error}</span>}
+      {last && (
+        <span class="small" role="status">not at this revision, but{" "}
+          <Button kind="quiet" onClick={() => { state.move(last.to_revision ?? state.newest); setTimes([]); }}>
+            {`in revisions ${count(times[0]?.from_revision ?? 1)}–${count(last.to_revision ?? state.newest)}`}
+          </Button>
+        </span>
+      )}
     </form>
   );
+}
+
+/** The values that stood at a path at other revisions. */
+function otherTimes(state: DocState, path: string): Promise<NodeVersion[]> {
+  return api.nodeHistory(state.collection, state.key, { path });
 }
 
 /** A path as the server reads it: people leave out the `$` in front. */

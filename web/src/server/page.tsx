@@ -27,7 +27,7 @@ const WORK = `SELECT pid, 'index' AS work, phase, tuples_done AS done, tuples_to
   UNION ALL SELECT pid, 'copy', command, tuples_processed, NULL FROM pg_stat_progress_copy`;
 const DATABASES = `SELECT datname AS "database", pg_database_size(datname) AS bytes FROM pg_database WHERE datallowconn ORDER BY 1`;
 
-/** What of the metrics is shown, by its name there. */
+/** The metrics that the page shows, by their names. */
 const SHOWN: [string, string, (value: number) => string][] = [
   ["anywhen_database_disk_bytes", "On the disk", bytes],
   ["anywhen_database_current_bytes", "Newest versions in files", bytes],
@@ -89,7 +89,7 @@ function Part({ title, sql, turn, none, missing, cancel, format = {} }: {
   sql: string;
   turn: number;
   none: string;
-  /** What to say where there is no such view. */
+  /** The text for a database without this view. */
   missing?: string;
   cancel?: boolean;
   format?: Record<string, (value: unknown) => string>;

@@ -83,7 +83,7 @@ export function Dialog({ title, onClose, children, wide }: {
   );
 }
 
-/** What went wrong, in words that say what the reader can do. */
+/** Shows an error in words that say how the reader can go on. */
 export function Wrong({ error }: { error: unknown }): JSX.Element {
   return <div class="wrong" role="alert"><Text of={wordsOf(error)} max={2000} /></div>;
 }
@@ -114,7 +114,7 @@ export interface Loaded<T> {
   again: () => void;
 }
 
-/** Loads something, and again where one of `keys` changes. The old value stays until the new one is there. */
+/** Loads something, and again where one of `keys` changes. The old value stays until the new one has come. */
 export function useLoaded<T>(load: () => Promise<T>, keys: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<{ value: T | null; error: unknown; busy: boolean }>({ value: null, error: null, busy: true });
   const [turn, setTurn] = useState(0);

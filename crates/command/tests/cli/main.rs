@@ -16,6 +16,7 @@ mod http_killed;
 mod imports;
 mod kill;
 mod operations;
+mod pages;
 #[path = "../../../session/tests/session/serial.rs"]
 mod serial;
 mod serve_killed;
