@@ -1,4 +1,4 @@
-//! What a compaction packs: all versions and differences as they were, in a part of the bytes.
+//! A compaction packs a history: all versions and differences stay as they were, in a part of the bytes.
 
 use crate::world::{Dice, World, seeds};
 use document::Revision;
@@ -69,7 +69,7 @@ fn version(world: &World, revision: usize) -> String {
     then.expect("it was there").to_json().expect("writes")
 }
 
-/// What changed between two versions, and which revision last changed each node of the later one.
+/// The changes between two versions, and the revision that last changed each node of the later one.
 fn changes(world: &World, from: usize, to: usize) -> String {
     let (from, to) = (Revision(from as u64), Revision(to as u64));
     let diff = world.docs.diff("d", from, to).expect("compares");
