@@ -18,7 +18,7 @@ use crate::document::Numbers;
 
 /// A history of one document.
 pub struct History {
-    /// How it is called in tables.
+    /// The name in tables.
     pub label: &'static str,
     /// The beginning of the ids of its rows.
     pub id: &'static str,

@@ -74,7 +74,7 @@ enum Command {
     Tables(Options),
     /// ZODB's storages: store, load, commit, pack, beside FileStorage, RelStorage and zodb-pgjsonb
     Objects(Options),
-    /// What the histories of three documents take on disk, beside `xz -9` of all their versions
+    /// The histories of three documents on disk, beside `xz -9` of all their versions
     Stored(Options),
     /// What this disk allows: durable 160-byte records a second
     Floor(Options),

@@ -1,4 +1,4 @@
-//! What the history of a document takes on disk, beside `xz -9` of all its versions, and what it costs to read one.
+//! The bytes of a document's history on disk, beside `xz -9` of all its versions, and the time to read one version.
 //!
 //! ```text
 //!  histories ─┬─ one version a line ── xz -9 ──────────────────> bytes
@@ -20,7 +20,7 @@ use crate::histories::{self, History};
 use crate::ours::Ours;
 use crate::report::{Row, Target, count, median};
 
-/// What the others are called in the reports.
+/// The name of the other program in the reports.
 const XZ: &str = "xz -9";
 const KEY: &str = "document";
 /// When the first version was made, and the time to the next, in seconds: what an import brings along.
@@ -111,7 +111,7 @@ fn micros(ours: &Ours, versions: &[String], numbers: &mut Numbers, times: u32) -
     (0..times).map(|_| read()).collect()
 }
 
-/// How many bytes `xz -9` makes of a text.
+/// Returns the length of a text after `xz -9`.
 fn xz_bytes(text: &str) -> Result<usize> {
     let mut xz = Command::new("xz")
         .args(["-9", "--stdout"])

@@ -205,7 +205,7 @@ pub fn merge(
     }
 }
 
-/// What packs records of documents in the files of a compaction ([`Table::packer`]).
+/// Returns the packer of documents' records for the files of a compaction ([`Table::packer`]).
 pub fn packer() -> Box<dyn store::Packer> {
     Box::new(DocumentPacker::default())
 }

@@ -146,11 +146,12 @@ fn longer(one: Option<Range<usize>>, other: Option<Range<usize>>) -> Option<Rang
     }
 }
 
-/// How hard blocks are compressed, and whether some of them are packed.
+/// The levels at which a merge compresses blocks.
 #[derive(Clone, Copy)]
 struct Levels {
+    /// Of blocks that are not packed.
     rows: i32,
-    /// `None`: no block is packed.
+    /// Of packed blocks. `None`: the merge packs no block.
     packed: Option<i32>,
 }
 

@@ -251,8 +251,8 @@ pub trait Table: Send + Sync + 'static {
         None
     }
 
-    /// What packs the values of the table in the files of [`Store::compact`]; `None` where they stay as they
-    /// are. A table that once had a packer has one for ever that reads what that one wrote.
+    /// Returns the packer of the table's values for the files of [`Store::compact`]; `None` where they stay as
+    /// they are. A table that once had a packer has one for ever that reads what that one wrote.
     fn packer(&self) -> Option<Box<dyn Packer>> {
         None
     }

@@ -33,16 +33,16 @@ const PACKED_MAX: usize = 1 << 20;
 /// they were: a later release may write images otherwise.
 const EXPANDED_MAX: usize = 4 << 20;
 
-/// What a block's values become: texts and numbers apart, because each kind compresses best among its own.
+/// The two streams that a packer writes: texts and numbers apart, because each kind compresses best among its own.
 #[derive(Default)]
 pub struct Packed {
-    /// Names, strings, whatever people wrote.
+    /// Names and strings.
     pub texts: Vec<u8>,
     /// Everything else.
     pub numbers: Vec<u8>,
 }
 
-/// What is left of the two streams of a [`Packed`] while they are read.
+/// The two streams of a [`Packed`] while a packer reads them: the bytes that are left.
 pub struct Unpacking<'a> {
     /// As [`Packed::texts`].
     pub texts: &'a [u8],
@@ -57,7 +57,7 @@ pub trait Packer {
     /// the store keeps the bytes as they are.
     fn pack(&mut self, key: &[u8], kind: Kind, bytes: &[u8], out: &mut Packed) -> bool;
 
-    /// False where a run is not to be written anew for the sake of the values of the table alone.
+    /// Returns false where a compaction does not write a run anew for the sake of this table alone.
     fn is_worthwhile(&self) -> bool {
         true
     }
@@ -73,7 +73,7 @@ pub trait Packer {
     ) -> Result<(), MergeError>;
 }
 
-/// How the bytes of an entry are kept: bits 2 and 3 of its head in the frame, above the tag.
+/// The form of an entry's bytes: bits 2 and 3 of its head in the frame, above the tag.
 const RAW: u64 = 0;
 const PACKED: u64 = 1;
 const DERIVED: u64 = 2;
@@ -335,7 +335,7 @@ fn add_one(key: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// What says which entries there are, and the bytes that no packer has packed.
+/// The frame, which lists the entries, and the bytes that no packer has packed.
 struct Frame<'a> {
     bytes: &'a [u8],
     rest: &'a [u8],

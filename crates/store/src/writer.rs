@@ -101,7 +101,7 @@ pub struct RunWriter {
     finished: bool,
 }
 
-/// What a run is written with that a compaction packs.
+/// The state of a writer that packs blocks.
 struct Packing {
     level: i32,
     /// The table that was asked last, and whether its values are to be packed.

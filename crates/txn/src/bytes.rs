@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         self.at == self.bytes.len()
     }
 
-    /// What has not been read.
+    /// Returns the bytes that have not been read.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }

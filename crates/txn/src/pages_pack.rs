@@ -5,15 +5,15 @@
 //!   packed    length | the page without authored times | unit | authored times: each as the difference to the one before
 //! ```
 //!
-//! What is imported was made long before it was committed, mostly in whole seconds, and commits follow each
-//! other after odd numbers of microseconds: authored times say less beside each other than beside the times
-//! of commits. A page without authored times is not packed.
+//! An import brings along times long before the commit, mostly whole seconds, and commits follow each other after
+//! odd numbers of microseconds. So the difference to the authored time before takes fewer bytes than the
+//! difference to the time of the commit. A page without authored times is not packed.
 
 use crate::bytes::{Malformed, Reader, put_slice, put_varint, unzigzag, zigzag};
 use crate::pages::{PAGE_COMMITS, Page};
 use store::{Kind, MergeError, Packed, Packer, Unpacking};
 
-/// What authored times are multiples of, in microseconds: the largest that fits all is taken.
+/// Units of authored times, in microseconds. A page uses the largest that divides all its times.
 const UNITS: [u64; 3] = [1_000_000, 1_000, 1];
 
 /// Packs the pages.
@@ -39,7 +39,7 @@ impl Packer for PagePacker {
         Ok(())
     }
 
-    /// Some bytes of each commit that was imported.
+    /// A packer of pages saves a few bytes for each imported commit.
     fn is_worthwhile(&self) -> bool {
         false
     }

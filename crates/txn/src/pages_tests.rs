@@ -159,3 +159,43 @@ fn damage_is_refused() {
     assert!(merge(&page_key(0), 42).is_err(), "a gap");
     assert!(merge(b"x", 41).is_err(), "a key of another shape");
 }
+
+/// A page with authored times comes back from its packed form, whatever the times are multiples of, and takes less
+/// where they are whole seconds. Without authored times it is not packed. Damage never panics.
+#[test]
+fn a_page_comes_back_from_its_packed_form() {
+    use store::{Kind, Packed, Unpacking};
+    for (unit, every) in [(1_000_000, 1), (1_000_000, 3), (1_000, 2), (1, 1)] {
+        let mut open = OpenPage::new(Page::new(3));
+        let mut time_us = 1_800_000_000_000_000;
+        for at in 0..700 {
+            // Neither the time between two commits nor that between two changes is even.
+            time_us += 300 + at * 7_919 % 1_013;
+            let authored_us = (1_700_000_000_000_000 / unit + at * at * 7_919 % 10_007) * unit;
+            let authored_us = (at % every == 0).then_some(authored_us);
+            open.push(time_us, &Note { authored_us, author: "ada", ..Note::default() });
+        }
+        let (key, mut image) = (page_key(3), Vec::new());
+        open.page.encode(&mut image);
+        let mut packed = Packed::default();
+        assert!(PagePacker.pack(&key, Kind::Put, &image, &mut packed));
+        assert!(unit < 1_000_000 || packed.numbers.len() < image.len() * 4 / 5);
+        let unpack = |numbers: &[u8]| {
+            let (mut input, mut out) = (Unpacking { texts: &[], numbers }, Vec::new());
+            let unpacked = PagePacker.unpack(&key, Kind::Put, &mut input, &mut out);
+            unpacked.map(|()| (out, input.numbers.len()))
+        };
+        assert_eq!(unpack(&packed.numbers).unwrap(), (image, 0));
+        for at in 0..packed.numbers.len() {
+            let _ = unpack(&packed.numbers[..at]);
+            let mut bad = packed.numbers.clone();
+            bad[at] ^= 1 << (at % 8);
+            let _ = unpack(&bad);
+        }
+    }
+    let (mut image, mut packed) = (Vec::new(), Packed::default());
+    let mut open = OpenPage::new(Page::new(3));
+    open.push(5, &Note::default());
+    open.page.encode(&mut image);
+    assert!(!PagePacker.pack(&page_key(3), Kind::Put, &image, &mut packed));
+}

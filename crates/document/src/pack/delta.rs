@@ -32,7 +32,7 @@ const GUESSED: u64 = 0;
 const PLACED: u64 = 1;
 const ROOT: u64 = 2;
 
-/// What the steps of one delta are compared with.
+/// The state that the steps of one delta are compared with.
 struct Steps<'l> {
     chunk: u32,
     last: &'l mut Last,

@@ -249,7 +249,7 @@ impl Wrong {
     }
 }
 
-/// What [`Wrong`] wrote, read in the order of the slots.
+/// Reads the pairs that [`Wrong`] wrote, in the order of the slots.
 struct Guessed {
     left: u64,
     /// The next slot that was guessed wrongly.

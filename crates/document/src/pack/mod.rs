@@ -42,7 +42,7 @@ pub struct DocumentPacker {
     last: Last,
 }
 
-/// What was packed last, to which the next is compared.
+/// The numbers that were packed last. The packer writes the next ones as differences from them.
 #[derive(Clone, Copy, Default)]
 struct Last {
     header: Header,

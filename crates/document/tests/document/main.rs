@@ -8,6 +8,7 @@ mod imports;
 mod listing;
 mod model;
 mod naive;
+mod packed;
 mod replaced;
 mod scalars;
 mod sirix;
