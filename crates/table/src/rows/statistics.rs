@@ -35,13 +35,13 @@ use crate::method::Wanted;
 
 /// Rows of a sample, about.
 const ROWS: usize = 6_000;
-/// Rows at each spot.
+/// Rows at each spot, at least.
 const ROWS_AT_ONCE: usize = 30;
 /// Entries of an index at each spot, and how many spots.
 const ENTRIES_AT_ONCE: usize = 64;
 const SPOTS_OF_INDEX: usize = 64;
 /// Of a table with fewer spots every row is looked at.
-const SPOTS_FEW: usize = 40;
+const SPOTS_FEW: usize = 80;
 /// So many values at most are kept as the most common ones.
 const COMMON_MAX: usize = 50;
 /// A common value has so many rows of the sample at least.
@@ -264,10 +264,11 @@ impl Table {
                 batch.clear();
             }
         } else {
+            let at_once = ROWS_AT_ONCE.max(ROWS / spots.len());
             for spot in spots {
                 let range = KeyRange { lower: Bound::Included(spot), ..KeyRange::ALL };
                 let mut cursor = Cursor::over(self, range, false);
-                cursor.fill(view, wanted, &mut batch, ROWS_AT_ONCE)?;
+                cursor.fill(view, wanted, &mut batch, at_once)?;
                 take(&batch, 1, &mut sample)?;
                 batch.clear();
             }
