@@ -25,10 +25,11 @@ const READERS: usize = 8;
 /// Ours; PostgreSQL has the 128 MB of its default, and the pages that the system keeps.
 const CACHE_MIB: &str = "256";
 
-/// Events as the suite *analytics* has them, made by either server of the same numbers.
+/// The table of events of the suite *analytics*, and how either server makes its rows of numbers.
+const SCHEMA: &str = include_str!("../../analytics/schema.sql");
 const EVENTS: &str = include_str!("events.sql");
 
-/// The indexes: id of the row, words, and what is indexed.
+/// The indexes: id of the row, words, method and columns.
 const INDEXES: [(&str, &str, &str); 5] = [
     ("index-date", "of a date", "(event_date)"),
     ("index-number", "of a bigint", "(user_id)"),
@@ -37,7 +38,7 @@ const INDEXES: [(&str, &str, &str); 5] = [
     ("index-array", "GIN of a text[]", "USING gin (tags)"),
 ];
 
-/// What is asked of all rows: id of the row, words, statement.
+/// Questions over all rows: id of the row, words, statement.
 const SCANS: [(&str, &str, &str); 3] = [
     ("cold-sum", "sum of an integer over all rows", "SELECT sum(a) FROM big"),
     (
@@ -82,6 +83,7 @@ fn indexes(context: &Context, own: SocketAddr, peer: SocketAddr) -> Result<Vec<R
     let mut wires = [Wire::connect(own, USER)?, Wire::connect(peer, USER)?];
     for wire in &mut wires {
         context.step(format!("{count} events"));
+        wire.simple(SCHEMA)?;
         wire.simple(&EVENTS.replace(":count", &count.to_string()))?;
         wire.simple("VACUUM ANALYZE event")?;
     }
