@@ -48,7 +48,7 @@ const THREADS_MAX: usize = 4;
 /// The name of a thread that writes buffers.
 const THREAD: &str = "store-sorter";
 
-/// What was put, in memory.
+/// Entries in memory, as they were put.
 enum Gathered {
     Entries(Buffer),
     Items(Postings),
