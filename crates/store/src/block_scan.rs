@@ -42,7 +42,7 @@ pub struct BlockScan {
     share: Range,
     layers: Layers,
     /// Blocks that are not in the cache do not go there.
-    is_large: bool,
+    is_passing: bool,
     /// The layer that is being read; those behind it have been. So rows that were added come last.
     layer: Option<usize>,
     place: Place,
@@ -133,7 +133,7 @@ impl BlockScan {
         let share = range.clone();
         let mut scan = BlockScan::of(shared, state, (range, share), layers);
         let mut runs = (0..scan.layers.len()).filter_map(|layer| scan.layers.run(layer));
-        scan.is_large = runs.any(|run| scan.shared.passes_cache(run, &scan.range));
+        scan.is_passing = runs.any(|run| scan.shared.passes_cache(run, &scan.range));
         Some(scan)
     }
 
@@ -144,7 +144,7 @@ impl BlockScan {
         layers: Layers,
     ) -> BlockScan {
         let (layer, place) = (layers.len().checked_sub(1), Place::Start);
-        BlockScan { shared, state, range, share, layers, is_large: false, layer, place }
+        BlockScan { shared, state, range, share, layers, is_passing: false, layer, place }
     }
 
     /// Takes a scan apart that has given nothing yet: returns scans, for several threads, that together give all that
@@ -170,7 +170,7 @@ impl BlockScan {
             let (shared, state) = (self.shared.clone(), self.state.clone());
             let ranges = (self.range.clone(), share);
             let part = BlockScan::of(shared, state, ranges, self.layers.fork());
-            parts.push(BlockScan { is_large: self.is_large, ..part });
+            parts.push(BlockScan { is_passing: self.is_passing, ..part });
         }
         self.layer = None;
         Ok(parts)
@@ -369,10 +369,7 @@ impl BlockScan {
                 .iter_mut()
                 .zip(recent)
                 .for_each(|(is_hidden, is_recent)| *is_hidden |= is_recent);
-            let block = match self.is_large {
-                true => file.block_in_passing(&guide, number)?,
-                false => file.block(&guide, number)?,
-            };
+            let block = file.block_in_passing(&guide, number, self.is_passing)?;
             let rows = match is_within {
                 true => self.whole_rows(&block, &mut hidden),
                 false => Vec::new(),

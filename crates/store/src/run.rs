@@ -214,9 +214,14 @@ impl Position {
         Position::read(run, place, is_passing)
     }
 
+    /// The block with its number.
+    fn load(&self, run: &Run) -> Result<Arc<Block>, StoreError> {
+        run.segments[self.segment].block_in_passing(&self.guide, self.number, self.is_passing)
+    }
+
     fn read(run: &Run, place: BlockPlace, is_passing: bool) -> Result<Position, StoreError> {
         let BlockPlace { segment, guide, number } = place;
-        let block = block_of(run, segment, &guide, (number, is_passing))?;
+        let block = run.segments[segment].block_in_passing(&guide, number, is_passing)?;
         Ok(Position { segment, guide, number, block, group: 0, is_passing })
     }
 
@@ -240,7 +245,7 @@ impl Position {
         }
         if self.number + 1 < self.guide.blocks().len() {
             self.number += 1;
-            self.block = block_of(run, self.segment, &self.guide, (self.number, self.is_passing))?;
+            self.block = self.load(run)?;
             self.group = 0;
             return Ok(Some(self));
         }
@@ -258,7 +263,7 @@ impl Position {
         }
         let mut position = if self.number > 0 {
             self.number -= 1;
-            self.block = block_of(run, self.segment, &self.guide, (self.number, self.is_passing))?;
+            self.block = self.load(run)?;
             self
         } else if self.segment > 0 {
             let blocks = run.segments[self.segment - 1].guide()?.blocks().len();
@@ -269,17 +274,6 @@ impl Position {
         position.group = position.block.count() - 1;
         Ok(Some(position))
     }
-}
-
-/// A block; past the cache if it is not there, for one who is passing.
-fn block_of(
-    run: &Run,
-    segment: usize,
-    guide: &Guide,
-    (number, is_passing): (usize, bool),
-) -> Result<Arc<Block>, StoreError> {
-    let segment = &run.segments[segment];
-    if is_passing { segment.block_in_passing(guide, number) } else { segment.block(guide, number) }
 }
 
 /// Walks the distinct keys of a run, either way.

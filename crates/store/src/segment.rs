@@ -584,8 +584,16 @@ impl Segment {
         Ok(block)
     }
 
-    /// Block `i`, from the cache if it is there; one that is not does not go there.
-    pub fn block_in_passing(&self, guide: &Guide, i: usize) -> Result<Arc<Block>, StoreError> {
+    /// As [`Segment::block`]. A block that is not in the cache does not go there, if `is_passing`.
+    pub fn block_in_passing(
+        &self,
+        guide: &Guide,
+        i: usize,
+        is_passing: bool,
+    ) -> Result<Arc<Block>, StoreError> {
+        if !is_passing {
+            return self.block(guide, i);
+        }
         match self.reader.cache.get((self.meta.number, i as u64)) {
             Some(Cached::Block(block)) => Ok(block),
             _ => self.load_block(&guide.blocks[i]).map(Arc::new),

@@ -101,7 +101,7 @@ impl Gathered {
         }
     }
 
-    /// The entries, until now or from now on; what is there must be of that kind.
+    /// The buffer of whole entries; panics where items were put.
     fn entries(&mut self) -> &mut Buffer {
         match self {
             Gathered::Entries(buffer) => buffer,
@@ -109,7 +109,7 @@ impl Gathered {
         }
     }
 
-    /// The same of items.
+    /// The buffer of items; panics where whole entries were put.
     fn items(&mut self) -> &mut Postings {
         if let Gathered::Entries(buffer) = self {
             assert!(buffer.is_empty(), "a sorter of whole entries is given items");
@@ -461,10 +461,10 @@ impl Sorter {
             self.spill(store)?;
         }
         let postings = self.buffer.items();
-        let is_short = postings.put_row(rest, value);
+        let is_put = postings.put_row(rest, value);
         for item in items {
             let key = item.len() + rest.len();
-            if key > key::KEY_MAX || !is_short {
+            if key > key::KEY_MAX || !is_put {
                 return Err(StoreError::TooLarge { key, value: value.len() });
             }
             postings.put_item(item);
@@ -530,7 +530,7 @@ impl Sorter {
 
     /// Writes the rest where some was written already.
     fn end_runs(&mut self, store: &Store) -> Result<(), StoreError> {
-        let last = match (self.buffer.len() == 0) || self.twice.is_some() {
+        let last = match self.buffer.len() == 0 || self.twice.is_some() {
             true => None,
             // Beside the other thread.
             false => Some(self.run_form().spill(&store.shared, &mut self.buffer)?),

@@ -17,6 +17,7 @@ mod crash;
 mod erase;
 mod model;
 mod packed;
+mod passing;
 mod pressure;
 mod sorter;
 pub(crate) mod world;
