@@ -271,16 +271,18 @@ impl Condition {
             }
             Condition::Prefix(column, prefix, whole) => {
                 let vector = slice.column(*column)?;
+                let begins = |value: DatumRef<'_>| matches!(value, DatumRef::Text(text) if text.starts_with(prefix.as_str()));
                 match &vector.values {
                     Values::Codes(words, codes) if words.is_sorted() => {
                         let (from, to) = words.with_prefix(prefix.as_bytes());
                         rows.retain_by(codes, |code| code.wrapping_sub(from) < to - from);
                     }
-                    Values::Refs(values) => {
-                        let prefix = prefix.as_str();
-                        let begins = |value| matches!(value, DatumRef::Text(text) if text.starts_with(prefix));
-                        rows.retain_by(values, begins);
+                    Values::Codes(words, codes) => {
+                        let all = (0..words.len()).map(|code| begins(words.get(code as u32)));
+                        let verdicts: Vec<bool> = all.collect();
+                        rows.retain_by(codes, |code| verdicts[code as usize]);
                     }
+                    Values::Refs(values) => rows.retain_by(values, begins),
                     _ => return rows.try_retain(|row| whole.test(run, slice, row)),
                 }
                 if !vector.nulls.is_empty() {

@@ -27,7 +27,48 @@ pub(crate) struct KeyTable {
 /// Several integers as one: each as its distance from the least one, in a number whose digits have these ranges.
 #[derive(Debug)]
 struct Mix {
-    parts: Vec<(i64, i64)>,
+    parts: Vec<Part>,
+}
+
+/// A part of keys of several integers.
+#[derive(Debug)]
+struct Part {
+    least: i64,
+    range: i64,
+    /// Which distances kept rows have, as a bitmap; empty if most of them are there, or the range is wide.
+    present: Vec<u64>,
+}
+
+impl Part {
+    /// A bitmap has at most so many bits.
+    const BITS_MAX: i64 = 1 << 22;
+
+    /// Returns the part for a column; `None` if its range does not fit 64 bits.
+    fn of(column: &[i64]) -> Option<Part> {
+        let least = column.iter().copied().min()?;
+        let range = column.iter().copied().max()?.checked_sub(least)?.checked_add(1)?;
+        let mut present = Vec::new();
+        if range <= Part::BITS_MAX {
+            present.resize((range / 64 + 1) as usize, 0);
+            for value in column {
+                let at = (value - least) as usize;
+                present[at / 64] |= 1 << (at % 64);
+            }
+            let count: i64 = present.iter().map(|word: &u64| i64::from(word.count_ones())).sum();
+            if count > range / 2 {
+                present.clear();
+            }
+        }
+        Some(Part { least, range, present })
+    }
+
+    /// Returns true if a kept row has the value; of a part without a bitmap, true if it may.
+    #[inline]
+    fn may_have(&self, value: i64) -> bool {
+        let at = value.wrapping_sub(self.least) as u64;
+        let word = self.present.get((at / 64) as usize);
+        word.is_some_and(|word| word >> (at % 64) & 1 == 1) || self.present.is_empty()
+    }
 }
 
 impl Mix {
@@ -35,10 +76,9 @@ impl Mix {
     fn of(columns: &[&[i64]]) -> Option<Mix> {
         let mut most = 1_i64;
         let part = |column: &&[i64]| {
-            let least = column.iter().copied().min()?;
-            let range = column.iter().copied().max()?.checked_sub(least)?.checked_add(1)?;
-            most = most.checked_mul(range)?;
-            Some((least, range))
+            let part = Part::of(column)?;
+            most = most.checked_mul(part.range)?;
+            Some(part)
         };
         Some(Mix { parts: columns.iter().map(part).collect::<Option<Vec<_>>>()? })
     }
@@ -47,7 +87,7 @@ impl Mix {
     #[inline]
     fn value(&self, mut part: impl FnMut(usize) -> i64) -> Option<i64> {
         let mut value = 0;
-        for (at, (least, range)) in self.parts.iter().enumerate() {
+        for (at, Part { least, range, .. }) in self.parts.iter().enumerate() {
             let distance = part(at).checked_sub(*least)?;
             if !(0..*range).contains(&distance) {
                 return None;
@@ -81,34 +121,44 @@ impl Index {
         ((value as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
     }
 
+    /// Puts the first kept row with the integer of each row into `out`: [`NO_ROW`] if none has it.
     #[inline]
-    fn first_of_int(&self, value: i64) -> u32 {
+    fn first_of_ints(
+        &self,
+        rows: &Selection,
+        value: impl Fn(usize) -> Option<i64>,
+        out: &mut [u32],
+    ) {
+        // The form is chosen outside of the loop over the rows.
         match self {
-            Index::Near { base, first } => {
+            Index::Near { base, first } => rows.each(|row| {
+                let at = value(row).map(|value| value.wrapping_sub(*base) as u64);
+                let found = at.and_then(|at| first.get(at as usize));
+                out[row] = found.copied().unwrap_or(NO_ROW);
+            }),
+            Index::Bits { base, words, first } => rows.each(|row| {
+                let Some(value) = value(row) else { return };
                 let at = value.wrapping_sub(*base) as u64;
-                first.get(at as usize).copied().unwrap_or(NO_ROW)
-            }
-            Index::Bits { base, words, first } => {
-                let at = value.wrapping_sub(*base) as u64;
-                match words.get((at / 64) as usize) {
-                    Some((bits, below)) if bits >> (at % 64) & 1 == 1 => {
-                        let lower = bits & ((1 << (at % 64)) - 1);
-                        first[(below + lower.count_ones()) as usize]
-                    }
-                    _ => NO_ROW,
+                if let Some((bits, below)) = words.get((at / 64) as usize)
+                    && bits >> (at % 64) & 1 == 1
+                {
+                    let lower = bits & ((1 << (at % 64)) - 1);
+                    out[row] = first[(below + lower.count_ones()) as usize];
                 }
-            }
-            Index::Far { slots, shift } => {
+            }),
+            Index::Far { slots, shift } => rows.each(|row| {
+                let Some(value) = value(row) else { return };
                 let mut at = Index::slot(value, *shift);
                 loop {
-                    let (key, row) = slots[at];
-                    if row == NO_ROW || key == value {
-                        return row;
+                    let (key, found) = slots[at];
+                    if found == NO_ROW || key == value {
+                        out[row] = found;
+                        return;
                     }
                     at = (at + 1) & (slots.len() - 1);
                 }
-            }
-            Index::Groups { .. } => NO_ROW,
+            }),
+            Index::Groups { .. } => {}
         }
     }
 }
@@ -227,7 +277,7 @@ impl KeyTable {
     ) {
         out.clear();
         out.resize(slice_rows, NO_ROW);
-        let selected = with_keys(keys, rows);
+        let mut selected = with_keys(keys, rows);
         match (&self.index, keys) {
             (Index::Groups { groups, first }, _) => {
                 groups.find(keys, &selected, room, numbers, slice_rows);
@@ -237,12 +287,12 @@ impl KeyTable {
             }
             (index, [key]) => match &key.values {
                 Values::Ints(ints) => {
-                    selected.each(|row| out[row] = index.first_of_int(ints.values[row]));
+                    index.first_of_ints(&selected, |row| Some(ints.values[row]), out);
                 }
-                _ => selected.each(|row| {
-                    let value = key.get(row).and_then(crate::vector::int_of);
-                    out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
-                }),
+                _ => {
+                    let value = |row| key.get(row).and_then(crate::vector::int_of);
+                    index.first_of_ints(&selected, value, out);
+                }
             },
             (index, keys) => {
                 let Some(mix) = &self.mix else { return };
@@ -251,17 +301,19 @@ impl KeyTable {
                     _ => None,
                 });
                 if let Some(ints) = ints.collect::<Option<Vec<_>>>() {
-                    return selected.each(|row| {
-                        let value = mix.value(|at| ints[at][row]);
-                        out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
-                    });
+                    let sparse = mix.parts.iter().zip(&ints);
+                    for (part, ints) in sparse.filter(|(part, _)| !part.present.is_empty()) {
+                        selected.retain_by(ints, |value| part.may_have(value));
+                    }
+                    let value = |row: usize| mix.value(|at| ints[at][row]);
+                    return index.first_of_ints(&selected, value, out);
                 }
                 let int = |key: &Vector<'_>, row| key.get(row).and_then(crate::vector::int_of);
-                selected.each(|row| {
+                let value = |row| {
                     let parts = keys.iter().map(|key| int(key, row)).collect::<Option<Vec<i64>>>();
-                    let value = parts.and_then(|parts| mix.value(|at| parts[at]));
-                    out[row] = value.map_or(NO_ROW, |value| index.first_of_int(value));
-                });
+                    parts.and_then(|parts| mix.value(|at| parts[at]))
+                };
+                index.first_of_ints(&selected, value, out);
             }
         }
     }
@@ -312,7 +364,9 @@ mod tests {
                 let expected =
                     (0..values.len()).filter(|row| values[*row] == key && !is_null(*row));
                 let mut found = Vec::new();
-                let mut row = table.index.first_of_int(key);
+                let mut first = [NO_ROW];
+                table.index.first_of_ints(&Selection::All(1), |_| Some(key), &mut first);
+                let [mut row] = first;
                 while row != NO_ROW {
                     found.push(row as usize);
                     row = table.following[row as usize];
@@ -340,6 +394,19 @@ mod tests {
             assert_eq!(value(parts), None, "{parts:?}");
         }
         assert!(Mix::of(&[&[i64::MIN, i64::MAX], &[0, 1]]).is_none());
+        // Of a column with gaps a bitmap tells what is there.
+        for (gaps, has_bitmap) in [(100, true), (1, false), (Part::BITS_MAX, false)] {
+            let column: Vec<i64> = (-50..50).map(|number| number * gaps).collect();
+            let part = Part::of(&column).expect("it fits");
+            assert_eq!(!part.present.is_empty(), has_bitmap, "{gaps}");
+            let step = (gaps as usize / 14).max(1);
+            for value in (-60 * gaps..60 * gaps).step_by(step).chain([i64::MIN, i64::MAX]) {
+                let is_there = column.contains(&value);
+                let may = part.may_have(value);
+                assert!(may == is_there || may && !has_bitmap, "{gaps}: {value}");
+            }
+            assert!(column.iter().all(|value| part.may_have(*value)));
+        }
         assert!(Mix::of(&[&[0, 1 << 40], &[0, 1 << 40]]).is_none());
     }
 }

@@ -47,6 +47,7 @@ mod kept;
 mod key_table;
 mod projection;
 mod reader;
+mod row_words;
 mod slice;
 mod source;
 mod state;

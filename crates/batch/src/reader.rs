@@ -131,9 +131,11 @@ impl Reader {
                 let dictionaries = &self.dictionaries;
                 source::slices_of_block(block, layout, &wanted, dictionaries, &mut take)?;
             }
-            Piece::Rows(batch) => source::slices_of_rows(batch, &wanted, &mut |slice| {
-                take(slice, Selection::All(slice.rows()))
-            })?,
+            Piece::Rows(batch) => {
+                source::slices_of_rows(batch, &wanted, &self.dictionaries, &mut |slice| {
+                    take(slice, Selection::All(slice.rows()))
+                })?;
+            }
             Piece::Values(rows) => source::slices_of_values(rows, &wanted, &mut |slice| {
                 take(slice, Selection::All(slice.rows()))
             })?,

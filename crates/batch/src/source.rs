@@ -1,6 +1,6 @@
 //! Where slices come from: blocks of columns, rows in row form, and rows of values.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use types::{Datum, DatumRef, Error, Repr, Result, RowPicker, row};
 
 use crate::ROWS_MAX;
 use crate::reader::TakeSlice;
+use crate::row_words::RowWords;
 use crate::slice::{Load, Selection, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words};
 
@@ -66,11 +67,14 @@ pub(crate) struct Wanted {
     pub fields: Vec<Field>,
 }
 
-/// The dictionaries of the columns and fields of a scan, which are read once for all blocks of a stripe.
+/// The dictionaries of a scan.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionaries {
+    /// Those of columns and of fields are read once for all blocks of a stripe.
     columns: Vec<OnceCell<Arc<Words>>>,
     fields: Vec<OnceCell<Arc<Words>>>,
+    /// Those of columns of rows in row form.
+    of_rows: Vec<RefCell<RowWords>>,
 }
 
 impl Dictionaries {
@@ -79,6 +83,7 @@ impl Dictionaries {
         Dictionaries {
             columns: wanted.columns.iter().map(|_| OnceCell::new()).collect(),
             fields: wanted.fields.iter().map(|_| OnceCell::new()).collect(),
+            of_rows: wanted.columns.iter().map(|_| RefCell::default()).collect(),
         }
     }
 
@@ -422,6 +427,7 @@ pub(crate) fn text_of(value: DatumRef<'_>) -> Result<Datum> {
 struct RowsLoad<'a> {
     batch: &'a Batch,
     wanted: &'a Wanted,
+    dictionaries: &'a Dictionaries,
     rows: Range<usize>,
     /// The bytes of the values, column by column; `None` for NULL.
     raw: Vec<Option<&'a [u8]>>,
@@ -429,14 +435,42 @@ struct RowsLoad<'a> {
     is_old: bool,
 }
 
+impl<'a> RowsLoad<'a> {
+    fn raw(&self, at: usize) -> &[Option<&'a [u8]>] {
+        &self.raw[at * self.rows.len()..][..self.rows.len()]
+    }
+
+    /// Returns texts by their codes; `None` if the column has no dictionary.
+    fn coded(&self, at: usize, rows: &Selection) -> Result<Option<Vector<'a>>> {
+        if self.wanted.columns[at].repr != Repr::Text {
+            return Ok(None);
+        }
+        let codes = self.dictionaries.of_rows[at].borrow_mut().codes(self.raw(at), rows)?;
+        Ok(codes.map(|(words, codes)| Vector::of_codes(words, codes, self.raw(at))))
+    }
+}
+
 impl<'a> Load<'a> for RowsLoad<'a> {
     fn column(&self, at: usize) -> Result<Vector<'a>> {
         let ScanColumn { position, repr } = self.wanted.columns[at];
         if !self.is_old {
-            return Vector::of_raw(repr, &self.raw[at * self.rows.len()..][..self.rows.len()]);
+            return match self.coded(at, &Selection::All(self.rows.len()))? {
+                Some(vector) => Ok(vector),
+                None => Vector::of_raw(repr, self.raw(at)),
+            };
         }
         let values = |row| self.batch.row(row).column(position).map_err(reported);
         Ok(Vector::of_refs(repr, self.rows.clone().map(values).collect::<Result<_>>()?))
+    }
+
+    fn few(&self, at: usize, rows: &Selection) -> Result<Option<Vector<'a>>> {
+        if self.is_old {
+            return Ok(None);
+        }
+        match self.coded(at, rows)? {
+            None => Vector::of_few_raw(self.wanted.columns[at].repr, self.raw(at), rows),
+            coded => Ok(coded),
+        }
     }
 }
 
@@ -444,6 +478,7 @@ impl<'a> Load<'a> for RowsLoad<'a> {
 pub(crate) fn slices_of_rows(
     batch: &Batch,
     wanted: &Wanted,
+    dictionaries: &Dictionaries,
     f: &mut dyn FnMut(&Slice<'_>) -> Result<()>,
 ) -> Result<()> {
     let Some(layout) = batch.layout() else { return Ok(()) };
@@ -465,7 +500,7 @@ pub(crate) fn slices_of_rows(
             let bytes = batch.row(start + row).bytes();
             is_old |= !picker.pick(bytes, |at, value| raw[at * count + row] = value)?;
         }
-        let load = RowsLoad { batch, wanted, rows, raw, is_old };
+        let load = RowsLoad { batch, wanted, dictionaries, rows, raw, is_old };
         f(&Slice::new(count, width, wanted.fields.len(), &load))?;
         raw = load.raw;
     }

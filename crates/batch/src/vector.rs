@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::slice::Selection;
 use crate::source::text_of;
 use numeric::Numeric;
 use stripe::Dictionary;
@@ -271,9 +272,39 @@ impl<'a> Vector<'a> {
             };
             return Ok(Vector::of_refs(repr, raw.iter().map(value).collect::<Result<_>>()?));
         };
-        let has_nulls = raw.iter().any(Option::is_none);
-        let nulls = if has_nulls { raw.iter().map(Option::is_none).collect() } else { Vec::new() };
-        Ok(Vector { values, nulls })
+        Ok(Vector { values, nulls: raw_nulls(raw) })
+    }
+
+    /// Returns the values of a dictionary that have these codes; NULL where the bytes are `None`.
+    pub fn of_codes(words: Arc<Words>, codes: Vec<u32>, raw: &[Option<&[u8]>]) -> Vector<'a> {
+        Vector { values: Values::Codes(words, codes), nulls: raw_nulls(raw) }
+    }
+
+    /// As [`Vector::of_raw`], of a few rows; for other rows it reads nothing, and any value stands. `None` if reading
+    /// all of them takes no longer.
+    ///
+    /// # Errors
+    /// XX001 if the bytes of a value are damaged.
+    pub fn of_few_raw(
+        repr: Repr,
+        raw: &[Option<&'a [u8]>],
+        rows: &Selection,
+    ) -> Result<Option<Vector<'a>>> {
+        let values = match repr {
+            Repr::Numeric => few_decimals_of(raw, rows).map(Values::Decimals),
+            Repr::Text => {
+                let mut values = vec![DatumRef::Text(""); raw.len()];
+                rows.try_each(|row| {
+                    if let Some(bytes) = raw[row] {
+                        values[row] = row::read_value(bytes, repr)?;
+                    }
+                    Ok::<_, types::Error>(())
+                })?;
+                Some(Values::Refs(values))
+            }
+            _ => None,
+        };
+        Ok(values.map(|values| Vector { values, nulls: raw_nulls(raw) }))
     }
 
     /// As [`Vector::of_refs`] for values that were computed.
@@ -400,6 +431,36 @@ fn nulls_of<'d>(values: impl ExactSizeIterator<Item = DatumRef<'d>> + Clone) -> 
         true => values.map(DatumRef::is_null).collect(),
         false => Vec::new(),
     }
+}
+
+/// Returns which values are NULL; nothing if none is.
+fn raw_nulls(raw: &[Option<&[u8]>]) -> Vec<bool> {
+    match raw.iter().any(Option::is_none) {
+        true => raw.iter().map(Option::is_none).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// As [`decimals_of`], of these rows; 0 stands for the others.
+fn few_decimals_of(raw: &[Option<&[u8]>], rows: &Selection) -> Option<Decimals> {
+    let mut few = Vec::with_capacity(rows.len());
+    rows.each(|row| few.push(raw[row]));
+    let Decimals { scale, mantissas, shown, bound } = decimals_of(&few)?;
+    let shown = match shown {
+        Shown::Same(digits) => Shown::Same(digits),
+        Shown::Each(digits) => Shown::Each(spread(&digits, rows, raw.len())),
+    };
+    Some(Decimals { scale, mantissas: spread(&mantissas, rows, raw.len()), shown, bound })
+}
+
+/// Returns a vector of so many values, in which the selected rows have the given values, in order, and the others 0.
+fn spread<T: Copy + Default>(values: &[T], rows: &Selection, count: usize) -> Vec<T> {
+    let (mut all, mut at) = (vec![T::default(); count], 0);
+    rows.each(|row| {
+        all[row] = values[at];
+        at += 1;
+    });
+    all
 }
 
 /// Returns stored numerics as decimals, if they fit.

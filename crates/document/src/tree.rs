@@ -53,6 +53,8 @@ pub struct Tree {
     growth: Option<Arc<Growth>>,
     /// The whole as a value, once it was asked for, where the tree is kept in a cache.
     value: OnceLock<Jsonb>,
+    /// The value of an earlier version of the same shape, and the commit of that, until the tree has its own.
+    earlier: Mutex<Option<(Csn, Jsonb)>>,
     /// A newer version of the same shape, which is kept.
     newest: Option<Arc<Tree>>,
 }
@@ -175,6 +177,7 @@ impl Tree {
             positions: None,
             growth: None,
             value: OnceLock::new(),
+            earlier: Mutex::default(),
             newest: None,
         }
     }
@@ -201,7 +204,14 @@ impl Tree {
         };
         let positions = self.positions.clone().filter(|_| same);
         let source = self.source.clone();
-        Ok(Tree { header, chunks, source, placed, positions, ..Tree::bare(csn) })
+        let earlier = match same {
+            true => {
+                self.value.get().map(|value| (self.csn, value.clone())).or_else(|| self.earlier())
+            }
+            false => None,
+        };
+        let earlier = Mutex::new(earlier);
+        Ok(Tree { header, chunks, source, placed, positions, earlier, ..Tree::bare(csn) })
     }
 
     /// This tree, which is going to be kept: it remembers where its nodes stand, for itself and for
@@ -238,10 +248,16 @@ impl Tree {
         self.value.get()
     }
 
+    /// The value of an earlier version with the same nodes in the same places, and the commit of that version.
+    pub(crate) fn earlier(&self) -> Option<(Csn, Jsonb)> {
+        self.earlier.lock().clone()
+    }
+
     /// Keeps the value as long as the tree, where that is kept itself.
     pub(crate) fn keep_value(&self, value: &Jsonb) {
         if self.growth.is_some() && self.value.set(value.clone()).is_ok() {
             self.has_grown(value.bytes().len());
+            self.earlier.lock().take();
         }
     }
 
@@ -375,6 +391,7 @@ impl Tree {
             + self.placed.get().map_or(0, |placed| placed.len() * PLACED_BYTES)
             + self.positions.as_ref().map_or(0, |positions| positions.bytes())
             + self.value.get().map_or(0, |value| value.bytes().len())
+            + self.earlier.lock().as_ref().map_or(0, |(_, value)| value.bytes().len())
             + size_of::<Tree>()
     }
 }

@@ -11,7 +11,9 @@
 //! which ask for one field of it do not make the whole value each time. A version of the past that has
 //! the same nodes in the same places has the newest one's value but for the scalars that changed since,
 //! and every node knows when that was: where they are few they are put into a copy of that value, and
-//! chunks in which nothing changed are not even fetched.
+//! chunks in which nothing changed are not even fetched. In the same way the version of a commit that changed
+//! scalars alone has the value of the version before, but for these: a statement that changes one field of a large
+//! document again and again does not make the whole value of nodes each time.
 
 use crate::admit::{Marked, marked};
 use crate::chunk::Chunk;
@@ -21,6 +23,7 @@ use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::jsonb::{Builder, DirectText, Jsonb};
 use json::{Kind, Sink, Stopped};
+use store::Csn;
 
 /// Bytes of text that a node has, about.
 const NODE_TEXT_BYTES: usize = 24;
@@ -52,6 +55,12 @@ impl Tree {
         if let Some(newest) = self.newest()
             && let Some(value) = self.value_of_newer(newest)?
         {
+            return Ok((value, Vec::new()));
+        }
+        if let Some((csn, earlier)) = self.earlier()
+            && let Some(value) = self.value_of_earlier(csn, &earlier)?
+        {
+            self.keep_value(&value);
             return Ok((value, Vec::new()));
         }
         let (value, marks) = match self.value_of_nodes()? {
@@ -99,6 +108,35 @@ impl Tree {
             }
             let is_same = then.kind == now.kind && then.text == now.text;
             if !is_same && !value.set(&newer.path(key)?.steps, then.kind, then.text) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(value.finish()))
+    }
+
+    /// Returns the value by way of that of an earlier version with the same nodes in the same places; `None` if too much
+    /// changed since, or something else than scalars.
+    fn value_of_earlier(&self, csn: Csn, earlier: &Jsonb) -> Result<Option<Jsonb>> {
+        let most = self.header().nodes / CHANGED_PART + 1;
+        let mut changed = Vec::new();
+        for number in 0..self.chunk_count() {
+            if let Some(chunk) = self.chunk(number)? {
+                chunk.changed_after(csn, |slot| changed.push(NodeKey::new(number, slot)));
+            }
+            if changed.len() as u64 > most {
+                return Ok(None);
+            }
+        }
+        let mut value = earlier.replacing();
+        for key in changed {
+            // A node that is gone was gone before: else the shape would be another.
+            let Some(node) = self.node(key)? else { continue };
+            let path = self.path(key)?.steps;
+            let is_there = match node.kind.is_container() {
+                true => value.has_container(&path, node.kind),
+                false => value.set(&path, node.kind, node.text),
+            };
+            if !is_there {
                 return Ok(None);
             }
         }

@@ -17,7 +17,7 @@
 //! * [`Block::decode`] checks all positions, so that nothing after it can read out of bounds, whatever
 //!   a file holds.
 
-use crate::group::{Found, Group, GroupRef, slice};
+use crate::group::{Found, Group, GroupRef, Tag, slice};
 use crate::taste::{Tastes, shared};
 use crate::varint;
 use std::cmp::Ordering;
@@ -81,18 +81,25 @@ impl Block {
 
     fn check(&self) -> bool {
         let mut start = self.prefix.1;
-        for i in 0..self.count {
-            let end = self.end(i);
-            if self.offset(i) != start
-                || end < start
-                || end > self.directory
-                || self.check_group(start, end).is_none()
-            {
+        for (at, end) in self.offsets().zip(self.ends()) {
+            let lies = at == start && start <= end && end <= self.directory;
+            if !lies || self.check_group(start, end).is_none() {
                 return false;
             }
             start = end;
         }
         start == self.directory
+    }
+
+    /// Returns where the groups begin, in order.
+    fn offsets(&self) -> impl Iterator<Item = u32> {
+        let directory = &self.bytes[self.directory as usize..][..self.count as usize * 4];
+        directory.as_chunks().0.iter().map(|offset| u32::from_le_bytes(*offset))
+    }
+
+    /// Returns where the groups end, in order.
+    fn ends(&self) -> impl Iterator<Item = u32> {
+        self.offsets().skip(1).chain([self.directory])
     }
 
     fn check_group(&self, start: u32, end: u32) -> Option<()> {
@@ -156,6 +163,26 @@ impl Block {
         let heads_len = varint::get(&self.bytes, &mut pos) as u32;
         let heads = (pos as u32, pos as u32 + heads_len);
         Place { suffix, heads, body: (heads.1, self.end(i)) }
+    }
+
+    /// Calls `f` with the number of each group that is one whole value, written at or below `at`, and where the value
+    /// begins and ends.
+    pub fn values_at(&self, at: u64, mut f: impl FnMut(u32, (u32, u32))) {
+        let bytes = &self.bytes[..self.directory as usize];
+        let mut pos = self.prefix.1 as usize;
+        for (number, end) in (0..).zip(self.ends()) {
+            let suffix = varint::get(bytes, &mut pos) as usize;
+            pos += suffix;
+            let heads = varint::get(bytes, &mut pos) as usize;
+            let body = pos + heads;
+            let csn = self.shift + varint::get(bytes, &mut pos);
+            let head = varint::get(bytes, &mut pos);
+            let is_value = matches!(Tag::of(head), Tag::Put | Tag::Image);
+            if is_value && pos == body && csn <= at {
+                f(number, (body as u32, end));
+            }
+            pos = end as usize;
+        }
     }
 
     /// The group at a place.
@@ -344,7 +371,6 @@ impl BlockBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::Tag;
 
     fn build(groups: &[(&str, &[u64])]) -> Vec<u8> {
         let mut builder = BlockBuilder::default();

@@ -234,10 +234,48 @@ impl Layers {
         Ok(hidden)
     }
 
+    /// Returns true if no other layer has a key of the blocks of a segment from a place up to number `end`, whose keys
+    /// are below `end_key`, and none of their entries is above `at`. It looks at blocks as a whole, so it may return false
+    /// although that holds.
+    pub fn has_alone(
+        &self,
+        from: BlockPlace,
+        guide: &Guide,
+        end: usize,
+        end_key: &[u8],
+    ) -> Result<bool, StoreError> {
+        let blocks = &guide.blocks()[from.number..end];
+        let is_history = self.run(from.layer).is_none_or(|run| run.half == Half::History);
+        if is_history || blocks.iter().any(|info| info.csns.1 > self.at) {
+            return Ok(false);
+        }
+        let first = guide.key(&blocks[0]);
+        for above in &self.layers[..from.layer] {
+            let is_apart = match above {
+                Layer::Without(keys) => !keys.meets(first, end_key),
+                Layer::Memtable(mem) => {
+                    let range =
+                        (Bound::Included(first.to_vec()), Bound::Excluded(end_key.to_vec()));
+                    let mut has_one = false;
+                    mem.keys(&range, self.at, 1, &mut |_| has_one = true).is_none() && !has_one
+                }
+                Layer::Run { run, .. } => {
+                    let between = blocks_between(run, first, end_key)?;
+                    between.iter().all(|(_, numbers)| numbers.is_empty())
+                }
+            };
+            if !is_apart {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Returns the first key of the table in a block, and a key above all of these; `None` if the block has none.
     fn span(&mut self, run: &Run, place: BlockPlace) -> Result<Option<KeySpan>, StoreError> {
-        let has_columns = run.segments[place.segment].guide()?.blocks()[place.number].header > 0;
-        let (first, end) = bounds_of(run, place)?;
+        let guide = run.segments[place.segment].guide()?;
+        let has_columns = guide.blocks()[place.number].header > 0;
+        let (first, end) = bounds_of(run, &guide, place);
         if has_columns || key::split(&first).0 == self.table && end <= key::after(self.table) {
             return Ok(Some((first, end)));
         }
@@ -422,9 +460,8 @@ pub(crate) fn shown(hidden: &[bool]) -> Arc<[u16]> {
 
 /// Returns the first key of a block, and a key above all of it. No key lies behind that is below the second, other
 /// than more entries of the last one.
-pub(crate) fn bounds_of(run: &Run, place: BlockPlace) -> Result<KeySpan, StoreError> {
+pub(crate) fn bounds_of(run: &Run, guide: &Guide, place: BlockPlace) -> KeySpan {
     let file = &run.segments[place.segment];
-    let guide = file.guide()?;
     let info = &guide.blocks()[place.number];
     let first = guide.key(info).to_vec();
     let after = key::after(key::split(&first).0);
@@ -438,7 +475,7 @@ pub(crate) fn bounds_of(run: &Run, place: BlockPlace) -> Result<KeySpan, StoreEr
     if info.header > 0 && end > after {
         end = after;
     }
-    Ok((first, end))
+    (first, end)
 }
 
 /// Returns the blocks of a run, segment by segment, that may have keys from `first` up to `end`.

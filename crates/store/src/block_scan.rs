@@ -26,11 +26,14 @@ use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::Hit;
 use crate::run::Run;
 use crate::scan::Seen;
+use crate::segment::{Guide, ReadAhead, Segment};
 use crate::store::{Shared, State};
 use crate::{Csn, StoreError, TableId};
 
 /// A scan is taken apart into about so many parts at most.
 const PARTS_MAX: u64 = 1_024;
+/// The layers are asked about so many blocks at once; about few in tests, whose runs have few blocks.
+const STRETCH: usize = if cfg!(test) { 3 } else { 64 };
 
 /// A scan of a range in no order.
 pub struct BlockScan {
@@ -41,8 +44,8 @@ pub struct BlockScan {
     /// there. So a block is of one scan, even if other scans have some of its keys.
     share: Range,
     layers: Layers,
-    /// Blocks that are not in the cache do not go there.
-    is_passing: bool,
+    /// Where the scan reads blocks that are not in the cache, if they are not to go there.
+    passing: Option<ReadAhead>,
     /// The layer that is being read; those behind it have been. So rows that were added come last.
     layer: Option<usize>,
     place: Place,
@@ -55,9 +58,38 @@ enum Place {
     /// Among keys of a memtable: those fetched, which are hidden, how many are passed, and what comes then.
     Hits { hits: Vec<Hit>, hidden: Vec<bool>, passed: usize, rest: Option<Range> },
     /// In front of a block of a run.
-    Block { segment: usize, number: usize },
+    Block { open: OpenSegment, number: usize },
     /// Inside of a block that is given row by row.
-    Rows { segment: usize, number: usize, block: Arc<Block>, hidden: Vec<bool>, passed: u32 },
+    Rows { open: OpenSegment, number: usize, block: Arc<Block>, hidden: Vec<bool>, passed: u32 },
+}
+
+/// A segment that the scan reads.
+struct OpenSegment {
+    run: Arc<Run>,
+    segment: usize,
+    guide: Arc<Guide>,
+    stretch: Stretch,
+}
+
+impl OpenSegment {
+    /// Opens a segment of a run; `None` if the run has no such segment.
+    fn new(run: Arc<Run>, segment: usize) -> Result<Option<OpenSegment>, StoreError> {
+        let Some(file) = run.segments.get(segment) else { return Ok(None) };
+        let guide = file.guide()?;
+        Ok(Some(OpenSegment { run, segment, guide, stretch: Stretch::default() }))
+    }
+
+    fn file(&self) -> &Arc<Segment> {
+        &self.run.segments[self.segment]
+    }
+}
+
+/// Blocks of a segment about which the layers were asked together, up to a number.
+#[derive(Clone, Copy, Default)]
+struct Stretch {
+    end: usize,
+    /// The scan sees every row of them: the range has them all, and no other layer has one of their keys.
+    is_clear: bool,
 }
 
 /// What a scan gives.
@@ -133,7 +165,8 @@ impl BlockScan {
         let share = range.clone();
         let mut scan = BlockScan::of(shared, state, (range, share), layers);
         let mut runs = (0..scan.layers.len()).filter_map(|layer| scan.layers.run(layer));
-        scan.is_passing = runs.any(|run| scan.shared.passes_cache(run, &scan.range));
+        let is_passing = runs.any(|run| scan.shared.passes_cache(run, &scan.range));
+        scan.passing = is_passing.then(ReadAhead::default);
         Some(scan)
     }
 
@@ -144,7 +177,7 @@ impl BlockScan {
         layers: Layers,
     ) -> BlockScan {
         let (layer, place) = (layers.len().checked_sub(1), Place::Start);
-        BlockScan { shared, state, range, share, layers, is_passing: false, layer, place }
+        BlockScan { shared, state, range, share, layers, passing: None, layer, place }
     }
 
     /// Takes a scan apart that has given nothing yet: returns scans, for several threads, that together give all that
@@ -170,7 +203,8 @@ impl BlockScan {
             let (shared, state) = (self.shared.clone(), self.state.clone());
             let ranges = (self.range.clone(), share);
             let part = BlockScan::of(shared, state, ranges, self.layers.fork());
-            parts.push(BlockScan { is_passing: self.is_passing, ..part });
+            let passing = self.passing.is_some().then(ReadAhead::default);
+            parts.push(BlockScan { passing, ..part });
         }
         self.layer = None;
         Ok(parts)
@@ -229,12 +263,9 @@ impl BlockScan {
                 Place::Hits { hits, hidden, passed, rest } => {
                     self.visit_hits(layer, (hits, hidden, passed), rest, f)?
                 }
-                Place::Block { segment, number } => {
-                    self.visit_block(BlockPlace { layer, segment, number }, f)?
-                }
-                Place::Rows { segment, number, block, hidden, passed } => {
-                    let place = BlockPlace { layer, segment, number };
-                    self.visit_rows(place, (block, hidden, passed), f)?
+                Place::Block { open, number } => self.visit_block(layer, (open, number), f)?,
+                Place::Rows { open, number, block, hidden, passed } => {
+                    self.visit_rows((open, number), (block, hidden, passed), f)?
                 }
             };
             if flow.is_break() {
@@ -257,20 +288,20 @@ impl BlockScan {
                 };
             }
             Layer::Run { run, .. } => {
-                let run = run.clone();
                 let lower = bound_key(&self.share.0);
                 let segment =
                     run.segments.partition_point(|one| one.meta.last_key.as_slice() < lower);
-                let begins_before = match run.segments.get(segment) {
-                    Some(segment) => segment.guide()?.before(lower, 0),
-                    None => 0,
+                let Some(open) = OpenSegment::new(run.clone(), segment)? else {
+                    self.leave();
+                    return Ok(ControlFlow::Continue(()));
                 };
+                let begins_before = open.guide.before(lower, 0);
                 // The first share has the block in which the range begins.
                 let number = match self.share.0 == self.range.0 {
                     true => begins_before.saturating_sub(1),
                     false => begins_before,
                 };
-                self.enter(&run, segment, number)?;
+                self.enter(open, number)?;
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -278,22 +309,30 @@ impl BlockScan {
 
     /// Goes in front of a block, or of the next one that has something at the commit; to the next layer where the range
     /// ends.
-    fn enter(&mut self, run: &Run, segment: usize, number: usize) -> Result<(), StoreError> {
-        let (mut segment, mut number) = (segment, number);
-        while let Some(file) = run.segments.get(segment) {
-            let guide = file.guide()?;
-            let Some(info) = guide.blocks().get(number) else {
-                (segment, number) = (segment + 1, 0);
+    fn enter(&mut self, open: OpenSegment, number: usize) -> Result<(), StoreError> {
+        let (mut open, mut number) = (open, number);
+        loop {
+            let Some(info) = open.guide.blocks().get(number) else {
+                let next = open.segment + 1;
+                let is_beyond =
+                    |file: &Arc<Segment>| !key::below(&self.share.1, &file.meta.first.0);
+                if open.run.segments.get(next).is_none_or(is_beyond) {
+                    break;
+                }
+                match OpenSegment::new(open.run, next)? {
+                    Some(segment) => (open, number) = (segment, 0),
+                    None => break,
+                }
                 continue;
             };
-            if !key::below(&self.share.1, guide.key(info)) {
+            if !key::below(&self.share.1, open.guide.key(info)) {
                 break;
             }
             if info.csns.0 > self.layers.at {
                 number += 1;
                 continue;
             }
-            self.place = Place::Block { segment, number };
+            self.place = Place::Block { open, number };
             return Ok(());
         }
         self.leave();
@@ -349,63 +388,93 @@ impl BlockScan {
 
     fn visit_block(
         &mut self,
-        place: BlockPlace,
+        layer: usize,
+        (mut open, number): (OpenSegment, usize),
         f: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
-        let Some(run) = self.layers.run(place.layer).cloned() else {
-            return Ok(ControlFlow::Continue(()));
+        let place = BlockPlace { layer, segment: open.segment, number };
+        let is_clear = self.is_clear(&mut open, place)?;
+        let is_within = is_clear || {
+            let (first, end) = bounds_of(&open.run, &open.guide, place);
+            self.has_all(&first, &end)
         };
-        let BlockPlace { segment, number, .. } = place;
-        let file = &run.segments[segment];
-        let guide = file.guide()?;
-        let (first, end) = bounds_of(&run, place)?;
         // A block of columns has one table, and rows of it alone are given as such.
-        let is_within = key::above(&self.range.0, &first) && is_up_to(&self.range.1, &end);
-        if !is_within || guide.blocks()[number].header == 0 {
-            let mut hidden = self.layers.hidden_by_runs(place)?;
+        if is_within && open.guide.blocks()[number].header > 0 {
+            let seen = self.layers.seen(place)?;
+            let recent = self.layers.hidden_by_memory(place)?;
+            let (file, columns) = (open.file().clone(), open.file().columns(&open.guide, number)?);
+            self.enter(open, number + 1)?;
+            return Ok(match ColumnRows::new(file, columns).with(seen, &recent) {
+                Some(rows) => f(Given::Columns(rows)),
+                None => ControlFlow::Continue(()),
+            });
+        }
+        let mut hidden = Vec::new();
+        if !is_clear {
+            hidden = self.layers.hidden_by_runs(place)?;
             let recent = self.layers.hidden_by_memory(place)?;
             hidden.resize(hidden.len().max(recent.len()), false);
             hidden
                 .iter_mut()
                 .zip(recent)
                 .for_each(|(is_hidden, is_recent)| *is_hidden |= is_recent);
-            let block = file.block_in_passing(&guide, number, self.is_passing)?;
-            let rows = match is_within {
-                true => self.whole_rows(&block, &mut hidden),
-                false => Vec::new(),
-            };
-            if is_within && !hidden.contains(&false) {
-                self.enter(&run, segment, number + 1)?;
-            } else {
-                let block = block.clone();
-                self.place = Place::Rows { segment, number, block, hidden, passed: 0 };
-            }
-            return Ok(match rows.is_empty() {
-                true => ControlFlow::Continue(()),
-                false => f(Given::Rows(RowBlock { block, rows })),
-            });
         }
-        let seen = self.layers.seen(place)?;
-        let recent = self.layers.hidden_by_memory(place)?;
-        let columns = file.columns(&guide, number)?;
-        self.enter(&run, segment, number + 1)?;
-        Ok(match ColumnRows::new(file.clone(), columns).with(seen, &recent) {
-            Some(rows) => f(Given::Columns(rows)),
-            None => ControlFlow::Continue(()),
+        let block = match &mut self.passing {
+            Some(ahead) => open.file().block_ahead(&open.guide, number, ahead)?,
+            None => open.file().block(&open.guide, number)?,
+        };
+        let rows = match is_within {
+            true => self.whole_rows(&block, &mut hidden),
+            false => Vec::new(),
+        };
+        let are_all = rows.len() == block.count() as usize;
+        if are_all || is_within && !hidden.contains(&false) {
+            self.enter(open, number + 1)?;
+        } else {
+            let block = block.clone();
+            self.place = Place::Rows { open, number, block, hidden, passed: 0 };
+        }
+        Ok(match rows.is_empty() {
+            true => ControlFlow::Continue(()),
+            false => f(Given::Rows(RowBlock { block, rows })),
         })
     }
 
+    /// Returns true if the scan sees all rows of a block of rows. Asks about the blocks behind it too, and keeps the
+    /// answer with the segment.
+    fn is_clear(&self, open: &mut OpenSegment, place: BlockPlace) -> Result<bool, StoreError> {
+        let blocks = open.guide.blocks();
+        if blocks[place.number].header > 0 {
+            return Ok(false);
+        }
+        if place.number >= open.stretch.end {
+            let end = blocks.len().min(place.number + STRETCH);
+            let last = BlockPlace { number: end - 1, ..place };
+            let first_key = open.guide.key(&blocks[place.number]);
+            let (_, end_key) = bounds_of(&open.run, &open.guide, last);
+            let is_clear = self.has_all(first_key, &end_key)
+                && self.layers.has_alone(place, &open.guide, end, &end_key)?;
+            open.stretch = Stretch { end, is_clear };
+        }
+        Ok(open.stretch.is_clear)
+    }
+
+    /// Returns true if all keys from `first` up to `end` are in the range.
+    fn has_all(&self, first: &[u8], end: &[u8]) -> bool {
+        key::above(&self.range.0, first) && is_up_to(&self.range.1, end)
+    }
+
     /// Returns the rows of a block, not hidden, that are one whole value, and hides them from
-    /// [`BlockScan::visit_rows`].
+    /// [`BlockScan::visit_rows`], unless they are all rows of the block.
     fn whole_rows(&self, block: &Block, hidden: &mut Vec<bool>) -> Vec<[u32; 3]> {
-        hidden.resize(block.count() as usize, false);
-        let mut rows = Vec::with_capacity(hidden.len());
-        for (at, is_hidden) in (0..).zip(hidden).filter(|(_, is_hidden)| !**is_hidden) {
-            let lies = block.place(at);
-            if block.group(&lies).image(self.layers.at).is_some() {
-                rows.push([at, lies.body.0, lies.body.1]);
-                *is_hidden = true;
-            }
+        let mut rows = Vec::with_capacity(block.count() as usize);
+        block.values_at(self.layers.at, |number, (start, end)| rows.push([number, start, end]));
+        if !hidden.is_empty() {
+            rows.retain(|[number, ..]| !hidden.get(*number as usize).is_some_and(|one| *one));
+        }
+        if rows.len() < block.count() as usize {
+            hidden.resize(block.count() as usize, false);
+            rows.iter().for_each(|[number, ..]| hidden[*number as usize] = true);
         }
         rows
     }
@@ -413,14 +482,10 @@ impl BlockScan {
     /// Gives rows of a block one by one.
     fn visit_rows(
         &mut self,
-        place: BlockPlace,
+        (open, number): (OpenSegment, usize),
         (block, hidden, mut passed): (Arc<Block>, Vec<bool>, u32),
         f: &mut Take<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
-        let Some(run) = self.layers.run(place.layer).cloned() else {
-            return Ok(ControlFlow::Continue(()));
-        };
-        let BlockPlace { segment, number, .. } = place;
         let mut full = Vec::new();
         while passed < block.count() {
             let at = passed;
@@ -435,11 +500,11 @@ impl BlockScan {
             let group = block.group(&block.place(at));
             let Some(found) = group.find(self.layers.at) else { continue };
             if self.give(&full, group, &found, f)?.is_break() {
-                self.place = Place::Rows { segment, number, block, hidden, passed };
+                self.place = Place::Rows { open, number, block, hidden, passed };
                 return Ok(ControlFlow::Break(()));
             }
         }
-        self.enter(&run, segment, number + 1)?;
+        self.enter(open, number + 1)?;
         Ok(ControlFlow::Continue(()))
     }
 

@@ -190,6 +190,15 @@ pub enum Retention {
     Unsettled,
 }
 
+/// How the store compresses blocks of a table's newest values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// For fast reads: by LZ4. Large values are compressed as for small files.
+    Fast,
+    /// For small files: by zstd.
+    Small,
+}
+
 /// What a table tells the store about its values.
 pub trait Table: Send + Sync + 'static {
     /// Appends to `out` the value of `key` after `deltas` (oldest first) upon `base`, which was current
@@ -249,6 +258,11 @@ pub trait Table: Send + Sync + 'static {
     /// columns says what for ever.
     fn column_decoder(&self) -> Option<Arc<dyn ColumnDecoder>> {
         None
+    }
+
+    /// Returns how the store compresses blocks of the table's newest values. Files that exist stay as they are.
+    fn compression(&self) -> Compression {
+        Compression::Small
     }
 
     /// Returns the packer of the table's values for the files of [`Store::compact`]; `None` where they stay as

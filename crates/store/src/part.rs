@@ -2,11 +2,13 @@
 //!
 //! ```text
 //!   ┌──────────────┬─────────┬─────────────┬──────────────────────┐
-//!   │ crc32c  u32  │ codec u8│ raw len u32 │ bytes (raw or zstd)  │
+//!   │ crc32c  u32  │ codec u8│ raw len u32 │ raw, zstd or LZ4     │
 //!   └──────────────┴─────────┴─────────────┴──────────────────────┘
 //!     over the salt of the file, the offset of the part, and all that follows
-//!                 0 raw, 1 zstd; 2 and 3 the same of a packed block
+//!                 0 raw, 1 zstd; 2 and 3 the same of a packed block; 4 LZ4 (the block format, without its frame)
 //! ```
+//!
+//! A reader decompresses LZ4 about five times as fast as zstd; a zstd part is about three quarters as large.
 //!
 //! Salt and offset go into the checksum so that a part that is whole but stands in the wrong file or
 //! place is found too.
@@ -22,6 +24,7 @@ use crate::error::StoreError;
 pub const HEADER: usize = 9;
 const RAW: u8 = 0;
 const ZSTD: u8 = 1;
+const LZ4: u8 = 4;
 /// Beside either: the bytes are a packed block ([`crate::pack`]).
 const PACKED: u8 = 2;
 /// No part is larger when decoded: a file that claims more is damaged.
@@ -56,15 +59,37 @@ fn decompress(bytes: &[u8], raw_len: usize) -> io::Result<Vec<u8>> {
     })
 }
 
-/// Appends `raw` to `out` as the part at `offset` of the file with `salt`, compressed at `level` where
-/// that makes it smaller.
-pub fn encode(raw: &[u8], salt: u64, offset: u64, level: i32, out: &mut Vec<u8>) {
-    encode_as(0, raw, (salt, offset), level, out);
+/// How a part is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// By zstd, at a level.
+    Zstd(i32),
+    /// By LZ4.
+    Lz4,
 }
 
-/// The same, of the bytes of a packed block.
+/// Appends `raw` to `out` as the part at `offset` of the file with `salt`, compressed if that makes it smaller.
+pub fn encode(raw: &[u8], salt: u64, offset: u64, codec: Codec, out: &mut Vec<u8>) {
+    let (number, packed) = match codec {
+        Codec::Zstd(level) => (ZSTD, by_zstd(raw, level)),
+        Codec::Lz4 => (LZ4, by_lz4(raw)),
+    };
+    encode_as(0, raw, (number, packed), (salt, offset), out);
+}
+
+/// Appends the bytes of a packed block, compressed by zstd at `level`.
 pub fn encode_packed(raw: &[u8], salt: u64, offset: u64, level: i32, out: &mut Vec<u8>) {
-    encode_as(PACKED, raw, (salt, offset), level, out);
+    encode_as(PACKED, raw, (ZSTD, by_zstd(raw, level)), (salt, offset), out);
+}
+
+/// Returns the compressed bytes, if they are a sixteenth smaller.
+fn by_zstd(raw: &[u8], level: i32) -> Option<Vec<u8>> {
+    compress(raw, level).ok().filter(|packed| packed.len() + packed.len() / 16 < raw.len())
+}
+
+/// Returns the compressed bytes, if they are a quarter smaller: raw bytes are read still faster.
+fn by_lz4(raw: &[u8]) -> Option<Vec<u8>> {
+    Some(lz4_flex::block::compress(raw)).filter(|packed| packed.len() < raw.len() / 4 * 3)
 }
 
 /// True where the part holds a packed block.
@@ -72,10 +97,15 @@ pub fn is_packed(part: &[u8]) -> bool {
     part.get(4).is_some_and(|codec| codec & PACKED != 0)
 }
 
-fn encode_as(form: u8, raw: &[u8], place: (u64, u64), level: i32, out: &mut Vec<u8>) {
-    let packed = compress(raw, level).ok().filter(|p| p.len() + p.len() / 16 < raw.len());
+fn encode_as(
+    form: u8,
+    raw: &[u8],
+    (codec, packed): (u8, Option<Vec<u8>>),
+    place: (u64, u64),
+    out: &mut Vec<u8>,
+) {
     match packed {
-        Some(packed) => put(form | ZSTD, raw.len(), &packed, place, out),
+        Some(packed) => put(form | codec, raw.len(), &packed, place, out),
         None => put(form | RAW, raw.len(), raw, place, out),
     }
 }
@@ -110,6 +140,10 @@ pub fn decode(part: &[u8], salt: u64, offset: u64) -> Result<Vec<u8>, &'static s
     match part[4] & !PACKED {
         RAW if bytes.len() == raw_len => Ok(bytes.to_vec()),
         ZSTD if raw_len <= RAW_MAX => match decompress(bytes, raw_len) {
+            Ok(raw) if raw.len() == raw_len => Ok(raw),
+            _ => Err("a part does not decompress"),
+        },
+        LZ4 if raw_len <= RAW_MAX => match lz4_flex::block::decompress(bytes, raw_len) {
             Ok(raw) if raw.len() == raw_len => Ok(raw),
             _ => Err("a part does not decompress"),
         },
@@ -159,9 +193,11 @@ mod tests {
     /// Every flipped bit, a wrong place and a wrong file are found.
     #[test]
     fn finds_flips_and_misplaced_parts() {
-        for raw in [b"incompressible".to_vec(), vec![7; 1000]] {
+        let (short, long) = (b"incompressible".to_vec(), vec![7; 1000]);
+        let cases = [(short, Codec::Zstd(3)), (long.clone(), Codec::Zstd(3)), (long, Codec::Lz4)];
+        for (raw, codec) in cases {
             let mut part = Vec::new();
-            encode(&raw, 1, 100, 3, &mut part);
+            encode(&raw, 1, 100, codec, &mut part);
             assert_eq!(decode(&part, 1, 100), Ok(raw));
             assert!(decode(&part, 2, 100).is_err());
             assert!(decode(&part, 1, 101).is_err());
@@ -171,5 +207,27 @@ mod tests {
                 assert!(decode(&bad, 1, 100).is_err(), "bit {bit}");
             }
         }
+    }
+
+    /// Without checksums, LZ4 that was scribbled on is refused or gives other bytes of the same length; nothing panics.
+    #[test]
+    fn damaged_lz4_stays_harmless() {
+        let raw: Vec<u8> = (0..2000_u32).flat_map(|number| (number / 7).to_le_bytes()).collect();
+        let mut part = Vec::new();
+        encode(&raw, 1, 0, Codec::Lz4, &mut part);
+        assert_eq!((part[4], decode(&part, 1, 0)), (LZ4, Ok(raw.clone())));
+        switch::set_checks(false);
+        for at in 0..part.len() * 8 {
+            let mut bad = part.clone();
+            bad[at / 8] ^= 1 << (at % 8);
+            assert!(
+                decode(&bad, 1, 0).is_ok_and(|found| found.len() == raw.len())
+                    || decode(&bad, 1, 0).is_err()
+            );
+        }
+        for end in HEADER..part.len() {
+            assert!(decode(&part[..end], 1, 0).is_err(), "cut at {end}");
+        }
+        switch::set_checks(true);
     }
 }

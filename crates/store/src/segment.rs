@@ -39,11 +39,36 @@ use vfs::{File, Random};
 const FORMAT_ROWS: u32 = 1;
 /// The format of segments with blocks of columns.
 const FORMAT_COLUMNS: u32 = 2;
-/// The format of segments with packed blocks, and the newest that this program reads.
-const FORMAT: u32 = 3;
+/// The format of segments with packed blocks.
+const FORMAT_PACKED: u32 = 3;
+/// The format of segments with parts compressed by LZ4.
+const FORMAT_LZ4: u32 = 4;
+/// The newest format that this program reads.
+const FORMAT: u32 = FORMAT_LZ4;
 const MAGIC: &[u8; 8] = b"awhenseg";
 /// Bytes of the footer.
 pub const FOOTER: usize = 88;
+
+/// A reader that passes the cache reads so many bytes together.
+const READ_AHEAD_BYTES: u64 = 128 << 10;
+
+/// Bytes of a segment that were read together.
+#[derive(Default)]
+pub struct ReadAhead {
+    /// The number of the segment; 0 if there are no bytes yet.
+    file: u64,
+    /// Where in the file the bytes begin.
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl ReadAhead {
+    /// Returns the part that a block is; `None` if it was not read.
+    fn part(&self, info: &BlockInfo) -> Option<&[u8]> {
+        let start = usize::try_from(info.offset.checked_sub(self.offset)?).ok()?;
+        self.bytes.get(start..start.checked_add(info.len as usize)?)
+    }
+}
 
 /// A thread keeps the memory into which it reads parts of so many bytes at most.
 const KEPT_READ_BYTES: usize = 128 << 10;
@@ -120,6 +145,8 @@ impl Meta {
 pub struct Footer {
     pub format: u32,
     pub half: Half,
+    /// Blocks may be packed.
+    pub is_packed: bool,
     pub salt: u64,
     pub guide: (u64, u64),
     pub blocks: u32,
@@ -134,6 +161,7 @@ impl Footer {
         out[..8].copy_from_slice(MAGIC);
         out[8..12].copy_from_slice(&self.format.to_le_bytes());
         out[12] = self.half as u8;
+        out[13] = u8::from(self.format >= FORMAT_LZ4 && self.is_packed);
         let words = [
             self.salt,
             self.guide.0,
@@ -180,9 +208,16 @@ impl Footer {
             1 => Half::History,
             _ => return bad("the footer names an unknown kind of segment"),
         };
+        let is_packed = match (u32_at(8), bytes[13]) {
+            (FORMAT_PACKED, 0) => true,
+            (FORMAT_LZ4, 1) => true,
+            (_, 0) => false,
+            _ => return bad("the footer has an unknown flag"),
+        };
         Ok(Footer {
             format: u32_at(8),
             half,
+            is_packed,
             salt: word(0),
             guide: (word(1), word(2)),
             blocks: word(3) as u32,
@@ -230,10 +265,12 @@ pub struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// The format of a segment with these blocks; `packed`: blocks of it may be packed.
-    pub fn format_of(entries: &[IndexEntry], packed: bool) -> u32 {
+    /// The format of a segment with these blocks. Blocks of it may be packed if `is_packed`, and compressed by LZ4 if
+    /// `has_lz4`.
+    pub fn format_of(entries: &[IndexEntry], is_packed: bool, has_lz4: bool) -> u32 {
         match entries.iter().any(|entry| entry.header > 0) {
-            _ if packed => FORMAT,
+            _ if has_lz4 => FORMAT_LZ4,
+            _ if is_packed => FORMAT_PACKED,
             true => FORMAT_COLUMNS,
             false => FORMAT_ROWS,
         }
@@ -432,9 +469,7 @@ impl Segment {
             self.file
                 .read_exact_at(bytes, offset)
                 .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
-            let part = part::decode(bytes, self.meta.salt, offset)
-                .map_err(|what| corrupt(&self.describe(), offset)(what))?;
-            Ok((part, part::is_packed(bytes)))
+            self.decode_part(bytes, offset)
         };
         let len = len as usize;
         if len > KEPT_READ_BYTES {
@@ -446,15 +481,30 @@ impl Segment {
         })
     }
 
+    /// Checks and decompresses the part at an offset, and tells whether it is a packed block.
+    fn decode_part(&self, bytes: &[u8], offset: u64) -> Result<(Vec<u8>, bool), StoreError> {
+        let part = part::decode(bytes, self.meta.salt, offset)
+            .map_err(|what| corrupt(&self.describe(), offset)(what))?;
+        Ok((part, part::is_packed(bytes)))
+    }
+
     /// True where a compaction has packed the blocks for which that is worthwhile.
     pub fn is_packed(&self) -> bool {
-        self.footer.format >= FORMAT
+        self.footer.is_packed
     }
 
     /// Reads the block of groups at an offset.
     fn groups(&self, info: &BlockInfo) -> Result<Vec<u8>, StoreError> {
-        let (raw, packed) = self.part_or_packed(info.offset, u64::from(info.len))?;
-        if !packed {
+        self.groups_of(self.part_or_packed(info.offset, u64::from(info.len))?, info)
+    }
+
+    /// Returns the block of groups that a part is, or that a packed one becomes.
+    fn groups_of(
+        &self,
+        (raw, is_packed): (Vec<u8>, bool),
+        info: &BlockInfo,
+    ) -> Result<Vec<u8>, StoreError> {
+        if !is_packed {
             return Ok(raw);
         }
         // The commits of a load are not known when its files are written.
@@ -526,7 +576,11 @@ impl Segment {
                 ColumnError::Damaged(what) => self.damaged(info.offset, what),
             });
         }
-        Block::decode(self.groups(info)?, self.meta.shift)
+        self.decode_block(self.groups(info)?, info)
+    }
+
+    fn decode_block(&self, raw: Vec<u8>, info: &BlockInfo) -> Result<Block, StoreError> {
+        Block::decode(raw, self.meta.shift)
             .ok_or_else(|| corrupt(&self.describe(), info.offset)("a block is malformed"))
     }
 
@@ -598,6 +652,39 @@ impl Segment {
             Some(Cached::Block(block)) => Ok(block),
             _ => self.load_block(&guide.blocks[i]).map(Arc::new),
         }
+    }
+
+    /// As [`Segment::block_in_passing`] of a reader that wants the blocks behind it next: it reads several blocks of rows
+    /// together.
+    pub fn block_ahead(
+        &self,
+        guide: &Guide,
+        i: usize,
+        ahead: &mut ReadAhead,
+    ) -> Result<Arc<Block>, StoreError> {
+        let info = &guide.blocks[i];
+        if let Some(Cached::Block(block)) = self.reader.cache.get((self.meta.number, i as u64)) {
+            return Ok(block);
+        }
+        let len = u64::from(info.len);
+        if info.header > 0 || len > READ_AHEAD_BYTES {
+            return self.load_block(info).map(Arc::new);
+        }
+        if ahead.file != self.meta.number || ahead.part(info).is_none() {
+            let end = (info.offset + READ_AHEAD_BYTES).min(self.footer.guide.0);
+            // Nothing of it is known before it was read.
+            ahead.file = 0;
+            ahead.bytes.resize((end - info.offset) as usize, 0);
+            self.file
+                .read_exact_at(&mut ahead.bytes, info.offset)
+                .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
+            (ahead.file, ahead.offset) = (self.meta.number, info.offset);
+        }
+        let part = ahead.part(info).ok_or_else(|| {
+            self.damaged(info.offset, "a block ends behind the blocks of its segment")
+        })?;
+        let raw = self.groups_of(self.decode_part(part, info.offset)?, info)?;
+        self.decode_block(raw, info).map(Arc::new)
     }
 
     /// The state of `key` (whose hash is `hash`) at `at`, where a group of it here begins at or below.

@@ -54,8 +54,18 @@ pub fn get_back(bytes: &[u8], end: &mut usize) -> u64 {
 
 /// Reads the number at `pos` of bytes that nobody has checked; `None` where it does not end or does
 /// not fit in 64 bits.
-#[inline]
+#[inline(always)]
 pub fn try_get(bytes: &[u8], pos: &mut usize) -> Option<u64> {
+    match bytes.get(*pos)? {
+        first @ ..0x80 => {
+            *pos += 1;
+            Some(u64::from(*first))
+        }
+        _ => try_get_long(bytes, pos),
+    }
+}
+
+fn try_get_long(bytes: &[u8], pos: &mut usize) -> Option<u64> {
     let mut value = 0u64;
     let mut shift = 0;
     loop {

@@ -20,11 +20,11 @@ use crate::error::StoreError;
 use crate::filter;
 use crate::group::{self, Group, Tag};
 use crate::pack;
-use crate::part;
+use crate::part::{self, Codec};
 use crate::segment::{Footer, Guide, Half, IndexEntry, Meta, bulk_number};
 use crate::segment_store::{SegmentSink, SegmentStore};
 use crate::store::Resolve;
-use crate::{Csn, Table, TableId, key};
+use crate::{Compression, Csn, Table, TableId, key};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use vfs::Random;
@@ -94,6 +94,8 @@ pub struct RunWriter {
     stripe: StripeBuilder,
     /// The table that was asked last how it keeps its values.
     encoder: Option<(TableId, Option<Arc<dyn ColumnEncoder>>)>,
+    /// The table that was asked last whether its blocks are compressed by LZ4, and the answer.
+    fast: Option<(TableId, bool)>,
     packing: Option<Packing>,
     open: Option<Open>,
     done: Vec<Meta>,
@@ -118,6 +120,8 @@ struct Open {
     sent: u64,
     index: Vec<IndexEntry>,
     hashes: Vec<u64>,
+    /// A block was to be compressed by LZ4.
+    has_lz4: bool,
 }
 
 impl Open {
@@ -157,6 +161,7 @@ impl RunWriter {
             raw: Vec::new(),
             stripe: StripeBuilder::default(),
             encoder: None,
+            fast: None,
             packing: None,
             open: None,
             done: Vec::new(),
@@ -175,6 +180,22 @@ impl RunWriter {
     /// not the common case: they are whole documents or parts of them.
     fn is_large(&self, bytes: usize, count: usize) -> bool {
         self.half == Half::Current && bytes * 2 >= self.shop.current_block_bytes * count.max(1)
+    }
+
+    /// Returns true if the block is of a table whose newest values are compressed for fast reads.
+    fn is_fast(&mut self) -> bool {
+        if self.half == Half::History || self.block.is_empty() {
+            return false;
+        }
+        let table = key::split(self.block.first_key()).0;
+        match self.fast {
+            Some((known, is_fast)) if known == table => is_fast,
+            _ => {
+                let is_fast = (self.shop.resolve)(table).compression() == Compression::Fast;
+                self.fast = Some((table, is_fast));
+                is_fast
+            }
+        }
     }
 
     /// Packs the blocks of tables that have a packer, and compresses these at `level`.
@@ -327,12 +348,17 @@ impl RunWriter {
             sent: 0,
             index: Vec::new(),
             hashes: Vec::new(),
+            has_lz4: false,
         })
     }
 
     fn end_block(&mut self) -> Result<(), StoreError> {
         let large = self.is_large(self.block.bytes(), self.block.count());
         let level = if large && !self.bulk { self.level.max(LEVEL_LARGE) } else { self.level };
+        let codec = match self.scratch || !large && self.is_fast() {
+            true => Codec::Lz4,
+            false => Codec::Zstd(level),
+        };
         let Some(open) = self.open.as_mut().filter(|_| !self.block.is_empty()) else {
             return Ok(());
         };
@@ -351,7 +377,10 @@ impl RunWriter {
             Some((level, packed)) => {
                 part::encode_packed(&packed, salt, offset, level, &mut open.buffer)
             }
-            None => part::encode(&self.raw, salt, offset, level, &mut open.buffer),
+            None => {
+                open.has_lz4 |= codec == Codec::Lz4;
+                part::encode(&self.raw, salt, offset, codec, &mut open.buffer);
+            }
         }
         let len = (open.offset() - offset) as u32;
         if self.raw.len() <= KEPT_BLOCK_BYTES {
@@ -419,7 +448,8 @@ impl RunWriter {
                     let offset = open.offset();
                     self.raw.clear();
                     ColumnBlock::write(&block, &parts, offset, &mut self.raw);
-                    part::encode(&self.raw, open.meta.salt, offset, self.level, &mut open.buffer);
+                    let (salt, codec) = (open.meta.salt, Codec::Zstd(self.level));
+                    part::encode(&self.raw, salt, offset, codec, &mut open.buffer);
                     let end = open.offset();
                     open.index.push(IndexEntry {
                         key: block.first_key.to_vec(),
@@ -446,14 +476,15 @@ impl RunWriter {
     fn end_segment(&mut self) -> Result<(), StoreError> {
         let Some(open) = self.open.as_mut() else { return Ok(()) };
         let start = open.offset();
-        let format = IndexEntry::format_of(&open.index, self.packing.is_some());
+        let format = IndexEntry::format_of(&open.index, self.packing.is_some(), open.has_lz4);
         let mut index = Vec::new();
         open.index.iter().for_each(|entry| entry.write(format, &mut index));
         let guide = Guide::encode(&index, &filter::build(&open.hashes));
-        part::encode(&guide, open.meta.salt, start, 3, &mut open.buffer);
+        part::encode(&guide, open.meta.salt, start, Codec::Zstd(3), &mut open.buffer);
         let footer = Footer {
             format,
             half: self.half,
+            is_packed: self.packing.is_some(),
             salt: open.meta.salt,
             guide: (start, open.offset() - start),
             blocks: open.index.len() as u32,

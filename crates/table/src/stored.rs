@@ -25,7 +25,9 @@ use document::{CollectionOptions, DocumentTable};
 use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
 use std::time::Duration;
-use store::{ColumnDecoder, ColumnEncoder, Csn, MergeError, Retention, Store, Table, TableId};
+use store::{
+    ColumnDecoder, ColumnEncoder, Compression, Csn, MergeError, Retention, Store, Table, TableId,
+};
 use txn::TableResolver;
 use types::Oid;
 
@@ -148,6 +150,13 @@ impl Table for StoredTable {
 
     fn column_encoder(&self) -> Option<Arc<dyn ColumnEncoder>> {
         self.encoder.read().clone()
+    }
+
+    fn compression(&self) -> Compression {
+        match self.holds {
+            Holds::Rows => Compression::Fast,
+            Holds::Documents => Compression::Small,
+        }
     }
 
     fn packer(&self) -> Option<Box<dyn store::Packer>> {

@@ -90,7 +90,12 @@ pub fn read_value(bytes: &[u8], repr: Repr) -> Result<DatumRef<'_>> {
 /// XX001 where the bytes are no row.
 #[inline]
 pub fn version(mut row: &[u8]) -> Result<u32> {
-    let version = packed::take_varint(&mut row)?;
+    take_version(&mut row)
+}
+
+#[inline]
+fn take_version(row: &mut &[u8]) -> Result<u32> {
+    let version = packed::take_varint(row)?;
     u32::try_from(version).map_err(|_| damaged("a version has more than 32 bits"))
 }
 
@@ -111,9 +116,8 @@ impl<'a> RowView<'a> {
     /// XX001 where the bytes are no row, or one of more columns.
     #[inline]
     pub fn new(bytes: &'a [u8], columns: &'a [Repr]) -> Result<Self> {
-        let version = version(bytes)?;
         let mut rest = bytes;
-        packed::take_varint(&mut rest)?;
+        let version = take_version(&mut rest)?;
         let count = usize::try_from(packed::take_varint(&mut rest)?).unwrap_or(usize::MAX);
         if count > columns.len() {
             return Err(damaged("a row has more columns than its table"));

@@ -99,6 +99,9 @@ fn class(value: JsonbRef<'_>) -> u8 {
 
 impl Ord for JsonbRef<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
+        if self.bytes() == other.bytes() {
+            return Ordering::Equal;
+        }
         match (self.is_empty_array(), other.is_empty_array()) {
             (false, false) => {}
             (left, right) => return right.cmp(&left),

@@ -72,6 +72,10 @@ impl Table for Texts {
         (self.0 == COLUMNS).then(|| Arc::new(TextColumns) as Arc<dyn ColumnDecoder>)
     }
 
+    fn compression(&self) -> Compression {
+        if [PLAIN, BRIEF].contains(&self.0) { Compression::Fast } else { Compression::Small }
+    }
+
     fn packer(&self) -> Option<Box<dyn Packer>> {
         ([EAGER, PAGES, BRIEF].contains(&self.0)).then(|| Box::<TextPacker>::default() as _)
     }

@@ -671,6 +671,9 @@ pub(crate) fn position(attnum: i16) -> usize {
 
 /// True where two values are stored alike, which is more than being equal.
 pub(crate) fn same(one: &Datum, other: &Datum) -> bool {
+    if let (Datum::Jsonb(one), Datum::Jsonb(other)) = (one, other) {
+        return one.bytes() == other.bytes();
+    }
     if one != other {
         return false;
     }
