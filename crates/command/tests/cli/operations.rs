@@ -208,6 +208,34 @@ fn the_log_is_a_file() {
     assert!(!text.contains("quiet") && !text.contains("INSERT INTO told"), "{text}");
     assert!(!text.contains('\u{1b}'), "no colours in a file: {text}");
 
+    // Sessions are logged unless settings say otherwise, which a session holds from its beginning.
+    until(&file, "disconnected");
+    assert!(text.contains("session_ms"), "{text}");
+    assert_eq!(server.one("SHOW log_connections"), "on");
+    server.one("ALTER SYSTEM SET log_connections = off");
+    server.one("ALTER SYSTEM SET log_disconnections = off");
+    server.one("CREATE DATABASE unheard");
+    server.one("SELECT pg_reload_conf()");
+    let say_there = |text: &str| {
+        let mut wire = Wire::open(server.address);
+        wire.begin(&[("user", "postgres"), ("database", "unheard")]);
+        say(&mut wire, text)
+    };
+    assert_eq!(say_there("SHOW log_connections"), "off");
+    server.one("ALTER SYSTEM RESET ALL");
+    server.one("SELECT pg_reload_conf()");
+    server.one("SELECT 'heard again'");
+    let before = read(&file).matches("connected").count();
+    server.one("SELECT 1");
+    let end = Instant::now() + Duration::from_secs(20);
+    while read(&file).matches("connected").count() <= before {
+        assert!(Instant::now() < end, "{}", read(&file));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let text = read(&file);
+    let of_session = |line: &&str| line.contains("connected") && line.contains("unheard");
+    assert_eq!(text.lines().filter(of_session).count(), 0, "{text}");
+
     let moved = world.path("logs/moved");
     fs::rename(&file, &moved).expect("it can be moved");
     server.signal("-HUP");

@@ -126,7 +126,11 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
                     return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
                 };
                 // What the partition says itself is in the place of what its table says.
-                use ColumnConstraintKind::Default;
+                use ColumnConstraintKind::{Default, Identity};
+                if constraints.iter().any(|it| matches!(it.kind, Identity { .. })) {
+                    return Err(Error::not_supported("an identity column of a partition")
+                        .hint("A partition has the identity columns of its table."));
+                }
                 if constraints.iter().any(|it| matches!(it.kind, Default(_))) {
                     column.default = None;
                 }

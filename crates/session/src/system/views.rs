@@ -15,12 +15,13 @@ pub(super) fn text(schema: Oid, name: &str) -> Option<&'static str> {
 }
 
 const CATALOG: &[(&str, &str)] = &[
+    // The store counts the blocks of all tables together: NULL stands for what nobody counts.
     (
         "pg_statio_all_tables",
         "select c.oid as relid, n.nspname as schemaname, c.relname,
-                0::int8 as heap_blks_read, 0::int8 as heap_blks_hit,
-                (case when c.relhasindex then 0 end)::int8 as idx_blks_read,
-                (case when c.relhasindex then 0 end)::int8 as idx_blks_hit,
+                null::int8 as heap_blks_read, null::int8 as heap_blks_hit,
+                null::int8 as idx_blks_read,
+                null::int8 as idx_blks_hit,
                 null::int8 as toast_blks_read, null::int8 as toast_blks_hit,
                 null::int8 as tidx_blks_read, null::int8 as tidx_blks_hit
            from pg_catalog.pg_class c
@@ -29,14 +30,14 @@ const CATALOG: &[(&str, &str)] = &[
     ),
     (
         "pg_statio_all_indexes",
-        "select relid, indexrelid, schemaname, relname, indexrelname, 0::int8 as idx_blks_read,
-                0::int8 as idx_blks_hit
+        "select relid, indexrelid, schemaname, relname, indexrelname, null::int8 as idx_blks_read,
+                null::int8 as idx_blks_hit
            from pg_catalog.pg_stat_all_indexes",
     ),
     (
         "pg_statio_all_sequences",
-        "select c.oid as relid, n.nspname as schemaname, c.relname, 0::int8 as blks_read,
-                0::int8 as blks_hit
+        "select c.oid as relid, n.nspname as schemaname, c.relname, null::int8 as blks_read,
+                null::int8 as blks_hit
            from pg_catalog.pg_class c
            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
           where c.relkind = 'S'",
