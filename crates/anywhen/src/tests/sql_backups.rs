@@ -77,14 +77,15 @@ fn a_backup_is_cancelled_and_goes_on() {
     let (env, database) = world();
     run(&database, "CREATE TABLE t (n int, pad text) WITH (autovacuum_enabled = off)");
     run(&database, "INSERT INTO t SELECT n, md5(n::text) FROM generate_series(1, 30000) n");
-    let slowly = "SELECT backup('/saved', bytes_per_second => 1000)";
+    let slowly = |folder: &str| format!("SELECT backup('{folder}', bytes_per_second => 1000)");
     let at = "SELECT phase, backup_streamed <= backup_total, tablespaces_total
               FROM pg_stat_progress_basebackup WHERE backup_total > 0";
-    for way in ["client", "backend"] {
+    for (way, folder) in [("client", "/saved"), ("backend", "/other")] {
+        let slowly = slowly(folder);
         std::thread::scope(|threads| {
             let mut sql = database.connect().expect("connects");
             let cancel = sql.canceller();
-            let copy = threads.spawn(move || sql.query(slowly, &[]).map(drop));
+            let copy = threads.spawn(move || sql.query(&slowly, &[]).map(drop));
             let told = loop {
                 let told = rows(&database, at);
                 if !told.is_empty() || copy.is_finished() {
@@ -106,11 +107,13 @@ fn a_backup_is_cancelled_and_goes_on() {
     assert!(rows(&database, at).is_empty(), "nothing runs");
     let mut sql = database.connect().expect("connects");
     sql.execute("SET statement_timeout = '100ms'", &[]).expect("set");
-    let error = sql.query(slowly, &[]).expect_err("it takes longer");
+    let error = sql.query(&slowly("/third"), &[]).expect_err("it takes longer");
     assert_eq!(error.message(), "canceling statement due to statement timeout");
-    match restore(&env, "/saved", "/restored") {
-        Err(Error::Backup(BackupError::Unfinished(_))) => {}
-        other => panic!("{:?}", other.map(drop)),
+    for folder in ["/saved", "/other", "/third"] {
+        match restore(&env, folder, "/restored") {
+            Err(Error::Backup(BackupError::Unfinished(_))) => {}
+            other => panic!("{folder}: {:?}", other.map(drop)),
+        }
     }
     run(&database, "SELECT backup('/saved')");
     let again = refused(&database, "SELECT backup('/saved')");

@@ -67,6 +67,7 @@ pub fn alter(
     }
     partition::check_actions(maker, &relation, actions, only)?;
     maker.ddl.allow_rewriting_stores();
+    super::attributes::note(maker, &relation, actions)?;
     alter_one(maker, &relation, path, actions, only)?;
     if only {
         return Ok(());

@@ -128,8 +128,8 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
                 // What the partition says itself is in the place of what its table says.
                 use ColumnConstraintKind::{Default, Identity};
                 if constraints.iter().any(|it| matches!(it.kind, Identity { .. })) {
-                    return Err(Error::not_supported("an identity column of a partition")
-                        .hint("A partition has the identity columns of its table."));
+                    let message = "identity columns are not supported on partitions";
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
                 }
                 if constraints.iter().any(|it| matches!(it.kind, Default(_))) {
                     column.default = None;

@@ -51,6 +51,7 @@ use ::types::{Error as SqlError, Modifier, Oid, Repr, SqlState, Type, TypeSource
 use store::TableId;
 use txn::{RowLock, Transaction};
 
+pub use alter::TextOf;
 pub use column::ColumnChange;
 pub use constraint::{NewConstraint, NewConstraintKind};
 pub use drop::{Behavior, Notice};

@@ -491,7 +491,7 @@ impl Ddl<'_> {
                     "table \"{}\" being attached contains an identity column \"{}\"",
                     part.name, column.name
                 );
-                let error = SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message);
+                let error = SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
                 let detail = "The new partition may not contain an identity column.";
                 return Err(error.with_detail(detail).into());
             }
