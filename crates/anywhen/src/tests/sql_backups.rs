@@ -70,8 +70,8 @@ fn a_backup_by_a_statement_has_every_commit_up_to_its_own() {
     assert!(all.len() > 5060 && all.len() < rows(&database, "SELECT * FROM t").len());
 }
 
-/// A backup tells how far it is. It is cancelled by its client, by another session and by a timeout, also while it
-/// is slowed down; the folder is no backup then. The same statement goes on in it, and the folder takes one backup.
+/// A backup tells how far it is. It is cancelled by its client and by another session, also while it is slowed
+/// down; the folder is no backup then. The same statement goes on in it, and the folder takes one backup.
 #[test]
 fn a_backup_is_cancelled_and_goes_on() {
     let (env, database) = world();
@@ -105,11 +105,7 @@ fn a_backup_is_cancelled_and_goes_on() {
         });
     }
     assert!(rows(&database, at).is_empty(), "nothing runs");
-    let mut sql = database.connect().expect("connects");
-    sql.execute("SET statement_timeout = '100ms'", &[]).expect("set");
-    let error = sql.query(&slowly("/third"), &[]).expect_err("it takes longer");
-    assert_eq!(error.message(), "canceling statement due to statement timeout");
-    for folder in ["/saved", "/other", "/third"] {
+    for folder in ["/saved", "/other"] {
         match restore(&env, folder, "/restored") {
             Err(Error::Backup(BackupError::Unfinished(_))) => {}
             other => panic!("{folder}: {:?}", other.map(drop)),

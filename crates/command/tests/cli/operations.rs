@@ -242,3 +242,26 @@ fn the_log_is_a_file() {
     until(&file, "the configuration was read again");
     assert_eq!(server.one("SELECT 7"), "7", "the server goes on");
 }
+
+/// A server makes a backup of itself for a statement, which a timeout stops and which goes on; the copy is restored.
+#[test]
+fn a_statement_makes_a_backup() {
+    let world = World::new();
+    let server = Served::start(&world, &[]);
+    let folder = world.path("saved");
+    let saved = folder.to_str().expect("it is text");
+    server.one("CREATE TABLE t AS SELECT n, md5(n::text) FROM generate_series(1, 30000) n");
+    let mut wire = Wire::connect_to(server.address);
+    say(&mut wire, "SET statement_timeout = '300ms'");
+    let slowly = format!("SELECT backup('{saved}', bytes_per_second => 1000)");
+    assert_eq!(say(&mut wire, &slowly), "57014");
+    let cut_short = world.output(&["--data", "restored", "restore", "saved"]);
+    assert!(!cut_short.status.success(), "it is no backup yet");
+    say(&mut wire, "SET statement_timeout = 0");
+    let csn = say(&mut wire, &format!("SELECT backup('{saved}')"));
+    assert!(csn.parse::<u64>().is_ok_and(|csn| csn > 0), "{csn}");
+    let restored = world.output(&["--data", "restored", "restore", "saved"]);
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let count = world.output(&["--data", "restored", "sql", "-c", "SELECT count(*) FROM t"]);
+    assert!(String::from_utf8_lossy(&count.stdout).contains("30000"), "all rows are there");
+}
