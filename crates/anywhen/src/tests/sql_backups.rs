@@ -57,11 +57,14 @@ fn a_backup_by_a_statement_has_every_commit_up_to_its_own() {
         for _ in 0..3 {
             writing.recv().expect("each writes");
         }
-        let csn = rows(&database, "SELECT backup('/saved')");
+        let csn = rows(&database, "SELECT backup('/saved')")[0].parse().expect("a commit");
+        // The writers go on after it.
+        while database.newest() <= Csn(csn) {
+            std::thread::yield_now();
+        }
         stop.store(true, Ordering::Relaxed);
-        csn[0].parse().expect("a commit")
+        csn
     });
-    assert!(database.newest() > Csn(csn), "the writers have gone on");
     let copy = restore(&env, "/saved", "/restored").expect("it restores");
     assert_eq!(copy.newest(), Csn(csn));
     let then = format!("SELECT * FROM t FOR SYSTEM_VERSION AS OF {csn} ORDER BY 1, 2");

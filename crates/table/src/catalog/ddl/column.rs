@@ -80,7 +80,7 @@ impl Ddl<'_> {
             let above = changed.partition_of().and_then(|of| ddl.catalog().relation(of.parent));
             let above = above.and_then(|above| above.column_named(&new.name));
             // A partition takes the values from the sequence of its table.
-            made.identity = above.and_then(|above| above.identity.clone());
+            made.identity = above.and_then(|above| above.identity);
             made.not_null |= made.identity.is_some();
             let rewrite = rewrite || made.identity.is_some();
             changed.columns.push(made);

@@ -141,7 +141,7 @@ impl Ddl<'_> {
             let mut changed = Relation::clone(&*part);
             for column in changed.columns.iter_mut().filter(|column| !column.is_dropped) {
                 let above = whole.column_named(&column.name);
-                column.identity = above.and_then(|above| above.identity.clone());
+                column.identity = above.and_then(|above| above.identity);
                 column.not_null |= column.identity.is_some();
             }
             if changed.columns != part.columns {
