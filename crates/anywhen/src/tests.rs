@@ -14,6 +14,8 @@ mod memory;
 #[cfg(feature = "sql")]
 mod objects;
 #[cfg(feature = "sql")]
+mod sql_backups;
+#[cfg(feature = "sql")]
 mod tables;
 mod verifying;
 

@@ -99,6 +99,7 @@ fn copy(
             moved = true;
             bar.set_length(total);
             bar.set_position(done);
+            Ok(())
         });
         match copied {
             Ok(mark) => {

@@ -283,7 +283,9 @@ fn budgets(session: &mut Session, args: &ServeArgs, config: &Config) -> Outcome<
     }
     // A value that an option names goes before the file of `ALTER SYSTEM`, a share of the memory after it.
     let blocks = format!("{}kB", cache.max(BLOCK_BYTES * 16) >> 10);
-    let mut defaults = Vec::new();
+    // PostgreSQL's default is off: here the log tells of connections unless it is told not to.
+    let mut defaults: Vec<(String, String)> =
+        ["log_connections", "log_disconnections"].map(|it| (it.into(), "on".into())).into();
     for (name, value, is_named) in [
         ("shared_buffers", blocks, given.cache_mib.or(config.cache_mib).is_some()),
         (

@@ -589,9 +589,10 @@ impl Builder<'_> {
                 let run = if changes || table.at_start { Run::Whole } else { Run::AsRead };
                 (Source::Plan(self.node(node)?), run)
             }
-            Body::Recursive { start, step, all } => {
+            Body::Recursive { start, step, all, classes } => {
                 let (start, step) = (self.node(start)?, self.node(step)?);
-                let recursive = Recursive::new(table.number, start, step, *all);
+                let same = if *all { None } else { Some(classes.clone()) };
+                let recursive = Recursive::new(table.number, start, step, same);
                 (Source::Recursive(Box::new(recursive)), Run::AsRead)
             }
         };

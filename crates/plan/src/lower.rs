@@ -243,9 +243,12 @@ impl Lowering<'_> {
             at_start: false,
             body: match table.body {
                 CteBody::Plan(plan) => Body::Plan(self.node(plan)),
-                CteBody::Recursive { start, step, all } => {
-                    Body::Recursive { start: self.node(*start), step: self.node(*step), all }
-                }
+                CteBody::Recursive { start, step, all, classes } => Body::Recursive {
+                    start: self.node(*start),
+                    step: self.node(*step),
+                    all,
+                    classes,
+                },
             },
         }
     }

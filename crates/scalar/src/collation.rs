@@ -59,6 +59,14 @@ fn keys(
     Ok(Array::new(Type::BYTEA, Repr::Bytea, &array.dimensions(), keys)?.into())
 }
 
+/// What equal texts under a nondeterministic collation of a locale have in common; NULL of NULL.
+///
+/// # Errors
+/// Where this release does not have the locale.
+pub fn class(value: DatumRef<'_>, locale: &str) -> Result<Datum> {
+    if value.is_null() { Ok(Datum::Null) } else { keys(value, locale, Collation::class) }
+}
+
 fn text_of(key: &[u8]) -> Result<&str> {
     collate::text_of(key).ok_or_else(|| {
         Error::new(SqlState::INVALID_PARAMETER_VALUE, "the bytes are not those of a sort key")

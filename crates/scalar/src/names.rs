@@ -157,6 +157,7 @@ arguments! {
     9561 "objects" "zoid";
     9562 "tid";
     9563 "at";
+    9564 "folder" "bytes_per_second";
 }
 
 columns! {

@@ -58,6 +58,7 @@ pub(crate) const PAST: &[Function] = signatures! { Server
     9561 zodb_reachable(REGCLASS, INT8) -> RECORD [set, volatile];
     9562 zodb_time(INT8) -> TIMESTAMPTZ [stable];
     9563 zodb_tid(TIMESTAMPTZ) -> INT8 [stable];
+    9564 backup(TEXT, INT8) -> INT8 [volatile, defaults = &[Default::Int(0)]];
 };
 
 pub(crate) const TABLE: &[Function] = signatures! { Server

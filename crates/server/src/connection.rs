@@ -119,7 +119,12 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         }
     };
     let process = session.process_id();
-    tracing::info!(process, %peer, user, database, tls = channel.is_tls(), "connected");
+    let began = Instant::now();
+    // They hold for the whole session: a client cannot change them.
+    let logs_end = session.is_set("log_disconnections");
+    if session.is_set("log_connections") {
+        tracing::info!(process, %peer, user, database, tls = channel.is_tls(), "connected");
+    }
     add(&core.counters.connections_total, 1);
     let nudge = Arc::new(Notify::new());
     let waker = Arc::clone(&nudge);
@@ -136,9 +141,15 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         block: Block::none(&core.desk),
         poll: BusyPoll::new(core.shared.busy_poll),
     };
-    match connection.run().await {
-        Ok(()) => tracing::info!(process, "disconnected"),
-        Err(error) => tracing::info!(process, "connection lost: {error}"),
+    let ended = connection.run().await;
+    if logs_end {
+        let session_ms = began.elapsed().as_secs_f64() * 1e3;
+        match ended {
+            Ok(()) => tracing::info!(process, user, database, session_ms, "disconnected"),
+            Err(error) => {
+                tracing::info!(process, user, database, session_ms, "connection lost: {error}");
+            }
+        }
     }
     let Connection { channel, conversation, .. } = connection;
     // What the transaction holds is free before the client sees the end.

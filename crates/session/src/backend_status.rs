@@ -323,6 +323,11 @@ impl Session {
         u64::try_from(self.client.settings.borrow().logged().min_duration_ms).ok()
     }
 
+    /// The value of a setting that is on or off.
+    pub fn is_set(&self, setting: &str) -> bool {
+        self.client.settings.borrow().bool(setting)
+    }
+
     /// The text of a portal that is to be logged when it is run.
     pub fn logged_portal(&self, name: &str) -> Option<String> {
         let portal = self.portals.get(name)?;

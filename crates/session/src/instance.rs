@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use document::Documents;
@@ -32,6 +32,7 @@ use crate::configuration::Configuration;
 use crate::counters::Counters;
 use crate::error::{Error, Result};
 use crate::expressions::IndexExpressions;
+use crate::functions::Backups;
 use crate::message::Notification;
 use crate::notify::Hub;
 use crate::peer::Peer;
@@ -240,6 +241,8 @@ pub struct Instance {
     pub(crate) memory_total: Option<Arc<exec::MemoryTotal>>,
     /// Snapshots that transactions have exported.
     pub(crate) exported: Arc<Exported>,
+    /// Copies the database for `backup`, where the program has given it.
+    pub(crate) backups: OnceLock<Box<dyn Backups>>,
     /// The newest commit when the database was opened: what numbers of transactions begin with.
     opened_at: Csn,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
@@ -282,6 +285,11 @@ impl Instance {
         })?;
         let documents = Documents::new(opened, DOCUMENT_CACHE_BYTES, Tables::has_documents);
         Self::open(Arc::new(Collections::open(documents, tables)?), options)
+    }
+
+    /// Gives the instance what makes backups for the function `backup`; only the first call counts.
+    pub fn make_backups_by(&self, backups: Box<dyn Backups>) {
+        let _ = self.backups.set(backups);
     }
 
     /// Writes what only makes the next opening faster: to be called before the database is closed.
@@ -344,6 +352,7 @@ impl Instance {
                 .memory_total_bytes
                 .map(|most| Arc::new(exec::MemoryTotal::new(most))),
             exported: Arc::default(),
+            backups: OnceLock::new(),
             opened_at: engine.visible(),
             sequences: Sequences::new(Arc::clone(&engine)),
             collections,

@@ -18,16 +18,18 @@ pub(crate) enum Task {
     Analyze,
     Vacuum,
     CreateIndex,
+    Backup,
 }
 
 impl Task {
-    const ALL: [Task; 6] = [
+    const ALL: [Task; 7] = [
         Task::None,
         Task::CopyFrom,
         Task::CopyFromFile,
         Task::Analyze,
         Task::Vacuum,
         Task::CreateIndex,
+        Task::Backup,
     ];
 }
 
@@ -39,6 +41,7 @@ pub(crate) struct Progress {
     index: AtomicU32,
     rows: AtomicU64,
     bytes: AtomicU64,
+    total: AtomicU64,
 }
 
 impl Progress {
@@ -48,6 +51,7 @@ impl Progress {
         self.index.store(index.0, Relaxed);
         self.rows.store(0, Relaxed);
         self.bytes.store(0, Relaxed);
+        self.total.store(0, Relaxed);
         self.task.store(task as u8, Relaxed);
     }
 
@@ -55,6 +59,12 @@ impl Progress {
     pub fn tell(&self, rows: u64, bytes: usize) {
         self.rows.store(rows, Relaxed);
         self.bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    /// A backup has so many bytes of so many.
+    pub fn tell_bytes(&self, done: u64, total: u64) {
+        self.total.store(total, Relaxed);
+        self.bytes.store(done, Relaxed);
     }
 
     /// The command has ended.
@@ -78,6 +88,11 @@ impl Progress {
     /// The index that it makes.
     pub fn index(&self) -> Oid {
         Oid(self.index.load(Relaxed))
+    }
+
+    /// The bytes that there are to be copied; 0 until that is known.
+    pub fn total(&self) -> u64 {
+        self.total.load(Relaxed)
     }
 
     /// The rows, and the bytes, that it is done with.

@@ -252,6 +252,11 @@ impl Session {
                 },
                 Alter::AddColumn { column, .. } => {
                     self.referred_by(&column.constraints, &mut others)?;
+                    self.add_stores(&relation, &mut others);
+                    RelationLock::Define
+                }
+                Alter::DropColumn { .. } => {
+                    self.add_stores(&relation, &mut others);
                     RelationLock::Define
                 }
                 Alter::Attach { partition, .. } | Alter::Detach { partition, .. } => {
@@ -271,6 +276,12 @@ impl Session {
         wanted.push((table, mode));
         wanted.extend(others);
         Ok(())
+    }
+
+    /// Adds the tables that have rows of a relation in their columns: they are written anew.
+    fn add_stores(&self, relation: &Relation, wanted: &mut Wanted) {
+        let stores = self.names.catalog.stores_of(relation).into_iter();
+        wanted.extend(stores.map(|(table, _)| (table, RelationLock::Define)));
     }
 
     /// Adds the tables that a column refers to.

@@ -77,7 +77,7 @@ fn write_plan(plan: &Plan, depth: usize, out: &mut String) {
                         out.push('\n');
                         write_plan(plan, depth + 2, out);
                     }
-                    CteBody::Recursive { start, step, all } => {
+                    CteBody::Recursive { start, step, all, .. } => {
                         out.push_str(if *all { " recursive all\n" } else { " recursive\n" });
                         write_plan(start, depth + 2, out);
                         write_plan(step, depth + 2, out);

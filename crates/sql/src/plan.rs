@@ -413,6 +413,8 @@ pub enum CteBody {
         step: Box<Plan>,
         /// True for `UNION ALL`; else rows that were found before are left out.
         all: bool,
+        /// The columns whose texts are equal by the classes of these locales, by position.
+        classes: Vec<(usize, Arc<str>)>,
     },
 }
 

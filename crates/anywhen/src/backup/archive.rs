@@ -177,7 +177,7 @@ impl Archive {
             folder: &self.files,
             pace: Pace::new(&self.env, CopyPace::default()),
             done: 0,
-            told: &mut |_| (),
+            told: &mut |_| Ok(()),
         };
         for (name, bytes) in files.iter() {
             copy.file(files, &name, bytes, &mut |at, part| source.read(&name, at, part))?;

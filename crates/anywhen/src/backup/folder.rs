@@ -13,6 +13,8 @@ use vfs::{DirLock, Env, File, OpenMode};
 const SYNC_BYTES: u64 = 32 << 20;
 /// How often a file is copied whose checksums do not match.
 const TRIES: usize = 3;
+/// The longest pause of a copy that is slowed down, after which it hears whether it goes on.
+const WAIT_MAX: Duration = Duration::from_millis(50);
 /// The file that one process holds which writes to the folder.
 const LOCK: &str = "BACKUP.lock";
 
@@ -87,16 +89,17 @@ impl BackupFolder {
     }
 
     /// Copies the source as of now. Files that a copy before has left and that the source still has are kept, as far
-    /// as their checksums match. `told` hears how many bytes of how many are there.
+    /// as their checksums match. `told` hears how many bytes of how many are there, several times a second; its error
+    /// ends the copy.
     ///
     /// # Errors
-    /// [`Error::Exists`] where the backup is whole. After any other error, or the end of the process, the copy can be
-    /// made again, and goes on.
+    /// [`Error::Exists`] where the backup is whole, and that of `told`. After any other error, or the end of the
+    /// process, the copy can be made again, and goes on.
     pub fn copy(
         &mut self,
         source: &mut dyn BackupSource,
         pace: CopyPace,
-        told: &mut dyn FnMut(u64, u64),
+        told: &mut dyn FnMut(u64, u64) -> Result<()>,
     ) -> Result<BackupMark> {
         if self.base().is_some() {
             return Err(Error::Exists(self.folder.clone()));
@@ -215,7 +218,8 @@ pub(super) struct Copy<'a> {
     pub(super) pace: Pace,
     /// Bytes that are there.
     pub(super) done: u64,
-    pub(super) told: &'a mut dyn FnMut(u64),
+    /// Hears of them; its error ends the copy.
+    pub(super) told: &'a mut dyn FnMut(u64) -> Result<()>,
 }
 
 impl Copy<'_> {
@@ -239,7 +243,7 @@ impl Copy<'_> {
                 file.set_len(0).map_err(io(&path))?;
                 at = 0;
             }
-            self.progress(before + at);
+            self.progress(before + at)?;
             if at < bytes {
                 self.rest(read, &path, &*file, at..bytes)?;
             }
@@ -277,20 +281,30 @@ impl Copy<'_> {
                 file.sync_data().map_err(io(path))?;
                 synced = at;
             }
-            self.progress(self.done + part as u64);
-            self.pace.wait(part as u64);
+            self.progress(self.done + part as u64)?;
+            self.wait(part as u64)?;
         }
         file.sync_all().map_err(io(path))
     }
 
     /// Counts bytes that were copied otherwise.
-    pub(super) fn add(&mut self, bytes: u64) {
-        self.progress(self.done + bytes);
+    pub(super) fn add(&mut self, bytes: u64) -> Result<()> {
+        self.progress(self.done + bytes)
     }
 
-    fn progress(&mut self, done: u64) {
+    fn progress(&mut self, done: u64) -> Result<()> {
         self.done = done;
-        (self.told)(done);
+        (self.told)(done)
+    }
+
+    /// Waits until so many bytes more may have been copied.
+    fn wait(&mut self, bytes: u64) -> Result<()> {
+        self.pace.add(bytes);
+        while let Some(left) = self.pace.left() {
+            std::thread::sleep(left.min(WAIT_MAX));
+            (self.told)(self.done)?;
+        }
+        Ok(())
     }
 }
 
@@ -308,15 +322,18 @@ impl Pace {
         Pace { env: env.clone(), bytes_per_second: pace.bytes_per_second, begun_us, bytes: 0 }
     }
 
-    /// Waits until so many bytes more may have been copied.
-    fn wait(&mut self, bytes: u64) {
-        let Some(rate) = self.bytes_per_second else { return };
+    /// So many bytes more are copied.
+    fn add(&mut self, bytes: u64) {
         self.bytes += bytes;
+    }
+
+    /// How long it is until these bytes may have been copied; `None` from then on.
+    fn left(&self) -> Option<Duration> {
+        let rate = self.bytes_per_second?;
         let due_us = u128::from(self.bytes) * 1_000_000 / u128::from(rate);
         let gone_us = self.env.clock.monotonic_us().saturating_sub(self.begun_us);
         let wait_us = due_us.saturating_sub(u128::from(gone_us));
-        if wait_us > 0 {
-            std::thread::sleep(Duration::from_micros(u64::try_from(wait_us).unwrap_or(u64::MAX)));
-        }
+        let wait_us = u64::try_from(wait_us).unwrap_or(u64::MAX);
+        (wait_us > 0).then(|| Duration::from_micros(wait_us))
     }
 }

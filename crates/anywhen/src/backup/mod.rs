@@ -112,7 +112,11 @@ impl Database {
         self.engine().checkpoint()?;
         self.check_files()?;
         let mut target = BackupFolder::open_env(env, folder.as_ref())?;
-        target.copy(&mut LocalSource::new(self.clone()), pace, &mut progress)
+        let mut told = |done, total| {
+            progress(done, total);
+            Ok(())
+        };
+        target.copy(&mut LocalSource::new(self.clone()), pace, &mut told)
     }
 
     /// Begins a backup that is taken in many calls: everything committed is written to files, which stay as they are

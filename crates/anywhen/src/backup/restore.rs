@@ -73,7 +73,10 @@ impl Database {
             folder: &store,
             pace: Pace::new(env, CopyPace::default()),
             done: 0,
-            told: &mut progress,
+            told: &mut |done| {
+                progress(done);
+                Ok(())
+            },
         };
         for (name, bytes) in found.files.iter() {
             let mut read = reader(env, &backup.join("store").join(&name))?;
@@ -236,7 +239,7 @@ impl FoundBackup {
                 log.sync(Lsn(end), Durability::Sync).map_err(EngineError::Log)?;
                 synced = end;
             }
-            copy.add(record.len() as u64);
+            copy.add(record.len() as u64)?;
             Ok(true)
         })?;
         Ok(log.close().map_err(EngineError::Log)?)

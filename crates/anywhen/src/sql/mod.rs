@@ -24,6 +24,7 @@
 mod answer;
 #[cfg(feature = "arrow")]
 mod arrow;
+mod backups;
 mod documents;
 
 use std::io::{self, Read, Write};
@@ -99,6 +100,7 @@ impl Database {
         let shared = &self.shared;
         let (collections, objects) = (&shared.collections, &shared.objects);
         let opened = Instance::open_beside(Arc::clone(collections), Arc::clone(objects), options)?;
+        opened.make_backups_by(Box::new(backups::SqlBackups(Arc::downgrade(&self.shared))));
         *instance = Some(Arc::clone(&opened));
         Ok(opened)
     }

@@ -52,7 +52,10 @@ fn target(env: &Env) -> BackupFolder {
 }
 
 fn copy(folder: &mut BackupFolder, source: &mut dyn BackupSource) -> Result<BackupMark> {
-    folder.copy(source, CopyPace::default(), &mut |done, total| assert!(done <= total))
+    folder.copy(source, CopyPace::default(), &mut |done, total| {
+        assert!(done <= total);
+        Ok(())
+    })
 }
 
 /// Follows until the archive has all up to a commit.

@@ -208,9 +208,60 @@ fn the_log_is_a_file() {
     assert!(!text.contains("quiet") && !text.contains("INSERT INTO told"), "{text}");
     assert!(!text.contains('\u{1b}'), "no colours in a file: {text}");
 
+    // Sessions are logged unless settings say otherwise, which a session holds from its beginning.
+    until(&file, "disconnected");
+    assert!(text.contains("session_ms"), "{text}");
+    assert_eq!(server.one("SHOW log_connections"), "on");
+    server.one("ALTER SYSTEM SET log_connections = off");
+    server.one("ALTER SYSTEM SET log_disconnections = off");
+    server.one("CREATE DATABASE unheard");
+    server.one("SELECT pg_reload_conf()");
+    let say_there = |text: &str| {
+        let mut wire = Wire::open(server.address);
+        wire.begin(&[("user", "postgres"), ("database", "unheard")]);
+        say(&mut wire, text)
+    };
+    assert_eq!(say_there("SHOW log_connections"), "off");
+    server.one("ALTER SYSTEM RESET ALL");
+    server.one("SELECT pg_reload_conf()");
+    server.one("SELECT 'heard again'");
+    let before = read(&file).matches("connected").count();
+    server.one("SELECT 1");
+    let end = Instant::now() + Duration::from_secs(20);
+    while read(&file).matches("connected").count() <= before {
+        assert!(Instant::now() < end, "{}", read(&file));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let text = read(&file);
+    let of_session = |line: &&str| line.contains("connected") && line.contains("unheard");
+    assert_eq!(text.lines().filter(of_session).count(), 0, "{text}");
+
     let moved = world.path("logs/moved");
     fs::rename(&file, &moved).expect("it can be moved");
     server.signal("-HUP");
     until(&file, "the configuration was read again");
     assert_eq!(server.one("SELECT 7"), "7", "the server goes on");
+}
+
+/// A server makes a backup of itself for a statement, which a timeout stops and which goes on; the copy is restored.
+#[test]
+fn a_statement_makes_a_backup() {
+    let world = World::new();
+    let server = Served::start(&world, &[]);
+    let folder = world.path("saved");
+    let saved = folder.to_str().expect("it is text");
+    server.one("CREATE TABLE t AS SELECT n, md5(n::text) FROM generate_series(1, 30000) n");
+    let mut wire = Wire::connect_to(server.address);
+    say(&mut wire, "SET statement_timeout = '300ms'");
+    let slowly = format!("SELECT backup('{saved}', bytes_per_second => 1000)");
+    assert_eq!(say(&mut wire, &slowly), "57014");
+    let cut_short = world.output(&["--data", "restored", "restore", "saved"]);
+    assert!(!cut_short.status.success(), "it is no backup yet");
+    say(&mut wire, "SET statement_timeout = 0");
+    let csn = say(&mut wire, &format!("SELECT backup('{saved}')"));
+    assert!(csn.parse::<u64>().is_ok_and(|csn| csn > 0), "{csn}");
+    let restored = world.output(&["--data", "restored", "restore", "saved"]);
+    assert!(restored.status.success(), "{}", String::from_utf8_lossy(&restored.stderr));
+    let count = world.output(&["--data", "restored", "sql", "-c", "SELECT count(*) FROM t"]);
+    assert!(String::from_utf8_lossy(&count.stdout).contains("30000"), "all rows are there");
 }

@@ -7,6 +7,8 @@
 //!                step  ──> the rows of the next work table ... until there are none
 //! ```
 
+use std::sync::Arc;
+
 use types::Result;
 
 use super::depends::{Depends, Known};
@@ -28,6 +30,8 @@ pub(crate) struct Recursive {
     step: Input,
     /// The rows so far, where repetitions are left out.
     seen: Option<KeyTable>,
+    /// The columns whose texts are equal by their classes, and the locales of these.
+    classes: Vec<(usize, Arc<str>)>,
     started: bool,
     /// What the step that runs has found.
     found: RowStore,
@@ -35,12 +39,19 @@ pub(crate) struct Recursive {
 }
 
 impl Recursive {
-    pub(crate) fn new(table: u32, start: Input, step: Input, all: bool) -> Self {
+    /// Rows that equal earlier ones are left out where `same` says which columns are compared by classes.
+    pub(crate) fn new(
+        table: u32,
+        start: Input,
+        step: Input,
+        same: Option<Vec<(usize, Arc<str>)>>,
+    ) -> Self {
         Self {
             table,
             start,
             step,
-            seen: (!all).then(KeyTable::default),
+            seen: same.is_some().then(KeyTable::default),
+            classes: same.unwrap_or_default(),
             started: false,
             found: RowStore::default(),
             held: Held::default(),
@@ -56,7 +67,11 @@ impl Recursive {
             };
             if more {
                 if let Some(seen) = &mut self.seen {
-                    if !seen.insert(out).1 {
+                    let is_new = match self.classes.is_empty() {
+                        true => seen.insert(out).1,
+                        false => seen.insert(&of_classes(&self.classes, out)?).1,
+                    };
+                    if !is_new {
                         continue;
                     }
                     self.held.add_row(env, out)?;
@@ -85,6 +100,15 @@ impl Recursive {
         self.start.rewind(shared);
         self.step.rewind(shared);
     }
+}
+
+/// A row with the classes of texts in the place of the texts.
+fn of_classes(classes: &[(usize, Arc<str>)], row: &Row) -> Result<Row> {
+    let mut row = row.clone();
+    for (at, locale) in classes {
+        row[*at] = scalar::collation::class(row[*at].as_ref(), locale)?;
+    }
+    Ok(row)
 }
 
 impl Source {

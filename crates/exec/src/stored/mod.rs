@@ -283,8 +283,11 @@ impl<'a> Stored<'a> {
         let columns = (then.relation().columns.get(at), now.relation().columns.get(at));
         let (Some(before), Some(after)) = columns else { return Ok(Datum::Null) };
         let value = row.column(at).map_err(error)?;
-        if before.repr == after.repr || value.is_null() {
-            return Ok(value.to_owned());
+        if value.is_null() {
+            return Ok(Datum::Null);
+        }
+        if before.repr == after.repr {
+            return now.carry(then, at, value);
         }
         let values = self.values.borrow();
         let context = values.context();

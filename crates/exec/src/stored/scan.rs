@@ -289,8 +289,11 @@ impl Scan {
         let mut scan = Self::past_as_then(stored, attnums, now, by, csn)?;
         let (then, now_columns) = (&scan.table.relation().columns, &now.relation().columns);
         let differs = |attnum: &i16| {
-            let columns = (then.get(position(*attnum)), now_columns.get(position(*attnum)));
-            *attnum > 0 && matches!(columns, (Some(then), Some(now)) if then.repr != now.repr)
+            let at = position(*attnum);
+            let columns = (then.get(at), now_columns.get(at));
+            *attnum > 0
+                && matches!(columns, (Some(then), Some(before)) if then.repr != before.repr
+                    || !now.has_attributes_of(&scan.table, at))
         };
         if attnums.iter().any(differs) {
             for next in &mut scan.then {
@@ -851,6 +854,9 @@ fn key_within(table: &Table, key: &[u8]) -> Datum {
 fn has_key(then: &Arc<Table>, now: &Arc<Table>, index: Option<types::Oid>) -> bool {
     if Arc::ptr_eq(then, now) {
         return true;
+    }
+    if !then.has_all_attributes_of(now) {
+        return false;
     }
     let Some(oid) = index else {
         return then.keyed_by() == now.keyed_by() && then.shape() == now.shape();

@@ -68,7 +68,7 @@ fn write_node(node: &Node, depth: usize, out: &mut String) {
                     line(&name, depth + 1, out);
                     write_node(node, depth + 2, out);
                 }
-                Body::Recursive { start, step, all } => {
+                Body::Recursive { start, step, all, .. } => {
                     let all = if *all { " all" } else { "" };
                     line(&format!("{name} recursive{all}"), depth + 1, out);
                     write_node(start, depth + 2, out);

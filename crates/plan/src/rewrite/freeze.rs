@@ -112,7 +112,14 @@ fn read_whole(node: &mut Node) -> [Option<Expr>; 2] {
         }
         Kind::Append(append) => {
             append.levels.iter_mut().for_each(|level| level.path = Path::default());
-            append.parts.iter_mut().for_each(|part| drop(read_whole(&mut part.node)));
+            for part in &mut append.parts {
+                // Without its condition the first rows are others.
+                if let Kind::Limit { input, .. } = &mut part.node.kind {
+                    let nothing = Node { kind: Kind::Given, types: Vec::new() };
+                    part.node = std::mem::replace(&mut **input, nothing);
+                }
+                read_whole(&mut part.node);
+            }
             [None, append.scan.condition.take()]
         }
         _ => [None, None],

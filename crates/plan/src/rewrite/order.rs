@@ -7,26 +7,38 @@
 //!       Scan item at ($1)
 //! ```
 //!
+//! Where the partitions of a table are not in the order themselves, each of them gives as many of its first rows as the
+//! limit lets through, and these are sorted:
+//!
+//! ```text
+//!   Limit 10                             Limit 10
+//!     Sort [#1]                  ──>       Sort [#1]
+//!       Append                               Append
+//!         Scan a   Scan b                      Limit 10          Limit 10
+//!                                                Scan a by a_i     Scan b by b_i
+//! ```
+//!
 //! An index that has only some of the rows gives the order of those, where they are all that is wanted.
 //! The least and the greatest value of a column are the first row of such an order.
 
 use sql::At;
 use sql::plan::{Expr, ExprKind, SortKey};
-use types::{KeyOrder, Type, TypeSource};
+use types::{Datum, KeyOrder, Type, TypeSource};
 
 use super::access::can_range;
 use super::expr::{column_of, conjuncts};
 use super::keys;
 use crate::schema::{KeyFacts, Schema};
-use crate::tree::{Aggregate, Append, AppendPart, Equal, Kind, Node, Path, Scan};
+use crate::tree::{Aggregate, Append, AppendPart, Equal, Kind, Node, Path, Scan, is_volatile};
 
 /// Leaves out sorts that keys make needless, and marks those below limits.
 pub(super) fn orders(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
     if let Kind::Aggregate(aggregate) = &mut node.kind {
         extreme(aggregate, types, schema);
     }
-    if let Kind::Limit { input, limit: Some(_), ties, .. } = &mut node.kind {
+    if let Kind::Limit { input, limit: Some(limit), offset, ties } = &mut node.kind {
         let with_ties = ties.is_some();
+        let most = most_rows(limit, offset.as_ref()).filter(|_| !with_ties);
         let below = below_projections(input);
         if let Kind::Sort { top, .. } = &mut below.kind {
             *top = !with_ties;
@@ -43,6 +55,9 @@ pub(super) fn orders(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
             }
         }
         sort(below, types, schema, true);
+        if let (Some(most), Kind::Sort { input, keys, .. }) = (most, &mut below.kind) {
+            limit_parts(input, keys, &most, (types, schema));
+        }
     } else {
         sort(node, types, schema, false);
     }
@@ -131,6 +146,68 @@ fn serve_in_turn(
     append.parts = parts;
     append.is_ordered = true;
     true
+}
+
+/// How many rows a limit lets through with those that it passes over; none where that has to be computed.
+fn most_rows(limit: &Expr, offset: Option<&Expr>) -> Option<Expr> {
+    match offset {
+        None => is_given(limit).then(|| limit.clone()),
+        Some(offset) => {
+            let (limit_of, offset_of) = (number(limit)?, number(offset)?);
+            if limit_of < 0 || offset_of < 0 {
+                return None;
+            }
+            let most = limit_of.checked_add(offset_of)?;
+            Some(Expr::of(ExprKind::Const(Datum::Int8(most)), Type::INT8, limit.at))
+        }
+    }
+}
+
+/// True for a constant and for a parameter.
+fn is_given(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_) | ExprKind::Param(_) => true,
+        ExprKind::Cast { expr, .. } => is_given(expr),
+        _ => false,
+    }
+}
+
+/// A constant that is a whole number.
+fn number(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Const(Datum::Int8(number)) => Some(*number),
+        ExprKind::Const(Datum::Int4(number)) => Some(i64::from(*number)),
+        ExprKind::Cast { expr, .. } => number(expr),
+        _ => None,
+    }
+}
+
+/// Has each partition that can give its rows in an order give the first of them alone.
+fn limit_parts(node: &mut Node, keys: &[SortKey], most: &Expr, known: Known<'_>) {
+    match &mut node.kind {
+        Kind::Project { input, exprs } if !exprs.iter().any(is_volatile) => {
+            let below = keys.iter().map(|key| {
+                let expr = exprs[column_of(&key.expr)?].clone();
+                Some(SortKey { expr, ..key.clone() })
+            });
+            if let Some(keys) = below.collect::<Option<Vec<_>>>() {
+                limit_parts(input, &keys, most, known);
+            }
+        }
+        Kind::Append(append) => {
+            for part in &mut append.parts {
+                let mut served = part.node.clone();
+                if !serve(&mut served, keys, known, true) {
+                    continue;
+                }
+                let types = served.types.clone();
+                let (input, limit) = (Box::new(served), Some(most.clone()));
+                let kind = Kind::Limit { input, limit, offset: None, ties: None };
+                part.node = Node { kind, types };
+            }
+        }
+        _ => {}
+    }
 }
 
 fn serve_by_key(

@@ -459,6 +459,8 @@ pub enum Body {
         step: Node,
         /// True where repetitions count.
         all: bool,
+        /// The columns whose texts are equal by the classes of these locales, by position.
+        classes: Vec<(usize, Arc<str>)>,
     },
 }
 

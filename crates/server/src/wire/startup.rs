@@ -121,7 +121,7 @@ impl Start {
                 "options" => options = read_options(value)?,
                 "replication" => match value {
                     "false" | "off" | "no" | "0" => {}
-                    _ => return Err(Error::not_supported("replication")),
+                    _ => return Err(no_replication()),
                 },
                 name if name.starts_with("_pq_.") => {
                     start.extensions.push(name.to_owned());
@@ -144,6 +144,14 @@ impl Start {
         start.settings.append(&mut settings);
         Ok(start)
     }
+}
+
+/// The error for `pg_basebackup`, `pg_receivewal` and subscribers, which ask for commands of replication.
+fn no_replication() -> Error {
+    Error::not_supported("a replication connection").hint(
+        "SELECT backup('/folder') makes a backup on the server's machine, and \
+         \"anywhen backup --from URL\" makes one on another machine. pg_dump needs no replication.",
+    )
 }
 
 /// A name, cut to as many bytes as names have.

@@ -103,6 +103,25 @@ fn first_packets_that_are_none() {
     assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
 }
 
+/// Programs that ask for commands of replication, as `pg_basebackup` does, are told what there is in their place.
+#[test]
+fn replication_is_refused_with_the_ways_to_make_a_backup() {
+    let server = start(options());
+    for mode in ["true", "database", "1"] {
+        let mut wire = Wire::open(server.addresses()[0]);
+        wire.send(&startup(3 << 16, &[("user", "postgres"), ("replication", mode)]));
+        let refusal = wire.until(b'E').pop().expect("it answers");
+        assert_eq!(refusal.state(), "0A000");
+        let message = refusal.field(b'M').expect("it has a message");
+        assert_eq!(message, "a replication connection is not supported");
+        let hint = refusal.field(b'H').expect("it has a hint");
+        assert!(
+            hint.contains("SELECT backup(") && hint.contains("anywhen backup --from"),
+            "{hint}"
+        );
+    }
+}
+
 /// Without TLS both requests to encrypt are declined, and the session begins in the clear.
 #[test]
 fn encryption_is_declined() {

@@ -66,6 +66,8 @@ pub fn alter(
         super::materialized::check_actions(&relation, actions)?;
     }
     partition::check_actions(maker, &relation, actions, only)?;
+    maker.ddl.allow_rewriting_stores();
+    super::attributes::note(maker, &relation, actions)?;
     alter_one(maker, &relation, path, actions, only)?;
     if only {
         return Ok(());

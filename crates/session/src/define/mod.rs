@@ -9,6 +9,7 @@
 //! others once it is committed.
 
 mod alter;
+mod attributes;
 mod collation;
 mod database;
 pub(crate) mod domain;

@@ -393,8 +393,18 @@ pub fn inherit_constraint(
                 ..NewConstraint::new(NewConstraintKind::Check(expr))
             }
         }
-        ConstraintKind::Exclude { .. } => {
-            return Err(Error::not_supported("an exclusion constraint of a partitioned table"));
+        ConstraintKind::Exclude { index, .. } => {
+            let Some(relation) = maker.catalog().relation(*index).cloned() else { return Ok(()) };
+            let Some(index) = relation.index() else { return Ok(()) };
+            let like = Like { of: parent, options: &[] };
+            let mut new = like.index(maker, partition, &relation, index)?;
+            new.options = relation.options.clone();
+            NewConstraint {
+                is_deferrable: whole.is_deferrable,
+                is_deferred: whole.is_deferred,
+                partition_of: Some(whole.oid),
+                ..NewConstraint::new(NewConstraintKind::Exclude(Box::new(new)))
+            }
         }
         _ => match like_constraint(maker, &parent, whole)? {
             Some(new) => new,
@@ -604,6 +614,18 @@ pub fn check_actions(
                     let message = "cannot add column to a partition";
                     return refuse(SqlState::WRONG_OBJECT_TYPE, message.to_owned());
                 }
+                Alter::AddIdentity(..) => {
+                    let message = "cannot add identity to a column of a partition";
+                    return refuse(wrong, message.to_owned());
+                }
+                Alter::SetIdentity(..) => {
+                    let message = "cannot change identity column of a partition";
+                    return refuse(wrong, message.to_owned());
+                }
+                Alter::DropIdentity(..) => {
+                    let message = "cannot drop identity from a column of a partition";
+                    return refuse(wrong, message.to_owned());
+                }
                 Alter::DropColumn { name, .. } => return inherited("drop", name),
                 Alter::RenameColumn(name, _) => return inherited("rename", name),
                 Alter::ColumnType { name, .. } => return inherited("alter", name),
@@ -674,6 +696,18 @@ pub fn check_actions(
                     ),
                 };
                 return refuse(wrong, message);
+            }
+            Alter::AddIdentity(..) | Alter::SetIdentity(..) | Alter::DropIdentity(..) if only => {
+                let message = match action {
+                    Alter::AddIdentity(..) => {
+                        "cannot add identity to a column of only the partitioned table"
+                    }
+                    Alter::SetIdentity(..) => {
+                        "cannot change identity column of only the partitioned table"
+                    }
+                    _ => "cannot drop identity from a column of only the partitioned table",
+                };
+                return Err(Error::new(wrong, message).hint("Do not specify the ONLY keyword."));
             }
             Alter::SetMethod(_) => {
                 return Err(Error::not_supported("SET ACCESS METHOD of a partitioned table"));

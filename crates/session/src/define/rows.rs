@@ -254,6 +254,8 @@ impl Maker<'_, '_> {
                 .collect::<Result<Vec<_>>>()?;
             let live = live(before.relation());
             let old_width = before.relation().columns.len();
+            let differs = |at: &usize| !after.has_attributes_of(&before, *at);
+            let changed: Vec<usize> = (0..old_width).filter(differs).collect();
             let relation = after.relation();
             self.checks.set_catalog(Arc::clone(&catalog));
             let mut cursor = Cursor::over(&before, txn::KeyRange::ALL, false);
@@ -267,6 +269,9 @@ impl Maker<'_, '_> {
                 for row in batch.iter() {
                     let old = row.to_datums()?;
                     let mut new = old.clone();
+                    for at in changed.iter().copied() {
+                        new[at] = after.carry(&before, at, old[at].as_ref())?;
+                    }
                     let old = refs(&old, &live);
                     for (position, program) in &programs {
                         new[*position] = program.run(&old, evaluator.frame())?;

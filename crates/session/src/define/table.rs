@@ -126,7 +126,11 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
                     return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
                 };
                 // What the partition says itself is in the place of what its table says.
-                use ColumnConstraintKind::Default;
+                use ColumnConstraintKind::{Default, Identity};
+                if constraints.iter().any(|it| matches!(it.kind, Identity { .. })) {
+                    let message = "identity columns are not supported on partitions";
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+                }
                 if constraints.iter().any(|it| matches!(it.kind, Default(_))) {
                     column.default = None;
                 }

@@ -68,6 +68,22 @@ pub fn query(parsed: &sql::parse::ast::Query, text: &str, names: &Names, bound: 
     edits.done()
 }
 
+/// The length of the identifier at an offset of a text, quotes included.
+pub fn identifier_len(text: &str, at: usize) -> usize {
+    let rest = &text[at..];
+    if let Some(quoted) = rest.strip_prefix('"') {
+        let mut chars = quoted.char_indices().peekable();
+        while let Some((place, c)) = chars.next() {
+            if c == '"' && chars.next_if(|(_, next)| *next == '"').is_none() {
+                return place + 2;
+            }
+        }
+        return rest.len();
+    }
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+}
+
 /// A piece of the text that is written otherwise, and what it names.
 struct Edit {
     at: usize,
@@ -132,18 +148,7 @@ struct Edits<'a> {
 impl Edits<'_> {
     /// The length of the identifier at an offset, quotes included.
     fn identifier_len(&self, at: usize) -> usize {
-        let rest = &self.text[at..];
-        if let Some(quoted) = rest.strip_prefix('"') {
-            let mut chars = quoted.char_indices().peekable();
-            while let Some((place, c)) = chars.next() {
-                if c == '"' && chars.next_if(|(_, next)| *next == '"').is_none() {
-                    return place + 2;
-                }
-            }
-            return rest.len();
-        }
-        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-        rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+        identifier_len(self.text, at)
     }
 
     /// The bytes that a name of several parts takes.

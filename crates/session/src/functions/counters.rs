@@ -75,7 +75,7 @@ pub(super) fn call(
 }
 
 /// PostgreSQL gives the right to execute these functions to superusers alone.
-fn superuser(around: &Surroundings<'_>, name: &str) -> Result<()> {
+pub(super) fn superuser(around: &Surroundings<'_>, name: &str) -> Result<()> {
     if around.names.is_superuser {
         return Ok(());
     }

@@ -444,9 +444,10 @@ fn index(around: &Surroundings<'_>, oid: Oid, column: usize, pretty: bool) -> Op
             .or(Some(String::new()));
     }
     let mut text = format!(
-        "CREATE {}INDEX {} ON {} USING {} ({})",
+        "CREATE {}INDEX {} ON {}{} USING {} ({})",
         if index.is_unique || names.is_of_period(index) { "UNIQUE " } else { "" },
         scalar::quote::identifier(&relation.name),
+        if table.partitioning().is_some() { "ONLY " } else { "" },
         names.written(table.schema, &table.name, pretty && names.is_relation_visible(table.oid)),
         index.method.name(),
         keys.join(", ")

@@ -13,10 +13,12 @@
 //!   acl        privileges as values
 //!   counters   counting anew
 //!   advisory   locks on numbers
+//!   backup     copies of the whole database
 //! ```
 
 mod acl;
 mod advisory;
+mod backup;
 mod catalog;
 mod changes;
 mod counters;
@@ -35,6 +37,7 @@ use scalar::function::Call;
 use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
 
 use crate::client::Surroundings;
+pub use backup::{BackupTarget, Backups};
 pub(crate) use session::pause;
 pub(crate) use signal::require_signal;
 
@@ -63,6 +66,7 @@ pub fn call(
         documents::call,
         objects::call,
         counters::call,
+        backup::call,
     ] {
         if done.is_none() {
             done = other(around, function.name, args)?;

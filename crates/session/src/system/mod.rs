@@ -260,6 +260,7 @@ pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<V
             "pg_stat_progress_analyze" => progress::analyses(scene, &mut rows),
             "pg_stat_progress_vacuum" => progress::vacuums(scene, &mut rows),
             "pg_stat_progress_create_index" => progress::indexes(scene, &mut rows),
+            "pg_stat_progress_basebackup" => progress::backups(scene, &mut rows),
             "pg_stat_wal" => usage::log(scene, &mut rows),
             "pg_stat_bgwriter" => usage::background_writer(scene, &mut rows),
             "pg_stat_checkpointer" => usage::checkpointer(scene, &mut rows),

@@ -83,3 +83,26 @@ pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
         rows.row(&row);
     }
 }
+
+pub(super) fn backups(scene: Scene<'_>, rows: &mut Rows) {
+    for (slot, _, row) in at(scene, &[Task::Backup]) {
+        let progress = &slot.status.progress;
+        let (total, (_, done)) = (progress.total(), progress.done());
+        let pid = row.into_iter().take(1);
+        let columns = if total == 0 {
+            vec![
+                ("phase", text("waiting for checkpoint to finish")),
+                ("backup_streamed", number(0)),
+            ]
+        } else {
+            vec![
+                ("phase", text("streaming database files")),
+                ("backup_total", number(total)),
+                ("backup_streamed", number(done)),
+                ("tablespaces_total", number(1)),
+                ("tablespaces_streamed", number(0)),
+            ]
+        };
+        rows.row(&pid.chain(columns).collect::<Row>());
+    }
+}

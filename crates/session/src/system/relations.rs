@@ -2,8 +2,8 @@
 
 use store::Retention;
 use table::catalog::{
-    Column, Constraint, ConstraintKind, ConstraintOn, IndexMethod, IndexPart, Relation,
-    RelationKind, SqlText,
+    CheckOption, Column, Constraint, ConstraintKind, ConstraintOn, IndexMethod, IndexPart,
+    Relation, RelationKind, SqlText,
 };
 use types::{Datum, Oid, Repr, Type, TypeSource, builtin};
 
@@ -113,7 +113,12 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
             RelationKind::Index(index) => method_oid(index.method),
             _ => Oid::NONE,
         };
-        let options = parameters(scene, relation);
+        let mut options = parameters(scene, relation);
+        options.extend(match relation.view().map(|view| view.check) {
+            Some(CheckOption::Local) => Some("check_option=local".to_owned()),
+            Some(CheckOption::Cascaded) => Some("check_option=cascaded".to_owned()),
+            _ => None,
+        });
         let has_rule = relation.query().is_some();
         let security = relation.table().map(|table| table.row_security).unwrap_or_default();
         let is_populated = relation.materialized().is_none_or(|shown| shown.is_populated);
@@ -375,7 +380,19 @@ pub(super) fn constraints(scene: Scene<'_>, rows: &mut Rows) {
                     _ => constraint.partition_of.unwrap_or(Oid::NONE),
                 }),
             ),
-            ("connoinherit", bool(!matches!(constraint.kind, ConstraintKind::Check { .. }))),
+            (
+                "connoinherit",
+                bool(match constraint.kind {
+                    ConstraintKind::Check { .. } => false,
+                    // Partitions have the foreign keys of their table.
+                    ConstraintKind::Foreign(_) => {
+                        let of = catalog.relation(relation);
+                        let is_divided = of.is_some_and(|of| of.partitioning().is_some());
+                        constraint.partition_of.is_none() && !is_divided
+                    }
+                    _ => constraint.partition_of.is_none(),
+                }),
+            ),
             ("confupdtype", letter(' ')),
             ("confdeltype", letter(' ')),
             ("confmatchtype", letter(' ')),

@@ -15,12 +15,13 @@ pub(super) fn text(schema: Oid, name: &str) -> Option<&'static str> {
 }
 
 const CATALOG: &[(&str, &str)] = &[
+    // The store counts the blocks of all tables together: NULL stands for what nobody counts.
     (
         "pg_statio_all_tables",
         "select c.oid as relid, n.nspname as schemaname, c.relname,
-                0::int8 as heap_blks_read, 0::int8 as heap_blks_hit,
-                (case when c.relhasindex then 0 end)::int8 as idx_blks_read,
-                (case when c.relhasindex then 0 end)::int8 as idx_blks_hit,
+                null::int8 as heap_blks_read, null::int8 as heap_blks_hit,
+                null::int8 as idx_blks_read,
+                null::int8 as idx_blks_hit,
                 null::int8 as toast_blks_read, null::int8 as toast_blks_hit,
                 null::int8 as tidx_blks_read, null::int8 as tidx_blks_hit
            from pg_catalog.pg_class c
@@ -29,14 +30,14 @@ const CATALOG: &[(&str, &str)] = &[
     ),
     (
         "pg_statio_all_indexes",
-        "select relid, indexrelid, schemaname, relname, indexrelname, 0::int8 as idx_blks_read,
-                0::int8 as idx_blks_hit
+        "select relid, indexrelid, schemaname, relname, indexrelname, null::int8 as idx_blks_read,
+                null::int8 as idx_blks_hit
            from pg_catalog.pg_stat_all_indexes",
     ),
     (
         "pg_statio_all_sequences",
-        "select c.oid as relid, n.nspname as schemaname, c.relname, 0::int8 as blks_read,
-                0::int8 as blks_hit
+        "select c.oid as relid, n.nspname as schemaname, c.relname, null::int8 as blks_read,
+                null::int8 as blks_hit
            from pg_catalog.pg_class c
            join pg_catalog.pg_namespace n on n.oid = c.relnamespace
           where c.relkind = 'S'",
@@ -215,7 +216,9 @@ const STANDARD: &[(&str, &str)] = &[
         "select pg_catalog.current_database() as table_catalog, n.nspname as table_schema,
                 c.relname as table_name, pg_catalog.pg_get_viewdef(c.oid)::varchar
                     as view_definition,
-                'NONE'::varchar as check_option,
+                (case when 'check_option=cascaded' = any (c.reloptions) then 'CASCADED'
+                      when 'check_option=local' = any (c.reloptions) then 'LOCAL'
+                      else 'NONE' end)::varchar as check_option,
                 (case when pg_catalog.pg_relation_is_updatable(c.oid, false) & 20 = 20
                       then 'YES' else 'NO' end)::varchar as is_updatable,
                 (case when pg_catalog.pg_relation_is_updatable(c.oid, false) & 8 = 8
@@ -314,7 +317,7 @@ const STANDARD: &[(&str, &str)] = &[
                 and p.refobjid = c.oid and p.refobjsubid = a.attnum and p.deptype = 'i'
                 and p.classid = 1259
            left join pg_catalog.pg_sequence s on s.seqrelid = p.objid
-          where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'v')",
+          where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'v', 'p')",
     ),
     (
         "table_constraints",
@@ -330,7 +333,106 @@ const STANDARD: &[(&str, &str)] = &[
                 'YES'::varchar as enforced, null::varchar as nulls_distinct
            from pg_catalog.pg_constraint k
            join pg_catalog.pg_class c on c.oid = k.conrelid
-           join pg_catalog.pg_namespace n on n.oid = c.relnamespace",
+           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+          where k.contype in ('c', 'f', 'p', 'u')",
+    ),
+    (
+        "domains",
+        "select pg_catalog.current_database() as domain_catalog, n.nspname as domain_schema,
+                d.typname as domain_name,
+                (case when b.typelem <> 0 and b.typlen = -1 then 'ARRAY'
+                      when nb.nspname = 'pg_catalog' then pg_catalog.format_type(b.oid, null)
+                      else 'USER-DEFINED' end)::varchar as data_type,
+                (case when b.oid in (1042, 1043) and d.typtypmod > 0 then d.typtypmod - 4
+                      when b.oid in (1560, 1562) and d.typtypmod > 0 then d.typtypmod
+                 end)::int4 as character_maximum_length,
+                (case when b.oid in (25, 1042, 1043)
+                      then case when d.typtypmod > 0 then (d.typtypmod - 4) * 4 else 1073741824 end
+                 end)::int4 as character_octet_length,
+                null::name as character_set_catalog, null::name as character_set_schema,
+                null::name as character_set_name,
+                (case when co.oid is not null then pg_catalog.current_database() end)::name
+                    as collation_catalog,
+                nco.nspname as collation_schema, co.collname as collation_name,
+                (case b.oid when 21 then 16 when 23 then 32 when 20 then 64
+                      when 700 then 24 when 701 then 53
+                      when 1700 then case when d.typtypmod > 0 then ((d.typtypmod - 4) >> 16) & 65535 end
+                 end)::int4 as numeric_precision,
+                (case when b.oid in (20, 21, 23, 700, 701) then 2 when b.oid = 1700 then 10
+                 end)::int4 as numeric_precision_radix,
+                (case when b.oid in (20, 21, 23) then 0
+                      when b.oid = 1700 and d.typtypmod > 0 then (d.typtypmod - 4) & 2047
+                 end)::int4 as numeric_scale,
+                (case when b.oid = 1082 then 0
+                      when b.oid in (1083, 1114, 1184, 1266)
+                      then case when d.typtypmod < 0 then 6 else d.typtypmod end
+                      when b.oid = 1186
+                      then case when d.typtypmod < 0 or d.typtypmod & 65535 = 65535 then 6
+                                else d.typtypmod & 65535 end end)::int4 as datetime_precision,
+                null::varchar as interval_type, null::int4 as interval_precision,
+                d.typdefault::varchar as domain_default,
+                pg_catalog.current_database() as udt_catalog, nb.nspname as udt_schema,
+                b.typname as udt_name, null::name as scope_catalog, null::name as scope_schema,
+                null::name as scope_name, null::int4 as maximum_cardinality,
+                '1'::name as dtd_identifier
+           from pg_catalog.pg_type d
+           join pg_catalog.pg_namespace n on n.oid = d.typnamespace
+           join pg_catalog.pg_type b on b.oid = d.typbasetype
+           join pg_catalog.pg_namespace nb on nb.oid = b.typnamespace
+           left join pg_catalog.pg_collation co on co.oid = d.typcollation and co.oid <> 100
+           left join pg_catalog.pg_namespace nco on nco.oid = co.collnamespace
+          where d.typtype = 'd'",
+    ),
+    (
+        "attributes",
+        "select pg_catalog.current_database() as udt_catalog, n.nspname as udt_schema,
+                c.relname as udt_name, a.attname as attribute_name,
+                a.attnum::int4 as ordinal_position, null::varchar as attribute_default,
+                'YES'::varchar as is_nullable,
+                (case when t.typelem <> 0 and t.typlen = -1 then 'ARRAY'
+                      when nt.nspname = 'pg_catalog' then pg_catalog.format_type(t.oid, null)
+                      else 'USER-DEFINED' end)::varchar as data_type,
+                (case when t.oid in (1042, 1043) and a.atttypmod > 0 then a.atttypmod - 4
+                      when t.oid in (1560, 1562) and a.atttypmod > 0 then a.atttypmod
+                 end)::int4 as character_maximum_length,
+                (case when t.oid in (25, 1042, 1043)
+                      then case when a.atttypmod > 0 then (a.atttypmod - 4) * 4 else 1073741824 end
+                 end)::int4 as character_octet_length,
+                null::name as character_set_catalog, null::name as character_set_schema,
+                null::name as character_set_name,
+                (case when co.oid is not null then pg_catalog.current_database() end)::name
+                    as collation_catalog,
+                nco.nspname as collation_schema, co.collname as collation_name,
+                (case t.oid when 21 then 16 when 23 then 32 when 20 then 64
+                      when 700 then 24 when 701 then 53
+                      when 1700 then case when a.atttypmod > 0 then ((a.atttypmod - 4) >> 16) & 65535 end
+                 end)::int4 as numeric_precision,
+                (case when t.oid in (20, 21, 23, 700, 701) then 2 when t.oid = 1700 then 10
+                 end)::int4 as numeric_precision_radix,
+                (case when t.oid in (20, 21, 23) then 0
+                      when t.oid = 1700 and a.atttypmod > 0 then (a.atttypmod - 4) & 2047
+                 end)::int4 as numeric_scale,
+                (case when t.oid = 1082 then 0
+                      when t.oid in (1083, 1114, 1184, 1266)
+                      then case when a.atttypmod < 0 then 6 else a.atttypmod end
+                      when t.oid = 1186
+                      then case when a.atttypmod < 0 or a.atttypmod & 65535 = 65535 then 6
+                                else a.atttypmod & 65535 end end)::int4 as datetime_precision,
+                null::varchar as interval_type, null::int4 as interval_precision,
+                pg_catalog.current_database() as attribute_udt_catalog,
+                nt.nspname as attribute_udt_schema, t.typname as attribute_udt_name,
+                null::name as scope_catalog, null::name as scope_schema,
+                null::name as scope_name, null::int4 as maximum_cardinality,
+                a.attnum::text::name as dtd_identifier,
+                'NO'::varchar as is_derived_reference_attribute
+           from pg_catalog.pg_attribute a
+           join pg_catalog.pg_class c on c.oid = a.attrelid
+           join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+           join pg_catalog.pg_type t on t.oid = a.atttypid
+           join pg_catalog.pg_namespace nt on nt.oid = t.typnamespace
+           left join pg_catalog.pg_collation co on co.oid = a.attcollation and co.oid <> 100
+           left join pg_catalog.pg_namespace nco on nco.oid = co.collnamespace
+          where a.attnum > 0 and not a.attisdropped and c.relkind = 'c'",
     ),
     (
         "key_column_usage",

@@ -28,6 +28,16 @@ const BOOL_AND: Oid = Oid(2517);
 /// `bool_or`
 const BOOL_OR: Oid = Oid(2518);
 
+/// A key of grouping sets whose texts are told apart by their class.
+pub(super) struct ShownKey {
+    /// The class; NULL in sets without the key.
+    class: Column,
+    /// One of the texts of the group.
+    value: Column,
+    /// The key as others name it.
+    shown: Column,
+}
+
 impl Binder<'_> {
     /// The nondeterministic collation of a value; none where equal texts are the same.
     ///
@@ -46,38 +56,68 @@ impl Binder<'_> {
     }
 
     /// Has keys of groups tell texts apart by their class. The columns of such keys are calls then, which take one
-    /// of the texts of each group.
+    /// of the texts of each group. Where there are several sets, a key is NULL in the sets without it: then the calls
+    /// have columns of their own, and the result has them with those of the keys, for [`Binder::shown_keys`].
     pub(super) fn class_keys(
         &mut self,
         keys: &mut [(Expr, Column)],
         calls: &mut Vec<(AggregateCall, Column)>,
         is_one_set: bool,
-    ) -> Result<()> {
+    ) -> Result<Vec<ShownKey>> {
+        let mut shown = Vec::new();
         for (expr, column) in keys {
             let Some(collation) = self.equivalence(expr)? else { continue };
-            if !is_one_set {
-                let message = "grouping sets are not supported under nondeterministic collations";
-                return Err(refused(message).at(expr.at));
-            }
             let class = self.key_of(expr.clone(), &collation)?;
             let of_class = self.column_for("key", &class);
             let value = one_of(expr.clone(), None);
-            calls.push((value, std::mem::replace(column, of_class)));
+            let own = std::mem::replace(column, of_class.clone());
+            if is_one_set {
+                calls.push((value, own));
+            } else {
+                let of_call = self.column_for("value", expr);
+                calls.push((value, of_call.clone()));
+                shown.push(ShownKey { class: of_class, value: of_call, shown: own });
+            }
             *expr = class;
         }
-        Ok(())
+        Ok(shown)
     }
 
-    /// Fails where rows with these columns can be equal that are not the same.
-    pub(super) fn needs_same_rows(&self, columns: &[Column]) -> Result<()> {
-        for column in columns {
-            if self.equivalence(&reference(column, At::NONE))?.is_some() {
-                let message =
-                    "WITH RECURSIVE ... UNION is not supported under nondeterministic collations";
-                return Err(refused(message));
-            }
+    /// The rows of groups with the keys as they are shown: a text of the group in the sets that group by it.
+    pub(super) fn shown_keys(&mut self, groups: Plan, keys: &[ShownKey]) -> Plan {
+        if keys.is_empty() {
+            return groups;
         }
-        Ok(())
+        let (mut exprs, mut columns) = (Vec::new(), groups.columns.clone());
+        for column in &groups.columns {
+            exprs.push(reference(column, At::NONE));
+        }
+        for key in keys {
+            let class = Box::new(reference(&key.class, At::NONE));
+            let is_there = ExprKind::IsNull { expr: class, negated: true };
+            let is_there = Expr::of(is_there, Type::BOOL, At::NONE);
+            let value = reference(&key.value, At::NONE);
+            let none = Expr::of(ExprKind::Const(types::Datum::Null), value.ty, At::NONE);
+            let ty = value.ty;
+            let arms = vec![(is_there, value)];
+            let case = ExprKind::Case { operand: None, arms, otherwise: Box::new(none) };
+            exprs.push(Expr::of(case, ty, At::NONE));
+            columns.push(key.shown.clone());
+        }
+        Plan { node: Node::Project { input: Box::new(groups), exprs }, columns }
+    }
+
+    /// The columns by whose classes rows are equal, by position, with the locales of the classes.
+    pub(super) fn classes_of(
+        &self,
+        columns: &[Column],
+    ) -> Result<Vec<(usize, std::sync::Arc<str>)>> {
+        let mut classes = Vec::new();
+        for (at, column) in columns.iter().enumerate() {
+            let found = self.equivalence(&reference(column, At::NONE))?;
+            classes.extend(found.and_then(|found| Some((at, found.locale.as_deref()?.into()))));
+        }
+        Ok(classes)
     }
 
     /// The rows of a plan, of which equal ones are shown once.

@@ -212,7 +212,7 @@ impl Binder<'_> {
         if let Some(error) = error {
             return Err(error);
         }
-        self.class_keys(&mut keys, &mut calls, groups.sets.is_none())?;
+        let shown = self.class_keys(&mut keys, &mut calls, groups.sets.is_none())?;
         let all: Vec<usize> = (0..keys.len()).collect();
         let mut sets = groups.sets.unwrap_or_else(|| vec![all]);
         // Keys that follow from a primary key are in all sets.
@@ -236,7 +236,7 @@ impl Binder<'_> {
             aggregate.masks.push(mask);
             columns.push(column);
         }
-        Ok(Plan { node: Node::Aggregate(aggregate), columns })
+        Ok(self.shown_keys(Plan { node: Node::Aggregate(aggregate), columns }, &shown))
     }
 }
 

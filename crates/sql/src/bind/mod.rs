@@ -96,6 +96,21 @@ pub struct Text {
     pub named: Vec<Named>,
     /// The joins whose condition is that columns of one name are equal.
     pub merges: Vec<Merge>,
+    /// The attributes of composite values.
+    pub attributes: Vec<AttributeName>,
+}
+
+/// A name of an attribute of a composite value in a text.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AttributeName {
+    /// Where it is.
+    pub at: At,
+    /// The composite type.
+    pub ty: Type,
+    /// The attribute, among those that are there.
+    pub index: usize,
+    /// True where it names an output, which has no alias.
+    pub is_output: bool,
 }
 
 /// A column as it can be written.
@@ -303,6 +318,23 @@ pub fn expression(
     binder.leave();
     place::expr(&mut expr, &row);
     Ok(expr)
+}
+
+/// The attributes of composite values that an expression names, which is bound as by [`expression`].
+///
+/// # Errors
+/// As [`statement`].
+pub fn attributes_in(
+    text: &str,
+    over: Option<&Relation>,
+    names: &dyn Names,
+    context: ::types::Context<'_>,
+) -> Result<Vec<AttributeName>> {
+    let ast = crate::parse::expression(text)?;
+    let (mut binder, _) = Binder::over(names, context, over);
+    binder.text = Some(Text::default());
+    binder.expr(&ast)?;
+    Ok(binder.text.unwrap_or_default().attributes)
 }
 
 /// The name that follows from an expression, as an output without one or a key of an index has it: that of

@@ -137,6 +137,12 @@ impl Binder<'_> {
         };
         let (_, ty, modifier) = fields[index].clone();
         let at = name.at;
+        let row = self.facts().base(expr.ty);
+        if let (None, Some(text), false) = (&self.by, &mut self.text, row == Type::RECORD)
+            && !text.attributes.iter().any(|known| known.at == at)
+        {
+            text.attributes.push(super::AttributeName { at, ty: row, index, is_output: false });
+        }
         Ok(Expr { kind: ExprKind::Field { expr: Box::new(expr), index }, ty, modifier, at })
     }
 

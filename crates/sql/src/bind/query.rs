@@ -552,13 +552,11 @@ impl Binder<'_> {
         for (column, (name, ..)) in start.columns.iter_mut().zip(&columns) {
             column.name.clone_from(name);
         }
-        if !all {
-            self.needs_same_rows(&start.columns)?;
-        }
+        let classes = if *all { Vec::new() } else { self.classes_of(&start.columns)? };
         let sides = (start_outline, step_outline);
         let outline = self.outline_set((SetOp::Union, *all), sides, &start.columns)?;
         let (start, step) = (Box::new(start), Box::new(step));
-        Ok(((CteBody::Recursive { start, step, all: *all }, Some(columns)), outline))
+        Ok(((CteBody::Recursive { start, step, all: *all, classes }, Some(columns)), outline))
     }
 }
 

@@ -153,6 +153,13 @@ impl Binder<'_> {
                 {
                     named.is_output = is_named;
                 }
+                if let (None, Ast::Indirection { steps, .. }, Some(text)) =
+                    (&output.alias, &output.expr.kind, &mut self.text)
+                    && let Some(Step::Field(name)) = steps.last()
+                    && let Some(known) = text.attributes.iter_mut().find(|it| it.at == name.at)
+                {
+                    known.is_output = is_named;
+                }
                 let name = match &output.alias {
                     Some(alias) => alias.text.clone(),
                     None => output_name(&output.expr),

@@ -44,7 +44,6 @@ impl Printer<'_> {
         match () {
             () if ty == Type::BOOL => {}
             () if is_bare => self.push(&text),
-            () if matches!(ty, Type::BIT | Type::VARBIT) => self.push(&format!("B'{text}'")),
             () => self.literal(&text),
         }
         needs_label |= label == Label::Always;

@@ -165,6 +165,34 @@ impl SqlText {
         self.with_names(|place, _| (place.object == object).then(|| (object, name.into())))
     }
 
+    /// The same text, which names these objects too: of each where its name is, how long that is, and the alias
+    /// that it gets if it is an output.
+    pub fn naming(&self, found: &[(NamePlace, Option<Arc<str>>)]) -> SqlText {
+        let mut all: Vec<(NamePlace, Option<Arc<str>>)> =
+            self.names.iter().map(|place| (*place, None)).collect();
+        for (place, alias) in found {
+            if !self.names.iter().any(|known| known.at == place.at) {
+                all.push((*place, alias.clone()));
+            }
+        }
+        all.sort_by_key(|(place, _)| place.at);
+        let mut text = String::with_capacity(self.text.len());
+        let (mut names, mut done) = (Vec::with_capacity(all.len()), 0);
+        for (place, alias) in all {
+            let end = (place.at + place.len) as usize;
+            let at = (text.len() + place.at as usize - done) as u32;
+            text.push_str(&self.text[done..end]);
+            names.push(NamePlace { at, ..place });
+            if let Some(alias) = alias {
+                text.push_str(" AS ");
+                text.push_str(&scalar::quote::identifier(&alias));
+            }
+            done = end;
+        }
+        text.push_str(&self.text[done..]);
+        SqlText { text: text.into(), names, depends: self.depends.clone() }
+    }
+
     /// The same text where `object` has moved from schema `from` to schema `to`, called `name`.
     pub fn moved(&self, object: Address, from: Oid, to: Oid, name: &str) -> SqlText {
         let schema = |oid| Address::of(Class::Schema, oid);

@@ -51,7 +51,7 @@ pub(super) fn follow(
         table.lock(change.txn, &row_key, strength, Wait::Allowed)?;
         let Some(row) = table.latest(change.txn, &row_key)? else { continue };
         let row = row.to_datums()?;
-        if !change.checks.refers_to(&table, key, &row, old) {
+        if !change.checks.refers_to(&table, key, &row, old)? {
             continue;
         }
         if action == Action::Cascade && new.is_none() {

@@ -15,7 +15,7 @@ use super::comparable::{Equal, equal_to, key_of};
 use super::{Checks, gone_table, pick};
 use crate::Result;
 use crate::catalog::{Column, Constraint, ForeignKey, IndexPart, Relation};
-use crate::index::Entry;
+use crate::index::{Entry, Index};
 use crate::method::Wanted;
 use crate::rows::{Batch, Cursor, RowValues, Table, position};
 
@@ -136,12 +136,13 @@ impl Checks {
         let table = constraint.table().and_then(|oid| self.handles.table(&self.catalog, oid));
         let table = table.ok_or_else(gone_table)?;
         let columns: Vec<usize> = key.columns.iter().map(|attnum| position(*attnum)).collect();
-        let types = self.types(&table, key)?;
+        let meaning = self.meaning(&table, key)?;
+        let types = &meaning.types;
         let wanted = match sought {
             Sought::Values(values) => Some(values.to_vec()),
             Sought::Key(values) => {
                 let mut wanted = Some(Vec::with_capacity(values.len()));
-                for (value, (from, to)) in values.iter().zip(&types) {
+                for (value, (from, to)) in values.iter().zip(types) {
                     match (equal_to(value, *from, *to), &mut wanted) {
                         (Equal::None, _) => return Ok(Vec::new()),
                         (Equal::One(value), Some(wanted)) => wanted.push(value),
@@ -155,7 +156,7 @@ impl Checks {
         let latest = txn.latest();
         let view = View::of(txn, &latest);
         let mut cursor = match &wanted {
-            Some(wanted) => cursor(&table, &columns, wanted)?,
+            Some(wanted) => cursor(&table, &columns, wanted, &meaning)?,
             None => Cursor::over(&table, KeyRange::ALL, false),
         };
         let mut batch = Batch::new();
@@ -170,7 +171,7 @@ impl Checks {
                 }
                 let fits = match sought {
                     Sought::Values(values) => own == values,
-                    Sought::Key(values) => is_key(&own, &types, values),
+                    Sought::Key(values) => meaning.is_key(&own, values)?,
                 };
                 if fits && found.len() < rows_max {
                     found.push((row.key().to_vec(), row.to_datums()?));
@@ -187,19 +188,32 @@ impl Checks {
         key: &ForeignKey,
         row: &[Datum],
         values: &[Datum],
-    ) -> bool {
-        self.types(table, key).is_ok_and(|types| is_key(&pick(row, &key.columns), &types, values))
+    ) -> Result<bool> {
+        self.meaning(table, key)?.is_key(&pick(row, &key.columns), values)
     }
 
-    /// The types of each pair of columns: of the one that refers, and of the one that it refers to.
-    fn types(&self, table: &Table, key: &ForeignKey) -> Result<Vec<(Type, Type)>> {
-        let parent = self.catalog.relation(key.references).ok_or_else(gone_table)?;
+    /// What values of the columns of a foreign key mean.
+    fn meaning(&self, table: &Table, key: &ForeignKey) -> Result<Meaning> {
+        let parent = self.handles.table(&self.catalog, key.references).ok_or_else(gone_table)?;
         let pairs = key.columns.iter().zip(&key.referenced);
         let types = pairs.map(|(own, referenced)| {
             let own = &table.relation().columns[position(*own)];
-            (self.base(own), self.base(&parent.columns[position(*referenced)]))
+            (self.base(own), self.base(&parent.relation().columns[position(*referenced)]))
         });
-        Ok(types.collect())
+        let types = types.collect();
+        let index = parent.indexes().iter().position(|it| it.relation().oid == key.index);
+        let mut parts = vec![None; key.columns.len()];
+        for (part, column) in
+            index.iter().flat_map(|at| parent.indexes()[*at].columns().enumerate())
+        {
+            let at = key.referenced.iter().position(|attnum| position(*attnum) == column);
+            if let Some(at) = at.filter(|_| parent.indexes()[index.unwrap_or(0)].is_by_class(part))
+            {
+                parts[at] = Some(part);
+            }
+        }
+        let index = index.unwrap_or_default();
+        Ok(Meaning { types, parent, index, parts })
     }
 
     /// The type of a column, of a domain the one below.
@@ -222,16 +236,53 @@ impl Checks {
     }
 }
 
-/// True where values of referring columns mean this key.
-fn is_key(own: &[Datum], types: &[(Type, Type)], key: &[Datum]) -> bool {
-    own.iter()
-        .zip(types)
-        .zip(key)
-        .all(|((own, (_, to)), key)| key_of(own, *to).as_ref() == Some(key))
+/// What values of referring columns mean in the columns that they refer to.
+struct Meaning {
+    /// The types of each pair of columns: of the one that refers, and of the one that it refers to.
+    types: Vec<(Type, Type)>,
+    /// The table that is referred to, and the place of its unique index.
+    parent: Arc<Table>,
+    index: usize,
+    /// For each pair the key of the index, where its texts are equal by their class alone.
+    parts: Vec<Option<usize>>,
+}
+
+impl Meaning {
+    /// True where values of referring columns mean this key.
+    fn is_key(&self, own: &[Datum], key: &[Datum]) -> Result<bool> {
+        for (at, ((own, (_, to)), key)) in own.iter().zip(&self.types).zip(key).enumerate() {
+            let Some(value) = key_of(own, *to) else { return Ok(false) };
+            let is_same = match self.parts[at] {
+                None => value == *key,
+                Some(part) => {
+                    let index = &self.parent.indexes()[self.index];
+                    value == *key || index.keyed(part, value)? == index.keyed(part, key.clone())?
+                }
+            };
+            if !is_same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// True where an entry of an index of referring rows has all texts of the class of a key, where the foreign key
+    /// compares by classes. `at` is the pair, `part` the key of the index.
+    fn finds_all(&self, at: usize, index: &Index, part: usize) -> bool {
+        match self.parts[at] {
+            None => true,
+            Some(own) => index.is_sorted_like(part, &self.parent.indexes()[self.index], own),
+        }
+    }
 }
 
 /// A cursor over the rows that have these values in these columns, and perhaps over others.
-fn cursor(table: &Arc<Table>, columns: &[usize], values: &[Datum]) -> Result<Cursor> {
+fn cursor(
+    table: &Arc<Table>,
+    columns: &[usize],
+    values: &[Datum],
+    meaning: &Meaning,
+) -> Result<Cursor> {
     let fits = |keys: &[usize]| {
         keys.len() >= columns.len() && columns.iter().all(|at| keys[..columns.len()].contains(at))
     };
@@ -239,7 +290,8 @@ fn cursor(table: &Arc<Table>, columns: &[usize], values: &[Datum]) -> Result<Cur
         let value = |at: &usize| columns.iter().position(|column| column == at).map(|i| &values[i]);
         keys.iter().map_while(|at| value(at).cloned()).collect()
     };
-    if fits(table.keyed_by()) {
+    // The keys of rows are texts as they are.
+    if fits(table.keyed_by()) && meaning.parts.iter().all(Option::is_none) {
         let equal = equal(table.keyed_by());
         let refs: Vec<_> = equal.iter().map(Datum::as_ref).collect();
         let range = table.shape().range(&refs, Bound::Unbounded, Bound::Unbounded);
@@ -247,7 +299,11 @@ fn cursor(table: &Arc<Table>, columns: &[usize], values: &[Datum]) -> Result<Cur
     }
     for index in table.indexes() {
         let keys: Vec<usize> = index.columns().collect();
-        if index.is_plain_search() && fits(&keys) {
+        let finds_all = |(part, column): (usize, &usize)| {
+            let at = columns.iter().position(|known| known == column);
+            at.is_none_or(|at| meaning.finds_all(at, index, part))
+        };
+        if index.is_plain_search() && fits(&keys) && keys.iter().enumerate().all(finds_all) {
             let equal = equal(&keys).into_iter().enumerate();
             let equal: Vec<Datum> =
                 equal.map(|(part, value)| index.keyed(part, value)).collect::<Result<_>>()?;

@@ -298,6 +298,19 @@ impl Index {
         }
     }
 
+    /// True where texts of a key are one entry that are equal without being the same.
+    pub(crate) fn is_by_class(&self, part: usize) -> bool {
+        matches!(self.sorts.get(part), Some(Some(sort)) if sort.is_by_class())
+    }
+
+    /// True where a key is written as a key of another index is.
+    pub(crate) fn is_sorted_like(&self, part: usize, other: &Index, own: usize) -> bool {
+        match (self.sorts.get(part), other.sorts.get(own)) {
+            (Some(Some(one)), Some(Some(other))) => one.is_like(other),
+            _ => false,
+        }
+    }
+
     /// The values of its keys of a row; `None` where the row is not in it.
     fn keys(&self, row: &[Datum], values: &mut dyn RowValues) -> Result<Option<Vec<Datum>>> {
         let mut computed = Vec::new();

@@ -32,6 +32,16 @@ impl Sort {
         Some(Sort { form, collation })
     }
 
+    /// True where texts are written as one that are equal without being the same.
+    pub(super) fn is_by_class(&self) -> bool {
+        !self.form.is_deterministic
+    }
+
+    /// True where another key is written in the same way.
+    pub(super) fn is_like(&self, other: &Sort) -> bool {
+        self.form == other.form
+    }
+
     /// The value as entries have it.
     ///
     /// # Errors

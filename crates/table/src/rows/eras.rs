@@ -67,5 +67,6 @@ impl Era {
         !one.keyed_by().is_empty()
             && one.keyed_by() == other.keyed_by()
             && one.shape() == other.shape()
+            && one.has_all_attributes_of(other)
     }
 }

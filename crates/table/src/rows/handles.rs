@@ -88,7 +88,7 @@ impl Handles {
         };
         let beside = (ids, moves, sampled, usage);
         let method = self.methods.get(data.method.oid).ok()?;
-        let table = Arc::new(Table::new(def, data, schema, beside, method));
+        let table = Arc::new(Table::new(def, data, schema, beside, method).with_types_of(catalog));
         let mut known = self.known.write();
         let states = known.entry(oid).or_default();
         if states.len() == STATES_MAX {

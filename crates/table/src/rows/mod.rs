@@ -30,6 +30,7 @@
 //! | `erase` | [`erase`](erase()): rows that never were |
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
+//! | `parts` | of which attributes composite values consist |
 //! | `count` | how many rows there are, about |
 //! | `usage` | [`Usage`]: how often a table or an index was used |
 //! | `statistics` | [`Statistics`]: what the values of columns are like |
@@ -45,6 +46,7 @@ mod ids;
 mod layout;
 mod load;
 mod moves;
+mod parts;
 pub mod placing;
 mod replacement;
 mod statistics;

@@ -18,12 +18,13 @@ use std::sync::{Arc, OnceLock};
 
 use store::{Csn, Op, TableId};
 use txn::{Locked, RowLock, Transaction, View, Wait};
-use types::{Datum, KeyOrder, Object, Oid, SqlState, key, row, text};
+use types::{Datum, DatumRef, KeyOrder, Object, Oid, SqlState, key, row, text};
 
 use super::change::{Change, RowValues};
 use super::ids::RowIds;
 use super::layout::{Batch, Layout, Row, RowRef};
 use super::moves::Moves;
+use super::parts::Parts;
 use super::statistics::Sampled;
 use super::usage::{TableUsage, Usage};
 use crate::catalog::{Catalog, Relation, Router, TableData, TableDef};
@@ -52,6 +53,8 @@ pub struct Table {
     /// Finds the partition of a row of a partitioned table.
     router: OnceLock<Option<Router>>,
     usage: TableUsage,
+    /// How the values of each column are composed.
+    parts: Vec<Parts>,
 }
 
 impl Table {
@@ -81,7 +84,37 @@ impl Table {
             sampled,
             router: OnceLock::new(),
             usage,
+            parts: Vec::new(),
             def: Arc::clone(def),
+        }
+    }
+
+    /// The same, with the composite types of its columns as a catalog has them.
+    pub(super) fn with_types_of(mut self, catalog: &Catalog) -> Table {
+        self.parts = Parts::of_columns(catalog, self.relation());
+        self
+    }
+
+    /// True where the composite values of the column at a position have the same attributes in the rows of another
+    /// table.
+    pub fn has_attributes_of(&self, other: &Table, at: usize) -> bool {
+        self.parts.get(at) == other.parts.get(at)
+    }
+
+    /// True where that holds for each column that both have.
+    pub fn has_all_attributes_of(&self, other: &Table) -> bool {
+        self.parts.iter().zip(&other.parts).all(|(one, other)| one == other)
+    }
+
+    /// A value of the column at a position of another table as this one has such values: attributes that composite
+    /// types have got since are NULL, those that they have lost are gone.
+    ///
+    /// # Errors
+    /// 54000 where it is too large.
+    pub fn carry(&self, other: &Table, at: usize, value: DatumRef<'_>) -> types::Result<Datum> {
+        match (self.parts.get(at), other.parts.get(at)) {
+            (Some(now), Some(before)) => now.carry(before, value),
+            _ => Ok(value.to_owned()),
         }
     }
 

@@ -10,10 +10,22 @@ use ::types::{Error as SqlError, Modifier, Oid, SqlState, Type};
 use super::column::check_new_column_name;
 use super::{Address, Class, Ddl, Entry, Relation, RelationKind, no_column};
 use crate::catalog::{
-    Acl, AclItem, Comment, Constraint, ConstraintKind, Database, Extension, IndexPart, Policy,
-    Privileges, Role, RowType, Schema, SqlText, TypeEntry, UserType, UserTypeKind,
+    Acl, AclItem, Comment, Constraint, ConstraintKind, ConstraintOn, Database, Extension,
+    IndexPart, Policy, Privileges, Role, RowType, Schema, SqlText, TypeEntry, UserType,
+    UserTypeKind,
 };
 use crate::{Error, Result};
+
+/// What the names of columns mean in a text that the catalog keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TextOf {
+    /// It is a query, which has its own tables.
+    Query,
+    /// Columns of this relation.
+    Row(Oid),
+    /// `VALUE`, of this domain.
+    Value(Type),
+}
 
 impl Ddl<'_> {
     // --- renaming --------------------------------------------------------------------------------
@@ -211,6 +223,53 @@ impl Ddl<'_> {
             let entry = self.catalog().entry(key);
             if let Some(entry) = entry.and_then(|entry| entry.retexted(&change)) {
                 self.put(entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the texts that the catalog keeps for a database, each of which is bound as [`TextOf`] says.
+    ///
+    /// # Errors
+    /// What writing the catalog reports.
+    pub fn retext_each(
+        &mut self,
+        database: Oid,
+        change: &dyn Fn(TextOf, &SqlText) -> SqlText,
+    ) -> Result<()> {
+        let catalog = Arc::clone(self.catalog());
+        let is_in = |schema| catalog.schema(schema).is_some_and(|it| it.database == database);
+        let has = |oid| catalog.relation(oid).is_some_and(|relation| is_in(relation.schema));
+        for entry in catalog.entries() {
+            let (is_known, of) = match &entry {
+                Entry::Relation(relation) => {
+                    let over = relation.index().map_or(relation.oid, |index| index.table);
+                    let of =
+                        if relation.view().is_some() { TextOf::Query } else { TextOf::Row(over) };
+                    (is_in(relation.schema), of)
+                }
+                Entry::Constraint(constraint) => match constraint.on {
+                    ConstraintOn::Table(table) => (has(table), TextOf::Row(table)),
+                    ConstraintOn::Domain(ty) => {
+                        let schema = catalog.type_entry(ty).map(|known| known.schema());
+                        (schema.is_some_and(is_in), TextOf::Value(ty))
+                    }
+                },
+                Entry::Policy(policy) => (has(policy.table), TextOf::Row(policy.table)),
+                _ => continue,
+            };
+            let query = match &entry {
+                Entry::Relation(relation) => {
+                    relation.materialized().map(|it| it.query.text.clone())
+                }
+                _ => None,
+            };
+            let each = |text: &SqlText| match &query {
+                Some(query) if Arc::ptr_eq(query, &text.text) => change(TextOf::Query, text),
+                _ => change(of, text),
+            };
+            if let Some(changed) = entry.retexted(&each).filter(|_| is_known) {
+                self.put(changed)?;
             }
         }
         Ok(())

@@ -67,14 +67,23 @@ impl Ddl<'_> {
             ddl.check_owner(Address::relation(relation))?;
             let mut changed = Relation::clone(&*ddl.relation_to_change(relation)?);
             ddl.check_kind(&changed, "ADD COLUMN", [false, true])?;
-            ddl.check_not_stored(&changed)?;
+            if rewrite || new.missing.as_ref().is_some_and(|missing| !missing.is_null()) {
+                ddl.check_not_stored(&changed)?;
+            }
             check_new_column_name(&changed, &new.name)?;
             if changed.columns.len() >= COLUMNS_MAX {
                 let message = format!("tables can have at most {COLUMNS_MAX} columns");
                 return Err(Error::new(SqlState::TOO_MANY_COLUMNS, message));
             }
             let attnum = changed.columns.len() as i16 + 1;
-            changed.columns.push(ddl.make_column(relation, attnum, &new)?);
+            let mut made = ddl.make_column(relation, attnum, &new)?;
+            let above = changed.partition_of().and_then(|of| ddl.catalog().relation(of.parent));
+            let above = above.and_then(|above| above.column_named(&new.name));
+            // A partition takes the values from the sequence of its table.
+            made.identity = above.and_then(|above| above.identity);
+            made.not_null |= made.identity.is_some();
+            let rewrite = rewrite || made.identity.is_some();
+            changed.columns.push(made);
             if let RelationKind::Table(table) = &mut changed.kind {
                 table.row_version += 1;
             }
@@ -86,6 +95,7 @@ impl Ddl<'_> {
             if let Some(keyed_by) = keyed_by.filter(|_| rewrite) {
                 ddl.rewrite(relation, keyed_by, None)?;
             }
+            ddl.rewrite_stores(relation)?;
             Ok(attnum)
         })
     }
@@ -130,13 +140,15 @@ impl Ddl<'_> {
                     };
                     identity.is_always = is_always;
                     let change = |column: &mut Column| column.identity = Some(identity);
-                    ddl.change(&relation, found.attnum, change)
+                    ddl.change(&relation, found.attnum, change)?;
+                    ddl.share_identities(relation.oid)
                 }
                 ColumnChange::DropIdentity => {
                     let Some(identity) = found.identity else {
                         return Err(not_identity(&relation, &found));
                     };
                     ddl.change(&relation, found.attnum, |column| column.identity = None)?;
+                    ddl.share_identities(relation.oid)?;
                     ddl.remove_relation(identity.sequence)
                 }
             }
@@ -240,7 +252,8 @@ impl Ddl<'_> {
         if column.default.is_some() {
             return refuse("already has a default value");
         }
-        self.make_identity(relation.oid, column.attnum, new)
+        self.make_identity(relation.oid, column.attnum, new)?;
+        self.share_identities(relation.oid)
     }
 
     fn set_type(
@@ -385,7 +398,9 @@ impl Ddl<'_> {
         if changed.column(attnum).is_none() {
             return Ok(());
         }
-        self.check_not_stored(&changed)?;
+        if !self.may_rewrite_stores {
+            self.check_not_stored(&changed)?;
+        }
         let column = &mut changed.columns[attnum as usize - 1];
         *column = Column {
             name: format!("........pg.dropped.{attnum}........").into(),
@@ -401,7 +416,8 @@ impl Ddl<'_> {
             ..column.clone()
         };
         self.remove_comment(Address::column(relation, attnum))?;
-        self.put_relation(changed).map(drop)
+        self.put_relation(changed)?;
+        self.rewrite_stores(relation)
     }
 
     /// Takes a default away.

@@ -8,8 +8,8 @@ use super::index::{IndexRole, NewIndex, NewIndexKey};
 use super::name::choose;
 use super::{Address, Class, Ddl, Entry, Relation, RelationKind, TableDef};
 use crate::catalog::{
-    Action, Constraint, ConstraintKind, ConstraintOn, ForeignKey, Index, IndexKey, IndexMethod,
-    Key, MatchType, Persistence, Privileges, SqlText,
+    Action, Constraint, ConstraintKind, ConstraintOn, ForeignKey, Index, IndexMethod, Key,
+    MatchType, Persistence, Privileges, SqlText,
 };
 use crate::foreign::may_refer;
 use crate::{Error, Result};
@@ -503,6 +503,26 @@ impl Ddl<'_> {
         Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, message))
     }
 
+    /// The indexes of partitions know how texts are equal, that of their table does not.
+    fn refuse_classes(&self, target: &TableDef, index: &Index) -> Result<()> {
+        if target.relation.partitioning().is_none() {
+            return Ok(());
+        }
+        let columns = index.keys.iter().filter_map(|key| target.relation.column(key.column()?));
+        for column in columns {
+            let is_by_class =
+                |collation| self.catalog().locale_of(collation).is_some_and(|(_, same)| !same);
+            if is_by_class(column.collation) {
+                return Err(super::not_supported(format!(
+                    "a foreign key to column \"{}\" of the partitioned table \"{}\", which has a \
+                     nondeterministic collation",
+                    column.name, target.relation.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The columns of the table that are referred to, and the unique index over them.
     fn referenced_key(&self, target: &TableDef, names: &[Arc<str>]) -> Result<(Vec<i16>, Oid)> {
         let table = &target.relation.name;
@@ -526,7 +546,7 @@ impl Ddl<'_> {
                     format!("cannot use a deferrable primary key for referenced table \"{table}\"");
                 return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
             }
-            refuse_classes(index, table)?;
+            self.refuse_classes(target, index)?;
             return Ok((index.keys.iter().filter_map(|key| key.column()).collect(), oid));
         }
         let numbers = numbers_in_key(&target.relation, names)?;
@@ -545,7 +565,7 @@ impl Ddl<'_> {
             let serves = index.is_unique && index.predicate.is_none() && index.is_valid;
             if serves && columns == sorted && columns.len() == index.keys.len() {
                 if index.is_immediate {
-                    refuse_classes(index, table)?;
+                    self.refuse_classes(target, index)?;
                     return Ok((numbers, oid));
                 }
                 is_deferrable = true;
@@ -714,15 +734,4 @@ fn numbers_in_key(relation: &Relation, names: &[Arc<str>]) -> Result<Vec<i16>> {
         }
     };
     names.iter().map(number).collect()
-}
-
-/// Foreign keys are compared by their bytes, so equal texts that are not the same cannot be referred to.
-fn refuse_classes(index: &Index, table: &str) -> Result<()> {
-    let by_class = |key: &IndexKey| key.sort.as_ref().is_some_and(|sort| !sort.is_deterministic);
-    match index.keys.iter().any(by_class) {
-        true => Err(super::not_supported(format!(
-            "a foreign key to a column of table \"{table}\" with a nondeterministic collation"
-        ))),
-        false => Ok(()),
-    }
 }

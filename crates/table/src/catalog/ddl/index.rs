@@ -189,7 +189,7 @@ impl Ddl<'_> {
             _ => false,
         };
         if new.is_unique || !new.excludes.is_empty() {
-            self.check_unique_partitions(relation, &keys, role)?;
+            self.check_unique_partitions(relation, (&keys, &new.excludes), role)?;
         }
         let index = Index {
             table: relation.oid,

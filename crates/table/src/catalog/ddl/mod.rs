@@ -17,6 +17,7 @@
 //! | `user_type` | enums and domains |
 //! | `extension` | extensions |
 //! | `schema`, `role`, `grant` | schemas and databases, roles and memberships, privileges |
+//! | `stores` | tables that store rows of other relations |
 //! | `partition` | partitions, attached and detached |
 //! | `policy` | policies of row-level security |
 //! | `owned` | what belongs to a role, all at once |
@@ -40,6 +41,7 @@ mod policy;
 mod role;
 mod schema;
 mod sequence;
+mod stores;
 mod table;
 mod user_type;
 
@@ -49,6 +51,7 @@ use ::types::{Error as SqlError, Modifier, Oid, Repr, SqlState, Type, TypeSource
 use store::TableId;
 use txn::{RowLock, Transaction};
 
+pub use alter::TextOf;
 pub use column::ColumnChange;
 pub use constraint::{NewConstraint, NewConstraintKind};
 pub use drop::{Behavior, Notice};
@@ -94,11 +97,13 @@ pub struct Ddl<'a> {
     txn: &'a mut Transaction,
     acting: Acting<'a>,
     rewrites: Vec<Rewrite>,
+    /// True where tables that store the rows of a changed relation may be written anew: they are locked.
+    may_rewrite_stores: bool,
 }
 
 impl<'a> Ddl<'a> {
     pub(crate) fn new(draft: &'a mut Draft, txn: &'a mut Transaction, acting: Acting<'a>) -> Self {
-        Ddl { draft, txn, acting, rewrites: Vec::new() }
+        Ddl { draft, txn, acting, rewrites: Vec::new(), may_rewrite_stores: false }
     }
 
     /// The catalog as it is now for the transaction.
@@ -110,6 +115,12 @@ impl<'a> Ddl<'a> {
     pub fn scope(&self) -> Scope<'_> {
         let Acting { database, path, .. } = self.acting;
         Scope { catalog: self.catalog(), database, path }
+    }
+
+    /// Lets columns be taken from relations whose rows are stored in columns of tables; all of these tables
+    /// ([`Catalog::stores_of`]) are locked.
+    pub fn allow_rewriting_stores(&mut self) {
+        self.may_rewrite_stores = true;
     }
 
     /// The tables whose rows must be written anew before the statement ends: each has another

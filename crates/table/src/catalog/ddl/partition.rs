@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ::types::{Error as SqlError, Oid, SqlState};
+use scalar::operators::by_oid;
 
 use super::index::IndexRole;
 use super::{Address, Ddl, Entry, Relation, RelationKind, TableDef, not_supported};
@@ -45,7 +46,8 @@ impl Ddl<'_> {
         let relation = self.relation(partition)?;
         self.check_partition_persistence(&parent, &relation)?;
         self.check_bound(&parent, &relation.name, &of.bound)?;
-        self.change_partitions(of.parent, |partitions| partitions.push(partition))
+        self.change_partitions(of.parent, |partitions| partitions.push(partition))?;
+        self.share_identities(of.parent)
     }
 
     /// Makes a table a partition of another. Whether its rows are in the bound is for the caller to see to, and that
@@ -89,7 +91,8 @@ impl Ddl<'_> {
                 data.partition_of = Some(PartitionOf { parent, bound });
             }
             ddl.put_relation(relation)?;
-            ddl.change_partitions(parent, |partitions| partitions.push(table))
+            ddl.change_partitions(parent, |partitions| partitions.push(table))?;
+            ddl.share_identities(parent)
         })
     }
 
@@ -112,7 +115,10 @@ impl Ddl<'_> {
             if let RelationKind::Table(data) = &mut relation.kind {
                 data.partition_of = None;
             }
+            // Its values come from the sequence of the table that it leaves.
+            relation.columns.iter_mut().for_each(|column| column.identity = None);
             ddl.put_relation(relation)?;
+            ddl.share_identities(partition)?;
             let def = ddl.table(partition)?;
             for index in def.indexes.iter().filter(|it| is_part(it)) {
                 ddl.change_index(index.oid, |index| index.partition_of = None)?;
@@ -124,6 +130,26 @@ impl Ddl<'_> {
             }
             ddl.change_partitions(parent, |partitions| partitions.retain(|it| *it != partition))
         })
+    }
+
+    /// Makes the columns of all partitions below a table identity columns where those of the table are: they take
+    /// their values from the same sequences.
+    pub(super) fn share_identities(&mut self, table: Oid) -> Result<()> {
+        let whole = self.relation(table)?;
+        for partition in whole.partitions() {
+            let part = self.relation(*partition)?;
+            let mut changed = Relation::clone(&*part);
+            for column in changed.columns.iter_mut().filter(|column| !column.is_dropped) {
+                let above = whole.column_named(&column.name);
+                column.identity = above.and_then(|above| above.identity);
+                column.not_null |= column.identity.is_some();
+            }
+            if changed.columns != part.columns {
+                self.put_relation(changed)?;
+            }
+            self.share_identities(*partition)?;
+        }
+        Ok(())
     }
 
     /// Makes an index of a partition a part of an index of its table. The latter can be used once all partitions have
@@ -273,12 +299,13 @@ impl Ddl<'_> {
     pub(super) fn check_unique_partitions(
         &self,
         table: &Relation,
-        keys: &[IndexKey],
+        (keys, excludes): (&[IndexKey], &[Oid]),
         role: IndexRole,
     ) -> Result<()> {
         let Some(partitioning) = table.partitioning() else { return Ok(()) };
         let what = match role {
             IndexRole { is_primary: true, .. } => "PRIMARY KEY",
+            IndexRole { is_period: false, .. } if !excludes.is_empty() => "EXCLUDE",
             _ => "UNIQUE",
         };
         let refuse = |message: String, detail: String| {
@@ -294,8 +321,24 @@ impl Ddl<'_> {
                     ),
                 );
             };
-            if keys.iter().all(|known| known.column() != Some(attnum)) {
-                let column = table.column(attnum).map_or("", |column| &column.name);
+            let column = table.column(attnum).map_or("", |column| &column.name);
+            let name_of = |at: usize| {
+                excludes.get(at).map_or("=", |oid| by_oid(*oid).map_or("", |known| known.name))
+            };
+            let mut has_column = false;
+            for (at, _) in keys.iter().enumerate().filter(|(_, it)| it.column() == Some(attnum)) {
+                // Rows of two partitions exclude each other as soon as it is not equality.
+                if name_of(at) != "=" {
+                    let message = format!(
+                        "cannot match partition key to index on column \"{column}\" using non-equal \
+                         operator \"{}\"",
+                        name_of(at)
+                    );
+                    return Err(not_supported(message));
+                }
+                has_column = true;
+            }
+            if !has_column {
                 return refuse(
                     "unique constraint on partitioned table must include all partitioning columns"
                         .to_owned(),
@@ -448,7 +491,7 @@ impl Ddl<'_> {
                     "table \"{}\" being attached contains an identity column \"{}\"",
                     part.name, column.name
                 );
-                let error = SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, message);
+                let error = SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
                 let detail = "The new partition may not contain an identity column.";
                 return Err(error.with_detail(detail).into());
             }

@@ -9,7 +9,7 @@ use super::index::in_columns_already;
 use super::name::check_column_name;
 use super::{
     Address, Catalog, Class, Ddl, NewConstraint, NewConstraintKind, Relation, RelationKind,
-    Rewrite, SequenceOptions, not_supported,
+    Rewrite, SequenceOptions,
 };
 use crate::catalog::{
     CheckOption, Column, ColumnDefault, Identity, IndexMethod, OwnedBy, PartitionOf, Partitioning,
@@ -746,23 +746,6 @@ impl Ddl<'_> {
         sequences.dedup();
         sequences
     }
-
-    /// Fails where a column of some table has the rows of this relation in it: they would have to be
-    /// written anew.
-    pub(super) fn check_not_stored(&self, relation: &Relation) -> Result<()> {
-        let Some(row) = &relation.row_type else { return Ok(()) };
-        let Some((table, column)) = self.catalog().stored_in(&[row.ty, row.array]) else {
-            return Ok(());
-        };
-        let (kind, its) = match relation.kind {
-            RelationKind::Composite => ("type", "uses it"),
-            _ => (relation.kind_name(), "uses its row type"),
-        };
-        Err(not_supported(format!(
-            "cannot alter {kind} \"{}\" because column \"{}.{}\" {its}",
-            relation.name, table.name, column.name
-        )))
-    }
 }
 
 /// The columns by which the rows of a new table are keyed: those of its primary key, unless that is
@@ -811,36 +794,5 @@ impl Catalog {
                     || of.live_columns().any(|column| self.is_made_of(column.ty, relation))
             }
         }
-    }
-
-    /// A column of a table whose values have such types in them.
-    pub(crate) fn stored_in(&self, types: &[Type]) -> Option<(&Arc<Relation>, &Column)> {
-        for ty in types {
-            for reference in self.dependents(ty.oid()) {
-                match reference.from.class {
-                    Class::Relation => {
-                        let Some(relation) = self.relation(reference.from.oid) else { continue };
-                        let Some(column) = relation.column(reference.from.sub) else { continue };
-                        if relation.table().is_some() {
-                            return Some((relation, column));
-                        }
-                        let row = relation.row_type.as_ref();
-                        let found = row.and_then(|row| self.stored_in(&[row.ty, row.array]));
-                        if found.is_some() {
-                            return found;
-                        }
-                    }
-                    Class::Type => {
-                        let user = self.user_type(Type(reference.from.oid));
-                        let found = user.and_then(|user| self.stored_in(&[user.ty, user.array]));
-                        if found.is_some() {
-                            return found;
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        None
     }
 }
