@@ -56,7 +56,7 @@ pub use changes::{Changes, CollectionEnd, DocumentChange};
 pub use collections::DroppedCollection;
 pub use document::{
     Allowed, BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt,
-    CollectionOptions, Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint,
+    CollectionOptions, Committed, ContainerPage, ContainerVersion, Diff, Document, DocumentError, DocumentSavepoint as Savepoint,
     Edit, History, KEY_BYTES_MAX, Keys, Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion,
     Nodes, Options as PartOptions, PathClass, Place, Position, Retention, Revision, RevisionInfo,
     Scalar, TimeAxis, Tree, digest, limits, subtree_hash, type_name, write_part,

@@ -4,10 +4,12 @@
 //!   /v1/collections/{collection}                     collections   create, list, alter, drop
 //!     /documents/{key}                               documents     get, put, patch, remove
 //!       /node  /node/move  /node/rename              nodes         one node, by path or by key
-//!       /node/history  /node/version                 nodes         its values over time
+//!       /node/history                                node_history  its values over time, what changed inside
+//!       /node/version                                nodes         one of its values
 //!       /versions  /versions/{revision}  /range      versions      what was when
 //!       /versions/density                            density       how many revisions there were when
 //!       /outline                                     outline       the rows of its tree that a reader sees
+//!       /search                                      search        the next node with a text in it
 //!       /diff  /revert  /blame  /paths  /hash        versions
 //!   /v1/transactions                                 transactions  many documents at once
 //!   /v1/changes                                      changes       what happens, as it happens
@@ -22,8 +24,10 @@ mod deadline;
 mod density;
 mod documents;
 mod edits;
+mod node_history;
 mod nodes;
 mod outline;
+mod search;
 mod sql;
 mod transactions;
 mod versions;
@@ -143,6 +147,11 @@ const WINDOW: &[Parameter] = &[
         "With the revision that last changed each row, and what is known of it",
     ),
 ];
+const SEARCH: &[Parameter] = &[
+    must("text", Form::Text, "What a name or a value contains; case does not matter", "a"),
+    may("after_node", Form::Number, "Begin after the node with this key, or backward before it"),
+    may("backward", Form::Flag, "Towards the beginning of the document"),
+];
 const NEWEST: &[Parameter] = &[may("limit", Form::Positive, "The newest so many")];
 const TWO: &[Parameter] = &[
     may("from", Form::Positive, "The older revision; the one before the newest"),
@@ -154,6 +163,25 @@ const TWO: &[Parameter] = &[
     ),
 ];
 const REVERT: &[Parameter] = &[must("revision", Form::Positive, "The revision to go back to", "1")];
+const HISTORY: &[Parameter] = &[
+    may("limit", Form::Positive, "The newest so many versions; all where nothing is said"),
+    may(
+        "before",
+        Form::Positive,
+        "Only versions that began before this revision: `earlier` of the page before",
+    ),
+    may(
+        "having",
+        Form::Text,
+        "Only versions with this value, or, where none has it, that contain it",
+    ),
+    may(
+        "changes",
+        Form::Flag,
+        "Of a container what each version changed inside of it, instead of its values; 100 versions at most",
+    ),
+    may("summary", Form::Flag, "With figures over all values of a scalar"),
+];
 const AXIS: &[Parameter] = &[
     must(
         "axis",
@@ -388,10 +416,10 @@ pub(crate) const ROUTES: &[Route] = &[
         of!("/node/history"),
         "getNodeHistory",
         "The values that stood at a path, or that a node had, each with its revisions",
-        Run::Long(nodes::history),
+        Run::Long(node_history::history),
     )
     .shows("NodeHistory")
-    .with(&[NODE_WANTED]),
+    .with(&[NODE_WANTED, HISTORY]),
     Route::new(
         "GET",
         of!("/node/version"),
@@ -428,6 +456,15 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .shows("Outline")
     .with(&[NODE, WINDOW, MOMENT]),
+    Route::new(
+        "GET",
+        of!("/search"),
+        "searchDocument",
+        "The next node whose name or value contains a text",
+        Run::Long(search::search),
+    )
+    .shows("SearchFound")
+    .with(&[SEARCH, MOMENT]),
     Route::new(
         "GET",
         of!("/versions/{revision}"),
