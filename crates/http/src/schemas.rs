@@ -42,6 +42,10 @@ const FORMS: &str = r##"{
 "Token": {"type": "object", "required": ["name", "roles", "sql_role"], "properties": {
     "name": {"type": "string"}, "roles": {"type": "array", "items": {"type": "string"}},
     "sql_role": {"type": ["string", "null"]}}},
+"Session": {"type": "object", "required": ["name", "roles", "sql_role", "expires_in"], "properties": {
+    "name": {"type": "string"}, "roles": {"type": "array", "items": {"type": "string"}},
+    "sql_role": {"type": ["string", "null"]},
+    "expires_in": {"type": "integer", "description": "Seconds until the session ends"}}},
 "Login": {"type": "object",
     "required": ["access_token", "token_type", "expires_in", "refresh_token", "refresh_expires_in"],
     "properties": {"access_token": {"type": "string"}, "token_type": {"type": "string"},

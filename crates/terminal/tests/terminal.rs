@@ -408,31 +408,31 @@ fn a_large_document() {
     let make = |database: &Database| {
         let items: Vec<String> = (0..100_000).map(|n| format!("{{\"n\":{n}}}")).collect();
         let text = format!("{{\"items\":[{}],\"last\":true}}", items.join(","));
-        database.collection("c").expect("a collection").put("d", &text).expect("JSON");
+        history(&[&text])(database);
     };
     let mut person = Person::new(make, "c/d", 80, 20);
     person.press(">");
     assert!(person.screen().contains("last: true"), "{}", person.screen());
     person.press("up enter pageup / '99998' enter").sees(&expect![[r#"
-        c/d  revision 1 of 1  2026-11-28 16:51:55
+        c/d  revision 1 of 1  2026-02-28 00:00:00  ada  change 1
         $.items[99998].n
-          1              0s  │     ▸ [99989] {1}
-          1              0s  │     ▸ [99990] {1}
-          1              0s  │     ▸ [99991] {1}
-          1              0s  │     ▸ [99992] {1}
-          1              0s  │     ▸ [99993] {1}
-          1              0s  │     ▸ [99994] {1}
-          1              0s  │     ▸ [99995] {1}
-          1              0s  │     ▸ [99996] {1}
-          1              0s  │     ▸ [99997] {1}
-          1              0s  │     ▾ [99998] {1}
-          1              0s  │         n: 99998
-          1              0s  │     ▾ [99999] {1}
-          1              0s  │         n: 99999
-          1              0s  │     last: true
+          1 ada          1d  │     ▸ [99989] {1}
+          1 ada          1d  │     ▸ [99990] {1}
+          1 ada          1d  │     ▸ [99991] {1}
+          1 ada          1d  │     ▸ [99992] {1}
+          1 ada          1d  │     ▸ [99993] {1}
+          1 ada          1d  │     ▸ [99994] {1}
+          1 ada          1d  │     ▸ [99995] {1}
+          1 ada          1d  │     ▸ [99996] {1}
+          1 ada          1d  │     ▸ [99997] {1}
+          1 ada          1d  │     ▾ [99998] {1}
+          1 ada          1d  │         n: 99998
+          1 ada          1d  │     ▾ [99999] {1}
+          1 ada          1d  │         n: 99999
+          1 ada          1d  │     last: true
          █
          ▲
-         2026-11-28 16:51:55              by time (t)               2026-11-28 16:51:55
+         2026-02-28 00:00:00              by time (t)               2026-02-28 00:00:00
         ←→ version  ⏎ open  h history  m mark  c changes  g go to  / search  ? help  q …
     "#]]);
     let (asked, nodes) = (person.explorer.asked, person.explorer.answer_nodes_max);

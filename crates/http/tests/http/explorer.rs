@@ -38,6 +38,8 @@ fn browsers_get_the_page() {
     for accept in [&[("accept", "*/*")][..], &[("accept", "application/json")], &[]] {
         let answer = world.client().ask("GET /", accept, b"");
         assert_eq!(answer.json()["databases"], serde_json::json!([]), "{accept:?}");
+        // A cache in between must not give a browser this answer.
+        assert_eq!(answer.header("vary"), Some("accept, accept-encoding"), "{accept:?}");
     }
     assert_eq!(world.client().ask("DELETE /", &[HTML], b"").status, 204, "another method");
 }
