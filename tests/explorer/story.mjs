@@ -70,9 +70,27 @@ export async function run({ browser, check, shot }) {
     assert.match(await most.innerText(), /Most often\s*1200[\s\S]*in 3 of 8 revisions, for 63 days, first in revision 3/);
     await page.locator(".plot canvas").waitFor();
     await page.getByLabel("When was it").fill("300");
-    assert.equal(await page.getByRole("list", { name: "Values, newest first" }).getByRole("listitem").count(), 1);
+    const values = page.getByRole("list", { name: "Values, newest first" }).getByRole("listitem");
+    await values.nth(1).waitFor({ state: "detached" });
+    assert.equal(await values.count(), 1);
     await page.getByLabel("When was it").fill("");
     await shot(page, "most-often", { guide: true });
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  await check("what each version changed inside of an object", async () => {
+    const page = await open(browser, server, DOC, SIZE);
+    await page.getByRole("treeitem", { name: /^limits/ }).click();
+    const inside = page.getByRole("list", { name: "Changes inside, newest first" });
+    const versions_of = inside.locator(".inside-version");
+    await versions_of.first().waitFor();
+    const { versions } = await server.ask("GET", "/v1/collections/samples/documents/settings/node/changes?path=$.limits");
+    assert.equal(await versions_of.count(), versions.length);
+    assert.match(await versions_of.first().innerText(), /\$\.limits\./);
+    await inside.getByRole("button", { name: `revision ${versions[0].from_revision}`, exact: true }).click();
+    await page.getByText(`Revision ${versions[0].from_revision}`, { exact: true }).waitFor();
+    await shot(page, "inside");
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { parse } from "./exact";
 import { database } from "./route";
 import type {
-  Collection, Committed, Density, Diff, DocumentChange, Json, NodeHistory, Outline, Rows, Session, Token, Version,
+  Collection, Committed, Density, Diff, DocumentChange, Json, NodeChanges, NodeHistory, Outline, Rows, Session, Token, Version,
 } from "./types";
 
 const VALUE = ',"value":';
@@ -149,6 +149,7 @@ const http = {
     return text.slice(text.indexOf(VALUE) + VALUE.length, -1);
   },
   nodeHistory: (c: string, k: string, params: Params) => json<NodeHistory>(at(c, k, "/node/history"), { params }),
+  nodeChanges: (c: string, k: string, params: Params) => json<NodeChanges>(at(c, k, "/node/changes"), { params }),
   diff: (c: string, k: string, from: number, to: number) => json<Diff>(at(c, k, "/diff"), { params: { from, to } }),
 
   put: (c: string, k: string, text: string, change: Change) =>

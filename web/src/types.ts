@@ -133,9 +133,14 @@ export interface NodeSummary {
 }
 
 export interface NodeHistory {
-  versions: (NodeVersion | ContainerVersion)[];
+  versions: NodeVersion[];
   earlier?: number | null;
   summary?: NodeSummary;
+}
+
+export interface NodeChanges {
+  versions: ContainerVersion[];
+  earlier: number | null;
 }
 
 export type ChangeOp = "insert" | "update" | "delete" | "move" | "rename" | "replace";

@@ -88,6 +88,9 @@ const FORMS: &str = r##"{
     "is_new": {"type": "boolean", "description": "True where the container was not there before"},
     "changes_total": {"type": "integer", "description": "Changes inside of it; the first 20 are told"},
     "changes": {"type": "array", "items": {"$ref": "#/components/schemas/Change"}}}},
+"NodeChanges": {"type": "object", "required": ["versions", "earlier"], "properties": {
+    "versions": {"type": "array", "items": {"$ref": "#/components/schemas/ContainerVersion"}},
+    "earlier": {"type": ["integer", "null"], "description": "The parameter before of the page with earlier versions"}}},
 "MostOften": {"type": "object", "required": ["value", "revisions", "micros", "from_revision"], "properties": {
     "value": {}, "revisions": {"type": "integer"}, "micros": {"type": "integer"},
     "from_revision": {"type": "integer", "description": "The first revision with the value"}}},
@@ -97,8 +100,7 @@ const FORMS: &str = r##"{
     "numbers": {"type": ["array", "null"], "items": {"type": "array"},
     "description": "[revision, value, time] for a plot, where all values are numbers; of many those that stand out"}}},
 "NodeHistory": {"type": "object", "required": ["versions"], "properties": {
-    "versions": {"type": "array", "items": {"anyOf": [{"$ref": "#/components/schemas/NodeVersion"},
-    {"$ref": "#/components/schemas/ContainerVersion"}]}},
+    "versions": {"type": "array", "items": {"$ref": "#/components/schemas/NodeVersion"}},
     "earlier": {"type": ["integer", "null"], "description": "The parameter before of the page with earlier versions"},
     "summary": {"$ref": "#/components/schemas/NodeSummary"}}},
 "NodeVersionFound": {"type": "object", "required": ["version"], "properties": {

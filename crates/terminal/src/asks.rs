@@ -13,6 +13,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Values that one page of a node's history has.
 pub(crate) const RUNS_PAGE: usize = 100;
+/// The same of a container.
+const CONTAINER_RUNS_PAGE: usize = 30;
 /// Names that one page of a list has.
 pub(crate) const NAMES_PAGE: usize = 500;
 /// Characters of a text that a row shows.
@@ -29,7 +31,7 @@ pub(crate) enum Ask {
     Version { revision: u64 },
     Outline { revision: u64, at: OutlineAt, rows: usize, toggled: Vec<u64> },
     Diff { from: u64, to: u64 },
-    Runs { node: u64, before: Option<u64> },
+    Runs { node: u64, is_container: bool, before: Option<u64> },
     Search { text: String, revision: u64, after: Option<u64>, backward: bool },
     Revision { moment: String },
 }
@@ -74,11 +76,13 @@ impl Ask {
                 )
             }
             Ask::Diff { from, to } => format!("{of}/diff?from={from}&to={to}"),
-            Ask::Runs { node, before } => {
+            Ask::Runs { node, is_container, before } => {
                 let before = before.map_or_else(String::new, |before| format!("&before={before}"));
-                format!(
-                    "{of}/node/history?node_key={node}&limit={RUNS_PAGE}&changes=true&summary=true{before}"
-                )
+                let what = match is_container {
+                    true => format!("changes?limit={CONTAINER_RUNS_PAGE}"),
+                    false => format!("history?limit={RUNS_PAGE}&summary=true"),
+                };
+                format!("{of}/node/{what}&node_key={node}{before}")
             }
             Ask::Search { text, revision, after, backward } => {
                 let after = after.map_or_else(String::new, |after| format!("&after_node={after}"));

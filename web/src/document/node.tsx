@@ -7,7 +7,7 @@ import { count, dateTime, duration, plural } from "../format";
 import { may } from "../session";
 import { Author, Button, CopyButton, Empty, Text, Wrong, useLoaded } from "../ui/kit";
 import { VirtualRows } from "../ui/rows";
-import type { ContainerVersion, NodeHistory, NodeVersion } from "../types";
+import type { ContainerVersion, NodeChanges, NodeHistory, NodeVersion } from "../types";
 import { ChangeList, Scalar } from "./changes";
 import { lazy } from "./lazy";
 import type { Point } from "./plot";
@@ -84,26 +84,29 @@ function pathIn(rows: { depth: number; name?: string; index?: number }[], at: nu
   return `$${steps.join("")}`;
 }
 
-/** The history of a node in pages: the newest first, the others when they are wanted. */
-function usePages<V extends NodeVersion | ContainerVersion>(state: DocState, node: number, params: Record<string, string | number | boolean>): {
-  versions: V[] | null; page: NodeHistory | null; error: unknown; busy: boolean; more: (() => void) | null;
+interface Page<V> {
+  versions: V[];
+  earlier?: number | null;
+}
+
+/** A history in pages: the newest versions first, earlier ones when they are wanted. `name` tells two histories apart. */
+function usePages<V, P extends Page<V>>(name: string, ask: (before: number | null) => Promise<P>): {
+  versions: V[] | null; page: P | null; error: unknown; busy: boolean; more: (() => void) | null;
 } {
-  const newest = state.newest;
-  const name = JSON.stringify(params);
-  const { value: page, error, busy } = useLoaded(() => api.nodeHistory(state.collection, state.key, { node_key: node, ...params }), [node, newest, name]);
-  const [rest, setRest] = useState<{ of: NodeHistory | null; versions: V[]; earlier: number | null }>({ of: null, versions: [], earlier: null });
+  const { value: page, error, busy } = useLoaded(() => ask(null), [name]);
+  const [rest, setRest] = useState<{ of: P | null; versions: V[]; earlier: number | null }>({ of: null, versions: [], earlier: null });
   const [asked, setAsked] = useState<number | null>(null);
   const known = page !== null && rest.of === page ? rest : { of: page, versions: [], earlier: page?.earlier ?? null };
-  const more = known.earlier === null ? null : () => {
-    const before = known.earlier;
-    if (page === null || before === null || asked === before) return;
+  const before = known.earlier;
+  const more = before === null ? null : () => {
+    if (asked === before) return;
     setAsked(before);
-    api.nodeHistory(state.collection, state.key, { node_key: node, ...params, summary: false, before }).then(
-      (next) => setRest({ of: page, versions: [...(next.versions as V[]), ...known.versions], earlier: next.earlier ?? null }),
+    ask(before).then(
+      (next) => setRest({ of: page, versions: [...next.versions, ...known.versions], earlier: next.earlier ?? null }),
       () => setAsked(null),
     );
   };
-  const versions = useMemo(() => (page === null ? null : [...known.versions, ...(page.versions as V[])].reverse()), [page, known.versions]);
+  const versions = useMemo(() => (page === null ? null : [...known.versions, ...page.versions].reverse()), [page, rest]);
   return { versions, page, error, busy, more };
 }
 
@@ -115,7 +118,8 @@ function span(run: { from_revision: number; to_revision: number | null }, newest
 
 /** What each version changed inside of a container, newest first. */
 function Inside({ state, node }: { state: DocState; node: number }): JSX.Element {
-  const { versions, error, busy, more } = usePages<ContainerVersion>(state, node, { changes: true, limit: INSIDE_PAGE });
+  const { versions, error, busy, more } = usePages<ContainerVersion, NodeChanges>(
+    `${node}/${state.newest}`, (before) => api.nodeChanges(state.collection, state.key, { node_key: node, limit: INSIDE_PAGE, before }));
   const newest = state.newest;
   if (error !== null) return <Wrong error={error} />;
   if (versions === null) return <div class="loading" aria-busy={busy} />;
@@ -156,7 +160,8 @@ function Values({ state, node, mayChange, onPutBack }: { state: DocState; node: 
   const newest = state.newest;
   const [wanted, setWanted] = useState("");
   const having = useSettled(wanted.trim());
-  const { versions: shown, page, error, busy, more } = usePages<NodeVersion>(state, node, { limit: PAGE, summary: true, ...(having === "" ? {} : { having }) });
+  const { versions: shown, page, error, busy, more } = usePages<NodeVersion, NodeHistory>(
+    `${node}/${newest}/${having}`, (before) => api.nodeHistory(state.collection, state.key, { node_key: node, limit: PAGE, summary: before === null, having, before }));
   const summary = page?.summary;
   const plotted = useMemo(() => points(summary?.numbers), [summary]);
   if (error !== null) return <Wrong error={error} />;

@@ -139,7 +139,7 @@ export class DocState {
   async loadFlags(): Promise<void> {
     try {
       const { versions } = await api.nodeHistory(this.collection, this.key, { path: this.flagPath.value, limit: FLAGS_MAX });
-      this.flags.value = versions.filter((run): run is NodeVersion => "value" in run && run.value !== null && typeof run.value !== "object");
+      this.flags.value = versions.filter((run) => run.value !== null && typeof run.value !== "object");
     } catch {
       // The document has no such field.
       this.flags.value = [];

@@ -183,7 +183,7 @@ function Find({ state, onFound }: { state: DocState; onFound: (row: number) => v
 
 /** The values that stood at a path at other revisions. */
 async function otherTimes(state: DocState, path: string): Promise<NodeVersion[]> {
-  return (await api.nodeHistory(state.collection, state.key, { path, limit: TIMES_MAX })).versions as NodeVersion[];
+  return (await api.nodeHistory(state.collection, state.key, { path, limit: TIMES_MAX })).versions;
 }
 
 /** A path as the server reads it: people leave out the `$` in front. */

@@ -8,7 +8,7 @@ import { Failure, type Api, type Params } from "../api";
 import { timeOf } from "../format";
 import { Exact, write } from "../exact";
 import type {
-  Change, ContainerVersion, Density, Diff, Json, MostOften, NodeHistory, NodeSummary, NodeType, NodeVersion, Outline, OutlineRow, Version,
+  Change, ContainerVersion, Density, Diff, Json, MostOften, NodeChanges, NodeHistory, NodeSummary, NodeType, NodeVersion, Outline, OutlineRow, Version,
 } from "../types";
 
 type Kind = "o" | "a" | "s" | "n" | "b" | "l";
@@ -332,8 +332,6 @@ export function localApi(history: History): Api {
     const key = named(params);
     const limit = number(params, "limit", Infinity);
     const before = number(params, "before", Infinity);
-    const state = local.changes(key).find((change) => change.length > 1);
-    if (params["changes"] && state && Array.isArray(state[3])) return inside(key, before, limit);
     const all = runsOf(key);
     const kept = having(all, String(params["having"] ?? "")).filter((run) => run.from_revision < before);
     const versions = limit === Infinity ? kept : kept.slice(-limit);
@@ -342,7 +340,10 @@ export function localApi(history: History): Api {
   };
 
   /** What the newest versions of a container before a revision changed inside of it. */
-  const inside = (key: number, before: number, limit: number): NodeHistory => {
+  const nodeChanges = (params: Params): NodeChanges => {
+    const key = named(params);
+    const limit = number(params, "limit", Infinity);
+    const before = number(params, "before", Infinity);
     const versions: ContainerVersion[] = [];
     let to: number | null = before === Infinity ? null : before - 1;
     let earlier: number | null = null;
@@ -388,6 +389,7 @@ export function localApi(history: History): Api {
     tree: async (_c, _k, revision) => local.tree(revision).withKeys(local.root(revision)),
     nodeText: async (_c, _k, params) => local.tree(number(params, "revision", newest)).json(number(params, "node_key", 0)),
     nodeHistory: async (_c, _k, params) => nodeHistory(params),
+    nodeChanges: async (_c, _k, params) => nodeChanges(params),
     diff: async (_c, _k, from, to) => diff(from, to),
     // Nothing happens to a history that is in a page.
     follow: () => new Promise(() => undefined),

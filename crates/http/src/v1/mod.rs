@@ -4,8 +4,10 @@
 //!   /v1/collections/{collection}                     collections   create, list, alter, drop
 //!     /documents/{key}                               documents     get, put, patch, remove
 //!       /node  /node/move  /node/rename              nodes         one node, by path or by key
-//!       /node/history                                node_history  its values over time, what changed inside
+//!       /node/history                                node_history  its values over time
+//!       /node/changes                                node_history  what each version changed inside of it
 //!       /node/version                                nodes         one of its values
+//!       /page                                        page          its whole history in a page
 //!       /versions  /versions/{revision}  /range      versions      what was when
 //!       /versions/density                            density       how many revisions there were when
 //!       /outline                                     outline       the rows of its tree that a reader sees
@@ -27,6 +29,7 @@ mod edits;
 mod node_history;
 mod nodes;
 mod outline;
+mod page;
 mod search;
 mod sql;
 mod transactions;
@@ -40,6 +43,8 @@ use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, either, giv
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 /// The type of a merge patch (RFC 7396).
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+/// The type of pages.
+const HTML: &str = "text/html; charset=utf-8";
 /// The type of bytes.
 const BYTES: &str = "application/octet-stream";
 /// The type of server-sent events.
@@ -85,6 +90,10 @@ const NODE: &[Parameter] = &[
 ];
 const NODE_WANTED: &[Parameter] = &[
     either("path", Form::Text, "The node at this path: $.items[3].qty or /items/3/qty", "$.tada"),
+    may("node_key", Form::Number, "The node with this key, instead of a path"),
+];
+const CONTAINER_WANTED: &[Parameter] = &[
+    either("path", Form::Text, "The node at this path", "$"),
     may("node_key", Form::Number, "The node with this key, instead of a path"),
 ];
 const FIELD_WANTED: &[Parameter] = &[
@@ -175,12 +184,19 @@ const HISTORY: &[Parameter] = &[
         Form::Text,
         "Only versions with this value, or, where none has it, that contain it",
     ),
+    may("summary", Form::Flag, "With figures over all its values"),
+];
+const INSIDE: &[Parameter] = &[
     may(
-        "changes",
-        Form::Flag,
-        "Of a container what each version changed inside of it, instead of its values; 100 versions at most",
+        "limit",
+        Form::Positive,
+        "The newest so many versions; 20 where nothing is said, 100 at most",
     ),
-    may("summary", Form::Flag, "With figures over all values of a scalar"),
+    may(
+        "before",
+        Form::Positive,
+        "Only versions before this revision: `earlier` of the page before",
+    ),
 ];
 const AXIS: &[Parameter] = &[
     must(
@@ -231,6 +247,10 @@ const READ: &[Gives] = &[
 const HEAD: &[Gives] = &[
     gives(200, None, "The tag, the time, and the length where it is known"),
     gives(304, None, "The client has it already"),
+];
+const PAGE: &[Gives] = &[
+    gives(200, Some(HTML), "The page"),
+    gives(501, Some(crate::problem::MEDIA), "The server was built without the explorer"),
 ];
 const REMOVED: &[Gives] = &[gives(204, None, "It is removed")];
 const CREATED: &[Gives] =
@@ -420,6 +440,23 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .shows("NodeHistory")
     .with(&[NODE_WANTED, HISTORY]),
+    Route::new(
+        "GET",
+        of!("/node/changes"),
+        "getNodeChanges",
+        "What each version changed inside of an object or an array",
+        Run::Long(node_history::changes),
+    )
+    .shows("NodeChanges")
+    .with(&[CONTAINER_WANTED, INSIDE]),
+    Route::new(
+        "GET",
+        of!("/page"),
+        "getHistoryPage",
+        "A page that shows the document with its whole history, without a server",
+        Run::Long(page::get),
+    )
+    .gives(PAGE),
     Route::new(
         "GET",
         of!("/node/version"),

@@ -23,7 +23,8 @@ use super::versions::role;
 
 /// Changes that are told of one version of a container.
 const CHANGES_MAX: usize = 20;
-/// Versions of a container in one answer.
+/// Versions of a container in one answer, where the request does not say, and at most.
+const CONTAINER_VERSIONS: usize = 20;
 const CONTAINER_VERSIONS_MAX: usize = 100;
 /// Groups of numbers in a summary. Of each group the lowest and the highest are told.
 const GROUPS_MAX: usize = 250;
@@ -35,11 +36,6 @@ pub(super) fn history(call: &mut Call) -> Result<Answer> {
     let before = call.parsed("before")?.map(Revision);
     let collection = call.collection("collection")?;
     let key = call.part("key");
-    if call.flag("changes")?
-        && let Some(answer) = container(&collection, key, &node, before, limit)?
-    {
-        return Ok(answer);
-    }
     let all = collection.node_history(key, node)?;
     let newest = collection.newest(key)?;
     let summary = call.flag("summary")?.then(|| summed(&all, newest, now_us()));
@@ -154,36 +150,34 @@ fn numbers(all: &[NodeVersion]) -> Value {
     points.into()
 }
 
-/// A page of the versions of a container; `None` where the node is none.
-fn container(
-    collection: &Collection,
-    key: &str,
-    node: &NodeRef,
-    before: Option<Revision>,
-    limit: Option<usize>,
-) -> Result<Option<Answer>> {
-    let node = match node {
+/// `GET .../node/changes`
+pub(super) fn changes(call: &mut Call) -> Result<Answer> {
+    let node = call.wanted_node()?;
+    let limit = call.limit("limit")?.unwrap_or(CONTAINER_VERSIONS).min(CONTAINER_VERSIONS_MAX);
+    let before = call.parsed("before")?.map(Revision);
+    let collection = call.collection("collection")?;
+    let key = call.part("key");
+    let found = match &node {
         NodeRef::Key(key) => *key,
-        // The node that stands there: its history goes with it.
+        // The node that stands there now: its history goes with it.
         path => {
-            match collection.get(key)?.map(|document| document.find(path.clone())).transpose()? {
-                Some(Some(found)) => found,
-                _ => return Ok(None),
-            }
+            let missing = || Problem::missing(format!("there is no node {node} in this version"));
+            let document = call.document(&collection, key, None)?;
+            document.find(path)?.ok_or_else(missing)?
         }
     };
-    let limit = limit.unwrap_or(CONTAINER_VERSIONS_MAX).min(CONTAINER_VERSIONS_MAX);
-    let Some(page) = collection.container_history(key, node, before, limit)? else {
-        return Ok(None);
+    let page = collection.container_history(key, found, before, limit)?;
+    let scalar = || {
+        let text = format!("the node {node} is no object and no array");
+        Problem::bad(text).with("hint", "node/history has the values of a scalar.")
     };
-    let versions =
-        page.versions.iter().map(|version| container_version(collection, key, node, version));
+    let page = page.ok_or_else(scalar)?;
+    let versions = page.versions.iter();
+    let versions = versions.map(|version| container_version(&collection, key, found, version));
     let versions = versions.collect::<Result<Vec<String>>>()?;
     let earlier = json!(page.earlier.map(|earlier| earlier.0));
-    Ok(Some(Answer::json(format!(
-        "{{\"versions\":[{}],\"earlier\":{earlier}}}",
-        versions.join(",")
-    ))))
+    let out = format!("{{\"versions\":[{}],\"earlier\":{earlier}}}", versions.join(","));
+    Ok(Answer::json(out))
 }
 
 fn container_version(

@@ -139,7 +139,7 @@ impl Doc {
                     self.settle(size, queue);
                 }
             }
-            Ask::Runs { node, before } => {
+            Ask::Runs { node, before, .. } => {
                 let runs = Runs::read(tape)?;
                 if let Some(panel) = &mut self.panel {
                     panel.take(*node, *before, runs);
@@ -362,10 +362,10 @@ impl Doc {
     /// Shows the history of the chosen node.
     pub(super) fn show_runs(&mut self, size: Size, queue: &mut Queue) {
         let Some(row) = self.row() else { return };
-        let (node, path) = (row.key, self.path());
-        self.panel = Some(Panel::new(PanelView::Runs(Runs::default()), node, path));
+        let (node, is_container, path) = (row.key, row.children.is_some(), self.path());
+        self.panel = Some(Panel::new(PanelView::Runs(Runs::default()), node, is_container, path));
         self.is_in_panel = true;
-        queue.want(Ask::Runs { node, before: None });
+        queue.want(Ask::Runs { node, is_container, before: None });
         self.settle(size, queue);
     }
 
@@ -378,7 +378,7 @@ impl Doc {
             self.mark = Some(self.revision - 1);
             self.want_diff(queue);
         }
-        self.panel = Some(Panel::new(PanelView::Changes, 0, String::new()));
+        self.panel = Some(Panel::new(PanelView::Changes, 0, false, String::new()));
         self.is_in_panel = true;
         self.settle(size, queue);
         Wish::None
@@ -390,8 +390,9 @@ impl Doc {
         panel.key(key, changes, size);
         if key.code == KeyCode::Enter {
             self.enter_in_panel(size, queue);
-        } else if let Some((node, before)) = panel.wanted() {
-            queue.want(Ask::Runs { node, before: Some(before) });
+        } else if let Some(before) = panel.wanted() {
+            let Panel { node, is_container, .. } = *panel;
+            queue.want(Ask::Runs { node, is_container, before: Some(before) });
         }
     }
 

@@ -18,6 +18,7 @@ pub(crate) struct Panel {
     pub(crate) view: PanelView,
     /// The node of a history, and its path when it was opened.
     pub(crate) node: u64,
+    pub(crate) is_container: bool,
     pub(crate) path: String,
     pub(crate) cursor: usize,
     pub(crate) top: usize,
@@ -30,8 +31,8 @@ pub(crate) const PANEL_HEAD: usize = 3;
 pub(crate) const RUN_ROWS: usize = 2;
 
 impl Panel {
-    pub(super) fn new(view: PanelView, node: u64, path: String) -> Panel {
-        Panel { view, node, path, cursor: 0, top: 0, is_loaded: false }
+    pub(super) fn new(view: PanelView, node: u64, is_container: bool, path: String) -> Panel {
+        Panel { view, node, is_container, path, cursor: 0, top: 0, is_loaded: false }
     }
 
     /// Takes in a page of values.
@@ -52,10 +53,10 @@ impl Panel {
     }
 
     /// The next page, where the chosen value is near the end of those that are known.
-    pub(super) fn wanted(&self) -> Option<(u64, u64)> {
+    pub(super) fn wanted(&self) -> Option<u64> {
         let PanelView::Runs(runs) = &self.view else { return None };
         let is_near = self.cursor + 20 >= runs.runs.len();
-        runs.earlier.filter(|_| is_near).map(|before| (self.node, before))
+        runs.earlier.filter(|_| is_near)
     }
 
     /// A key was pressed. `changes` is the number of changes, where it lists them.
