@@ -112,7 +112,9 @@ pub(crate) struct Asked {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     waiting: Vec<Ask>,
-    is_busy: bool,
+    is_sent: bool,
+    /// True from a search, or a moment, to the rows of where it leads.
+    is_jump: bool,
     /// Counts the pages that the reader has been on.
     page: u64,
 }
@@ -120,6 +122,8 @@ pub(crate) struct Queue {
 impl Queue {
     /// Asks this soon, instead of what waits of the same kind.
     pub(crate) fn want(&mut self, ask: Ask) {
+        let is_jump = matches!(ask, Ask::Search { .. } | Ask::Revision { .. });
+        self.is_jump |= is_jump;
         match self.waiting.iter_mut().find(|waiting| waiting.is_kind_of(&ask)) {
             Some(waiting) => *waiting = ask,
             None => self.waiting.push(ask),
@@ -134,23 +138,34 @@ impl Queue {
 
     /// True while an answer is missing.
     pub(crate) fn is_busy(&self) -> bool {
-        self.is_busy || !self.waiting.is_empty()
+        self.is_sent || !self.waiting.is_empty()
+    }
+
+    /// True while it is open where the reader will be: keys that follow are meant for there.
+    pub(crate) fn is_jumping(&self) -> bool {
+        self.is_jump && self.is_busy()
+    }
+
+    /// An answer was taken in: where it led to no further question a jump has ended.
+    pub(crate) fn settle(&mut self) {
+        self.is_jump &= self.is_busy();
     }
 
     /// The next question to send; none while one is on its way.
     pub(crate) fn next(&mut self, collection: &str, key: &str) -> Option<Asked> {
-        if self.is_busy || self.waiting.is_empty() {
+        if self.is_sent || self.waiting.is_empty() {
             return None;
         }
-        self.is_busy = true;
         let ask = self.waiting.remove(0);
+        self.is_sent = true;
         let path = ask.path(collection, key);
         Some(Asked { ask, path, page: self.page })
     }
 
     /// An answer is here; false where nobody waits for it any more.
     pub(crate) fn is_awaited(&mut self, asked: &Asked) -> bool {
-        self.is_busy = false;
+        self.is_sent = false;
+        self.is_jump &= !matches!(asked.ask, Ask::Outline { .. });
         asked.page == self.page
     }
 }

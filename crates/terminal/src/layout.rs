@@ -48,7 +48,7 @@ impl Size {
             body.width = width - wide;
             panel = Some(Rect::new(body.width, header, wide, rest));
         } else if has_panel && rest >= 6 {
-            let high = rest / 2;
+            let high = (rest / 2).max(5).min(rest - 2);
             body.height = rest - high;
             panel = Some(Rect::new(0, header + body.height, width, high));
         }

@@ -34,6 +34,8 @@ use crate::source::Source;
 const WAIT_BUSY: Duration = Duration::from_millis(10);
 const WAIT_PLAYING: Duration = Duration::from_millis(80);
 const WAIT: Duration = Duration::from_millis(250);
+/// How long keys stay unread while it is open where they will be meant for.
+const WAIT_JUMPING: Duration = Duration::from_millis(300);
 /// How long the end waits for the last answer.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 /// While the other screen is in view, the mouse wheel is arrow keys (DEC private mode 1007).
@@ -164,12 +166,24 @@ fn show(model: &mut Model, worker: &Worker, stopped: &AtomicBool) -> Result<(), 
     let backend = CrosstermBackend::new(io::stdout());
     let mut terminal = Terminal::new(backend).map_err(ExploreError::Terminal)?;
     let mut played = Instant::now();
+    let mut jumped = None;
     while !model.is_ended && !stopped.load(Ordering::Relaxed) {
         if let Some(asked) = model.next_ask() {
             worker.asks.send(asked).map_err(|_| ExploreError::Lost)?;
         }
         terminal.draw(|frame| draw(model, frame.buffer_mut())).map_err(ExploreError::Terminal)?;
-        keys(model).map_err(ExploreError::Terminal)?;
+        // Keys that were typed ahead are meant for where a search or a moment leads; a slow server holds up nobody.
+        match model.queue.is_jumping() {
+            true if jumped.get_or_insert_with(Instant::now).elapsed() < WAIT_JUMPING => {
+                std::thread::sleep(WAIT_BUSY);
+            }
+            is_jumping => {
+                if !is_jumping {
+                    jumped = None;
+                }
+                keys(model).map_err(ExploreError::Terminal)?;
+            }
+        }
         loop {
             match worker.answers.try_recv() {
                 Ok((asked, answer)) => model.answered(&asked, answer),
@@ -187,23 +201,51 @@ fn show(model: &mut Model, worker: &Worker, stopped: &AtomicBool) -> Result<(), 
 
 /// Takes in the keys that are there; waits for one where nothing else is to be done.
 fn keys(model: &mut Model) -> io::Result<()> {
-    let mut wait = match (model.queue.is_busy(), model.is_playing()) {
+    let wait = match (model.queue.is_busy(), model.is_playing()) {
         (true, _) => WAIT_BUSY,
         (false, true) => WAIT_PLAYING,
         (false, false) => WAIT,
     };
-    while event::poll(wait)? {
-        wait = Duration::ZERO;
+    if !wait_for_input(wait)? {
+        model.is_ended = true;
+        return Ok(());
+    }
+    while event::poll(Duration::ZERO)? {
         match event::read()? {
             Event::Key(key) if key.kind != KeyEventKind::Release => model.key(key),
             Event::Resize(width, height) => model.resize(Size { width, height }),
             _ => {}
         }
-        if model.is_ended {
+        if model.is_ended || model.queue.is_jumping() {
             break;
         }
     }
     Ok(())
+}
+
+/// Waits until there may be a key; false once the terminal is gone. crossterm would read from it for ever.
+#[cfg(unix)]
+fn wait_for_input(wait: Duration) -> io::Result<bool> {
+    use nix::errno::Errno;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::os::fd::AsFd;
+
+    let stdin = io::stdin();
+    let mut input = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut input, PollTimeout::try_from(wait).unwrap_or(PollTimeout::ZERO)) {
+        // A signal: the size of the terminal may be another one.
+        Err(Errno::EINTR) => Ok(true),
+        Err(error) => Err(error.into()),
+        Ok(_) => {
+            let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+            Ok(!input[0].revents().is_some_and(|found| found.intersects(gone)))
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn wait_for_input(wait: Duration) -> io::Result<bool> {
+    event::poll(wait).map(|_| true)
 }
 
 /// Microseconds since 1970.

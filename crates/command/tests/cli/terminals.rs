@@ -219,3 +219,21 @@ fn the_explorer_gives_the_terminal_back() {
     assert!(text.contains("explore needs a terminal"), "{text}");
     world.fails(2, &["explore", "docs/a", "--json"]);
 }
+
+/// A terminal that is closed under the explorer ends it, and the folder is free again. It once read from the terminal
+/// that was gone, for ever, and held the folder.
+#[test]
+fn the_explorer_ends_with_its_terminal() {
+    let world = World::new();
+    world.run(&["put", "docs/a", "1"]);
+    let mut person = Person::at(&world, "explore docs/a");
+    person.sees("revision 1 of 1");
+    // Without its terminal: `script` closes it.
+    person.child.kill().expect("it runs");
+    person.child.wait().expect("it ends");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !world.output(&["history", "docs/a"]).status.success() {
+        assert!(std::time::Instant::now() < end, "the folder is still held");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}

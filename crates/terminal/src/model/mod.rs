@@ -183,6 +183,7 @@ impl Model {
                 }
             }
         };
+        self.queue.settle();
         self.grant(wish);
     }
 
