@@ -1,7 +1,7 @@
 // Five questions that a person who has never seen the explorer can answer, each on the sample of `make run`.
 import { strict as assert } from "node:assert";
 import { Server } from "./lib/server.mjs";
-import { open } from "./lib/browser.mjs";
+import { axe, open } from "./lib/browser.mjs";
 
 const SIZE = { width: 1280, height: 760 };
 
@@ -107,6 +107,22 @@ export async function run({ browser, check, shot }) {
     await page.getByRole("button", { name: "Inline" }).click();
     await page.locator(".merged.inline ins").first().waitFor();
     await shot(page, "two-releases-inline");
+    // The same as texts: what was changed and what was moved, without the rest.
+    const head = page.getByRole("group", { name: "Compare" });
+    await head.getByRole("button", { name: "Text" }).click();
+    const lines = page.locator(".texts .cm-content");
+    await page.locator(".texts .cm-changedLine").first().waitFor();
+    assert.equal(await lines.count(), 1);
+    assert.match(await page.locator(".texts .cm-deletedChunk").first().innerText(), /1\.5\.0/);
+    await shot(page, "two-releases-text-inline");
+    await page.getByRole("button", { name: "Side by side" }).click();
+    await page.locator(".texts .cm-merge-b .cm-changedLine").first().waitFor();
+    assert.equal(await lines.count(), 2);
+    assert.match(await page.locator(".texts .cm-merge-a").innerText(), /"version": "1\.5\.0"/);
+    assert.match(await page.locator(".texts .cm-merge-b").innerText(), /"version": "1\.6\.0"/);
+    await page.locator(".texts .cm-collapsedLines").first().waitFor();
+    await shot(page, "two-releases-text");
+    assert.deepEqual(await axe(page), []);
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });

@@ -332,11 +332,8 @@ impl Model {
         let Some(prompt) = &mut self.prompt else { return };
         match key.code {
             KeyCode::Esc => self.prompt = None,
-            KeyCode::Backspace => {
-                if prompt.text.pop().is_none() {
-                    self.prompt = None;
-                }
-            }
+            KeyCode::Backspace if prompt.text.is_empty() => self.prompt = None,
+            KeyCode::Backspace => drop(prompt.text.pop()),
             KeyCode::Char('u') if is_control => prompt.text.clear(),
             KeyCode::Char(c) if !is_control => prompt.text.push(c),
             KeyCode::Enter => {

@@ -152,7 +152,7 @@ impl Doc {
             KeyCode::Char('f') if is_control => self.move_cursor(page, size, queue),
             KeyCode::Char('<') | KeyCode::Home => self.move_cursor(isize::MIN, size, queue),
             KeyCode::Char('>') | KeyCode::End => self.move_cursor(isize::MAX, size, queue),
-            KeyCode::Char('u') => self.to_parent(size, queue),
+            KeyCode::Char('u') => self.choose_parent(size, queue),
             KeyCode::Enter => self.open(size, queue),
             _ => {}
         }
@@ -173,7 +173,7 @@ impl Doc {
     }
 
     /// Chooses the parent of the chosen row.
-    fn to_parent(&mut self, size: Size, queue: &mut Queue) {
+    fn choose_parent(&mut self, size: Size, queue: &mut Queue) {
         let Some(row) = self.row() else { return };
         let (depth, at) = (row.depth, self.cursor - self.outline.row);
         if depth == 0 {
