@@ -74,6 +74,7 @@ export async function run({ browser, check, shot }) {
     await values.nth(1).waitFor({ state: "detached" });
     assert.equal(await values.count(), 1);
     await page.getByLabel("When was it").fill("");
+    await values.nth(3).waitFor();
     await shot(page, "most-often", { guide: true });
     assert.deepEqual(page.wrong, []);
     await page.context().close();
@@ -109,14 +110,14 @@ export async function run({ browser, check, shot }) {
     await shot(page, "two-releases-inline");
     // The same as texts: what was changed and what was moved, without the rest.
     const head = page.getByRole("group", { name: "Compare" });
-    await head.getByRole("button", { name: "Text" }).click();
+    await head.getByRole("button", { name: "Lines" }).click();
     const lines = page.locator(".texts .cm-content");
     await page.locator(".texts .cm-changedLine").first().waitFor();
     assert.equal(await lines.count(), 1);
     assert.match(await page.locator(".texts .cm-deletedChunk").first().innerText(), /1\.5\.0/);
     await shot(page, "two-releases-text-inline");
     await page.getByRole("button", { name: "Side by side" }).click();
-    await page.locator(".texts .cm-merge-b .cm-changedLine").first().waitFor();
+    await page.locator(".texts .cm-merge-a .cm-changedLine").first().waitFor();
     assert.equal(await lines.count(), 2);
     assert.match(await page.locator(".texts .cm-merge-a").innerText(), /"version": "1\.5\.0"/);
     assert.match(await page.locator(".texts .cm-merge-b").innerText(), /"version": "1\.6\.0"/);

@@ -41,7 +41,7 @@ export function ChangesView({ state }: { state: DocState }): JSX.Element {
       <div class="changes-head">
         <Between state={state} from={from} to={to} />
         <span class="muted" role="status">{busy && value === null ? "comparing…" : plural(changes.length, "change")}</span>
-        {comparesTexts && <Choice label="Compare" value={look} of={[["nodes", "Nodes"], ["text", "Text"]]} onChange={setLook} />}
+        {comparesTexts && <Choice label="Compare" value={look} of={[["nodes", "Nodes"], ["text", "Lines"]]} onChange={setLook} />}
         <Choice label="Form" value={form} of={[["inline", "Inline"], ["sides", "Side by side"]]} onChange={setForm} />
       </div>
       {error !== null && <Wrong error={error} />}
