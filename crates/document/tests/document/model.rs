@@ -448,7 +448,7 @@ impl Case {
             assert_eq!(scanned, events, "the values of node {key}");
             let page = docs.container_history(KEY, NodeKey(key), None, 1).expect("reads");
             assert_eq!(page, None, "node {key} is no container");
-        } else {
+        } else if key % 2 == 1 {
             self.check_container(key, &values);
         }
     }

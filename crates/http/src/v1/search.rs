@@ -61,6 +61,17 @@ struct Found {
     is_wrapped: bool,
 }
 
+/// True where a text has another one in it, which is in small letters. Case does not matter.
+fn contains(text: &str, wanted: &str) -> bool {
+    if !text.is_ascii() || !wanted.is_ascii() {
+        return text.to_lowercase().contains(wanted);
+    }
+    // Nearly every text: nothing is copied.
+    let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
+    let mut places = text.windows(wanted.len());
+    places.any(|place| place.eq_ignore_ascii_case(wanted))
+}
+
 /// What is looked for, and where.
 struct Wanted<'a> {
     tree: &'a Tree,
@@ -74,7 +85,7 @@ impl Wanted<'_> {
             return Err(Problem::busy("nobody waits for this any more").into());
         }
         let node = self.tree.expect(key)?;
-        let has = |text: &str| text.to_lowercase().contains(&self.text);
+        let has = |text: &str| contains(text, &self.text);
         if node.name.is_some_and(|name| has(&unescape(name))) {
             return Ok(true);
         }

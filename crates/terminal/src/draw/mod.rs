@@ -91,6 +91,10 @@ fn footer(model: &Model, buffer: &mut Buffer) {
         pen.put(&notice.text, if notice.is_error { ERROR } else { PLAIN });
         return;
     }
+    if model.queue.is_jumping() {
+        pen.put("searching…", DIM);
+        return;
+    }
     pen.put(
         match &model.page {
             Page::Document(doc) if doc.is_in_panel => {
