@@ -90,8 +90,13 @@ def test_what_cannot_be_explored(db, articles):
         articles.document("none").explore()
 
 
-def test_views_are_tables_too(articles):
-    """A collection as it was is a table of HTML; a view of a version lists no keys and has none."""
+def test_databases_and_views_are_tables_too(db, articles):
+    """A database is a table of HTML with its collections, a collection as it was one with its documents; a view of a
+    version lists no keys and has none."""
+    shown = db._repr_html_()
+    assert "<th>collection</th><th>documents</th>" in shown
+    # A server that other tests use may have more collections than a table shows.
+    assert f"<td>{articles.name}</td><td>1</td>" in shown or "50 of" in shown
     then = articles.at(csn=articles.history("a1")[0].csn)
     assert "<table>" in then._repr_html_() and "a1" in then._repr_html_()
     assert articles.at(version=1)._repr_html_() is None

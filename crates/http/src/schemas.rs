@@ -97,7 +97,7 @@ const FORMS: &str = r##"{
 "NodeSummary": {"type": "object", "required": ["versions", "values", "most_often", "numbers"], "properties": {
     "versions": {"type": "integer"}, "values": {"type": "integer", "description": "Different values"},
     "most_often": {"anyOf": [{"$ref": "#/components/schemas/MostOften"}, {"type": "null"}]},
-    "numbers": {"type": ["array", "null"], "items": {"type": "array"},
+    "numbers": {"type": ["array", "null"], "items": {"type": "array", "items": {}},
     "description": "[revision, value, time] for a plot, where all values are numbers; of many those that stand out"}}},
 "NodeHistory": {"type": "object", "required": ["versions"], "properties": {
     "versions": {"type": "array", "items": {"$ref": "#/components/schemas/NodeVersion"}},

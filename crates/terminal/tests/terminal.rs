@@ -172,6 +172,34 @@ fn a_document_and_its_history() {
     assert!(person.screen().contains("by revision"));
 }
 
+/// The mark of the version in view never goes back on the axis while the reader goes on, begins and ends with it, and
+/// stands below a bar; by time and by revision, on narrow and wide screens.
+#[test]
+fn the_axis_follows_the_history() {
+    let versions: Vec<String> = (0..30).map(|n| n.to_string()).collect();
+    let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+    for width in [24, 33, 80, 140] {
+        let mut person = Person::new(history(&versions), "c/d", width, 14);
+        for how in ["by time", "by revision"] {
+            person.press("home");
+            let mut columns = Vec::new();
+            for _ in 0..versions.len() {
+                let screen = person.screen();
+                let mark = screen.lines().rev().nth(2).expect("a row with marks");
+                let column = mark.chars().position(|c| c == '▲').expect("a mark");
+                let bars: Vec<char> = screen.lines().rev().nth(3).expect("bars").chars().collect();
+                assert!(('▁'..='█').contains(&bars[column]), "{width} {how}: {screen}");
+                columns.push(column);
+                person.press("right");
+            }
+            let ends = (columns[0], columns[versions.len() - 1]);
+            assert_eq!(ends, (1, usize::from(width) - 2), "{width} {how}");
+            assert!(columns.is_sorted(), "{width} {how}: {columns:?}");
+            person.press("t");
+        }
+    }
+}
+
 /// The tree shows what changed since the mark: values, what was added and moved, and what is gone.
 #[test]
 fn two_versions_are_compared() {
