@@ -43,6 +43,8 @@ Look at a year of a café's menu, in a browser (Ctrl-C here ends the server):
 
 Or try, in another terminal:
 
+  $anywhen explore http://$http samples/menu
+
   psql -h ${listen%:*} -p ${listen##*:} -U postgres
 
     \\d

@@ -28,6 +28,7 @@ fn main() -> io::Result<()> {
     }
     names.sort();
     let mut table = String::from("&[\n");
+    let mut export = String::from("None\n");
     for name in names {
         let Some((_, media)) =
             MEDIA.iter().find(|(ending, _)| name.ends_with(&format!(".{ending}")))
@@ -43,11 +44,16 @@ fn main() -> io::Result<()> {
             false => "&[]".to_owned(),
         };
         let gzip = path("gz");
-        table += &format!(
-            "File {{ name: {name:?}, media: {media:?}, tag: {tag:?}, gzip: include_bytes!({gzip:?}), brotli: {brotli} }},\n"
+        let file = format!(
+            "File {{ name: {name:?}, media: {media:?}, tag: {tag:?}, gzip: include_bytes!({gzip:?}), brotli: {brotli} }}"
         );
+        table += &format!("{file},\n");
+        if name == "export.html" {
+            export = format!("Some({file})\n");
+        }
     }
     table += "]\n";
-    let out = Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("files.rs");
-    fs::write(out, table)
+    let out = env::var("OUT_DIR").unwrap_or_default();
+    fs::write(Path::new(&out).join("export.rs"), export)?;
+    fs::write(Path::new(&out).join("files.rs"), table)
 }

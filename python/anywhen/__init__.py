@@ -33,6 +33,7 @@ from . import dbapi, errors
 from ._changes import Changes
 from ._collection import Collection, Document, View
 from ._database import Database, connect, open
+from ._explore import Explorer, explore
 from ._git import GitImport
 from ._numbers import WrittenDecimal, WrittenFloat
 from ._parameters import Json
@@ -85,6 +86,7 @@ __all__ = [
     "DocumentChange",
     "EditError",
     "Error",
+    "Explorer",
     "ForgottenError",
     "GitImport",
     "IntegrityError",
@@ -110,6 +112,7 @@ __all__ = [
     "connect",
     "dbapi",
     "errors",
+    "explore",
     "open",
 ]
 

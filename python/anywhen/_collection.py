@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ._database import Database
+    from ._explore import Explorer
     from ._git import GitImport
 
 _NOTHING: Any = object()
@@ -109,6 +110,13 @@ class View(_Handle, Mapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         return self.keys_from()
+
+    def _repr_html_(self) -> str | None:
+        """The first documents then, as a notebook shows them; None for a version, which lists no keys."""
+        if self._at is not None and self._at[0] in ("version", "authored"):
+            return None
+        keys = self._store.keys(self.name, "", "", _KEYS_SHOWN + 1, self._at)
+        return _documents(self.name, keys, self.__getitem__)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -473,10 +481,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
 
     def _repr_html_(self) -> str:
         """The first documents, as a notebook shows them."""
-        keys = self._store.keys(self.name, "", "", _KEYS_SHOWN + 1)
-        rows = [(key, self.get(key)) for key in keys[:_KEYS_SHOWN]]
-        more = "<p>and more</p>" if len(keys) > _KEYS_SHOWN else ""
-        return table(("key", self.name), rows, len(rows)) + more
+        return _documents(self.name, self._store.keys(self.name, "", "", _KEYS_SHOWN + 1), self.get)
 
     def __repr__(self) -> str:
         return f"<anywhen.Collection {self.name!r} of {self._database!r}>"
@@ -586,12 +591,25 @@ class Document(_Handle):
         """See :meth:`Collection.plot_history`."""
         return self.collection.plot_history(self.key, path, by=by, ax=ax)
 
+    def explore(self, *, height: int = 620) -> Explorer:
+        """Its history for a cell of a notebook; see :func:`anywhen.explore`."""
+        from ._explore import explore
+
+        return explore(self, height=height)
+
     def _repr_html_(self) -> str:
         """Its newest versions, as a notebook shows them."""
         return self.history(_KEYS_SHOWN)._repr_html_()
 
     def __repr__(self) -> str:
         return f"<anywhen.Document {self.key!r} of {self.collection.name!r}>"
+
+
+def _documents(name: str, keys: list[str], get: Callable[[str], Any]) -> str:
+    """The first documents of a list as a table of HTML."""
+    rows = [(key, get(key)) for key in keys[:_KEYS_SHOWN]]
+    more = "<p>and more</p>" if len(keys) > _KEYS_SHOWN else ""
+    return table(("key", name), rows, len(rows)) + more
 
 
 def _name(name: str | None) -> str | None:

@@ -18,6 +18,7 @@ from ._http import HttpStore
 from ._http_transaction import HttpTransaction
 from ._parameters import statement, to_texts
 from ._postgres import PostgresStore
+from ._records import table
 from ._sql import Result, Session
 from ._store import Numbers, Store, collection_of, number_of, text_of
 from ._transaction import Transaction
@@ -286,6 +287,15 @@ class Database(_Handle):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _repr_html_(self) -> str | None:
+        """The collections and how many documents each has, as a notebook shows them; None where it has SQL alone."""
+        try:
+            names = self.collections()
+        except NotSupportedError:
+            return None
+        rows = ((name, self._documents().count(name)) for name in names)
+        return table(("collection", "documents"), rows, len(names))
 
     def __repr__(self) -> str:
         return f"<anywhen.Database {self._place}>"

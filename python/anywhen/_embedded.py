@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 from . import _native
 from ._changes import EmbeddedFeed, Wanted
 from ._store import At, Node, Numbers, Said
+from .errors import DataError, NotSupportedError
 from .records import (
     BlameLine,
     Change,
@@ -131,6 +133,15 @@ class EmbeddedStore:
             )
             for value, first, last, from_us, to_us, node_key, authored_us, by in runs
         ]
+
+    def history_page(self, collection: str, key: str) -> str:
+        packed = _native.export_page()
+        if packed is None:
+            raise NotSupportedError("this package was built without the explorer", "0A000")
+        page = self.native.history_page(collection, key, gzip.decompress(packed).decode())
+        if page is None:
+            raise DataError(f"the history of {key!r} is too long for one page", "54000")
+        return page
 
     def blame(self, collection: str, key: str, version: int | None) -> list[BlameLine]:
         rows = self.native.blame(collection, key, self.numbers, version)

@@ -421,6 +421,10 @@ class HttpStore:
             for run in told["versions"]
         ]
 
+    def history_page(self, collection: str, key: str) -> str:
+        _, content = self._request("GET", _document(collection, key) + "/page")
+        return content.decode()
+
     def blame(self, collection: str, key: str, version: int | None) -> list[BlameLine]:
         told = self._ask("GET", _document(collection, key) + "/blame", {"revision": version})
         return [

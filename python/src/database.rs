@@ -12,6 +12,7 @@ use anywhen::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::edit::{MetaArgument, MomentArgument, NodeArgument, Step, meta, moment};
 use crate::errors::{Failure, Outcome};
@@ -449,6 +450,23 @@ impl Database {
         runs.into_iter().map(row).collect()
     }
 
+    /// A page with the history of a document; None where that takes too many bytes.
+    fn history_page(
+        &self,
+        py: Python<'_>,
+        collection: &str,
+        key: &str,
+        page: &str,
+    ) -> PyResult<Option<String>> {
+        /// A browser reads such a page at once.
+        const BYTES_MAX: usize = 256 << 20;
+        engine(py, || {
+            let found = self.collection(collection)?;
+            let made = anywhen::history_page(&found, collection, key, page, BYTES_MAX)?;
+            Ok(made.map(|made| made.html))
+        })
+    }
+
     /// For each node of a version, in the order of the document, the version that last changed it.
     #[pyo3(signature = (collection, key, numbers, at=None))]
     fn blame<'py>(
@@ -529,4 +547,11 @@ impl Database {
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
         engine(py, || Ok(self.database()?.compact()?))
     }
+}
+
+/// The page into which the history of a document is put, compressed with gzip; None where the package was built without
+/// the explorer.
+#[pyfunction]
+pub(crate) fn export_page(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
+    explorer::EXPORT_PAGE.map(|file| PyBytes::new(py, file.gzip))
 }

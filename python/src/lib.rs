@@ -45,7 +45,7 @@ mod _native {
     #[pymodule_export]
     use crate::arrow_in::ArrowIn;
     #[pymodule_export]
-    use crate::database::Database;
+    use crate::database::{Database, export_page};
     #[pymodule_export]
     use crate::feed::Feed;
     #[pymodule_export]

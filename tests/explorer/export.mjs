@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Server } from "./lib/server.mjs";
+import { ROOT, Server } from "./lib/server.mjs";
 import { axe, openFile } from "./lib/browser.mjs";
 
 export async function run({ browser, check, shot }) {
@@ -30,6 +30,32 @@ export async function run({ browser, check, shot }) {
     await page.getByRole("button", { name: "Text", exact: true }).click();
     await page.getByText('"Café Anywhen"').waitFor();
     assert.deepEqual(await axe(page), []);
+    assert.deepEqual([page.wrong, page.foreign], [[], []]);
+    await page.context().close();
+  });
+
+  await check("an exported page works in a frame without an origin, as a notebook shows it", async () => {
+    const page = await openFile(browser, join(ROOT, "tests/explorer/frame.html"));
+    await page.evaluate((text) => {
+      const frame = document.createElement("iframe");
+      frame.setAttribute("sandbox", "allow-scripts");
+      frame.style.cssText = "width: 100%; height: 620px; border: 0";
+      frame.srcdoc = text;
+      document.body.append(frame);
+    }, readFileSync(file("menu"), "utf8"));
+    const frame = page.frameLocator("iframe");
+    await frame.getByRole("treeitem", { name: 'version: "spring 26"' }).waitFor();
+    await frame.getByRole("button", { name: "winter 25", exact: true }).click();
+    await frame.getByText("Revision 40", { exact: true }).waitFor();
+    // The address of the frame cannot change: the page keeps in memory where the reader is.
+    await page.waitForTimeout(400);
+    await frame.getByText("Revision 40", { exact: true }).waitFor();
+    await frame.getByRole("treeitem", { name: /^mains/ }).click();
+    await frame.getByRole("list", { name: "Changes inside, newest first" }).getByRole("listitem").first().waitFor();
+    await frame.getByRole("button", { name: "Changes", exact: true }).click();
+    await frame.getByLabel("releases").selectOption({ label: "spring 25 → summer 25" });
+    await frame.getByRole("table", { name: "Changes" }).getByText("Stuffed tomatoes").waitFor();
+    await shot(page, "notebook");
     assert.deepEqual([page.wrong, page.foreign], [[], []]);
     await page.context().close();
   });

@@ -44,13 +44,43 @@ export async function run({ browser, check, shot }) {
     await page.context().close();
   });
 
-  await check("the token is in no storage, cookie or address", async () => {
+  await check("the token is in no storage, cookie or address, and a reader who does not want to stay is asked again", async () => {
     const page = await open(browser, server, "#/doc/samples/settings");
+    await page.getByLabel("Stay signed in").uncheck();
     await signIn(page, editor);
     await page.getByRole("treeitem", { name: 'service: "gateway"' }).waitFor();
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]));
     assert.ok(!kept.includes("aw_"), kept);
     assert.equal((await page.context().cookies()).length, 0);
+    await page.reload();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.context().close();
+  });
+
+  await check("a reader stays signed in when the page is loaded again, and in other tabs, until signing out", async () => {
+    const page = await open(browser, server, "#/doc/samples/settings");
+    await signIn(page, viewer);
+    const row = { name: 'service: "gateway"' };
+    await page.getByRole("treeitem", row).waitFor();
+    const [cookie, ...others] = await page.context().cookies();
+    assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.expires, others.length], [true, "Strict", -1, 0]);
+    assert.ok(!cookie.value.includes("aw_"));
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
+    assert.ok(!kept.includes("aw_") && !kept.includes(cookie.value), kept);
+    await page.reload();
+    await page.getByRole("treeitem", row).waitFor();
+    assert.match(await page.locator(".who").innerText(), /vera[\s\S]*may view/);
+    const tab = await page.context().newPage();
+    await tab.goto(`${server.origin}/#/doc/samples/settings`);
+    await tab.getByRole("treeitem", row).waitFor();
+    // The cookie alone, which a browser sends by itself, opens nothing.
+    assert.equal((await tab.evaluate(async () => (await fetch("/v1/collections")).status)), 401);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal((await page.context().cookies()).length, 0);
+    await tab.reload();
+    await tab.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.deepEqual(page.wrong, []);
     await page.context().close();
   });
 

@@ -1,7 +1,7 @@
 // Five questions that a person who has never seen the explorer can answer, each on the sample of `make run`.
 import { strict as assert } from "node:assert";
 import { Server } from "./lib/server.mjs";
-import { open } from "./lib/browser.mjs";
+import { axe, open } from "./lib/browser.mjs";
 
 const SIZE = { width: 1280, height: 760 };
 
@@ -70,9 +70,28 @@ export async function run({ browser, check, shot }) {
     assert.match(await most.innerText(), /Most often\s*1200[\s\S]*in 3 of 8 revisions, for 63 days, first in revision 3/);
     await page.locator(".plot canvas").waitFor();
     await page.getByLabel("When was it").fill("300");
-    assert.equal(await page.getByRole("list", { name: "Values, newest first" }).getByRole("listitem").count(), 1);
+    const values = page.getByRole("list", { name: "Values, newest first" }).getByRole("listitem");
+    await values.nth(1).waitFor({ state: "detached" });
+    assert.equal(await values.count(), 1);
     await page.getByLabel("When was it").fill("");
+    await values.nth(3).waitFor();
     await shot(page, "most-often", { guide: true });
+    assert.deepEqual(page.wrong, []);
+    await page.context().close();
+  });
+
+  await check("what each version changed inside of an object", async () => {
+    const page = await open(browser, server, DOC, SIZE);
+    await page.getByRole("treeitem", { name: /^limits/ }).click();
+    const inside = page.getByRole("list", { name: "Changes inside, newest first" });
+    const versions_of = inside.locator(".inside-version");
+    await versions_of.first().waitFor();
+    const { versions } = await server.ask("GET", "/v1/collections/samples/documents/settings/node/changes?path=$.limits");
+    assert.equal(await versions_of.count(), versions.length);
+    assert.match(await versions_of.first().innerText(), /\$\.limits\./);
+    await inside.getByRole("button", { name: `revision ${versions[0].from_revision}`, exact: true }).click();
+    await page.getByText(`Revision ${versions[0].from_revision}`, { exact: true }).waitFor();
+    await shot(page, "inside");
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });
@@ -89,6 +108,22 @@ export async function run({ browser, check, shot }) {
     await page.getByRole("button", { name: "Inline" }).click();
     await page.locator(".merged.inline ins").first().waitFor();
     await shot(page, "two-releases-inline");
+    // The same as texts: what was changed and what was moved, without the rest.
+    const head = page.getByRole("group", { name: "Compare" });
+    await head.getByRole("button", { name: "Lines" }).click();
+    const lines = page.locator(".texts .cm-content");
+    await page.locator(".texts .cm-changedLine").first().waitFor();
+    assert.equal(await lines.count(), 1);
+    assert.match(await page.locator(".texts .cm-deletedChunk").first().innerText(), /1\.5\.0/);
+    await shot(page, "two-releases-text-inline");
+    await page.getByRole("button", { name: "Side by side" }).click();
+    await page.locator(".texts .cm-merge-a .cm-changedLine").first().waitFor();
+    assert.equal(await lines.count(), 2);
+    assert.match(await page.locator(".texts .cm-merge-a").innerText(), /"version": "1\.5\.0"/);
+    assert.match(await page.locator(".texts .cm-merge-b").innerText(), /"version": "1\.6\.0"/);
+    await page.locator(".texts .cm-collapsedLines").first().waitFor();
+    await shot(page, "two-releases-text");
+    assert.deepEqual(await axe(page), []);
     assert.deepEqual(page.wrong, []);
     await page.context().close();
   });

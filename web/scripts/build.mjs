@@ -73,7 +73,10 @@ async function exportPage() {
     configFile: false,
     logLevel: "error",
     define: { "import.meta": {} },
-    resolve: { alias: [{ find: /^\.\.\/ui\/editor$/, replacement: join(root, "src/export/editor.tsx") }] },
+    resolve: { alias: [
+      { find: /^\.\.\/ui\/editor$/, replacement: join(root, "src/export/editor.tsx") },
+      { find: /^\.\.\/ui\/texts$/, replacement: join(root, "src/export/texts.ts") },
+    ] },
     build: {
       write: false, target: "es2022", modulePreload: false, cssCodeSplit: false, reportCompressedSize: false,
       rollupOptions: { input: join(root, "src/export/main.tsx"), output: { format: "iife" } },

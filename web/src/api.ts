@@ -4,13 +4,16 @@ import { signal } from "@preact/signals";
 import { parse } from "./exact";
 import { database } from "./route";
 import type {
-  Collection, Committed, Density, Diff, DocumentChange, Json, NodeVersion, Outline, Rows, Token, Version,
+  Collection, Committed, Density, Diff, DocumentChange, Json, NodeChanges, NodeHistory, Outline, Rows, Session, Token, Version,
 } from "./types";
 
 const VALUE = ',"value":';
 
-/** The token of this page. It lives in memory alone: no storage, no cookie, no address has it. */
+/** The token of this page. It lives in memory alone: no storage, no cookie, no address has it. Without it the session
+ * of this browser counts, which a cookie stands for that no script can read. */
 let token: string | null = null;
+/** The header with which the server looks at that cookie. No page of another origin can send it. */
+const SESSION = { "Anywhen-Session": "cookie" };
 
 /** True while the last request could not reach the server. */
 export const offline = signal(false);
@@ -56,11 +59,12 @@ interface Ask {
 async function ask(path: string, { method = "GET", params = {}, body, media, ifMatch, accept, signal: cancel }: Ask = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept ?? "application/json" };
   if (token !== null) headers["Authorization"] = `Bearer ${token}`;
+  else Object.assign(headers, SESSION);
   if (body !== undefined) headers["Content-Type"] = media ?? "application/json";
   if (ifMatch) headers["If-Match"] = ifMatch;
   let answer: Response;
   try {
-    answer = await fetch(path + query(params), { method, headers, body, signal: cancel, credentials: "omit", cache: "no-store" });
+    answer = await fetch(path + query(params), { method, headers, body, signal: cancel, credentials: "same-origin", cache: "no-store" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     offline.value = true;
@@ -104,6 +108,13 @@ function why({ author, message }: Change): Params {
 
 const http = {
   whoAmI: () => json<Token>("/token"),
+  /** Signs this browser in with the token of the page: it stays signed in when the page is loaded again. */
+  beginSession: () => json<Session>("/v1/session", { method: "POST" }),
+  /** Signs this browser out. */
+  async endSession(): Promise<void> {
+    token = null;
+    await ask("/v1/session", { method: "DELETE" });
+  },
   ready: () => json<{ csn: number }>("/ready"),
   metrics: async () => (await ask("/metrics", { accept: "text/plain" })).text(),
   collections: async () => (await json<{ collections: Collection[] }>("/v1/collections")).collections,
@@ -137,8 +148,8 @@ const http = {
     // The value is the last member. No string before it can hold this text: its quotes would be escaped.
     return text.slice(text.indexOf(VALUE) + VALUE.length, -1);
   },
-  nodeHistory: async (c: string, k: string, params: Params) =>
-    (await json<{ versions: NodeVersion[] }>(at(c, k, "/node/history"), { params })).versions,
+  nodeHistory: (c: string, k: string, params: Params) => json<NodeHistory>(at(c, k, "/node/history"), { params }),
+  nodeChanges: (c: string, k: string, params: Params) => json<NodeChanges>(at(c, k, "/node/changes"), { params }),
   diff: (c: string, k: string, from: number, to: number) => json<Diff>(at(c, k, "/diff"), { params: { from, to } }),
 
   put: (c: string, k: string, text: string, change: Change) =>

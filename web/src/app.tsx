@@ -55,7 +55,7 @@ function Who(): JSX.Element | null {
   return (
     <span class="who">
       <Author name={known.name} /> <span class="muted" title={`SQL role: ${known.sql_role ?? "none"}`}>may {rights}</span>
-      <Button kind="quiet" onClick={leave}>Sign out</Button>
+      <Button kind="quiet" onClick={() => void leave()}>Sign out</Button>
     </span>
   );
 }

@@ -11,11 +11,10 @@ export interface Route {
   params: Map<string, string>;
 }
 
-export const route = signal<Route>(read());
+export const route = signal<Route>(read(location.hash));
 
-function read(): Route {
-  const text = location.hash.replace(/^#\/?/, "");
-  const [path = "", query = ""] = text.split("?", 2);
+function read(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const decode = (part: string) => {
     try {
       return decodeURIComponent(part);
@@ -32,7 +31,7 @@ function read(): Route {
 }
 
 addEventListener("hashchange", () => {
-  route.value = read();
+  route.value = read(location.hash);
 });
 
 /** The database of SQL that the pages look at; null for the usual one. Links lead on in the same. */
@@ -56,10 +55,14 @@ export function setParams(changes: Record<string, string | number | null | undef
     else params[name] = String(value);
   }
   const next = href(route.value.parts, params);
-  if (next === location.hash) return;
-  if (push) history.pushState(null, "", next);
-  else history.replaceState(null, "", next);
-  route.value = read();
+  if (next === href(route.value.parts, Object.fromEntries(route.value.params))) return;
+  try {
+    if (push) history.pushState(null, "", next);
+    else history.replaceState(null, "", next);
+  } catch {
+    // A page in a frame without an origin cannot change its address: where the reader is stays in memory.
+  }
+  route.value = read(next);
 }
 
 export function go(parts: string[], params: Record<string, string | number | null | undefined> = {}): void {

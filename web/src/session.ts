@@ -28,11 +28,16 @@ export const maySql = computed(() => {
   return known !== null && RIGHTS.every((right) => known.roles.includes(right)) && (isOpen.value || known.sql_role !== null);
 });
 
-/** Asks the server who the reader is, with the token that is given. */
-export async function enter(token: string | null): Promise<void> {
+/** Asks the server who the reader is: with the token that is given, else by the session of this browser. `stay` begins
+ * a session with the token, so that the page can be loaded again; the token is forgotten then. */
+export async function enter(token: string | null, stay = false): Promise<void> {
   useToken(token);
   try {
     const known = await api.whoAmI();
+    if (token !== null && stay) {
+      await api.beginSession();
+      useToken(null);
+    }
     me.value = known;
     locked.value = false;
   } catch (error) {
@@ -42,11 +47,13 @@ export async function enter(token: string | null): Promise<void> {
   }
 }
 
-/** Forgets the token. */
-export function leave(): void {
+/** Forgets the token, and ends the session of this browser. */
+export async function leave(): Promise<void> {
   useToken(null);
   me.value = null;
-  void enter(null);
+  // Where the server cannot be reached the banner says so, and the session stays until it ends by itself.
+  await api.endSession().catch(() => undefined);
+  await enter(null);
 }
 
 /** The moment at which all pages look at the data: a time of RFC 3339; null for now. */

@@ -1,4 +1,4 @@
-// Asks for a token, and keeps it in memory alone: a page that is loaded again asks again.
+// Asks for a token. It stays in memory; a reader who wants to stay signed in gets a session, which a cookie stands for.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -9,6 +9,7 @@ import { Button, Dialog, Wrong, wordsOf } from "./ui/kit";
 /** `again`: the token has expired while the page was in use; the page stays below the dialog. */
 export function SignIn({ again = false }: { again?: boolean }): JSX.Element {
   const [token, setToken] = useState("");
+  const [stay, setStay] = useState(true);
   const [error, setError] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const submit = async (event: Event) => {
@@ -16,7 +17,7 @@ export function SignIn({ again = false }: { again?: boolean }): JSX.Element {
     setBusy(true);
     setError(null);
     try {
-      await enter(token.trim());
+      await enter(token.trim(), stay);
       setToken("");
     } catch (failure) {
       setError(failure instanceof Failure && failure.status === 401
@@ -31,7 +32,8 @@ export function SignIn({ again = false }: { again?: boolean }): JSX.Element {
       <label>Token
         <input type="password" name="token" autocomplete="current-password" required value={token} onInput={(event) => setToken(event.currentTarget.value)} />
       </label>
-      <p class="muted small">The token stays in the memory of this page. No address, cookie or storage has it.</p>
+      <label class="check"><input type="checkbox" checked={stay} onChange={(event) => setStay(event.currentTarget.checked)} /> Stay signed in, until the browser is closed, for 8 hours at most</label>
+      <p class="muted small">No address, cookie or storage has the token. To stay signed in, a cookie that no script can read stands for it, in this browser alone.</p>
       {error !== null && <Wrong error={new Error(error)} />}
       <div class="actions"><Button kind="main" type="submit" disabled={busy || token === ""}>Sign in</Button></div>
     </form>

@@ -61,6 +61,20 @@ export interface OutlineRow {
   changed: number;
 }
 
+export interface SearchFound {
+  revision: number;
+  found: number | null;
+  path: string | null;
+  wrapped: boolean;
+}
+
+export interface Session {
+  name: string;
+  roles: string[];
+  sql_role: string | null;
+  expires_in: number;
+}
+
 export interface Outline {
   revision: number;
   csn: number;
@@ -69,6 +83,7 @@ export interface Outline {
   row: number;
   found: number | null;
   opened: number[];
+  above: OutlineRow[];
   rows: OutlineRow[];
   versions?: Version[];
 }
@@ -86,6 +101,48 @@ export interface NodeVersion {
   value: Json;
 }
 
+/** What a version changed inside of a container. */
+export interface ContainerVersion {
+  node_key: number;
+  from_revision: number;
+  to_revision: number | null;
+  from_time: string;
+  to_time: string | null;
+  authored: string | null;
+  author: string;
+  role: string | null;
+  message: string;
+  is_new: boolean;
+  changes_total: number;
+  changes: Change[];
+}
+
+export interface MostOften {
+  value: Json;
+  revisions: number;
+  micros: number;
+  from_revision: number;
+}
+
+/** Figures over all values of a node. `numbers` has `[revision, value, time]` for a plot. */
+export interface NodeSummary {
+  versions: number;
+  values: number;
+  most_often: MostOften | null;
+  numbers: Json[] | null;
+}
+
+export interface NodeHistory {
+  versions: NodeVersion[];
+  earlier?: number | null;
+  summary?: NodeSummary;
+}
+
+export interface NodeChanges {
+  versions: ContainerVersion[];
+  earlier: number | null;
+}
+
 export type ChangeOp = "insert" | "update" | "delete" | "move" | "rename" | "replace";
 
 export interface Change {
@@ -96,6 +153,7 @@ export interface Change {
   new?: Json;
   from?: string;
   old_node_key?: number;
+  parent_node_key?: number;
 }
 
 export interface Diff {

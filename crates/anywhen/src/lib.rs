@@ -39,6 +39,7 @@ mod error;
 mod follower;
 mod following;
 pub mod objects;
+mod page;
 #[cfg(feature = "sql")]
 pub mod sql;
 mod stats;
@@ -56,15 +57,17 @@ pub use changes::{Changes, CollectionEnd, DocumentChange};
 pub use collections::DroppedCollection;
 pub use document::{
     Allowed, BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt,
-    CollectionOptions, Committed, Diff, Document, DocumentError, DocumentSavepoint as Savepoint,
-    Edit, History, KEY_BYTES_MAX, Keys, Meta, Metadata, Moment, NodeKey, NodeRef, NodeVersion,
-    Nodes, Options as PartOptions, PathClass, Place, Position, Retention, Revision, RevisionInfo,
-    Scalar, TimeAxis, Tree, digest, limits, subtree_hash, type_name, write_part,
+    CollectionOptions, Committed, ContainerPage, ContainerVersion, Diff, Document, DocumentError,
+    DocumentSavepoint as Savepoint, Edit, History, KEY_BYTES_MAX, Keys, Meta, Metadata, Moment,
+    NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, PathClass, Place, Position,
+    Retention, Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest, limits, subtree_hash,
+    type_name, write_part,
 };
 pub use error::{Error, Result};
 pub use following::{Following, ToldChange};
 pub use json;
 pub use log::{Durability, Lsn};
+pub use page::{HistoryPage, history_page};
 #[cfg(feature = "server")]
 pub use server;
 pub use stats::Stats;

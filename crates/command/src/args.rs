@@ -4,6 +4,7 @@
 //! does and shows it on examples that work as printed.
 
 mod backups;
+mod explore;
 mod names;
 mod serving;
 
@@ -13,6 +14,7 @@ use anywhen::Retention;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use backups::{BackupArgs, RestoreArgs};
+pub(crate) use explore::ExploreArgs;
 pub(crate) use names::{At, Place, Target};
 pub(crate) use serving::{HttpArgs, LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
 
@@ -307,6 +309,17 @@ Examples:
   anywhen paths articles/a1
   anywhen paths articles/a1 --at 1")]
     Paths(PathsArgs),
+    /// Walk through documents and their history in a terminal
+    #[command(after_help = "\
+Left and right go through the versions, `?` lists all keys. The explorer in a browser shows the
+same: `anywhen serve --http-listen 127.0.0.1:8080`.
+
+Examples:
+  anywhen explore
+  anywhen explore articles/a1
+  anywhen explore /srv/articles articles/a1
+  anywhen explore https://db.example.org:8443 articles/a1 --token-file token")]
+    Explore(ExploreArgs),
     /// Write a past revision again, as the newest
     #[command(after_help = "\
 Nothing is lost: the revisions in between stay, and can be reverted to in turn.

@@ -39,7 +39,8 @@ pub(crate) fn backup(session: &mut Session, a: &BackupArgs) -> Outcome {
             "for example https://db.example.org:8443: `anywhen serve --http-listen` listens",
         ));
     }
-    let mut source = HttpSource::new(url, a.authorities.as_deref(), token(a)?)?;
+    let mut source =
+        HttpSource::new(url, a.authorities.as_deref(), token(a.token_file.as_deref())?)?;
     let mut target = BackupFolder::open(&a.folder).map_err(|error| refused(error, &a.folder))?;
     let mark = match target.base() {
         Some(mark) if a.follow => mark,
@@ -65,9 +66,9 @@ fn backed_up(session: &Session, a: &BackupArgs, mark: BackupMark) -> Outcome {
     answer(session, object, &format!("backed up to {}", a.folder.display()))
 }
 
-/// The token for the server.
-fn token(a: &BackupArgs) -> Outcome<Option<String>> {
-    match &a.token_file {
+/// The token for a server: in a file, or in the variable `ANYWHEN_TOKEN`.
+pub(crate) fn token(file: Option<&Path>) -> Outcome<Option<String>> {
+    match file {
         Some(path) => {
             let text =
                 std::fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;

@@ -30,6 +30,13 @@ pub(crate) fn files() -> Vec<http::WebFile> {
         .collect()
 }
 
+/// The page into which the server puts the history of a document, where this build has one.
+pub(crate) fn export_page() -> Option<http::WebFile> {
+    let file = explorer::EXPORT_PAGE?;
+    let explorer::File { name, media, tag, gzip, brotli } = file;
+    Some(http::WebFile { name, media, tag, gzip, brotli })
+}
+
 /// The page of a build without the explorer, compressed.
 fn missing() -> &'static [u8] {
     static PAGE: OnceLock<Vec<u8>> = OnceLock::new();

@@ -4,7 +4,7 @@
 //! any program could, and the answer printed.
 //!
 //! ```text
-//!   words ──args──> Command ──run──> read · write · collections · import · export · tables · care · backups · serve · sql
+//!   words ──args──> Command ──run──> read · write · collections · import · export · tables · care · backups · serve · sql · explore
 //!                                       |         (each: Session -> Outcome)
 //!                                       v
 //!                            Database (the library)     render, screen ──> stdout
@@ -24,6 +24,7 @@ mod backups;
 mod budget;
 mod care;
 mod collections;
+mod explore;
 mod explorer_files;
 mod export;
 mod export_html;
@@ -110,6 +111,7 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Blame(a) => read::blame(session, a),
         Command::NodeHistory(a) => read::node_history(session, a),
         Command::Paths(a) => read::paths(session, a),
+        Command::Explore(a) => explore::explore(session, a),
         Command::Revert(a) => write::revert(session, a),
         Command::Import(a) => import::import(session, a),
         Command::Export(a) => export::export(session, a),

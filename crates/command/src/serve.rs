@@ -232,6 +232,7 @@ fn http_options(
             || config.http_require_preconditions,
         limits,
         explorer: crate::explorer_files::files(),
+        export_page: crate::explorer_files::export_page(),
         ..http::Options::default()
     }))
 }

@@ -13,41 +13,12 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
+use terminal::visible::escaped;
+
 /// True where standard output is a terminal.
 pub(crate) fn on_terminal() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| io::stdout().is_terminal())
-}
-
-/// True of characters that a terminal obeys, or that change the order of what stands around them.
-fn is_obeyed(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            '\u{061c}'
-                | '\u{200e}'
-                | '\u{200f}'
-                | '\u{2028}'
-                | '\u{2029}'
-                | '\u{202a}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
-                | '\u{feff}'
-        )
-}
-
-fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let is_escaped = |c: char| is_obeyed(c) && !keeps(c);
-    if !text.chars().any(is_escaped) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match is_escaped(c) {
-            true => out += &format!("\\u{:04x}", u32::from(c)),
-            false => out.push(c),
-        }
-    }
-    Cow::Owned(out)
 }
 
 /// Text of several lines, with all escaped but line breaks and tabs.

@@ -10,7 +10,8 @@
 mod patch;
 
 use crate::diff::{Change, ChangeOp, Diff, Position};
-use crate::{Result, Revision};
+use crate::tree::Nodes;
+use crate::{NodeKey, Result, Revision};
 use json::text::quote;
 use json::{JsonPath, Kind, Step};
 use std::fmt::Write;
@@ -47,9 +48,17 @@ impl Diff {
     }
 
     /// The changes as a JSON array of `{"node_key", "path", "op", ...}` with what belongs to the
-    /// operation: `old` and `new` as values, `from` and `position` for what moved.
+    /// operation: `old` and `new` as values, `from` and `position` for what moved, `parent_node_key` for what
+    /// is gone.
     pub fn to_json(&self) -> Result<String> {
-        let changes: Vec<String> = self.changes.iter().map(plain).collect();
+        let mut changes = Vec::with_capacity(self.changes.len());
+        for change in &self.changes {
+            let parent = match change.op {
+                ChangeOp::Delete { .. } => self.old.parent(change.node)?,
+                _ => None,
+            };
+            changes.push(plain(change, parent));
+        }
         Ok(format!("[{}]", changes.join(",")))
     }
 
@@ -66,6 +75,13 @@ impl Diff {
             };
         }
         Ok(out)
+    }
+}
+
+impl Change {
+    /// The change as a JSON object, as in [`Diff::to_json`], without the parent of what is gone.
+    pub fn to_json(&self) -> String {
+        plain(self, None)
     }
 }
 
@@ -90,7 +106,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-fn plain(change: &Change) -> String {
+fn plain(change: &Change, parent: Option<NodeKey>) -> String {
     let position = |position: &Position| match position {
         Position::Root => "\"root\"".to_owned(),
         Position::FirstChildOf(key) => format!("{{\"first_child_of\":{key}}}"),
@@ -106,7 +122,11 @@ fn plain(change: &Change) -> String {
         ChangeOp::Insert { new, position: at, .. } => {
             ("insert", format!("\"new\":{new},\"position\":{}", position(at)))
         }
-        ChangeOp::Delete { old } => ("delete", format!("\"old\":{old}")),
+        ChangeOp::Delete { old } => {
+            let parent =
+                parent.map_or_else(String::new, |key| format!(",\"parent_node_key\":{key}"));
+            ("delete", format!("\"old\":{old}{parent}"))
+        }
         ChangeOp::Replace { old_node, old, new, .. } => {
             ("replace", format!("\"old_node_key\":{old_node},\"old\":{old},\"new\":{new}"))
         }

@@ -290,7 +290,7 @@ impl Collection {
 
     /// Adds the newest event of a node at or before `at`; returns the commit before it, `None` where
     /// there is none.
-    fn event_before(
+    pub(crate) fn event_before(
         &self,
         prefix: &Prefix,
         state: &State,
@@ -458,7 +458,7 @@ pub(crate) fn walk<N: Nodes + ?Sized>(
 }
 
 /// The newest commit that changed a node or anything below it.
-fn last_change(tree: &Tree, top: NodeKey) -> Result<Csn> {
+pub(crate) fn last_change(tree: &Tree, top: NodeKey) -> Result<Csn> {
     let node = tree.expect(top)?;
     if !node.kind.is_container() {
         return Ok(node.changed);

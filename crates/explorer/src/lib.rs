@@ -26,6 +26,9 @@ pub struct File {
 /// The files; none where `web/` was not built before this crate.
 pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
+/// The page into which an export puts the history of a document; it is among [`FILES`] too.
+pub const EXPORT_PAGE: Option<File> = include!(concat!(env!("OUT_DIR"), "/export.rs"));
+
 /// The page of a build without the explorer.
 pub const MISSING: &str = include_str!("missing.html");
 

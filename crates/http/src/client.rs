@@ -115,6 +115,10 @@ pub struct ClientAnswer {
 }
 
 impl ClientAnswer {
+    pub(crate) fn new(status: u16, headers: HeaderMap, body: Bytes) -> ClientAnswer {
+        ClientAnswer { status, body, headers }
+    }
+
     /// A header, where it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()

@@ -8,6 +8,7 @@
 //!     connections  how many there are, and which one is closed when there are too many
 //!     browser      which web pages may call
 //!     explorer     the page for browsers, and its files
+//!     local      the same router for this process, without a socket
 //!     router     a table of routes, rights, bodies         knows no documents
 //!       sirix       the routes of SirixDB, at the root
 //!       v1          our own: all that the library does
@@ -42,6 +43,7 @@ mod conditional;
 mod connections;
 mod explorer;
 mod failures;
+mod local;
 mod metrics;
 mod once;
 mod openapi;
@@ -62,5 +64,6 @@ mod written;
 pub use auth::{BadRole, Rights, Token, TokenFile};
 pub use client::{Client, ClientAnswer};
 pub use explorer::WebFile;
+pub use local::LocalClient;
 pub use options::{Auth, Jwt, KeySet, Limits, MoreMetrics, Options, Tls};
 pub use server::{Handle, Server};

@@ -34,6 +34,8 @@ pub struct Options {
     pub more_metrics: Option<MoreMetrics>,
     /// The files of the explorer; without them browsers get what other clients get.
     pub explorer: Vec<WebFile>,
+    /// The page into which the history of a document is put; without it the route for that answers 501.
+    pub export_page: Option<WebFile>,
 }
 
 /// Encryption of connections.
@@ -176,6 +178,7 @@ impl Default for Options {
             limits: Limits::default(),
             more_metrics: None,
             explorer: Vec::new(),
+            export_page: None,
         }
     }
 }

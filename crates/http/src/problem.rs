@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 use crate::answer::Answer;
 
 /// The type of a body that tells of an error.
-const MEDIA: &str = "application/problem+json";
+pub(crate) const MEDIA: &str = "application/problem+json";
 
 /// Why a request was not answered as was asked.
 #[derive(Clone, Debug)]

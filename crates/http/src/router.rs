@@ -172,7 +172,7 @@ impl Future for Answering {
 }
 
 /// The router of all operations.
-fn router(app: &Arc<App>) -> Router {
+pub(crate) fn router(app: &Arc<App>) -> Router {
     let mut router = Router::new();
     for path in routes().map(|route| route.path).collect::<BTreeSet<_>>() {
         router = router.route(path, methods(app, path));
@@ -301,7 +301,9 @@ async fn answer(
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }
     if !headers.contains_key(VARY) {
-        headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        // At `/` a browser gets the page of the explorer: a cache keeps the two apart.
+        let vary = if route.path == "/" { "accept, accept-encoding" } else { "accept-encoding" };
+        headers.insert(VARY, HeaderValue::from_static(vary));
     }
     app.metrics.answered(route.method, response.status().as_u16(), begun.elapsed());
     response

@@ -42,6 +42,10 @@ const FORMS: &str = r##"{
 "Token": {"type": "object", "required": ["name", "roles", "sql_role"], "properties": {
     "name": {"type": "string"}, "roles": {"type": "array", "items": {"type": "string"}},
     "sql_role": {"type": ["string", "null"]}}},
+"Session": {"type": "object", "required": ["name", "roles", "sql_role", "expires_in"], "properties": {
+    "name": {"type": "string"}, "roles": {"type": "array", "items": {"type": "string"}},
+    "sql_role": {"type": ["string", "null"]},
+    "expires_in": {"type": "integer", "description": "Seconds until the session ends"}}},
 "Login": {"type": "object",
     "required": ["access_token", "token_type", "expires_in", "refresh_token", "refresh_expires_in"],
     "properties": {"access_token": {"type": "string"}, "token_type": {"type": "string"},
@@ -72,8 +76,33 @@ const FORMS: &str = r##"{
     "authored": {"type": ["string", "null"], "format": "date-time"},
     "author": {"type": "string"}, "role": {"type": ["string", "null"]}, "message": {"type": "string"},
     "value": {}}},
+"ContainerVersion": {"type": "object",
+    "required": ["node_key", "from_revision", "to_revision", "from_time", "to_time", "authored", "author",
+    "role", "message", "is_new", "changes_total", "changes"],
+    "properties": {"node_key": {"type": "integer"}, "from_revision": {"type": "integer"},
+    "to_revision": {"type": ["integer", "null"], "description": "The last revision before the next change"},
+    "from_time": {"type": "string", "format": "date-time"},
+    "to_time": {"type": ["string", "null"], "format": "date-time"},
+    "authored": {"type": ["string", "null"], "format": "date-time"},
+    "author": {"type": "string"}, "role": {"type": ["string", "null"]}, "message": {"type": "string"},
+    "is_new": {"type": "boolean", "description": "True where the container was not there before"},
+    "changes_total": {"type": "integer", "description": "Changes inside of it; the first 20 are told"},
+    "changes": {"type": "array", "items": {"$ref": "#/components/schemas/Change"}}}},
+"NodeChanges": {"type": "object", "required": ["versions", "earlier"], "properties": {
+    "versions": {"type": "array", "items": {"$ref": "#/components/schemas/ContainerVersion"}},
+    "earlier": {"type": ["integer", "null"], "description": "The parameter before of the page with earlier versions"}}},
+"MostOften": {"type": "object", "required": ["value", "revisions", "micros", "from_revision"], "properties": {
+    "value": {}, "revisions": {"type": "integer"}, "micros": {"type": "integer"},
+    "from_revision": {"type": "integer", "description": "The first revision with the value"}}},
+"NodeSummary": {"type": "object", "required": ["versions", "values", "most_often", "numbers"], "properties": {
+    "versions": {"type": "integer"}, "values": {"type": "integer", "description": "Different values"},
+    "most_often": {"anyOf": [{"$ref": "#/components/schemas/MostOften"}, {"type": "null"}]},
+    "numbers": {"type": ["array", "null"], "items": {"type": "array", "items": {}},
+    "description": "[revision, value, time] for a plot, where all values are numbers; of many those that stand out"}}},
 "NodeHistory": {"type": "object", "required": ["versions"], "properties": {
-    "versions": {"type": "array", "items": {"$ref": "#/components/schemas/NodeVersion"}}}},
+    "versions": {"type": "array", "items": {"$ref": "#/components/schemas/NodeVersion"}},
+    "earlier": {"type": ["integer", "null"], "description": "The parameter before of the page with earlier versions"},
+    "summary": {"$ref": "#/components/schemas/NodeSummary"}}},
 "NodeVersionFound": {"type": "object", "required": ["version"], "properties": {
     "version": {"anyOf": [{"$ref": "#/components/schemas/NodeVersion"}, {"type": "null"}]}}},
 "Version": {"type": "object",
@@ -109,7 +138,7 @@ const FORMS: &str = r##"{
     "text_length": {"type": "integer", "description": "Characters of the text, where it was cut"},
     "changed": {"type": "integer", "description": "The commit that last changed the node; with blame the revision"}}},
 "Outline": {"type": "object",
-    "required": ["revision", "csn", "nodes", "total", "row", "found", "opened", "rows"], "properties": {
+    "required": ["revision", "csn", "nodes", "total", "row", "found", "opened", "above", "rows"], "properties": {
     "revision": {"type": "integer"}, "csn": {"type": "integer"},
     "nodes": {"type": "integer", "description": "Nodes of the document"},
     "total": {"type": "integer", "description": "Rows of the outline"},
@@ -117,14 +146,22 @@ const FORMS: &str = r##"{
     "found": {"type": ["integer", "null"], "description": "The key of the node that was named"},
     "opened": {"type": "array", "description": "Closed nodes that were opened to show that node: add them to toggled",
     "items": {"type": "integer"}},
+    "above": {"type": "array", "description": "The nodes that the first row is inside of, from the root on",
+    "items": {"$ref": "#/components/schemas/OutlineRow"}},
     "rows": {"type": "array", "items": {"$ref": "#/components/schemas/OutlineRow"}},
     "versions": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
+"SearchFound": {"type": "object", "required": ["revision", "found", "path", "wrapped"], "properties": {
+    "revision": {"type": "integer"},
+    "found": {"type": ["integer", "null"], "description": "The key of the node; null where no node has the text"},
+    "path": {"type": ["string", "null"]},
+    "wrapped": {"type": "boolean", "description": "True where the search went on at the other end of the document"}}},
 "RevisionLine": {"type": "object", "required": ["revision", "document"], "properties": {
     "revision": {"type": "integer"}, "document": {}}},
 "Change": {"type": "object", "required": ["node_key", "path", "op"], "properties": {
     "node_key": {"type": "integer"}, "path": {"type": "string"},
     "op": {"type": "string", "enum": ["insert", "update", "delete", "move", "rename", "replace"]},
-    "old": {}, "new": {}, "from": {"type": "string"}, "old_node_key": {"type": "integer"}, "position": {}}},
+    "old": {}, "new": {}, "from": {"type": "string"}, "old_node_key": {"type": "integer"}, "position": {},
+    "parent_node_key": {"type": "integer", "description": "Of a delete: the node that it was a child of"}}},
 "Diff": {"type": "object", "required": ["from", "to", "changes"], "properties": {
     "from": {"type": "integer"}, "to": {"type": "integer"},
     "changes": {"type": "array", "items": {"$ref": "#/components/schemas/Change"}}}},

@@ -1,10 +1,12 @@
 //! Routes about the server itself, open to everybody: whether it lives, what it does, how it is spoken to.
 
 use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, ORIGIN, SET_COOKIE};
 use json::Kind;
 use serde_json::json;
 
 use crate::answer::{Answer, JSON};
+use crate::auth::{SESSION_S, bearer, end_cookie};
 use crate::call::Call;
 use crate::once::Form as Told;
 use crate::openapi;
@@ -51,6 +53,24 @@ pub(crate) const ROUTES: &[Route] = &[
     .needs(Needs::Nothing),
     Route::new(
         "POST",
+        "/v1/session",
+        "beginSession",
+        "Sign a browser in with the token of the request: a cookie stands for it, with the header Anywhen-Session: cookie",
+        Run::Long(begin_session),
+    )
+    .shows("Session")
+    .needs(Needs::Nothing),
+    Route::new(
+        "DELETE",
+        "/v1/session",
+        "endSession",
+        "Sign a browser out",
+        Run::Long(end_session),
+    )
+    .needs(Needs::Nothing)
+    .gives(&[gives(204, None, "It is signed out")]),
+    Route::new(
+        "POST",
         "/token",
         "login",
         "Log in with the name of a token, and the token as password",
@@ -61,6 +81,42 @@ pub(crate) const ROUTES: &[Route] = &[
     .takes_json(r#"{"username":"ada","password":"aw_...","grant_type":"password"}"#)
     .shaped(&["Credentials"]),
 ];
+
+/// `POST /v1/session`: the token of the request signs the browser in, by a cookie.
+fn begin_session(call: &mut Call) -> Result<Answer> {
+    let guard = &call.app.guard;
+    let caller = guard.admit(&call.headers)?;
+    let answer = Answer::value(&json!({
+        "name": caller.name,
+        "roles": caller.rights.roles(),
+        "sql_role": caller.sql_role(&call.app.database)?,
+        "expires_in": SESSION_S,
+    }));
+    let answer = answer.header(CACHE_CONTROL, "no-store");
+    // Where nobody is asked who they are there is nothing to remember.
+    if guard.is_open() {
+        return Ok(answer);
+    }
+    let Some(token) = bearer(&call.headers) else {
+        let text = "a session is begun with a token: send the header Authorization: Bearer TOKEN";
+        return Err(Problem::unauthorized(text).into());
+    };
+    let cookie = guard.sessions.begin(token, is_secure(call))?;
+    Ok(answer.header(SET_COOKIE, &cookie))
+}
+
+/// `DELETE /v1/session`
+fn end_session(call: &mut Call) -> Result<Answer> {
+    call.app.guard.sessions.end(&call.headers);
+    let answer = Answer::empty(StatusCode::NO_CONTENT).header(CACHE_CONTROL, "no-store");
+    Ok(answer.header(SET_COOKIE, &end_cookie(is_secure(call))))
+}
+
+/// True where the browser has come by TLS, to this server or to a proxy before it.
+fn is_secure(call: &Call) -> bool {
+    let origin = call.headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    call.app.options.tls.is_some() || origin.is_some_and(|origin| origin.starts_with("https://"))
+}
 
 /// Seconds after which a client that has logged in asks again whether its token holds.
 const LOGIN_S: u64 = 3_600;

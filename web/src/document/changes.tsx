@@ -4,9 +4,10 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../api";
 import { count, plural } from "../format";
-import { write } from "../exact";
+import { parse, write } from "../exact";
 import { setParams } from "../route";
 import { Button, Choice, Empty, Text, Wrong, useLoaded } from "../ui/kit";
+import { TextCompare, comparesTexts } from "../ui/texts";
 import type { Change, Diff, Json } from "../types";
 import { fold, merge, readTree, type MergedRow, type TreeNode } from "./merge";
 import { Name } from "./tree";
@@ -16,6 +17,8 @@ const ROW = 24;
 /** Documents with more nodes are compared as a list of changes. */
 const NODES_MAX = 60_000;
 const ROWS_MAX = 3_000;
+/** Longer texts are not compared line by line. */
+const TEXT_BYTES_MAX = 4 << 20;
 
 interface Compared {
   diff: Diff;
@@ -27,6 +30,7 @@ export function ChangesView({ state }: { state: DocState }): JSX.Element {
   const to = state.cursor.value;
   const from = state.compare.value ?? Math.max(1, to - 1);
   const [form, setForm] = useState<"inline" | "sides">(matchMedia("(min-width: 1100px)").matches ? "sides" : "inline");
+  const [look, setLook] = useState<"nodes" | "text">("nodes");
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const { value, error, busy } = useLoaded(() => load(state, from, to), [from, to]);
   const rows = useMemo(() => (value?.before && value.after ? merge(value.before, value.after, value.diff.changes) : null), [value]);
@@ -37,11 +41,13 @@ export function ChangesView({ state }: { state: DocState }): JSX.Element {
       <div class="changes-head">
         <Between state={state} from={from} to={to} />
         <span class="muted" role="status">{busy && value === null ? "comparing…" : plural(changes.length, "change")}</span>
+        {comparesTexts && <Choice label="Compare" value={look} of={[["nodes", "Nodes"], ["text", "Lines"]]} onChange={setLook} />}
         <Choice label="Form" value={form} of={[["inline", "Inline"], ["sides", "Side by side"]]} onChange={setForm} />
       </div>
       {error !== null && <Wrong error={error} />}
       {value !== null && changes.length === 0 && <Empty>The two revisions are equal.</Empty>}
-      {changes.length > 0 && (rows && shown.length <= ROWS_MAX
+      {look === "text" && changes.length > 0 && <Texts key={`${from}/${to}`} state={state} from={from} to={to} form={form} />}
+      {look === "nodes" && changes.length > 0 && (rows && shown.length <= ROWS_MAX
         ? <Merged state={state} rows={shown} form={form} onOpen={(at) => setOpen(new Set([...open, at]))} />
         : <ChangeList changes={changes} />)}
     </div>
@@ -60,6 +66,20 @@ async function load(state: DocState, from: number, to: number): Promise<Compared
     // One of them is removed: the list of changes says so.
     return { diff, before: null, after: null };
   }
+}
+
+/** The two revisions as texts. */
+function Texts({ state, from, to, form }: { state: DocState; from: number; to: number; form: "inline" | "sides" }): JSX.Element {
+  const { value, error } = useLoaded(async () => {
+    const texts = await Promise.all([from, to].map((revision) => api.text(state.collection, state.key, { revision })));
+    if (texts.some(({ text }) => text.length > TEXT_BYTES_MAX)) return [];
+    return texts.map(({ text }) => write(parse(text), 2));
+  }, [from, to]);
+  if (error !== null) return <Wrong error={error} />;
+  if (value === null) return <div class="loading" aria-busy="true" />;
+  const [before, after] = value;
+  if (before === undefined || after === undefined) return <p>These versions are too long to be compared as text.</p>;
+  return <div class="texts"><TextCompare before={before} after={after} form={form} labels={[`Revision ${from}`, `Revision ${to}`]} /></div>;
 }
 
 /** Which two revisions are compared; the reader can change both. */

@@ -1,22 +1,29 @@
 // The history of one node: each value it had, who gave it, how long it stood; and the way to put one back.
 
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Failure, api } from "../api";
-import { write } from "../exact";
 import { count, dateTime, duration, plural } from "../format";
 import { may } from "../session";
 import { Author, Button, CopyButton, Empty, Text, Wrong, useLoaded } from "../ui/kit";
 import { VirtualRows } from "../ui/rows";
-import type { NodeVersion } from "../types";
-import { Scalar } from "./changes";
+import type { ContainerVersion, NodeChanges, NodeHistory, NodeVersion } from "../types";
+import { ChangeList, Scalar } from "./changes";
 import { lazy } from "./lazy";
+import type { Point } from "./plot";
 import { PutBackDialog, type PutBack } from "./revert";
 import type { DocState } from "./state";
 
 const Plot = lazy(async () => (await import("./plot")).Plot);
 
 const RUN_ROW = 76;
+/** Versions of one request. */
+const PAGE = 200;
+const INSIDE_PAGE = 20;
+/** Changes that are shown of one version of a container. */
+const INSIDE_CHANGES = 6;
+/** How long the reader must rest before a filter is asked for. */
+const TYPED_MS = 250;
 
 export function NodePanel({ state, node }: { state: DocState; node: number }): JSX.Element {
   const [putBack, setPutBack] = useState<PutBack | null>(null);
@@ -40,7 +47,7 @@ export function NodePanel({ state, node }: { state: DocState; node: number }): J
         <>
           <p>{plural(at.value.children ?? 0, "child", "children")} at revision {count(cursor)}.</p>
           {mayChange && !state.isNewest && at.value.path !== "$" && <Button kind="main" onClick={() => setPutBack({ node, path, revision: cursor })}>Put this part back as it is here…</Button>}
-          <p class="muted small">Pick a field inside to see each value it had.</p>
+          <Inside key={node} state={state} node={node} />
         </>
       )}
       {isKnown && !isContainer && <Values key={node} state={state} node={node} mayChange={mayChange} onPutBack={(revision) => setPutBack({ node, path, revision })} />}
@@ -77,68 +84,106 @@ function pathIn(rows: { depth: number; name?: string; index?: number }[], at: nu
   return `$${steps.join("")}`;
 }
 
-interface Often {
-  value: string;
-  revisions: number;
-  ms: number;
-  from: NodeVersion;
-  last: NodeVersion;
+interface Page<V> {
+  versions: V[];
+  earlier?: number | null;
 }
 
-/** How often each value was there: over how many revisions, and for how long. */
-function counted(runs: NodeVersion[], newest: number): Often[] {
-  const found = new Map<string, Often>();
-  runs.forEach((run, at) => {
-    const value = write(run.value);
-    const end = run.to_revision ?? newest;
-    const next = runs[at + 1];
-    const until = next && run.to_revision === next.from_revision - 1 ? timeFrom(next) : run.to_time ? Date.parse(run.to_time) : Date.now();
-    const known = found.get(value) ?? { value, revisions: 0, ms: 0, from: run, last: run };
-    known.revisions += end - run.from_revision + 1;
-    known.ms += Math.max(0, until - timeFrom(run));
-    known.last = run;
-    found.set(value, known);
+/** A history in pages: the newest versions first, earlier ones when they are wanted. `name` tells two histories apart. */
+function usePages<V, P extends Page<V>>(name: string, ask: (before: number | null) => Promise<P>): {
+  versions: V[] | null; page: P | null; error: unknown; busy: boolean; more: (() => void) | null;
+} {
+  const { value: page, error, busy } = useLoaded(() => ask(null), [name]);
+  const [rest, setRest] = useState<{ of: P | null; versions: V[]; earlier: number | null }>({ of: null, versions: [], earlier: null });
+  const [asked, setAsked] = useState<number | null>(null);
+  const known = page !== null && rest.of === page ? rest : { of: page, versions: [], earlier: page?.earlier ?? null };
+  const before = known.earlier;
+  const more = before === null ? null : () => {
+    if (asked === before) return;
+    setAsked(before);
+    ask(before).then(
+      (next) => setRest({ of: page, versions: [...next.versions, ...known.versions], earlier: next.earlier ?? null }),
+      () => setAsked(null),
+    );
+  };
+  const versions = useMemo(() => (page === null ? null : [...known.versions, ...page.versions].reverse()), [page, rest]);
+  return { versions, page, error, busy, more };
+}
+
+/** The revisions over which a version held. */
+function span(run: { from_revision: number; to_revision: number | null }, newest: number): string {
+  const last = run.to_revision ?? newest;
+  return run.from_revision === last ? `revision ${count(last)}` : `revisions ${count(run.from_revision)}–${count(last)}`;
+}
+
+/** What each version changed inside of a container, newest first. */
+function Inside({ state, node }: { state: DocState; node: number }): JSX.Element {
+  const { versions, error, busy, more } = usePages<ContainerVersion, NodeChanges>(
+    `${node}/${state.newest}`, (before) => api.nodeChanges(state.collection, state.key, { node_key: node, limit: INSIDE_PAGE, before }));
+  const newest = state.newest;
+  if (error !== null) return <Wrong error={error} />;
+  if (versions === null) return <div class="loading" aria-busy={busy} />;
+  return (
+    <div class="inside" role="list" aria-label="Changes inside, newest first">
+      {versions.map((version) => (
+        <div key={version.from_revision} role="listitem" class={`inside-version${state.cursor.value >= version.from_revision && state.cursor.value <= (version.to_revision ?? newest) ? " here" : ""}`}>
+          <div class="run-by small"><button type="button" class="link" onClick={() => state.move(version.from_revision)}>revision {count(version.from_revision)}</button> <Author name={version.author} /> <time>{dateTime(version.authored ?? version.from_time)}</time></div>
+          <div class="run-message small muted"><Text of={version.message} max={70} /></div>
+          {version.is_new ? <p class="muted small">It was added.</p> : <ChangeList changes={version.changes} max={INSIDE_CHANGES} />}
+          {version.changes_total > version.changes.length && version.changes.length <= INSIDE_CHANGES && <p class="muted small">{count(version.changes_total)} changes in all</p>}
+        </div>
+      ))}
+      {more !== null && <Button onClick={more}>Earlier changes</Button>}
+    </div>
+  );
+}
+
+function points(numbers: unknown[] | null | undefined): Point[] | null {
+  if (!numbers || numbers.length < 2) return null;
+  return numbers.map((each) => {
+    const [revision, value, time] = each as [number, number, string];
+    return { revision, value, time };
   });
-  return [...found.values()].sort((a, b) => b.revisions - a.revisions || b.ms - a.ms);
 }
 
-function timeFrom(run: NodeVersion): number {
-  return Date.parse(run.authored ?? run.from_time);
+/** A text, once it has not changed for a moment. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), TYPED_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }
 
 function Values({ state, node, mayChange, onPutBack }: { state: DocState; node: number; mayChange: boolean; onPutBack: (revision: number) => void }): JSX.Element {
-  const newest = state.history.density.value?.newest?.revision ?? 0;
-  const { value: runs, error, busy } = useLoaded(() => api.nodeHistory(state.collection, state.key, { node_key: node }), [node, newest]);
+  const newest = state.newest;
   const [wanted, setWanted] = useState("");
-  const often = useMemo(() => (runs ? counted(runs, newest) : []), [runs, newest]);
-  const isNumber = runs !== null && runs.length > 1 && runs.every((run) => typeof run.value === "number");
-  const shown = useMemo(() => {
-    const all = [...(runs ?? [])].reverse();
-    const text = wanted.trim().toLowerCase();
-    if (text === "") return all;
-    const whole = all.filter((run) => write(run.value).toLowerCase() === text || (typeof run.value === "string" && run.value.toLowerCase() === text));
-    return whole.length > 0 ? whole : all.filter((run) => write(run.value).toLowerCase().includes(text));
-  }, [runs, wanted]);
+  const having = useSettled(wanted.trim());
+  const { versions: shown, page, error, busy, more } = usePages<NodeVersion, NodeHistory>(
+    `${node}/${newest}/${having}`, (before) => api.nodeHistory(state.collection, state.key, { node_key: node, limit: PAGE, summary: before === null, having, before }));
+  const summary = page?.summary;
+  const plotted = useMemo(() => points(summary?.numbers), [summary]);
   if (error !== null) return <Wrong error={error} />;
-  if (runs === null) return <div class="loading" aria-busy={busy} />;
-  const top = often[0];
+  if (shown === null || !summary) return <div class="loading" aria-busy={busy} />;
+  const top = summary.most_often;
+  const last = having === "" ? shown[0] : undefined;
   return (
     <>
-      <p class="summary">{plural(often.length, "value")} over {plural(newest, "revision")}{runs.length !== often.length && <>, changed {plural(Math.max(0, runs.length - 1), "time")}</>}.</p>
-      {top && often.length > 1 && (
-        <p class="most"><span class="label">Most often</span> <Scalar value={top.from.value} max={60} /><br />
-          <span class="muted small">in {count(top.revisions)} of {plural(newest, "revision")}, for {duration(top.ms)}, first in revision {count(top.from.from_revision)}</span></p>
+      <p class="summary">{plural(summary.values, "value")} over {plural(newest, "revision")}{summary.versions !== summary.values && <>, changed {plural(Math.max(0, summary.versions - 1), "time")}</>}.</p>
+      {top && summary.values > 1 && (
+        <p class="most"><span class="label">Most often</span> <Scalar value={top.value} max={60} /><br />
+          <span class="muted small">in {count(top.revisions)} of {plural(newest, "revision")}, for {duration(top.micros / 1000)}, first in revision {count(top.from_revision)}</span></p>
       )}
-      {isNumber && <Plot runs={runs} byTime={state.byTime.value} newest={newest} cursor={state.cursor.value} onPick={(revision) => state.move(revision)} />}
-      {runs.length > 3 && (
+      {plotted && <Plot points={plotted} end={{ revision: last?.to_revision ?? newest, time: last?.to_time ?? null }} byTime={state.byTime.value} cursor={state.cursor.value} onPick={(revision) => state.move(revision)} />}
+      {summary.versions > 3 && (
         <label class="filter">When was it <input value={wanted} placeholder="a value" onInput={(event) => setWanted(event.currentTarget.value)} /></label>
       )}
       {shown.length === 0 ? <Empty>It never had this value.</Empty> : (
         <VirtualRows total={shown.length} rowHeight={RUN_ROW} attributes={{ class: "runs", role: "list", "aria-label": "Values, newest first", tabIndex: 0 }}>
           {(first, many) => shown.slice(first, first + many).map((run) => {
             const isCurrent = run.to_revision === null;
-            const last = run.to_revision ?? newest;
-            const here = state.cursor.value >= run.from_revision && state.cursor.value <= last;
+            const here = state.cursor.value >= run.from_revision && state.cursor.value <= (run.to_revision ?? newest);
             return (
               <div key={`${run.node_key}/${run.from_revision}`} role="listitem" class={`run${here ? " here" : ""}`}>
                 <div class="run-value">
@@ -147,13 +192,14 @@ function Values({ state, node, mayChange, onPutBack }: { state: DocState; node: 
                   {isCurrent && <span class="badge">now</span>}
                 </div>
                 <div class="run-by small"><Author name={run.author} /> <time>{dateTime(run.authored ?? run.from_time)}</time>
-                  <span class="muted">{run.from_revision === last ? `revision ${count(last)}` : `revisions ${count(run.from_revision)}–${count(last)}`}</span></div>
+                  <span class="muted">{span(run, newest)}</span></div>
                 <div class="run-message small muted"><Text of={run.message} max={70} /></div>
               </div>
             );
           })}
         </VirtualRows>
       )}
+      {more !== null && <Button onClick={more}>Earlier values</Button>}
     </>
   );
 }

@@ -4,31 +4,37 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { NodeVersion } from "../types";
 import { timeLabels } from "../ui/times";
 
+/** A value, where it came, and the time. */
+export interface Point {
+  revision: number;
+  value: number;
+  time: string;
+}
+
 interface Props {
-  runs: NodeVersion[];
+  points: Point[];
+  /** The last revision with the last value, and its end; null where it holds now. */
+  end: { revision: number; time: string | null };
   byTime: boolean;
-  newest: number;
   cursor: number;
   onPick: (revision: number) => void;
 }
 
 const HEIGHT = 140;
 
-export function Plot({ runs, byTime, newest, onPick }: Props): JSX.Element {
+export function Plot({ points, end, byTime, onPick }: Props): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = box.current;
     if (!element) return;
     const style = getComputedStyle(element);
     const colour = (name: string) => style.getPropertyValue(name).trim();
-    const x = runs.map((run) => (byTime ? Date.parse(run.authored ?? run.from_time) / 1000 : run.from_revision));
-    const y = runs.map((run) => (typeof run.value === "number" ? run.value : null));
+    const x = points.map((point) => (byTime ? Date.parse(point.time) / 1000 : point.revision));
+    const y = points.map((point): number | null => point.value);
     // The last value holds until now, or until it was removed.
-    const last = runs[runs.length - 1];
-    x.push(byTime ? Math.max((x[x.length - 1] ?? 0) + 1, last?.to_time ? Date.parse(last.to_time) / 1000 : 0) : (last?.to_revision ?? newest));
+    x.push(byTime ? Math.max((x[x.length - 1] ?? 0) + 1, end.time ? Date.parse(end.time) / 1000 : 0) : end.revision);
     y.push(y[y.length - 1] ?? null);
     const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
     const stepped = uPlot.paths.stepped;
@@ -39,15 +45,15 @@ export function Plot({ runs, byTime, newest, onPick }: Props): JSX.Element {
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false } },
         axes: [{ ...axis, size: 36, space: 60, ...(byTime ? { values: timeLabels } : {}) }, { ...axis, size: 52 }],
-        series: [{}, { stroke: colour("--accent"), width: 1.5, ...(stepped ? { paths: stepped({ align: 1 }) } : {}), points: { show: runs.length < 60, size: 5 } }],
+        series: [{}, { stroke: colour("--accent"), width: 1.5, ...(stepped ? { paths: stepped({ align: 1 }) } : {}), points: { show: points.length < 60, size: 5 } }],
       },
       [x, y],
       element,
     );
     const pick = () => {
       const at = plot.cursor.idx;
-      const run = at === null || at === undefined ? undefined : runs[Math.min(at, runs.length - 1)];
-      if (run) onPick(run.from_revision);
+      const point = at === null || at === undefined ? undefined : points[Math.min(at, points.length - 1)];
+      if (point) onPick(point.revision);
     };
     plot.over.addEventListener("click", pick);
     const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));
@@ -56,6 +62,6 @@ export function Plot({ runs, byTime, newest, onPick }: Props): JSX.Element {
       observer.disconnect();
       plot.destroy();
     };
-  }, [runs, byTime]);
-  return <div ref={box} class="plot" role="img" aria-label="Plot of the values; the list below has them all" />;
+  }, [points, byTime]);
+  return <div ref={box} class="plot" role="img" aria-label="Plot of the values; the list below has them" />;
 }

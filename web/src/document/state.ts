@@ -14,6 +14,8 @@ const VIEWS: readonly string[] = ["tree", "text", "changes"];
 const SETTLED_MS = 200;
 /** The field that labels the axis unless the reader picks another. */
 const FLAG_PATH = "$.version";
+/** The newest so many values are flags. */
+const FLAGS_MAX = 500;
 const PLAY_MS = 350;
 const PLAY_FRAME_MS = 33;
 
@@ -136,8 +138,8 @@ export class DocState {
   /** The values of the field that labels the axis. */
   async loadFlags(): Promise<void> {
     try {
-      const runs = await api.nodeHistory(this.collection, this.key, { path: this.flagPath.value });
-      this.flags.value = runs.filter((run) => run.value !== null && typeof run.value !== "object");
+      const { versions } = await api.nodeHistory(this.collection, this.key, { path: this.flagPath.value, limit: FLAGS_MAX });
+      this.flags.value = versions.filter((run) => run.value !== null && typeof run.value !== "object");
     } catch {
       // The document has no such field.
       this.flags.value = [];

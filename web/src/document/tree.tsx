@@ -9,6 +9,8 @@ import { VirtualRows } from "../ui/rows";
 import type { NodeVersion, OutlineRow } from "../types";
 import type { DocState } from "./state";
 
+/** The newest so many values tell when a path was there. */
+const TIMES_MAX = 1_000;
 const ROW = 24;
 
 export function TreeView({ state }: { state: DocState }): JSX.Element {
@@ -180,8 +182,8 @@ function Find({ state, onFound }: { state: DocState; onFound: (row: number) => v
 }
 
 /** The values that stood at a path at other revisions. */
-function otherTimes(state: DocState, path: string): Promise<NodeVersion[]> {
-  return api.nodeHistory(state.collection, state.key, { path });
+async function otherTimes(state: DocState, path: string): Promise<NodeVersion[]> {
+  return (await api.nodeHistory(state.collection, state.key, { path, limit: TIMES_MAX })).versions;
 }
 
 /** A path as the server reads it: people leave out the `$` in front. */

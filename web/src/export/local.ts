@@ -6,8 +6,10 @@
 
 import { Failure, type Api, type Params } from "../api";
 import { timeOf } from "../format";
-import { Exact } from "../exact";
-import type { Change, Density, Diff, Json, NodeType, NodeVersion, Outline, OutlineRow, Version } from "../types";
+import { Exact, write } from "../exact";
+import type {
+  Change, ContainerVersion, Density, Diff, Json, MostOften, NodeChanges, NodeHistory, NodeSummary, NodeType, NodeVersion, Outline, OutlineRow, Version,
+} from "../types";
 
 type Kind = "o" | "a" | "s" | "n" | "b" | "l";
 type State = [revision: number, kind: Kind, name: string | null, value: string | number[]];
@@ -185,6 +187,46 @@ function compare(old: Tree, now: Tree): Change[] {
   return changes;
 }
 
+/** Tells whether a change is inside of a container, in one of two versions. */
+function within(key: number, old: Tree, now: Tree): (change: Change) => boolean {
+  for (const tree of [old, now]) tree.walk(() => true);
+  const isBelow = (tree: Tree, node: number) => {
+    for (let parent = tree.parents.get(node); parent !== undefined; parent = tree.parents.get(parent)) if (parent === key) return true;
+    return false;
+  };
+  return (change) => isBelow(old, change.node_key) || isBelow(now, change.node_key);
+}
+
+/** The values that are a text, or where none is, those that contain it. */
+function having(runs: NodeVersion[], text: string): NodeVersion[] {
+  const wanted = text.toLowerCase();
+  if (wanted === "") return runs;
+  const lower = (run: NodeVersion) => write(run.value).toLowerCase();
+  const whole = runs.filter((run) => lower(run) === wanted || (typeof run.value === "string" && run.value.toLowerCase() === wanted));
+  return whole.length > 0 ? whole : runs.filter((run) => lower(run).includes(wanted));
+}
+
+/** How often each value was there: in how many revisions, and for how long. */
+function summed(runs: NodeVersion[], newest: number): NodeSummary {
+  const came = (run: NodeVersion) => Date.parse(run.authored ?? run.from_time);
+  const found = new Map<string, MostOften>();
+  runs.forEach((run, at) => {
+    const text = write(run.value);
+    const next = runs[at + 1];
+    const until = next && run.to_revision === next.from_revision - 1 ? came(next) : run.to_time ? Date.parse(run.to_time) : Date.now();
+    const known = found.get(text) ?? { value: run.value, revisions: 0, micros: 0, from_revision: run.from_revision };
+    known.revisions += (run.to_revision ?? newest) - run.from_revision + 1;
+    known.micros += Math.max(0, until - came(run)) * 1000;
+    found.set(text, known);
+  });
+  const [most] = [...found.values()].sort((a, b) => b.revisions - a.revisions || b.micros - a.micros);
+  const isNumber = runs.length > 1 && runs.every((run) => typeof run.value === "number");
+  return {
+    versions: runs.length, values: found.size, most_often: most ?? null,
+    numbers: isNumber ? runs.map((run) => [run.from_revision, run.value, run.authored ?? run.from_time]) : null,
+  };
+}
+
 function number(params: Params, name: string, otherwise: number): number {
   const value = params[name];
   return value === undefined || value === null || value === "" ? otherwise : Number(value);
@@ -249,7 +291,7 @@ export function localApi(history: History): Api {
     const row = number(params, "row", Math.max(0, at - Math.floor(rows / 2)));
     const shown = all.slice(row, row + rows);
     const versions = [...new Set(shown.map((each) => each.changed))].map((each) => local.version(each)).filter((each) => each !== undefined);
-    return { revision, csn: 0, nodes, total: all.length, row, found, opened, rows: shown, versions };
+    return { revision, csn: 0, nodes, total: all.length, row, found, opened, above: [], rows: shown, versions };
   };
 
   /** The values of one node; gaps where it was gone. */
@@ -275,14 +317,59 @@ export function localApi(history: History): Api {
     return runs;
   };
 
-  const nodeHistory = (params: Params): NodeVersion[] => {
-    if (params["node_key"]) return runsOf(Number(params["node_key"]));
+  /** The node that is named, by its key or by its path in the newest revision that has it. */
+  const named = (params: Params): number => {
+    if (params["node_key"]) return Number(params["node_key"]);
     for (let revision = newest; revision >= 1; revision--) {
       if (local.version(revision)?.deleted) continue;
       const key = local.tree(revision).find(String(params["path"]));
-      if (key !== null) return runsOf(key);
+      if (key !== null) return key;
     }
     throw new Failure(404, "no node was ever there");
+  };
+
+  const nodeHistory = (params: Params): NodeHistory => {
+    const key = named(params);
+    const limit = number(params, "limit", Infinity);
+    const before = number(params, "before", Infinity);
+    const all = runsOf(key);
+    const kept = having(all, String(params["having"] ?? "")).filter((run) => run.from_revision < before);
+    const versions = limit === Infinity ? kept : kept.slice(-limit);
+    const first = versions[0];
+    return { versions, earlier: kept.length > versions.length && first ? first.from_revision : null, summary: summed(all, newest) };
+  };
+
+  /** What the newest versions of a container before a revision changed inside of it. */
+  const nodeChanges = (params: Params): NodeChanges => {
+    const key = named(params);
+    const limit = number(params, "limit", Infinity);
+    const before = number(params, "before", Infinity);
+    const versions: ContainerVersion[] = [];
+    let to: number | null = before === Infinity ? null : before - 1;
+    let earlier: number | null = null;
+    for (let revision = Math.min(before - 1, newest); revision >= 1; revision--) {
+      const version = local.version(revision);
+      if (!version || version.deleted || !local.at(key, revision)) {
+        to = revision - 1;
+        continue;
+      }
+      const was = revision > 1 && local.version(revision - 1)?.deleted === false && local.at(key, revision - 1) !== null;
+      const now = local.tree(revision);
+      const changes = was ? compare(local.tree(revision - 1), now).filter(within(key, local.tree(revision - 1), now)) : [];
+      if (was && changes.length === 0) continue;
+      if (versions.length === limit) {
+        earlier = versions[versions.length - 1]?.from_revision ?? null;
+        break;
+      }
+      const next = to === null ? undefined : local.version(to + 1);
+      const { time, authored, author, role, message } = version;
+      versions.push({
+        node_key: key, from_revision: revision, to_revision: to, from_time: time, to_time: next?.time ?? null, authored, author, role, message,
+        is_new: !was, changes_total: changes.length, changes: changes.slice(0, 20),
+      });
+      to = revision - 1;
+    }
+    return { versions: versions.reverse(), earlier };
   };
 
   const diff = (from: number, to: number): Diff => ({ from, to, changes: from === to ? [] : compare(local.tree(from), local.tree(to)) });
@@ -290,7 +377,7 @@ export function localApi(history: History): Api {
   const refused = () => Promise.reject(new Failure(501, "This page shows a history. It has no database."));
   return {
     whoAmI: () => Promise.resolve({ name: "", roles: ["view"], sql_role: null }),
-    ready: refused, metrics: refused, collections: refused, keys: refused, sql: refused, put: refused, setNode: refused, revert: refused,
+    beginSession: refused, endSession: refused, ready: refused, metrics: refused, collections: refused, keys: refused, sql: refused, put: refused, setNode: refused, revert: refused,
     density: async (_c, _k, params = {}) => density(params),
     versions: async (_c, _k, params) => history.versions.slice(number(params, "from", 1) - 1, number(params, "to", newest)),
     outline: async (_c, _k, params) => outline(params),
@@ -302,6 +389,7 @@ export function localApi(history: History): Api {
     tree: async (_c, _k, revision) => local.tree(revision).withKeys(local.root(revision)),
     nodeText: async (_c, _k, params) => local.tree(number(params, "revision", newest)).json(number(params, "node_key", 0)),
     nodeHistory: async (_c, _k, params) => nodeHistory(params),
+    nodeChanges: async (_c, _k, params) => nodeChanges(params),
     diff: async (_c, _k, from, to) => diff(from, to),
     // Nothing happens to a history that is in a page.
     follow: () => new Promise(() => undefined),

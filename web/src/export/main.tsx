@@ -15,6 +15,10 @@ if (data && place) {
   const history = JSON.parse(data) as History;
   document.title = `${history.collection}/${history.key}`;
   useApi(localApi(history));
+  // There is one document: a link to its collection leads nowhere, and in a frame of another page it would leave this one.
+  document.addEventListener("click", (event) => {
+    if (event.target instanceof Element && event.target.closest("a[href^='#']")) event.preventDefault();
+  });
   me.value = { name: "", roles: ["view"], sql_role: null };
   render(
     <>

@@ -24,7 +24,7 @@ interface Props {
   onRun?: (text: string) => void;
 }
 
-const theme = EditorView.theme({
+export const theme = EditorView.theme({
   "&": { height: "100%", fontSize: "12.5px", backgroundColor: "var(--field)", color: "var(--ink)" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55", overflow: "auto" },
   ".cm-gutters": { backgroundColor: "var(--field)", color: "var(--muted)", border: "none" },
@@ -39,7 +39,7 @@ const theme = EditorView.theme({
   ".cm-foldPlaceholder": { backgroundColor: "var(--sunk)", border: "none", color: "var(--muted)" },
 });
 
-const colours = HighlightStyle.define([
+export const colours = HighlightStyle.define([
   { tag: [tags.propertyName], color: "var(--ink)", fontWeight: "600" },
   { tag: [tags.string], color: "var(--string)" },
   { tag: [tags.number], color: "var(--number)" },
@@ -49,7 +49,7 @@ const colours = HighlightStyle.define([
 ]);
 
 /** Characters that change the order of others are shown by name, as in the rest of the page. */
-const special = highlightSpecialChars({ addSpecialChars: /[\u061c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g });
+export const special = highlightSpecialChars({ addSpecialChars: /[\u061c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g });
 
 export function Editor({ language, text, label, readOnly = false, schema, onChange, onRun }: Props): JSX.Element {
   const place = useRef<HTMLDivElement>(null);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   command ──> http ──> anywhen
+//!      ├──────> terminal ──> http
 //!      └──────> anywhen, server, explorer
 //!   anywhen ──> document ──> txn ──> log, store ──> vfs
 //!      └───────────┴──> json ──> numeric, posix
@@ -116,7 +117,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("http", &["anywhen", "interrupt", "json"]),
     ("explorer", &[]),
-    ("command", &["anywhen", "explorer", "http", "json", "server", "store", "txn"]),
+    ("terminal", &["anywhen", "http", "json"]),
+    ("command", &["anywhen", "explorer", "http", "json", "server", "store", "terminal", "txn"]),
 ];
 
 /// Other engines, and clients of other engines: for comparison only. A client is let into the tests

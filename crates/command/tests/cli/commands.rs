@@ -312,7 +312,7 @@ fn every_command_has_help_with_examples() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 28);
+    assert_eq!(seen, 29);
 }
 
 /// A page of names begins after another, and has as many as asked for.

@@ -100,7 +100,8 @@ impl Person {
         let mut command = std::process::Command::new("script");
         // The shell tells the exit code: that of `script` depends on which end it sees first. Ctrl-C reaches the
         // shell too, and ends one that has no trap for it (dash) as soon as the command ends.
-        let line = format!("trap : INT; '{ANYWHEN}' {line}; echo \"exit code $?\"");
+        let line =
+            format!("stty rows 24 cols 90; trap : INT; '{ANYWHEN}' {line}; echo \"exit code $?\"");
         command.args(["-qc", &line, "/dev/null"]).env("SHELL", "/bin/sh");
         command.current_dir(world.path("")).env_remove("ANYWHEN_DATA").env("TERM", "dumb");
         command.env("HOME", world.path("")).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -169,4 +170,70 @@ fn ctrl_c_cancels_the_statement_and_not_the_shell() {
     }
     server.kill().expect("the server runs");
     server.wait().expect("it ends");
+}
+
+/// The explorer takes the whole screen and gives it back, whether the person quits or interrupts it; over a folder, and
+/// over a server with a token. Nothing of the data reaches the terminal as it is.
+#[test]
+fn the_explorer_gives_the_terminal_back() {
+    const TAKES: &str = "\u{1b}[?1049h";
+    const GIVES: &str = "\u{1b}[?1049l";
+    let world = World::new();
+    for number in 1..=3 {
+        let text = format!("{{\"n\":{number},\"evil\":{}}}", json::text::quote(EVIL));
+        world.run(&["put", "docs/a", &text, "--message", EVIL]);
+    }
+    let mut person = Person::at(&world, "explore docs/a");
+    person.sees(TAKES);
+    person.sees("revision 3 of 3");
+    person.sees(r"x\u001b]0;owned");
+    person.types("\u{1b}[D");
+    person.sees("2");
+    person.types("q");
+    person.sees(GIVES);
+    person.sees("exit code 0");
+    person.child.wait().expect("it ends");
+
+    let made = world.json(&["token", "create", "ada", "--role", "view"]);
+    let token = made.root().get("token").and_then(|token| token.as_str()).expect("a token");
+    world.file("token", token.as_bytes());
+    let words =
+        ["serve", "--pg-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--http-auth"];
+    let (_server, address) = crate::http::serve(&world, &words);
+    let line = format!("explore http://{address} docs/a --token-file token");
+    let mut person = Person::at(&world, &line);
+    person.sees(TAKES);
+    person.sees("revision 3 of 3");
+    person.types("\u{3}");
+    person.sees(GIVES);
+    person.sees("exit code 0");
+    person.child.wait().expect("it ends");
+
+    // What is refused at once is told where the command was typed.
+    let mut person = Person::at(&world, &format!("explore http://{address} docs/a"));
+    person.sees("a token is missing");
+    person.sees("exit code 1");
+    assert!(!person.read.lock().unwrap().contains(TAKES));
+    person.child.wait().expect("it ends");
+    let text = world.fails(1, &["explore", "docs/a"]);
+    assert!(text.contains("explore needs a terminal"), "{text}");
+    world.fails(2, &["explore", "docs/a", "--json"]);
+}
+
+/// A terminal that is closed under the explorer ends it, and the folder is free again. It once read from the terminal
+/// that was gone, for ever, and held the folder.
+#[test]
+fn the_explorer_ends_with_its_terminal() {
+    let world = World::new();
+    world.run(&["put", "docs/a", "1"]);
+    let mut person = Person::at(&world, "explore docs/a");
+    person.sees("revision 1 of 1");
+    // Without its terminal: `script` closes it.
+    person.child.kill().expect("it runs");
+    person.child.wait().expect("it ends");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !world.output(&["history", "docs/a"]).status.success() {
+        assert!(std::time::Instant::now() < end, "the folder is still held");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
 }

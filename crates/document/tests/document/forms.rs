@@ -131,7 +131,7 @@ fn text_and_json() {
         diff.to_json().expect("writes"),
         concat!(
             r#"[{"node_key":2,"path":"$.a","op":"update","old":1,"new":2},"#,
-            r#"{"node_key":4,"path":"$.b[0]","op":"delete","old":1},"#,
+            r#"{"node_key":4,"path":"$.b[0]","op":"delete","old":1,"parent_node_key":3},"#,
             r#"{"node_key":7,"path":"$.b[0]","op":"insert","new":[true],"position":{"first_child_of":3}},"#,
             r#"{"node_key":6,"path":"$.d","op":"rename","old":"c","new":"d"},"#,
             r#"{"node_key":5,"path":"$.\"moved \\\"it\\\"\"","op":"move","from":"$.b[1]","position":{"right_sibling_of":6}}]"#

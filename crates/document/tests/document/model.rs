@@ -446,6 +446,43 @@ impl Case {
                 scanned.remove(0);
             }
             assert_eq!(scanned, events, "the values of node {key}");
+            let page = docs.container_history(KEY, NodeKey(key), None, 1).expect("reads");
+            assert_eq!(page, None, "node {key} is no container");
+        } else if key % 2 == 1 {
+            self.check_container(key, &values);
+        }
+    }
+
+    /// The pages of a container's history, put together, have every revision that changed its value, and each says
+    /// until when it held. One that left the value as it was has put equal nodes in the place of others.
+    fn check_container(&self, key: u64, values: &[Option<String>]) {
+        let value = |revision: u64| values.get(revision as usize - 1).and_then(Option::as_ref);
+        let (mut before, mut versions) = (None, Vec::new());
+        loop {
+            let limit = 1 + key as usize % 3;
+            let page = self.world.docs.container_history(KEY, NodeKey(key), before, limit);
+            let page = page.expect("reads").expect("it is a container");
+            assert!(page.versions.len() <= limit, "node {key}");
+            versions.splice(0..0, page.versions);
+            match page.earlier {
+                Some(earlier) => before = Some(earlier),
+                None => break,
+            }
+        }
+        for number in 1..=values.len() as u64 {
+            let was = if number == 1 { None } else { value(number - 1) };
+            let is = value(number);
+            let found = versions.iter().find(|version| version.from.0 == number);
+            assert!(found.is_some() || is.is_none() || is == was, "node {key}, {number}");
+            let Some(found) = found else { continue };
+            assert_eq!(found.is_new, was.is_none(), "node {key}, {number}");
+            assert_eq!(found.from_us, self.revs[number as usize - 1].time_us);
+            let ends = |next: &u64| {
+                value(*next).is_none() || versions.iter().any(|version| version.from.0 == *next)
+            };
+            let next = (number + 1..=values.len() as u64).find(ends);
+            assert_eq!(found.to.map(|to| to.0 + 1), next, "node {key}, {number}");
+            assert_eq!(found.to_us, next.map(|next| self.revs[next as usize - 1].time_us));
         }
     }
 

@@ -6,6 +6,9 @@
 //!                                               │          keys     in a file
 //!                                               │          remote   or at an address
 //!                                               v
+//!   Cookie, for the explorer              ──> sessions ──> one of the two
+//!                                               │
+//!                                               v
 //!                                           Caller     a name; a role of SQL
 //!                                               │
 //!                             rights: view, create, modify, delete, in all collections or in one
@@ -23,6 +26,7 @@ mod jwt;
 mod keys;
 mod remote;
 mod rights;
+mod sessions;
 mod tokens;
 
 use std::path::Path;
@@ -35,11 +39,13 @@ use axum::http::{HeaderMap, StatusCode};
 
 pub(crate) use rights::Right;
 pub use rights::{BadRole, Rights};
+pub(crate) use sessions::{SESSION_S, end_cookie};
 pub use tokens::{Token, TokenFile};
 
 use crate::options::Auth;
 use crate::problem::Problem;
 use jwt::Signed;
+use sessions::Sessions;
 use tokens::Known;
 
 /// Who made a request.
@@ -247,6 +253,7 @@ impl Caller {
 pub(crate) struct Guard {
     tokens: Option<Known>,
     signed: Option<Signed>,
+    pub(crate) sessions: Sessions,
 }
 
 impl Guard {
@@ -259,6 +266,7 @@ impl Guard {
         Ok(Guard {
             tokens: auth.tokens.clone().map(Known::new).transpose()?,
             signed: auth.jwt.clone().map(Signed::new).transpose()?,
+            sessions: Sessions::default(),
         })
     }
 
@@ -298,6 +306,9 @@ impl Guard {
             return Ok(Caller::everybody());
         }
         if !headers.contains_key(AUTHORIZATION) {
+            if let Some(token) = self.sessions.token(headers) {
+                return self.known(&token);
+            }
             return Err(Problem::unauthorized(
                 "a token is missing: send the header Authorization: Bearer TOKEN",
             ));
@@ -322,7 +333,7 @@ impl Guard {
 }
 
 /// The token of a request.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

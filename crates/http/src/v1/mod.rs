@@ -4,10 +4,14 @@
 //!   /v1/collections/{collection}                     collections   create, list, alter, drop
 //!     /documents/{key}                               documents     get, put, patch, remove
 //!       /node  /node/move  /node/rename              nodes         one node, by path or by key
-//!       /node/history  /node/version                 nodes         its values over time
+//!       /node/history                                node_history  its values over time
+//!       /node/changes                                node_history  what each version changed inside of it
+//!       /node/version                                nodes         one of its values
+//!       /page                                        page          its whole history in a page
 //!       /versions  /versions/{revision}  /range      versions      what was when
 //!       /versions/density                            density       how many revisions there were when
 //!       /outline                                     outline       the rows of its tree that a reader sees
+//!       /search                                      search        the next node with a text in it
 //!       /diff  /revert  /blame  /paths  /hash        versions
 //!   /v1/transactions                                 transactions  many documents at once
 //!   /v1/changes                                      changes       what happens, as it happens
@@ -22,8 +26,11 @@ mod deadline;
 mod density;
 mod documents;
 mod edits;
+mod node_history;
 mod nodes;
 mod outline;
+mod page;
+mod search;
 mod sql;
 mod transactions;
 mod versions;
@@ -36,6 +43,8 @@ use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, either, giv
 pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 /// The type of a merge patch (RFC 7396).
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+/// The type of pages.
+const HTML: &str = "text/html; charset=utf-8";
 /// The type of bytes.
 const BYTES: &str = "application/octet-stream";
 /// The type of server-sent events.
@@ -81,6 +90,10 @@ const NODE: &[Parameter] = &[
 ];
 const NODE_WANTED: &[Parameter] = &[
     either("path", Form::Text, "The node at this path: $.items[3].qty or /items/3/qty", "$.tada"),
+    may("node_key", Form::Number, "The node with this key, instead of a path"),
+];
+const CONTAINER_WANTED: &[Parameter] = &[
+    either("path", Form::Text, "The node at this path", "$"),
     may("node_key", Form::Number, "The node with this key, instead of a path"),
 ];
 const FIELD_WANTED: &[Parameter] = &[
@@ -143,6 +156,11 @@ const WINDOW: &[Parameter] = &[
         "With the revision that last changed each row, and what is known of it",
     ),
 ];
+const SEARCH: &[Parameter] = &[
+    must("text", Form::Text, "What a name or a value contains; case does not matter", "a"),
+    may("after_node", Form::Number, "Begin after the node with this key, or backward before it"),
+    may("backward", Form::Flag, "Towards the beginning of the document"),
+];
 const NEWEST: &[Parameter] = &[may("limit", Form::Positive, "The newest so many")];
 const TWO: &[Parameter] = &[
     may("from", Form::Positive, "The older revision; the one before the newest"),
@@ -154,6 +172,32 @@ const TWO: &[Parameter] = &[
     ),
 ];
 const REVERT: &[Parameter] = &[must("revision", Form::Positive, "The revision to go back to", "1")];
+const HISTORY: &[Parameter] = &[
+    may("limit", Form::Positive, "The newest so many versions; all where nothing is said"),
+    may(
+        "before",
+        Form::Positive,
+        "Only versions that began before this revision: `earlier` of the page before",
+    ),
+    may(
+        "having",
+        Form::Text,
+        "Only versions with this value, or, where none has it, that contain it",
+    ),
+    may("summary", Form::Flag, "With figures over all its values"),
+];
+const INSIDE: &[Parameter] = &[
+    may(
+        "limit",
+        Form::Positive,
+        "The newest so many versions; 20 where nothing is said, 100 at most",
+    ),
+    may(
+        "before",
+        Form::Positive,
+        "Only versions before this revision: `earlier` of the page before",
+    ),
+];
 const AXIS: &[Parameter] = &[
     must(
         "axis",
@@ -203,6 +247,10 @@ const READ: &[Gives] = &[
 const HEAD: &[Gives] = &[
     gives(200, None, "The tag, the time, and the length where it is known"),
     gives(304, None, "The client has it already"),
+];
+const PAGE: &[Gives] = &[
+    gives(200, Some(HTML), "The page"),
+    gives(501, Some(crate::problem::MEDIA), "The server was built without the explorer"),
 ];
 const REMOVED: &[Gives] = &[gives(204, None, "It is removed")];
 const CREATED: &[Gives] =
@@ -388,10 +436,27 @@ pub(crate) const ROUTES: &[Route] = &[
         of!("/node/history"),
         "getNodeHistory",
         "The values that stood at a path, or that a node had, each with its revisions",
-        Run::Long(nodes::history),
+        Run::Long(node_history::history),
     )
     .shows("NodeHistory")
-    .with(&[NODE_WANTED]),
+    .with(&[NODE_WANTED, HISTORY]),
+    Route::new(
+        "GET",
+        of!("/node/changes"),
+        "getNodeChanges",
+        "What each version changed inside of an object or an array",
+        Run::Long(node_history::changes),
+    )
+    .shows("NodeChanges")
+    .with(&[CONTAINER_WANTED, INSIDE]),
+    Route::new(
+        "GET",
+        of!("/page"),
+        "getHistoryPage",
+        "A page that shows the document with its whole history, without a server",
+        Run::Long(page::get),
+    )
+    .gives(PAGE),
     Route::new(
         "GET",
         of!("/node/version"),
@@ -428,6 +493,15 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .shows("Outline")
     .with(&[NODE, WINDOW, MOMENT]),
+    Route::new(
+        "GET",
+        of!("/search"),
+        "searchDocument",
+        "The next node whose name or value contains a text",
+        Run::Long(search::search),
+    )
+    .shows("SearchFound")
+    .with(&[SEARCH, MOMENT]),
     Route::new(
         "GET",
         of!("/versions/{revision}"),

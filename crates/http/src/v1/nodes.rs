@@ -105,7 +105,7 @@ pub(super) fn rename(call: &mut Call) -> Result<Answer> {
 }
 
 /// A value of a node, as it is told, with who wrote it and why.
-fn run(collection: &Collection, key: &str, version: &NodeVersion) -> Result<String> {
+pub(super) fn run(collection: &Collection, key: &str, version: &NodeVersion) -> Result<String> {
     let NodeVersion { node, from, to, from_us, authored_us, to_us, value } = version;
     let by = collection.history_range(key, *from, *from)?;
     let by = by.get(0);
@@ -122,17 +122,6 @@ fn run(collection: &Collection, key: &str, version: &NodeVersion) -> Result<Stri
     });
     let known = known.to_string();
     Ok(format!("{},\"value\":{value}}}", &known[..known.len() - 1]))
-}
-
-/// `GET .../node/history`
-pub(super) fn history(call: &mut Call) -> Result<Answer> {
-    let node = call.wanted_node()?;
-    let collection = call.collection("collection")?;
-    let key = call.part("key");
-    let versions = collection.node_history(key, node)?;
-    let versions = versions.iter().map(|version| run(&collection, key, version));
-    let versions = versions.collect::<Result<Vec<String>>>()?;
-    Ok(Answer::json(format!("{{\"versions\":[{}]}}", versions.join(","))))
 }
 
 /// `GET .../node/version`

@@ -68,6 +68,7 @@ pub(super) fn outline(call: &mut Call) -> Result<Answer> {
         Window { begin, end: begin.saturating_add(rows), at: 0, rows: Vec::new(), text_max };
     let root = tree.root();
     window.enter(tree, &open, root, Label::None, 0)?;
+    let above = window.above(tree)?;
     let key = call.part("key");
     let blame = call.flag("blame")?;
     let versions = match blame {
@@ -82,6 +83,7 @@ pub(super) fn outline(call: &mut Call) -> Result<Answer> {
         "row": begin,
         "found": found.map(|key| key.0),
         "opened": opened,
+        "above": above,
         "rows": window.rows,
     });
     if blame {
@@ -287,6 +289,30 @@ impl Window {
         }
         row.insert("changed".into(), node.changed.0.into());
         Ok(Value::Object(row))
+    }
+
+    /// The rows above the first one that it is inside of, from the root on. They are told without blame.
+    fn above(&self, tree: &Tree) -> Result<Vec<Value>> {
+        let Some(first) = self.rows.first().and_then(|row| row["node_key"].as_u64()) else {
+            return Ok(Vec::new());
+        };
+        let mut above = Vec::new();
+        let mut next = tree.parent(NodeKey(first))?;
+        while let Some(key) = next {
+            let parent = tree.parent(key)?;
+            above.push((key, parent));
+            next = parent;
+        }
+        let mut rows = Vec::new();
+        for (depth, (key, parent)) in above.into_iter().rev().enumerate() {
+            let label = match (tree.expect(key)?.name, parent) {
+                (Some(name), _) => Label::Name(name),
+                (None, Some(parent)) => Label::Position(tree.position(parent, key)?),
+                (None, None) => Label::None,
+            };
+            rows.push(self.row(tree, key, label, depth, true)?);
+        }
+        Ok(rows)
     }
 
     /// Adds a text, cut where it is longer than the client wants; then its length is told.

@@ -76,6 +76,92 @@ fn tokens() {
     assert_eq!(ask(&world, "GET /orders/a", &one, "").status, 401, "it was revoked");
 }
 
+/// A browser signs in once: from then on a cookie, with a header that no page of another origin can send, stands for
+/// its token. Neither of the two alone lets anybody in. The session ends when the browser signs out, and with its token.
+#[test]
+fn sessions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = TokenFile::new(folder.path().join("http-tokens"));
+    let (known, token) = file.create("ada", rights(&["view", "create"]), None).expect("makes");
+    let path = folder.path().join("http-tokens");
+    let world = World::with(|options| {
+        options.auth.tokens = Some(path);
+        options.cors = vec!["https://app.example".to_owned()];
+    });
+    let begun = ask(&world, "POST /v1/session", &token, "");
+    assert_eq!(begun.status, 200);
+    assert_eq!(
+        (&begun.json()["name"], begun.header("cache-control")),
+        (&json!("ada"), Some("no-store"))
+    );
+    let cookie = begun.header("set-cookie").expect("a cookie").to_owned();
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Strict; Path=/"), "{cookie}");
+    assert!(!cookie.contains(&token), "{cookie}");
+    let pair = cookie.split(';').next().expect("a name and a value");
+    let cookies = format!("other=1; {pair}");
+    let status =
+        |head: &str, headers: &[(&str, &str)]| world.client().ask(head, headers, b"").status;
+    let both = [("cookie", cookies.as_str()), ("anywhen-session", "cookie")];
+    assert_eq!(status("GET /token", &both), 200);
+    assert_eq!(status("GET /v1/collections", &both), 200);
+    assert_eq!(status("DELETE /v1/collections/c", &both), 403, "the rights are those of the token");
+    for headers in [
+        &[("cookie", cookies.as_str())][..],
+        &[("anywhen-session", "cookie")],
+        &[("cookie", "anywhen-session="), ("anywhen-session", "cookie")],
+        &[("cookie", &format!("{pair}x")), ("anywhen-session", "cookie")],
+        // A token that is sent counts, whatever the cookie says.
+        &[both[0], both[1], ("authorization", "Bearer aw_nonsense")],
+    ] {
+        assert_eq!(status("GET /v1/collections", headers), 401, "{headers:?}");
+        assert_eq!(status("POST /v1/session", headers), 401, "{headers:?}");
+    }
+    assert_eq!(status("POST /v1/session", &both), 401, "a session does not beget another");
+    for header in [("origin", "https://evil.example"), ("sec-fetch-site", "same-site")] {
+        assert_eq!(status("GET /v1/collections", &[both[0], both[1], header]), 403, "{header:?}");
+    }
+    // A page whose origin is allowed may send tokens, and is told that it may not send this header.
+    let preflight = world.client().ask(
+        "OPTIONS /v1/collections",
+        &[
+            ("origin", "https://app.example"),
+            ("access-control-request-method", "GET"),
+            ("access-control-request-headers", "anywhen-session"),
+        ],
+        b"",
+    );
+    let allowed = preflight.header("access-control-allow-headers").unwrap_or_default();
+    assert!(!allowed.contains("anywhen-session"), "{allowed}");
+    assert_eq!(preflight.header("access-control-allow-credentials"), None);
+    // Over TLS, also before a proxy, only this host may set the cookie, and it never goes out in the clear.
+    let bearer = format!("Bearer {token}");
+    let host = world.client().ask(
+        "POST /v1/session",
+        &[("authorization", &bearer), ("host", "db.example"), ("origin", "https://db.example")],
+        b"",
+    );
+    let secure = host.header("set-cookie").expect("a cookie");
+    assert!(
+        secure.starts_with("__Host-anywhen-session=") && secure.ends_with("; Secure"),
+        "{secure}"
+    );
+
+    assert_eq!(status("DELETE /v1/session", &[("cookie", cookies.as_str())]), 204);
+    assert_eq!(status("GET /token", &both), 200, "a cookie alone ends nothing");
+    let ended = world.client().ask("DELETE /v1/session", &both, b"");
+    assert!(ended.header("set-cookie").is_some_and(|cookie| cookie.ends_with("Max-Age=0")));
+    assert_eq!(status("GET /token", &both), 401);
+
+    let again = ask(&world, "POST /v1/session", &token, "");
+    let pair =
+        again.header("set-cookie").and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    let both = [("cookie", pair), ("anywhen-session", "cookie")];
+    assert_eq!(status("GET /token", &both), 200);
+    assert!(file.revoke(&known.id).expect("revokes"));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    assert_eq!(status("GET /token", &both), 401, "its token was revoked");
+}
+
 /// Eight clients with a token that may only create put the same new document at once: one of them creates it,
 /// and nobody changes it. The right was chosen before the lock of the write, and so most of them overwrote
 /// what another had created a moment before.

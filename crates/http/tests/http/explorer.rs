@@ -38,6 +38,8 @@ fn browsers_get_the_page() {
     for accept in [&[("accept", "*/*")][..], &[("accept", "application/json")], &[]] {
         let answer = world.client().ask("GET /", accept, b"");
         assert_eq!(answer.json()["databases"], serde_json::json!([]), "{accept:?}");
+        // A cache in between must not give a browser this answer.
+        assert_eq!(answer.header("vary"), Some("accept, accept-encoding"), "{accept:?}");
     }
     assert_eq!(world.client().ask("DELETE /", &[HTML], b"").status, 204, "another method");
 }
@@ -82,4 +84,49 @@ fn without_files_nothing_changes() {
     let world = World::new();
     let answer = world.client().ask("GET /", &[("accept", "text/html")], b"");
     assert_eq!(answer.json()["databases"], serde_json::json!([]));
+}
+
+/// The history of a document in one page: it is a file to be saved, its script has no origin, and what the data hold ends
+/// no element of it. A history that is too long is refused.
+#[test]
+fn a_history_in_a_page() {
+    use std::io::Write;
+    let page = b"<p id=a></p><script type=x><!--history--></script>";
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(page).expect("writes");
+    let gzip: &'static [u8] = gzip.finish().expect("writes").leak();
+    let world = World::with(|options| {
+        let media = "text/html; charset=utf-8";
+        let file = WebFile { name: "export.html", media, tag: "c3", gzip, brotli: &[] };
+        options.export_page = Some(file);
+        options.limits.body_bytes_max = 2_000;
+    });
+    const DOCUMENT: &str = "/v1/collections/c/documents/a";
+    for text in ["{\"k\":\"</script><b>\"}", "{\"k\":2}"] {
+        let put = world.ask(&format!("PUT {DOCUMENT}?author=ada&message=%3C!--"), text);
+        assert!(put.status < 300, "{}", put.text());
+    }
+    let answer = world.ask(&format!("GET {DOCUMENT}/page"), "");
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-security-policy"), Some("sandbox allow-scripts"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    let disposition = answer.header("content-disposition").expect("a disposition");
+    assert!(disposition.starts_with("attachment"), "{disposition}");
+    let text = answer.text();
+    let history = text.strip_prefix("<p id=a></p><script type=x>").expect("the page before");
+    let history = history.strip_suffix("</script>").expect("the page behind");
+    assert!(!history.contains('<'), "{history}");
+    let history: serde_json::Value = serde_json::from_str(history).expect("JSON");
+    assert_eq!(history["key"], "a");
+    assert_eq!(history["versions"].as_array().expect("a list").len(), 2);
+    assert_eq!(history["versions"][0]["message"], "<!--");
+    assert_eq!(history["nodes"]["2"][0][3], "</script><b>");
+
+    assert_eq!(world.ask("GET /v1/collections/c/documents/none/page", "").status, 404);
+    let long = format!("{{\"k\":\"{}\"}}", "x".repeat(1_900));
+    for number in 0..3 {
+        world.ask(&format!("PUT {DOCUMENT}"), &long.replace("x\"", &format!("{number}\"")));
+    }
+    let refused = world.ask(&format!("GET {DOCUMENT}/page"), "");
+    assert_eq!(refused.status, 422, "{}", refused.text());
 }

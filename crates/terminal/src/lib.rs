@@ -1,0 +1,32 @@
+//! The explorer in a terminal: documents with who changed what, their time axis, the history of each node, what lies
+//! between two versions. Also which characters a terminal may be shown ([`visible`]).
+//!
+//! ```text
+//!   keys ──> model ──> draw ──> screen         a thread of its own
+//!              │ ^                             asks one question after the other
+//!              v │ answers
+//!             asks ──> Source ──> the HTTP routes, of a server or of a database in this process
+//! ```
+//!
+//! The explorer asks the routes that the web application asks, so it costs what it shows: children are loaded when they
+//! are opened, rows when they come into view.
+//!
+//! Invariants:
+//! * State, drawing and input are apart: `model` draws nothing, `draw` changes nothing, `run` alone knows the terminal.
+//! * Nothing of the data reaches the terminal with a character that it would obey.
+//! * The terminal is given back at every end: by a key, by a signal, by an error, by a panic.
+
+mod answers;
+mod asks;
+mod draw;
+pub mod headless;
+mod layout;
+mod model;
+mod run;
+mod source;
+pub mod visible;
+
+pub use answers::Refusal;
+pub use model::MomentParser;
+pub use run::{ExploreError, Options, explore};
+pub use source::Source;

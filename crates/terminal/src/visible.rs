@@ -1,0 +1,43 @@
+//! Characters that a terminal obeys, and how they are shown.
+//!
+//! ```text
+//!   author  "ada\x1b]0;owned\x07"       ──>   ada\u001b]0;owned\u0007
+//! ```
+//!
+//! A terminal obeys what it reads: it changes its title, moves the cursor, hides text, and turns the direction of what
+//! follows. Keys, authors, messages and values may hold anything, so none of them gets there as it is. The escape is
+//! that of JSON, so that JSON stays JSON.
+
+use std::borrow::Cow;
+
+/// True of characters that a terminal obeys, or that change the order of what stands around them.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{061c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'
+                | '\u{2029}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
+        )
+}
+
+/// The text with an escape for each character that a terminal obeys, but for those that `keeps` names.
+pub fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_escaped = |c: char| is_obeyed(c) && !keeps(c);
+    if !text.chars().any(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_escaped(c) {
+            true => out += &format!("\\u{:04x}", u32::from(c)),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
