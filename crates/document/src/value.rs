@@ -131,12 +131,10 @@ impl Tree {
         for key in changed {
             // A node that is gone was gone before: else the shape would be another.
             let Some(node) = self.node(key)? else { continue };
-            let path = self.path(key)?.steps;
-            let is_there = match node.kind.is_container() {
-                true => value.has_container(&path, node.kind),
-                false => value.set(&path, node.kind, node.text),
-            };
-            if !is_there {
+            // A container that changed without another shape was renamed. Renamed scalars are set, each under its new name.
+            let is_set = !node.kind.is_container()
+                && value.set(&self.path(key)?.steps, node.kind, node.text);
+            if !is_set {
                 return Ok(None);
             }
         }

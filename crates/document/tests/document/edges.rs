@@ -44,6 +44,40 @@ fn depth() {
     assert_eq!(text(&world), nested(DEPTH_MAX));
 }
 
+/// Two containers that swap their names, in one commit or in three, do so in the value too. It was once made of the value of
+/// the version before, in which scalars alone were replaced, and kept the old names.
+#[test]
+fn swapped_containers() {
+    let value = json!({
+        "a": {"x": 1, "list": [1, 2, 3, 4, 5, 6, 7, 8]},
+        "b": {"x": 2, "list": [9, 8, 7, 6, 5, 4, 3, 2]},
+        "n": 0,
+    });
+    let swap = [("$.a", "t"), ("$.b", "a"), ("$.t", "b")];
+    for is_one_commit in [true, false] {
+        let world = put(&value);
+        let check = || {
+            let document = world.docs.get("d").expect("reads").expect("is there");
+            let text = document.to_json().expect("writes");
+            crate::model::check_value(document.tree(), Some(&text));
+        };
+        check();
+        world.docs.edit("d", |e| e.set("$.n", "1")).expect("edits");
+        check();
+        if is_one_commit {
+            let all = |e: &mut Edit<'_>| swap.iter().try_for_each(|(from, to)| e.rename(*from, to));
+            world.docs.edit("d", all).expect("edits");
+        } else {
+            for (from, to) in swap {
+                world.docs.edit("d", |e| e.rename(from, to)).expect("edits");
+            }
+        }
+        check();
+        world.docs.edit("d", |e| e.set("$.a.x", "7")).expect("edits");
+        check();
+    }
+}
+
 /// Values of megabytes, and their edits.
 #[test]
 fn huge_strings() {

@@ -56,9 +56,6 @@ impl Replacing {
             return None;
         }
         let (start, end) = self.find(path)?;
-        if JsonbRef::new(self.bytes.get(start..end)?).kind().is_container() {
-            return None;
-        }
         let new = build::scalar(kind, text)?;
         let by = new.len() as isize - (end - start) as isize;
         if by == 0 {
@@ -79,14 +76,7 @@ impl Replacing {
         Some(())
     }
 
-    /// Returns true if a container of this kind lies at a path.
-    pub fn has_container(&mut self, path: &[Step], kind: Kind) -> bool {
-        let found = self.find(path);
-        let found = found.and_then(|(start, end)| self.bytes.get(start..end));
-        kind.is_container() && found.is_some_and(|bytes| JsonbRef::new(bytes).kind() == kind)
-    }
-
-    /// Where the value at a path lies; notes the containers on the way.
+    /// Where the scalar at a path lies; notes the containers on the way.
     fn find(&mut self, path: &[Step]) -> Option<(usize, usize)> {
         self.way.clear();
         let (mut start, mut end) = (0, self.bytes.len());
@@ -109,6 +99,7 @@ impl Replacing {
             let body = table + slots.ends.len();
             (start, end) = (body + slots.start(slot), body + slots.end(slot));
         }
-        Some((start, end))
+        let old = JsonbRef::new(self.bytes.get(start..end)?);
+        (!old.kind().is_container()).then_some((start, end))
     }
 }
