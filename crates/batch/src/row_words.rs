@@ -152,7 +152,7 @@ mod tests {
     fn a_column_with_many_texts_has_no_codes() {
         let all: Vec<String> = (0..=WORDS_MAX).map(|number| number.to_string()).collect();
         let many: Vec<Option<&[u8]>> = all.iter().map(|text| Some(text.as_bytes())).collect();
-        let long = vec![b'x'; BYTES_MAX + 1];
+        let long = [b'x'; BYTES_MAX + 1];
         for (raw, later) in [(many, false), (vec![Some(&long[..])], false), (vec![None], true)] {
             let mut dictionary = RowWords::default();
             assert!(dictionary.codes(&raw, &Selection::All(raw.len())).unwrap().is_none());
