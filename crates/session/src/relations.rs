@@ -84,19 +84,30 @@ impl Session {
         if self.inline { Wait::Never } else { Wait::Allowed }
     }
 
-    /// Locks the relations that a definition is about, and looks again at what there is then.
+    /// Locks the relations that a definition is about, and looks again at what there is then: until nothing more is to
+    /// be locked, because others may have made something while a lock was waited for.
     pub(crate) fn lock_defined(&mut self, define: &Define) -> Result<()> {
-        let wanted = self.wanted_by(define)?;
-        if wanted.is_empty() {
-            return Ok(());
-        }
+        let mut wanted = self.wanted_by(define)?;
         if let Define::Drop { concurrently: true, .. } = define {
             wanted.iter().try_for_each(|(table, _)| self.wait_for_users(*table))?;
         }
-        for (relation, mode) in self.with_partitions(wanted) {
-            self.lock(relation, mode)?;
+        let mut locked = Wanted::new();
+        loop {
+            let is_locked = |(relation, mode): &(Oid, RelationLock)| {
+                locked.iter().any(|(known, held)| known == relation && held >= mode)
+            };
+            let mut new = self.with_partitions(wanted);
+            new.retain(|one| !is_locked(one));
+            if new.is_empty() {
+                return Ok(());
+            }
+            for (relation, mode) in &new {
+                self.lock(*relation, *mode)?;
+            }
+            locked.append(&mut new);
+            self.look()?;
+            wanted = self.wanted_by(define)?;
         }
-        self.look()
     }
 
     /// Adds the partitioned tables above those that are locked, and the partitions below: who reads or changes a
