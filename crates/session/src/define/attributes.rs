@@ -28,12 +28,11 @@ pub fn note(maker: &mut Maker<'_, '_>, relation: &Relation, actions: &[Alter]) -
         return Ok(());
     }
     let is_renamed = actions.iter().any(|action| matches!(action, Alter::RenameColumn(..)));
-    let named = actions.iter().filter_map(|action| match action {
+    let mut named = actions.iter().filter_map(|action| match action {
         Alter::DropColumn { name, .. } | Alter::RenameColumn(name, _) => Some(name),
         _ => None,
     });
-    let mut named = named.filter(|name| relation.column_named(&name.text).is_some());
-    if named.next().is_none() {
+    if !named.any(|name| relation.column_named(&name.text).is_some()) {
         return Ok(());
     }
     let names = Arc::clone(&maker.names);
