@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A change of rows that foreign keys follow (`ON DELETE CASCADE` and the like) is one of the referring
-//! tables too, and rows that refer to others lock the table of those in ROW SHARE.
+//! tables too, and rows that refer to others lock the table of those in ROW SHARE. A definition that makes a column locks
+//! the composite types and tables whose rows are its values in ROW SHARE, so that their columns stay as they are.
 //!
 //! Rows and definitions that a query reads are those of one snapshot, so no definition waits for a
 //! reader and no reader for a definition. `LOCK TABLE ... IN ACCESS EXCLUSIVE MODE` does: a program asks
