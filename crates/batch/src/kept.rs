@@ -67,6 +67,8 @@ struct Dictionary {
     /// The dictionaries, and the codes that their entries have here. Equal entries of two of them stay apart: they may
     /// differ in how they look.
     known: Vec<(Arc<Words>, Vec<u32>)>,
+    /// The bytes of the known dictionaries and of their codes here.
+    known_bytes: usize,
     /// All entries, once no more come.
     words: Arc<Words>,
 }
@@ -79,6 +81,7 @@ impl Dictionary {
             Some(at) => at,
             None => {
                 self.known.push((Arc::clone(words), vec![NO_ROW; words.len()]));
+                self.known_bytes += words.bytes_held() + words.len() * size_of::<u32>();
                 self.known.len() - 1
             }
         };
@@ -135,7 +138,8 @@ impl Kept {
     pub fn end(&mut self) {
         for column in &mut self.columns {
             if let Form::Codes(dictionary, _) = &mut column.form {
-                dictionary.known.clear();
+                dictionary.known = Vec::new();
+                dictionary.known_bytes = 0;
                 let entries = std::mem::take(&mut dictionary.entries);
                 dictionary.words = Arc::new(Words::made(entries));
             }
@@ -164,6 +168,10 @@ impl Kept {
     /// Returns about how many bytes are held.
     pub fn bytes(&self) -> usize {
         let of = |column: &Column| {
+            let known = match &column.form {
+                Form::Codes(dictionary, _) => dictionary.known_bytes,
+                _ => 0,
+            };
             let place = match &column.form {
                 Form::Nothing => 0,
                 Form::Codes(..) => size_of::<u32>(),
@@ -173,7 +181,7 @@ impl Kept {
                 | Form::Texts { .. } => size_of::<i64>(),
                 Form::Datums(_) => size_of::<Datum>(),
             };
-            place * self.rows + column.bytes + column.nulls.len()
+            place * self.rows + column.bytes + known + column.nulls.len()
         };
         self.columns.iter().map(of).sum()
     }
@@ -390,6 +398,23 @@ fn extend<T: Copy>(to: &mut Vec<T>, from: &[T], rows: &Selection) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The dictionaries that rows came with are counted as long as they are kept: until no more rows come.
+    #[test]
+    fn known_dictionaries_are_counted() {
+        let mut kept = Kept::new(&[Repr::Text]);
+        for dictionary in 0..10 {
+            let entries = (0..100).map(|n| Datum::text(format!("{dictionary} {n}"))).collect();
+            let values = Values::Codes(Arc::new(Words::made(entries)), vec![7]);
+            kept.add(0, &Vector { values, nulls: Vec::new() }, &Selection::All(1));
+            kept.added(1);
+        }
+        let of_dictionaries = 10 * 100 * (size_of::<Datum>() + size_of::<u32>());
+        assert!(kept.bytes() > of_dictionaries, "{} bytes", kept.bytes());
+        kept.end();
+        assert!(kept.bytes() < of_dictionaries, "{} bytes", kept.bytes());
+        assert_eq!(kept.gather(0, &[3]).datum(0), Datum::text("3 7"));
+    }
 
     /// Threads keep rows of one column as texts and by codes, and NULLs of both stay NULL. Those by codes once became the
     /// first text of their dictionary, or a panic where it had none.

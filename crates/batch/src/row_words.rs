@@ -5,8 +5,8 @@
 //!   codes   0    1     0    2     0                            0    1     2
 //! ```
 //!
-//! Conditions and groups look at each text once, and then at its code. A column with many different texts gains nothing by
-//! that: it gets no codes any more.
+//! Conditions and groups look at each text once, and then at its code. A column with more than 256 texts, or with one
+//! above 64 bytes, gets no dictionary.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;

@@ -567,6 +567,17 @@ impl Words {
         }
     }
 
+    /// Returns about how many bytes it holds.
+    pub fn bytes_held(&self) -> usize {
+        let made: usize = match &self.entries {
+            Entries::Raw(..) => 0,
+            Entries::Made(values) => {
+                values.iter().map(|value| size_of::<Datum>() + value.heap_bytes()).sum()
+            }
+        };
+        self.bytes.len() + made
+    }
+
     /// Returns the codes, from the first up to the second, of the values that begin with these bytes; no codes of values
     /// that were made of others.
     pub fn with_prefix(&self, prefix: &[u8]) -> (u32, u32) {

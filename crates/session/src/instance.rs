@@ -287,7 +287,7 @@ impl Instance {
         Self::open(Arc::new(Collections::open(documents, tables)?), options)
     }
 
-    /// Gives the instance what makes backups for the function `backup`; only the first call counts.
+    /// Sets the implementation of the SQL function `backup`. Later calls have no effect.
     pub fn make_backups_by(&self, backups: Box<dyn Backups>) {
         let _ = self.backups.set(backups);
     }

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A change of rows that foreign keys follow (`ON DELETE CASCADE` and the like) is one of the referring
-//! tables too, and rows that refer to others lock the table of those in ROW SHARE.
+//! tables too, and rows that refer to others lock the table of those in ROW SHARE. A definition that makes a column locks
+//! the composite types and tables whose rows are its values in ROW SHARE, so that their columns stay as they are.
 //!
 //! Rows and definitions that a query reads are those of one snapshot, so no definition waits for a
 //! reader and no reader for a definition. `LOCK TABLE ... IN ACCESS EXCLUSIVE MODE` does: a program asks
@@ -84,19 +85,30 @@ impl Session {
         if self.inline { Wait::Never } else { Wait::Allowed }
     }
 
-    /// Locks the relations that a definition is about, and looks again at what there is then.
+    /// Locks the relations that a definition is about, and looks again at what there is then: until nothing more is to
+    /// be locked, because others may have made something while a lock was waited for.
     pub(crate) fn lock_defined(&mut self, define: &Define) -> Result<()> {
-        let wanted = self.wanted_by(define)?;
-        if wanted.is_empty() {
-            return Ok(());
-        }
+        let mut wanted = self.wanted_by(define)?;
         if let Define::Drop { concurrently: true, .. } = define {
             wanted.iter().try_for_each(|(table, _)| self.wait_for_users(*table))?;
         }
-        for (relation, mode) in self.with_partitions(wanted) {
-            self.lock(relation, mode)?;
+        let mut locked = Wanted::new();
+        loop {
+            let is_locked = |(relation, mode): &(Oid, RelationLock)| {
+                locked.iter().any(|(known, held)| known == relation && held >= mode)
+            };
+            let mut new = self.with_partitions(wanted);
+            new.retain(|one| !is_locked(one));
+            if new.is_empty() {
+                return Ok(());
+            }
+            for (relation, mode) in &new {
+                self.lock(*relation, *mode)?;
+            }
+            locked.append(&mut new);
+            self.look()?;
+            wanted = self.wanted_by(define)?;
         }
-        self.look()
     }
 
     /// Adds the partitioned tables above those that are locked, and the partitions below: who reads or changes a

@@ -36,14 +36,17 @@ impl Backups for SqlBackups {
     }
 }
 
-/// Fails where a folder is the data folder or in it, also by way of links.
+/// Fails where a folder is the data folder or in it, also by way of links: of the folder itself, and of the folders
+/// within the data folder, which may lie on other disks.
 fn require_outside(folder: &Path, data: &Path) -> Result<()> {
     if folder.components().any(|part| part == Component::ParentDir) {
         let message = format!("path \"{}\" for a backup contains \"..\"", folder.display());
         return Err(Error::new(SqlState::INVALID_NAME, message));
     }
     let data = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
-    if resolved(folder).starts_with(resolved(&data)) {
+    let place = resolved(folder);
+    let parts = [data.join("store"), data.join("log"), data];
+    if parts.iter().any(|part| place.starts_with(resolved(part))) {
         let message = format!("folder \"{}\" is in the data folder", folder.display());
         let error = Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
         return Err(error.with_hint("A backup goes to a folder outside of the data folder."));
@@ -98,5 +101,32 @@ fn state_of(kind: std::io::ErrorKind) -> SqlState {
         ErrorKind::NotADirectory => SqlState::WRONG_OBJECT_TYPE,
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SqlState::DISK_FULL,
         _ => SqlState::IO_ERROR,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// The folders of a database that lie elsewhere, by way of links, are no place for a backup.
+    #[test]
+    fn linked_folders_of_the_database_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        for path in ["data", "disk/store", "disk/log"] {
+            std::fs::create_dir_all(at(path)).unwrap();
+        }
+        for part in ["store", "log"] {
+            std::os::unix::fs::symlink(at("disk").join(part), at("data").join(part)).unwrap();
+        }
+        let refused = |path: &str| {
+            require_outside(&at(path), &at("data")).map_err(|error| error.state().code().to_owned())
+        };
+        for path in ["data", "data/x", "disk/store", "disk/store/x/y", "disk/log/x"] {
+            assert_eq!(refused(path), Err("22023".to_owned()), "{path}");
+        }
+        for path in ["disk/storehouse", "saved/x"] {
+            assert_eq!(refused(path), Ok(()), "{path}");
+        }
     }
 }

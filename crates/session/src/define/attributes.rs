@@ -1,12 +1,13 @@
 //! Which kept texts name the attributes of a composite type: before an attribute is dropped or renamed.
 //!
 //! A text that is kept names tables and columns from its beginning on. What it names of a composite value is known
-//! once the text is bound, which is done here, for the texts in which the name of the attribute stands at all.
+//! once the text is bound, which is done here, for all texts of the database: a text may spell a name in many ways
+//! (`FOO`, `"foo"`, `U&"\0066oo"`).
 
 use ::table::catalog::ddl::TextOf;
 use ::table::catalog::{Address, NamePlace, Relation, SqlText};
 use sql::bind::AttributeName;
-use sql::parse::ast::{Alter, Name};
+use sql::parse::ast::Alter;
 use std::sync::Arc;
 use types::TypeSource;
 
@@ -27,12 +28,11 @@ pub fn note(maker: &mut Maker<'_, '_>, relation: &Relation, actions: &[Alter]) -
         return Ok(());
     }
     let is_renamed = actions.iter().any(|action| matches!(action, Alter::RenameColumn(..)));
-    let named = actions.iter().filter_map(|action| match action {
+    let mut named = actions.iter().filter_map(|action| match action {
         Alter::DropColumn { name, .. } | Alter::RenameColumn(name, _) => Some(name),
         _ => None,
     });
-    let named: Vec<&Name> = named.filter(|it| relation.column_named(&it.text).is_some()).collect();
-    if named.is_empty() {
+    if !named.any(|name| relation.column_named(&name.text).is_some()) {
         return Ok(());
     }
     let names = Arc::clone(&maker.names);
@@ -41,9 +41,6 @@ pub fn note(maker: &mut Maker<'_, '_>, relation: &Relation, actions: &[Alter]) -
     context.types = &*names;
     context.objects = &*names;
     let change = |of: TextOf, kept: &SqlText| {
-        if !named.iter().any(|name| kept.text.contains(name.text.as_str())) {
-            return kept.clone();
-        }
         let found = found_in(of, kept, &names, context);
         let place = |attribute: &AttributeName| {
             let of = names.catalog.composite_of(attribute.ty)?;

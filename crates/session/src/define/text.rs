@@ -68,9 +68,12 @@ pub fn query(parsed: &sql::parse::ast::Query, text: &str, names: &Names, bound: 
     edits.done()
 }
 
-/// The length of the identifier at an offset of a text, quotes included.
+/// The length of the identifier at an offset of a text, quotes and `UESCAPE` included.
 pub fn identifier_len(text: &str, at: usize) -> usize {
     let rest = &text[at..];
+    if rest.starts_with("U&\"") || rest.starts_with("u&\"") {
+        return sql::parse::name_len(rest);
+    }
     if let Some(quoted) = rest.strip_prefix('"') {
         let mut chars = quoted.char_indices().peekable();
         while let Some((place, c)) = chars.next() {

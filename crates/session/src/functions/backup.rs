@@ -19,7 +19,7 @@ pub struct BackupTarget<'a> {
     pub folder: &'a Path,
     /// Bytes that are copied in a second at most; `None` where nothing limits that.
     pub bytes_per_second: Option<u64>,
-    /// Hears how many bytes of how many are copied. Its error ends the copy: somebody cancelled the statement.
+    /// Reports the bytes copied and the bytes in all. An error from it ends the copy.
     pub told: &'a dyn Fn(u64, u64) -> Result<()>,
 }
 

@@ -67,6 +67,15 @@ pub fn tokens(text: &str) -> Result<Vec<Lexeme<'_>>> {
     }
 }
 
+/// The bytes of the name that a text begins with; of `U&"..."` with its `UESCAPE`. 0 where it begins with none.
+pub fn name_len(text: &str) -> usize {
+    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0 };
+    match lexer.token() {
+        Ok(Token::Word(_) | Token::Quoted(_)) => lexer.at,
+        _ => 0,
+    }
+}
+
 struct Lexer<'a> {
     text: &'a str,
     bytes: &'a [u8],

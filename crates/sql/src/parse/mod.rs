@@ -39,7 +39,7 @@ mod utility;
 pub mod visit;
 
 pub use cursor::{CHAIN_MAX, DEPTH_MAX, Parser};
-pub use lexer::NAME_BYTES_MAX;
+pub use lexer::{NAME_BYTES_MAX, name_len};
 pub use source::file_reader;
 
 /// The comment behind the `ON` of a join for which `USING` or `NATURAL` was written. The catalog keeps such

@@ -41,6 +41,7 @@ pub(super) fn follow(
     let checks = &change.checks;
     let table = constraint.table().and_then(|oid| checks.handles.table(&checks.catalog, oid));
     let table = table.ok_or_else(gone_table)?;
+    let meaning = checks.meaning(&table, key)?;
     for (row_key, _) in
         checks.referring(change.txn, constraint, key, Sought::Key(old), usize::MAX)?
     {
@@ -51,7 +52,7 @@ pub(super) fn follow(
         table.lock(change.txn, &row_key, strength, Wait::Allowed)?;
         let Some(row) = table.latest(change.txn, &row_key)? else { continue };
         let row = row.to_datums()?;
-        if !change.checks.refers_to(&table, key, &row, old)? {
+        if !meaning.is_key(&pick(&row, &key.columns), old)? {
             continue;
         }
         if action == Action::Cascade && new.is_none() {

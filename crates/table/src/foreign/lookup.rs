@@ -12,7 +12,7 @@ use txn::{KeyRange, Locked, RowLock, Transaction, View, Wait};
 use types::{Datum, Oid, Type, text};
 
 use super::comparable::{Equal, equal_to, key_of};
-use super::{Checks, gone_table, pick};
+use super::{Checks, gone_table};
 use crate::Result;
 use crate::catalog::{Column, Constraint, ForeignKey, IndexPart, Relation};
 use crate::index::{Entry, Index};
@@ -181,19 +181,8 @@ impl Checks {
         Ok(found)
     }
 
-    /// True where a row refers to the row with this key.
-    pub(super) fn refers_to(
-        &self,
-        table: &Table,
-        key: &ForeignKey,
-        row: &[Datum],
-        values: &[Datum],
-    ) -> Result<bool> {
-        self.meaning(table, key)?.is_key(&pick(row, &key.columns), values)
-    }
-
     /// What values of the columns of a foreign key mean.
-    fn meaning(&self, table: &Table, key: &ForeignKey) -> Result<Meaning> {
+    pub(super) fn meaning(&self, table: &Table, key: &ForeignKey) -> Result<Meaning> {
         let parent = self.handles.table(&self.catalog, key.references).ok_or_else(gone_table)?;
         let pairs = key.columns.iter().zip(&key.referenced);
         let types = pairs.map(|(own, referenced)| {
@@ -237,7 +226,7 @@ impl Checks {
 }
 
 /// What values of referring columns mean in the columns that they refer to.
-struct Meaning {
+pub(super) struct Meaning {
     /// The types of each pair of columns: of the one that refers, and of the one that it refers to.
     types: Vec<(Type, Type)>,
     /// The table that is referred to, and the place of its unique index.
@@ -249,7 +238,7 @@ struct Meaning {
 
 impl Meaning {
     /// True where values of referring columns mean this key.
-    fn is_key(&self, own: &[Datum], key: &[Datum]) -> Result<bool> {
+    pub(super) fn is_key(&self, own: &[Datum], key: &[Datum]) -> Result<bool> {
         for (at, ((own, (_, to)), key)) in own.iter().zip(&self.types).zip(key).enumerate() {
             let Some(value) = key_of(own, *to) else { return Ok(false) };
             let is_same = match self.parts[at] {

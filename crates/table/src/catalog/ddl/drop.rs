@@ -139,7 +139,8 @@ impl Ddl<'_> {
         }
     }
 
-    /// The tables that go, or lose an index or a constraint; of a foreign key both tables.
+    /// The tables that go, or lose an index or a constraint; of a foreign key both tables. Also the composite types that
+    /// lose an attribute.
     fn tables_of(&self, targets: &[Target]) -> Vec<Oid> {
         let catalog = self.catalog();
         let mut tables = Vec::new();
@@ -148,6 +149,7 @@ impl Ddl<'_> {
                 Class::Relation => match catalog.relation(object.oid).map(|it| &it.kind) {
                     Some(RelationKind::Table(_)) => tables.push(object.oid),
                     Some(RelationKind::Index(index)) => tables.push(index.table),
+                    Some(RelationKind::Composite) if object.sub != 0 => tables.push(object.oid),
                     _ => {}
                 },
                 Class::Constraint => {

@@ -49,7 +49,7 @@ use std::sync::Arc;
 
 use ::types::{Error as SqlError, Modifier, Oid, Repr, SqlState, Type, TypeSource};
 use store::TableId;
-use txn::{RowLock, Transaction};
+use txn::{RelationLock, RowLock, Transaction, Wait};
 
 pub use alter::TextOf;
 pub use column::ColumnChange;
@@ -258,9 +258,11 @@ impl<'a> Ddl<'a> {
         Ok((&scope as &dyn TypeSource).repr_of(ty)?)
     }
 
-    /// Checks that a type can be that of a column, and keeps it from being dropped.
+    /// Checks that a type can be that of a column, and keeps it from being dropped, and its rows from getting other
+    /// columns.
     fn rely_on_type(&mut self, ty: Type) -> Result<()> {
         use super::TypeEntry;
+        self.rely_on_rows_in(ty)?;
         match self.catalog().type_entry(ty) {
             Some(TypeEntry::User(of) | TypeEntry::UserArray(of)) => {
                 let key = Key::Type(of.ty.oid());
@@ -275,6 +277,39 @@ impl<'a> Ddl<'a> {
                 None => Ok(()),
             },
         }
+    }
+
+    /// Locks the relations whose rows are in the values of a type. A command that adds or drops one of their columns
+    /// rewrites all tables that store their rows, so it has to find this one.
+    fn rely_on_rows_in(&mut self, ty: Type) -> Result<()> {
+        use super::{TypeEntry, UserTypeKind};
+        let (mut waiting, mut seen) = (vec![ty], vec![ty]);
+        while let Some(ty) = waiting.pop() {
+            let mut within = Vec::new();
+            match self.catalog().type_entry(ty).cloned() {
+                Some(TypeEntry::Row(of) | TypeEntry::RowArray(of)) => {
+                    self.txn.lock_relation(of.oid.0, RelationLock::RowShare, Wait::Allowed)?;
+                    self.draft.refresh();
+                    if let Some(found) = self.catalog().relation(of.oid) {
+                        within.extend(found.live_columns().map(|column| column.ty));
+                    }
+                }
+                Some(TypeEntry::User(of) | TypeEntry::UserArray(of)) => match &of.kind {
+                    UserTypeKind::Domain(domain) => within.push(domain.base),
+                    UserTypeKind::Range(range) => within.push(range.element),
+                    UserTypeKind::Multirange(range) => within.push(*range),
+                    UserTypeKind::Enum(_) => {}
+                },
+                None => {}
+            }
+            for ty in within {
+                if !seen.contains(&ty) {
+                    seen.push(ty);
+                    waiting.push(ty);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Keeps all that a text names from being dropped.

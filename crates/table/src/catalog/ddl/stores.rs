@@ -1,13 +1,33 @@
-//! Rows of a relation that are stored in columns of tables: what changes a composite type, or the columns of a table
-//! whose rows are stored elsewhere, has these tables written anew.
+//! Tables that store rows of another relation in their columns. A command that adds or drops an attribute rewrites these
+//! tables.
 
 use std::sync::Arc;
 
 use ::types::{Oid, Type};
+use txn::{RelationLock, Wait};
 
 use super::{Ddl, not_supported};
 use crate::Result;
 use crate::catalog::{Catalog, Class, Column, Relation, RelationKind, UserTypeKind};
+
+/// Where rows of a relation are stored.
+#[derive(Default)]
+struct Stores {
+    /// The tables, and their columns.
+    tables: Vec<(Oid, Vec<i16>)>,
+    /// True where a range type has them in its bounds.
+    in_range: bool,
+}
+
+impl Stores {
+    fn add(&mut self, table: Oid, attnum: i16) {
+        match self.tables.iter_mut().find(|(known, _)| *known == table) {
+            Some((_, columns)) if columns.contains(&attnum) => {}
+            Some((_, columns)) => columns.push(attnum),
+            None => self.tables.push((table, vec![attnum])),
+        }
+    }
+}
 
 impl Ddl<'_> {
     /// Fails where a column of some table has the rows of this relation in it: they would have to be
@@ -30,16 +50,15 @@ impl Ddl<'_> {
     /// Has the rows of all tables written anew that have rows of this relation in their columns.
     pub(super) fn rewrite_stores(&mut self, relation: Oid) -> Result<()> {
         let changed = self.relation(relation)?;
-        let stores = self.catalog().stores_of(&changed);
-        if stores.is_empty() {
-            return Ok(());
-        }
-        if self.catalog().is_in_range(&changed) {
+        let Stores { tables, in_range } = self.catalog().find_stores(&changed);
+        if in_range {
             let message =
                 format!("cannot alter \"{}\" because a range type over it is stored", changed.name);
             return Err(not_supported(message));
         }
-        for (table, columns) in stores {
+        for (table, columns) in tables {
+            // A session that saw an older catalog may not have locked it.
+            self.txn.lock_relation(table.0, RelationLock::Define, Wait::Allowed)?;
             let mut known = Relation::clone(&*self.relation_to_change(table)?);
             let keyed_by = known.table().map(|table| table.keyed_by.clone()).unwrap_or_default();
             for attnum in &columns {
@@ -56,13 +75,19 @@ impl Ddl<'_> {
 
 impl Catalog {
     /// The tables that have rows of a relation in their columns, and these columns: as they are, in arrays, in
-    /// domains, in other rows.
+    /// domains, in ranges, in other rows.
     pub fn stores_of(&self, relation: &Relation) -> Vec<(Oid, Vec<i16>)> {
-        let mut stores: Vec<(Oid, Vec<i16>)> = Vec::new();
-        let mut waiting = Vec::new();
-        waiting.extend(relation.row_type.iter().flat_map(|row| [row.ty, row.array]));
+        self.find_stores(relation).tables
+    }
+
+    fn find_stores(&self, relation: &Relation) -> Stores {
+        let mut stores = Stores::default();
+        let mut waiting: Vec<(Type, bool)> = Vec::new();
+        waiting.extend(
+            relation.row_type.iter().flat_map(|row| [row.ty, row.array]).map(|ty| (ty, false)),
+        );
         let mut seen = waiting.clone();
-        while let Some(ty) = waiting.pop() {
+        while let Some((ty, in_range)) = waiting.pop() {
             let mut above = Vec::new();
             for reference in self.dependents(ty.oid()) {
                 match reference.from.class {
@@ -73,40 +98,28 @@ impl Catalog {
                             continue;
                         }
                         if other.table().is_some() {
-                            match stores.iter_mut().find(|(known, _)| *known == other.oid) {
-                                Some((_, columns)) if columns.contains(&attnum) => {}
-                                Some((_, columns)) => columns.push(attnum),
-                                None => stores.push((other.oid, vec![attnum])),
-                            }
+                            stores.add(other.oid, attnum);
+                            stores.in_range |= in_range;
                         }
-                        above.extend(other.row_type.iter().flat_map(|row| [row.ty, row.array]));
+                        let row = other.row_type.iter().flat_map(|row| [row.ty, row.array]);
+                        above.extend(row.map(|ty| (ty, in_range)));
                     }
                     Class::Type => {
-                        let user = self.user_type(Type(reference.from.oid));
-                        above.extend(user.iter().flat_map(|user| [user.ty, user.array]));
+                        let Some(user) = self.user_type(Type(reference.from.oid)) else { continue };
+                        let in_range = in_range || matches!(user.kind, UserTypeKind::Range(_));
+                        above.extend([user.ty, user.array].map(|ty| (ty, in_range)));
                     }
                     _ => {}
                 }
             }
-            for ty in above {
-                if !seen.contains(&ty) {
-                    seen.push(ty);
-                    waiting.push(ty);
+            for one in above {
+                if !seen.contains(&one) {
+                    seen.push(one);
+                    waiting.push(one);
                 }
             }
         }
         stores
-    }
-
-    /// True where a range type is made over rows of a relation, and stored.
-    fn is_in_range(&self, relation: &Relation) -> bool {
-        let row = relation.row_type.iter().flat_map(|row| [row.ty, row.array]);
-        row.flat_map(|ty| self.dependents(ty.oid())).any(|reference| {
-            let user = self.user_type(Type(reference.from.oid));
-            let of_range = user.filter(|user| matches!(user.kind, UserTypeKind::Range(_)));
-            reference.from.class == Class::Type
-                && of_range.is_some_and(|user| self.stored_in(&[user.ty, user.array]).is_some())
-        })
     }
 
     /// A column of a table whose values have such types in them.
