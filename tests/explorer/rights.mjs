@@ -46,7 +46,7 @@ export async function run({ browser, check, shot }) {
 
   await check("the token is in no storage, cookie or address, and a reader who does not want to stay is asked again", async () => {
     const page = await open(browser, server, "#/doc/samples/settings");
-    await page.getByLabel("Stay signed in").uncheck();
+    assert.ok(!await page.getByLabel("Stay signed in").isChecked(), "nobody stays who did not ask for it");
     await signIn(page, editor);
     await page.getByRole("treeitem", { name: 'service: "gateway"' }).waitFor();
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]));
@@ -59,6 +59,7 @@ export async function run({ browser, check, shot }) {
 
   await check("a reader stays signed in when the page is loaded again, and in other tabs, until signing out", async () => {
     const page = await open(browser, server, "#/doc/samples/settings");
+    await page.getByLabel("Stay signed in").check();
     await signIn(page, viewer);
     const row = { name: 'service: "gateway"' };
     await page.getByRole("treeitem", row).waitFor();
@@ -75,6 +76,13 @@ export async function run({ browser, check, shot }) {
     await tab.getByRole("treeitem", row).waitFor();
     // The cookie alone, which a browser sends by itself, opens nothing.
     assert.equal((await tab.evaluate(async () => (await fetch("/v1/collections")).status)), 401);
+    // Where the server does not end the session the reader is told so, and stays signed in.
+    const refuse = (sent) => sent.request().method() === "DELETE" ? sent.fulfill({ status: 503, json: { detail: "busy" } }) : sent.continue();
+    await page.route("**/v1/session", refuse);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("alert").getByText("You are still signed in").waitFor();
+    await page.getByRole("treeitem", row).waitFor();
+    await page.unroute("**/v1/session", refuse);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal((await page.context().cookies()).length, 0);

@@ -54,11 +54,13 @@ interface Ask {
   ifMatch?: string | null;
   accept?: string;
   signal?: AbortSignal;
+  /** Sends the mark of the session, also where the page has a token. */
+  bySession?: boolean;
 }
 
-async function ask(path: string, { method = "GET", params = {}, body, media, ifMatch, accept, signal: cancel }: Ask = {}): Promise<Response> {
+async function ask(path: string, { method = "GET", params = {}, body, media, ifMatch, accept, signal: cancel, bySession = false }: Ask = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept ?? "application/json" };
-  if (token !== null) headers["Authorization"] = `Bearer ${token}`;
+  if (token !== null && !bySession) headers["Authorization"] = `Bearer ${token}`;
   else Object.assign(headers, SESSION);
   if (body !== undefined) headers["Content-Type"] = media ?? "application/json";
   if (ifMatch) headers["If-Match"] = ifMatch;
@@ -112,8 +114,7 @@ const http = {
   beginSession: () => json<Session>("/v1/session", { method: "POST" }),
   /** Signs this browser out. */
   async endSession(): Promise<void> {
-    token = null;
-    await ask("/v1/session", { method: "DELETE" });
+    await ask("/v1/session", { method: "DELETE", bySession: true });
   },
   ready: () => json<{ csn: number }>("/ready"),
   metrics: async () => (await ask("/metrics", { accept: "text/plain" })).text(),

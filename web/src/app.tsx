@@ -49,13 +49,19 @@ function NavLink({ to, name, children }: { to: string; name: string; children: s
 
 function Who(): JSX.Element | null {
   const known = me.value;
+  const [isRefused, setRefused] = useState(false);
   if (known === null) return null;
+  const signOut = () => {
+    setRefused(false);
+    leave().catch(() => setRefused(me.value !== null));
+  };
   if (isOpen.value) return <span class="who muted" title="The server asks nobody for a token: every program on this machine may do everything.">open server</span>;
   const rights = known.roles.length > 0 ? known.roles.join(", ") : "nothing";
   return (
     <span class="who">
       <Author name={known.name} /> <span class="muted" title={`SQL role: ${known.sql_role ?? "none"}`}>may {rights}</span>
-      <Button kind="quiet" onClick={() => void leave()}>Sign out</Button>
+      <Button kind="quiet" onClick={signOut}>Sign out</Button>
+      {isRefused && <span class="wrong" role="alert">You are still signed in: the server did not end the session.</span>}
     </span>
   );
 }

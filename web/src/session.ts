@@ -47,12 +47,12 @@ export async function enter(token: string | null, stay = false): Promise<void> {
   }
 }
 
-/** Forgets the token, and ends the session of this browser. */
+/** Ends the session of this browser, and forgets the token. If the server does not end the session, the reader stays
+ * signed in: a page that looked signed out would be signed in again when it is loaded again. */
 export async function leave(): Promise<void> {
+  await api.endSession();
   useToken(null);
   me.value = null;
-  // Where the server cannot be reached the banner says so, and the session stays until it ends by itself.
-  await api.endSession().catch(() => undefined);
   await enter(null);
 }
 

@@ -9,7 +9,7 @@ import { Button, Dialog, Wrong, wordsOf } from "./ui/kit";
 /** `again`: the token has expired while the page was in use; the page stays below the dialog. */
 export function SignIn({ again = false }: { again?: boolean }): JSX.Element {
   const [token, setToken] = useState("");
-  const [stay, setStay] = useState(true);
+  const [stay, setStay] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const submit = async (event: Event) => {

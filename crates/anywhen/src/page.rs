@@ -7,8 +7,9 @@
 //!
 //! Nodes are told once for each change, not once for each version: `[revision, kind, name, value]`, where the value of
 //! a container is the list of its children, and `[revision]` alone says that the node is gone. So the file grows with
-//! what has changed. Everything in it that comes from the data is JSON without `<`: it cannot end the element that it
-//! is in. The policy of the page lets its own script run, by its digest, and nothing else.
+//! what has changed, but making it walks the whole document at each revision. Everything in it that comes from the data
+//! is JSON without `<`: it cannot end the element that it is in. The policy of the page lets its own script run, by its
+//! digest, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +19,8 @@ use json::text::{quote, unescape};
 
 use crate::time::rfc3339;
 
+/// Nodes between two looks at whether the request around this was cancelled.
+const NODES_BETWEEN: usize = 1_000;
 /// Where the history goes into the page.
 const PLACE: &str = "<!--history-->";
 
@@ -34,7 +37,8 @@ pub struct HistoryPage {
 /// `None` if the history takes more than `bytes_max` bytes.
 ///
 /// # Errors
-/// Fails if there is no such document, and if the page has no place for a history.
+/// Fails if there is no such document, and if the page has no place for a history; with [`DocumentError::Read`] if the
+/// request around it is cancelled.
 pub fn history_page(
     collection: &Collection,
     name: &str,
@@ -51,7 +55,7 @@ pub fn history_page(
         let text = |text: Option<String>| text.map_or("null".to_owned(), |text| quote(&text));
         let role = (!info.role.is_empty()).then(|| info.role.to_owned());
         let kept = if info.kept { "" } else { ",\"kept\":false" };
-        versions.push(format!(
+        let version = format!(
             "{{\"revision\":{},\"csn\":{},\"time\":{},\"authored\":{},\"author\":{},\"role\":{},\
              \"message\":{},\"deleted\":{}{kept}}}",
             info.revision,
@@ -62,7 +66,9 @@ pub fn history_page(
             text(role),
             quote(info.message),
             info.deleted,
-        ));
+        );
+        nodes.bytes += version.len();
+        versions.push(version);
         if info.kept && info.deleted {
             nodes.end(info.revision.0);
         } else if info.kept {
@@ -90,6 +96,7 @@ pub fn history_page(
 struct NodeChanges {
     changes: BTreeMap<NodeKey, Vec<String>>,
     current: BTreeMap<NodeKey, String>,
+    /// Bytes of the history so far.
     bytes: usize,
 }
 
@@ -99,6 +106,9 @@ impl NodeChanges {
         let mut seen = BTreeSet::new();
         let mut stack = vec![tree.root()];
         while let Some(key) = stack.pop() {
+            if seen.len().is_multiple_of(NODES_BETWEEN) && interrupt::is_told() {
+                return Err(DocumentError::Read(std::io::ErrorKind::Interrupted.into()));
+            }
             seen.insert(key);
             let state = self.state(tree, key, &mut stack)?;
             if self.current.get(&key) != Some(&state) {
@@ -165,5 +175,30 @@ impl NodeChanges {
         let nodes: Vec<String> =
             nodes.map(|(key, changes)| format!("\"{key}\":[{}]", changes.join(","))).collect();
         format!("{{{}}}", nodes.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::{Database, Meta};
+
+    /// The bytes of versions count as those of nodes do; a request that was cancelled makes no page.
+    #[test]
+    fn a_page_has_bounds() {
+        let database = Database::open_in_memory().expect("a database");
+        let collection = database.collection("c").expect("a collection");
+        for number in 0..8 {
+            let meta = Meta { message: "m".repeat(1_000), ..Meta::default() };
+            collection.put_with("d", &number.to_string(), &meta).expect("JSON");
+        }
+        let made = |bytes_max| history_page(&collection, "c", "d", PLACE, bytes_max);
+        assert_eq!(made(8_000).expect("reads"), None);
+        assert_eq!(made(16_000).expect("reads").map(|page| page.revisions), Some(8));
+        let cancelled = AtomicBool::new(true);
+        let stopped = interrupt::during(&cancelled, || made(16_000));
+        assert!(matches!(stopped, Err(DocumentError::Read(_))), "{stopped:?}");
     }
 }

@@ -56,8 +56,8 @@ pub(crate) fn explore(session: &mut Session, a: &ExploreArgs) -> Outcome {
     };
     let stopped = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&stopped);
-    // In a shell the handler of an earlier command may stand.
-    let _ = ctrlc::set_handler(move || told.store(true, Ordering::Relaxed));
+    ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::new(Kind::Broken, format!("signals: {error}")))?;
     let moments = |text: &str| text.parse::<At>().map(crate::read::moment);
     let options = Options { place: name, target, moments, stopped };
     terminal::explore(source, options).map_err(failed)

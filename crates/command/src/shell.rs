@@ -75,7 +75,9 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
         }
         Err(error) => return Err(Failure::usage(&error)),
     };
+    // The explorer takes the signals of the process, and reads a folder of its own.
     if let Command::Shell
+    | Command::Explore(_)
     | Command::Init
     | Command::Restore(_)
     | Command::Serve(_)

@@ -138,6 +138,10 @@ mod tests {
             "\u{1b}[31mred\u{1b}[0m\\u001b[2J"
         );
         assert_eq!(visible_painted("\u{1b}"), "\\u001b");
+        // Characters without a shape hide text; above U+FFFF they are the two escapes that JSON has for them.
+        let text = "a\u{ad}\u{180e}\u{2060}\u{2064}\u{206a}\u{206f}\u{fff9}\u{fffb}\u{e0041}b";
+        let shown = "a\\u00ad\\u180e\\u2060\\u2064\\u206a\\u206f\\ufff9\\ufffb\\udb40\\udc41b";
+        assert_eq!(visible(text), shown);
     }
 
     /// However the bytes are cut, the terminal is written the same; a pipe gets every byte as it is.

@@ -7,8 +7,9 @@
 //!                                                              revision before it, go on before it
 //! ```
 //!
-//! A page costs its versions: their trees are opened, and compared where they were touched. The values themselves are
-//! not written, however large the container is.
+//! A page costs the hops that it takes to find its versions: their trees are opened, and compared where they were
+//! touched. Hops that only moved or renamed the container are among them, so a page may cost more than its versions.
+//! The values themselves are not written, however large the container is.
 
 use crate::collection::Collection;
 use crate::diff::{Change, ChangeOp};
@@ -49,7 +50,7 @@ pub struct ContainerPage {
 
 impl Collection {
     /// The newest `limit` versions of a container before a revision, or the newest of all. `None` where the node is
-    /// no container.
+    /// no container. A limit of 0 is one of 1.
     ///
     /// Fails where there is no such document.
     pub fn container_history(
@@ -63,7 +64,10 @@ impl Collection {
         let state = self.known(key, &prefix)?;
         let oldest = self.oldest(key)?;
         let mut page = ContainerPage::default();
+        // Above the newest revision there is none that could end a version.
+        let before = before.filter(|before| *before <= state.revision);
         let mut end = before.map(|before| Revision(before.0.saturating_sub(1)));
+        let limit = limit.max(1);
         let mut at = end.unwrap_or(state.revision).min(state.revision);
         while at >= oldest && at.0 > 0 {
             let tree = self.tree_of(&state, &prefix, at)?;

@@ -96,7 +96,7 @@ impl App {
     ) -> Result<(T, CancelGuard), Problem> {
         let (guard, cancelled) = pair();
         let done = self.run(move || (!cancelled.is_set()).then(|| work(cancelled))).await?;
-        let done = done.ok_or_else(|| Problem::busy("nobody waits for this any more"))?;
+        let done = done.ok_or_else(|| Problem::busy("the client closed the connection"))?;
         Ok((done, guard))
     }
 

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The explorer in a terminal reads a server and a data folder by the same routes. This is its way to the folder.
-//! Whoever can open the folder may read all of it, so no token is asked for.
+//! A process that can open the folder can read all of it, so the client needs no token.
 
 use std::io;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl LocalClient {
     pub fn new(database: Database) -> io::Result<LocalClient> {
         let limits = Limits { workers: THREADS, streams_max: THREADS, ..Limits::default() };
         let options = Options { listen: Vec::new(), limits, ..Options::default() };
-        let guard = Guard::new(&Auth::default())?;
+        let guard = Guard::new(&Auth::default(), false)?;
         let app = Arc::new(App::new(database, guard, options));
         let mut builder = Builder::new_current_thread();
         let runtime = builder.enable_time().max_blocking_threads(THREADS * 2).build()?;

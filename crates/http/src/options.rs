@@ -155,7 +155,7 @@ impl Options {
             ));
         }
         self.tls.as_ref().map(crate::tls::config).transpose()?;
-        Guard::new(&self.auth)
+        Guard::new(&self.auth, self.tls.is_some())
     }
 }
 

@@ -124,6 +124,11 @@ impl Problem {
         self
     }
 
+    /// True where nobody known asks.
+    pub(crate) fn is_unauthorized(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED
+    }
+
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }

@@ -98,10 +98,10 @@ fn begin_session(call: &mut Call) -> Result<Answer> {
         return Ok(answer);
     }
     let Some(token) = bearer(&call.headers) else {
-        let text = "a session is begun with a token: send the header Authorization: Bearer TOKEN";
+        let text = "a token is missing: send the header Authorization: Bearer TOKEN";
         return Err(Problem::unauthorized(text).into());
     };
-    let cookie = guard.sessions.begin(token, is_secure(call))?;
+    let cookie = guard.sessions.begin(&call.headers, token, is_secure(call))?;
     Ok(answer.header(SET_COOKIE, &cookie))
 }
 

@@ -77,11 +77,12 @@ impl Ask {
             }
             Ask::Diff { from, to } => format!("{of}/diff?from={from}&to={to}"),
             Ask::Runs { node, is_container, before } => {
-                let before = before.map_or_else(String::new, |before| format!("&before={before}"));
                 let what = match is_container {
                     true => format!("changes?limit={CONTAINER_RUNS_PAGE}"),
-                    false => format!("history?limit={RUNS_PAGE}&summary=true"),
+                    // What is told of all values comes once, with the first page.
+                    false => format!("history?limit={RUNS_PAGE}&summary={}", before.is_none()),
                 };
+                let before = before.map_or_else(String::new, |before| format!("&before={before}"));
                 format!("{of}/node/{what}&node_key={node}{before}")
             }
             Ask::Search { text, revision, after, backward } => {
@@ -167,5 +168,19 @@ impl Queue {
         self.is_sent = false;
         self.is_jump &= !matches!(asked.ask, Ask::Outline { .. });
         asked.page == self.page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told of all values of a node is asked for with the first page of them alone.
+    #[test]
+    fn a_summary_comes_once() {
+        let path = |before| Ask::Runs { node: 4, is_container: false, before }.path("c", "d");
+        let of = "/v1/collections/c/documents/d/node/history?limit=100";
+        assert_eq!(path(None), format!("{of}&summary=true&node_key=4"));
+        assert_eq!(path(Some(9)), format!("{of}&summary=false&node_key=4&before=9"));
     }
 }

@@ -6,6 +6,7 @@
 //! ```
 
 use std::io::{self, IsTerminal, Write};
+use std::panic::PanicHookInfo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -122,15 +123,21 @@ impl Worker {
     }
 }
 
+/// What tells of panics.
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
+
 /// The terminal in the state that the explorer needs. Dropping it gives it back.
-struct Taken;
+struct Taken {
+    /// What told of panics before.
+    hook: Option<Arc<Hook>>,
+}
 
 impl Taken {
     fn take() -> io::Result<Taken> {
         enable_raw_mode()?;
-        let taken = Taken;
+        let mut taken = Taken { hook: None };
         execute!(io::stdout(), EnterAlternateScreen, Print(WHEEL_ON))?;
-        give_back_on_panic();
+        taken.hook = Some(give_back_on_panic());
         Ok(taken)
     }
 }
@@ -138,6 +145,12 @@ impl Taken {
 impl Drop for Taken {
     fn drop(&mut self) {
         give_back();
+        // A thread that panics cannot set a hook.
+        if let Some(hook) = self.hook.take()
+            && !std::thread::panicking()
+        {
+            std::panic::set_hook(Box::new(move |info| (**hook)(info)));
+        }
     }
 }
 
@@ -149,9 +162,10 @@ fn give_back() {
 }
 
 /// Gives the terminal back before a panic of this thread is told. Other threads answer for themselves: what they would
-/// write would land in the middle of the screen.
-fn give_back_on_panic() {
-    let before = std::panic::take_hook();
+/// write would land in the middle of the screen. Returns what told of panics before.
+fn give_back_on_panic() -> Arc<Hook> {
+    let kept = Arc::new(std::panic::take_hook());
+    let before = Arc::clone(&kept);
     let this = std::thread::current().id();
     std::panic::set_hook(Box::new(move |info| {
         if std::thread::current().id() == this {
@@ -159,6 +173,7 @@ fn give_back_on_panic() {
             before(info);
         }
     }));
+    kept
 }
 
 fn show(model: &mut Model, worker: &Worker, stopped: &AtomicBool) -> Result<(), ExploreError> {

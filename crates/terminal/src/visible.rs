@@ -10,19 +10,24 @@
 
 use std::borrow::Cow;
 
-/// True of characters that a terminal obeys, or that change the order of what stands around them.
+/// True of characters that a terminal obeys, that hide text, or that change the order of what stands around them.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
-            '\u{061c}'
+            '\u{00ad}'
+                | '\u{061c}'
+                | '\u{180e}'
                 | '\u{200e}'
                 | '\u{200f}'
                 | '\u{2028}'
                 | '\u{2029}'
                 | '\u{202a}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
+                | '\u{2060}'..='\u{2064}'
+                | '\u{2066}'..='\u{206f}'
                 | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
         )
 }
 
@@ -35,7 +40,12 @@ pub fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match is_escaped(c) {
-            true => out += &format!("\\u{:04x}", u32::from(c)),
+            // As JSON has it: characters above U+FFFF are two escapes.
+            true => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    out += &format!("\\u{unit:04x}");
+                }
+            }
             false => out.push(c),
         }
     }

@@ -101,6 +101,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "anywhen",
         &[
             "vfs",
+            "interrupt",
             "log",
             "store",
             "txn",

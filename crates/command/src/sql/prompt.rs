@@ -1,8 +1,8 @@
 //! A person at a terminal: line editing, history, completion.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
@@ -58,20 +58,38 @@ const CANCELLED: u8 = 2;
 /// The exit code of a program that a signal has ended, as shells tell it.
 const INTERRUPTED: i32 = 130;
 
+/// What signals are for: the statements of the last [`talk`]. A process has one handler, and `anywhen shell` may begin
+/// many of them.
+static WATCHED: Mutex<Option<Watched>> = Mutex::new(None);
+
+struct Watched {
+    state: Arc<AtomicU8>,
+    cancel: Canceller,
+}
+
+/// Takes a signal.
+fn interrupted() {
+    let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    let begins = |watched: &&Watched| {
+        let state = &watched.state;
+        state.compare_exchange(RUNS, CANCELLED, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    };
+    match watched.as_ref().filter(begins) {
+        Some(watched) => (watched.cancel)(),
+        None => std::process::exit(INTERRUPTED),
+    }
+}
+
 impl Interrupts {
     /// Has `cancel` called for the first signal while a statement runs.
     fn watch(cancel: Canceller) -> Outcome<Self> {
         let state = Arc::new(AtomicU8::new(NOTHING_RUNS));
-        let watched = Arc::clone(&state);
-        ctrlc::set_handler(move || {
-            let seen =
-                watched.compare_exchange(RUNS, CANCELLED, Ordering::SeqCst, Ordering::SeqCst);
-            match seen {
-                Ok(_) => cancel(),
-                Err(_) => std::process::exit(INTERRUPTED),
-            }
-        })
-        .map_err(|error| Failure::new(Kind::Broken, format!("signals: {error}")))?;
+        let watched = Watched { state: Arc::clone(&state), cancel };
+        let before = WATCHED.lock().unwrap_or_else(PoisonError::into_inner).replace(watched);
+        if before.is_none() {
+            ctrlc::set_handler(interrupted)
+                .map_err(|error| Failure::new(Kind::Broken, format!("signals: {error}")))?;
+        }
         Ok(Interrupts(state))
     }
 

@@ -297,6 +297,9 @@ fn the_shell_answers_each_line_and_goes_on_after_a_mistake() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(texts(&world.json(&["history", "a/1"]), "message")[0], "two words");
     assert_eq!(world.fed(&["shell"], "ls\n\n").status.code(), Some(0));
+    let output = world.fed(&["shell"], "explore a/1\n");
+    let wrong = String::from_utf8_lossy(&output.stderr);
+    assert!(wrong.contains("this works outside the shell only"), "{wrong}");
 }
 
 #[test]

@@ -172,6 +172,30 @@ fn ctrl_c_cancels_the_statement_and_not_the_shell() {
     server.wait().expect("it ends");
 }
 
+/// `sql` begins in a shell as often as the person wants. The second time it failed, because the first had taken the
+/// signals of the process; ctrl-c cancels the statement of the one that goes on.
+#[test]
+fn a_shell_begins_sql_twice() {
+    let world = World::new();
+    let mut person = Person::at(&world, "shell");
+    for _ in 0..2 {
+        person.sees("anywhen> ");
+        person.types("sql\n");
+        person.sees("anywhen=# ");
+        person.types("SELECT 'it ' || 'begins', pg_sleep(600);\n");
+        // The statement runs once the terminal is no longer read key by key.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        person.types("\u{3}");
+        person.sees("canceling statement due to user request");
+        person.sees("anywhen=# ");
+        person.types("\\q\n");
+    }
+    person.sees("anywhen> ");
+    person.types("\u{4}");
+    person.sees("exit code 0");
+    person.child.wait().expect("it ends");
+}
+
 /// The explorer takes the whole screen and gives it back, whether the person quits or interrupts it; over a folder, and
 /// over a server with a token. Nothing of the data reaches the terminal as it is.
 #[test]

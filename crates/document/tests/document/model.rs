@@ -469,6 +469,13 @@ impl Case {
                 None => break,
             }
         }
+        // Above the newest revision there is nothing; a page has one version at least.
+        let page = |before, limit| {
+            self.world.docs.container_history(KEY, NodeKey(key), before, limit).expect("reads")
+        };
+        let beyond = Revision(values.len() as u64 + 1 + key % 3);
+        assert_eq!(page(Some(beyond), 2), page(None, 2), "node {key}");
+        assert_eq!(page(None, 0), page(None, 1), "node {key}");
         for number in 1..=values.len() as u64 {
             let was = if number == 1 { None } else { value(number - 1) };
             let is = value(number);

@@ -257,16 +257,16 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// A guard who knows what the options name.
+    /// A guard who knows what the options name, of a server that speaks TLS or does not.
     ///
     /// # Errors
     /// Where the file of keys is not there or is no set of keys. A file of tokens that is not there
     /// has no tokens.
-    pub(crate) fn new(auth: &Auth) -> std::io::Result<Self> {
+    pub(crate) fn new(auth: &Auth, has_tls: bool) -> std::io::Result<Self> {
         Ok(Guard {
             tokens: auth.tokens.clone().map(Known::new).transpose()?,
             signed: auth.jwt.clone().map(Signed::new).transpose()?,
-            sessions: Sessions::default(),
+            sessions: Sessions::new(has_tls),
         })
     }
 
@@ -306,15 +306,26 @@ impl Guard {
             return Ok(Caller::everybody());
         }
         if !headers.contains_key(AUTHORIZATION) {
-            if let Some(token) = self.sessions.token(headers) {
-                return self.known(&token);
-            }
-            return Err(Problem::unauthorized(
-                "a token is missing: send the header Authorization: Bearer TOKEN",
-            ));
+            return self.signed_in(headers);
         }
         let other = || Problem::unauthorized("the header Authorization must be: Bearer TOKEN");
         self.known(bearer(headers).ok_or_else(other)?)
+    }
+
+    /// Who is signed in in the browser that sends these headers.
+    fn signed_in(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
+        let missing = "a token is missing: send the header Authorization: Bearer TOKEN";
+        let mut refusal = None;
+        while let Some(token) = self.sessions.token(headers) {
+            match self.known(&token) {
+                Err(problem) if problem.is_unauthorized() => {
+                    self.sessions.end_token(&token);
+                    refusal = Some(problem);
+                }
+                known => return known,
+            }
+        }
+        Err(refusal.unwrap_or_else(|| Problem::unauthorized(missing)))
     }
 
     /// The caller to whom a token belongs, where callers need one.

@@ -6,7 +6,8 @@
 //!   summary=true            over all of them: how many, which one most often, the numbers for a plot
 //! ```
 //!
-//! Invariant: with `limit`, what an answer holds does not grow with the number of values.
+//! Invariant: with `limit`, what an answer holds does not grow with the number of values. A page bounds the answer, not
+//! the work: the server reads all values of the node for each page.
 
 use std::collections::HashMap;
 
@@ -168,7 +169,7 @@ pub(super) fn changes(call: &mut Call) -> Result<Answer> {
     };
     let page = collection.container_history(key, found, before, limit)?;
     let scalar = || {
-        let text = format!("the node {node} is no object and no array");
+        let text = format!("the node {node} is neither an object nor an array");
         Problem::bad(text).with("hint", "node/history has the values of a scalar.")
     };
     let page = page.ok_or_else(scalar)?;

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The search takes no notice of case, and looks at the characters that names and values have, not at how JSON
-//! escapes them. It ends at the first match, and a client that goes away ends it.
+//! escapes them. It ends at the first match, and a client that goes away ends it. Long values are searched in pieces,
+//! with a look at the client between two of them.
 
 use anywhen::json::Kind;
 use anywhen::json::text::unescape;
@@ -20,12 +21,24 @@ use crate::answer::Answer;
 use crate::call::Call;
 use crate::problem::{Problem, Result};
 
+/// Bytes of the text that is looked for, at most.
+const TEXT_BYTES_MAX: usize = 1_000;
+/// Bytes of a value that are searched at once. A match may take up to three times its bytes in small letters (the
+/// Kelvin sign is a `k`), and pieces overlap by more than that.
+const PIECE_BYTES: usize = 1 << 20;
+/// Values of so many bytes are compared place by place: nothing is copied. That of a long text takes too long.
+const SHORT_BYTES: usize = 1 << 10;
+
 /// `GET .../search`
 pub(super) fn search(call: &mut Call) -> Result<Answer> {
     let moment = call.moment()?;
     let text: String = call.wanted("text")?;
     if text.is_empty() {
         return Err(Problem::bad("the parameter text must not be empty").into());
+    }
+    if text.len() > TEXT_BYTES_MAX {
+        let problem = format!("the parameter text must have at most {TEXT_BYTES_MAX} bytes");
+        return Err(Problem::bad(problem).into());
     }
     let backward = call.flag("backward")?;
     let after = call.parsed("after_node")?.map(NodeKey);
@@ -61,12 +74,41 @@ struct Found {
     is_wrapped: bool,
 }
 
-/// True where a text has another one in it, which is in small letters. Case does not matter.
-fn contains(text: &str, wanted: &str) -> bool {
+/// An error where the client has gone.
+fn go_on() -> Result<()> {
+    match interrupt::is_told() {
+        true => Err(Problem::busy("the client closed the connection").into()),
+        false => Ok(()),
+    }
+}
+
+/// True where a text has another one in it, which is in small letters and not empty. Case does not matter.
+fn contains(text: &str, wanted: &str) -> Result<bool> {
+    let mut rest = text;
+    while rest.len() > PIECE_BYTES {
+        let end = boundary(rest, PIECE_BYTES);
+        if has(&rest[..end], wanted) {
+            return Ok(true);
+        }
+        rest = &rest[boundary(rest, end.saturating_sub(4 * wanted.len()))..];
+        go_on()?;
+    }
+    Ok(has(rest, wanted))
+}
+
+/// The last place up to `at` where a character begins.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The same as [`contains`], of a piece of a text.
+fn has(text: &str, wanted: &str) -> bool {
     if !text.is_ascii() || !wanted.is_ascii() {
         return text.to_lowercase().contains(wanted);
     }
-    // Nearly every text: nothing is copied.
+    if text.len() > SHORT_BYTES {
+        return text.to_ascii_lowercase().contains(wanted);
+    }
     let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
     let mut places = text.windows(wanted.len());
     places.any(|place| place.eq_ignore_ascii_case(wanted))
@@ -81,22 +123,22 @@ struct Wanted<'a> {
 
 impl Wanted<'_> {
     fn is_match(&self, key: NodeKey) -> Result<bool> {
-        if interrupt::is_told() {
-            return Err(Problem::busy("nobody waits for this any more").into());
-        }
+        go_on()?;
         let node = self.tree.expect(key)?;
         let has = |text: &str| contains(text, &self.text);
-        if node.name.is_some_and(|name| has(&unescape(name))) {
+        if let Some(name) = node.name
+            && has(&unescape(name))?
+        {
             return Ok(true);
         }
-        Ok(match node.kind {
+        match node.kind {
             Kind::Null => has("null"),
             Kind::False => has("false"),
             Kind::True => has("true"),
             Kind::Number => has(&String::from_utf8_lossy(node.text)),
             Kind::String => has(&unescape(node.text)),
-            Kind::Array | Kind::Object => false,
-        })
+            Kind::Array | Kind::Object => Ok(false),
+        }
     }
 
     /// The first match in a subtree, or the last one before `end`, in the order of the document.
@@ -159,5 +201,40 @@ impl Wanted<'_> {
         }
         let found = self.below(root, None, true)?;
         Ok(found.map(|key| Found { key, is_wrapped: before.is_some() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    /// A match is found wherever it stands in a long value, also where two pieces meet, in any alphabet.
+    #[test]
+    fn long_values_are_searched_in_pieces() {
+        for (filling, found, wanted) in [
+            ("-", "NeeDle", "needle"),
+            ("é", "NeeDle", "needle"),
+            ("-", "ÄÖÜ", "äöü"),
+            ("-", "K\u{212a}K", "kkk"),
+        ] {
+            for before in [0, PIECE_BYTES - 9, PIECE_BYTES - 5, PIECE_BYTES, 2 * PIECE_BYTES - 30] {
+                let begin = filling.repeat(before / filling.len());
+                let text = format!("{begin}{found}{}", filling.repeat(PIECE_BYTES));
+                assert!(contains(&text, wanted).expect("it goes on"), "{wanted} after {before}");
+            }
+            let none = filling.repeat(2 * PIECE_BYTES);
+            assert!(!contains(&none, wanted).expect("it goes on"), "{wanted}");
+        }
+        assert!(contains(&"ab".repeat(SHORT_BYTES), "bab").expect("it goes on"));
+    }
+
+    /// A client that goes away ends the search inside of a long value.
+    #[test]
+    fn a_client_that_goes_ends_it() {
+        let gone = AtomicBool::new(true);
+        let long = "-".repeat(2 * PIECE_BYTES);
+        assert!(interrupt::during(&gone, || contains(&long, "needle")).is_err());
     }
 }

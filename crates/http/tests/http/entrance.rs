@@ -145,12 +145,28 @@ fn sessions() {
         secure.starts_with("__Host-anywhen-session=") && secure.ends_with("; Secure"),
         "{secure}"
     );
+    // It is found under this name alone, and the plain name, which other hosts of the site can set, not beside it.
+    let secure = secure.split(';').next().expect("a name and a value");
+    let mark = ("anywhen-session", "cookie");
+    assert_eq!(status("GET /token", &[("cookie", secure), mark]), 200);
+    let renamed = secure.strip_prefix("__Host-").expect("the name over TLS");
+    assert_eq!(status("GET /token", &[("cookie", renamed), mark]), 401);
+    let planted = format!("{pair}; __Host-anywhen-session=gone");
+    assert_eq!(status("GET /token", &[("cookie", planted.as_str()), mark]), 401);
 
     assert_eq!(status("DELETE /v1/session", &[("cookie", cookies.as_str())]), 204);
     assert_eq!(status("GET /token", &both), 200, "a cookie alone ends nothing");
     let ended = world.client().ask("DELETE /v1/session", &both, b"");
     assert!(ended.header("set-cookie").is_some_and(|cookie| cookie.ends_with("Max-Age=0")));
     assert_eq!(status("GET /token", &both), 401);
+
+    // A sign-in ends the session that its own request carries.
+    let old = ask(&world, "POST /v1/session", &token, "");
+    let old = old.header("set-cookie").and_then(|cookie| cookie.split(';').next());
+    let old = old.expect("a cookie").to_owned();
+    let headers = [("authorization", bearer.as_str()), ("cookie", old.as_str())];
+    assert_eq!(status("POST /v1/session", &headers), 200);
+    assert_eq!(status("GET /token", &[("cookie", old.as_str()), mark]), 401);
 
     let again = ask(&world, "POST /v1/session", &token, "");
     let pair =
