@@ -192,7 +192,7 @@ mod tests {
         let collection = database.collection("c").expect("a collection");
         for number in 0..8 {
             let meta = Meta { message: "m".repeat(1_000), ..Meta::default() };
-            collection.put_with("d", &number.to_string(), &meta).expect("JSON");
+            collection.put_with("d", number.to_string(), &meta).expect("JSON");
         }
         let made = |bytes_max| history_page(&collection, "c", "d", PLACE, bytes_max);
         assert_eq!(made(8_000).expect("reads"), None);
