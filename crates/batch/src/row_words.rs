@@ -147,7 +147,8 @@ mod tests {
         assert!(Arc::ptr_eq(&same, &wider), "nothing was added");
     }
 
-    /// A column with many texts or with long ones gets no codes, also later. One that begins with NULLs gets them later.
+    /// A column with many texts or with long ones never gets codes. A column that begins with NULLs gets
+    /// them later.
     #[test]
     fn a_column_with_many_texts_has_no_codes() {
         let all: Vec<String> = (0..=WORDS_MAX).map(|number| number.to_string()).collect();

@@ -63,7 +63,7 @@ pub(crate) fn explore(session: &mut Session, a: &ExploreArgs) -> Outcome {
     terminal::explore(source, options).map_err(failed)
 }
 
-/// What is explored.
+/// The data that the command shows.
 #[derive(Debug, PartialEq, Eq)]
 enum Place<'a> {
     Server(&'a str),

@@ -80,7 +80,7 @@ pub fn explore(mut source: Source, options: Options) -> Result<(), ExploreError>
     let (width, height) = size().map_err(ExploreError::Terminal)?;
     let Options { place, target, moments, stopped } = options;
     let mut model = Model::new(place, target, Size { width, height }, now_us(), moments);
-    // What is refused at once is told where the reader typed the command.
+    // The reader sees a refusal of the first request where the command was typed, not on the other screen.
     if let Some(asked) = model.next_ask() {
         let answer = source.get(&asked.path).map_err(ExploreError::Refused)?;
         model.answered(&asked, Ok(answer));

@@ -28,8 +28,8 @@ fn restore(env: &Env, backup: &str, to: &str) -> crate::Result<Database> {
     Database::restore_env(env, Path::new(backup), Path::new(to), RestoreTo::Newest, |_| ())
 }
 
-/// While three sessions write, a backup is made. What is restored from it has every commit up to the one that the
-/// statement returned, and none after it.
+/// A backup that a statement makes while three sessions write restores every commit up to the one that the statement
+/// returned, and none after it.
 #[test]
 fn a_backup_by_a_statement_has_every_commit_up_to_its_own() {
     let (env, database) = world();
@@ -121,7 +121,7 @@ fn a_backup_is_cancelled_and_goes_on() {
     assert_eq!(rows(&copy, "SELECT count(*) FROM t"), ["30000"]);
 }
 
-/// What is no place for a backup, and who may make none: each is refused, and nothing is written.
+/// The statement refuses folders that cannot hold a backup and roles that may not make one, and writes nothing.
 #[test]
 fn backups_by_statements_are_refused() {
     let (env, database) = world();

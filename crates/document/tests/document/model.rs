@@ -454,7 +454,7 @@ impl Case {
     }
 
     /// The pages of a container's history, put together, have every revision that changed its value, and each says
-    /// until when it held. One that left the value as it was has put equal nodes in the place of others.
+    /// until when it held. A version with an unchanged value has put equal nodes in the place of others.
     fn check_container(&self, key: u64, values: &[Option<String>]) {
         let value = |revision: u64| values.get(revision as usize - 1).and_then(Option::as_ref);
         let (mut before, mut versions) = (None, Vec::new());

@@ -312,7 +312,7 @@ impl Guard {
         self.known(bearer(headers).ok_or_else(other)?)
     }
 
-    /// Who is signed in in the browser that sends these headers.
+    /// Returns the caller whose session the cookie of a request names.
     fn signed_in(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         let missing = "a token is missing: send the header Authorization: Bearer TOKEN";
         let mut refusal = None;

@@ -43,7 +43,7 @@ const ID_BYTES: usize = 32;
 /// The header without which the cookie is not looked at.
 const MARK: HeaderName = HeaderName::from_static("anywhen-session");
 
-/// Who is signed in.
+/// The sessions of browsers that have signed in.
 pub(crate) struct Sessions {
     by_digest: Mutex<HashMap<Digest, Session>>,
     /// True where this server itself speaks TLS.

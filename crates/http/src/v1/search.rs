@@ -114,7 +114,7 @@ fn has(text: &str, wanted: &str) -> bool {
     places.any(|place| place.eq_ignore_ascii_case(wanted))
 }
 
-/// What is looked for, and where.
+/// A search: the text, and the document that it is sought in.
 struct Wanted<'a> {
     tree: &'a Tree,
     /// In small letters.

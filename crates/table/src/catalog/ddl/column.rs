@@ -304,7 +304,7 @@ impl Ddl<'_> {
             None => None,
         };
         let rewrite = rewrite || repr != column.repr || is_sorted_anew;
-        // What is written anew has every value; what is not keeps the one for older rows.
+        // Rewritten rows have every value. Other rows keep the value that stands for missing ones.
         let missing = column.missing.clone().filter(|_| !rewrite);
         self.change(relation, column.attnum, |column| {
             (column.ty, column.modifier, column.repr, column.collation) =
