@@ -160,7 +160,8 @@ fn shutting_down_amid_work() {
     let begun = Instant::now();
     let database = world.shutdown();
     let took = begun.elapsed();
-    assert!((2_000..4_000).contains(&took.as_millis()), "{took:?}");
+    // The endless statement would take for ever; a machine that does other work may be late.
+    assert!((2_000..20_000).contains(&took.as_millis()), "{took:?}");
     database.close().expect("nobody else holds it");
 }
 
