@@ -79,7 +79,7 @@ impl Ask {
             Ask::Runs { node, is_container, before } => {
                 let what = match is_container {
                     true => format!("changes?limit={CONTAINER_RUNS_PAGE}"),
-                    // What is told of all values comes once, with the first page.
+                    // The summary of all values comes with the first page.
                     false => format!("history?limit={RUNS_PAGE}&summary={}", before.is_none()),
                 };
                 let before = before.map_or_else(String::new, |before| format!("&before={before}"));
@@ -175,7 +175,7 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// What is told of all values of a node is asked for with the first page of them alone.
+    /// The explorer asks for the summary of the values of a node with their first page alone.
     #[test]
     fn a_summary_comes_once() {
         let path = |before| Ask::Runs { node: 4, is_container: false, before }.path("c", "d");

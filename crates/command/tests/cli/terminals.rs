@@ -233,7 +233,7 @@ fn the_explorer_gives_the_terminal_back() {
     person.sees("exit code 0");
     person.child.wait().expect("it ends");
 
-    // What is refused at once is told where the command was typed.
+    // The reader sees a refusal of the first request where the command was typed.
     let mut person = Person::at(&world, &format!("explore http://{address} docs/a"));
     person.sees("a token is missing");
     person.sees("exit code 1");

@@ -50,7 +50,7 @@ pub(crate) struct Doc {
     pub(crate) density: Option<Density>,
     /// The revision in view; 0 until the history is known.
     pub(crate) revision: u64,
-    /// What is known of revisions.
+    /// The revisions that the explorer knows.
     pub(crate) versions: HashMap<u64, Version>,
     /// The rows that came last: those of the revision in view, once they are here.
     pub(crate) outline: Outline,

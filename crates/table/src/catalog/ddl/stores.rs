@@ -62,7 +62,7 @@ impl Ddl<'_> {
             let mut known = Relation::clone(&*self.relation_to_change(table)?);
             let keyed_by = known.table().map(|table| table.keyed_by.clone()).unwrap_or_default();
             for attnum in &columns {
-                // What is written anew has every value.
+                // Rewritten rows have every value.
                 known.columns[*attnum as usize - 1].missing = None;
             }
             self.put_relation(known)?;
