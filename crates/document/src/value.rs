@@ -76,17 +76,7 @@ impl Tree {
     /// The value by way of that of a newer version of the same shape; `None` where too much changed since,
     /// or something else than scalars.
     fn value_of_newer(&self, newer: &Tree) -> Result<Option<Jsonb>> {
-        let most = newer.header().nodes / CHANGED_PART + 1;
-        let mut changed = Vec::new();
-        newer.fetch()?;
-        for number in 0..newer.chunk_count() {
-            if let Some(chunk) = newer.chunk(number)? {
-                chunk.changed_after(self.csn(), |slot| changed.push(NodeKey::new(number, slot)));
-            }
-            if changed.len() as u64 > most {
-                return Ok(None);
-            }
-        }
+        let Some(changed) = newer.changed_after(self.csn())? else { return Ok(None) };
         let value = match newer.jsonb_marked() {
             Ok((value, marks)) if marks.is_empty() => value,
             // If this version has none either it says so itself.
@@ -114,11 +104,11 @@ impl Tree {
         Ok(Some(value.finish()))
     }
 
-    /// Returns the value by way of that of an earlier version with the same nodes in the same places; `None` if too much
-    /// changed since, or something else than scalars.
-    fn value_of_earlier(&self, csn: Csn, earlier: &Jsonb) -> Result<Option<Jsonb>> {
+    /// Returns the nodes that changed after a commit; `None` if they are so many that reading all takes no longer.
+    fn changed_after(&self, csn: Csn) -> Result<Option<Vec<NodeKey>>> {
         let most = self.header().nodes / CHANGED_PART + 1;
         let mut changed = Vec::new();
+        self.fetch()?;
         for number in 0..self.chunk_count() {
             if let Some(chunk) = self.chunk(number)? {
                 chunk.changed_after(csn, |slot| changed.push(NodeKey::new(number, slot)));
@@ -127,6 +117,13 @@ impl Tree {
                 return Ok(None);
             }
         }
+        Ok(Some(changed))
+    }
+
+    /// Returns the value by way of that of an earlier version with the same nodes in the same places; `None` if too much
+    /// changed since, or something else than scalars.
+    fn value_of_earlier(&self, csn: Csn, earlier: &Jsonb) -> Result<Option<Jsonb>> {
+        let Some(changed) = self.changed_after(csn)? else { return Ok(None) };
         let mut value = earlier.replacing();
         for key in changed {
             // A node that is gone was gone before: else the shape would be another.

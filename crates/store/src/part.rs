@@ -8,7 +8,7 @@
 //!                 0 raw, 1 zstd; 2 and 3 the same of a packed block; 4 LZ4 (the block format, without its frame)
 //! ```
 //!
-//! A reader decompresses LZ4 about five times as fast as zstd; a zstd part is about three quarters as large.
+//! A reader decompresses LZ4 faster than zstd; a zstd part is smaller.
 //!
 //! Salt and offset go into the checksum so that a part that is whole but stands in the wrong file or
 //! place is found too.
