@@ -49,7 +49,12 @@ pub fn tape_of(value: &Jsonb) -> Result<Tape> {
 }
 
 /// Makes the subtree at `node`, whose value is `old`, one whose value is `new`.
-fn amend(edit: &mut Edit<'_>, node: NodeKey, old: JsonbRef<'_>, new: JsonbRef<'_>) -> Result<()> {
+pub(crate) fn amend(
+    edit: &mut Edit<'_>,
+    node: NodeKey,
+    old: JsonbRef<'_>,
+    new: JsonbRef<'_>,
+) -> Result<()> {
     if old.bytes() == new.bytes() {
         return Ok(());
     }

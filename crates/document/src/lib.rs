@@ -40,6 +40,7 @@ mod history;
 mod image;
 mod import;
 mod key;
+mod lazy;
 mod limits;
 mod line;
 mod listing;

@@ -382,12 +382,17 @@ impl Tree {
         Ok(None)
     }
 
-    /// Bytes that the tree holds, for accounting.
-    pub fn bytes(&self) -> usize {
+    /// Bytes of the chunks that are here, for accounting.
+    pub(crate) fn chunk_bytes(&self) -> usize {
         let chunk = |cell: &OnceLock<Option<Arc<Chunk>>>| {
             cell.get().and_then(Option::as_ref).map_or(0, |chunk| chunk.bytes())
         };
-        self.chunks.iter().map(|cell| chunk(cell) + size_of_val(cell)).sum::<usize>()
+        self.chunks.iter().map(|cell| chunk(cell) + size_of_val(cell)).sum()
+    }
+
+    /// Bytes that the tree holds, for accounting.
+    pub fn bytes(&self) -> usize {
+        self.chunk_bytes()
             + self.placed.get().map_or(0, |placed| placed.len() * PLACED_BYTES)
             + self.positions.as_ref().map_or(0, |positions| positions.bytes())
             + self.value.get().map_or(0, |value| value.bytes().len())

@@ -457,7 +457,7 @@ impl<'a> DatumRef<'a> {
             DatumRef::Record(record) => record.as_bytes().len(),
             DatumRef::Range(range) => range.as_bytes().len(),
             DatumRef::Multirange(ranges) => ranges.as_bytes().len(),
-            DatumRef::Jsonb(value) => value.bytes().len(),
+            DatumRef::Jsonb(value) => value.held_bytes(),
             DatumRef::Numeric(number) => number.heap_bytes(),
             _ => 0,
         }

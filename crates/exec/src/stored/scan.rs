@@ -423,6 +423,7 @@ impl Scan {
             return Ok(());
         };
         *cursor = None;
+        batch.take_apart(true);
         let view = View::past(snapshot);
         let Some(key) = found(&self.table, view, index, key)? else { return Ok(()) };
         self.table.get_into(view, &key, Wanted::Columns(&self.attnums), batch).map_err(error)?;
@@ -558,6 +559,7 @@ impl Scan {
             return piece_of_rows(f, |out| self.next(stored, out));
         }
         batch.clear();
+        batch.take_apart(false);
         *at = 0;
         let wanted = Wanted::Columns(attnums);
         let block = {
@@ -618,6 +620,7 @@ impl Scan {
             return Ok(false);
         }
         batch.clear();
+        batch.take_apart(true);
         *at = 0;
         let txn = stored.txn.borrow();
         let view = match past {

@@ -24,12 +24,21 @@ impl<'a> JsonbRef<'a> {
     /// `jsonb -> text`: the field called `name`, if this is an object that has it.
     #[inline]
     pub fn field(self, name: &str) -> Option<JsonbRef<'a>> {
+        if let Some(found) = self.object_at(&[name]) {
+            return found;
+        }
         self.as_object()?.get(name)
     }
 
     /// `jsonb -> integer`: the element at `position`, if this is an array that has it. A scalar is
     /// an array of one.
     pub fn element(self, position: i32) -> Option<JsonbRef<'a>> {
+        if let Some(lazy) = self.as_lazy()
+            && lazy.kind() == Kind::Array
+            && let Ok(found) = lazy.path(&[&position.to_string()])
+        {
+            return found;
+        }
         match self.value() {
             Value::Array(array) => array.at(i64::from(position)),
             Value::Object(_) => None,
@@ -40,6 +49,16 @@ impl<'a> JsonbRef<'a> {
     /// `jsonb #> text[]`, `jsonb_extract_path` and subscripts: what the path leads to, names in
     /// objects and positions in arrays. The empty path leads to the value itself.
     pub fn path<'p>(self, path: impl IntoIterator<Item = &'p str>) -> Option<JsonbRef<'a>> {
+        if let Some(lazy) = self.as_lazy() {
+            let path = Vec::from_iter(path);
+            if path.is_empty() {
+                return Some(self);
+            }
+            return match lazy.path(&path) {
+                Ok(found) => found,
+                Err(_) => JsonbRef::new(self.bytes()).path(path),
+            };
+        }
         path.into_iter().try_fold(self, |value, step| match value.value() {
             Value::Object(object) => object.get(step),
             Value::Array(array) => array.at(i64::from(subscript(step)?)),
@@ -50,6 +69,9 @@ impl<'a> JsonbRef<'a> {
     /// `jsonb ? text`: an object has a field called `name`, an array a string that equals it, or
     /// the value is that string.
     pub fn exists(self, name: &str) -> bool {
+        if let Some(found) = self.object_at(&[name]) {
+            return found.is_some();
+        }
         match self.value() {
             Value::Object(object) => object.find(name.as_bytes()).is_some(),
             Value::Array(array) => array.iter().any(|element| element.as_str() == Some(name)),
@@ -75,10 +97,33 @@ impl<'a> JsonbRef<'a> {
     /// # Errors
     /// [`JsonbError::TooDeep`].
     pub fn contains(self, other: JsonbRef<'_>) -> Result<bool, JsonbError> {
+        if let (Some(_), Some(part)) = (self.as_lazy(), other.as_object()) {
+            return self.contains_fields(part);
+        }
         match (self.value(), other.value()) {
             (Value::Array(array), value) if is_scalar(&value) => Ok(has_scalar(array, other)),
             _ => contains(self, other, 0),
         }
+    }
+
+    /// [`JsonbRef::contains`] of an object, whose fields are looked up one by one.
+    fn contains_fields(self, part: Object<'_>) -> Result<bool, JsonbError> {
+        if self.kind() != Kind::Object {
+            return Ok(false);
+        }
+        for (name, value) in part.iter() {
+            let Some(found) = self.field(name) else { return Ok(false) };
+            if !contains(found, value, 1)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns what a path leads to in a lazy object; `None` if this is none, or only the whole value can tell.
+    fn object_at(self, path: &[&str]) -> Option<Option<JsonbRef<'a>>> {
+        let lazy = self.as_lazy().filter(|lazy| lazy.kind() == Kind::Object)?;
+        lazy.path(path).ok()
     }
 
     /// `jsonb_typeof`: `object`, `array`, `string`, `number`, `boolean` or `null`.

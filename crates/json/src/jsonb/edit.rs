@@ -20,6 +20,7 @@
 use super::build::Builder;
 use super::error::JsonbError;
 use super::form::{Array, Jsonb, JsonbRef, Object, Value};
+use super::lazy::{Lazy, Unknown};
 use super::subscript;
 use super::walk::{Token, Walk};
 use crate::tape::Kind;
@@ -108,6 +109,11 @@ impl<'a> JsonbRef<'a> {
     /// # Errors
     /// [`JsonbError::ArrayTooLarge`], [`JsonbError::ObjectTooLarge`].
     pub fn concat(self, other: JsonbRef<'a>) -> Result<Jsonb, JsonbError> {
+        if let Some(lazy) = self.as_lazy()
+            && let Ok(changed) = lazy_concat(lazy, other)
+        {
+            return Ok(changed.into());
+        }
         let mut builder = Builder::new();
         match (self.value(), other.value()) {
             (Value::Object(left), Value::Object(right)) => builder.object(|o| {
@@ -145,6 +151,11 @@ impl<'a> JsonbRef<'a> {
         names: impl IntoIterator<Item = &'p str>,
     ) -> Result<Jsonb, JsonbError> {
         let mut names = Vec::from_iter(names);
+        if let Some(lazy) = self.as_lazy()
+            && let Ok(changed) = lazy_without(lazy, &names)
+        {
+            return Ok(changed.into());
+        }
         names.sort_unstable();
         let named = |name: &str| names.binary_search(&name).is_ok();
         let mut builder = Builder::new();
@@ -190,6 +201,11 @@ impl<'a> JsonbRef<'a> {
     /// # Errors
     /// [`JsonbError::DeletePathInScalar`], and those of the path.
     pub fn delete_path(self, path: &[Option<&str>]) -> Result<Jsonb, JsonbError> {
+        if let Some((lazy, path)) = self.lazy_at(path)
+            && let Ok(changed) = lazy.remove(&path)
+        {
+            return Ok(changed.into());
+        }
         match self.value() {
             Value::Array(array) if array.is_empty() => Ok(self.to_jsonb()),
             Value::Object(object) if object.is_empty() => Ok(self.to_jsonb()),
@@ -209,12 +225,23 @@ impl<'a> JsonbRef<'a> {
         value: JsonbRef<'a>,
         create: bool,
     ) -> Result<Jsonb, JsonbError> {
+        if let Some((lazy, path)) = self.lazy_at(path)
+            && let Ok(changed) = lazy.set(&path, value, create)
+        {
+            return Ok(changed.into());
+        }
         match self.value() {
             Value::Array(array) if array.is_empty() && !create => Ok(self.to_jsonb()),
             Value::Object(object) if object.is_empty() && !create => Ok(self.to_jsonb()),
             Value::Array(_) | Value::Object(_) => edit(self, path, Change::Set { value, create }),
             _ => Err(JsonbError::SetPathInScalar),
         }
+    }
+
+    /// Returns the lazy value that this is, and a path that has no NULL.
+    fn lazy_at<'p>(self, path: &[Option<&'p str>]) -> Option<(&'a Lazy, Vec<&'p str>)> {
+        let lazy = self.as_lazy()?;
+        Some((lazy, path.iter().copied().collect::<Option<_>>()?))
     }
 
     /// `jsonb_set_lax`: as [`JsonbRef::set`], but a new value that is SQL's null is treated as
@@ -303,6 +330,11 @@ pub fn assign(
         });
     }
     let path = Vec::from_iter(path.iter().map(|step| Some(step.as_str())));
+    if let Some((lazy, path)) = target.and_then(|target| target.lazy_at(&path))
+        && let Ok(changed) = lazy.set(&path, value, true)
+    {
+        return Ok(changed.into());
+    }
     let mut empty = Builder::new();
     match subscripts.first() {
         Some(Some(Subscript::Position(_))) => empty.array(|_| {}),
@@ -310,6 +342,22 @@ pub fn assign(
     };
     let empty = empty.finish()?;
     edit(target.unwrap_or(empty.root()), &path, Change::Assign { value })
+}
+
+/// `jsonb || jsonb` of two objects.
+fn lazy_concat(lazy: &Lazy, other: JsonbRef<'_>) -> Result<Lazy, Unknown> {
+    let fields = other.as_object().filter(|_| lazy.kind() == Kind::Object).ok_or(Unknown)?;
+    let mut fields = fields.iter();
+    fields.try_fold(lazy.unchanged(), |changed, (name, value)| changed.set(&[name], value, true))
+}
+
+/// `jsonb - text[]` of an object.
+fn lazy_without(lazy: &Lazy, names: &[&str]) -> Result<Lazy, Unknown> {
+    if lazy.kind() != Kind::Object {
+        return Err(Unknown);
+    }
+    let mut names = names.iter().enumerate().filter(|(at, name)| !names[..*at].contains(name));
+    names.try_fold(lazy.unchanged(), |changed, (_, name)| changed.remove(&[name]))
 }
 
 /// A container that is open in the new value: what of the old one is still to be taken over.

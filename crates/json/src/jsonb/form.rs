@@ -44,6 +44,7 @@ use std::sync::Arc;
 use super::build::Builder;
 use super::check;
 use super::error::JsonbError;
+use super::lazy::{Change, Lazy, Source};
 use super::number::Number;
 use crate::tape::Kind;
 
@@ -67,7 +68,13 @@ pub const BYTES_MAX: usize = (1 << 28) - 1;
 ///
 /// `==` and order are PostgreSQL's: numbers are the same where their values are.
 #[derive(Clone)]
-pub struct Jsonb(Arc<[u8]>);
+pub struct Jsonb(Held);
+
+#[derive(Clone)]
+enum Held {
+    Bytes(Arc<[u8]>),
+    Lazy(Arc<Lazy>),
+}
 
 impl Jsonb {
     /// The JSON value that a text holds.
@@ -85,28 +92,56 @@ impl Jsonb {
     /// [`JsonbError::Damaged`].
     pub fn decode(bytes: &[u8]) -> Result<Jsonb, JsonbError> {
         check::check(bytes)?;
-        Ok(Jsonb(bytes.into()))
+        Ok(Jsonb::of_slice(bytes))
     }
 
     /// The value of bytes that are known to be good.
     pub(super) fn trusted(bytes: Vec<u8>) -> Jsonb {
-        Jsonb(bytes.into())
+        Jsonb(Held::Bytes(bytes.into()))
     }
 
     /// The same, of bytes that lie elsewhere.
     pub(super) fn of_slice(bytes: &[u8]) -> Jsonb {
-        Jsonb(bytes.into())
+        Jsonb(Held::Bytes(bytes.into()))
+    }
+
+    /// A value that lies in `source`, and is made when a caller needs the whole of it; `whole` is that value, if it is
+    /// known.
+    pub fn lazy(source: Arc<dyn Source>, whole: Option<Jsonb>) -> Jsonb {
+        Lazy::new(source, whole).into()
     }
 
     /// A view of the whole value.
     #[inline]
     pub fn root(&self) -> JsonbRef<'_> {
-        JsonbRef(&self.0)
+        match &self.0 {
+            Held::Bytes(bytes) => JsonbRef(Seen::Bytes(bytes)),
+            Held::Lazy(lazy) => JsonbRef(Seen::Lazy(lazy)),
+        }
     }
 
     /// The binary form.
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        self.root().bytes()
+    }
+
+    /// The changes that make this value of `before`, if it is lazy and was made of it: none if it is the same.
+    pub fn changes_of(&self, before: &Jsonb) -> Option<&[Change]> {
+        match (&self.0, &before.0) {
+            (Held::Lazy(after), Held::Lazy(before)) => after.changes_of(before),
+            _ => None,
+        }
+    }
+
+    /// Bytes that the value holds in memory, for accounting.
+    pub fn held_bytes(&self) -> usize {
+        self.root().held_bytes()
+    }
+}
+
+impl From<Lazy> for Jsonb {
+    fn from(lazy: Lazy) -> Jsonb {
+        Jsonb(Held::Lazy(Arc::new(lazy)))
     }
 }
 
@@ -139,7 +174,13 @@ impl std::fmt::Debug for Jsonb {
 
 /// A jsonb value that lies somewhere, alone or inside another: cheap to copy.
 #[derive(Clone, Copy)]
-pub struct JsonbRef<'a>(&'a [u8]);
+pub struct JsonbRef<'a>(Seen<'a>);
+
+#[derive(Clone, Copy)]
+enum Seen<'a> {
+    Bytes(&'a [u8]),
+    Lazy(&'a Arc<Lazy>),
+}
 
 /// What a value is, ready to be matched on.
 #[derive(Clone, Copy)]
@@ -163,35 +204,66 @@ impl<'a> JsonbRef<'a> {
     /// values that mean nothing.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> JsonbRef<'a> {
-        JsonbRef(bytes)
+        JsonbRef(Seen::Bytes(bytes))
     }
 
     /// The binary form.
     #[inline]
     pub fn bytes(self) -> &'a [u8] {
-        self.0
+        match self.0 {
+            Seen::Bytes(bytes) => bytes,
+            Seen::Lazy(lazy) => lazy.bytes(),
+        }
     }
 
     /// The value as one of its own.
     pub fn to_jsonb(self) -> Jsonb {
-        Jsonb(self.0.into())
+        match self.0 {
+            Seen::Bytes(bytes) => Jsonb::of_slice(bytes),
+            Seen::Lazy(lazy) => Jsonb(Held::Lazy(Arc::clone(lazy))),
+        }
+    }
+
+    /// The same, made if it is lazy.
+    pub(super) fn to_whole(self) -> Jsonb {
+        Jsonb::of_slice(self.bytes())
+    }
+
+    /// The lazy value that this is.
+    #[inline]
+    pub(super) fn as_lazy(self) -> Option<&'a Lazy> {
+        match self.0 {
+            Seen::Bytes(_) => None,
+            Seen::Lazy(lazy) => Some(lazy),
+        }
+    }
+
+    /// Bytes that the value holds in memory, for accounting. A lazy value is not made for that.
+    pub fn held_bytes(self) -> usize {
+        match self.0 {
+            Seen::Bytes(bytes) => bytes.len(),
+            Seen::Lazy(lazy) => lazy.held_bytes(),
+        }
     }
 
     /// The tag, 0 for no bytes at all.
     #[inline]
     pub(super) fn tag(self) -> u8 {
-        self.0.first().copied().unwrap_or(NULL)
+        self.bytes().first().copied().unwrap_or(NULL)
     }
 
     /// What follows the tag.
     #[inline]
     pub(super) fn payload(self) -> &'a [u8] {
-        self.0.get(1..).unwrap_or(&[])
+        self.bytes().get(1..).unwrap_or(&[])
     }
 
     /// What it is.
     #[inline]
     pub fn kind(self) -> Kind {
+        if let Seen::Lazy(lazy) = self.0 {
+            return lazy.kind();
+        }
         match self.tag() {
             FALSE => Kind::False,
             TRUE => Kind::True,
@@ -376,7 +448,7 @@ impl<'a> Array<'a> {
     /// The element at `position`, from 0, if there is one.
     #[inline]
     pub fn get(self, position: usize) -> Option<JsonbRef<'a>> {
-        (position < self.0.count).then(|| JsonbRef(self.0.get(position)))
+        (position < self.0.count).then(|| JsonbRef::new(self.0.get(position)))
     }
 
     /// The element at `position`, from 0, or from -1 backwards from the end, if there is one.
@@ -388,7 +460,7 @@ impl<'a> Array<'a> {
 
     /// The elements in order.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = JsonbRef<'a>> + ExactSizeIterator {
-        (0..self.0.count).map(move |position| JsonbRef(self.0.get(position)))
+        (0..self.0.count).map(move |position| JsonbRef::new(self.0.get(position)))
     }
 }
 
@@ -469,7 +541,7 @@ impl<'a> Object<'a> {
     /// The value of a field below [`Object::len`].
     #[inline]
     pub fn value(self, field: usize) -> JsonbRef<'a> {
-        JsonbRef(self.0.get(self.0.count + field))
+        JsonbRef::new(self.0.get(self.0.count + field))
     }
 
     /// The fields in order: name and value.

@@ -15,6 +15,9 @@
 //! unique and sorted, strings are unescaped, numbers keep what `numeric` keeps. Nothing of this
 //! recurses but containment and paths, and those have a limit.
 //!
+//! A value of a large stored document is lazy ([`lazy`]): it is made of the document's nodes when a caller needs the
+//! whole of it.
+//!
 //! Semantics, messages and codes are PostgreSQL's.
 
 mod access;
@@ -26,6 +29,7 @@ mod edit;
 mod error;
 mod flat;
 mod form;
+pub mod lazy;
 mod make;
 mod number;
 pub mod pathlang;

@@ -12,7 +12,7 @@ use crate::columnar::Block;
 use crate::heap::{self, HeapRows, Unordered, image, patch};
 use crate::index::RowKeys;
 use crate::method::{Access, ChangedKeys, KeyWalk, RowScan, Rows, Wanted};
-use crate::rows::{Batch, Layout, RowRef, RowVersion, Table, position, same};
+use crate::rows::{Apart, Batch, Layout, RowRef, RowVersion, Table, position, same};
 use crate::{Error, Result};
 
 static STYLE: LazyLock<Style> = LazyLock::new(Style::default);
@@ -215,8 +215,7 @@ impl RowDocuments {
         batch: &mut Batch,
     ) -> Result<()> {
         for row in keys.iter() {
-            let is_found = batch
-                .push(row.key(), |out| self.read(view, row.key(), wanted, Access::Scan, out))?;
+            let is_found = self.read_into(view, row.key(), wanted, Access::Scan, batch)?;
             debug_assert!(is_found, "the scan has just found the key");
         }
         Ok(())
@@ -263,6 +262,30 @@ impl Rows for RowDocuments {
     ) -> Result<bool> {
         let Some(found) = view.read(self.heap.storage, key)? else { return Ok(false) };
         self.write_row(view, key, &found, wanted, access, out).map(|()| true)
+    }
+
+    fn read_apart(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        wanted: Wanted<'_>,
+        access: Access,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Option<Apart>>> {
+        let Some(found) = view.read(self.heap.storage, key)? else { return Ok(None) };
+        let from = out.len();
+        image(&found, out)?;
+        if !wanted.has(self.at) {
+            return Ok(Some(None));
+        }
+        let row = RowView::new(&out[from..], self.layout.reprs())?;
+        let keep = access == Access::Point;
+        let tree = |name: &str| Ok(self.collection.tree_within(view, name, keep)?);
+        let value = match self.tree_of(key, row, tree)? {
+            Some(tree) => tree.value()?.into(),
+            None => Datum::Null,
+        };
+        Ok(Some(Some(Apart { position: self.at, value })))
     }
 
     fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {
@@ -348,7 +371,12 @@ impl Rows for RowDocuments {
         }
         match (&old[self.at], &new[self.at]) {
             (Datum::Jsonb(before), Datum::Jsonb(after)) => {
-                Ok(self.collection.amend_within(txn, &self.name_of(key, new), before, after)?)
+                let name = self.name_of(key, new);
+                match after.changes_of(before) {
+                    Some(changes) => self.collection.change_values_within(txn, &name, changes)?,
+                    None => self.collection.amend_within(txn, &name, before, after)?,
+                }
+                Ok(())
             }
             (_, Datum::Jsonb(_)) => self.put(txn, key, new),
             _ => self.remove(txn, key, old),

@@ -26,7 +26,7 @@ use types::Datum;
 use crate::Result;
 use crate::columnar::{Block, OrderedColumn};
 use crate::index::RowKeys;
-use crate::rows::{Batch, RowRef, RowVersion};
+use crate::rows::{Apart, Batch, RowRef, RowVersion};
 
 /// Which columns of a row a reader wants. In the place of others a row may have any value.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +97,33 @@ pub trait Rows: Any + Debug + Send + Sync {
         access: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool>;
+
+    /// As [`Rows::read`], `None` where there is none; a value that is [apart](Rows::is_apart) may come beside the row.
+    fn read_apart(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        wanted: Wanted<'_>,
+        access: Access,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Option<Apart>>> {
+        Ok(self.read(view, key, wanted, access, out)?.then_some(None))
+    }
+
+    /// Adds the row with this key to a batch, as that takes it; false where there is none.
+    fn read_into(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        wanted: Wanted<'_>,
+        access: Access,
+        batch: &mut Batch,
+    ) -> Result<bool> {
+        match batch.takes_apart() {
+            true => batch.push_apart(key, |out| self.read_apart(view, key, wanted, access, out)),
+            false => batch.push(key, |out| self.read(view, key, wanted, access, out)),
+        }
+    }
 
     /// True where there is a row with this key.
     fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {

@@ -133,10 +133,10 @@ impl Cursor {
         for end in ends {
             let key = &keys[from..end];
             from = end;
-            let is_found = batch.push(key, |out| match wanted.is_nothing() {
-                true => Ok(true),
-                false => table.rows().read(view, key, wanted, Access::Scan, out),
-            })?;
+            let is_found = match wanted.is_nothing() {
+                true => batch.push(key, |_| Ok::<bool, Error>(true))?,
+                false => table.rows().read_into(view, key, wanted, Access::Scan, batch)?,
+            };
             if !is_found {
                 return Err(Error::Damaged { what: "an index entry without a row" });
             }

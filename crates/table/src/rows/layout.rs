@@ -11,6 +11,9 @@
 //! A row has a value for each column of its relation by position, dropped columns included: the
 //! column with attribute number n is at n - 1. A row that was written before a column was added has
 //! nothing there; the value that the column was given for such rows stands in.
+//!
+//! The value of a column that an access method keeps apart may come beside the row ([`Apart`]), so that it is not
+//! copied, or not even made before a caller needs it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -60,12 +63,22 @@ impl Layout {
     }
 }
 
+/// The value of a column that comes beside its row.
+#[derive(Clone, Debug)]
+pub struct Apart {
+    /// The position of the column.
+    pub position: usize,
+    /// Its value.
+    pub value: Datum,
+}
+
 /// A row that lies elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct RowRef<'a> {
     key: &'a [u8],
     bytes: &'a [u8],
     layout: &'a Layout,
+    apart: Option<&'a Apart>,
 }
 
 impl<'a> RowRef<'a> {
@@ -74,7 +87,7 @@ impl<'a> RowRef<'a> {
         self.key
     }
 
-    /// The row in row form ([`types::row`]).
+    /// The row in row form ([`types::row`]). A value that comes beside the row is not in it.
     pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
@@ -84,6 +97,11 @@ impl<'a> RowRef<'a> {
     /// # Errors
     /// XX001 where the stored bytes are damaged.
     pub fn column(self, position: usize) -> Result<DatumRef<'a>> {
+        if let Some(apart) = self.apart
+            && apart.position == position
+        {
+            return Ok(apart.value.as_ref());
+        }
         let value = RowView::new(self.bytes, &self.layout.reprs)?.get(position)?;
         Ok(value.unwrap_or_else(|| self.layout.missing[position].as_ref()))
     }
@@ -94,12 +112,18 @@ impl<'a> RowRef<'a> {
     /// # Errors
     /// As [`RowRef::column`].
     pub fn columns(self, positions: &[usize], out: &mut Vec<Datum>) -> Result<()> {
+        let from = out.len();
         RowView::new(self.bytes, &self.layout.reprs)?.pick(positions, |place, value| {
             out.push(match value {
                 Some(value) => value.to_owned(),
                 None => self.layout.missing[positions[place]].clone(),
             });
         })?;
+        if let Some(apart) = self.apart
+            && let Ok(place) = positions.binary_search(&apart.position)
+        {
+            out[from + place] = apart.value.clone();
+        }
         Ok(())
     }
 
@@ -112,6 +136,11 @@ impl<'a> RowRef<'a> {
         RowView::new(self.bytes, &self.layout.reprs)?.pick(positions, |place, value| {
             out[place] = value.unwrap_or_else(|| self.layout.missing[positions[place]].as_ref());
         })?;
+        if let Some(apart) = self.apart
+            && let Ok(place) = positions.binary_search(&apart.position)
+        {
+            out[place] = apart.value.as_ref();
+        }
         Ok(())
     }
 
@@ -125,6 +154,9 @@ impl<'a> RowRef<'a> {
             out.push(value?.to_owned());
         }
         out.extend(self.layout.missing[out.len()..].iter().cloned());
+        if let Some(apart) = self.apart {
+            out[apart.position] = apart.value.clone();
+        }
         Ok(out)
     }
 }
@@ -136,6 +168,7 @@ pub struct Row {
     bytes: Vec<u8>,
     key_bytes: usize,
     layout: Arc<Layout>,
+    apart: Option<Apart>,
 }
 
 impl Row {
@@ -150,7 +183,12 @@ impl Row {
     pub(super) fn of(key: &[u8], layout: &Arc<Layout>, value_bytes: usize) -> Row {
         let mut bytes = Vec::with_capacity(key.len() + value_bytes);
         bytes.extend_from_slice(key);
-        Row { bytes, key_bytes: key.len(), layout: Arc::clone(layout) }
+        Row { bytes, key_bytes: key.len(), layout: Arc::clone(layout), apart: None }
+    }
+
+    /// Gives the row the value that comes beside it.
+    pub(super) fn set_apart(&mut self, apart: Option<Apart>) {
+        self.apart = apart;
     }
 
     /// The key, and then the row form.
@@ -161,7 +199,7 @@ impl Row {
     /// A look at it.
     pub fn as_ref(&self) -> RowRef<'_> {
         let (key, bytes) = self.bytes.split_at(self.key_bytes);
-        RowRef { key, bytes, layout: &self.layout }
+        RowRef { key, bytes, layout: &self.layout, apart: self.apart.as_ref() }
     }
 
     /// As [`RowRef::key`].
@@ -188,6 +226,9 @@ pub struct Batch {
     blocks: Vec<RowBlock>,
     rows: Vec<RowPlace>,
     layout: Option<Arc<Layout>>,
+    /// True if values may come beside their rows: then all rows of a table have one, or none has.
+    takes_apart: bool,
+    apart: Vec<Apart>,
 }
 
 /// Where in a batch a row lies.
@@ -207,6 +248,17 @@ impl Batch {
         Batch::default()
     }
 
+    /// Says whether the rows that are added may have a value beside them. The batch is empty.
+    pub fn take_apart(&mut self, takes: bool) {
+        debug_assert!(self.is_empty(), "the rows of a batch are alike");
+        self.takes_apart = takes;
+    }
+
+    /// True if the rows that are added may have a value beside them.
+    pub(crate) fn takes_apart(&self) -> bool {
+        self.takes_apart
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -222,6 +274,7 @@ impl Batch {
         self.bytes.clear();
         self.blocks.clear();
         self.rows.clear();
+        self.apart.clear();
     }
 
     /// How all rows lie; `None` before the first.
@@ -237,7 +290,8 @@ impl Batch {
             Some(number) => self.blocks[number as usize].bytes(),
             None => &self.bytes[..],
         };
-        RowRef { key: &bytes[key..value], bytes: &bytes[value..end], layout }
+        let apart = self.apart.get(at);
+        RowRef { key: &bytes[key..value], bytes: &bytes[value..end], layout, apart }
     }
 
     /// The rows in order.
@@ -280,6 +334,29 @@ impl Batch {
         self.bytes.extend_from_slice(value);
         let end = self.bytes.len();
         self.rows.push(RowPlace { block: None, key: start, value: start, end });
+    }
+
+    /// Adds a row whose row form `write` appends, and the value beside it that it returns; adds none, and returns false,
+    /// where it returns `None`.
+    pub(crate) fn push_apart<E>(
+        &mut self,
+        key: &[u8],
+        write: impl FnOnce(&mut Vec<u8>) -> Result<Option<Option<Apart>>, E>,
+    ) -> Result<bool, E> {
+        let mut apart = None;
+        let is_found = self.push(key, |out| {
+            let found = write(out)?;
+            Ok(match found {
+                Some(value) => {
+                    apart = value;
+                    true
+                }
+                None => false,
+            })
+        })?;
+        self.apart.extend(apart);
+        debug_assert!(self.apart.is_empty() || self.apart.len() == self.rows.len());
+        Ok(is_found)
     }
 
     /// Adds the row whose row form `write` appends, and returns true; adds none where that returns false or

@@ -216,8 +216,11 @@ impl Table {
     /// As [`Table::get`], with the columns that are wanted.
     pub fn get_with(&self, view: View<'_>, key: &[u8], wanted: Wanted<'_>) -> Result<Option<Row>> {
         let mut row = Row::of(key, &self.layout, ROW_BYTES);
-        let is_found = self.rows.read(view, key, wanted, Access::Point, row.bytes_mut())?;
-        Ok(is_found.then_some(row))
+        let found = self.rows.read_apart(view, key, wanted, Access::Point, row.bytes_mut())?;
+        Ok(found.map(|apart| {
+            row.set_apart(apart);
+            row
+        }))
     }
 
     /// The key of the row to which the entry with this key leads, of an index in which there is one at most
@@ -242,7 +245,7 @@ impl Table {
         batch: &mut Batch,
     ) -> Result<()> {
         batch.lay_out(&self.layout);
-        batch.push(key, |out| self.rows.read(view, key, wanted, Access::Point, out)).map(drop)
+        self.rows.read_into(view, key, wanted, Access::Point, batch).map(drop)
     }
 
     /// The row with this key as it was last committed, or as the transaction itself has made it: what
@@ -705,7 +708,10 @@ pub(crate) fn position(attnum: i16) -> usize {
 /// True where two values are stored alike, which is more than being equal.
 pub(crate) fn same(one: &Datum, other: &Datum) -> bool {
     if let (Datum::Jsonb(one), Datum::Jsonb(other)) = (one, other) {
-        return one.bytes() == other.bytes();
+        return match other.changes_of(one) {
+            Some(changes) => changes.is_empty(),
+            None => one.bytes() == other.bytes(),
+        };
     }
     if one != other {
         return false;

@@ -4,6 +4,7 @@
 //! in the places of the arguments. Results are text as psql shows it, `NULL`, rows joined by ` ; `,
 //! or `!SQLSTATE message / detail // hint`.
 
+mod lazy;
 mod paths;
 mod properties;
 mod tables;

@@ -1,5 +1,6 @@
 //! The operators and functions, case by case.
 
+use super::lazy::Nodes;
 use super::{Case, cases, check, nullable, refusal, report, rows, text_array};
 use crate::jsonb::{
     Jsonb, JsonbError, JsonbRef, NullTreatment, Subscript, assign, build_array, build_object,
@@ -17,13 +18,25 @@ fn texts_are_read_and_written() {
 /// Every operator and function that reads a value.
 #[test]
 fn values_are_taken_apart() {
-    check(include_str!("operators.txt"), |case| settle(read(case)));
+    check(include_str!("operators.txt"), |case| settle(read(case, &parsed)));
+}
+
+/// The same of lazy values.
+#[test]
+fn lazy_values_are_taken_apart() {
+    check(include_str!("operators.txt"), |case| settle(read(case, &lazy)));
 }
 
 /// Every operator and function that makes a new value of an old one.
 #[test]
 fn values_are_changed() {
-    check(include_str!("edits.txt"), |case| settle(edited(case)));
+    check(include_str!("edits.txt"), |case| settle(edited(case, &parsed)));
+}
+
+/// The same of lazy values.
+#[test]
+fn lazy_values_are_changed() {
+    check(include_str!("edits.txt"), |case| settle(edited(case, &lazy)));
 }
 
 /// The type json: its texts stay as they are written.
@@ -86,6 +99,17 @@ fn tables_are_understood() {
 
 type Answer = Result<String, JsonbError>;
 
+/// Makes the first argument of a function.
+type Make = dyn Fn(&str) -> Result<Jsonb, JsonbError>;
+
+fn parsed(text: &str) -> Result<Jsonb, JsonbError> {
+    text.parse()
+}
+
+fn lazy(text: &str) -> Result<Jsonb, JsonbError> {
+    Ok(Nodes::lazy(&text.parse()?))
+}
+
 fn settle(answer: Answer) -> String {
     answer.unwrap_or_else(|error| refusal(&error))
 }
@@ -108,8 +132,8 @@ fn borrowed(texts: &[Option<String>]) -> Vec<Option<&str>> {
     texts.iter().map(|text| text.as_deref()).collect()
 }
 
-fn read(case: &Case<'_>) -> Answer {
-    let value: Jsonb = case.arguments[0].parse()?;
+fn read(case: &Case<'_>, make: &Make) -> Answer {
+    let value = make(case.arguments[0])?;
     let value = value.root();
     let argument = case.arguments.get(1).copied().unwrap_or_default();
     let null = argument == "NULL";
@@ -165,10 +189,10 @@ fn read(case: &Case<'_>) -> Answer {
     }
 }
 
-fn edited(case: &Case<'_>) -> Answer {
+fn edited(case: &Case<'_>, make: &Make) -> Answer {
     let arguments = &case.arguments;
     if case.signature.starts_with("update") {
-        return subscript_assigned(case);
+        return subscript_assigned(case, make);
     }
     if case.signature.starts_with("jsonb_object(") {
         let (dimensions, texts) = text_array(arguments[0]);
@@ -178,7 +202,7 @@ fn edited(case: &Case<'_>) -> Answer {
         }
         .to_string());
     }
-    let value: Jsonb = arguments[0].parse()?;
+    let value = make(arguments[0])?;
     let value = value.root();
     let argument = arguments.get(1).copied().unwrap_or_default();
     let path = case.texts();
@@ -207,7 +231,7 @@ fn edited(case: &Case<'_>) -> Answer {
 }
 
 /// `update jsonb[text][integer] = jsonb`: the value, a subscript for each bracket, the new value.
-fn subscript_assigned(case: &Case<'_>) -> Answer {
+fn subscript_assigned(case: &Case<'_>, make: &Make) -> Answer {
     let kinds = case.signature.split(['[', ']']).filter(|part| matches!(*part, "text" | "integer"));
     let subscripts =
         Vec::from_iter(kinds.zip(&case.arguments[1..]).map(|(kind, &text)| match kind {
@@ -216,7 +240,7 @@ fn subscript_assigned(case: &Case<'_>) -> Answer {
             _ => Some(Subscript::Name(text)),
         }));
     let target = Some(case.arguments[0]).filter(|text| *text != "NULL");
-    let target = target.map(|text| text.parse::<Jsonb>()).transpose()?;
+    let target = target.map(make).transpose()?;
     let new = case.arguments.last().filter(|text| **text != "NULL").unwrap_or(&"null");
     let new: Jsonb = new.parse()?;
     Ok(assign(target.as_ref().map(Jsonb::root), &subscripts, new.root())?.to_string())

@@ -1,0 +1,115 @@
+//! The value of a large document, of which a statement that reads a field, or changes one, makes nothing else.
+//!
+//! ```text
+//!   Tree::value ──> Jsonb, lazy ──  ->> 'a'       finds one node
+//!                                ──  jsonb_set     notes a change at one node ──> change_values_within
+//!                                ──  the rest      Tree::jsonb
+//! ```
+//!
+//! All chunks are fetched when the value is made, so that a later step reads no file and cannot fail.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::amend::amend;
+use crate::collection::Collection;
+use crate::edit::{Edit, Place};
+use crate::tree::{Nodes, Tree};
+use crate::{NodeKey, Result};
+use json::jsonb::Jsonb;
+use json::jsonb::lazy::{Action, Change, Node, Source, Step, Unknown};
+use txn::Transaction;
+
+/// The value of a document whose chunks have so many bytes is lazy. A larger one might have a value that `jsonb` cannot
+/// hold: it is made at once, to say so.
+const LAZY_BYTES: RangeInclusive<usize> = 16 << 10..=64 << 20;
+
+impl Tree {
+    /// The document as a value. That of a large document is lazy.
+    ///
+    /// # Errors
+    /// Those of [`Tree::jsonb`].
+    pub fn value(self: &Arc<Tree>) -> Result<Jsonb> {
+        self.fetch()?;
+        if !LAZY_BYTES.contains(&self.chunk_bytes()) {
+            return self.jsonb();
+        }
+        self.placed()?;
+        let whole = self.kept_value().cloned();
+        Ok(Jsonb::lazy(Arc::new(TreeValue(Arc::clone(self))), whole))
+    }
+
+    fn found(&self, key: NodeKey) -> Result<Node> {
+        let node = self.expect(key)?;
+        Ok(Node { number: key.0, kind: node.kind, len: node.count as usize })
+    }
+}
+
+/// A tree whose chunks are all here.
+struct TreeValue(Arc<Tree>);
+
+impl TreeValue {
+    fn child_of(&self, of: Node, step: Step<'_>) -> Result<Option<Node>> {
+        let (tree, parent) = (&self.0, NodeKey(of.number));
+        let child = match step {
+            Step::Name(name) => tree.child_named(parent, json::text::escape(name).as_bytes())?,
+            Step::Position(position) => tree.child_at(parent, position)?,
+        };
+        child.map(|child| tree.found(child)).transpose()
+    }
+
+    fn value_of(&self, node: NodeKey) -> Result<Jsonb, Unknown> {
+        let mut text = Vec::new();
+        self.0.write_subtree(node, &mut text).map_err(|_| Unknown)?;
+        let text = str::from_utf8(&text).map_err(|_| Unknown)?;
+        Jsonb::parse(text).map_err(|_| Unknown)
+    }
+}
+
+impl Source for TreeValue {
+    fn root(&self) -> Node {
+        self.0.found(self.0.root()).expect("a document has a root")
+    }
+
+    fn child(&self, of: Node, step: Step<'_>) -> Result<Option<Node>, Unknown> {
+        self.child_of(of, step).map_err(|_| Unknown)
+    }
+
+    fn value(&self, of: Node) -> Result<Jsonb, Unknown> {
+        self.value_of(NodeKey(of.number))
+    }
+
+    fn whole(&self) -> Jsonb {
+        self.0.jsonb().expect("chunks were checked when they were read, and are not too large")
+    }
+}
+
+impl Collection {
+    /// Makes changes of the document's value, which was read as the transaction sees it.
+    pub fn change_values_within(
+        &self,
+        txn: &mut Transaction,
+        key: &str,
+        changes: &[Change],
+    ) -> Result<()> {
+        self.edit_within(txn, key, |edit| {
+            changes.iter().try_for_each(|change| apply(edit, change.action()))
+        })
+    }
+}
+
+fn apply(edit: &mut Edit<'_>, action: &Action) -> Result<()> {
+    match action {
+        Action::Set { node, old: Some(old), value } => {
+            amend(edit, NodeKey(node.number), old.root(), value.root())
+        }
+        Action::Set { node, old: None, value } => {
+            edit.set(NodeKey(node.number), value.to_string()).map(drop)
+        }
+        Action::Add { object, name, value } => {
+            let at = Place::Field(name);
+            edit.insert(NodeKey(object.number), at, value.to_string()).map(drop)
+        }
+        Action::Remove { node } => edit.remove(NodeKey(node.number)),
+    }
+}

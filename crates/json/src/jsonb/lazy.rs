@@ -1,0 +1,415 @@
+//! Lazy values: parts of a value that lies elsewhere, and changes of it, without making the whole of it.
+//!
+//! ```text
+//!   Source: nodes of a stored document          Lazy: the source, and changes at places of their own
+//!
+//!   {"a": 1, "list": [ ...10,000... ]}   ──set {a}──>   [a: 2]   ──set {list,7}──>   [a: 2] [list.7: {}]
+//!
+//!   -> ->> #> ?          the change at that place, or the nodes there
+//!   jsonb_set || - #-    one change more
+//!   everything else      the whole value, which is made once
+//! ```
+//!
+//! Each operation has one meaning, that of the whole value. A lazy value does what is simple and frequent by itself:
+//! a step to a field or to an element that is there, a change of what a path leads to, a field more. It makes the whole
+//! value for the rest.
+//!
+//! # Invariants
+//! * No change lies at or below the place of another, so that their order does not matter.
+//! * No change takes the root, or makes it another kind of value.
+//! * A change is never without effect.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use super::form::{Jsonb, JsonbRef};
+use super::subscript;
+use crate::tape::Kind;
+
+/// How many changes a lazy value collects at most.
+const CHANGES_MAX: usize = 64;
+
+/// How many parts a lazy value makes before it makes the whole.
+const PARTS_MAX: usize = 256;
+
+/// Only the whole value can tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Unknown;
+
+/// The nodes of a value that lies elsewhere.
+pub trait Source: Send + Sync {
+    /// Returns the outermost node.
+    fn root(&self) -> Node;
+    /// Returns a child of an object or an array, `None` if it has none there.
+    fn child(&self, of: Node, step: Step<'_>) -> Result<Option<Node>, Unknown>;
+    /// Returns the value of a node.
+    fn value(&self, of: Node) -> Result<Jsonb, Unknown>;
+    /// Makes the whole value.
+    fn whole(&self) -> Jsonb;
+}
+
+/// A node of a [`Source`].
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    /// The number by which the source knows it.
+    pub number: u64,
+    /// The kind of its value.
+    pub kind: Kind,
+    /// How many children it has.
+    pub len: usize,
+}
+
+/// A step from a node to a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// To a field of an object.
+    Name(&'a str),
+    /// To an element of an array, from 0.
+    Position(usize),
+}
+
+/// A change of a value.
+#[derive(Clone, Debug)]
+pub struct Change {
+    path: Vec<Place>,
+    action: Action,
+}
+
+/// A step that a change keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Name(String),
+    Position(usize),
+}
+
+/// The effect of a change.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// This node gets another value.
+    Set {
+        /// The node.
+        node: Node,
+        /// Its value before, if the new one is of the same kind.
+        old: Option<Jsonb>,
+        /// Its new value.
+        value: Jsonb,
+    },
+    /// This object gets a field more.
+    Add {
+        /// The object.
+        object: Node,
+        /// The name of the field.
+        name: String,
+        /// The value of the field.
+        value: Jsonb,
+    },
+    /// This node goes.
+    Remove {
+        /// The node.
+        node: Node,
+    },
+}
+
+impl Change {
+    /// The effect of the change.
+    pub fn action(&self) -> &Action {
+        &self.action
+    }
+
+    /// The value that its place has after it.
+    fn value(&self) -> Option<&Jsonb> {
+        match &self.action {
+            Action::Set { value, .. } | Action::Add { value, .. } => Some(value),
+            Action::Remove { .. } => None,
+        }
+    }
+
+    /// How many steps lead to all that the change moves: the elements behind one that goes have other positions.
+    fn reach(&self) -> usize {
+        match (&self.action, self.path.last()) {
+            (Action::Remove { .. }, Some(Place::Position(_))) => self.path.len() - 1,
+            _ => self.path.len(),
+        }
+    }
+
+    /// Returns true if the change and a path have nothing to do with each other.
+    fn is_apart(&self, path: &[&str]) -> bool {
+        let mut steps = self.path[..self.reach()].iter().zip(path);
+        steps.any(|(place, step)| place.differs(step))
+    }
+
+    /// Returns the rest of a path that goes through the place of the change.
+    fn rest_of<'p>(&self, path: &'p [&'p str]) -> Option<&'p [&'p str]> {
+        let rest = path.get(self.path.len()..)?;
+        self.path.iter().zip(path).all(|(place, step)| place.is(step)).then_some(rest)
+    }
+}
+
+impl Place {
+    fn of(step: Step<'_>) -> Place {
+        match step {
+            Step::Name(name) => Place::Name(name.to_owned()),
+            Step::Position(position) => Place::Position(position),
+        }
+    }
+
+    fn is(&self, step: &str) -> bool {
+        match self {
+            Place::Name(name) => name == step,
+            Place::Position(position) => {
+                subscript(step).is_some_and(|at| usize::try_from(at) == Ok(*position))
+            }
+        }
+    }
+
+    /// Returns true if the step leads elsewhere. A position from the end may lead anywhere.
+    fn differs(&self, step: &str) -> bool {
+        match self {
+            Place::Name(name) => name != step,
+            Place::Position(position) => {
+                subscript(step).is_some_and(|at| at >= 0 && at as usize != *position)
+            }
+        }
+    }
+}
+
+/// A value that is made when a caller needs the whole of it.
+pub struct Lazy {
+    source: Arc<dyn Source>,
+    changes: Vec<Change>,
+    whole: OnceLock<Jsonb>,
+    /// The parts that were asked for.
+    parts: OnceLock<Box<Part>>,
+}
+
+/// A part that lives as long as the value that it was taken of.
+struct Part {
+    value: Jsonb,
+    next: OnceLock<Box<Part>>,
+}
+
+impl fmt::Debug for Lazy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lazy").field("changes", &self.changes).finish_non_exhaustive()
+    }
+}
+
+impl Lazy {
+    /// A value that lies in `source`; `whole` if it has been made before.
+    pub(super) fn new(source: Arc<dyn Source>, whole: Option<Jsonb>) -> Lazy {
+        let whole = whole.map(OnceLock::from).unwrap_or_default();
+        Lazy { source, changes: Vec::new(), whole, parts: OnceLock::new() }
+    }
+
+    /// The kind of the value.
+    pub(super) fn kind(&self) -> Kind {
+        self.source.root().kind
+    }
+
+    /// Bytes of the changes, for accounting.
+    pub(super) fn held_bytes(&self) -> usize {
+        let changes = self.changes.iter().filter_map(Change::value).map(Jsonb::held_bytes);
+        size_of::<Lazy>() + changes.sum::<usize>()
+    }
+
+    /// The changes that make this value of another one; `None` if it was not made of it.
+    pub(super) fn changes_of(&self, before: &Lazy) -> Option<&[Change]> {
+        let is_same = Arc::ptr_eq(&self.source, &before.source) && before.changes.is_empty();
+        is_same.then_some(&self.changes)
+    }
+
+    /// The binary form of the whole value.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.whole.get_or_init(|| self.make()).bytes()
+    }
+
+    fn make(&self) -> Jsonb {
+        let mut value = self.source.whole();
+        for change in &self.changes {
+            let path: Vec<String> = change.path.iter().map(Place::to_string).collect();
+            let path: Vec<Option<&str>> = path.iter().map(|step| Some(step.as_str())).collect();
+            let changed = match change.value() {
+                Some(new) => value.root().set(&path, new.root(), true),
+                None => value.root().delete_path(&path),
+            };
+            value = changed.expect("the path was followed when the change was made");
+        }
+        value
+    }
+
+    /// Returns what a path leads to, as `#>` does.
+    pub(super) fn path(&self, path: &[&str]) -> Result<Option<JsonbRef<'_>>, Unknown> {
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole.root().path(path.iter().copied()));
+        }
+        for change in &self.changes {
+            match (change.value(), change.rest_of(path)) {
+                (Some(value), Some(rest)) => return Ok(value.root().path(rest.iter().copied())),
+                // The elements behind one that goes take its place. A field that goes leaves nothing.
+                (None, Some(_)) if change.reach() == change.path.len() => return Ok(None),
+                _ => {}
+            }
+            if !change.is_apart(path) {
+                return Err(Unknown);
+            }
+        }
+        match self.follow(path)? {
+            None => Ok(None),
+            Some((node, _)) => self.keep(self.source.value(node)?).map(Some),
+        }
+    }
+
+    /// Returns the node that a path leads to in the source, and the same path without positions from the end.
+    fn follow(&self, path: &[&str]) -> Result<Option<(Node, Vec<Place>)>, Unknown> {
+        let (mut node, mut places) = (self.source.root(), Vec::with_capacity(path.len()));
+        for step in path {
+            let step = match node.kind {
+                Kind::Object => Step::Name(step),
+                Kind::Array => match position(step, node.len) {
+                    Some(position) => Step::Position(position),
+                    None => return Ok(None),
+                },
+                _ => return Ok(None),
+            };
+            let Some(child) = self.source.child(node, step)? else { return Ok(None) };
+            node = child;
+            places.push(Place::of(step));
+        }
+        Ok(Some((node, places)))
+    }
+
+    /// Keeps a part as long as the value.
+    fn keep(&self, value: Jsonb) -> Result<JsonbRef<'_>, Unknown> {
+        let mut value = Some(value);
+        let mut cell = &self.parts;
+        for _ in 0..PARTS_MAX {
+            let part = cell.get_or_init(|| {
+                let value = value.take().unwrap_or_default();
+                Box::new(Part { value, next: OnceLock::new() })
+            });
+            if value.is_none() {
+                return Ok(part.value.root());
+            }
+            cell = &part.next;
+        }
+        Err(Unknown)
+    }
+
+    /// `jsonb_set` with `create`, where the path leads to what is there, or to a new field of an object that is.
+    pub(super) fn set(
+        &self,
+        path: &[&str],
+        value: JsonbRef<'_>,
+        create: bool,
+    ) -> Result<Lazy, Unknown> {
+        let (last, above) = path.split_last().ok_or(Unknown)?;
+        if let Some(at) = self.changes.iter().position(|change| !change.is_apart(path)) {
+            return self.set_again(at, path, value);
+        }
+        if let Some((node, places)) = self.follow(path)? {
+            return match self.setting(node, value)? {
+                Some(action) => self.with_change(Change { path: places, action }),
+                None => Ok(self.unchanged()),
+            };
+        }
+        let (object, mut places) = self.follow(above)?.ok_or(Unknown)?;
+        if object.kind != Kind::Object {
+            return Err(Unknown);
+        }
+        if !create {
+            return Ok(self.unchanged());
+        }
+        places.push(Place::Name((*last).to_owned()));
+        let action = Action::Add { object, name: (*last).to_owned(), value: value.to_whole() };
+        self.with_change(Change { path: places, action })
+    }
+
+    /// Gives the place of a change another value.
+    fn set_again(&self, at: usize, path: &[&str], value: JsonbRef<'_>) -> Result<Lazy, Unknown> {
+        let change = &self.changes[at];
+        if !change.rest_of(path).is_some_and(<[_]>::is_empty) {
+            return Err(Unknown);
+        }
+        let action = match &change.action {
+            Action::Set { node, .. } => self.setting(*node, value)?,
+            Action::Add { object, name, .. } => {
+                let name = name.clone();
+                Some(Action::Add { object: *object, name, value: value.to_whole() })
+            }
+            Action::Remove { .. } => return Err(Unknown),
+        };
+        let mut changes = self.changes.clone();
+        match action {
+            Some(action) => changes[at].action = action,
+            None => drop(changes.remove(at)),
+        }
+        Ok(Lazy { changes, ..Lazy::new(Arc::clone(&self.source), None) })
+    }
+
+    /// Returns what gives a node of the source another value; `None` if it has this very value.
+    fn setting(&self, node: Node, value: JsonbRef<'_>) -> Result<Option<Action>, Unknown> {
+        let old = match node.kind == value.kind() {
+            true => Some(self.source.value(node)?),
+            false => None,
+        };
+        if old.as_ref().is_some_and(|old| old.bytes() == value.bytes()) {
+            return Ok(None);
+        }
+        Ok(Some(Action::Set { node, old, value: value.to_whole() }))
+    }
+
+    /// `jsonb #- text[]`.
+    pub(super) fn remove(&self, path: &[&str]) -> Result<Lazy, Unknown> {
+        if path.is_empty() || !self.changes.iter().all(|change| change.is_apart(path)) {
+            return Err(Unknown);
+        }
+        let Some((node, path)) = self.follow(path)? else {
+            // A step that is no position of an array is an error, which the whole value knows.
+            let is_name = |above: &[&str]| {
+                Ok(self.follow(above)?.is_some_and(|(node, _)| node.kind == Kind::Object))
+            };
+            return match is_name(&path[..path.len() - 1])? {
+                true => Ok(self.unchanged()),
+                false => Err(Unknown),
+            };
+        };
+        let change = Change { path, action: Action::Remove { node } };
+        // The elements behind it move: another change among them would have another place.
+        let among = change.reach() < change.path.len()
+            && self
+                .changes
+                .iter()
+                .any(|other| other.path.starts_with(&change.path[..change.reach()]));
+        if among { Err(Unknown) } else { self.with_change(change) }
+    }
+
+    /// The same value.
+    pub(super) fn unchanged(&self) -> Lazy {
+        let made = self.whole.get().cloned();
+        Lazy { changes: self.changes.clone(), ..Lazy::new(Arc::clone(&self.source), made) }
+    }
+
+    fn with_change(&self, change: Change) -> Result<Lazy, Unknown> {
+        if self.changes.len() >= CHANGES_MAX {
+            return Err(Unknown);
+        }
+        let changes = self.changes.iter().cloned().chain([change]).collect();
+        Ok(Lazy { changes, ..Lazy::new(Arc::clone(&self.source), None) })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Name(name) => f.write_str(name),
+            Place::Position(position) => position.fmt(f),
+        }
+    }
+}
+
+/// The position that a step leads to in an array of `len` elements.
+fn position(step: &str, len: usize) -> Option<usize> {
+    let at = i64::from(subscript(step)?);
+    let at = if at < 0 { at + len as i64 } else { at };
+    usize::try_from(at).ok().filter(|at| *at < len)
+}
