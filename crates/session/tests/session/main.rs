@@ -13,7 +13,7 @@
 //! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
 //! `fuzz`; what one statement may take of memory and time in `limits`; answers that must agree in `oracles`; aggregates over
 //! columns in `batches`; tables of different access methods in `methods`; faults that compressed tables of
-//! others have in `compressed`;
+//! others have in `compressed`; large documents in `large_documents`;
 //! several databases of one server in `databases`.
 
 mod batch_limits;
@@ -31,6 +31,7 @@ mod grammar;
 mod helpers;
 mod histories;
 mod join_orders;
+mod large_documents;
 mod limits;
 mod loads;
 #[path = "../../../table/src/rows/tests/memory.rs"]

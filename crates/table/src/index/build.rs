@@ -49,7 +49,10 @@ impl Table {
         let mut cursor = Cursor::over(self, txn::KeyRange::ALL, false);
         match index.entry_writer() {
             Some(writer) => {
-                fill_in_turns(&mut cursor, view, (index, writer), (&mut filling, engine.store()))?;
+                // Rows may come in any order, and their blocks need not be copied.
+                let in_blocks = !self.rows().has_blocks();
+                let from = (&mut cursor, view, in_blocks);
+                fill_in_turns(from, (index, writer), (&mut filling, engine.store()))?;
             }
             None => {
                 let mut batch = Batch::new();
@@ -118,8 +121,7 @@ impl Table {
 /// Fills an index from rows as they are stored. Another thread makes entries of a batch while this one reads the next,
 /// unless there are few rows.
 fn fill_in_turns(
-    cursor: &mut Cursor,
-    view: View<'_>,
+    (cursor, view, in_blocks): (&mut Cursor, View<'_>, bool),
     (index, mut writer): (&Index, EntryWriter),
     (filling, store): (&mut Filling, &Store),
 ) -> Result<()> {
@@ -127,7 +129,9 @@ fn fill_in_turns(
     let mut read = |batch: &mut Batch| {
         batch.clear();
         interrupt::check().map_err(types::Error::from)?;
-        cursor.fill(view, Wanted::Columns(&attnums), batch, ROWS_AT_ONCE)?;
+        let wanted = Wanted::Columns(&attnums);
+        let block = cursor.fill_to_block(view, wanted, batch, ROWS_AT_ONCE, in_blocks)?;
+        debug_assert!(block.is_none(), "the table has no blocks of columns");
         Ok::<bool, Error>(cursor.is_at_end())
     };
     let mut batch = Batch::new();
@@ -212,7 +216,9 @@ impl Filling {
         batch: &Batch,
     ) -> Result<()> {
         let takes_items = index.gin().is_some() && self.can_load;
-        for row in batch.iter() {
+        let mut key = Vec::new();
+        for at in 0..batch.len() {
+            let row = batch.row_with_key(at, &mut key);
             match takes_items {
                 true => writer.row_items(index, row, (&mut self.sorter, store))?,
                 false => writer.row(index, row, |entry| self.put(store, entry))?,

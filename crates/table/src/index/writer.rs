@@ -7,6 +7,7 @@
 //! For indexes whose entries are made of columns as they are. Where an expression, a predicate or a sort key is computed
 //! first, or where entries are places of intervals, [`Index::entries`] makes them.
 
+use smallvec::{SmallVec, smallvec};
 use store::{Sorter, Store};
 use types::{Datum, DatumRef};
 
@@ -79,7 +80,7 @@ impl EntryWriter {
         row: RowRef<'_>,
         each: impl FnMut(Written<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut values = vec![DatumRef::Null; self.positions.len()];
+        let mut values: SmallVec<[_; 4]> = smallvec![DatumRef::Null; self.positions.len()];
         row.columns_into(&self.positions, &mut values)?;
         self.write(index, &|at| values[at], row.key(), each)
     }
@@ -91,7 +92,7 @@ impl EntryWriter {
         row: RowRef<'_>,
         (sorter, store): (&mut Sorter, &Store),
     ) -> Result<()> {
-        let mut values = vec![DatumRef::Null; self.positions.len()];
+        let mut values: SmallVec<[_; 4]> = smallvec![DatumRef::Null; self.positions.len()];
         row.columns_into(&self.positions, &mut values)?;
         self.gather(index, &|at| values[at], row.key());
         Ok(sorter.put_items(store, self.items.iter(), row.key(), &self.value)?)

@@ -236,8 +236,9 @@ pub struct Batch {
 struct RowPlace {
     /// The number of its block; `None` if its bytes are those of the batch.
     block: Option<u32>,
-    /// Where its key, its value, and what comes after it begin. The key of a row in a block is not told.
+    /// Where its key begins; the position in its block of a row whose key was not copied.
     key: usize,
+    /// Where its value, and what comes after it begin.
     value: usize,
     end: usize,
 }
@@ -286,12 +287,20 @@ impl Batch {
     pub fn row(&self, at: usize) -> RowRef<'_> {
         let RowPlace { block, key, value, end } = self.rows[at];
         let layout = self.layout.as_deref().expect("whoever adds rows says how they lie");
-        let bytes = match block {
-            Some(number) => self.blocks[number as usize].bytes(),
-            None => &self.bytes[..],
-        };
         let apart = self.apart.get(at);
-        RowRef { key: &bytes[key..value], bytes: &bytes[value..end], layout, apart }
+        let (key, bytes): (&[u8], _) = match block {
+            Some(number) => (&[], &self.blocks[number as usize].bytes()[value..end]),
+            None => (&self.bytes[key..value], &self.bytes[value..end]),
+        };
+        RowRef { key, bytes, layout, apart }
+    }
+
+    /// The row at a position, also where its key was not copied. That of a row in a block is put into `buffer`.
+    pub(crate) fn row_with_key<'a>(&'a self, at: usize, buffer: &'a mut Vec<u8>) -> RowRef<'a> {
+        let (row, place) = (self.row(at), self.rows[at]);
+        let Some(number) = place.block else { return row };
+        self.blocks[number as usize].key_into(place.key, buffer);
+        RowRef { key: buffer, ..row }
     }
 
     /// The rows in order.
@@ -318,13 +327,13 @@ impl Batch {
     /// Adds rows of a block, without a copy. Their keys are empty.
     pub(crate) fn push_block(&mut self, block: RowBlock) {
         let number = Some(self.blocks.len() as u32);
-        let place = |value: Range<usize>| RowPlace {
+        let place = |(key, value): (usize, Range<usize>)| RowPlace {
             block: number,
-            key: value.start,
+            key,
             value: value.start,
             end: value.end,
         };
-        self.rows.extend(block.values().map(place));
+        self.rows.extend(block.values().enumerate().map(place));
         self.blocks.push(block);
     }
 
