@@ -23,7 +23,7 @@ const MACHINE_PATHS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/fa", "rm/"), concat!("../sha", "red")];
 
 /// True for the Rust sources of the project, as against tests beside them.
-fn is_module(path: &str) -> bool {
+pub(super) fn is_module(path: &str) -> bool {
     let mut parts = path.split('/');
     match parts.next() {
         Some("crates") => parts.nth(1) == Some("src"),

@@ -1,0 +1,168 @@
+//! Rules about the English of comments: a sentence names its actor.
+//!
+//! ```text
+//!   /// What a plan reads.   ──> a sentence ──> begins with `What`: found
+//!   /// Returns the tables that a plan reads.                       quiet
+//! ```
+//!
+//! Lines of comments that follow one another are put together, and cut into
+//! paragraphs, list items and sentences. Code in fences is left out. A question
+//! may begin as it likes.
+
+use super::{Finding, Tree, scan};
+
+/// Words that a sentence does not begin with: they stand for an actor that has a name.
+const OPENINGS: &[&str] = &[
+    "What",
+    "Who",
+    "Whoever",
+    "Whom",
+    "That which",
+    "Those that",
+    "Those which",
+    "Those who",
+    "One that",
+    "One which",
+    "One who",
+    "He who",
+];
+
+/// Phrases that make a reader look back for the verb or for the actor.
+const PHRASES: &[&str] =
+    &["so does", "so do", "so did", "that which", "whoever", "is there for", "are there for"];
+
+/// Folders whose comments are still to be rewritten.
+const LEFT: &[&str] =
+    &["crates/log/", "crates/store/", "crates/table/", "crates/txn/", "crates/vfs/"];
+
+/// No sentence of a comment begins with a pronoun in the place of its actor.
+pub(super) fn openings(tree: &Tree) -> Vec<Finding> {
+    sentences(tree, |sentence| {
+        let opening = OPENINGS.iter().find(|opening| begins_with(sentence, opening))?;
+        (!sentence.ends_with('?')).then(|| {
+            format!("a sentence begins with `{opening}`: name the actor, or say what is returned")
+        })
+    })
+}
+
+/// No comment has one of the [`PHRASES`].
+pub(super) fn phrases(tree: &Tree) -> Vec<Finding> {
+    sentences(tree, |sentence| {
+        let sentence = sentence.to_lowercase();
+        let phrase = PHRASES.iter().find(|phrase| {
+            sentence.match_indices(*phrase).any(|(at, _)| scan::is_word(&sentence, at, phrase))
+        })?;
+        Some(format!("a comment says `{phrase}`: name the actor, then the verb"))
+    })
+}
+
+/// The findings of a rule on the sentences of all comments in Rust.
+fn sentences(tree: &Tree, rule: impl Fn(&str) -> Option<String>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.ending("rs") {
+        if LEFT.iter().any(|folder| path.starts_with(folder)) {
+            continue;
+        }
+        for paragraph in paragraphs(text) {
+            for (line, sentence) in paragraph.sentences() {
+                findings.extend(rule(sentence).map(|message| Finding::new(path, line, message)));
+            }
+        }
+    }
+    findings
+}
+
+/// A paragraph or a list item of a comment, its lines joined by spaces.
+#[derive(Default)]
+struct Paragraph {
+    text: String,
+    /// Where each line begins in `text`, and its number.
+    lines: Vec<(usize, usize)>,
+}
+
+impl Paragraph {
+    fn push(&mut self, number: usize, line: &str) {
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        self.lines.push((self.text.len(), number));
+        self.text.push_str(line);
+    }
+
+    /// The sentences, each with the number of the line in which it begins.
+    fn sentences(&self) -> Vec<(usize, &str)> {
+        let mut sentences = Vec::new();
+        let mut from = 0;
+        let bytes = self.text.as_bytes();
+        for at in 0..bytes.len() {
+            let ends = matches!(bytes[at], b'.' | b'!' | b'?');
+            if at + 1 == bytes.len() || (ends && bytes[at + 1] == b' ') {
+                let line = self.lines.iter().rev().find(|(begin, _)| *begin <= from);
+                sentences.push((line.map_or(0, |(_, line)| *line), self.text[from..=at].trim()));
+                from = (at + 2).min(bytes.len());
+            }
+        }
+        sentences
+    }
+}
+
+/// The paragraphs of all line comments of a file.
+fn paragraphs(text: &str) -> Vec<Paragraph> {
+    let mut paragraphs = vec![Paragraph::default()];
+    let (mut last, mut marker, mut is_code) = (0, "", false);
+    for (offset, comment) in scan::line_comments(text) {
+        let number = scan::line_of(text, offset);
+        let begin = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+        let is_alone = text[begin..offset].trim().is_empty();
+        let mark = if is_alone { marker_of(comment) } else { "" };
+        if number != last + 1 || mark != marker || mark.is_empty() {
+            paragraphs.push(Paragraph::default());
+            is_code = false;
+        }
+        (last, marker) = (number, mark);
+        let line = comment[marker_of(comment).len()..].trim();
+        if line.starts_with("```") {
+            is_code = !is_code;
+            paragraphs.push(Paragraph::default());
+            continue;
+        }
+        if is_code {
+            continue;
+        }
+        let item = item_of(line);
+        if line.is_empty() || item.is_some() {
+            paragraphs.push(Paragraph::default());
+        }
+        let paragraph = paragraphs.last_mut().expect("one was pushed");
+        let line = item.unwrap_or(line);
+        if !line.is_empty() {
+            paragraph.push(number, line);
+        }
+    }
+    paragraphs
+}
+
+/// The slashes with which a comment begins: `//`, `///` or `//!`.
+fn marker_of(comment: &str) -> &str {
+    let length = match comment.as_bytes().get(2) {
+        Some(b'/' | b'!') => 3,
+        _ => 2,
+    };
+    &comment[..length.min(comment.len())]
+}
+
+/// The text of a list item, heading or row of a table; none for any other line.
+fn item_of(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(['#', '*', '-', '|']);
+    if rest.len() < line.len() && (rest.is_empty() || rest.starts_with(' ')) {
+        return Some(rest.trim());
+    }
+    let rest = line.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let item = rest.strip_prefix(". ").filter(|_| rest.len() < line.len());
+    item.map(str::trim)
+}
+
+/// True where the sentence begins with these words.
+fn begins_with(sentence: &str, words: &str) -> bool {
+    sentence.starts_with(words) && scan::is_word(sentence, 0, words)
+}
