@@ -4,8 +4,8 @@
 //!   http(s)://host:port     the routes /v1/backups, by a token of an administrator
 //! ```
 //!
-//! What fails on the way is asked for again for a while: a connection that breaks, a server that is busy, bytes whose
-//! checksum does not match. What then still fails is [`BackupError::Lost`].
+//! A request that fails is repeated for a while: a connection that breaks, a server that is busy, bytes whose
+//! checksum does not match. After that the failure is [`BackupError::Lost`].
 
 use std::path::Path;
 use std::time::{Duration, Instant};

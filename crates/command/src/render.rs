@@ -48,7 +48,7 @@ pub(crate) fn history(revisions: &History) -> String {
     out
 }
 
-/// What changed, a line or three for each change, and a count above.
+/// The changes, a line or three for each, and a count above.
 pub(crate) fn diff(target: &Target, from: u64, to: u64, changes: &[Change]) -> String {
     let mut out = String::new();
     let count = crate::screen::count(changes.len() as u64, "change");

@@ -1,4 +1,4 @@
-//! What the shell offers for the word at the cursor, by the place in the statement.
+//! The completions that the shell offers at the cursor, by the place in the statement.
 //!
 //! ```text
 //!   SELECT na| FROM person      name             columns of the tables in the statement, functions
@@ -99,7 +99,7 @@ fn qualified(word: &str) -> (Vec<String>, &str) {
     (if qualifier.is_empty() { Vec::new() } else { parts(qualifier) }, &word[end..])
 }
 
-/// What may follow the tokens of a statement.
+/// The words that may follow the tokens of a statement.
 fn next(tokens: &[Token<'_>]) -> Next {
     let mut next = grammar().next(tokens);
     let is_lost = next.words.is_empty() && next.slots.is_empty() && !next.operator && !next.end;

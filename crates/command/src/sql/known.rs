@@ -16,7 +16,7 @@ pub(super) struct Relation {
     pub(super) is_visible: bool,
 }
 
-/// What a database has.
+/// The names that a database has.
 #[derive(Default, Debug)]
 pub(super) struct Known {
     pub(super) relations: Vec<Relation>,

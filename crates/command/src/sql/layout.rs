@@ -20,7 +20,7 @@ use crate::{json_out, screen};
 pub(super) struct Layout {
     pub format: SqlFormat,
     pub expanded: Expanded,
-    /// What stands for NULL in tables.
+    /// The text for NULL in tables.
     pub null: String,
 }
 

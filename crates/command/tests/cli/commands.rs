@@ -177,7 +177,7 @@ fn diff_speaks_three_languages() {
     ]);
     let text = world.run(&["diff", "articles/a1", "1", "3"]);
     assert!(text.contains("$.counter  0 -> 2"), "{text}");
-    // What moved is a move, not a removal and an insertion.
+    // A moved part is shown as a move, not as a removal and an insertion.
     let text = world.run(&["diff", "articles/a1"]);
     assert!(text.contains("moved from") && text.contains("$.counter  2 -> 0"), "{text}");
     assert!(!text.lines().any(|line| line.starts_with(['+', '-'])), "{text}");
