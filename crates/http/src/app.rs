@@ -22,7 +22,7 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::problem::Problem;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct App {
     pub(crate) database: Database,
     pub(crate) options: Options,

@@ -21,7 +21,8 @@
 //!
 //! Invariants:
 //! * Nothing on a thread of the server waits for a disk or a lock for as long as one can see.
-//! * What a client can make the server hold is bounded: heads, bodies, streams, requests, connections.
+//! * The server bounds the memory that a client can make it hold: heads, bodies, streams, requests,
+//!   connections.
 //! * Every operation is in one table, from which router and description are made. The files of the explorer are no
 //!   operations.
 //! * Idle connections never keep out a client with a request.

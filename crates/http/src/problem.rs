@@ -37,7 +37,7 @@ pub(crate) const MEDIA: &str = "application/problem+json";
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    /// What else is told, such as the code of an SQL error.
+    /// Further members, such as the code of an SQL error.
     more: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Stop {
     Problem(Box<Problem>),
 }
 
-/// What handlers return.
+/// The result of handlers.
 pub(crate) type Result<T, E = Stop> = std::result::Result<T, E>;
 
 impl Problem {

@@ -24,18 +24,18 @@ pub(crate) enum Run {
     Following(Following),
 }
 
-/// Who may do it.
+/// The right that an operation needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
     /// Anybody, known or not.
     Nothing,
     /// Somebody who is known; what they may do is looked at inside.
     Somebody,
-    /// Whoever has this right in the collection of the path, or in all where the path names none.
+    /// This right in the collection of the path, or in all collections where the path names none.
     Right(Right),
 }
 
-/// What an operation takes in.
+/// The kind of body that an operation takes.
 #[derive(Clone, Copy)]
 pub(crate) enum Takes {
     Nothing,

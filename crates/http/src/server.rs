@@ -103,7 +103,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// What the connections of a server share.
+/// The state that the connections of a server share.
 struct Door {
     app: Arc<App>,
     service: Service,
@@ -292,7 +292,7 @@ impl Handle {
     fn stop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         self.app.stopping.send_replace(true);
-        // Those who follow wake up to see it.
+        // Streams of changes wake up to see it.
         self.app.newest.send_modify(|_| ());
         if thread.join().is_err() {
             tracing::error!("a thread of the HTTP server had failed");

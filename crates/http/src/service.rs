@@ -169,8 +169,8 @@ fn token(call: &mut Call) -> Result<Answer> {
     })))
 }
 
-/// `POST /token`: the login of SirixDB's clients. The password is a token; the answer gives it back, and so
-/// does a renewal. A revoked or expired token is refused then.
+/// `POST /token`: the login of SirixDB's clients. The password is a token; the answer and a renewal give it
+/// back. A revoked or expired token is refused then.
 fn login(call: &mut Call) -> Result<Answer> {
     let body = call.told(Told::Object)?;
     if body.root().kind() != Kind::Object {

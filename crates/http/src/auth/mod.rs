@@ -1,4 +1,4 @@
-//! Who calls, and what they may do.
+//! Callers, and their rights.
 //!
 //! ```text
 //!   Authorization: Bearer aw_...          ──> tokens   made by `anywhen token`, kept as hashes in a file
@@ -16,9 +16,9 @@
 //! ```
 //!
 //! A token stands for a role of SQL: the one that it names, else the one with its own name, unless that is a
-//! superuser. What it may do is limited twice: by its rights everywhere, and in tables of SQL by the privileges of
-//! the role, which are those that SQL checks. Collections that are no tables know no privileges. A token without
-//! such a role has what everybody has in tables (`GRANT ... TO PUBLIC`), and runs no SQL.
+//! superuser. Its rights limit it everywhere. In tables of SQL the privileges of the role, as SQL checks them,
+//! limit it further. Collections that are no tables know no privileges. A token without such a role has what
+//! everybody has in tables (`GRANT ... TO PUBLIC`), and runs no SQL.
 //!
 //! Where neither is set up everybody may do everything; the server then listens on this machine alone.
 
@@ -48,7 +48,7 @@ use jwt::Signed;
 use sessions::Sessions;
 use tokens::Known;
 
-/// Who made a request.
+/// The caller of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     /// The author of what they write. Empty where nobody was asked.
@@ -109,7 +109,7 @@ impl Caller {
         Ok(known.filter(is_it).map(|_| self.role.as_str()))
     }
 
-    /// What SQL lets the caller do with the documents of a collection; `None` where nobody was asked who they are.
+    /// The privileges of the caller on the documents of a collection; `None` where callers need not sign in.
     pub(crate) fn grants(
         &self,
         database: &Database,
@@ -300,7 +300,7 @@ impl Guard {
         self.tokens.is_none() && self.signed.is_none()
     }
 
-    /// Who sends these headers.
+    /// The caller that sends these headers.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         if self.is_open() {
             return Ok(Caller::everybody());
@@ -379,7 +379,7 @@ impl<T> Watched<T> {
         Ok(Watched { path, read, held: parking_lot::Mutex::new(Held { value, modified, looked }) })
     }
 
-    /// What the file says. Where it cannot be read any more, what it said last holds.
+    /// The content of the file. If the file cannot be read any more, the last content stays valid.
     fn get(&self) -> std::sync::Arc<T> {
         const EVERY: std::time::Duration = std::time::Duration::from_secs(1);
         let mut held = self.held.lock();

@@ -7,7 +7,7 @@
 //!                      │ no answer, or no keys in it: what was there holds, and a minute later again
 //! ```
 //!
-//! Whoever says what the keys are decides who may come in: without TLS only this machine is asked.
+//! The server of the keys decides about access: without TLS only this machine is asked.
 
 use std::io;
 use std::path::Path;
@@ -40,7 +40,7 @@ const BYTES_MAX: usize = 1 << 20;
 pub(super) struct Remote {
     connector: Connector,
     keys: RwLock<Arc<Vec<Named>>>,
-    /// Held by whoever fetches: when that was done for an unknown key.
+    /// The fetching task holds it: when it last fetched for an unknown key.
     renewed: Mutex<Option<Instant>>,
     /// Closed when the keys have been asked for the first time, by [`Remote::keep`].
     begun: Semaphore,
@@ -82,7 +82,8 @@ impl Remote {
     /// Fetches the keys, because one is not among `known`; not where that was done less than a minute
     /// ago, or others have come meanwhile.
     pub(super) async fn renew(&self, known: &Arc<Vec<Named>>) {
-        // Whoever comes before the first keys do waits for these; it is told so by an error.
+        // A request that comes before the first keys waits for them; an error of the semaphore
+        // tells it that they are here.
         let _ = self.begun.acquire().await;
         let mut renewed = self.renewed.lock().await;
         let is_new = !Arc::ptr_eq(known, &self.keys());
@@ -90,7 +91,7 @@ impl Remote {
             return;
         }
         *renewed = Some(Instant::now());
-        // What went wrong stands in the log; the token is not known then.
+        // The error is in the log; the token is not known then.
         let _ = self.fetch().await;
     }
 

@@ -53,7 +53,7 @@ impl fmt::Display for BadRole {
 
 impl std::error::Error for BadRole {}
 
-/// What somebody may do.
+/// The rights of a caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     everywhere: u8,

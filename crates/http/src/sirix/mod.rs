@@ -9,9 +9,9 @@
 //!   /{db}/{r}/pathSummary                      which paths there are
 //! ```
 //!
-//! What it answers is what SirixDB answers, but where that is wrong: what is not there is 404 and never
-//! 500, a stale `If-Match` is 412, a document that is put again keeps its history, and a diff tells moves
-//! and old values.
+//! The answers are SirixDB's, except where those are wrong: a missing object is 404 and never 500, a
+//! stale `If-Match` is 412, a document that is put again keeps its history, and a diff tells moves and
+//! old values.
 
 mod databases;
 mod insert;

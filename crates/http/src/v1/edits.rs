@@ -28,7 +28,7 @@ impl Spot {
     }
 }
 
-/// What is done to a node.
+/// The change of a node.
 pub(super) enum Change {
     Set(String),
     Insert(Spot, String),

@@ -195,7 +195,7 @@ fn lines(
                 return ControlFlow::Continue(());
             }
             if !std::mem::replace(&mut is_begun, true) {
-                // Whoever waits for it may have given up.
+                // The client that waits for it may have given up.
                 let _ = begun.send(Ok(()));
             }
             match to.send(std::mem::take(&mut piece).into_bytes()) {

@@ -39,7 +39,7 @@ const OPERATIONS_MAX: usize = 10_000;
 /// How often a transaction is run where others are faster, before the client is told.
 const RUNS_MAX: usize = 10;
 
-/// What a request asks for.
+/// The operations and conditions of a request.
 struct Asked {
     operations: Vec<Operation>,
     since: Option<Csn>,

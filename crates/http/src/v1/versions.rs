@@ -14,7 +14,7 @@ use crate::problem::{Problem, Result};
 
 use super::JSON_PATCH;
 
-/// What is known of a revision.
+/// The known facts of a revision.
 pub(super) fn known(row: &RevisionInfo<&str>) -> Value {
     let mut known = json!({
         "revision": row.revision.0,
@@ -98,7 +98,7 @@ pub(super) fn range(call: &mut Call) -> Result<Answer> {
     let collection = call.collection("collection")?;
     let key = call.part("key").to_owned();
     let (from, to) = span(call, &collection, &key)?;
-    // What is not kept any more is told before the first line.
+    // A refusal of history that is no longer kept comes before the first line.
     let oldest = collection.oldest(&key)?;
     if from < oldest {
         return Err(anywhen::DocumentError::Forgotten { asked: from, oldest }.into());
@@ -206,7 +206,7 @@ pub(super) fn blame(call: &mut Call) -> Result<Answer> {
     }))
 }
 
-/// What is told of a revision with each node that it has changed.
+/// The data of a revision that stand with each node that it has changed.
 struct Signature {
     author: String,
     role: Value,

@@ -1,4 +1,4 @@
-//! Who is let in, and what they may do.
+//! Sign-in and rights of callers.
 
 use anywhen::Database;
 use anywhen_http::{Auth, Jwt, KeySet, Options, Rights, Server, TokenFile};

@@ -1,4 +1,5 @@
-//! Keys of tokens at an address: whoever signs may begin to use another, and may be away for a while.
+//! Keys of tokens at an address: the signer may begin to use another key, and may be away for a
+//! while.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, options};
 
-/// Whoever signs tokens with one key.
+/// A server that signs tokens with one key.
 struct Signer {
     id: &'static str,
     pair: EcdsaKeyPair,
@@ -192,7 +193,7 @@ fn keys_over_tls() {
         options.auth.jwt = jwt(url.clone(), Some(&folder.join("authority.pem")));
     });
     assert_eq!(status(&world, &signer.token()), 200);
-    // The system does not know whoever vouches for it.
+    // The system does not know the authority that signed its certificate.
     let mut strangers = options();
     strangers.auth.jwt = jwt(url, None);
     let refused = strangers.check().expect_err("nobody vouches for it").to_string();
