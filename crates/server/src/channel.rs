@@ -50,7 +50,7 @@ enum DetachedSocket {
     Unix(std::os::unix::net::UnixStream),
 }
 
-/// What encryption needs.
+/// The state of an encrypted connection.
 struct Secure {
     connection: ServerConnection,
     raw: Box<[u8]>,
@@ -242,7 +242,7 @@ impl Channel {
         if let Some(tls) = &mut self.tls {
             tls.connection.send_close_notify();
             if tls.seal().is_ok() {
-                // Who has gone needs no farewell.
+                // A client that has gone needs no farewell.
                 let _ = self.socket.write_all(&tls.sealed).await;
             }
         }

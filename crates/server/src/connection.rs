@@ -72,12 +72,12 @@ struct Connection<'c> {
     /// How receiving ended while the conversation was on another thread: what came before is dealt with first.
     ended: Option<io::Result<usize>>,
     nudge: Arc<Notify>,
-    /// What the desk knows of its transaction.
+    /// The state of its transaction block, as the desk knows it.
     block: Block<'c>,
     poll: BusyPoll,
 }
 
-/// What ended a wait.
+/// The event that ended a wait.
 enum Event {
     /// So many bytes came; none where the client has gone.
     Bytes(usize),
@@ -113,7 +113,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
             let mut out = out;
             add(&core.shared.counters.connections_refused_total, 1);
             backend::report(&mut out, Charset::UTF8, &error.fatal());
-            // Who has gone meanwhile need not be told.
+            // A client that has gone meanwhile gets no message.
             let _ = channel.send(&out).await;
             return channel.close().await;
         }
@@ -152,7 +152,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         }
     }
     let Connection { channel, conversation, .. } = connection;
-    // What the transaction holds is free before the client sees the end.
+    // The locks of the transaction are free before the client sees the end.
     drop(conversation);
     channel.close().await;
     drop(seats);
@@ -258,7 +258,8 @@ impl Connection<'_> {
                 Step::Send => {
                     let talk = self.talk();
                     talk.due = talk.out.len();
-                    // What moves to another thread is sent while it goes on there.
+                    // Before a step moves to another thread, the answers wait: they are sent while
+                    // it runs there.
                     if !talk.must_block() {
                         self.send_due().await?;
                     }

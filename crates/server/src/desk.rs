@@ -36,7 +36,7 @@ const INLINE_US: u64 = 200;
 /// How much of the average a new wait makes up: one part in so many.
 const WEIGHT: u64 = 8;
 
-/// What became of a commit.
+/// The outcome of a commit.
 pub(crate) type Outcome = Result<Commit, TxnError>;
 
 /// A commit that has its place in the order, and who is to be told of it.

@@ -49,9 +49,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Somebody who was let in, on the way to a core.
 pub(crate) struct Arrival {
     pub(crate) channel: Detached,
-    /// What it has sent already.
+    /// The bytes that it has sent already.
     pub(crate) inbox: Inbox,
-    /// What it is still to be told.
+    /// The messages that it is still to be sent.
     pub(crate) out: Vec<u8>,
     pub(crate) start: Start,
     pub(crate) peer: Peer,
@@ -97,7 +97,7 @@ pub(crate) struct Door {
     /// How many sessions are open, or about to be.
     sessions: Arc<AtomicUsize>,
     guests: Mutex<Guests>,
-    /// What questions to roles that do not exist are made of.
+    /// A secret from which the challenges for unknown roles are made.
     secret: String,
 }
 
@@ -156,7 +156,7 @@ impl Door {
         Arc::new(Self { shared, entrances, sockets, sessions, guests, secret })
     }
 
-    /// Lets in whoever comes over TCP, for ever.
+    /// Accepts connections over TCP, for ever.
     pub(crate) async fn listen_tcp(self: Arc<Self>, listener: TcpListener) {
         loop {
             match listener.accept().await {
@@ -172,7 +172,7 @@ impl Door {
         }
     }
 
-    /// Lets in whoever comes over a socket of the file system, for ever.
+    /// Accepts connections over a socket of the file system, for ever.
     pub(crate) async fn listen_unix(self: Arc<Self>, listener: UnixListener) {
         loop {
             match listener.accept().await {
@@ -235,7 +235,7 @@ impl Door {
                     tracing::info!(peer = %guest.peer, "{error}");
                     let mut out = Vec::new();
                     backend::report(&mut out, Charset::UTF8, &error);
-                    // Whoever does not listen need not be told.
+                    // A client that does not read is not waited for.
                     let telling = channel.send(&out);
                     let _ = tokio::time::timeout(PAUSE, telling).await;
                 }
@@ -270,7 +270,7 @@ struct Guest {
     peer: Peer,
 }
 
-/// What a core needs of somebody who was let in.
+/// The data of an admitted client that a core needs.
 struct Admitted {
     start: Start,
     out: Vec<u8>,
@@ -332,7 +332,7 @@ impl Guest {
             match First::read(packet)? {
                 First::Tls => match offered {
                     Some(offered) if !channel.is_tls() => {
-                        // What was sent before the answer may come from somebody in the middle.
+                        // Bytes that came before the answer may be injected by another machine.
                         if !self.inbox.is_empty() {
                             let message = "received unencrypted data after SSL request";
                             return Err(violation(message).into());
@@ -353,8 +353,8 @@ impl Guest {
         }
     }
 
-    /// Has the client prove who it is, as the rules ask for. What it need not be told at once is
-    /// appended to `out`.
+    /// Has the client prove who it is, as the rules ask for. Messages that can wait are appended to
+    /// `out`.
     async fn prove(
         &mut self,
         channel: &mut Channel,

@@ -25,7 +25,7 @@
 //! * No commit is acknowledged before it is durable.
 //! * Nothing that a client sends stops the server, makes it allocate for bytes that have not come, or
 //!   keeps another client waiting for longer than a statement runs.
-//! * Whoever has not proved who they are learns nothing but whether the proof was good.
+//! * A client without a valid proof learns nothing but that its proof was refused.
 //!
 //! # Absent on purpose
 //! No SQL, no plans, no storage: all of that is behind [`session`].

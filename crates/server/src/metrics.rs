@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($name:ident: $kind:literal, $help:literal;)*) => {
-        /// What one core has counted.
+        /// The counts of one core.
         #[derive(Debug, Default)]
         #[repr(align(128))]
         pub(crate) struct Counters {
             $(pub(crate) $name: AtomicU64,)*
         }
 
-        /// What all have counted.
+        /// The counts of all cores.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub struct Metrics {
             $(#[doc = $help] pub $name: u64,)*
@@ -87,7 +87,8 @@ pub(crate) fn add(counter: &AtomicU64, count: u64) {
 mod tests {
     use super::*;
 
-    /// What cores count is added up, a gauge that rose on one and fell on another too.
+    /// The counts of cores are added up, also those of a gauge that rose on one and fell on
+    /// another.
     #[test]
     fn sums() {
         let parts = [Arc::new(Counters::default()), Arc::new(Counters::default())];

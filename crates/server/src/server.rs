@@ -29,12 +29,12 @@ use crate::metrics::{Counters, Metrics};
 use crate::options::Options;
 use crate::tls::Encryption;
 
-/// What door and cores share.
+/// The state that listeners and cores share.
 pub(crate) struct Shared {
     pub(crate) instance: Arc<Instance>,
     pub(crate) options: Options,
     pub(crate) encryption: Option<Encryption>,
-    /// What happens at the door.
+    /// The counts of the listeners.
     pub(crate) counters: Arc<Counters>,
     /// The process number of the session that was served last, whichever core has it.
     pub(crate) served_last: AtomicI32,
@@ -193,7 +193,7 @@ impl Handle {
         self.unix_socket.as_ref()
     }
 
-    /// What the server has done so far.
+    /// The counts of the server so far.
     pub fn metrics(&self) -> Metrics {
         Metrics::sum(&self.counters)
     }

@@ -13,8 +13,8 @@
 //!   P B D E S ──> parse, bind, describe, execute, end ──> an answer each, ReadyForQuery
 //! ```
 //!
-//! What is answered is appended to a buffer; [`Conversation::due`] tells how much of it PostgreSQL
-//! would have sent. A conversation can be moved to another thread between any two steps.
+//! Answers are appended to a buffer; A conversation can be moved to another thread between any two
+//! steps.
 //!
 //! # Invariants
 //! * After an error in the extended protocol nothing is done until `Sync`, which ends it with one
@@ -57,7 +57,7 @@ const HEAVY: Duration = Duration::from_millis(5);
 const QUICK: Duration = Duration::from_millis(1);
 const QUICK_IN_A_ROW: u32 = 16;
 
-/// What is to be done before a conversation goes on.
+/// The step to take before a conversation goes on.
 pub(crate) enum Step {
     /// Nothing: the message is dealt with.
     Next,
@@ -87,10 +87,10 @@ impl From<Option<Ordered>> for Flow {
     }
 }
 
-/// What one client and its session have to say to each other.
+/// The conversation between one client and its session.
 pub(crate) struct Conversation {
     session: Session,
-    /// What is to be sent.
+    /// The bytes to send.
     pub(crate) out: Vec<u8>,
     /// How many bytes of `out` must be sent before anything is waited for: what the client has asked
     /// for by `Sync` or `Flush`, and what must not be kept back.
@@ -102,7 +102,7 @@ pub(crate) struct Conversation {
     is_skipping: bool,
     /// True where the statement may only go on where it may wait.
     must_block: bool,
-    /// What the session was told of it last.
+    /// The value that the session was told last.
     is_inline: bool,
     /// How many quick statements there must be until one runs on the core again.
     heavy: u32,
@@ -114,7 +114,7 @@ pub(crate) struct Conversation {
     copied: Charset,
 }
 
-/// What is under way.
+/// The message under way.
 enum Doing {
     /// Waiting for a message.
     Nothing,
@@ -401,7 +401,7 @@ impl Conversation {
         }
     }
 
-    /// What rows are written with.
+    /// The session, and the output for its rows.
     fn rows(&mut self) -> (&mut Session, Rows<'_>) {
         let rows = Rows {
             out: &mut self.out,

@@ -1,4 +1,4 @@
-//! What the server sends: one function for each message, appended to a buffer.
+//! The messages of the server: one function for each, appended to a buffer.
 //!
 //! ```text
 //!   T  RowDescription     1  ParseComplete     E  ErrorResponse        R  Authentication...
@@ -50,7 +50,7 @@ fn int32(out: &mut Vec<u8>, value: i32) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// What an authentication asks for or says.
+/// The request or result of an authentication.
 pub(crate) enum Authentication<'a> {
     /// All is well.
     Ok,

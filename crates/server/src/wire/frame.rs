@@ -65,7 +65,7 @@ impl Inbox {
         self.start == self.end
     }
 
-    /// What waits.
+    /// The bytes that wait.
     pub(crate) fn waiting(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(rooms[4], ROOM);
     }
 
-    /// What a large message needed is given back.
+    /// The memory of a large message is given back.
     #[test]
     fn memory_is_given_back() {
         let mut inbox = Inbox::new(1 << 24);

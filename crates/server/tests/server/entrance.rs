@@ -1,4 +1,4 @@
-//! Who is let in: rules, passwords proved by SCRAM, TLS.
+//! Access to the server: rules, passwords proved by SCRAM, TLS.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -74,7 +74,8 @@ fn under_tls() {
     assert_eq!(server.metrics().connections, 1);
 }
 
-/// Who is waited for awake is understood under TLS as well, also where a message comes in many parts.
+/// A session that polls for its client works under TLS as well, also where a message comes in many
+/// parts.
 #[test]
 fn awake_under_tls() {
     let busy_poll = Duration::from_secs(3_600);
@@ -104,7 +105,7 @@ fn tls_without_asking() {
     assert_eq!(wire.next().unwrap().state(), "08P01");
 }
 
-/// What was sent in the clear before TLS is not taken as if it had come under TLS.
+/// Bytes that were sent in the clear before TLS are not taken as if they had come under TLS.
 #[test]
 fn nothing_is_slipped_in() {
     let server = start(Options { tls: tls(false), ..options() });

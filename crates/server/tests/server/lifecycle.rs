@@ -137,7 +137,7 @@ fn encryption_is_declined() {
     assert!(wire.query("SELECT 1").contains("D 1"));
 }
 
-/// A statement is cancelled by whoever knows the secret, though it keeps its core busy, and the
+/// A client that knows the secret cancels a statement, though it keeps its core busy, and the
 /// session goes on.
 #[test]
 fn cancelling() {
@@ -207,7 +207,7 @@ fn deadlines_in_any_order() {
     }
 }
 
-/// Who is silent for too long is sent away, with the code of where it was silent.
+/// A client that is silent for too long is disconnected, with the code of where it was silent.
 #[test]
 fn silence() {
     let server = start(options());
@@ -228,7 +228,7 @@ fn silence() {
     assert!(patient.query("SELECT 1").contains("D 1"));
 }
 
-/// Who does not say who it is has so much time and no more.
+/// A client has a limited time to authenticate.
 #[test]
 fn authentication_timeout() {
     let limits = Limits { authentication: Duration::from_millis(50), ..Limits::default() };
@@ -480,8 +480,7 @@ fn waiting_for_a_lock() {
     assert!(server.metrics().moved_statements_total > 0);
 }
 
-/// What has given rows and has to wait for the next does so where it holds up nobody: cursors, portals
-/// that are run piece by piece, and results that go out in several pieces.
+/// A statement that has given rows and has to wait for the next does so on a thread of its own:
 #[test]
 fn waiting_between_rows() {
     let server = start(Options { cores: 1, ..options() });
@@ -535,8 +534,8 @@ fn waiting_between_rows() {
     assert!(shown.contains("C SELECT 201\n"), "{}", &shown[shown.len().saturating_sub(100)..]);
 }
 
-/// Who is waited for awake hears notifications nevertheless, and does not keep others of the core waiting;
-/// who is not alone, or where nobody is waited for so, is waited for asleep.
+/// A session that polls for its client hears notifications nevertheless, and does not keep others of the
+/// core waiting. A session that is not alone, or for whose client nobody polls, sleeps.
 #[test]
 fn waits_that_are_awake() {
     let for_ever = Duration::from_secs(3_600);
@@ -597,7 +596,7 @@ fn an_index_goes_while_others_work() {
     }
 }
 
-/// What transactions hold of tables is in `pg_locks`, and so is who waits.
+/// The table locks of transactions, and the sessions that wait for them, are in `pg_locks`.
 #[test]
 fn locks_of_tables_are_shown() {
     let server = start(options());

@@ -8,9 +8,9 @@
 //!             └─> bytes ─> pieces of any size ─> the server ─> answers, each of which must be one
 //! ```
 //!
-//! What must hold, whatever was said: the server answers or hangs up, in time; each error has a code
-//! that says what the client did, never that the server failed; another connection goes on; rows that
-//! were acknowledged are there in the end; memory does not grow with what was said.
+//! Invariants, whatever the client sends: the server answers or hangs up, in time; each error has a
+//! code that says what the client did, never that the server failed; another connection goes on; rows
+//! that were acknowledged are there in the end; memory does not grow with what was said.
 //!
 //! `ANYWHEN_SEED=<seed>` plays one conversation again, `ANYWHEN_TIMES=<n>` so many times as many.
 
@@ -33,7 +33,7 @@ const CONVERSATIONS: u64 = 4_000;
 /// part of it.
 const GROWTH_KIB_MAX: u64 = 256 << 10;
 
-/// What a client says: packets without a kind, then messages.
+/// The bytes that a client sends: packets without a kind, then messages.
 #[derive(Clone)]
 struct Conversation {
     first: Vec<Vec<u8>>,
@@ -321,7 +321,8 @@ fn prove(random: &SimRandom, wire: &mut Wire) -> bool {
             damage(random, &mut said, 1);
         }
         send(random, &mut wire.stream, &said).then_some(())?;
-        // What announces more than it is is waited for: it has no answer before its end.
+        // The server waits for the rest of a packet that announces more bytes than it has: it has
+        // no answer before its end.
         (!is_damaged).then_some(())?;
         scram.update(&heard(wire, 11)?).ok()?;
         let mut said = message(b'p', scram.message());
