@@ -37,12 +37,12 @@ impl<'a> Evaluator<'a> {
         Evaluator { context, host: Host { surroundings }, names, params }
     }
 
-    /// What programs are run in.
+    /// The frame in which programs are run.
     pub fn frame(&self) -> Frame<'_> {
         Frame { context: &self.context, params: self.params, host: &self.host }
     }
 
-    /// What only SQL can say of the rows of tables.
+    /// The values of rows that only SQL can compute.
     pub fn values(&self) -> Values<'_> {
         Values {
             names: self.names,

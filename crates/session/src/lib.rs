@@ -1,5 +1,5 @@
-//! What one client of the SQL server has: its statements, portals and transactions, its settings,
-//! and the commands that are not plans.
+//! The state of one client of the SQL server: its statements, portals and transactions, its
+//! settings, and the commands that are not plans.
 //!
 //! ```text
 //!   server          bytes and sockets

@@ -25,8 +25,9 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     outer.finalize().into()
 }
 
-/// What is kept of a password. It is prepared as RFC 4013 (SASLprep) asks for first, so that it is
-/// the same however it was typed; what that refuses is taken as it is, as PostgreSQL does.
+/// The stored verifier of a password. The password is prepared as RFC 4013 (SASLprep) asks for
+/// first, so that it is the same however it was typed. A password that RFC 4013 refuses is taken as
+/// it is, as PostgreSQL does.
 pub fn verifier(password: &str, salt: &[u8], iterations: u32) -> String {
     let prepared = stringprep::saslprep(password);
     let password = prepared.as_deref().unwrap_or(password);

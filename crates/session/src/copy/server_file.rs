@@ -34,7 +34,7 @@ impl Session {
             files::require_write("COPY to a file", catalog, role, database)?;
         }
         let path = PathBuf::from(path);
-        // Whoever has the database open in its own program knows where that runs.
+        // A program that has the database open itself knows its working folder.
         if !from && !path.is_absolute() && !self.client.role.is_empty() {
             let message = "relative path not allowed for COPY to file";
             return Err(Error::new(SqlState::INVALID_NAME, message));

@@ -1,8 +1,8 @@
 //! Which kept texts name the attributes of a composite type: before an attribute is dropped or renamed.
 //!
-//! A text that is kept names tables and columns from its beginning on. What it names of a composite value is known
-//! once the text is bound, which is done here, for all texts of the database: a text may spell a name in many ways
-//! (`FOO`, `"foo"`, `U&"\0066oo"`).
+//! The catalog knows from the beginning which tables and columns a kept text names. Its attributes of composite
+//! values are known once the text is bound, which is done here, for all texts of the database: a text may spell a
+//! name in many ways (`FOO`, `"foo"`, `U&"\0066oo"`).
 
 use ::table::catalog::ddl::TextOf;
 use ::table::catalog::{Address, NamePlace, Relation, SqlText};

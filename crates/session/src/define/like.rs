@@ -25,7 +25,7 @@ use crate::error::Result;
 /// A table to be like.
 pub struct Like<'a> {
     pub of: Arc<Relation>,
-    /// What of it, in order: the word and true for `INCLUDING`.
+    /// The parts to copy, in order: the word and true for `INCLUDING`.
     pub options: &'a [(String, bool)],
 }
 
@@ -205,7 +205,7 @@ impl Like<'_> {
                 part,
                 ty: key.ty,
                 is_descending: key.is_descending,
-                // What is so by itself need not be asked for, and of some methods may not.
+                // A default need not be asked for, and for some methods may not.
                 nulls_first: (key.nulls_first != key.is_descending).then_some(key.nulls_first),
                 collation: Some(column.collation),
                 class: key.class.clone(),

@@ -15,7 +15,7 @@ use crate::system::{class_of, named_class};
 
 // --- sequences -----------------------------------------------------------------------------------
 
-/// What is said of a sequence.
+/// The options of a sequence.
 pub fn sequence_options(
     maker: &Maker<'_, '_>,
     options: &[SequenceOption],

@@ -193,7 +193,8 @@ fn value(
     Ok(evaluator.compile(&bound)?.run(none, evaluator.frame())?)
 }
 
-/// What a partition that is being made has of its table: columns and checks, and what it says of columns itself.
+/// The parts that a new partition takes over from its table: columns and checks, with its own options for
+/// columns.
 pub fn columns(maker: &Maker<'_, '_>, parent: &Relation, parts: &mut Parts) -> Result<()> {
     for column in parent.live_columns() {
         let mut made = NewColumn::new(&column.name, column.ty);

@@ -25,7 +25,7 @@ pub(super) fn call(
     Ok(Some(texts(Type::ACLITEM, items.iter().map(String::as_str))))
 }
 
-/// What everybody and the owner have of an object of a kind.
+/// The privileges that everybody and the owner have on an object of a kind by default.
 fn usual(kind: char, owner: Oid) -> Result<Acl> {
     const SET: Privileges = Privileges(1 << 12);
     const ALTER_SYSTEM: Privileges = Privileges(1 << 13);

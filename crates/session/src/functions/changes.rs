@@ -100,7 +100,7 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
         let then = instance.catalogs.at(&then).map_err(error)?;
         let names = Arc::new(names.with(then));
         let handle = names.handles.table(&names.catalog, table);
-        // What a commit made and gave up at once had no rows for anybody else.
+        // A storage that a commit made and gave up at once had no rows for anybody else.
         if handle.is_some_and(|handle| handle.storage() == past.table) {
             let ended = (past.ended <= upto).then_some(past.ended);
             parts.extend(part(around, &names, table, after, last.min(upto), ended)?);

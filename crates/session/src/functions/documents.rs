@@ -124,7 +124,7 @@ impl Asked<'_> {
         }
     }
 
-    /// What is known of some versions, each asked for once.
+    /// The commit data of some versions, each looked up once.
     fn infos(&self, of: impl Iterator<Item = Revision>) -> Result<BTreeMap<u64, RevisionInfo>> {
         let mut known = BTreeMap::new();
         for revision in of {
@@ -210,7 +210,7 @@ fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar:
         document
             .map(|document| {
                 let value = match document.tree().jsonb_marked() {
-                    // One that is too large for a value does not hide the others.
+                    // A document that is too large for a value does not hide the others.
                     Err(document::DocumentError::Value(_)) => Datum::Null,
                     value => {
                         let (value, marks) = value.map_err(error)?;
@@ -407,7 +407,8 @@ fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar
     Ok(Box::new(Columns::new([JSONB, INT8, INT8, INT8, TIME, TIME], runs.into_iter().map(row))))
 }
 
-/// What commits did to a node: made it, gave it another value, removed it. Of a path: to what stands there.
+/// The changes of a node by commits: creation, new value, removal. For a path: of the nodes that stood
+/// there. Of a path: to what stands there.
 fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
     let runs = asked.runs(node(args, 2)?)?;
@@ -509,7 +510,7 @@ fn node_at(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
 
 // --- values --------------------------------------------------------------------------------------
 
-/// What columns hold.
+/// The types that columns hold.
 const INT8: (Type, Repr) = (Type::INT8, Repr::Int8);
 const BOOL: (Type, Repr) = (Type::BOOL, Repr::Bool);
 const TEXT: (Type, Repr) = (Type::TEXT, Repr::Text);

@@ -28,7 +28,7 @@ pub(super) struct Cell {
     pub value: Datum,
 }
 
-/// What the declaration of a variable says.
+/// The declared kind of a variable.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     /// One value.

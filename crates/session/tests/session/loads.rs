@@ -16,7 +16,7 @@ fn rows() -> Vec<String> {
     shuffled.map(|id| format!("{id}\tname {id}\t{}", id / 2)).collect()
 }
 
-/// What comes back of a statement, `data` being what a COPY is given.
+/// The answer to a statement, `data` being the data of a COPY.
 fn answer(session: &mut Session, text: &str, data: &[String]) -> String {
     let mut shown = String::new();
     let mut data = data.iter().map(String::as_str).chain(["\\."]);
@@ -133,8 +133,8 @@ fn is_loaded(instance: &Arc<Instance>, table: &str) -> bool {
     refused.contains("lock timeout")
 }
 
-/// What a query gives is loaded where it is much and the table is new, and is written row by row where
-/// it is little, where the table has had rows, and where rows may meet others.
+/// A query's rows are loaded where they are many and the table is new. They are written row by row
+/// where they are few, where the table has had rows, and where rows may meet others.
 #[test]
 fn queries_fill_tables() {
     let (instance, mut one) = prepared();
