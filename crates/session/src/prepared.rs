@@ -208,8 +208,8 @@ impl Session {
             "exclusive" => txn::RelationLock::Exclusive,
             _ => txn::RelationLock::AccessExclusive,
         };
-        // A statement that may wait gets its locks for changes of rows; a look at rows needs no more
-        // than to see them.
+        // A role with a right to change rows may take any lock; ACCESS SHARE needs no more than a right
+        // to read.
         let changes =
             Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE | Privileges::MAINTAIN;
         let enough = match mode {

@@ -62,7 +62,7 @@ impl fmt::Debug for At {
     }
 }
 
-/// What went wrong with a statement, and where.
+/// The error of a statement, with its position.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     /// The code, the message and what else the user is told.

@@ -48,7 +48,7 @@ pub(super) enum Derived {
 }
 
 impl Derived {
-    /// What two operands come to.
+    /// The collation of two operands together.
     fn and(self, other: Derived) -> Derived {
         match (self, other) {
             (Derived::None, other) => other,
@@ -74,7 +74,7 @@ impl Derived {
     }
 }
 
-/// What a function or an operator does with its texts.
+/// The use that a function or an operator makes of its texts.
 enum Use {
     /// It searches in them, which nondeterministic collations do not allow: what messages call it.
     Search(&'static str),
@@ -413,8 +413,7 @@ impl Binder<'_> {
         Ok(found.operator.function)
     }
 
-    /// What a call of a function comes to under the collation of its arguments: another function, or none
-    /// other.
+    /// The function that replaces a call under the collation of its arguments; none where the call stays.
     pub(super) fn called(
         &mut self,
         function: &'static Function,

@@ -26,7 +26,7 @@ use crate::plan::{Aggregate, AggregateCall, Column, Expr, ExprKind, Node, Plan};
 /// The most grouping sets that one `GROUP BY` may come to.
 const SETS_MAX: usize = 4096;
 
-/// What `GROUP BY` says, its keys bound.
+/// The grouping sets of `GROUP BY`, their keys bound.
 #[derive(Default)]
 pub(super) struct Groups {
     /// The keys.

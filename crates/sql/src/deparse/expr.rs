@@ -15,7 +15,7 @@ use crate::plan::{Call, Cast, Expr, ExprKind, Link, Subquery, Subscript, Test};
 /// `rpad(text, integer)`, which the binder puts around values of `char(n)`.
 const RPAD: types::Oid = types::Oid(880);
 
-/// What an expression is to the rules about parentheses.
+/// The class of an expression in the rules about parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// One word.
@@ -42,7 +42,7 @@ pub(super) enum Class {
     Complex,
 }
 
-/// What stands around an operand.
+/// The construct around an operand.
 #[derive(Clone, Copy)]
 pub(super) enum Parent<'e> {
     /// An operator.
@@ -92,7 +92,7 @@ pub(super) fn bare(expr: &Expr) -> &Expr {
         {
             &call.args[0]
         }
-        // What the binder puts around a value for its collation was not written.
+        // The call that the binder puts around a value for its collation was not written.
         ExprKind::Call(call)
             if matches!(call.function, collation::KEY | collation::CLASS | collation::TEXT) =>
         {
@@ -575,7 +575,7 @@ impl Printer<'_> {
         true
     }
 
-    /// What is compared with the rows of a subquery.
+    /// The operand that is compared with the rows of a subquery.
     fn left_of(&mut self, test: &Test) {
         match &test.calls[..] {
             [call] => self.expr(&call.args[0], true),

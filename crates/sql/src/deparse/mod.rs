@@ -130,7 +130,7 @@ struct Printer<'a> {
     prefix: bool,
     /// True where others see the names of the outputs.
     names_visible: bool,
-    /// What each column is called.
+    /// The name of each column.
     columns: HashMap<u32, (Option<String>, String)>,
     /// The whole rows that can be named: their columns, and the name of the table.
     rows: Vec<(Vec<u32>, String)>,

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use super::lexer::{Token, tokens};
 
-/// What statements have in common that differ in constants alone, and how they are written.
+/// An id that statements share which differ only in constants and in spelling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fingerprint(pub i64);
 

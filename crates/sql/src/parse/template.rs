@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A constant is taken out only where a parameter means the same: beside a comparison or arithmetic,
-//! in `BETWEEN`, `IN` and the rows of `VALUES`. Elsewhere it may say which column is meant
-//! (`ORDER BY 1`), how long a type is, or which function is called. What looks alike and cannot be
+//! in `BETWEEN`, `IN` and the rows of `VALUES`. Elsewhere it may say which column is meant (`ORDER
+//! BY 1`), how long a type is, or which function is called. A statement whose template cannot be
 //! bound, or whose constants are no values of the types that were found, is to be read as it is: the
 //! errors of a statement are those of its own text.
 
@@ -33,7 +33,7 @@ pub enum Constant {
 pub struct Template {
     /// Its text. It is the text of the statement where nothing was taken out.
     pub text: String,
-    /// What the parameters stand for.
+    /// The constants that the parameters stand for.
     pub constants: Vec<Constant>,
 }
 

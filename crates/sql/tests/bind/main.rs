@@ -72,7 +72,7 @@ fn blocks(text: &str) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// What the binder says to a statement; `show` writes a plan down.
+/// The binder's answer to a statement; `show` prints a plan.
 fn answer(statement: &str, show: impl Fn(&sql::bind::Bound, &Catalog) -> String) -> String {
     let catalog = Catalog::new();
     let style = Style::default();

@@ -159,7 +159,7 @@ impl Reader<'_> {
         Ok((fragment, into))
     }
 
-    /// What follows `INTO`.
+    /// Parses the targets after `INTO`.
     pub(super) fn targets_of_into(&mut self) -> Result<Into> {
         let strict = self.parser.eat(&["strict"]);
         Ok(Into { strict, targets: self.targets()? })
