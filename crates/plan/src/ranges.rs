@@ -23,7 +23,7 @@ pub type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 pub struct Binding<'a, V> {
     /// How the columns are held, and their order.
     pub columns: &'a [(Repr, KeyOrder)],
-    /// What the first columns are equal to.
+    /// The values that the first columns are equal to.
     pub equal: &'a [Equal<V>],
     /// Where the column after those begins, and true where the value itself is in the range.
     pub low: Option<(&'a V, bool)>,

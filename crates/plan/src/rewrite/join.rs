@@ -209,7 +209,7 @@ struct LookUp {
     columns: Vec<(usize, Part)>,
     /// True where at most one row is found.
     is_single: bool,
-    /// What one costs.
+    /// The cost of each.
     each: f64,
     /// How many rows the table has.
     rows: f64,

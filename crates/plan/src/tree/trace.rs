@@ -38,7 +38,7 @@ impl Node {
         }
     }
 
-    /// What the scan of a column is of.
+    /// The scan that a column comes from.
     pub fn scanned(&mut self, column: usize) -> Option<Scan> {
         match &self.scan_of(column)?.kind {
             Kind::Scan(scan) => Some((**scan).clone()),

@@ -244,7 +244,7 @@ pub fn part_of_variable(
 /// The value that a statement assigns to a part of a variable.
 #[derive(Clone, Copy, Debug)]
 pub enum PartValue<'a> {
-    /// The name of an expression's result.
+    /// The result of an expression.
     Expr(&'a crate::parse::ast::Expr),
     /// A value of a type, by the number of its variable.
     Known(u32, Type),
