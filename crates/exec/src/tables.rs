@@ -67,7 +67,7 @@ pub struct Reach<'a> {
 /// nothing.
 pub type Scanning = Box<dyn Any + Send>;
 
-/// What became of a row that was to be inserted.
+/// The outcome of an insertion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Inserted {
     /// It is there, under this key.
@@ -78,7 +78,7 @@ pub enum Inserted {
     Conflict(Vec<u8>),
 }
 
-/// What was found when a row was locked.
+/// The state of a row that was locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Locked {
     /// The row as the statement sees it.
@@ -100,7 +100,7 @@ pub trait TablePart: Send {
     fn next_piece(&mut self, f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>) -> Result<bool>;
 }
 
-/// What a statement does with tables, in one transaction.
+/// The operations of a statement on tables, in one transaction.
 pub trait Tables {
     /// Begins a scan.
     ///
@@ -149,8 +149,9 @@ pub trait Tables {
         piece_of_rows(f, |out| self.next(scan, out))
     }
 
-    /// Takes a scan apart that has given nothing yet, for several threads: returns parts of about so many rows each. What
-    /// they do not have the scan gives. Returns none if there would be one, or this cannot be done.
+    /// Takes a scan apart that has given nothing yet, for several threads: returns parts of about so many rows each.
+    /// The scan gives the rows that they do not have. Returns none if there would be one part, or if the scan cannot be
+    /// split.
     ///
     /// # Errors
     /// What the store reports.
@@ -242,8 +243,8 @@ pub trait Tables {
         out: &mut Vec<Datum>,
     ) -> Result<bool>;
 
-    /// The newest state of a row, that which the transaction sees with its own changes, with the
-    /// columns of `attnums`; false where there is none.
+    /// The newest state of a row, with the transaction's own changes, with the columns of
+    /// `attnums`; false where there is none.
     ///
     /// # Errors
     /// What the store reports.

@@ -6,8 +6,8 @@
 //!   explicit     only where it is asked for     int4 -> bool, text -> anything
 //! ```
 //!
-//! The table is PostgreSQL's `pg_cast`. What is not in it follows from rules: arrays are cast by
-//! their elements, a domain as its base type, and whatever has a text form goes through it.
+//! The table is PostgreSQL's `pg_cast`. Other casts follow from rules: arrays are cast by their
+//! elements, a domain as its base type, and all other types with a text form go through it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -250,7 +250,7 @@ pub struct Cast {
     pub target: Type,
     /// The least circumstance that allows it.
     pub when: Circumstance,
-    /// What is done.
+    /// The method.
     pub(crate) method: Method,
 }
 

@@ -50,7 +50,7 @@ pub struct Function {
     pub strict: bool,
     /// When the result may change.
     pub volatility: Volatility,
-    /// What is done.
+    /// The implementation.
     pub eval: Eval,
 }
 
@@ -98,7 +98,7 @@ pub enum Volatility {
     Volatile,
 }
 
-/// What a function does.
+/// The implementation of a function.
 #[derive(Clone, Copy)]
 pub enum Eval {
     /// Gives one value.
@@ -107,9 +107,11 @@ pub enum Eval {
     Set(fn(&Call<'_>, &[DatumRef<'_>]) -> Result<Rows>),
     /// Gives one value for many rows.
     Aggregate(Aggregate),
-    /// Is computed by whoever knows the rows of the window: `row_number`, `lag` and their kin.
+    /// A window operator computes it, which knows the rows of the window: `row_number`, `lag` and
+    /// their kin.
     Window,
-    /// Is computed by whoever knows the catalog or the transaction: `nextval`, `pg_get_indexdef`.
+    /// The server computes it, which knows the catalog and the transaction: `nextval`,
+    /// `pg_get_indexdef`.
     Server,
 }
 

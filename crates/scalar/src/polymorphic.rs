@@ -35,7 +35,7 @@ fn is_compatible(ty: Type) -> bool {
     matches!(ty, Type::ANYCOMPATIBLE | Type::ANYCOMPATIBLEARRAY | Type::ANYCOMPATIBLENONARRAY)
 }
 
-/// What the two families stand for.
+/// The types that the two families stand for.
 #[derive(Clone, Copy, Default)]
 struct Bound {
     exact: Option<Type>,

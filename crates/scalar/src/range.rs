@@ -21,7 +21,7 @@ use types::{
 use crate::function::{Call, Function, functions, sets};
 use crate::rows::Rows;
 
-/// What lies between two bounds.
+/// The values between two bounds.
 type Span<'a> = (Bound<'a>, Bound<'a>);
 
 /// Returns the spans of a range or a multirange, ascending.

@@ -5,8 +5,9 @@
 //!   jsonb_each(...)         Columns of name, value    two columns, or one record of both
 //! ```
 //!
-//! In `FROM` the columns are wanted, in a select list one record of them. Who has the columns apart
-//! gives them as [`Columns`], so that no record is packed only to be taken apart again.
+//! In `FROM` the columns are wanted, in a select list one record of them. A function that has
+//! separate columns gives them as [`Columns`], so that no record is packed only to be taken apart
+//! again.
 
 use interrupt::Pace;
 use types::{Datum, Record, Repr, Result, Type};

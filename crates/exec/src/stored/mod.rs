@@ -72,7 +72,7 @@ pub struct Stored<'a> {
     is_counted: Cell<bool>,
 }
 
-/// What the tables of a statement stand on, beside its transaction.
+/// The context of a statement's tables, other than its transaction.
 #[derive(Clone, Copy)]
 pub struct Base<'a> {
     /// Catalogs of the past.
@@ -366,7 +366,7 @@ fn whole<'r>(table: &Table, row: &'r [Datum]) -> Cow<'r, [Datum]> {
     Cow::Owned(all)
 }
 
-/// What a table reports, as the user is told it.
+/// The user's form of an error of a table.
 pub(crate) fn error(error: table::Error) -> Error {
     let state = error.sqlstate();
     match error {

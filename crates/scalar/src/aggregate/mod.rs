@@ -60,7 +60,7 @@ pub enum Kind {
     Hypothetical,
 }
 
-/// What one group of rows has come to so far.
+/// The state of one group of rows so far.
 pub trait Accumulator: Send {
     /// Takes the arguments that are the same for all rows, before the first of them.
     fn begin(&mut self, _direct: &[DatumRef<'_>]) {}

@@ -145,7 +145,7 @@ pub fn trigrams_of_pattern(pattern: &str) -> Vec<Trigram> {
     found
 }
 
-/// What two sets have in common, to what they have together.
+/// The share of common members of two sets among all their members.
 fn share(common: usize, one: usize, other: usize) -> f32 {
     match one + other - common {
         0 => 0.0,

@@ -16,7 +16,7 @@ use super::matching::{Places, Ternary, holds};
 /// The weights of `D`, `C`, `B` and `A`.
 pub(super) const USUAL: [f32; 4] = [0.1, 0.2, 0.4, 1.0];
 
-/// What the rank is divided by, as bits of a method.
+/// The divisors of the rank, as bits of a method.
 const LOG_LENGTH: i32 = 1;
 const LENGTH: i32 = 2;
 const DISTANCE: i32 = 4;

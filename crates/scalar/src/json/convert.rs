@@ -24,7 +24,7 @@ use crate::extension;
 use crate::facts::Facts;
 use crate::search::pieces;
 
-/// What a value is to JSON.
+/// The JSON form of a value.
 pub(crate) enum Form<'a> {
     Null,
     Bool(bool),
@@ -38,7 +38,7 @@ pub(crate) enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// What a value of a type is.
+    /// The form of a value of a type.
     pub fn of(value: DatumRef<'a>, ty: Type, context: &Context<'_>) -> Self {
         let ty = Facts(context.types).base(ty);
         let mut text = String::new();

@@ -9,7 +9,8 @@
 //!   dates      dates and times in paths
 //! ```
 //!
-//! What is the same for `jsonb` stands beside it; what only `jsonb` has is in [`crate::jsonb`].
+//! A function that is the same for `jsonb` stands next to it; functions that only `jsonb` has are
+//! in [`crate::jsonb`].
 
 pub(crate) mod convert;
 mod dates;
