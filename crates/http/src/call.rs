@@ -359,7 +359,8 @@ impl Call {
 
     /// How many things are asked for at most.
     ///
-    /// # Errors 400 for 0: a caller that wants nothing has mistaken the parameter.
+    /// # Errors
+    /// 400 for 0: a caller that wants nothing has mistaken the parameter.
     pub(crate) fn limit(&self, name: &str) -> Result<Option<usize>, Problem> {
         match self.parsed(name)? {
             Some(0) => Err(Problem::bad(format!("the parameter {name} must be 1 or more"))),

@@ -26,7 +26,7 @@
 //! and edited in place of a tree, with the path language of SQL/JSON, and [`written`], texts that
 //! stay as they are.
 //!
-//! # What is accepted
+//! # Accepted input
 //! Exactly RFC 8259, in UTF-8 without a byte order mark. `\u0000` is kept. Refused: invalid UTF-8,
 //! lone surrogates, raw control characters in strings, anything after the value, and whatever goes
 //! beyond [`Limits`]. Where an object names a field twice the last value wins, at the place of the

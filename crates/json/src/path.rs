@@ -43,7 +43,7 @@ pub struct PathError {
     pub path: String,
     /// Where it goes wrong, in bytes.
     pub offset: usize,
-    /// What could have stood there.
+    /// The tokens that were possible.
     pub expected: &'static str,
 }
 

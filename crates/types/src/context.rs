@@ -91,7 +91,7 @@ pub enum Shape {
     Domain(Type, Modifier),
     /// A row with these columns.
     Composite(Arc<[Field]>),
-    /// What lies between two bounds of this type.
+    /// The values between two bounds of this type.
     Range(Type),
     /// Any number of ranges of this type.
     Multirange(Type),

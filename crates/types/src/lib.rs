@@ -12,9 +12,8 @@
 //! conversion depends on comes in a [`Context`]: the session's [`Style`], its clock, the types and
 //! the objects that users made. Nothing here reads a clock, a file or an environment.
 //!
-//! Whatever a user can get wrong is an [`Error`] with PostgreSQL's code and words. Bytes from
-//! outside (the wire, the disk) never cause a panic, and never make more be allocated than they
-//! are long.
+//! Every mistake of a user is an [`Error`] with PostgreSQL's code and words. Bytes from outside
+//! (the wire, the disk) never cause a panic, and never make more be allocated than they are long.
 
 pub mod array;
 pub mod binary;

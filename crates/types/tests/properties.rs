@@ -109,7 +109,7 @@ fn value_of(repr: Repr) -> BoxedStrategy<Datum> {
             .prop_map(|(us, west_s)| TimeTz { time: Time(us), west_s }.into())
             .boxed(),
         Repr::Timestamp => at.prop_map(|us| Timestamp(us).into()).boxed(),
-        // What local clocks show must be in range too, to be written.
+        // The time on local clocks must be in range too, to be written.
         Repr::TimestampTz => at.prop_map(|us| TimestampTz(us).into()).boxed(),
         Repr::Interval => (any::<i32>(), any::<i32>(), any::<i64>())
             .prop_map(|(months, days, us)| Interval { months, days, us }.into())

@@ -134,9 +134,12 @@ fn paragraphs(text: &str) -> Vec<Paragraph> {
             paragraphs.push(Paragraph::default());
         }
         let paragraph = paragraphs.last_mut().expect("one was pushed");
-        let line = item.unwrap_or(line);
-        if !line.is_empty() {
-            paragraph.push(number, line);
+        let text = item.unwrap_or(line);
+        if !text.is_empty() {
+            paragraph.push(number, text);
+        }
+        if line.starts_with('#') {
+            paragraphs.push(Paragraph::default());
         }
     }
     paragraphs

@@ -27,7 +27,7 @@ use crate::tape::Kind;
 /// Elements that an assignment behind the end of an array may leave empty, at most.
 const GAP_MAX: usize = 1 << 24;
 
-/// What `jsonb_set_lax` does with a new value that is SQL's null.
+/// The treatment of a new value that is SQL's null, by `jsonb_set_lax`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NullTreatment {
     /// `raise_exception`
@@ -65,7 +65,7 @@ pub enum Subscript<'p> {
     Name(&'p str),
 }
 
-/// What happens at the end of a path.
+/// The change at the end of a path.
 #[derive(Clone, Copy)]
 enum Change<'a> {
     Delete,
@@ -316,7 +316,7 @@ pub fn assign(
 enum Behind<'a> {
     Elements(Array<'a>, usize),
     Fields(Object<'a>, usize),
-    /// One that was not there before.
+    /// Nothing was there before.
     Nothing,
 }
 

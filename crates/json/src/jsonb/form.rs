@@ -141,7 +141,7 @@ impl std::fmt::Debug for Jsonb {
 #[derive(Clone, Copy)]
 pub struct JsonbRef<'a>(&'a [u8]);
 
-/// What a value is, ready to be matched on.
+/// A value, ready to be matched on.
 #[derive(Clone, Copy)]
 pub enum Value<'a> {
     /// `null`
@@ -183,13 +183,13 @@ impl<'a> JsonbRef<'a> {
         self.0.first().copied().unwrap_or(NULL)
     }
 
-    /// What follows the tag.
+    /// The bytes after the tag.
     #[inline]
     pub(super) fn payload(self) -> &'a [u8] {
         self.0.get(1..).unwrap_or(&[])
     }
 
-    /// What it is.
+    /// Its kind.
     #[inline]
     pub fn kind(self) -> Kind {
         match self.tag() {
@@ -203,7 +203,7 @@ impl<'a> JsonbRef<'a> {
         }
     }
 
-    /// What it is, with all that belongs to it.
+    /// The value, with all that belongs to it.
     #[inline]
     pub fn value(self) -> Value<'a> {
         match self.kind() {

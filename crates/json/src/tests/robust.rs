@@ -159,7 +159,7 @@ fn damaged_tapes_are_found() {
         match tape.check() {
             Err(_) => found += 1,
             Ok(()) => {
-                // Whatever passes can be walked and written without a panic.
+                // A tape that passes can be walked and written without a panic.
                 let _ = (tape.to_json(), tape.pretty(), tape.offsets());
                 tape.root().children().for_each(|child| drop(child.to_tape()));
             }

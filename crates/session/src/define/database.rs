@@ -154,7 +154,8 @@ fn keep_first(database: Oid, what: &str) -> Result<()> {
 /// Waits until nobody else is connected to a database. With `force` their sessions are ended, also those
 /// that begin meanwhile.
 ///
-/// # Errors `55006` where a session stays, `42501` where the role may not terminate the connected
+/// # Errors
+/// `55006` where a session stays, `42501` where the role may not terminate the connected
 /// sessions.
 fn await_others(maker: &Maker<'_, '_>, database: Oid, name: &str, force: bool) -> Result<()> {
     let client = maker.around.client;

@@ -70,7 +70,8 @@ pub trait Names: TypeSource {
 
     /// The relation whose rows are those of files: of the kind [`RelationKind::System`].
     ///
-    /// # Errors 42501 where the role that runs the statement may not read files, 58P01 where there is no such
+    /// # Errors
+    /// 42501 where the role that runs the statement may not read files, 58P01 where there is no such
     /// file, and what its reader reports.
     fn file(&self, call: &FileCall<'_>) -> types::Result<Arc<Relation>> {
         let message = format!("{} is not supported here", call.reader);

@@ -143,7 +143,8 @@ impl Binder<'_> {
 
     /// A schema is named.
     ///
-    /// # Errors `42501` where the role that runs the statement may not use it.
+    /// # Errors
+    /// `42501` where the role that runs the statement may not use it.
     pub(super) fn use_schema(&mut self, schema: &Name) -> Result<()> {
         if self.kept || self.by.is_some() {
             return Ok(());

@@ -99,7 +99,7 @@ pub fn parse_query(
     Ok(parser.query()?.and_then(query::without_stops))
 }
 
-/// What is known while brackets are open.
+/// The state while brackets are open.
 #[derive(Default)]
 struct Level {
     /// Nodes, and how deep each of them is.
