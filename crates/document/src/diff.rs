@@ -1,4 +1,4 @@
-//! What changed between two versions of a document, node by node.
+//! The changes between two versions of a document, node by node.
 //!
 //! Every node knows the commit that last changed it, so a diff looks only at nodes of the newer
 //! version that changed after the older one; and every revision lists the chunks that it touched, so
@@ -32,11 +32,11 @@ pub struct Change {
     pub node: NodeKey,
     /// Where it stands in the newer version; for a delete, where it stood.
     pub path: JsonPath,
-    /// What happened.
+    /// The change.
     pub op: ChangeOp,
 }
 
-/// What happened to a node.
+/// The change of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeOp {
     /// A scalar got another value. Both are JSON texts.
@@ -106,7 +106,7 @@ pub struct Diff {
     pub old: Arc<Tree>,
     /// The version after.
     pub new: Arc<Tree>,
-    /// What differs, in the order of the document: what is gone stands where it stood.
+    /// The differences, in the order of the document: a removed node stands where it stood.
     pub changes: Vec<Change>,
 }
 

@@ -233,7 +233,7 @@ impl Collection {
         Ok(changes)
     }
 
-    /// What happened to a node: for each commit the value that it gave, `None` where it removed it.
+    /// The events of a node: for each commit the value that it gave, `None` where it removed it.
     /// Commits that left the value as it was, by a change of name or place, are not among them.
     fn events(
         &self,
@@ -251,7 +251,7 @@ impl Collection {
         Ok(events)
     }
 
-    /// What happened to a node after `from` up to `to`, and what it was at `from`.
+    /// The events of a node after `from` up to `to`, and its value at `from`.
     fn events_between(
         &self,
         prefix: &Prefix,
@@ -530,7 +530,7 @@ mod tests {
         let never = docs.node_history(KEY, "$.never");
         assert!(matches!(never, Err(DocumentError::NeverNode { .. })), "{never:?}");
 
-        // What was there is found wherever it was.
+        // The history of a path finds a node that was there, wherever it was.
         let renamed = docs.node_history(KEY, "$.new").expect("it was there until a moment ago");
         let first = docs.node_history(KEY, "$.old").expect("it was there at the beginning");
         assert_eq!((renamed.len(), first.len()), (1, 1));

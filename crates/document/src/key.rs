@@ -17,7 +17,7 @@ const CHUNK: u8 = 1;
 const REVISIONS: u8 = 2;
 const PATHS: u8 = 3;
 
-/// What a stored key names.
+/// The record that a stored key names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Chunk(u32),

@@ -20,8 +20,7 @@ use crate::{Damaged, Result, Revision};
 use store::Csn;
 use txn::{CommitInfo, CommitInfos, CommitInfosIter};
 
-/// What is known of a revision; the texts are owned, or borrowed from a [`History`]
-/// (`RevisionInfo<&str>`).
+/// The facts about a revision;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RevisionInfo<Text = String> {
     /// Its number.
@@ -30,7 +29,7 @@ pub struct RevisionInfo<Text = String> {
     pub csn: Csn,
     /// When it was committed, in microseconds since 1970 UTC.
     pub time_us: u64,
-    /// Who made it; may be empty.
+    /// The author; may be empty.
     pub author: Text,
     /// Why; may be empty.
     pub message: Text,
@@ -174,7 +173,7 @@ impl Collection {
         state.list.time(self.engine(), revision)
     }
 
-    /// What is known of one revision.
+    /// The facts about one revision.
     pub(crate) fn info(&self, state: &State, revision: Revision) -> Result<RevisionInfo> {
         let found = self.listing(state, revision.0, revision.0)?;
         let info = found.get(0).ok_or(Damaged::new("a revision is missing from its page"))?;

@@ -49,7 +49,7 @@ pub struct Node<'a> {
     pub text: &'a [u8],
 }
 
-/// What can be said of a slot without reading texts.
+/// The facts about a slot that need no texts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     pub kind: Option<Kind>,

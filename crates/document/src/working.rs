@@ -20,7 +20,7 @@ use std::sync::Arc;
 use store::{Csn, Op, TableId};
 use txn::Transaction;
 
-/// What a transaction has made of a document so far.
+/// The state of a document in a transaction so far.
 #[derive(Clone)]
 enum Now {
     /// As it was found.

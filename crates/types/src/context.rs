@@ -61,7 +61,7 @@ pub trait Objects {
     /// The OID of the object that `name` finds, for a value of type `class`.
     ///
     /// # Errors
-    /// What PostgreSQL reports where there is none, or more than one.
+    /// PostgreSQL's error where there is none, or more than one.
     fn oid(&self, class: Type, name: &str) -> Result<Oid>;
 
     /// The name of an object as a value of type `class` shows it.

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The text of a node says its kind, whether it has a name, and how long both are. The order of the nodes
-//! says whose child each is, except where a node was placed. What a reader would guess wrongly is written
-//! down as the difference to the guess, and mostly there is none.
+//! says whose child each is, except where a node was placed. Where a reader would guess wrongly, the
+//! difference to the guess is written; mostly there is none.
 //!
 //! Texts have the form of a heap everywhere, in deltas too: so a value that was inserted compresses
 //! to nothing beside the image that has it.
