@@ -12,10 +12,10 @@
 //!   States     sum(amount) ────────> one array with a place for each group
 //! ```
 //!
-//! The meaning of every function stays where it is: in `scalar` and in the programs of `sql::eval`. What this
-//! crate does on arrays, it does where the result is provably the same: comparisons, sums, extremes and counts of
-//! integers, decimals, floats, dates and times. An expression of one column that has a dictionary is evaluated once
-//! for each entry. Everything else runs its program row by row. An accumulator of `scalar` finishes each result.
+//! The meaning of every function stays where it is: in `scalar` and in the programs of `sql::eval`. This crate
+//! computes on arrays where the result is provably the same: comparisons, sums, extremes and counts of integers,
+//! decimals, floats, dates and times. An expression of one column that has a dictionary is evaluated once for each
+//! entry. Everything else runs its program row by row. An accumulator of `scalar` finishes each result.
 //!
 //! | module | contains |
 //! |---|---|
@@ -63,7 +63,7 @@ pub use reader::Piece;
 pub use slice::{Selection, Slice};
 pub use value::Run;
 
-/// What makes the programs of expressions.
+/// A function that makes the programs of expressions.
 pub type Programs<'p> = dyn FnMut(&sql::plan::Expr) -> types::Result<sql::eval::Program> + 'p;
 
 /// The largest number of rows in a slice.

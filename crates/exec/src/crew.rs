@@ -165,7 +165,7 @@ pub(crate) trait Gather {
     /// Puts the sinks together, and takes what is left of the parts if the sinks are full. Returns false if it cannot.
     ///
     /// # Errors
-    /// What the parts and putting together report.
+    /// The errors of the parts and of their merge.
     fn gather(
         &mut self,
         env: &Env<'_>,

@@ -150,7 +150,7 @@ impl Run {
     /// Puts the next row into `out`; false where there is none, after which it is not called again.
     ///
     /// # Errors
-    /// What the expressions report; `57014` where the statement is canceled, `53200` where it needs
+    /// The errors of the expressions; `57014` where the statement is canceled, `53200` where it needs
     /// too much memory. The execution is over then.
     pub fn next(&mut self, ctx: &mut Ctx<'_>, out: &mut Vec<Datum>) -> Result<bool> {
         if self.machine.is_none() {

@@ -105,7 +105,7 @@ pub trait Tables {
     /// Begins a scan.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn scan(&self, reach: Reach<'_>) -> Result<Scanning>;
 
     /// Begins a scan that gives the columns of a columnar index with these numbers in the place of those that `reach`
@@ -120,14 +120,14 @@ pub trait Tables {
     /// Puts the next row of a scan into `out`, whose contents before mean nothing; false at the end.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool>;
 
     /// Puts the next row of a scan for which `test` is true into `out`. Rows for which it is not are not made
     /// values of.
     ///
     /// # Errors
-    /// What the store and `test` report.
+    /// The errors of the store and `test`.
     fn next_that(
         &self,
         scan: &mut Scanning,
@@ -140,7 +140,7 @@ pub trait Tables {
     /// Calls `f` with the next rows of a scan, as they lie; false at the end.
     ///
     /// # Errors
-    /// What the store and `f` report.
+    /// The errors of the store and `f`.
     fn next_piece(
         &self,
         scan: &mut Scanning,
@@ -154,7 +154,7 @@ pub trait Tables {
     /// split.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn split(&self, _scan: &mut Scanning, _rows_each: u64) -> Result<Vec<Box<dyn TablePart>>> {
         Ok(Vec::new())
     }
@@ -162,7 +162,7 @@ pub trait Tables {
     /// Counts the next rows of a scan in place of giving them, up to about so many; 0 at the end.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {
         count_given(most, |row| self.next(scan, row))
     }
@@ -179,7 +179,7 @@ pub trait Tables {
     /// table that has had rows, for a table that has no order; then they are inserted one by one.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn begin_load(&self, relation: Oid, is_large: bool) -> Result<bool>;
 
     /// Takes in the rows that were inserted since [`Tables::begin_load`].
@@ -191,7 +191,7 @@ pub trait Tables {
     /// Whether a row that is to be written belongs into its table: where that is a partition, into its bound.
     ///
     /// # Errors
-    /// What computing the key of the partitioned table reports.
+    /// The errors of computing the key of the partitioned table.
     fn is_in_partition(&self, _relation: Oid, _row: &[Datum]) -> Result<bool> {
         Ok(true)
     }
@@ -233,7 +233,7 @@ pub trait Tables {
     /// it, with the columns of `attnums`; false where there is none.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn get(
         &self,
         relation: Oid,
@@ -247,7 +247,7 @@ pub trait Tables {
     /// `attnums`; false where there is none.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn read(
         &self,
         relation: Oid,

@@ -37,7 +37,7 @@ impl Interrupted {
     /// The five characters of the SQL standard's code.
     pub const SQLSTATE: &'static str = "57014";
 
-    /// What a client is told, unless the session knows a better reason.
+    /// The message for the client, unless the session knows a better reason.
     pub const MESSAGE: &'static str = "canceling statement due to user request";
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong, in PostgreSQL's words and with its codes.
+//! The errors, in PostgreSQL's words and with its codes.
 
 use interrupt::Interrupted;
 use thiserror::Error;
@@ -13,7 +13,7 @@ pub enum NumericError {
     /// The text is no number.
     #[error("invalid input syntax for type numeric: \"{text}\"")]
     Syntax {
-        /// What was to be read.
+        /// The text that was to be read.
         text: String,
     },
     /// More digits than the format has.

@@ -68,7 +68,7 @@ const OBJECTS: &str = "objects";
 const BLOBS: &str = "blobs";
 const IMPORTED: &str = "imported_tids";
 const PACKS: &str = "packs";
-/// What tables are made with whose history is only for connections that read.
+/// The options of tables whose history is only for connections that read.
 const HISTORY_OF_READERS: &str = " WITH (history = '10 minutes')";
 
 /// The storages of a database. All users of the database in this process share them, because a storage keeps state that
@@ -107,7 +107,7 @@ impl Storages {
     /// Returns the storage in a schema of the database `postgres`; `None` if there is none.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn named(&self, schema: &str) -> Result<Option<Arc<Storage>>> {
         let catalog = self.tables.catalogs().newest();
         let database = table::catalog::POSTGRES_DATABASE;
@@ -120,7 +120,7 @@ impl Storages {
     /// Returns the storage whose objects are in a table; `None` if the table has none.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn of_table(&self, objects: Oid) -> Result<Option<Arc<Storage>>> {
         let mut known = self.known.lock();
         if let Some(storage) = known.get(&objects) {

@@ -35,7 +35,7 @@ impl<V> Binding<'_, V> {
     /// The ranges, in the order of the key. `value` computes a value.
     ///
     /// # Errors
-    /// What `value` reports.
+    /// The errors of `value`.
     pub fn ranges(&self, value: &mut dyn FnMut(&V) -> Result<Datum>) -> Result<Vec<Range>> {
         // The values of the first columns: one prefix for each combination of elements.
         let mut prefixes: Vec<Vec<u8>> = vec![Vec::with_capacity(16)];
@@ -120,7 +120,7 @@ impl<V> Equal<V> {
     /// several will do.
     ///
     /// # Errors
-    /// What `value` reports.
+    /// The errors of `value`.
     pub fn value(
         &self,
         repr: Repr,

@@ -221,7 +221,7 @@ impl Text<'_> {
         (self.classes.of(c), at - c.len_utf8())
     }
 
-    /// What stands before a place, as assertions see it.
+    /// The neighbour before a place, as assertions see it.
     pub fn before(&self, at: usize) -> Neighbour {
         match at {
             0 => Neighbour::Edge,

@@ -105,7 +105,7 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
 /// the domain.
 ///
 /// # Errors
-/// What the function or the target's text form reports; 42846 for a record that has other fields
+/// The errors of the function or the target's text form; 42846 for a record that has other fields
 /// than the composite type; 23502 and 23514 where the target is a domain that refuses the value.
 pub fn apply(
     how: &How,

@@ -144,7 +144,7 @@ impl Function {
     /// The result for these arguments, NULL where a strict function gets one.
     ///
     /// # Errors
-    /// What the function reports; XX000 where it is no scalar function.
+    /// The errors of the function; XX000 where it is no scalar function.
     pub fn call(&self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
         if self.strict && args.iter().any(|arg| arg.is_null()) {
             return Ok(Datum::Null);
@@ -158,7 +158,7 @@ impl Function {
     /// The rows for these arguments, none where a strict function gets NULL.
     ///
     /// # Errors
-    /// What the function reports; XX000 where it gives no set.
+    /// The errors of the function; XX000 where it gives no set.
     pub fn rows(&self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Rows> {
         if self.strict && args.iter().any(|arg| arg.is_null()) {
             return Ok(Box::new(std::iter::empty()));

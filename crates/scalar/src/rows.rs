@@ -23,7 +23,7 @@ pub trait RowSet: Send {
     /// Appends the next row's columns, `width` of them; false, and nothing appended, after the last.
     ///
     /// # Errors
-    /// What the function reports.
+    /// The errors of the function.
     fn next_columns(&mut self, width: usize, out: &mut Vec<Datum>) -> Result<bool> {
         let Some(value) = self.next_value().transpose()? else { return Ok(false) };
         let end = out.len() + width;

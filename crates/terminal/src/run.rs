@@ -123,12 +123,12 @@ impl Worker {
     }
 }
 
-/// What tells of panics.
+/// A function that reports panics.
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
 
 /// The terminal in the state that the explorer needs. Dropping it gives it back.
 struct Taken {
-    /// What told of panics before.
+    /// The hook that reported panics before.
     hook: Option<Arc<Hook>>,
 }
 

@@ -124,7 +124,7 @@ impl Database {
     /// minutes ends by itself.
     ///
     /// # Errors
-    /// What writing the files reports.
+    /// The errors of writing the files.
     pub fn begin_backup(&self) -> Result<BackupPlan> {
         Ok(self.engine().begin_backup()?)
     }

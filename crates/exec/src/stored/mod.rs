@@ -46,7 +46,7 @@ pub trait Computed {
     /// All rows of a table, with the columns of `attnums`.
     ///
     /// # Errors
-    /// What computing them, or opening the file, reports.
+    /// The errors of computing them, or opening the file,.
     fn rows(&self, relation: Oid, attnums: &[i16]) -> Result<ComputedRows>;
 }
 

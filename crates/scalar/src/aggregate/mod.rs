@@ -68,7 +68,7 @@ pub trait Accumulator: Send {
     /// Takes a row in.
     ///
     /// # Errors
-    /// What the aggregate reports.
+    /// The errors of the aggregate.
     fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()>;
 
     /// Takes so many rows in that have no arguments.
@@ -122,7 +122,7 @@ pub trait Accumulator: Send {
     /// The result for the rows so far.
     ///
     /// # Errors
-    /// What the aggregate reports.
+    /// The errors of the aggregate.
     fn finish(&self, call: &Call<'_>) -> Result<Datum>;
 }
 

@@ -18,7 +18,7 @@ use crate::names::{Names, of_value};
 /// Has the catalog know what depends on the attributes that these actions drop or rename.
 ///
 /// # Errors
-/// What writing the catalog reports.
+/// The errors of writing the catalog.
 pub fn note(maker: &mut Maker<'_, '_>, relation: &Relation, actions: &[Alter]) -> Result<()> {
     let is_used = relation.row_type.as_ref().is_some_and(|row| {
         let others = [row.ty, row.array].map(|ty| maker.catalog().dependents(ty.oid()));

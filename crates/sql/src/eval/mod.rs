@@ -53,13 +53,13 @@ pub trait Host {
     /// Calls a function that needs the catalog or the transaction, such as `nextval`.
     ///
     /// # Errors
-    /// What the function reports.
+    /// The errors of the function.
     fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum>;
 
     /// The rows of a function that needs the catalog or the past, such as `table_changes`.
     ///
     /// # Errors
-    /// What the function reports.
+    /// The errors of the function.
     fn rows(
         &self,
         function: &Function,
@@ -143,7 +143,7 @@ pub trait Around {
     /// The value of a subquery for these arguments.
     ///
     /// # Errors
-    /// What its plan reports; `21000` where it has too many rows.
+    /// The errors of its plan; `21000` where it has too many rows.
     fn subplan(
         &self,
         number: usize,
@@ -183,7 +183,7 @@ impl SetProgram {
     /// The rows for a row.
     ///
     /// # Errors
-    /// What the function and its arguments report.
+    /// The errors of the function and its arguments.
     pub fn rows<'r>(
         &self,
         row: impl Into<Row<'r>>,
@@ -337,7 +337,7 @@ impl Program {
     /// The value for a row.
     ///
     /// # Errors
-    /// What the functions and casts in it report.
+    /// The errors of the functions and casts in it.
     pub fn run<'r>(&self, row: impl Into<Row<'r>>, frame: Frame<'_>) -> Result<Datum> {
         self.run_in(row, frame, &Alone)
     }

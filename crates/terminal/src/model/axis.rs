@@ -69,7 +69,7 @@ pub(crate) fn bars(density: &Density, by_time: bool, width: u16) -> Vec<u64> {
             continue;
         }
         for (number, column) in (first..=last).enumerate() {
-            // What does not divide evenly goes to the first columns.
+            // The remainder of the division goes to the first columns.
             let share = count / columns + u64::from((number as u64) < count % columns);
             bars[usize::from(column)] += share;
         }
