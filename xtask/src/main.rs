@@ -5,9 +5,9 @@
 //!                   cargo xtask tidy ──> the style guide's mechanical part
 //! ```
 //!
-//! People call `make`; `make` calls this; so does the build server. What is
-//! checked is therefore the same everywhere. This crate has no dependencies:
-//! it compiles in a second or two, before anything else does.
+//! People call `make`, and `make` and the build server call this. So the checks are the same
+//! everywhere. This crate has no dependencies: it compiles in a second or two, before anything else
+//! does.
 
 mod ci;
 mod tidy;

@@ -49,7 +49,7 @@ pub struct Following {
     pub path: Option<JsonPath>,
     /// True where the differences are told as well.
     pub with_diff: bool,
-    /// What was found and not given yet, and how far that reaches.
+    /// The changes that were found and not given yet, and how far they reach.
     found: VecDeque<DocumentChange>,
     found_to: Csn,
     /// The ends of collections, in the order of commits: those that were given, and those still to come.
@@ -60,12 +60,12 @@ pub struct Following {
 
 /// A change with what is known of it.
 pub struct ToldChange<'a> {
-    /// What changed.
+    /// The change.
     pub change: &'a DocumentChange,
     /// When, in microseconds since 1970 UTC; `None` where the document was erased since, of which nobody is
     /// told more.
     pub time_us: Option<u64>,
-    /// Who; empty where nobody said.
+    /// The author; empty where the commit names none.
     pub author: String,
     /// Why; empty where nobody said.
     pub message: String,
@@ -97,7 +97,7 @@ impl Following {
     /// Follows only what changes something at a path: `$.a[0]`, or a JSON pointer.
     ///
     /// # Errors
-    /// What does not parse as a path.
+    /// The error of a text that is no path.
     pub fn at_path(&mut self, path: &str) -> Result<(), json::PathError> {
         self.path = Some(match path.is_empty() {
             true => JsonPath::root(),
@@ -114,8 +114,9 @@ impl Following {
     /// The changes of the next commits in collection and document, about `limit` of them: a commit is never
     /// cut in two. Moves on [`at`](Following::at), also where there is nothing to tell. Does not wait.
     ///
-    /// What is in a collection that was dropped since is given as well, as far as it is kept; with
-    /// [`collection`](Following::collection) a step goes no further than the commit that dropped it.
+    /// Changes of a collection that was dropped since are given as well, as far as they are kept;
+    /// with [`collection`](Following::collection) a step goes no further than the commit that
+    /// dropped it.
     ///
     /// # Errors
     /// [`NoCollection`](crate::Error::NoCollection) where there was none.
@@ -162,7 +163,7 @@ impl Following {
         Ok(database.collection_then(name, self.at, None)?.is_some())
     }
 
-    /// What is known of a change; `None` where it changes nothing at the path, or its collection is gone for
+    /// The facts about a change; `None` where it changes nothing at the path, or its collection is gone for
     /// good.
     pub fn tell<'a>(
         &self,
@@ -184,7 +185,7 @@ impl Following {
             Err(DocumentError::NoDocument { .. }) => None,
             history => Some(history?),
         };
-        // What was put in the place of a document that was erased meanwhile is another.
+        // A document that replaced one that was erased meanwhile is another.
         let known = history.as_ref().and_then(|history| history.get(0));
         let known = known.filter(|known| known.csn == *csn);
         if known.is_none() || !self.with_diff {

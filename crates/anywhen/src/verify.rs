@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use vfs::Env;
 
-/// What a verification looked at and found.
+/// The result of a verification.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct VerifyReport {
@@ -29,14 +29,14 @@ pub struct VerifyReport {
     pub documents: u64,
     /// Revisions that they have in all.
     pub revisions: u64,
-    /// What is wrong; empty where all is well.
+    /// The problems; empty where all is well.
     pub problems: Vec<String>,
 }
 
 impl Database {
     /// Checks the database in a folder, and changes nothing there: no file is made, written, renamed or
-    /// removed, so that it may be a folder that can only be read. What a process that was killed has left
-    /// to be done when the folder is opened is done in memory, and forgotten. Fails with
+    /// removed, so that it may be a folder that can only be read. The work that a killed process has left
+    /// for the next opening is done in memory, and forgotten. Fails with
     /// [`EngineError::InUse`](crate::EngineError::InUse) where a process has it open.
     ///
     /// ```

@@ -179,7 +179,7 @@ pub(crate) trait Gather {
 /// the pieces that the crew has not taken: all of them if it gave up.
 ///
 /// # Errors
-/// What the input and `to` report, and the first error of a member; `57014`.
+/// The errors of the input and `to`, and the first error of a member; `57014`.
 pub(crate) fn take(
     env: &Env<'_>,
     input: &mut Input,

@@ -31,7 +31,7 @@ use crate::tree::{
 /// The plan that does what a bound one means.
 ///
 /// # Errors
-/// What the binder reports of checks and of expressions of indexes.
+/// The binder's errors for checks and for expressions of indexes.
 pub fn lower(
     plan: bound::Plan,
     names: &dyn Names,

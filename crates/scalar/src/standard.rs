@@ -291,7 +291,7 @@ impl Search {
     /// Looks for what is wanted in `document`, as a value of a type.
     ///
     /// # Errors
-    /// Those that no `ON ERROR` is for: a variable that was not given, a type that JSON does not
+    /// Errors that `ON ERROR` does not cover: a variable that was not given, a type that JSON does not
     /// become.
     pub fn run(
         &self,

@@ -8,8 +8,7 @@ use super::{Finding, Tree};
 /// The most lines a file may have: past this it has more than one subject.
 const LINES_MAX: usize = 900;
 
-/// What says that something was left for later. Spelled in two halves, so that
-/// this file passes its own test.
+/// Marks of unfinished work. Spelled in two halves, so that this file passes its own test.
 const UNFINISHED: &[&str] = &[
     concat!("to", "do!("),
     concat!("unimple", "mented!("),

@@ -30,7 +30,7 @@ pub struct BackupMark {
     pub complete_us: u64,
 }
 
-/// What the file of a folder says.
+/// The state that the file of a folder records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// There is no such file: the folder is empty, something else, or a backup of a release before this one.

@@ -145,7 +145,7 @@ fn the_target_loses_power_at_any_moment() {
     let base = copy(&mut folder, &mut source).expect("it copies");
     let copied = disk.op_count();
     leader.told.insert(base.csn, answers(&leader.database));
-    // What the source knows to be durable, after so many operations of the target.
+    // The commits that the source knows to be durable, after so many operations of the target.
     let mut acknowledged = vec![(copied, base.csn)];
     for _ in 0..3 {
         leader.steps(4);

@@ -129,7 +129,7 @@ fn is_damage(error: &Error) -> bool {
     }
 }
 
-/// What the flips came to.
+/// The counts of the flips.
 #[derive(Debug, Default)]
 struct Tally {
     refused: usize,

@@ -152,7 +152,7 @@ impl<'a> Form<'a> {
     /// The value as `jsonb`.
     ///
     /// # Errors
-    /// What a text of type `json` in it has that `jsonb` cannot hold, and values too large.
+    /// For a text of type `json` with a value that `jsonb` cannot hold, and for values that are too large.
     pub fn to_jsonb(&self, context: &Context<'_>) -> Result<Jsonb> {
         match self {
             Form::Null => Ok(Jsonb::default()),

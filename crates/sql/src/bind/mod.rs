@@ -170,7 +170,7 @@ pub struct Star {
 /// as they are known: [`Type::UNKNOWN`] for those that follow from their use.
 ///
 /// # Errors
-/// What PostgreSQL reports: `42P01` for tables that are not there, `42703` for columns, `42883` for
+/// PostgreSQL's errors: `42P01` for tables that are not there, `42703` for columns, `42883` for
 /// functions, and so on, with the place in the text.
 pub fn statement(
     statement: &Statement,
