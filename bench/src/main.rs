@@ -1,4 +1,4 @@
-//! Measures Anywhen beside live peers: the same run, the same disk, taking turns.
+//! Measures Anywhen and live peers: in the same run, on the same disk, in turns.
 //!
 //! ```text
 //!  bench versioned ─┐                    ┌─ peer/postgres    a server of our own, by unix socket

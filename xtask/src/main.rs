@@ -1,4 +1,4 @@
-//! The project's own tasks, behind one door: `cargo xtask <task>`.
+//! The project's own tasks, as one command: `cargo xtask <task>`.
 //!
 //! ```text
 //!   make test  ──>  cargo xtask ci  ──>  fmt · web · clippy · tidy · test · end to end · clients

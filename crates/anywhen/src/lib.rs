@@ -21,14 +21,15 @@
 //! ```
 //!
 //! A [`Database`] is a folder: a log that orders commits and makes them durable, and immutable files
-//! that hold what the log has been through. It belongs to one process at a time and may be used from
-//! any number of its threads: readers never wait, writers wait for those who write the same document.
+//! with the contents of older parts of the log. It belongs to one process at a time and may be used
+//! from any number of its threads. Readers never wait. A writer waits for a transaction that has
+//! written the same document.
 //!
 //! ```text
 //!   Database ── Collection ── Document        put, get, edit, at(moment), history, diff, node_history ...
 //!       │            │
 //!       │         document                    trees of nodes with stable keys
-//!     table          │                        which collections there are: tables of SQL
+//!     table          │                        the catalog of collections: tables of SQL
 //!       └───── txn ──┴── log, store           one commit, one log record; every version kept
 //! ```
 

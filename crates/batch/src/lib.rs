@@ -22,11 +22,11 @@
 //! | `vector` | `Vector`: the values of a column or an expression; `Words`: a dictionary |
 //! | `slice` | `Slice`: up to 1,024 rows; `Selection`: some of them |
 //! | `source` | blocks of columns, and rows, as slices |
-//! | `reader` | [`Piece`]: rows that come together; the slices of those that a condition wants |
+//! | `reader` | [`Piece`]: rows that come together; slices of the rows that a condition selects |
 //! | `value` | expressions over slices |
-//! | `condition`, `texts` | conditions over slices; what the bounds of a block tell of them |
+//! | `condition`, `texts` | conditions over slices, and their results from the bounds of a block |
 //! | `groups` | the numbers of groups |
-//! | `state`, `counts`, `distinct` | what calls of aggregates have come to, for all groups |
+//! | `state`, `counts`, `distinct` | the states of calls of aggregates, for all groups |
 //! | `aggregation` | [`Aggregation`]: all of it together |
 //! | `kept`, `key_table` | the rows that a join keeps; which of them have a key |
 //! | `join` | [`Join`]: slices of pairs |

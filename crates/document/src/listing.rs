@@ -20,7 +20,8 @@ use crate::{Damaged, Result, Revision};
 use store::Csn;
 use txn::{CommitInfo, CommitInfos, CommitInfosIter};
 
-/// The facts about a revision;
+/// The facts about a revision; the texts are owned, or borrowed from a [`History`]
+/// (`RevisionInfo<&str>`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RevisionInfo<Text = String> {
     /// Its number.

@@ -74,7 +74,8 @@ fn root(document: &Document) -> anywhen::NodeKey {
     anywhen::Nodes::root(&**document.tree())
 }
 
-/// The form that `Accept` asks for, where no parameter does:
+/// The form that `Accept` asks for, where no parameter does: `application/json;pretty=true`,
+/// `application/json;metadata=nodeKey`.
 pub(crate) fn accepted(headers: &HeaderMap, options: &mut PartOptions) {
     let text = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let first = text.split(',').next().unwrap_or_default();

@@ -15,7 +15,8 @@ use crate::schema::{
     ColumnarFacts, KeyFacts, KeyPart, PartFacts, PartitionFacts, TableFacts, Values,
 };
 
-/// The facts about the table with this OID, `names` binds the expressions of its indexes.
+/// The facts about the table with this OID, which the binder sees as `relation`; none where it is
+/// no table with rows. `names` binds the expressions of its indexes.
 pub fn facts(
     catalog: &Catalog,
     handles: &Handles,

@@ -11,7 +11,8 @@
 //! writes it whole, under another name, and then renames it: after a crash it is the old one or the new one.
 //!
 //! # Invariants
-//! * Only checked lines are in force:
+//! * Only checked lines are in force: a line that is no value of its setting is left out, and shown
+//!   by `pg_file_settings`.
 //! * Settings of the server keep the values of the start.
 
 use std::io;

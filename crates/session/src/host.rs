@@ -1,4 +1,5 @@
-//! The services of the server for expressions while a statement runs:
+//! The services of the server for expressions while a statement runs: [`Host`], and the constraints
+//! of domains.
 
 use scalar::Function;
 use scalar::function::Call;

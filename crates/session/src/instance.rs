@@ -63,7 +63,7 @@ pub struct Options {
     pub defaults: Vec<(String, String)>,
     /// The folder in which `ALTER SYSTEM` keeps its file. None where it has none.
     pub folder: Option<PathBuf>,
-    /// The most memory that one statement may hold, in bytes;
+    /// The most memory that one statement may hold, in bytes; `query_mem_max` can make it less.
     pub memory_bytes_max: usize,
     /// The most memory that all statements may hold together, in bytes; none where nothing limits
     /// that.
@@ -374,7 +374,8 @@ impl Instance {
         Ok(instance)
     }
 
-    /// The facts that are needed before `user` may connect to `database`;
+    /// The facts that are needed before `user` may connect to `database`; the name of the user
+    /// where it is empty.
     ///
     /// # Errors
     /// `28000` where the role may not log in, `3D000` where there is no such database.
@@ -419,8 +420,9 @@ impl Instance {
         })
     }
 
-    /// The verifier for the password of a role; Whether the role may log in is for
-    /// [`Instance::connect`] to say, once it has proved who it is.
+    /// The verifier for the password of a role; `None` where it has none, and where there is no
+    /// such role. Whether the role may log in is for [`Instance::connect`] to say, once it has
+    /// proved who it is.
     pub fn password(&self, user: &str) -> Option<Password> {
         let catalog = self.catalogs.newest();
         let role = catalog.role_named(user)?;

@@ -442,7 +442,8 @@ pub struct Modify {
     pub rest: Option<Rest>,
 }
 
-/// The rest that `FOR PORTION OF` leaves of a row:
+/// The rest that `FOR PORTION OF` leaves of a row: rows like it that are inserted, with the rest of
+/// its time.
 #[derive(Clone, Debug)]
 pub struct Rest {
     /// The place of the column in the table's row.

@@ -45,7 +45,8 @@ pub use types::{Datum, Oid, Type};
 
 use crate::Database;
 
-/// A function that is called with each row:
+/// A function that is called with each row: the columns and the texts of its values, `None` for
+/// NULL.
 pub type Each<'a> = &'a mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>;
 
 /// The result of SQL.

@@ -414,7 +414,8 @@ fn asked_of_place<'e>(
     Some((ask, symbol, value))
 }
 
-/// The search that a condition makes for a value in the plane:
+/// The search that a condition makes for a value in the plane: where the condition holds, the
+/// extents of the two values overlap.
 fn asked_of_extent<'e>(symbol: &'e str, value: &'e Expr) -> Option<(Ask, &'e str, &'e Expr)> {
     let has_extent = matches!(value.ty, Type::POINT | Type::BOX | Type::POLYGON | Type::CIRCLE);
     let implies = matches!(symbol, "&&" | "~=" | "@>" | "<@");

@@ -36,7 +36,8 @@ const LOOK_UP_OF_MANY: f64 = 24.0;
 /// To read a row behind one that was looked up, which no batch does.
 const ROW_OF_RANGE: f64 = 2.0;
 
-/// The cost of a look-up in a table whose rows lie in blocks of columns, by its cost in others:
+/// The cost of a look-up in a table whose rows lie in blocks of columns, by its cost in others: a
+/// whole block is decoded for one row.
 pub(super) const BLOCK_LOOK_UP: f64 = 64.0;
 
 /// The chance that `<`, `<=`, `>` or `>=` is true.

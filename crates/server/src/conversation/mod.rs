@@ -13,8 +13,8 @@
 //!   P B D E S ──> parse, bind, describe, execute, end ──> an answer each, ReadyForQuery
 //! ```
 //!
-//! Answers are appended to a buffer; A conversation can be moved to another thread between any two
-//! steps.
+//! Answers are appended to a buffer; [`Conversation::due`] tells how much of it PostgreSQL would
+//! have sent. A conversation can be moved to another thread between any two steps.
 //!
 //! # Invariants
 //! * After an error in the extended protocol nothing is done until `Sync`, which ends it with one

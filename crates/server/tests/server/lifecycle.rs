@@ -481,6 +481,7 @@ fn waiting_for_a_lock() {
 }
 
 /// A statement that has given rows and has to wait for the next does so on a thread of its own:
+/// cursors, portals that are run piece by piece, and results that go out in several pieces.
 #[test]
 fn waiting_between_rows() {
     let server = start(Options { cores: 1, ..options() });

@@ -146,7 +146,8 @@ fn lines(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(|row| row.join("\t")).collect()
 }
 
-/// The kind of value that a column holds:
+/// The kind of value that a column holds: `B`oolean, `I`nteger, `N`umeric, `R`eal, `D`ate and time,
+/// `J`son, `A`rray, `T`ext, and `?` for others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Kind(char);
 

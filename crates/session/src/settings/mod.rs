@@ -108,7 +108,8 @@ pub struct Settings {
 /// Which statements the server logs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Logged {
-    /// Logs statements that take so many milliseconds or more: None below 0.
+    /// Logs statements that take so many milliseconds or more: `log_min_duration_statement`. None
+    /// below 0.
     pub min_duration_ms: i64,
     /// Those of these kinds, when they begin: `log_statement`.
     pub kinds: LoggedKinds,

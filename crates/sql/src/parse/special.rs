@@ -2,7 +2,7 @@
 //! `CURRENT_DATE`, constructors of arrays and rows, and windows.
 //!
 //! A construct that is only another spelling of a function becomes the call, with the arguments in
-//! the order of the function:
+//! the order of the function: `position(a IN b)` is `pg_catalog.position(b, a)`.
 
 use super::ast::{Bound, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Name, TypeName, Window};
 use super::cursor::Parser;

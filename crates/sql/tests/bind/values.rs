@@ -169,7 +169,7 @@ pub fn value(expression: &str) -> String {
     }
 }
 
-/// The value of a column of `person` after an assignment:
+/// The value of a column of `person` after an assignment: `column = old; target = value`.
 pub fn assigned(assignment: &str) -> String {
     let catalog = Catalog::new();
     let style = Style::default();

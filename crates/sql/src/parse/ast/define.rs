@@ -763,7 +763,7 @@ pub struct DefaultPrivileges {
     pub schemas: Vec<Name>,
     /// The kind of the objects, as `pg_default_acl` has it: `r`, `S`, `f`, `T`, `n`.
     pub kind: char,
-    /// The privileges that are granted or revoked;
+    /// The privileges that are granted or revoked; of no object.
     pub privileges: Privileges,
 }
 
