@@ -17,7 +17,7 @@ use document::{Collection, Revision};
 use std::collections::BTreeMap;
 use store::{Csn, TableId};
 
-/// A revision of a document, as somebody who follows the database learns of it.
+/// A revision of a document, as a subscriber to the database gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentChange {
     /// The commit that made it.
@@ -34,7 +34,7 @@ pub struct DocumentChange {
     pub deleted: bool,
 }
 
-/// The end of all documents that were in a collection, as somebody who follows the database learns of it.
+/// The end of all documents that were in a collection, as a subscriber to the database gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CollectionEnd {
@@ -158,7 +158,7 @@ impl Database {
             let (name, ended) = known.get(&change.table)?;
             let document::Changed { table, csn, key, revision, deleted, .. } = change;
             let collection = (*name).clone();
-            // By the commit that ends it nothing is changed for anybody.
+            // The commit that ends it changes nothing for subscribers.
             let is_told = ended.is_none_or(|ended| csn < ended);
             is_told.then_some(DocumentChange { csn, collection, table, key, revision, deleted })
         });

@@ -64,7 +64,7 @@ impl Database {
             if let Some(made) = collections.create(name, options.unwrap_or_default(), role)? {
                 return Ok(made);
             }
-            // Somebody was faster, and what they have made may be gone again.
+            // Another thread was faster, and its collection may be gone again.
             if collections.is_taken(name) {
                 return Err(Error::NameTaken { name: name.to_owned() });
             }

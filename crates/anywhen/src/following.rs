@@ -1,5 +1,5 @@
-//! Somebody's way through the changes of a database: which of them are told, with what, and how far that
-//! has come.
+//! A subscription to the changes of a database: which changes it gets, with which data, and its
+//! position.
 //!
 //! ```text
 //!   Database::changes          which documents changed
@@ -34,7 +34,7 @@ use store::Csn;
 
 use crate::changes::{CollectionEnd, DocumentChange, Found};
 
-/// Which changes somebody follows, and how far they have come.
+/// The changes that a subscriber follows, and its position.
 #[derive(Clone, Debug)]
 pub struct Following {
     /// The commit up to which everything was given.
@@ -62,12 +62,12 @@ pub struct Following {
 pub struct ToldChange<'a> {
     /// The change.
     pub change: &'a DocumentChange,
-    /// When, in microseconds since 1970 UTC; `None` where the document was erased since, of which nobody is
-    /// told more.
+    /// When, in microseconds since 1970 UTC; `None` where the document was erased since, of which no more
+    /// is told.
     pub time_us: Option<u64>,
     /// The author; empty where the commit names none.
     pub author: String,
-    /// Why; empty where nobody said.
+    /// The message; empty where the commit has none.
     pub message: String,
     /// The authenticated role of the committing client; empty without authentication.
     pub role: String,

@@ -340,7 +340,7 @@ impl Database {
         failed.or_else(|| self.full_disk())
     }
 
-    /// Asks the disk whether it has room again, where it had none for the last commit: nobody may want to
+    /// Asks the disk whether it has room again, where it had none for the last commit: programs may not
     /// commit while the database says that it takes no writes.
     fn full_disk(&self) -> Option<String> {
         if !self.engine().is_disk_full() {

@@ -1,4 +1,4 @@
-//! A page that shows the history of a document to somebody who has no database.
+//! A page that shows the history of a document to readers without a database.
 //!
 //! ```text
 //!   web/dist/export.html ──> the page, with its script and style in it      <!--history--> ──┐

@@ -247,7 +247,7 @@ impl Call {
     /// The author and the message for the commit that a request makes.
     ///
     /// # Errors
-    /// 403 where somebody signs with the name of another.
+    /// 403 where the author of the request is not the caller.
     pub(crate) fn meta(&self) -> Result<Meta, Problem> {
         let header = |name: HeaderName| -> Result<Option<String>, Problem> {
             let Some(value) = self.headers.get(&name) else { return Ok(None) };

@@ -185,7 +185,7 @@ pub(crate) fn expect(
             &call.headers,
             collection.time_of(key, document.revision())?.unwrap_or_default(),
         )?;
-        // Nobody is to get in between.
+        // No other write may get in between.
         meta.only_of = Some(document.csn());
     }
     Ok(())

@@ -20,7 +20,7 @@
 //! come in and go out as streams.
 //!
 //! Invariants:
-//! * A thread of the server runs no handler that may wait for a disk or a lock.
+//! * A thread of the server runs no handler that is known to wait for a disk or a lock.
 //! * The server bounds the memory that a client can make it hold: heads, bodies, streams, requests,
 //!   connections.
 //! * Every operation is in one table, from which router and description are made. The files of the explorer are no

@@ -15,7 +15,7 @@ use crate::v1::JSON_PATCH;
 /// a folder.
 const SIRIX_NAME: &str = r"^(?!.*\.\.)(?!\s*$)[^/\\\x00]{1,255}$";
 
-/// The description of a server; where it `is_open` nobody is asked for a token.
+/// The description of a server; where it `is_open` callers need no token.
 pub(crate) fn document(is_open: bool) -> Value {
     let mut paths = Map::new();
     for route in routes() {

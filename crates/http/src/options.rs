@@ -1,4 +1,4 @@
-//! [`Options`]: how the server listens, whom it lets in, and how much it gives to anybody.
+//! [`Options`]: the addresses of the server, its rules of access, and its limits.
 
 use std::fmt;
 use std::io;

@@ -9,7 +9,7 @@
 //! | status | is |
 //! |---|---|
 //! | 400 | the request does not parse: JSON, a path, a parameter |
-//! | 401, 403 | nobody known; somebody who may not, or a web page of another origin |
+//! | 401, 403 | an unknown caller; a caller without the right, or a web page of another origin |
 //! | 404, 405 | nothing there; nothing that could be done so |
 //! | 409, 412, 428 | another was faster; the precondition does not hold; one is wanted |
 //! | 410 | not kept any more |
@@ -75,7 +75,7 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
-    /// It is understood, and nobody wrote it yet.
+    /// The request is understood, and the server does not support it yet.
     pub(crate) fn not_supported(detail: impl Display) -> Self {
         Self::new(StatusCode::NOT_IMPLEMENTED, detail)
     }
@@ -97,7 +97,7 @@ impl Problem {
         problem
     }
 
-    /// Nobody known.
+    /// The caller is unknown.
     pub(crate) fn unauthorized(detail: impl Display) -> Self {
         let mut problem = Self::new(StatusCode::UNAUTHORIZED, detail);
         problem.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
@@ -124,7 +124,7 @@ impl Problem {
         self
     }
 
-    /// True where nobody known asks.
+    /// True where the caller is unknown.
     pub(crate) fn is_unauthorized(&self) -> bool {
         self.status == StatusCode::UNAUTHORIZED
     }

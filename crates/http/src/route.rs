@@ -27,9 +27,9 @@ pub(crate) enum Run {
 /// The right that an operation needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// Anybody, known or not.
+    /// Any caller, known or not.
     Nothing,
-    /// Somebody who is known; what they may do is looked at inside.
+    /// A known caller; the handler checks its rights.
     Somebody,
     /// This right in the collection of the path, or in all collections where the path names none.
     Right(Right),
@@ -103,7 +103,7 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// An operation that takes nothing, gives JSON, and which anybody who may view may do.
+    /// An operation without a body that returns JSON, for callers with the right to view.
     pub(crate) const fn new(
         method: &'static str,
         path: &'static str,

@@ -423,8 +423,7 @@ fn look(
     Ok((caller, query, coding))
 }
 
-/// Takes in a body that nobody wants, if it is short: what is left of it in the connection would be the
-/// end of that.
+/// Reads an unwanted body, if it is short: the rest of it in the connection would end the connection.
 async fn drain(body: Body) {
     const BYTES_MAX: u64 = 256 << 10;
     const TIME: Duration = Duration::from_secs(2);

@@ -93,7 +93,7 @@ fn begin_session(call: &mut Call) -> Result<Answer> {
         "expires_in": SESSION_S,
     }));
     let answer = answer.header(CACHE_CONTROL, "no-store");
-    // Where nobody is asked who they are there is nothing to remember.
+    // A server without sign-in has no session to keep.
     if guard.is_open() {
         return Ok(answer);
     }

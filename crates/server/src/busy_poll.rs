@@ -124,7 +124,7 @@ mod tests {
         poll.learn(AWAY, true);
         assert_eq!(needed(&mut poll), 4 * NEEDED_FIRST);
         (0..FORGIVEN_AFTER).for_each(|_| poll.learn(SOON, true));
-        // A pause while nobody was awake costs nothing.
+        // A pause in which the session slept costs nothing.
         poll.learn(SOON, false);
         poll.learn(AWAY, true);
         assert_eq!(needed(&mut poll), 2 * NEEDED_FIRST);

@@ -148,7 +148,7 @@ impl Channel {
         self.receive_by(inbox, |socket, space| socket.poll_read(cx, space))
     }
 
-    /// As [`Channel::receive`], of what is there already; nobody is woken when more comes.
+    /// As [`Channel::receive`], for bytes that have come already; more bytes wake no task.
     pub(crate) fn receive_now(&mut self, inbox: &mut Inbox) -> Poll<io::Result<usize>> {
         self.receive_by(inbox, Socket::read_now)
     }

@@ -81,7 +81,7 @@ struct Connection<'c> {
 enum Event {
     /// So many bytes came; none where the client has gone.
     Bytes(usize),
-    /// Somebody has something to tell.
+    /// Another task has a message for the session.
     Nudge,
     /// Nothing came for too long.
     Late,
@@ -90,7 +90,7 @@ enum Event {
 /// True where a connection goes on.
 type GoesOn = bool;
 
-/// Serves somebody who was let in, to the end.
+/// Serves an admitted client, to the end.
 pub(crate) async fn serve(core: &Core, arrival: Arrival) {
     let Arrival { channel, inbox, out, start, peer, seats } = arrival;
     let Ok(mut channel) = channel.attach() else {
@@ -209,7 +209,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Why the session must end, where somebody has told it to.
+    /// The reason to end the session, if one was given.
     fn end(&mut self) -> Option<Error> {
         let terminated = self.talk().session().terminated();
         terminated.or_else(|| {
@@ -396,7 +396,7 @@ impl Connection<'_> {
             return Ok((Event::Bytes(ended?), Duration::ZERO));
         }
         let patience = match self.end() {
-            // It was told while nobody waited to be told.
+            // The message came while the session did not wait.
             Some(_) => return Ok((Event::Nudge, Duration::ZERO)),
             None => self.patience(),
         };

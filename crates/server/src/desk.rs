@@ -54,7 +54,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// A desk at which nobody waits.
+    /// A desk without waiting commits.
     pub(crate) fn new(counters: Arc<Counters>, waiter: Waiter) -> Self {
         Self {
             waiting: Mutex::default(),
@@ -135,7 +135,7 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Starts the thread; it ends when nobody can hand it anything any more.
+    /// Starts the thread; it ends when all senders are gone.
     pub(crate) fn start(counters: Arc<Counters>) -> io::Result<Waiter> {
         let (sender, commits) = channel();
         let pace = Arc::new(Pace { mean_us: AtomicU64::new(0), counters });

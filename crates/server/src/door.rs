@@ -6,11 +6,11 @@
 //!                                                  └─ FATAL ──┘
 //! ```
 //!
-//! Cores run statements to their end, so whatever must get through while all cores are busy happens
-//! here: a request to cancel first of all, and the watch over statements that run too long. And here
-//! are those whom nobody knows yet: their time, their number and the size of what they may send are
-//! limited, and nothing is made for them but a buffer. Where there are too many of them, the one that has
-//! been here for the longest time leaves: clients that say nothing keep nobody out.
+//! Cores run statements to their end, so tasks that must run while all cores are busy run here: a request
+//! to cancel first of all, and the watch over statements that run too long. Unknown clients are here as
+//! well. Their time, their number and the size of their messages are limited, and each gets only a
+//! buffer. Where there are too many of them, the one that has been here for the longest time is
+//! disconnected: silent clients keep no others out.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -43,10 +43,10 @@ use crate::wire::{Frame, Inbox, Reader, frontend, violation};
 /// through when all sessions are taken. One more is let in at the cost of the one that came first.
 const GUESTS: usize = 100;
 
-/// How long nobody is let in after the system had no room for one more.
+/// The pause of accepting after the system had no room for one more connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Somebody who was let in, on the way to a core.
+/// An admitted client, on the way to a core.
 pub(crate) struct Arrival {
     pub(crate) channel: Detached,
     /// The bytes that it has sent already.
@@ -109,7 +109,7 @@ struct Guests {
 }
 
 impl Guests {
-    /// Somebody comes; the number, and what says that they have to leave.
+    /// A client comes; returns its number, and the signal for it to leave.
     fn come(&mut self) -> (u64, Arc<Notify>) {
         self.next += 1;
         let leave = Arc::new(Notify::new());
@@ -117,7 +117,7 @@ impl Guests {
         (self.next, leave)
     }
 
-    /// Has the one that came first leave, if anybody is here.
+    /// Disconnects the client that came first, if any client is here.
     fn send_away(&mut self) {
         if let Some((_, first)) = self.here.pop_first() {
             first.notify_one();
@@ -125,7 +125,7 @@ impl Guests {
     }
 }
 
-/// Why somebody was not let in.
+/// The reason of a refusal.
 enum Refusal {
     /// It is told why.
     Told(Error),
@@ -182,7 +182,8 @@ impl Door {
         }
     }
 
-    /// Lets nobody in for a while. Mostly there are no descriptors: the guest that came first gives its own.
+    /// Accepts no connection for a while. Mostly there are no descriptors: the unknown client that came
+    /// first gives its own.
     async fn pause(&self, error: &io::Error) {
         tracing::error!("cannot accept a connection: {error}");
         self.guests.lock().send_away();
@@ -263,7 +264,7 @@ impl Shared {
     }
 }
 
-/// Somebody at the door.
+/// A client at the door, which is not admitted yet.
 struct Guest {
     door: Arc<Door>,
     inbox: Inbox,
@@ -294,7 +295,7 @@ impl Guest {
             backend::negotiate(&mut out, start.minor, &start.extensions);
         }
         self.prove(channel, &start, &mut out).await?;
-        // Only now: who can prove nothing shall not hold the place of somebody who can.
+        // Only now: a client without a proof must not hold the place of one with a proof.
         let Some(session) = Seat::take(&self.door.sessions, connections_max) else {
             return Err(full().into());
         };
@@ -476,7 +477,7 @@ impl Guest {
     /// The next message, which must be a part of an authentication.
     async fn password(&mut self, channel: &mut Channel) -> Result<Frame, Refusal> {
         loop {
-            // Nothing large is taken from somebody whom nobody knows.
+            // A large message of an unknown client is refused.
             if self.inbox.waiting().first().is_some_and(|kind| *kind != b'p') {
                 let kind = self.inbox.waiting()[0];
                 return Err(violation(format!(
@@ -508,7 +509,7 @@ impl Guest {
         add(&entrance.counters.connections, 1);
         let seats = [socket, session];
         let arrival = Arrival { channel, inbox: self.inbox, out, start, peer: self.peer, seats };
-        // A core that takes nobody any more is shutting down, and the connection with it.
+        // A core that accepts no client any more is shutting down, and the connection with it.
         let _ = entrance.sender.send(arrival);
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Each core counts for itself, so that cores do not pass a line of memory to and fro with each
-//! statement; they are added up when somebody looks.
+//! statement; a reader adds them up.
 
 use std::fmt::Write;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`Options`]: how a server listens, whom it lets in, and how much it gives to anybody.
+//! [`Options`]: the addresses of a server, its rules of access, and its limits.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -147,7 +147,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 fn listen_unix(path: &PathBuf) -> io::Result<UnixListener> {
     let name =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    // A socket that nobody answers at was left behind by a server that did not end well.
+    // A socket without a listener was left behind by a server that did not end well.
     if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
         std::fs::remove_file(path).map_err(name)?;
     }
@@ -203,9 +203,8 @@ impl Handle {
         &self.shared.options.rules
     }
 
-    /// Lets nobody in any more, tells all sessions that it is over (`57P01`), what they run
-    /// included, and returns when they have gone, or after
-    /// [`Limits::shutdown`](crate::Limits::shutdown).
+    /// Accepts no more connections, ends all sessions with their statements (`57P01`), and returns
+    /// when they have gone, or after [`Limits::shutdown`](crate::Limits::shutdown).
     pub fn shutdown(mut self) {
         self.stop();
     }

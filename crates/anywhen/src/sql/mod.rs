@@ -128,8 +128,8 @@ impl Database {
         self.begin_session(start)
     }
 
-    /// A connection for somebody who has proved who they are, with the rights of a role that may log in: for
-    /// servers of other protocols.
+    /// A connection for an authenticated client, with the rights of a role that may log in: for servers of
+    /// other protocols.
     ///
     /// # Errors
     /// As [`Database::connect_to`]; `28000` where there is no such role or it may not log in, `42501` where it may

@@ -184,8 +184,8 @@ fn a_history_can_be_changed() {
     assert!(matches!(nowhere, Err(Error::NoCollection { .. })));
 }
 
-/// A document that somebody holds stays readable to its end, however large it is and whatever is
-/// forgotten meanwhile: parts of it that were not read yet are not taken away.
+/// A document that a reader holds stays readable to its end, however large it is and whichever
+/// history is removed meanwhile: parts of it that were not read yet stay.
 #[test]
 fn what_is_held_is_not_forgotten() {
     let world = World::new();

@@ -51,9 +51,10 @@ use tokens::Known;
 /// The caller of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// The author of what they write. Empty where nobody was asked.
+    /// The author of its writes. Empty where callers need not sign in.
     pub(crate) name: String,
-    /// The role that they stand for, whether SQL has one of that name or not. Empty where nobody was asked.
+    /// The role that it stands for, whether SQL has one of that name or not. Empty where callers need not
+    /// sign in.
     pub(crate) role: String,
     pub(crate) role_from: RoleFrom,
     pub(crate) rights: Rights,
@@ -62,7 +63,7 @@ pub(crate) struct Caller {
 /// How a caller comes to a role of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleFrom {
-    /// Nobody was asked who they are: they need none.
+    /// Callers need not sign in: they need no rights.
     Nobody,
     /// The token names it.
     Token,
@@ -73,26 +74,26 @@ pub(crate) enum RoleFrom {
 }
 
 impl Caller {
-    /// Everybody, where nobody is asked who they are.
+    /// The caller of every request, where callers need not sign in.
     fn everybody() -> Caller {
         let (name, role) = (String::new(), String::new());
         Caller { name, role, role_from: RoleFrom::Nobody, rights: Rights::all() }
     }
 
-    /// Somebody unknown, who may do nothing.
+    /// An unknown caller, which has no rights.
     pub(crate) fn unknown() -> Caller {
         let (name, role) = (String::new(), String::new());
         Caller { name, role, role_from: RoleFrom::Nothing, rights: Rights::default() }
     }
 
-    /// Somebody with a token of ours, which may name a role.
+    /// A caller with a token of ours, which may name a role.
     fn with_token(name: &str, role: Option<&str>, rights: Rights) -> Caller {
         let role_from = if role.is_some() { RoleFrom::Token } else { RoleFrom::Name };
         let role = role.unwrap_or(name).to_owned();
         Caller { name: name.to_owned(), role, role_from, rights }
     }
 
-    /// True where nobody was asked who they are.
+    /// True where callers need not sign in.
     pub(crate) fn is_nobody(&self) -> bool {
         self.role_from == RoleFrom::Nobody
     }

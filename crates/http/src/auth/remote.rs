@@ -98,7 +98,7 @@ impl Remote {
     /// Fetches the keys; gives for how long they are good.
     ///
     /// # Errors
-    /// Where nobody answers, or with something else; what was known holds then.
+    /// Where no server answers, or the answer is no list of keys; the known keys stay valid then.
     pub(super) async fn fetch(&self) -> io::Result<Duration> {
         let asked = match tokio::time::timeout(PATIENCE, self.ask()).await {
             Ok(asked) => asked,
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(good_for(&HeaderMap::new()), HOUR);
     }
 
-    /// Without TLS nobody but this machine is believed.
+    /// Without TLS only this machine is believed.
     #[test]
     fn whom_it_asks() {
         let refused = |url: &str| Remote::new(url, None).err().expect("it is refused").to_string();

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A token is `aw_` and 32 random bytes, so that its hash needs no salt and no slowness. The file is no
-//! part of the database: backups do not have it, and it may be kept elsewhere. It is read by nobody but
-//! its owner, replaced as a whole, and looked at by a running server within a second.
+//! part of the database: backups do not have it, and it may be kept elsewhere. Only its owner may read
+//! it. It is replaced as a whole, and a running server reads a change within a second.
 
 use std::collections::HashMap;
 use std::fs;

@@ -9,9 +9,10 @@
 //! Truth values, numbers and JSON are themselves; all else is the text that PostgreSQL shows. Errors
 //! tell their code; a statement whose time is over is cancelled (504), and so is one whose client is gone.
 //!
-//! A statement runs as the role that the token stands for, in a session of that role: what it may do is what SQL
-//! has granted to the role. It wants all rights in all collections: a statement may do any of it. Where nobody is
-//! asked who they are it may do everything. With `timestamp` the session reads everything as it was at that time.
+//! A statement runs as the role that the token stands for, in a session of that role: its rights are those that
+//! SQL has granted to the role. It wants all rights in all collections, because a statement may do any of them.
+//! Where callers need not sign in it may do everything. With `timestamp` the session reads everything as it was
+//! at that time.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

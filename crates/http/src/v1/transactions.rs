@@ -74,7 +74,7 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
     let asked = read(&body)?;
     let newest = call.app.database.newest();
     if let Some(since) = asked.since.filter(|since| *since > newest) {
-        // Nobody can have read there: changes of others would go unnoticed.
+        // No client can have read there: changes of others would go unnoticed.
         let text = format!("there is no commit {} yet: the newest is {}", since.0, newest.0);
         return Err(Problem::bad(text).into());
     }

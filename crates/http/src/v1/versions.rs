@@ -172,7 +172,7 @@ pub(super) fn blame(call: &mut Call) -> Result<Answer> {
     let key = call.part("key");
     let document = call.document(&collection, key, moment)?;
     let (key, revision) = (key.to_owned(), document.revision());
-    // The version as the caller sees it is held by nobody meanwhile: there may be millions of nodes.
+    // The handler holds no version of the caller meanwhile: there may be millions of nodes.
     drop(document);
     Ok(Answer::pieces(JSON, move |pieces| {
         let mut out = b"{\"nodes\":[".to_vec();

@@ -77,7 +77,7 @@ fn tokens() {
 }
 
 /// A browser signs in once: from then on a cookie, with a header that no page of another origin can send, stands for
-/// its token. Neither of the two alone lets anybody in. The session ends when the browser signs out, and with its token.
+/// its token. Neither of the two alone gives access. The session ends when the browser signs out, and with its token.
 #[test]
 fn sessions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -179,8 +179,8 @@ fn sessions() {
 }
 
 /// Eight clients with a token that may only create put the same new document at once: one of them creates it,
-/// and nobody changes it. The right was chosen before the lock of the write, and so most of them overwrote
-/// what another had created a moment before.
+/// and none changes it. The right was chosen before the lock of the write, and so most of them overwrote what
+/// another had created a moment before.
 #[test]
 fn who_may_only_create_overwrites_nothing() {
     const CLIENTS: usize = 8;
@@ -342,7 +342,7 @@ fn json_web_tokens() {
     }
 }
 
-/// Where other machines could connect somebody has to ask who they are: else the server does not start.
+/// Where other machines could connect, callers must sign in: else the server does not start.
 #[test]
 fn open_to_others_is_refused() {
     let database = anywhen::Database::open_in_memory().expect("opens");

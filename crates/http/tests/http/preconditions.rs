@@ -1,4 +1,4 @@
-//! Servers on which nobody changes what they have not seen.
+//! Servers that refuse changes of versions that the client has not seen.
 
 use crate::world::World;
 

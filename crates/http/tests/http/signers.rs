@@ -123,7 +123,7 @@ fn status(world: &World, token: &str) -> u16 {
 }
 
 /// Keys are there from the start; a token with a new key has them asked for again, at once, but not again
-/// and again for tokens of nobody.
+/// and again for unknown tokens.
 #[test]
 fn a_new_key_is_learned() {
     let (old, new, nobody) = (Signer::new("old"), Signer::new("new"), Signer::new("nobody"));
@@ -143,8 +143,8 @@ fn a_new_key_is_learned() {
     assert_eq!(keys.asked(), 2, "no more than once a minute");
 }
 
-/// Where no keys come the server starts nevertheless, lets nobody in and says why; what was known stays
-/// known where the next answer is none.
+/// Where no keys come the server starts nevertheless, accepts no token and logs the reason; known keys
+/// stay known where the next answer is none.
 #[test]
 fn keys_that_do_not_come() {
     let (one, two) = (Signer::new("one"), Signer::new("two"));

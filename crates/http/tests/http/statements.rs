@@ -40,7 +40,8 @@ fn time_is_limited() {
     assert_eq!(sql("", "SELECT DISTINCT m FROM t").json()["rows"], serde_json::json!([[1]]));
 }
 
-/// Rows that are on their way when the time is over break off, so that nobody takes them for all.
+/// Rows that are on their way when the time is over break off, so that no client takes them for
+/// all.
 #[test]
 fn rows_on_their_way_break_off() {
     let world = World::new();

@@ -130,7 +130,7 @@ impl Rules {
         self.0.iter().find(|rule| rule.fits(client)).map(|rule| rule.method)
     }
 
-    /// True where somebody might come in without proving anything.
+    /// True where a client might be admitted without a proof.
     pub fn trusts(&self) -> bool {
         self.0.iter().any(|rule| matches!(rule.method, Method::Trust | Method::Initial))
     }
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(ask(&rules, "8.8.8.8", true, "a\"b", "z"), Some(Method::Reject));
     }
 
-    /// By default nobody from elsewhere comes in without a password.
+    /// By default no client from another machine is admitted without a password.
     #[test]
     fn the_default_is_safe() {
         let rules = Rules::default();

@@ -9,8 +9,8 @@
 //!                                  <─────────  v=signature                         == StoredKey ?
 //! ```
 //!
-//! With `-PLUS` the client binds the exchange to the certificate of the TLS connection, so that
-//! nobody in the middle can hand it on (`tls-server-end-point`, RFC 5929).
+//! With `-PLUS` the client binds the exchange to the certificate of the TLS connection, so that no
+//! machine in the middle can pass it on (`tls-server-end-point`, RFC 5929).
 //!
 //! A verifier is written as PostgreSQL writes it: `SCRAM-SHA-256$4096:salt$StoredKey:ServerKey`.
 

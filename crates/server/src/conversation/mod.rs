@@ -52,7 +52,7 @@ pub(crate) const OUT_BYTES_MAX: usize = 64 << 10;
 const OUT_BYTES_MOVED: usize = 4 * OUT_BYTES_MAX;
 
 /// A statement that ran for longer than this held up the other sessions of its core: the next ones of
-/// its session run where they hold up nobody, until so many in a row were [`QUICK`].
+/// its session run on a thread of their own, until so many in a row were [`QUICK`].
 const HEAVY: Duration = Duration::from_millis(5);
 const QUICK: Duration = Duration::from_millis(1);
 const QUICK_IN_A_ROW: u32 = 16;

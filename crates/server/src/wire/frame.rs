@@ -133,7 +133,7 @@ impl Inbox {
     pub(crate) fn next(&mut self) -> Result<Option<Frame>, Error> {
         let waiting = &self.bytes[self.start..self.end];
         let Some([kind, length @ ..]) = waiting.first_chunk::<HEAD>() else {
-            // A kind that nobody sends is refused before its length has come.
+            // An unknown kind of message is refused before its length has come.
             return match waiting.first() {
                 Some(kind) => self.length_max(*kind).map(|_| None),
                 None => Ok(None),

@@ -342,7 +342,7 @@ fn use_is_counted() {
 }
 
 /// Statements that differ in constants alone are one row of `pg_stat_statements`, in the databases that have the
-/// extension, with what they cost in all; its figures begin anew where somebody asks for it.
+/// extension, with their costs in all; a reset begins its figures anew.
 #[test]
 fn statements_are_recorded() {
     const SESSIONS: i32 = 4;

@@ -91,8 +91,8 @@ fn awake_under_tls() {
     assert!(wire.query(&text).contains("D 3000000\n"));
 }
 
-/// TLS without asking first needs the name of the protocol, so that nobody else is taken for a
-/// client.
+/// TLS without asking first needs the name of the protocol, so that a client of another protocol is
+/// not taken for one of ours.
 #[test]
 fn tls_without_asking() {
     let server = start(Options { tls: tls(false), ..options() });
@@ -132,7 +132,7 @@ fn handshakes_that_are_none() {
     assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
 }
 
-/// The rules decide by database, user and encryption; without one that fits nobody comes in.
+/// The rules decide by database, user and encryption; without one that fits the client is refused.
 #[test]
 fn rules_decide() {
     let rules = rules(

@@ -462,7 +462,7 @@ fn waiting_in_a_queue() {
     assert!((3..statements - 100).contains(&metrics.moved_statements_total), "{metrics:?}");
 }
 
-/// A client that waits for a lock holds up nobody, whichever core it is on.
+/// A client that waits for a lock blocks no other, whichever core it is on.
 #[test]
 fn waiting_for_a_lock() {
     let server = start(Options { cores: 1, ..options() });
@@ -571,7 +571,7 @@ fn waits_that_are_awake() {
 }
 
 /// `DROP INDEX CONCURRENTLY` waits for the transactions that use the table, those that only read too, and
-/// keeps nobody from using it meanwhile; it gives up when its time is over.
+/// blocks no use of it meanwhile; it gives up when its time is over.
 #[test]
 fn an_index_goes_while_others_work() {
     let server = start(options());

@@ -273,7 +273,7 @@ fn change(random: &SimRandom, said: &mut Conversation) {
             let lost = any(&said.messages);
             said.messages.remove(lost);
         }
-        // A message where it has no place: of another piece, or one that nobody expects.
+        // A message where it has no place: of another piece, or an unexpected one.
         4 | 5 => {
             let mut others = part(random);
             let unexpected = [&b"d"[..], b"c", b"f", b"p", b"F", b"X", b"?", b"\0", b"R"];
@@ -476,7 +476,7 @@ fn almost_right() {
     if let (Some(before), Some(after)) = (before, resident_kib()) {
         assert!(after < before + GROWTH_KIB_MAX, "from {before} KiB to {after} KiB");
     }
-    // Nobody has been left behind, and nothing fell over.
+    // No session has been left behind, and no thread has panicked.
     let metrics = server.metrics();
     assert_eq!(metrics.panics_total, 0);
     assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
