@@ -111,7 +111,7 @@ impl Route {
         about: &'static str,
         run: Run,
     ) -> Route {
-        const OK: &[Gives] = &[gives(200, Some(JSON), "What was asked for")];
+        const OK: &[Gives] = &[gives(200, Some(JSON), "The requested data")];
         Route {
             method,
             path,

@@ -52,20 +52,20 @@ counters! {
     connections: "gauge", "Sessions that are open.";
     connections_total: "counter", "Sessions that were begun.";
     connections_refused_total: "counter", "Connections that were sent away: too many, or not let in.";
-    authentication_failures_total: "counter", "Proofs of a password that did not hold.";
-    cancel_requests_total: "counter", "Requests to cancel what another session does.";
+    authentication_failures_total: "counter", "Failed proofs of a password.";
+    cancel_requests_total: "counter", "Requests to cancel the statement of another session.";
     bytes_received_total: "counter", "Bytes that clients sent.";
     bytes_sent_total: "counter", "Bytes that clients were sent.";
     sends_total: "counter", "Times that bytes were sent.";
-    statements_total: "counter", "Statements that were run, or portals that were gone on with.";
+    statements_total: "counter", "Statements that were run, and portals that were continued.";
     slow_statements_total: "counter", "Statements that took longer than the threshold of the log.";
     queued_statements_total: "counter", "Statements that waited for a row without a thread.";
     moved_statements_total: "counter", "Statements that were moved to a thread that may wait.";
-    busy_polls_total: "counter", "Waits for a client that were begun awake.";
-    busy_polls_in_vain_total: "counter", "Those of them that it did not come in.";
+    busy_polls_total: "counter", "Waits for a client in which the session polled first.";
+    busy_polls_in_vain_total: "counter", "Waits of these in which the client did not come while the session polled.";
     rows_total: "counter", "Rows that clients were sent.";
     errors_total: "counter", "Errors that clients were told.";
-    commits_total: "counter", "Commits that were waited for.";
+    commits_total: "counter", "Commits that sessions waited for.";
     commit_waits_total: "counter", "Waits for the disk, each for one or more commits.";
     panics_total: "counter", "Failures inside the server that ended a session.";
 }

@@ -63,7 +63,7 @@ pub(crate) struct Caller {
 /// How a caller comes to a role of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleFrom {
-    /// Callers need not sign in: they need no rights.
+    /// Callers need not sign in: they need no role.
     Nobody,
     /// The token names it.
     Token,
