@@ -124,8 +124,8 @@ impl Database {
         Ok(self.shared.collections.drop_collection(name)?)
     }
 
-    /// Drops a collection where it is there, and lets go of the past of all that ever had this name and were
-    /// dropped: compaction takes it away. False where there was nothing to drop or to let go of.
+    /// Drops the collection if it exists, and gives up the past of all dropped collections of this name:
+    /// compaction removes it. False where there was nothing to drop or to give up.
     ///
     /// # Errors
     /// As [`drop_collection`](Database::drop_collection).

@@ -50,7 +50,7 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// Documents that do not agree with what is stored beside them.
+    /// Documents that do not agree with the counts and digests that are stored with them.
     #[error(
         "document {key:?} of collection {collection:?} is damaged at revision {revision}: {what}"
     )]

@@ -39,7 +39,7 @@ use crate::changes::{CollectionEnd, DocumentChange, Found};
 pub struct Following {
     /// The commit up to which everything was given.
     pub at: Csn,
-    /// The last commit that is told of; [`Csn::MAX`] for no end.
+    /// The last commit to follow; [`Csn::MAX`] for no end.
     pub until: Csn,
     /// The collection; `None` for all.
     pub collection: Option<String>,
@@ -47,7 +47,7 @@ pub struct Following {
     pub key: Option<String>,
     /// A place in documents: only what changed something there, below it, or above it.
     pub path: Option<JsonPath>,
-    /// True where the differences are told as well.
+    /// True where changes come with their differences.
     pub with_diff: bool,
     /// The changes that were found and not given yet, and how far they reach.
     found: VecDeque<DocumentChange>,
@@ -62,8 +62,8 @@ pub struct Following {
 pub struct ToldChange<'a> {
     /// The change.
     pub change: &'a DocumentChange,
-    /// When, in microseconds since 1970 UTC; `None` where the document was erased since, of which no more
-    /// is told.
+    /// When, in microseconds since 1970 UTC; `None` where the document was erased since, and has no more
+    /// data.
     pub time_us: Option<u64>,
     /// The author; empty where the commit names none.
     pub author: String,
@@ -106,7 +106,7 @@ impl Following {
         Ok(())
     }
 
-    /// True where everything that is told of was given.
+    /// True where all changes up to `until` were given.
     pub fn is_over(&self) -> bool {
         self.at >= self.until
     }
@@ -149,7 +149,7 @@ impl Following {
     }
 
     /// The ends of collections by the commits of the last [`next`](Following::next), in their order, whichever
-    /// documents are told of. Changes of the same commit come after them.
+    /// documents are followed. Changes of the same commit come after them.
     pub fn ends(&self) -> &[CollectionEnd] {
         &self.found_ends[self.ends.clone()]
     }

@@ -384,8 +384,8 @@ impl Database {
         self.compact_with(|_, _| ()).map(drop)
     }
 
-    /// As [`compact`](Database::compact); `progress` is told how many bytes of how many are merged. Returns the figures
-    /// before the merges and after them.
+    /// As [`compact`](Database::compact); `progress` gets the merged bytes and their total. Returns the figures before
+    /// the merges and after them.
     pub fn compact_with(&self, mut progress: impl FnMut(u64, u64)) -> Result<(Stats, Stats)> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;

@@ -173,7 +173,7 @@ pub struct Aggregation {
     places: Vec<Place>,
     /// How the keys are held, and behind these the results.
     reprs: Vec<Repr>,
-    /// The bytes that values of other keys have beside their places.
+    /// The bytes of values of other keys, beyond their places.
     dependent_bytes: usize,
     inputs: Vec<Value>,
     calls: Vec<Call>,

@@ -70,7 +70,7 @@ pub struct JoinShape<'p> {
     pub build: Side<'p>,
     /// True if the columns of the build side come first.
     pub is_build_first: bool,
-    /// The condition that partners fulfil beside having equal keys.
+    /// The condition on partners in addition to equal keys.
     pub condition: Option<&'p Expr>,
 }
 

@@ -745,7 +745,7 @@ impl State {
         }
     }
 
-    /// Returns about how many bytes are held beside a few for each group.
+    /// Returns about how many bytes are held, beyond a few for each group.
     pub fn bytes(&self) -> usize {
         match self {
             State::Distinct(distinct) => distinct.bytes(),

@@ -671,7 +671,7 @@ pub(crate) struct DropArgs {
     /// The collection
     #[arg(value_name = "COLLECTION")]
     pub name: String,
-    /// Let go of its past, and of all that was dropped under this name
+    /// Remove its past, and that of all dropped collections of this name
     #[arg(long)]
     pub purge: bool,
 }

@@ -107,7 +107,7 @@ fn copy(
                 bar.finish_and_clear();
                 return Ok(mark);
             }
-            // A server that was never there is told at once.
+            // A server that was never there is an error at once.
             Err(Error::Backup(BackupError::Lost(why))) if moved || lost.is_known => {
                 lost.wait(&why, moved, &bar)?;
             }

@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     };
     let mut session = Session::new(&arguments.global);
     let outcome = run(&mut session, &arguments.command);
-    // Closed in any case; what went wrong first is what is told.
+    // Closed in any case; the first error is reported.
     let closed = session.close();
     let outcome = outcome.and(closed);
     match outcome {

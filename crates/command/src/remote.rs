@@ -159,7 +159,7 @@ impl BackupSource for HttpSource {
 
     fn end(&mut self) {
         if let Ok(path) = self.path("") {
-            // A server that is gone has let go of it by itself.
+            // A server that is gone has released it by itself.
             let _ = self.once("DELETE", &path);
             self.backup = None;
         }

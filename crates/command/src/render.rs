@@ -164,7 +164,7 @@ pub(crate) fn blame_json((l, r): &(&BlameLine, &RevisionInfo)) -> String {
         .text("message", &r.message)
         .text("time", &time::rfc3339(r.time_us))
         .text_or_null("authored", r.authored_us.map(time::rfc3339).as_deref());
-    // Of a container only its opening bracket is told: no value of its own.
+    // A container shows only its opening bracket: it has no value of its own.
     match l.value.as_str() {
         "[" | "{" => object.end(),
         value => object.raw("value", value).end(),

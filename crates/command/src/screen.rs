@@ -54,7 +54,7 @@ pub(crate) fn said(text: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Says something beside the answer, on standard error.
+/// Writes a note on standard error, apart from the answer.
 pub(crate) fn note(text: &str) {
     eprintln!("{}", said(text));
 }

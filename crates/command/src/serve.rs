@@ -33,7 +33,7 @@ use crate::visible::Shown;
 /// `shared_buffers` counts blocks of so many bytes.
 const BLOCK_BYTES: u64 = 8_192;
 
-/// Where clients connect if nothing else is said: beside PostgreSQL's own port.
+/// The default address for clients: the port next to PostgreSQL's own.
 const LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 5433);
 
 /// The addresses of one protocol, and how a person chooses others.
@@ -284,7 +284,7 @@ fn budgets(session: &mut Session, args: &ServeArgs, config: &Config) -> Outcome<
     }
     // A value that an option names goes before the file of `ALTER SYSTEM`, a share of the memory after it.
     let blocks = format!("{}kB", cache.max(BLOCK_BYTES * 16) >> 10);
-    // PostgreSQL's default is off: here the log tells of connections unless it is told not to.
+    // PostgreSQL's default is off: here the log has connections unless the setting is off.
     let mut defaults: Vec<(String, String)> =
         ["log_connections", "log_disconnections"].map(|it| (it.into(), "on".into())).into();
     for (name, value, is_named) in [

@@ -242,8 +242,8 @@ impl Collection {
         }
     }
 
-    /// The first commit whose state is whole, or before which nothing is told though it be there: 0
-    /// where nothing was forgotten.
+    /// The first commit whose state is whole, or before which reads are refused though the data
+    /// exist: 0 where nothing was forgotten.
     pub(crate) fn horizon(&self) -> Csn {
         let engine = self.engine();
         engine.store().horizon(self.id).max(engine.table(self.id).forgotten())

@@ -13,8 +13,8 @@
 //!
 //! A new field of the same object with the name of one that is gone is a replace, as is a new root.
 //!
-//! Changes are told in the order of the document: each where its node stands in the newer version, what
-//! is gone where it stood among those that stayed, a node before what is below it.
+//! Changes come in the order of the document: each at the place of its node in the newer version, a
+//! removed node at its old place among those that stayed, a node before those below it.
 
 use crate::error::Damaged;
 use crate::node::{CHUNK_NODES, Node};

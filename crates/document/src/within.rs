@@ -6,7 +6,7 @@
 //!   commit        all entries of one commit are one revision
 //! ```
 //!
-//! Nothing is kept beside the transaction's writes: going back to a savepoint takes a document back by
+//! Nothing is kept but the transaction's writes: going back to a savepoint takes a document back by
 //! itself, and every reader of the transaction sees it as it is.
 //!
 //! # Invariants

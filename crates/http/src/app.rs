@@ -7,7 +7,7 @@
 //!   waiting threads    everything that may look at the disk, wait for a lock or take long
 //! ```
 //!
-//! Invariant: what waits for a thread is bounded; what comes beyond is told to come again.
+//! Invariant: what waits for a thread is bounded; a request beyond that is asked to come again.
 
 use std::sync::Arc;
 

@@ -109,9 +109,9 @@ pub struct Limits {
     /// Bytes of the head of a request.
     pub header_bytes_max: usize,
     /// Bytes of a body that is held in memory: edits, patches, SQL. The patches of a request may copy as many
-    /// beside.
+    /// in addition.
     pub body_bytes_max: u64,
-    /// Nodes of such a body, and nodes that the patches of a request may copy beside.
+    /// Nodes of such a body, and nodes that the patches of a request may copy in addition.
     pub body_nodes_max: u64,
     /// Bytes of a document that is put.
     pub document_bytes_max: u64,

@@ -1,5 +1,5 @@
-//! Errors as clients are told them: a status, and a body that says what is wrong and what can be done
-//! (RFC 9457), with the two fields beside it that clients of other versioned stores look for.
+//! Errors as clients get them: a status, and a body with the error and the next step (RFC 9457), and
+//! with the two fields that clients of other versioned stores read.
 //!
 //! ```text
 //!   {"type":"about:blank","title":"Not Found","status":404,"detail":"no document \"a\"",
@@ -110,7 +110,7 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 
-    /// The same, with something told beside.
+    /// The same, with a further member.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.more.insert(name.to_owned(), value.into());

@@ -1,4 +1,4 @@
-//! [`Server`]: what listens, and the threads behind it; [`Handle`]: how it is told to stop.
+//! [`Server`]: the listeners, and the threads behind them; [`Handle`]: the way to stop it.
 //!
 //! ```text
 //!   listener ─> connection (TLS) ─> HTTP/1.1 or HTTP/2 ─> router
@@ -193,7 +193,7 @@ async fn tell_followers(app: Arc<App>) {
     }
 }
 
-/// Waits until the server is told to stop, or to cut connections off.
+/// Waits until the server is to stop, or to cut connections off.
 async fn told(stopping: &mut watch::Receiver<bool>) {
     // An error would mean that the sender is gone, which is the end too.
     let _ = stopping.wait_for(|is_stopping| *is_stopping).await;

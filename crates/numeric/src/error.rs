@@ -6,7 +6,7 @@ use thiserror::Error;
 /// A conversion or computation that has no result.
 ///
 /// The text of each is the message that a client of PostgreSQL expects; [`NumericError::sqlstate`]
-/// is the code beside it and [`NumericError::detail`] the second line where there is one.
+/// is its code, and [`NumericError::detail`] the second line where there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NumericError {

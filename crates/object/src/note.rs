@@ -1,4 +1,4 @@
-//! [`Note`]: what a commit of ZODB says of itself.
+//! [`Note`]: the metadata of a commit of ZODB.
 //!
 //! ```text
 //!   author, message    user and description, if they are texts of SQL and not too long

@@ -28,7 +28,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// The alphabet for some sets; None if it is too large. Words and breaks are told apart where
+    /// The alphabet for some sets; None if it is too large. It distinguishes words and breaks where
     /// assertions ask for them.
     pub fn new(sets: &[CharSet], assertions: bool) -> Option<Self> {
         let extra = if assertions {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! An [`Expr`] says which texts match and is what automata are made of. A tree of [`Node`]s stands
-//! above it, only as deep as somebody may see how a match was divided: where there are groups, back
+//! above it, only as deep as the division of a match is visible: where there are groups, back
 //! references, or parts that prefer the short match beside parts that prefer the long one. All else
 //! is one [`Shape::Plain`] node, however much it repeats.
 //!

@@ -47,7 +47,7 @@ fn fault(value: &str, name: &str, context: &Context<'_>) -> Result<Option<Error>
     Ok(text::parse(value, ty, modifier, context).err())
 }
 
-/// A message and what stands beside it, as a row.
+/// A message and the other fields of its error, as a row.
 fn describe(error: Option<Error>) -> Record {
     let parts = error.as_ref().map(|error| {
         let code = error.state().code().to_owned();

@@ -96,7 +96,7 @@ impl Desk {
     }
 }
 
-/// A session, and whether it is in a transaction block, as its core's desk is told.
+/// A session, and whether it is in a transaction block, for its core's desk.
 pub(crate) struct Block<'a> {
     desk: &'a Desk,
     is_open: bool,

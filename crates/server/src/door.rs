@@ -39,8 +39,9 @@ use crate::wire::backend::{self, Authentication};
 use crate::wire::startup::{self, First, Start};
 use crate::wire::{Frame, Inbox, Reader, frontend, violation};
 
-/// How many may be at the door beside those who have a session, so that a request to cancel gets
-/// through when all sessions are taken. One more is let in at the cost of the one that came first.
+/// How many connections may be at the door, without those that have a session, so that a request to
+/// cancel gets through when all sessions are taken. One more is let in at the cost of the one that
+/// came first.
 const GUESTS: usize = 100;
 
 /// The pause of accepting after the system had no room for one more connection.
@@ -127,7 +128,7 @@ impl Guests {
 
 /// The reason of a refusal.
 enum Refusal {
-    /// It is told why.
+    /// The client gets this error.
     Told(Error),
     /// It has gone, or speaks something else.
     Lost(io::Error),
@@ -366,7 +367,8 @@ impl Guest {
         let method = self.method(channel, start)?;
         let password = shared.instance.password(&start.user);
         match (method, &password) {
-            // Whether there is such a role, and such a database, is told when the session begins.
+            // Whether there is such a role, and such a database, is checked when the session
+            // begins.
             (Method::Trust, _) | (Method::Initial, None) => return Ok(()),
             _ => {}
         }

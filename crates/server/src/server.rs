@@ -1,4 +1,4 @@
-//! [`Server`]: what listens, and the threads behind it; [`Handle`]: how it is told to stop.
+//! [`Server`]: the listeners, and the threads behind them; [`Handle`]: the way to stop it.
 //!
 //! ```text
 //!   Server::start ──> thread "door"      accepts, lets in
@@ -156,7 +156,7 @@ fn listen_unix(path: &PathBuf) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Opens the door; it closes when it is told to.
+/// Starts the listeners; they stop with the server.
 fn open(
     door: Arc<Door>,
     tcp: Vec<TcpListener>,

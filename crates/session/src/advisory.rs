@@ -6,7 +6,7 @@
 //!   session 1   pg_advisory_unlock(7) ──────>           7: held exclusively by 2
 //! ```
 //!
-//! A lock is held by a session, once for each time that it was taken; it is let go of by
+//! A lock is held by a session, once for each time that it was taken; it is released by
 //! `pg_advisory_unlock`, or at the end of the transaction where it was taken for that. Waiting
 //! sessions get the lock in the order in which they asked. A wait that would never end is an error.
 //!

@@ -169,7 +169,7 @@ impl Client {
             let message = format!("permission denied to set {what} \"{user}\"");
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
-        // It is told after the setting that it follows from.
+        // The client gets it after the setting that it follows from.
         settings.set_superuser(catalog.is_superuser(wanted), extent);
         settings.set(name, text, extent)?;
         if !is_role {

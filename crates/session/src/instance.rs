@@ -308,7 +308,8 @@ impl Instance {
         Self::open_beside(collections, objects, options)
     }
 
-    /// As [`Instance::open`], beside others in this process who use the storages of objects of the database.
+    /// As [`Instance::open`], together with others in this process that use the storages of objects of the
+    /// database.
     ///
     /// # Errors
     /// As [`Instance::open`].

@@ -10,7 +10,7 @@ use crate::error::Error;
 pub struct Messages {
     /// Notices and warnings, in their order.
     pub notices: Vec<Error>,
-    /// Settings that the client is told of and that have changed: name and value.
+    /// Changed settings that are reported to the client: name and value.
     pub settings: Vec<(&'static str, String)>,
     /// The notifications of other sessions. Only while no transaction is open.
     pub notifications: Vec<Notification>,

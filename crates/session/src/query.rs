@@ -674,7 +674,7 @@ fn reads_of(uses: &Uses, prepared: &exec::Prepared) -> Box<[Oid]> {
     reads.into()
 }
 
-/// A column as clients are told of it.
+/// A column as clients see it.
 pub(crate) fn column_of(column: &sql::plan::Column, names: &Names) -> Column {
     let (mut ty, mut modifier) = (column.ty, column.modifier);
     while let Some(Shape::Domain(base, of_base)) = names.shape(ty) {

@@ -81,7 +81,7 @@ impl<'a> Rights<'a> {
     }
 
     /// True where the role may do it with these columns of a relation; with any of them where none
-    /// are told.
+    /// are given.
     pub fn has_on_columns(self, relation: Oid, columns: &[i16], wanted: Privileges) -> bool {
         let has =
             |attnum: &i16| *attnum > 0 && self.has(Address::column(relation, *attnum), wanted);

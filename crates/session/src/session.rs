@@ -126,7 +126,7 @@ impl Session {
         self.names.files.rows_read()
     }
 
-    /// The settings that a client is told of when it begins, and from now on when they change.
+    /// The settings that are reported to a client when it begins, and from now on when they change.
     pub fn settings_reported(&mut self) -> Vec<(&'static str, String)> {
         self.client.settings.get_mut().reported()
     }
@@ -192,8 +192,8 @@ impl Session {
         Ok(portal)
     }
 
-    /// Runs a part of the statement that stops where it is told to, however deep it is in whatever it
-    /// computes.
+    /// Runs a part of the statement that stops when it is cancelled, however deep it is in a
+    /// computation.
     fn interruptible<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let slot = Arc::clone(&self.client.slot);
         interrupt::during(&slot.stop, || run(self)).map_err(|error| self.why_stopped(error))
@@ -323,7 +323,7 @@ impl Session {
     /// enough for now.
     ///
     /// # Errors
-    /// Whatever the statement reports; [`Session::fail`] is to be called then.
+    /// The errors of the statement; [`Session::fail`] is to be called then.
     pub fn execute(
         &mut self,
         portal: &mut Portal,

@@ -66,7 +66,7 @@ pub(crate) enum Block {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Modes {
     pub isolation: Isolation,
-    /// The words of it: `READ UNCOMMITTED` is told apart from `READ COMMITTED`.
+    /// Its words: `READ UNCOMMITTED` differs from `READ COMMITTED`.
     pub uncommitted: bool,
     pub read_only: bool,
     pub deferrable: bool,
@@ -339,7 +339,7 @@ impl Session {
                 let evaluator = Evaluator::new(&around, &self.names);
                 open.checks.end_transaction(&mut inner, &mut evaluator.values())?;
             }
-            // A commit is published whole, whatever the statement is told meanwhile.
+            // A commit is published whole, also where the statement is cancelled meanwhile.
             return interrupt::shielded(|| self.publish(inner, open.draft, notes));
         }
         self.client.settings.get_mut().commit();

@@ -65,7 +65,7 @@ impl fmt::Debug for At {
 /// The error of a statement, with its position.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The code, the message and what else the user is told.
+    /// The code, the message and the other fields of the error.
     pub cause: types::Error,
     /// The place in the text that it is about.
     pub at: At,

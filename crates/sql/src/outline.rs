@@ -120,7 +120,7 @@ pub struct Select {
     pub windows: Vec<(String, Window)>,
 }
 
-/// Which rows are told apart.
+/// The rows that count as distinct.
 #[derive(Clone, Debug)]
 pub enum Distinct {
     /// All are kept.

@@ -216,7 +216,7 @@ pub struct Scan {
     pub sample: Option<Sample>,
 }
 
-/// System columns: what is known of a row beside what was stored. Their numbers are below 0, as
+/// System columns: the facts about a row that are not stored in it. Their numbers are below 0, as
 /// PostgreSQL's are, and those that only versioned tables have are below those of PostgreSQL.
 pub mod system {
     /// `ctid`, the number of a row without a primary key.

@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(text.finish(), long);
     }
 
-    /// A statement that is told to stop does not go on to copy.
+    /// A cancelled statement does not go on to copy.
     #[test]
     fn a_copy_stops_when_the_statement_is_to_stop() {
         let flag = std::sync::atomic::AtomicBool::new(true);

@@ -1,4 +1,4 @@
-//! Context: all that a conversion between forms depends on, beside the value and its type.
+//! Context: all inputs of a conversion between forms, other than the value and its type.
 //!
 //! ```text
 //!   Context ── style      DateStyle, TimeZone ...           the session
@@ -247,7 +247,7 @@ impl dyn TypeSource + '_ {
     }
 }
 
-/// No types and no objects beside those that are built in.
+/// No types and no objects other than the built-in ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtins;
 

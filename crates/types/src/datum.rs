@@ -296,7 +296,7 @@ impl<'a> NumericRef<'a> {
         Numeric::is_stored(bytes).then_some(Self(NumericPlace::Stored(bytes)))
     }
 
-    /// How many bytes the number has beside those that every value has.
+    /// How many bytes the number has, beyond those that every value has.
     fn heap_bytes(self) -> usize {
         match self.0 {
             NumericPlace::Value(value) => value.heap_bytes(),

@@ -18,7 +18,7 @@ use numeric::NumericError;
 
 use crate::SqlState;
 
-/// The result of whatever can fail for a reason that the user is told.
+/// The result of a function that can fail with an error for the user.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The error, in the parts in which PostgreSQL's protocol hands it out.

@@ -38,7 +38,7 @@ impl Database {
     }
 
     /// The same, with exactly the commits up to a moment: the one of the backup, or a later one that its archive has.
-    /// `progress` is told how many bytes are copied.
+    /// `progress` gets the copied bytes.
     ///
     /// # Errors
     /// [`BackupError::OutOfRange`] for another moment, with those that are allowed.

@@ -40,10 +40,10 @@ const OPERANDS: [&str; 14] = [
 const OPERATORS: [&str; 9] =
     ["AND", "BETWEEN", "COLLATE", "ILIKE", "IN", "IS", "LIKE", "NOT", "OR"];
 
-/// The columns that every table has beside its own.
+/// The columns that every table has in addition to its own.
 const OF_THE_PAST: [&str; 3] = ["_system_from", "_system_to", "_version"];
 
-/// Keywords that are no names, beside those that end an expression.
+/// Keywords that are no names, other than those that end an expression.
 const NO_NAMES: &str =
     " ALL ANY ARRAY CASE CAST COLUMN CREATE DISTINCT ELSE END FALSE IN OR TABLE TO TRUE USER ";
 

@@ -272,7 +272,7 @@ fn backup_restore_verify_compact_and_stats_look_after_the_folder() {
         assert!(number(&world.json(&["--data", data, "verify"]), "revisions") >= 3);
     }
     assert!(world.run(&["get", "articles/a1", "--at", "1"]).contains("\"counter\":0"));
-    // Once merged, there is nothing to win, and that is told with what there is.
+    // Once merged, there is nothing to win, and the answer says so with its figures.
     let told = world.run(&["compact"]);
     assert!(told.starts_with("nothing to win: ") && told.contains("\nhistory "), "{told}");
     let told = world.json(&["compact"]);

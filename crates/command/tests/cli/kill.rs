@@ -118,7 +118,8 @@ fn write_until_killed(
         *acknowledged += 1;
         drop(first_answer.take());
         if random.below(40) == 0 {
-            // Answered or killed: either way it changes nothing that is read. The log is told of last.
+            // Answered or killed: either way it changes nothing that is read. The last line of the answer is about
+            // the log.
             let sent = commands.write_all(b"compact\n");
             while sent.is_ok() && !answer.starts_with("the log apart") {
                 answer.clear();

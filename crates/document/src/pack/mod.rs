@@ -106,7 +106,7 @@ fn difference(input: &mut Reader<'_>, from: u64) -> Result<u64, Damaged> {
 }
 
 impl Last {
-    /// Appends what a document header says; its shape is told elsewhere.
+    /// Appends the fields of a document header; its shape is written elsewhere.
     fn put_header(&mut self, header: &Header, out: &mut Vec<u8>) {
         put_difference(out, header.next_key, self.header.next_key);
         put_difference(out, header.root, self.header.root);

@@ -205,7 +205,7 @@ fn lines(
             }
         });
         let is_sent = match done.map_err(|error| deadline.problem(error)) {
-            // That rows on their way were not all is told by the end of the stream.
+            // The end of the stream shows that rows on their way were not all.
             Err(problem) if is_begun => to.fail(std::io::Error::other(problem.detail().to_owned())),
             Err(problem) => begun.send(Err(problem)).is_ok(),
             Ok(_) => {

@@ -36,7 +36,8 @@ use super::edits::{Change, Spot};
 
 /// Operations of one transaction.
 const OPERATIONS_MAX: usize = 10_000;
-/// How often a transaction is run where others are faster, before the client is told.
+/// The number of runs of a transaction where others are faster, before the client gets the
+/// conflict.
 const RUNS_MAX: usize = 10;
 
 /// The operations and conditions of a request.

@@ -237,7 +237,7 @@ impl Signature {
              \"authored\":{authored},\"author\":{author},\"role\":{role},\"message\":{message}"
         );
         out.extend_from_slice(shown.as_bytes());
-        // Of a container only its opening bracket is told: no value of its own.
+        // A container shows only its opening bracket: it has no value of its own.
         if !line.kind.is_container() {
             out.extend_from_slice(b",\"value\":");
             out.extend_from_slice(line.value.as_bytes());

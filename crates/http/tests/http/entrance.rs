@@ -120,7 +120,8 @@ fn sessions() {
     for header in [("origin", "https://evil.example"), ("sec-fetch-site", "same-site")] {
         assert_eq!(status("GET /v1/collections", &[both[0], both[1], header]), 403, "{header:?}");
     }
-    // A page whose origin is allowed may send tokens, and is told that it may not send this header.
+    // A page whose origin is allowed may send tokens, and the answer says that it may not send this
+    // header.
     let preflight = world.client().ask(
         "OPTIONS /v1/collections",
         &[

@@ -82,8 +82,8 @@ fn changes_as_they_happen() {
     while client.line() != ": still here" {}
 }
 
-/// Changes from before the server began are told from the lists of revisions, in the order of
-/// commits. A commit of many documents is one step for a subscriber that reconnects.
+/// Changes from before the server began come from the lists of revisions, in the order of commits.
+/// A commit of many documents is one step for a subscriber that reconnects.
 #[test]
 fn changes_of_the_past() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -149,9 +149,9 @@ fn told(client: &mut Client, address: &str) -> Vec<String> {
     told
 }
 
-/// A collection that was dropped was forgotten: who came again from before that was told neither what it
-/// had nor that it is gone, and who followed it alone was cut off without a word. Its documents are told
-/// as they were, then that it is dropped, and there the stream of it alone ends.
+/// A collection that was dropped was forgotten: a subscriber that came again from before that got
+/// neither its changes nor its end, and one that followed it alone was disconnected without an event.
+/// Now its changes come as they were, then its end, and there a stream of it alone ends.
 #[test]
 fn a_collection_that_is_dropped_is_told() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -270,8 +270,8 @@ fn tokens_of_the_release_before() {
     assert!(entrance.file.create_for_role("x", Rights::default(), None, Some("a\tb")).is_err());
 }
 
-/// The author is who a writer says they are; the role is who had proved it, and whatever the writer says stays the
-/// same: in SQL, in the versions of a document, in blame, and in what those who follow are told.
+/// The author is the name that a writer gives; the role is the one that it has proved, and stays the same whatever
+/// the writer gives: in SQL, in the versions of a document, in blame, and in the events of subscribers.
 #[test]
 fn the_role_of_a_commit_cannot_be_chosen() {
     let entrance = Entrance::new();
@@ -310,7 +310,7 @@ fn the_role_of_a_commit_cannot_be_chosen() {
     let changes = entrance.ask(&format!("GET /v1/changes?from=0&until={until}"), &ada, "").text();
     assert!(changes.contains("\"author\":\"grace\"") && changes.contains("\"role\":\"app\""));
 
-    // When it was made where it comes from is told with it.
+    // The time at which the source made it comes with it.
     let when = json!("2001-02-03T04:05:06.000000Z");
     let document = "/v1/collections/plain/documents/p";
     assert_eq!(get(&format!("{document}/versions"), &carl)["versions"][0]["authored"], when);

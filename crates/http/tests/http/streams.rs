@@ -115,7 +115,7 @@ fn compression() {
     assert_eq!(ask("gzip, deflate, br, zstd").header("content-encoding"), Some("zstd"));
 }
 
-/// More than fits at once is told to come again: nothing waits without an end.
+/// A request too many gets 503: nothing waits without an end.
 #[test]
 fn too_much_at_once() {
     let world = World::with(|options| options.limits.requests_max = 1);

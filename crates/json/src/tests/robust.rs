@@ -137,7 +137,7 @@ fn memory_is_bounded() {
     try_parse(format!("{{{}}}", fields.join(",")).as_bytes());
 }
 
-/// Columns that come from a damaged file are told from good ones before anything walks them.
+/// The check finds columns of a damaged file before anything walks them.
 #[test]
 fn damaged_tapes_are_found() {
     let good = Tape::parse(r#"{"a":[1,{"b":"xé"}],"c":[[],null]}"#).unwrap();

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! PostgreSQL has no operators of their own for conditions and for columns that are computed: a filter
-//! is told of the operator below it, and a projection only names columns. Costs and rows are guesses
-//! made of the numbers of rows that tables have; they are there because tools read them.
+//! is shown with the operator below it, and a projection only names columns. Costs and rows are
+//! guesses made of the numbers of rows that tables have; they are there because tools read them.
 
 use std::collections::HashMap;
 
@@ -118,7 +118,7 @@ impl Name {
 struct Teller<'a> {
     plan: &'a Plan,
     manner: &'a Manner<'a>,
-    /// True where columns are told with their tables.
+    /// True where columns are shown with their tables.
     has_prefix: bool,
     /// The names of what stands in slots.
     slots: HashMap<u32, String>,
@@ -462,7 +462,7 @@ impl Teller<'_> {
                 names = of_part;
             }
         }
-        // The scan of one partition is told as what it is.
+        // The scan of one partition is shown as such.
         if below.len() == 1 {
             return (below.remove(0), names);
         }
@@ -493,7 +493,7 @@ impl Teller<'_> {
             };
             names = columns.values.iter().map(name).collect();
         }
-        // Conditions of a scan name its table only where everything is told.
+        // Conditions of a scan name its table only in verbose output.
         let prefix = if self.manner.verbose { format!("{alias}.") } else { String::new() };
         let prefix = prefix.as_str();
         let own_names: Vec<Name> = names.iter().map(|name| name.of_scan(prefix)).collect();
@@ -619,7 +619,7 @@ impl Teller<'_> {
         let mut all = Vec::new();
         let part = |at: usize| {
             let shown = path.shown.get(at).map(String::as_str).unwrap_or_default();
-            // A column is told with its table, an expression as it is.
+            // A column is shown with its table, an expression as it is.
             let is_name =
                 shown.chars().all(|letter| letter.is_alphanumeric() || "_\"$".contains(letter));
             if is_name { format!("{prefix}{shown}") } else { shown.to_owned() }

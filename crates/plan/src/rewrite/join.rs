@@ -100,8 +100,8 @@ pub(super) fn key_of(
     Some((left.clone(), right))
 }
 
-/// Makes the right side, where it is a scan, one by an index, and tells what the look-ups cost; `None` where none serves,
-/// or a hash table is cheaper: `hashed` is what that costs beside the scan of the right side.
+/// Makes the right side, where it is a scan, one by an index, and tells what the look-ups cost; `None` where none
+/// serves, or a hash table is cheaper: `hashed` is its cost without the scan of the right side.
 fn by_index(
     plan: &mut Plan,
     join: &mut Join,

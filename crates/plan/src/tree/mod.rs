@@ -367,7 +367,7 @@ pub struct Join {
     pub keys: Vec<(Expr, Expr)>,
     /// True where the left side is put into the hash table.
     pub build_left: bool,
-    /// The condition beside these.
+    /// The further condition.
     pub condition: Option<Expr>,
     /// The slots that the right side needs, over the left row: it is computed for each left row.
     /// None where the right side is the same for all.
@@ -424,7 +424,7 @@ pub struct Aggregate {
     /// Which keys each mask is about.
     pub masks: Vec<Vec<usize>>,
     /// Some where rows of the input come in blocks of columns, and all of this is computed over those
-    /// ([`batch::Aggregation`]): the keys that groups are told apart by. The other keys depend on these.
+    /// ([`batch::Aggregation`]): the keys that identify groups. The other keys depend on these.
     pub batches: Option<Vec<usize>>,
 }
 
@@ -574,7 +574,7 @@ impl Node {
         self.types.iter().enumerate().map(column).collect()
     }
 
-    /// The operator that the client is told about: below `WITH`, where there is one.
+    /// The operator of which the client sees the columns: below `WITH`, where there is one.
     pub fn main(&self) -> &Node {
         match &self.kind {
             Kind::With { input, .. } => input.main(),

@@ -114,7 +114,7 @@ pub trait Accumulator: Send {
         false
     }
 
-    /// How many bytes it holds beside its own few. It never becomes less.
+    /// How many bytes it holds beyond its own few. It never becomes less.
     fn held_bytes(&self) -> usize {
         0
     }

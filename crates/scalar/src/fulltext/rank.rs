@@ -314,7 +314,7 @@ pub(super) fn cover_density(
         let (first_at, last_at) = (inside[0].position.at(), places[end].position.at());
         let steps = (end - begin) as i32;
         let mut noise = i32::from(last_at) - i32::from(first_at) - steps;
-        // Places after the last one that is told apart count as one.
+        // Places after the last distinct one count as one.
         if noise < 0 {
             noise = steps / 2;
         }

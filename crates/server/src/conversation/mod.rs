@@ -129,8 +129,8 @@ enum Doing {
 }
 
 impl Conversation {
-    /// A conversation for a session that has just begun; it opens with what the client is told at
-    /// the start.
+    /// A conversation for a session that has just begun; it opens with the first messages to the
+    /// client.
     pub(crate) fn begin(mut session: Session, mut out: Vec<u8>, counters: Arc<Counters>) -> Self {
         session.set_inline(true);
         let charset = session.charset();
@@ -291,7 +291,7 @@ impl Conversation {
         self.due = self.out.len();
     }
 
-    /// Takes the notices of the session, which are told at once.
+    /// Takes the notices of the session, which are sent at once.
     fn listen(&mut self) {
         let notices = self.session.take_notices();
         let charset = self.session.charset();

@@ -102,7 +102,7 @@ pub(crate) fn key_data(out: &mut Vec<u8>, process: i32, secret: &[u8]) {
     });
 }
 
-/// ParameterStatus: a setting that the client is told of.
+/// ParameterStatus: a setting that is reported to the client.
 pub(crate) fn parameter(out: &mut Vec<u8>, charset: Charset, name: &str, value: &str) {
     message(out, b'S', |out| {
         string(out, name);

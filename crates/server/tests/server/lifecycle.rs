@@ -103,7 +103,8 @@ fn first_packets_that_are_none() {
     assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
 }
 
-/// Programs that ask for commands of replication, as `pg_basebackup` does, are told what there is in their place.
+/// Programs that ask for commands of replication, as `pg_basebackup` does, get an error that names the
+/// alternatives.
 #[test]
 fn replication_is_refused_with_the_ways_to_make_a_backup() {
     let server = start(options());
@@ -239,7 +240,7 @@ fn authentication_timeout() {
     assert_eq!(wire.next(), None);
 }
 
-/// One session too many is told so; when one ends there is room again.
+/// A session too many gets an error; when one ends there is room again.
 #[test]
 fn too_many() {
     let limits = Limits { connections_max: 2, ..Limits::default() };
@@ -333,7 +334,7 @@ fn a_crowd_that_goes() {
     assert_eq!(server.metrics().panics_total, 0);
 }
 
-/// When the server stops, all are told, whatever they are doing, and it stops soon.
+/// When the server stops, all clients get a message, whatever they are doing, and it stops soon.
 #[test]
 fn shutting_down() {
     let server = start(options());

@@ -28,7 +28,7 @@ use sqllogictest::{
 use crate::wire::{Answer, Wire, message};
 use crate::world;
 
-/// Every file gives its answers; all that does not is told of at once.
+/// Every file gives its answers; all differences are reported together.
 #[test]
 fn sql_answers() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder())

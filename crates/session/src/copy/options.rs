@@ -145,7 +145,7 @@ impl CopyOptions {
         }
     }
 
-    /// The format that the client is told for data of so many columns.
+    /// The format that is announced to the client for data of so many columns.
     pub fn announced(&self, columns: usize) -> CopyFormat {
         let is_text = self.style.is_text();
         let format = if is_text { Format::Text } else { Format::Binary };

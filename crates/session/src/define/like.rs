@@ -123,7 +123,7 @@ impl Like<'_> {
         Ok(())
     }
 
-    /// Makes what is beside the table: indexes that are no constraints, and comments.
+    /// Makes the further objects of the table: indexes that are no constraints, and comments.
     pub fn beside(&self, maker: &mut Maker<'_, '_>, made: Oid) -> Result<()> {
         let catalog = Arc::clone(maker.catalog());
         let comment =

@@ -9,9 +9,9 @@
 //!
 //! Versions are those of one document: 1, 2, 3 ... A node is named by where it stands (`$.items[3]`, or
 //! `/items/3`), or by its key, a number. A path tells of all nodes that ever stood there, a key of one node
-//! wherever it stood. All that is told was committed when the statement began; what
-//! the transaction itself has written is no version yet. Where `system_time_as_of` is set, it is what had
-//! been committed by then.
+//! wherever it stood. The functions show versions that were committed when the statement began; writes of
+//! the transaction itself are no versions yet. Where `system_time_as_of` is set, they show the versions
+//! that had been committed by then.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

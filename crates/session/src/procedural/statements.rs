@@ -456,7 +456,7 @@ fn refused(parsed: &Parsed) -> Option<Error> {
     is_select_into.then(select_into)
 }
 
-/// The error of a command that a block cannot have: one of a transaction, which is told by `of_transactions`, or
+/// The error of a command that a block cannot have: one of a transaction, with the message `of_transactions`, or
 /// a `COPY` from or to the client.
 fn barred(statement: &Statement, of_transactions: &str) -> Option<Error> {
     let Statement::Command(command) = statement else { return None };

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use known::{Known, Scope};
 use value::Value;
 
-/// The settings whose changes a client is told.
+/// The settings whose changes are reported to a client.
 const REPORTED: [&str; 14] = [
     "application_name",
     "client_encoding",
@@ -45,7 +45,7 @@ const REPORTED: [&str; 14] = [
     "standard_conforming_strings",
 ];
 
-/// The one that is told under its own name beside [`REPORTED`], which is sorted.
+/// The setting that is reported under its own name after [`REPORTED`], which is sorted.
 const REPORTED_LAST: &str = "TimeZone";
 
 /// The values that one setting has.
@@ -524,7 +524,8 @@ impl Settings {
 
     // --- what the client is told -----------------------------------------------------------------
 
-    /// The settings that a client is told of, with their values. They count as told.
+    /// The settings that are reported to a client, with their values. They count as reported. They
+    /// count as told.
     pub fn reported(&mut self) -> Vec<(&'static str, String)> {
         let names = REPORTED.into_iter().chain([REPORTED_LAST]);
         self.told = names.map(|name| (name, self.show(name).unwrap_or_default())).collect();

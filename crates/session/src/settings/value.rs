@@ -84,7 +84,7 @@ pub fn read(known: &Known, name: &str, text: &str) -> Result<Value> {
     }
 }
 
-/// Words that enumerations take beside those that they tell of.
+/// Words that enumerations take in addition to those that they list.
 fn hidden_word(known: &Known, text: &str) -> Option<&'static str> {
     if known.name == "client_min_messages" && text.eq_ignore_ascii_case("debug") {
         return Some("debug2");

@@ -238,8 +238,8 @@ impl OperatorClass {
         self.name
     }
 
-    /// The name that a key of an index keeps: a default goes without saying, but for the classes by which
-    /// values of one column are told from those that are taken apart.
+    /// The name that a key of an index keeps: a default goes without saying, but for the classes that
+    /// distinguish whole values of a column from values that are taken apart.
     pub fn kept_name(&self) -> Option<&'static str> {
         let is_of_scalars =
             matches!(self.method, Gin | Bloom) && types::extension::of(self.oid).is_some();

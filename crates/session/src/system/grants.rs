@@ -51,8 +51,8 @@ impl Grant {
         })
     }
 
-    /// True where the user is told of it: as one of the two roles, or, if `everybody`, because it was
-    /// given to all.
+    /// True where the user may see it: as one of the two roles, or, if `everybody`, because it was
+    /// granted to PUBLIC.
     fn is_shown(&self, scene: Scene<'_>, everybody: bool) -> bool {
         let names = scene.names;
         let is_own = |role: Oid| {

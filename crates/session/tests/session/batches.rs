@@ -675,8 +675,8 @@ fn rows_of_joins_come_out_of_columns() {
     assert_eq!(run(many), "id|id\n20000|1950\n(1 row)\n");
 }
 
-/// Groups are told apart by a key of a table alone, if the other keys are columns of the same row. A unique column that
-/// may be NULL identifies no row, and neither does the key of a table that has several versions.
+/// The key of a table alone identifies groups, if the other keys are columns of the same row. A unique column that may
+/// be NULL identifies no row, and neither does the key of a table that has several versions.
 #[test]
 fn keys_that_depend_on_another_do_not_tell_groups_apart() {
     let mut session = connect(&instance_on(&SimVfs::new(6)));

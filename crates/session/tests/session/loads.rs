@@ -73,8 +73,8 @@ fn the_transaction_sees_what_it_has_copied() {
     assert_eq!(answer(&mut other, versions, &[]), "30001|2");
 }
 
-/// Keys that come twice are told as an insertion tells them, whichever index knows, and nothing is there
-/// afterwards.
+/// Keys that come twice are refused as an insertion refuses them, whichever index finds them, and no row
+/// remains.
 #[test]
 fn keys_that_come_twice_are_refused() {
     let (_instance, mut session) = prepared();

@@ -82,7 +82,8 @@ enum Use {
     Case(Oid),
 }
 
-/// The functions, and those behind operators, whose result depends on a collation beside comparisons.
+/// The functions, and those behind operators, whose result depends on a collation, other than
+/// comparisons.
 fn used_by(name: &str) -> Option<Use> {
     Some(match name {
         "~~" | "!~~" | "like" | "notlike" | "textlike" | "textnlike" => Use::Search("LIKE"),
@@ -180,7 +181,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Says that a column has what a call comes to that has these arguments.
+    /// Notes the collation of a call with these arguments for its column.
     pub(super) fn note_call(&mut self, column: &Column, args: &[Expr]) {
         if self.has_collations {
             let derived = self.of_keys(args);
@@ -524,7 +525,7 @@ impl Binder<'_> {
         keys.into_iter().map(one).collect()
     }
 
-    /// Values as they are told apart: their classes, where a collation is nondeterministic.
+    /// Values by which equality is decided: their classes, where a collation is nondeterministic.
     pub(super) fn equal_keys(&mut self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {
         let one = |expr: Expr| {
             Ok(match self.orders_by_locale([&expr])? {

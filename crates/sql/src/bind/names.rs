@@ -150,7 +150,7 @@ pub struct Relation {
     pub versioned: bool,
     /// Of a view: what must hold of rows that are written through it.
     pub check: CheckOption,
-    /// Of a view: `security_barrier`, nothing is told of the rows that it leaves out.
+    /// Of a view: `security_barrier`, no condition may reveal the rows that it leaves out.
     pub is_barrier: bool,
     /// Of a view: `security_invoker`, its relations are read with the rights of the role that uses
     /// the view, and not of the owner.

@@ -138,7 +138,7 @@ pub(super) struct Item {
     pub lateral_ok: bool,
     /// Where the row is that `FOR UPDATE` locks.
     pub key: Option<Column>,
-    /// True where the rows are those of a query, which is told of `FOR UPDATE` and locks its own.
+    /// True where the rows are those of a query, which gets `FOR UPDATE` and locks its own.
     pub locks_inside: bool,
 }
 

@@ -34,8 +34,8 @@ pub struct Uses {
     pub secured: Option<String>,
 }
 
-/// The use of a relation by a statement. Columns are told by their numbers; where something is done
-/// with no column in particular, the right to do it with any of them is enough.
+/// The use of a relation by a statement. Columns are given by their numbers. A use of no column in
+/// particular needs the right on any of them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Use {
     /// The relation.

@@ -165,7 +165,7 @@ impl Printer<'_> {
                 (Parent::Operator(outer), ExprKind::Call(call)) => binds_first(call, outer, expr),
                 _ => in_bool,
             },
-            // A query and a test are told apart by nobody.
+            // No rule distinguishes a query from a test.
             Class::Test => in_bool,
             Class::And | Class::Not => {
                 matches!(parent, Parent::Bool(Class::And | Class::Or))

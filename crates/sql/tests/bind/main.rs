@@ -99,7 +99,7 @@ fn answer(statement: &str, show: impl Fn(&sql::bind::Bound, &Catalog) -> String)
     }
 }
 
-/// The name of a type as clients are told it: for a domain, that of the type it is over.
+/// The name of a type as clients see it: for a domain, that of the type it is over.
 fn type_name(catalog: &Catalog, ty: Type, modifier: types::Modifier) -> String {
     let ty = scalar::facts::Facts(catalog).base(ty);
     types::format_type(catalog as &dyn TypeSource, ty, modifier)

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`parse`] takes what PostgreSQL 17's input functions take and reports what they report; [`write`]
-//! writes what its output functions write. NULL has no text form: it is told apart before.
+//! writes what its output functions write. NULL has no text form: callers treat it before.
 
 mod array;
 mod number;

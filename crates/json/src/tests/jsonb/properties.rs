@@ -304,7 +304,8 @@ proptest! {
             match damaged.parse::<Jsonb>() {
                 Ok(_) => assert!(is_text, "{damaged}"),
                 Err(JsonbError::Syntax(_)) => assert!(!is_text, "{damaged}"),
-                // A number that `numeric` does not have is told before what comes after it.
+                // A number that `numeric` does not have is an error before those that come after
+                // it.
                 Err(_) => {}
             }
         }

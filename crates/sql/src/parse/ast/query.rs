@@ -103,7 +103,7 @@ impl Select {
     }
 }
 
-/// Which rows of a `SELECT` are told apart.
+/// The rows of a `SELECT` that count as distinct.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Distinct {
     /// All rows are kept.
