@@ -142,8 +142,8 @@ const RULES: &[Rule] = &[
     ("crates import downwards", imports::direction),
     ("links in Markdown resolve", links::resolve),
     ("no private words as names", names::private),
-    ("sentences of comments name their actor", prose::openings),
-    ("comments use the usual order of words", prose::phrases),
+    ("sentences name their actor", prose::openings),
+    ("sentences have the usual order of words", prose::phrases),
 ];
 
 /// All findings of all rules, in the order of the files.

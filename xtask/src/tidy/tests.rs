@@ -258,9 +258,16 @@ fn a_sentence_that_names_no_actor_is_found() {
             (path, "/// Who may read it? Its owner.\n/// Returns what a plan reads.\n"),
             ("crates/b/src/lib.rs", "//! A.\n//! ```text\n//! What is drawn.\n//! ```\n"),
             ("crates/c/src/lib.rs", "//! Whatever comes.\nlet a = \"// What is quoted.\";\n"),
-            ("docs/a.md", "What a guide says.\n"),
+            ("docs/a.md", "A guide.\n```\nWhat is typed.\n```\nWhat is a guide?\n"),
         ],
     );
+    for (text, line) in [
+        ("# A page\n\nIt is\nshort. **What** it says is true.\n", 4),
+        ("| a | b |\n|---|---|\n| A cell. | Who may read |\n", 3),
+        ("## What is allowed\nAll of it.\n", 1),
+    ] {
+        fires(rule, &[("docs/a.md", text)], &format!("docs/a.md:{line}:"), "a sentence begins");
+    }
 }
 
 #[test]
@@ -274,5 +281,8 @@ fn a_phrase_in_an_unusual_order_is_found() {
     ] {
         fires(rule, &[(path, text)], "crates/a/src/lib.rs:1:", phrase);
     }
-    quiet(rule, &[(path, "/// It also does so.\nlet whoever = \"so does this\";\n")]);
+    quiet(
+        rule,
+        &[(path, "/// It also does so, as `whoever` does.\nlet whoever = \"so does this\";\n")],
+    );
 }
