@@ -1,4 +1,4 @@
-//! A server as what a backup is taken from: `anywhen backup --from https://...`.
+//! A server as the source of a backup: `anywhen backup --from https://...`.
 //!
 //! ```text
 //!   http(s)://host:port     the routes /v1/backups, by a token of an administrator

@@ -1,5 +1,5 @@
-//! Standard output and standard error: bytes as they are, but no terminal gets to see what it would obey
-//! ([`crate::visible`]).
+//! Standard output and standard error: bytes as they are, but no terminal gets characters that it would
+//! obey ([`crate::visible`]).
 
 use std::io::{self, IsTerminal, Write};
 

@@ -1,4 +1,4 @@
-//! Commands that write: each makes one revision, and says which.
+//! Commands that write: each makes one revision, and prints its number.
 
 use std::io::{Cursor, Read};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! [`App`]: what all requests share, and the threads that may wait.
+//! [`App`]: the state that all requests share, and the threads that may wait.
 //!
 //! ```text
 //!   reactor threads    heads, routes, short reads of what is in memory

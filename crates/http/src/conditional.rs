@@ -1,4 +1,5 @@
-//! Conditions: which version a client has, and which one it means to change (RFC 9110, section 13).
+//! Conditions: the version that a client has, and the one that it wants to change (RFC 9110,
+//! section 13).
 //!
 //! ```text
 //!   ETag: "3.71"                                     revision 3, made by commit 71

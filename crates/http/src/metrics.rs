@@ -1,4 +1,4 @@
-//! Counters of what the server does, and their text for Prometheus.
+//! Counters of the server, and their text for Prometheus.
 //!
 //! Requests are counted by method and class of status, and their times in a histogram. The answer also
 //! has the counters of the database, and those of others in the same process.

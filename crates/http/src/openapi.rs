@@ -1,5 +1,5 @@
-//! The description of the server for programs: OpenAPI 3.1, made from the table that the router is made
-//! from, so that neither can say what the other does not.
+//! The description of the server for programs: OpenAPI 3.1, made from the table of the router, so the
+//! two always agree.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! [`Route`]: one operation, as the router dispatches it and as the description tells it.
+//! [`Route`]: one operation, for the router and for the description.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Routes about the server itself, open to everybody: whether it lives, what it does, how it is spoken to.
+//! Routes about the server itself, open to everybody: its health, its counters, its description.
 
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, ORIGIN, SET_COOKIE};

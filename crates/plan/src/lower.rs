@@ -1,4 +1,4 @@
-//! From bound plans to plans that can be run: rows further out become slots, subqueries become
+//! From bound plans to plans that can be run: columns of outer rows become slots, subqueries become
 //! subplans.
 //!
 //! ```text

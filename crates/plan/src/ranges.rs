@@ -1,4 +1,4 @@
-//! Ranges of a key: what conditions bind of it, as bytes in key form.
+//! Ranges of a key: the bounds that conditions put on it, as bytes in key form.
 //!
 //! ```text
 //!   key columns    a ASC   b DESC

@@ -1,4 +1,4 @@
-//! Rights: whether a role may do what a statement does.
+//! Rights: whether a role may run a statement.
 //!
 //! ```text
 //!   Uses of a plan ──> each relation: its owner, what was given on it, on its columns, to everybody

@@ -1,4 +1,4 @@
-//! SCRAM verifiers: what is kept of a password, in PostgreSQL's own form.
+//! SCRAM verifiers: the stored form of passwords, as PostgreSQL writes it.
 //!
 //! ```text
 //!   SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>        base64

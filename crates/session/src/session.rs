@@ -1,4 +1,4 @@
-//! [`Session`]: what the server asks for, for the simple and for the extended protocol.
+//! [`Session`]: the functions that the server calls, for the simple and for the extended protocol.
 //!
 //! ```text
 //!   Query     read ──> start, execute ... for each statement ──> end

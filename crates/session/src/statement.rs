@@ -1,4 +1,4 @@
-//! Statements: what was read of a text, and what was prepared under a name.
+//! Statements: those that were parsed from a text, and those that were prepared under a name.
 
 use std::ops::Range;
 use std::sync::Arc;

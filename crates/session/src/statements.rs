@@ -1,4 +1,4 @@
-//! [`Statements`]: what statements cost, for the extension `pg_stat_statements`.
+//! [`Statements`]: the costs of statements, for the extension `pg_stat_statements`.
 //!
 //! ```text
 //!   session   statement ends ──fingerprint, role, database──> Entry { calls, times, rows, blocks }

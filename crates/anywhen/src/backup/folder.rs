@@ -1,4 +1,4 @@
-//! [`BackupFolder`]: a folder that a backup is copied into, and that follows its source from then on.
+//! [`BackupFolder`]: the folder of a backup, which follows its source from then on.
 
 use super::archive::Archive;
 use super::mark::State;

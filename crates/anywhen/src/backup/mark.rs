@@ -1,4 +1,4 @@
-//! [`BackupMark`]: the file `BACKUP`, which says whether a backup is whole, and what is in it.
+//! [`BackupMark`]: the file `BACKUP`, which records whether a backup is whole, and its contents.
 //!
 //! ```text
 //!   0         8          12      13     16    24        32            40

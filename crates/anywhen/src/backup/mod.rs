@@ -1,4 +1,4 @@
-//! Backups: a copy of the database as of one commit, taken while it is in use, and what it can be brought back to.
+//! Backups: a copy of the database as of one commit, taken while it is in use, and its restoration.
 //!
 //! ```text
 //!   Database, or a server ──BackupSource──> BackupFolder ──> Database::restore

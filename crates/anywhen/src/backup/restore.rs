@@ -1,4 +1,4 @@
-//! Restoring: a new folder from a backup, as it was or as of a moment since that its archive knows.
+//! Restoring: a new folder from a backup, as of the backup or as of a later moment in its archive.
 
 use super::archive::{Frame, advance, files_of, log_of, open_log};
 use super::folder::{Copy, CopyPace, Pace};

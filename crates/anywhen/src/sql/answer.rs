@@ -1,4 +1,4 @@
-//! Answers that need no connection any more: for programs that look at values later, or elsewhere.
+//! Answers that need no connection any more, for programs that use values later, or elsewhere.
 //!
 //! The connection alone knows the text of a value of a user's type, and the name of an `oid`, and only as
 //! of the statement. So these become text while the statement runs; all others stay what they are:

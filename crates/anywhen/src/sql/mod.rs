@@ -1,4 +1,4 @@
-//! SQL inside the program: connections to the same database, without a server between.
+//! SQL inside the program: connections to the same database, without a server.
 //!
 //! ```text
 //!   Database ──connect()──> Connection ── query(text, parameters) ──> Rows ── Row::get::<T>

@@ -1,4 +1,4 @@
-//! The names of a database that the shell completes, asked for when they may have changed.
+//! The names of a database that the shell completes, read again when they may have changed.
 
 use std::collections::{BTreeSet, HashMap};
 

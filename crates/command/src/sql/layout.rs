@@ -1,4 +1,4 @@
-//! Rows as a person or a program wants to see them.
+//! The layout of rows for people and for programs.
 //!
 //! ```text
 //!    id | name           -[ RECORD 1 ]-        id,name        [{"id":1,"name":"Ada"}]

@@ -1,4 +1,4 @@
-//! Where answers come from: the database in this process, or a server.
+//! The sources of answers: the database in this process, or a server.
 
 use std::io::{Read, Write};
 

@@ -1,4 +1,4 @@
-//! Text to statements: where one ends, by the quotes and comments of SQL.
+//! Text to statements: the end of each, by the quotes and comments of SQL.
 //!
 //! ```text
 //!   select ';', $$;$$ -- ;        the end is the last one

@@ -1,4 +1,4 @@
-//! Where a server is: `postgres://` URLs, and the variables that PostgreSQL's clients know.
+//! Addresses of servers: `postgres://` URLs, and the variables that PostgreSQL's clients know.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Changes of rows: `INSERT`, `UPDATE`, `DELETE`, `ERASE`; `MERGE` is beside.
+//! Changes of rows: `INSERT`, `UPDATE`, `DELETE`, `ERASE`; `MERGE` has a module of its own.
 //!
 //! ```text
 //!   all rows of the input ──> one after the other: lock, look again where it was changed by another

@@ -1,4 +1,5 @@
-//! Which keys a scan reads: ranges that are computed when it starts, and what an index of items is asked.
+//! The keys that a scan reads: ranges that are computed when it starts, and searches of an index of
+//! items.
 
 use plan::{Binding, Equal};
 use sql::eval::{Program, Row as EvalRow};

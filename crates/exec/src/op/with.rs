@@ -1,4 +1,4 @@
-//! Tables of `WITH`: computed as far as they are read, and kept as long as what they depend on stays.
+//! Tables of `WITH`: computed as far as they are read, and kept as long as their dependencies stay.
 //!
 //! ```text
 //!   With ── puts its tables into the shared state    CteScan ── reads them there, each at its own

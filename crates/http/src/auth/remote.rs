@@ -1,5 +1,5 @@
-//! Keys at an address: fetched when the server starts, kept new, and fetched once more where a token names
-//! one that is not among them, because its signer has begun to use another.
+//! Keys at an address: fetched when the server starts, renewed from time to time, and fetched at once
+//! where a token names an unknown key, because its signer has begun to use a new one.
 //!
 //! ```text
 //!   start ──fetch──> keys ──as long as Cache-Control says, or an hour──> fetch ──> ...

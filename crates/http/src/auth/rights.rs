@@ -1,4 +1,4 @@
-//! Rights: what a caller may do, in all collections or in one.
+//! Rights: the operations that a caller may use, in all collections or in one.
 //!
 //! ```text
 //!   view            read documents and their past, in all collections

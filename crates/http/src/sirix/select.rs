@@ -1,4 +1,4 @@
-//! Which revisions a request means.
+//! The revisions that a request selects.
 //!
 //! In this order: `start-revision` and `end-revision`, their timestamps, `revision`,
 //! `revision-timestamp`, the newest. A time before the first revision means the first. The time of a revision is

@@ -1,4 +1,4 @@
-//! Collections: what there is, what each keeps, and the keys of their documents.
+//! Collections: their list, their options, and the keys of their documents.
 
 use anywhen::{Collection, CollectionOptions, Csn, Moment, Retention};
 use axum::http::StatusCode;

@@ -1,4 +1,4 @@
-//! How long a statement may run: it is cancelled when its time is up or its client is gone, wherever it is.
+//! The deadline of a statement: it is cancelled when its time is up or its client is gone, at any point.
 //!
 //! ```text
 //!   statement   ├──────────────────────┤ 57014 ──> 504, or nobody to tell

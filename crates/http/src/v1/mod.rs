@@ -1,4 +1,4 @@
-//! Our own routes: all that the library does with documents, and SQL.
+//! Our own routes: all functions of the library for documents, and SQL.
 //!
 //! ```text
 //!   /v1/collections/{collection}                     collections   create, list, alter, drop

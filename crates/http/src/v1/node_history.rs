@@ -1,4 +1,5 @@
-//! The history of a node: its values, a page at a time; of a container what each version changed inside.
+//! The history of a node: its values, a page at a time; for a container the changes of each version
+//! inside.
 //!
 //! ```text
 //!   limit=2                 values       1 2 3 4 5 [6 7]     earlier: the revision of 6

@@ -1,4 +1,4 @@
-//! The outline of a document: the rows that a reader sees of its tree, as far as nodes are open.
+//! The outline of a document: the visible rows of its tree, as far as nodes are open.
 //!
 //! ```text
 //!   depth=2, toggled=4          row   depth  node

@@ -1,4 +1,4 @@
-//! Versions: who made which and why, each as it was, what lies between two, and the way back.
+//! Versions: their authors and messages, their contents, differences, and reverts.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,4 +1,4 @@
-//! How many rows operators give, as far as one can tell before they run.
+//! Estimates of the rows that operators give, before they run.
 //!
 //! ```text
 //!   rows of a scan     rows of the table, times the chance that each condition is true of a row

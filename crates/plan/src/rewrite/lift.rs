@@ -1,4 +1,4 @@
-//! Takes the values of a row further out out of the operators below it.
+//! Takes the values of an outer row out of the operators below it.
 //!
 //! ```text
 //!   Project [#1, @0]                       node        Scan item where price > 5

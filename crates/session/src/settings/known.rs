@@ -1,4 +1,4 @@
-//! The settings that there are: a table of lines in `known.txt`, read once.
+//! The known settings: a table of lines in `known.txt`, read once.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

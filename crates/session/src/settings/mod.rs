@@ -1,4 +1,4 @@
-//! Settings of a session: what `SET`, `SHOW` and `RESET` are about.
+//! Settings of a session: the values of `SET`, `SHOW` and `RESET`.
 //!
 //! ```text
 //!                     begin    SET a=2   SAVEPOINT s   SET LOCAL a=3   ROLLBACK TO s   COMMIT

@@ -1,4 +1,4 @@
-//! Operator classes: how an index compares the values of a type.
+//! Operator classes: the ways in which an index compares the values of a type.
 //!
 //! ```text
 //!   CREATE INDEX ON t (a)                      int4_ops           the default of the type

@@ -1,5 +1,5 @@
 //! The views of the extension `storage_engine`: parameters of tables `USING columnar` and `USING rowcompress`,
-//! and what their files have.
+//! and the counts of their files.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Extensions: `pg_extension`, those that a database can have, and what belongs to them.
+//! Extensions: `pg_extension`, those that a database can have, and their members.
 
 use scalar::{operators, registry};
 use table::catalog::{Address, Class};

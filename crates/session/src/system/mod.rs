@@ -1,5 +1,5 @@
-//! The relations of `pg_catalog` and `information_schema`: what they are called, their columns, and
-//! where their rows come from.
+//! The relations of `pg_catalog` and `information_schema`: their names, their columns, and the
+//! sources of their rows.
 //!
 //! ```text
 //!   relations.txt    OIDs, names, columns: facts of PostgreSQL 17

@@ -1,4 +1,4 @@
-//! `pg_class`, `pg_attribute` and what belongs to tables: defaults, indexes, constraints, sequences.
+//! `pg_class`, `pg_attribute` and the parts of tables: defaults, indexes, constraints, sequences.
 
 use store::Retention;
 use table::catalog::{

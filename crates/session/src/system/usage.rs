@@ -1,5 +1,5 @@
-//! `pg_stat_all_tables`, `pg_stat_database` and their kin: what was done since the database was opened, or
-//! since `pg_stat_reset()`.
+//! `pg_stat_all_tables`, `pg_stat_database` and their kin: counts since the database was opened, or since
+//! `pg_stat_reset()`.
 
 use table::catalog::Relation;
 use table::rows::{AnalyzedBy, Counter, Counts};

@@ -1,4 +1,5 @@
-//! The syntax of the manual as an automaton, and what may follow the tokens of a statement that has begun.
+//! The syntax of the manual as an automaton, and the words that may follow the tokens of an unfinished
+//! statement.
 //!
 //! ```text
 //!   DROP TABLE [IF EXISTS] table [, ...]

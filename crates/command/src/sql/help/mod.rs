@@ -1,5 +1,5 @@
-//! Help on the statements of SQL, from `commands.txt`: what `\h` prints, and the grammar by which the shell
-//! completes.
+//! Help on the statements of SQL, from `commands.txt`: the output of `\h`, and the grammar by which the
+//! shell completes.
 //!
 //! ```text
 //!   # NAME                  a command, and what it does in the next line

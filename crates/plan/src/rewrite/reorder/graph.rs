@@ -1,4 +1,4 @@
-//! [`Graph`]: what orders of joins cost, and the cheapest one.
+//! [`Graph`]: the costs of orders of joins, and the cheapest one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
