@@ -1,5 +1,5 @@
-//! [`Desk`]: where the sessions of a core wait for their commits; [`Waiter`]: who waits for them where the
-//! core has other things to do.
+//! [`Desk`]: the wait of a core's sessions for their commits; [`Waiter`]: a thread that waits for them
+//! while the core runs other sessions.
 //!
 //! ```text
 //!   nobody is held up                            others of the core are in transaction blocks

@@ -1,4 +1,4 @@
-//! Counters of what the server does, and their text for Prometheus.
+//! Counters of the server, and their text for Prometheus.
 //!
 //! ```text
 //!   core 0: Counters ┐

@@ -1,4 +1,5 @@
-//! Encryption: the server's certificate and key, ready for use, and what SCRAM binds itself to.
+//! Encryption: the server's certificate and key, ready for use, and the data for channel binding of
+//! SCRAM.
 //!
 //! ```text
 //!   certificate.pem, key.pem ──> rustls::ServerConfig        one for all connections

@@ -1,4 +1,4 @@
-//! Advisory locks: locks on numbers, which mean what the programs that take them agree on.
+//! Advisory locks: locks on numbers, whose meaning the programs that take them agree on.
 //!
 //! ```text
 //!   session 1   pg_advisory_lock(7) ────────> Advisory  7: held exclusively by 1

@@ -1,4 +1,4 @@
-//! [`BackendStatus`]: what a session is at, for `pg_stat_activity` and its kin.
+//! [`BackendStatus`]: the current state of a session, for `pg_stat_activity` and its kin.
 //!
 //! ```text
 //!   the session, for each statement          others, whenever they look

@@ -1,4 +1,4 @@
-//! Commands of a session: transactions, settings, and what throws things away.
+//! Commands of a session: transactions, settings, and commands that drop session state.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`DatabaseCounters`]: what happened in a database since it was opened, for `pg_stat_database`.
+//! [`DatabaseCounters`]: the counts of a database since it was opened, for `pg_stat_database`.
 //!
 //! A session adds to them with relaxed atomic operations, most of them once for a statement; nothing is
 //! locked, and nothing is written to the disk.

@@ -1,4 +1,4 @@
-//! The rights of a role to the documents of a table, outside of SQL: for clients of HTTP, whose tokens stand for
+//! The rights of a role on the documents of a table, outside of SQL: for clients of HTTP, whose tokens stand for
 //! roles.
 //!
 //! ```text

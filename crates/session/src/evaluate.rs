@@ -1,5 +1,6 @@
-//! Expressions computed with what a session knows: by plans, and outside of them where definitions,
-//! `COPY` and constraints need the value of a default, a check, or the key of an index.
+//! Evaluation of expressions with the state of a session: by plans, and outside of them where
+//! definitions, `COPY` and constraints need the value of a default, a check, or the key of an
+//! index.
 
 use exec::stored::Values;
 use sql::eval::{Frame, Program, Row};

@@ -1,4 +1,5 @@
-//! Statements where nothing may block: on the thread of a core, which serves other sessions as well.
+//! Statements on the thread of a core, which serves other sessions as well, so that nothing may
+//! block there.
 //!
 //! ```text
 //!   run ── done ──> its answer

@@ -1,4 +1,4 @@
-//! One database that sessions connect to: what they share.
+//! One database that sessions connect to: the state that they share.
 //!
 //! ```text
 //!   Instance ─┬─ engine      transactions

@@ -1,4 +1,4 @@
-//! Portals: statements with their parameters, on their way; and what comes out of them.
+//! Portals: running statements with their parameters, and their output.
 //!
 //! ```text
 //!   start(Parsed) or bind(statement, params)  ──>  Portal ──execute──> rows ... Suspended

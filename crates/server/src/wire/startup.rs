@@ -1,4 +1,5 @@
-//! The first packets of a connection: whether it is to be encrypted, what it is for, who is there.
+//! The first packets of a connection: a request for encryption, a request to cancel, or the start
+//! of a session.
 //!
 //! ```text
 //!   80877103  SSLRequest       answered with one byte: S or N

@@ -1,4 +1,4 @@
-//! `COPY` with a file of the server: who may, and how it is read and written.
+//! `COPY` with a file of the server: the rights for it, and how it is read and written.
 //!
 //! A file that is written takes its name when it is whole and durable. Where the statement fails or is cancelled, the
 //! file with that name is what it was before.

@@ -1,4 +1,4 @@
-//! `ALTER TABLE` and what indexes, views and sequences share with it.
+//! `ALTER TABLE`, and its actions for indexes, views and sequences.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Which kept texts name the attributes of a composite type: before an attribute is dropped or renamed.
+//! Kept texts that name the attributes of a composite type: they are found before an attribute is
+//! dropped or renamed.
 //!
 //! The catalog knows from the beginning which tables and columns a kept text names. Its attributes of composite
 //! values are known once the text is bound, which is done here, for all texts of the database: a text may spell a

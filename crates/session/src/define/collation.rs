@@ -1,4 +1,4 @@
-//! `CREATE COLLATION` and what changes one.
+//! `CREATE COLLATION` and `ALTER COLLATION`.
 
 use ::table::catalog::{Catalog, Collation, CollationProvider};
 use collate::{Locale, Provider};

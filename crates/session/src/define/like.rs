@@ -1,4 +1,5 @@
-//! `CREATE TABLE (LIKE t INCLUDING ...)`: columns and what hangs on them like those of another table.
+//! `CREATE TABLE (LIKE t INCLUDING ...)`: columns and their defaults, constraints and indexes, copied
+//! from another table.
 //!
 //! ```text
 //!   columns       names, types, NOT NULL; defaults, identity        with the columns that are listed

@@ -1,4 +1,4 @@
-//! Sequences, schemas, types, comments, and what all objects have: names and owners.
+//! Sequences, schemas, types, comments, and the names and owners of all objects.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Definitions: what `CREATE`, `ALTER` and `DROP` mean for the catalog, and for rows that are there.
+//! Definitions: the effects of `CREATE`, `ALTER` and `DROP` on the catalog, and on existing rows.
 //!
 //! ```text
 //!   ast::Define ──> names and types found, texts made to be kept ──> table's Ddl ──> a draft

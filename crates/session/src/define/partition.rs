@@ -1,5 +1,5 @@
-//! Partitions: `PARTITION BY`, `PARTITION OF`, `ATTACH PARTITION`, `DETACH PARTITION`, and what a partition has because
-//! its table has it.
+//! Partitions: `PARTITION BY`, `PARTITION OF`, `ATTACH PARTITION`, `DETACH PARTITION`, and the parts that a partition
+//! takes over from its table.
 //!
 //! ```text
 //!   parent        columns   checks         keys, other indexes   foreign keys

@@ -1,5 +1,5 @@
-//! Privileges as values: what an object has where nothing was said (`acldefault`), and lists of them
-//! taken apart (`aclexplode`); options of relations as a table.
+//! Privileges as values: the defaults of an object (`acldefault`), and the rows of a list
+//! (`aclexplode`); options of relations as a table.
 
 use scalar::Rows;
 use table::catalog::{Acl, AclItem, Privileges};

@@ -1,4 +1,4 @@
-//! `table_changes(table, a, b)`: what commits did to the rows of a table.
+//! `table_changes(table, a, b)`: the changes of a table's rows by commits.
 //!
 //! ```text
 //!   table_changes('t', 10, 20)      after commit 10, up to commit 20

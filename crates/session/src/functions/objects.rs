@@ -1,4 +1,4 @@
-//! Functions of storages of ZODB's objects: what `anywhen.zodb` asks of a server, and what people ask of objects.
+//! Functions of storages of ZODB's objects: those that `anywhen.zodb` calls on a server, and those for people.
 //!
 //! ```text
 //!   zodb_load_before('site.objects', 7, tid)      the record that object 7 had then

@@ -1,4 +1,4 @@
-//! Functions about partitions: keys and bounds as SQL, and what is above or below a table.
+//! Functions about partitions: keys and bounds as SQL, and the tables above or below a table.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Statements of SQL in a block, with their variables or by their text, and where their rows go.
+//! Statements of SQL in a block, with their variables or by their text, and the targets of their
+//! rows.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The variables of a block: their types, their values, and what names in SQL mean.
+//! The variables of a block: their types, their values, and the meaning of names in SQL.
 //!
 //! ```text
 //!   number of a value    variable << 16 | field + 1       one of a row

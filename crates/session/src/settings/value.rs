@@ -1,4 +1,4 @@
-//! Values of settings: from the text that a user writes to one form, and how they are shown.
+//! Values of settings: the conversion of a user's text to one form, and of that form to text.
 //!
 //! ```text
 //!   '1.5MB'  ──read──> Integer(1536), in the unit of the setting  ──show──> 1536kB
