@@ -1,4 +1,5 @@
-//! [`Counts`]: how often each integer is there, for aggregates that see their values in order.
+//! [`Counts`]: the number of occurrences of each integer, for aggregates that see their values in
+//! order.
 //!
 //! ```text
 //!   a group   slots   integers near the first one: an array

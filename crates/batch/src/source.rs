@@ -1,4 +1,4 @@
-//! Where slices come from: blocks of columns, rows in row form, and rows of values.
+//! The sources of slices: blocks of columns, rows in row form, and rows of values.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! The history of a container: what each version changed inside of it, a page at a time, newest first.
+//! The history of a container: the changes of each version inside of it, a page at a time, newest
+//! first.
 //!
 //! ```text
 //!   revision      1       2       3       4       5       6

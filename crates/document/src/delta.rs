@@ -1,4 +1,4 @@
-//! Deltas of chunks: what a commit did to the nodes of one chunk, step by step.
+//! Deltas of chunks: the changes of a commit to the nodes of one chunk, step by step.
 //!
 //! ```text
 //!   delta    step step step ...

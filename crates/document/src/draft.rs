@@ -1,5 +1,5 @@
-//! A document being edited: a tree with the chunks that changed laid over it, and the deltas that
-//! say what changed.
+//! A document being edited: a tree with the chunks that changed laid over it, and the deltas of its
+//! changes.
 //!
 //! ```text
 //!   tree (a version)      chunk 0   chunk 1   chunk 2   chunk 3

@@ -1,4 +1,5 @@
-//! Edits of a document by path or node key: what a caller is given inside `Collection::edit`.
+//! Edits of a document by path or node key: the object that `Collection::edit` passes to its
+//! caller.
 
 use crate::admit::check_values;
 use crate::draft::Draft;

@@ -1,4 +1,4 @@
-//! Which documents changed, commit by commit.
+//! The changed documents, commit by commit.
 //!
 //! ```text
 //!   table of changes   commit 41  [a]     commit 44  [b c]     commit 58  all

@@ -1,4 +1,5 @@
-//! The history of a document's nodes: the values that one had, and which revision last changed each.
+//! The history of a document's nodes: the values of a node, and the revision that last changed each
+//! node.
 //!
 //! A node is asked for by its key, which gives the values that it had wherever it stood, or by a path,
 //! which gives the values of all nodes that ever stood there ([`crate::stands`]).

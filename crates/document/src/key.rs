@@ -1,4 +1,4 @@
-//! The keys under which a document's records lie in its collection's table.
+//! The keys of a document's records in its collection's table.
 //!
 //! ```text
 //!   document key, NUL bytes escaped | 0x00 0x00 | 0x01 | chunk number, 4 bytes big-endian

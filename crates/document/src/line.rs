@@ -1,4 +1,4 @@
-//! Short texts, and how many of them are written one behind another.
+//! Short texts, and the fast way to write many of them one behind another.
 //!
 //! ```text
 //!   out   ...,{"key":"age","metadata":{"nodeKey":7},"value":42},0000000000000000000000000000

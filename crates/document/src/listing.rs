@@ -1,4 +1,4 @@
-//! The list of a document's revisions: who made each, when and why.
+//! The list of a document's revisions: their authors, times and messages.
 //!
 //! A [`History`] is an answer of its own: it shares what it tells of with the table of commits and
 //! copies only numbers, so listing thousands of revisions costs a few nanoseconds each, and it stays as it

@@ -1,4 +1,4 @@
-//! Which node of a new document continues which node of the old one.
+//! The matching of the nodes of a new document with those of the old one.
 //!
 //! A whole-document write says what a document *is*, not what was *done* to it. Matching finds a
 //! short explanation: every new node either continues an old one, and keeps its key and history, or

@@ -1,4 +1,4 @@
-//! Nodes as chunks hold them, and how their names and values lie in a chunk's heap.
+//! Nodes as chunks hold them, and the layout of their names and values in a chunk's heap.
 
 use crate::NodeKey;
 use crate::codec::Reader;

@@ -1,4 +1,4 @@
-//! How the cache of newest versions follows the commits.
+//! The observer by which the cache of newest versions follows the commits.
 //!
 //! ```text
 //!   commit by this process   its hints: the new state, ready to be kept

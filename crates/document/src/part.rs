@@ -1,4 +1,4 @@
-//! A part of a document as text, as asked for, with what is known of each node beside its value.
+//! A part of a document as text, as asked for, with the metadata of each node.
 //!
 //! ```text
 //!   {"users":[{"age":42},...]}     maxLevel=3, nodeKeyAndChildCount

@@ -1,4 +1,5 @@
-//! A whole new value for a document, or a part of it, turned into steps that change what differs.
+//! A whole new value for a document, or a part of it, turned into steps that change the
+//! differences.
 //!
 //! The old tree and the new are matched ([`crate::matching`]): nodes that stayed keep their keys, so
 //! that their history goes on. This module carries out the result of the matching.

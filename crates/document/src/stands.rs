@@ -1,4 +1,4 @@
-//! Which nodes stood at a path, over the whole life of a document.
+//! The nodes that stood at a path, over the whole life of a document.
 //!
 //! ```text
 //!   revision    1      2         3            4         5

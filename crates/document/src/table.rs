@@ -1,4 +1,4 @@
-//! A collection's table: what the store and all handles on the collection know of it.
+//! A collection's table: the state that the store and all handles on the collection share.
 //!
 //! The store asks it how deltas merge into images and how much of the past to keep; the handles ask it
 //! what documents carry and whether the collection is still there. There is one `DocumentTable` for

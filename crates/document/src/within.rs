@@ -1,4 +1,4 @@
-//! Documents inside a transaction of somebody who keeps more than documents: the tables of SQL.
+//! Documents inside a transaction of a caller that keeps more than documents: the tables of SQL.
 //!
 //! ```text
 //!   statement 1   tree as the view sees it ── edits ──> writes of chunks, an entry of the list of revisions

@@ -1,4 +1,4 @@
-//! A document inside a transaction: the state it was found in, and what the transaction makes of it.
+//! A document inside a transaction: its state before the transaction, and its state in it.
 
 use crate::admit::check_values;
 use crate::beside::Stands;

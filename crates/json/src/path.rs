@@ -1,4 +1,4 @@
-//! Where a value is: paths such as `$.items[3].qty`, and JSON pointers such as `/items/3/qty`.
+//! The place of a value: paths such as `$.items[3].qty`, and JSON pointers such as `/items/3/qty`.
 //!
 //! ```text
 //!   $                   the root

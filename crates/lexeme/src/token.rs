@@ -1,4 +1,4 @@
-//! The default parser: what a text consists of.
+//! The default parser: the tokens of a text.
 //!
 //! ```text
 //!   http://a.com/b   well-known        protocol http://   url a.com/b   host a.com   url_path /b

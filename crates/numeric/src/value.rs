@@ -1,4 +1,4 @@
-//! The value: how it is held, compared and hashed.
+//! The value: its form in memory, its order and its hash.
 //!
 //! ```text
 //!   tag  Small      scale u16   mantissa i128, in two halves so that a value takes 24 bytes

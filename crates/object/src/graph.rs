@@ -1,4 +1,4 @@
-//! [`Graph`]: which objects refer to which, and what is reached from where.
+//! [`Graph`]: the references between objects, and the objects that are reachable from one.
 //!
 //! ```text
 //!   oids     0        7     8      in the order of a scan, which is that of ids

@@ -1,4 +1,4 @@
-//! Packing: objects that nothing reaches are deleted, and what is older than a moment is forgotten.
+//! Packing: unreachable objects are deleted, and records older than a moment are removed.
 //!
 //! ```text
 //!   snapshot    oids, refs of all objects in one scan ──> reached from object 0, and from all that is younger than

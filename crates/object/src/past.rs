@@ -1,4 +1,4 @@
-//! Transactions in their order, and what each has written.
+//! Transactions in their order, and the records of each.
 //!
 //! ```text
 //!   commit   2   3   4   5 │ 6   7   8

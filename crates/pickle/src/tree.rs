@@ -1,4 +1,4 @@
-//! The values of a record as a tree, or rather a graph: what the JSON is written from.
+//! The values of a record as a tree, or rather a graph: the source of the JSON.
 //!
 //! ```text
 //!   nodes     0 Text "data"   1 Dict [0,2]   2 List [3,3]   3 Tuple 0..2   ...

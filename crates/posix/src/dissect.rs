@@ -1,4 +1,4 @@
-//! How a match is divided among the parts of an expression.
+//! The division of a match among the parts of an expression.
 //!
 //! ```text
 //!   text     a b c b c d         Concat(left, right) over the whole:

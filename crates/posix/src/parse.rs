@@ -1,4 +1,4 @@
-//! From tokens to the tree: which parts need a node of their own, and what each prefers.
+//! From tokens to the tree: the parts that need a node of their own, and the preference of each.
 //!
 //! ```text
 //!   branch     plain plain (group) plain plain (group) plain

@@ -1,4 +1,4 @@
-//! How a search comes quickly to places where a match may begin.
+//! A filter that brings a search quickly to places where a match may begin.
 
 use memchr::memmem::Finder;
 

@@ -1,4 +1,4 @@
-//! Where the matches of a compiled expression lie in a text.
+//! The matches of a compiled expression in a text.
 //!
 //! ```text
 //!   first_end    forward, a start at every place    is there a match, and where does one end first

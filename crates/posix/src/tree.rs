@@ -1,4 +1,4 @@
-//! The tree that the parser makes of an expression: what the expression matches and how a match is divided.
+//! The tree that the parser makes of an expression: the texts that it matches, and the division of a match.
 //!
 //! ```text
 //!   x*(a|ab)(c|bcd)*     Concat ─┬─ Plain x*

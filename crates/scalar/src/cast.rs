@@ -1,4 +1,4 @@
-//! Casts: whether a type becomes another, in which circumstances, and how.
+//! Casts: the casts between types, the contexts that allow them, and their methods.
 //!
 //! ```text
 //!   implicit     anywhere                       int4 -> int8, varchar -> text

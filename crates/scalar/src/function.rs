@@ -1,4 +1,4 @@
-//! Functions: what a signature is, and how one is written down.
+//! Functions: their signatures, and the form in which a table of functions is written.
 //!
 //! The tables of this crate are lists of lines like these, one for each entry of PostgreSQL's
 //! `pg_proc`, with its number, its name and the types of arguments and result:

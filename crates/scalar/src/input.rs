@@ -1,4 +1,4 @@
-//! Types by their names: how they are written, and whether a text is a value of one.
+//! Types by their names: their names as text, and whether a text is a value of one.
 //!
 //! ```text
 //!   format_type(1043, 14)                        character varying(10)

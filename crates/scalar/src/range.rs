@@ -1,4 +1,4 @@
-//! Ranges and multiranges: what makes them, takes them apart and compares them.
+//! Ranges and multiranges: the functions that make them, take them apart and compare them.
 //!
 //! ```text
 //!   a        [-----)   [--)          a multirange: spans that ascend and do not touch

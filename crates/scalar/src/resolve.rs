@@ -1,4 +1,4 @@
-//! Resolution: which of the functions or operators of a name is meant.
+//! Resolution: the choice among the functions or operators of a name.
 //!
 //! ```text
 //!   types of the arguments ──> exact match ─────────────────────────────────> that one

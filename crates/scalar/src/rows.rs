@@ -1,4 +1,4 @@
-//! The rows of sets: what a function that returns `SETOF` gives, one row after another.
+//! The rows of sets: the results of functions that return `SETOF`, one row after another.
 //!
 //! ```text
 //!   generate_series(1, 3)   an iterator of values     one column: the value

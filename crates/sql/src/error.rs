@@ -1,4 +1,4 @@
-//! An error of a statement: what went wrong, and where in its text.
+//! An error of a statement: the error itself, and its position in the text.
 //!
 //! ```text
 //!   ERROR:  column "nme" does not exist          the error

@@ -1,4 +1,4 @@
-//! The bound plan: what a statement means, with every name, type and function known.
+//! The bound plan: the meaning of a statement, with every name, type and function known.
 //!
 //! ```text
 //!   select upper(name), count(*) from person where age > $1 group by name

@@ -1,4 +1,4 @@
-//! The binary form of values: what the wire carries when a client asks for it.
+//! The binary form of values: the form on the wire, for clients that ask for it.
 //!
 //! ```text
 //!   int4       00 00 00 07                        numbers are big end first

@@ -1,4 +1,4 @@
-//! How large a value can be: a gigabyte, as in PostgreSQL.
+//! The limit on the size of a value: a gigabyte, as in PostgreSQL.
 //!
 //! ```text
 //!   Builder   push, push, push ──> text      each piece is weighed before it is taken

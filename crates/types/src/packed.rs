@@ -1,4 +1,4 @@
-//! Values as bytes, one after the other: what rows, arrays and records are made of.
+//! Values as bytes, one after the other: the parts of rows, arrays and records.
 //!
 //! ```text
 //!   bool               1 byte, 0 or 1

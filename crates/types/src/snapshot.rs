@@ -1,4 +1,4 @@
-//! `pg_snapshot` and `txid_snapshot`: which transactions had ended at a moment.
+//! `pg_snapshot` and `txid_snapshot`: the transactions that had ended at a moment.
 //!
 //! ```text
 //!   12:20:14,15     all before 12 had ended, none from 20 on had, and 14 and 15 were running

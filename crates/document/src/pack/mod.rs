@@ -1,4 +1,5 @@
-//! Chunks as a compacted store holds them: without what follows from the rest ([`store::Packer`]).
+//! Chunks as a compacted store holds them: without the parts that follow from the rest
+//! ([`store::Packer`]).
 //!
 //! ```text
 //!   image    head | header | kinds | names | frags | ups | extents | counts | changed | placed | heap

@@ -1,5 +1,5 @@
-//! New values from old ones: PostgreSQL's operators and functions that change a value, which all
-//! leave the old one as it is.
+//! New values from old ones: PostgreSQL's operators and functions that change a value. All of them
+//! leave the old value unchanged.
 //!
 //! ```text
 //!   ||  concat           -  delete_name, delete_names, delete_element        #-  delete_path

@@ -1,5 +1,5 @@
-//! The binary form: a value is one byte that says what it is, and a payload whose length is known
-//! from outside, so every value inside another is itself a whole one.
+//! The binary form: a value is one byte for its kind, and a payload whose length is known from
+//! outside. So every value inside another is a whole value too.
 //!
 //! ```text
 //!   tag  kind      payload

@@ -1,5 +1,5 @@
-//! The grammar of JSON once more, in PostgreSQL's words: what exactly is wrong with a text, and
-//! where.
+//! The grammar of JSON once more, in PostgreSQL's words: the exact error of a text, and its
+//! position.
 //!
 //! The parser of [`crate::parse`] is made for speed and for people who write documents. Clients of
 //! PostgreSQL compare messages, and its `json` type takes texts that no string could hold

@@ -1,4 +1,4 @@
-//! `pg_trgm`: how alike two texts are, by their trigrams.
+//! `pg_trgm`: the similarity of two texts, by their trigrams.
 //!
 //! ```text
 //!   "Two words"    "  t" " tw" "two" "wo "    "  w" " wo" "wor" "ord" "rds" "ds "

@@ -1,4 +1,4 @@
-//! Documents that are JSON: which of their values are texts to be searched.
+//! Documents that are JSON: the values in them that are searched as texts.
 //!
 //! ```text
 //!   {"a": "fat rats", "n": 1}    "string"   fat rats

@@ -1,6 +1,6 @@
-//! How well a document fits a query: `ts_rank`, by how often and how close together its words are, and
-//! `ts_rank_cd`, by how dense the parts of the document are that answer the query (cover density, by
-//! Clarke, Cormack and Tudhope, 1999).
+//! The rank of a document for a query: `ts_rank`, by how often and how close together its words are,
+//! and `ts_rank_cd`, by how dense the parts of the document are that answer the query (cover density,
+//! by Clarke, Cormack and Tudhope, 1999).
 //!
 //! As in PostgreSQL, sums are kept in single precision where PostgreSQL keeps them so: the results are
 //! the same to the last bit.

@@ -1,4 +1,4 @@
-//! Paths and polygons: what is inside, and how far they are apart.
+//! Paths and polygons: the points inside, and distances.
 //!
 //! ```text
 //!      ┌──────┐

@@ -1,4 +1,4 @@
-//! Values of SQL as JSON: what `to_json`, the builders and the aggregates make of them.
+//! Values of SQL as JSON: the results of `to_json`, the builders and the aggregates.
 //!
 //! ```text
 //!   12.50 'a"b' true NULL    12.50 "a\"b" true null      '2024-02-29 10:00'    "2024-02-29T10:00:00"

@@ -1,4 +1,4 @@
-//! Collations: which one an expression has, and what that makes of its comparisons.
+//! Collations: the collation of each expression, and its effect on comparisons.
 //!
 //! ```text
 //!   a COLLATE "C" < b COLLATE "POSIX"       42P21: two explicit collations for one operator

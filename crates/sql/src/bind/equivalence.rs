@@ -1,5 +1,5 @@
-//! Grouping, `DISTINCT` and set operations where texts are equal that are not the same: under a
-//! nondeterministic collation.
+//! Grouping, `DISTINCT` and set operations under a nondeterministic collation, where different
+//! texts can be equal.
 //!
 //! ```text
 //!   select name, count(*) from t group by name

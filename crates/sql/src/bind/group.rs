@@ -1,5 +1,5 @@
 //! Grouping: after the clauses of a query are bound, its aggregates become columns of an
-//! [`Aggregate`](Node::Aggregate), and what is not grouped is found out.
+//! [`Aggregate`](Node::Aggregate), and columns that are not grouped are refused.
 //!
 //! ```text
 //!   select upper(a), sum(b) + 1 from t group by a having count(*) > 1

@@ -1,4 +1,4 @@
-//! Row-level security: which rows of a table a role sees, and which it may write.
+//! Row-level security: the rows of a table that a role may see, and those that it may write.
 //!
 //! ```text
 //!   create policy own on t using (who = current_user)

@@ -1,4 +1,4 @@
-//! Scopes: which tables and columns a query has in sight, and the look-up of names in them.
+//! Scopes: the tables and columns that a query can name, and the look-up of names in them.
 //!
 //! ```text
 //!   select ... from a join b using (id), lateral (select a.x) c

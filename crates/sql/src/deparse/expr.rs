@@ -1,4 +1,4 @@
-//! Expressions, and where they need parentheses.
+//! Expressions, with the parentheses that they need.
 //!
 //! ```text
 //!   plain    ((a + (b * 2)) > 0)      each operator has parentheses of its own

@@ -1,4 +1,5 @@
-//! Definitions as PostgreSQL prints them: what `pg_get_viewdef`, `pg_get_expr` and their kin answer.
+//! Definitions as PostgreSQL prints them: the results of `pg_get_viewdef`, `pg_get_expr` and their
+//! kin.
 //!
 //! ```text
 //!   create view v as select * from a where id > 1 and name in ('x', 'y')

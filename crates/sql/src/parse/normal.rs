@@ -1,4 +1,4 @@
-//! Statements as `pg_stat_statements` tells them apart: by their tokens, whatever their constants are.
+//! Statements as `pg_stat_statements` identifies them: by their tokens, whatever their constants are.
 //!
 //! ```text
 //!   SELECT v  FROM t WHERE id = 7 -- it      select v from t where id = $?      hashed: the fingerprint

@@ -1,4 +1,5 @@
-//! Statements without their constants, so that those which differ in nothing else share one plan.
+//! Statements without their constants, so that statements that differ in nothing else share one
+//! plan.
 //!
 //! ```text
 //!   SELECT v FROM t WHERE id = 7 AND name <> 'x' LIMIT 3

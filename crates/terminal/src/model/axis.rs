@@ -1,4 +1,4 @@
-//! The time axis: how many versions stand in each column, and in which column a revision stands.
+//! The time axis: the number of versions in each column, and the column of a revision.
 //!
 //! ```text
 //!   by time       ▁  ▃█▁        ▂▁      a column is a span of time

@@ -1,4 +1,4 @@
-//! The page of a document: the revision in view, the marked one, and what the answers bring.
+//! The page of a document: the revision in view, the marked one, and the data of the answers.
 
 use std::collections::{BTreeSet, HashMap};
 

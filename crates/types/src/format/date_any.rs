@@ -1,4 +1,4 @@
-//! A text read as whatever its template describes: a date, a time or a moment.
+//! A text read as the type that its template describes: a date, a time or a moment.
 //!
 //! ```text
 //!   DD.MM.YYYY             date               HH24:MI          time

@@ -1,4 +1,4 @@
-//! Reads queries: `'fat' & !rat:*A <-> cat`, or what people type into a search field.
+//! Reads queries: `'fat' & !rat:*A <-> cat`, or the text of a search field.
 //!
 //! Operators bind as they do in PostgreSQL: `!`, then `<->`, then `&`, then `|`; all but `!` from the
 //! left.

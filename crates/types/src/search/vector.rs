@@ -1,4 +1,4 @@
-//! `tsvector`: the lexemes of a document, each with the places where it stands.
+//! `tsvector`: the lexemes of a document, each with its positions.
 //!
 //! ```text
 //!   'a':1A 'b'    00000011    00000002   00 61 00 fffe fff8   01 62 00

@@ -1,4 +1,4 @@
-//! The text form of values: what users type and what they see.
+//! The text form of values: the form that users type and see.
 //!
 //! ```text
 //!   parse("{1,2}", Type::INT4_ARRAY, Modifier::NONE, context)   ──> Datum::Array

@@ -1,4 +1,4 @@
-//! Dates and times as ISO 8601 and XML write them, whatever the session's style: what JSON holds.
+//! Dates and times as ISO 8601 and XML write them, whatever the session's style: the form in JSON.
 //!
 //! ```text
 //!   date          2024-02-29              timestamp     2024-02-29T13:05:09.5

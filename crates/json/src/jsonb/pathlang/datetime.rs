@@ -1,4 +1,4 @@
-//! Dates and times in paths: what they are to a path, and who knows the rest.
+//! Dates and times in paths: their form in a path, and the trait that computes with them.
 //!
 //! Calendars, formats and time zones live in layers above this crate. The caller that runs a path
 //! hands in a [`Datetimes`]; [`NoDatetimes`] refuses.

@@ -1,4 +1,4 @@
-//! Definitions: what `CREATE`, `ALTER`, `DROP`, `GRANT` and their kin say.
+//! Definitions: the syntax trees of `CREATE`, `ALTER`, `DROP`, `GRANT` and their kin.
 //!
 //! Expressions and queries are kept with their text, because the catalog keeps the text.
 

@@ -1,4 +1,4 @@
-//! Partitions: how a table is divided, and which rows each part has.
+//! Partitions: the partition keys of a table, and the bounds of each partition.
 
 use super::{IndexElement, SqlExpr};
 use crate::error::At;

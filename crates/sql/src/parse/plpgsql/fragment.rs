@@ -1,4 +1,4 @@
-//! SQL in a block: where it ends, and what it is without the words of PL/pgSQL in it.
+//! SQL in a block: its end, and its text without the words of PL/pgSQL in it.
 //!
 //! ```text
 //!   SELECT a, b INTO x, y FROM t;        the statement

@@ -1,4 +1,4 @@
-//! The second step of reading a date or a time: what the tokens mean.
+//! The second step of reading a date or a time: the meaning of the tokens.
 //!
 //! ```text
 //!   Number 3   Text feb   Number 2024   Time 04:05   Text pm   Text cet

@@ -1,4 +1,4 @@
-//! The first step of reading: a text cut into tokens by how they look.
+//! The first step of reading: a text cut into tokens by their look.
 //!
 //! ```text
 //!   Sat 2024-02-03 04:05:06.7 America/New_York        1 year -2 days +03:04

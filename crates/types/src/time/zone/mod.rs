@@ -1,4 +1,4 @@
-//! Time zones: how far local time is from Greenwich, at any moment, and what it is called.
+//! Time zones: the offset of local time from Greenwich at any moment, and its name.
 //!
 //! ```text
 //!                       changes of the file                     rule of the file
