@@ -6,7 +6,7 @@
 # Welcome:   mold, a faster linker. It is used through the environment only, so
 #            that a plain `cargo build` works on a machine without it.
 #
-# What is missing is installed with apt where that is possible (root, or sudo
+# Missing packages are installed with apt where that is possible (root, or sudo
 # that asks nothing); where it is not, the build goes on without, or says what
 # to install.
 
@@ -18,7 +18,7 @@ fi
 missing=""
 command -v cc >/dev/null 2>&1 || missing="$missing build-essential"
 command -v git >/dev/null 2>&1 || missing="$missing git"
-# What one task needs beside: SETUP_ALSO names commands that are packages too.
+# Further needs of one task: SETUP_ALSO names commands that are packages too.
 for tool in ${SETUP_ALSO:-}; do
     command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
 done

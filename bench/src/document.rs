@@ -147,7 +147,8 @@ pub fn generate(bytes: usize) -> String {
     }
     tail.push_str("]}");
 
-    // What is left after the items goes to the strings, evenly, the remainder one byte each.
+    // The bytes that are left after the items go to the strings, evenly, the remainder one byte
+    // each.
     let left = bytes - HEAD.len() - STRINGS * STRING_FRAME - tail.len();
     let mut out = String::with_capacity(bytes);
     out.push_str(HEAD);

@@ -95,7 +95,7 @@ impl SharedFloor {
             *written += 1;
             *written
         };
-        // Whoever gets in first syncs for all that have written by then.
+        // The first writer syncs for all that have written by then.
         let mut synced = self.synced.lock().map_err(|_| "a writer panicked")?;
         if *synced < mine {
             let written = self.writing.lock().map_err(|_| "a writer panicked")?.1;

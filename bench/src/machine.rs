@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 
-/// What the run ran on.
+/// The machine of the run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Machine {
     /// Processor, as the kernel names it.

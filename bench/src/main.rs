@@ -1,4 +1,4 @@
-//! Measures Anywhen beside live peers: the same run, the same disk, taking turns.
+//! Measures Anywhen and live peers: in the same run, on the same disk, in turns.
 //!
 //! ```text
 //!  bench versioned ─┐                    ┌─ peer/postgres    a server of our own, by unix socket
@@ -76,7 +76,7 @@ enum Command {
     Objects(Options),
     /// The histories of three documents on disk, beside `xz -9` of all their versions
     Stored(Options),
-    /// What this disk allows: durable 160-byte records a second
+    /// The limits of this disk: durable 160-byte records a second
     Floor(Options),
     /// Print the suites' document of so many bytes
     Document {

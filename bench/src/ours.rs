@@ -187,7 +187,7 @@ impl Ours {
         Ok(runs)
     }
 
-    /// What changed between two revisions, node by node.
+    /// The changes between two revisions, node by node.
     pub fn diff(&self, key: &str, from: u32, to: u32) -> Result<Vec<Change>> {
         let diff = self.collection.diff(key, Revision(u64::from(from)), Revision(u64::from(to)))?;
         Ok(diff
@@ -313,7 +313,8 @@ impl Drop for Server {
     }
 }
 
-/// What [`Server::start`] starts: serves a folder, says where, and ends when its standard input does.
+/// The process of [`Server::start`]: serves a folder, prints the address, and ends when its standard
+/// input does.
 pub fn serve(folder: &Path, cache_bytes: usize) -> Result<()> {
     let mut options = Options::default();
     options.cache_bytes = cache_bytes;
@@ -329,7 +330,7 @@ pub fn serve(folder: &Path, cache_bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// What [`Server::start_http`] starts.
+/// The process of [`Server::start_http`].
 pub fn serve_http(folder: &Path) -> Result<()> {
     let database = Database::create(folder)?;
     let options =

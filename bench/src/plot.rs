@@ -26,15 +26,15 @@ const AHEAD: &str = "#0072b2";
 const BEHIND: &str = "#d55e00";
 const INK: &str = "#1f2933";
 const QUIET: &str = "#66727f";
-/// What the bars mean.
+/// The meaning of the bars.
 const BARS: &str =
     "Same run, same disk, medians. Bars to the right: Anywhen ahead. Logarithmic scale.";
 const GRID: &str = "#e3e8ed";
 
-/// What the names of rows say that one heading says for all of them.
+/// The part of the names of rows that one heading says for all of them.
 const ON_TWO_THREADS: &str = " on two threads";
 
-/// What the figures under one heading have in common.
+/// The part that the figures under one heading have in common.
 fn section(row: &Row) -> String {
     if row.what.contains(ON_TWO_THREADS) {
         return "On two threads".into();
@@ -226,8 +226,8 @@ fn held(out: &mut String, report: &Report, top: f64) -> f64 {
     bottom
 }
 
-/// What a row says as a ratio that should stay near 1: a ratio, or a rate beside that of a floor which it
-/// is to reach a share of.
+/// The ratio of a row that should stay near 1: a ratio, or a rate by that of a floor of which it is to
+/// reach a share.
 fn near_one(row: &Row) -> Option<f64> {
     match (row.unit.as_str(), row.floor) {
         ("ratio", _) => row.ours,

@@ -35,7 +35,7 @@ pub struct Report {
 pub struct Row {
     /// Stable name: `w2-100k`.
     pub id: String,
-    /// What was done, in words.
+    /// The operation, in words.
     pub what: String,
     /// `commits/s`, `us`, `ms`, `bytes`, or `ratio`.
     pub unit: String,
@@ -79,7 +79,7 @@ impl Row {
         self
     }
 
-    /// Our figures one after another, for whoever wants to see the course.
+    /// Our figures one after another, to show the course.
     pub fn series(mut self, values: impl Iterator<Item = f64>) -> Self {
         self.series = values.map(rounded).collect();
         self
@@ -211,13 +211,14 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-/// What the rows of one server beside others say, and one heading of a picture says for all of them.
+/// The part of the names of rows of one server, and one heading of a picture says it for all of
+/// them.
 pub const BY_SERVER: &str = " by a server";
 
 /// A figure of a row that has a column of its own.
 type Figure = fn(&Row) -> Option<f64>;
 
-/// Whom the figures of a report are compared with.
+/// The rival that the figures of a report are compared with.
 #[derive(Clone, Copy)]
 pub enum Rival {
     PostgreSql,
@@ -244,7 +245,7 @@ impl Rival {
 }
 
 impl Report {
-    /// Whom our figures are compared with.
+    /// The rival of our figures.
     pub fn rival(&self) -> Rival {
         match self.rows.iter().any(|row| row.of(postgres::NAME).is_some()) {
             true => Rival::PostgreSql,

@@ -116,6 +116,6 @@ __all__ = [
     "open",
 ]
 
-# What is open belongs to the process that opened it: the threads behind it do not go with a fork.
+# An open object belongs to the process that opened it: the threads behind it do not go with a fork.
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(after_in_child=_native._forked)

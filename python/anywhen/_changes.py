@@ -59,7 +59,7 @@ class Feed(Protocol):
 
 
 class Changes(_Handle, Iterator[DocumentChange]):
-    """What commits changed, one document after the other; see :meth:`Database.changes`.
+    """The changes of commits, one document after the other; see :meth:`Database.changes`.
 
     It is a context manager that closes it at the end. Several threads may use it: each change is given once.
     """
@@ -99,7 +99,7 @@ class Changes(_Handle, Iterator[DocumentChange]):
         feed, self._feed = self._feed, None
         if feed is not None:
             feed.close()
-            # Whoever is in it leaves at once; what it uses is free then.
+            # A thread inside of it leaves at once; its resources are free then.
             if self._lock.acquire(timeout=_PATIENCE_S):
                 self._lock.release()
 

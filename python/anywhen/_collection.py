@@ -55,7 +55,7 @@ _KEYS_SHOWN = 20
 
 
 class _Handle:
-    """What belongs to an open database and cannot be sent elsewhere."""
+    """An object of an open database, which cannot be sent elsewhere."""
 
     __slots__ = ()
 
@@ -217,7 +217,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
         return Document(self, key_of(key))
 
     def options(self) -> CollectionOptions:
-        """What the collection keeps."""
+        """The options of the collection."""
         return self._store.collection_options(self.name)
 
     def set_history(self, history: str) -> None:
@@ -444,7 +444,7 @@ class Collection(_Handle, MutableMapping[str, Any]):
         return Records(Version, self._store.history(self.name, key_of(key), limit))
 
     def diff(self, key: str, a: int | None = None, b: int | None = None) -> Records[Change]:
-        """What changed from version ``a`` to version ``b``, node by node; from the one before the newest to
+        """The changes from version ``a`` to version ``b``, node by node; from the one before the newest to
         the newest where nothing is said."""
         return Records(Change, self._store.diff(self.name, key_of(key), *self._two(key, a, b)))
 
@@ -500,7 +500,7 @@ class Document(_Handle):
 
     @property
     def value(self) -> Any:
-        """What it is now; NotFoundError where there is none."""
+        """The newest version; NotFoundError where there is none."""
         return self.collection[self.key]
 
     @property

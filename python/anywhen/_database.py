@@ -167,7 +167,7 @@ class Database(_Handle):
         path: str | None = None,
         diff: bool = False,
     ) -> Changes:
-        """What was committed ``after`` a commit, however long ago: a :class:`~anywhen.DocumentChange` for each
+        """The changes ``after`` a commit, however long ago: a :class:`~anywhen.DocumentChange` for each
         version of a document, in the order of the commits. ::
 
             with db.changes(after=seen, follow=True) as changes:
@@ -197,7 +197,7 @@ class Database(_Handle):
                 text_of(f"{name}=", text)
         newest = store.newest_commit()
         if after > newest:
-            # Whoever has seen more than there is has followed another database, or a copy that was newer.
+            # A client that has seen a newer commit has followed another database, or a newer copy.
             raise EditError(f"after={after} is still to come: the newest commit is {newest}", "22023")
         if not follow:
             until = newest if until is None else min(until, newest)
@@ -268,7 +268,7 @@ class Database(_Handle):
         with self._lock:
             self._is_closing = True
             used = list(self._used)
-        # Whoever follows changes is at their end, and learns of nothing worse.
+        # Threads that follow changes are at their end, and get no other error.
         for changes in used:
             if isinstance(changes, Changes):
                 changes.close()

@@ -22,7 +22,7 @@ __all__ = ["GitImport", "import_git"]
 
 
 class GitImport(NamedTuple):
-    """What came of an import."""
+    """The result of an import."""
 
     #: New versions of the document.
     versions: int

@@ -51,7 +51,7 @@ JSON = "application/json"
 # Connections that are kept for later.
 _FREE_MAX = 8
 
-# What a status means, where the answer has no SQLSTATE: a kind of `errors.make`, and a SQLSTATE.
+# The meaning of a status, where the answer has no SQLSTATE: a kind of `errors.make`, and a SQLSTATE.
 _STATUSES = {
     400: ("edit", "22023"),
     401: ("sql", "28000"),
@@ -124,7 +124,7 @@ class HttpStore:
             if not self._is_open:
                 raise InterfaceError("the database is closed")
             if self._process != os.getpid():
-                # What was free belongs to the parent, which goes on talking there.
+                # Free connections belong to the parent, which goes on using them.
                 self._free, self._process = [], os.getpid()
             while self._free:
                 connection = self._free.pop()
@@ -248,7 +248,7 @@ class HttpStore:
         wanted = {"history": history, "hashes": hashes, "path_summary": path_summary}
         wanted = {option: value for option, value in wanted.items() if value is not None}
         if not wanted:
-            # Who may only read has collections too.
+            # A caller with the right to read alone has collections too.
             try:
                 return self.collection_options(name)
             except NotFoundError:
@@ -516,7 +516,7 @@ def _node(node: Node) -> dict[str, Any]:
 
 
 def _said(said: Said) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a write says of itself, as parameters and conditions."""
+    """The metadata of a write, as parameters and conditions."""
     query: dict[str, Any] = {"message": said.message or None, "author": said.author or None}
     if said.authored_us is not None:
         query["authored"] = _shown(said.authored_us)

@@ -6,7 +6,7 @@
     data: {"csn":12, ...}        gathered, until
     id: 12                       all of these commits has been told: given
 
-A connection that is lost is an error, and whoever asks again goes on after the last ``id``: nothing is missed
+A connection that is lost is an error, and the next request goes on after the last ``id``: nothing is missed
 and nothing is told twice.
 """
 

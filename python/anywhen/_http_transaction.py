@@ -28,7 +28,7 @@ _EDITED = object()
 
 
 class HttpTransaction:
-    """What :class:`anywhen.Transaction` asks of a transaction, over HTTP."""
+    """The transaction of :class:`anywhen.Transaction`, over HTTP."""
 
     def __init__(self, store: HttpStore) -> None:
         self._store = store

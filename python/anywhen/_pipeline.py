@@ -226,7 +226,7 @@ class Pipeline(Connection):
         return payloads
 
     def _more(self, buffer: bytes, at: int, size: int) -> bytes:
-        """What is left of the buffer after ``at``, and at least ``size`` bytes with it."""
+        """The rest of the buffer after ``at``, and at least ``size`` bytes with it."""
         pieces = [buffer[at:]]
         missing = size - len(pieces[0])
         while True:

@@ -35,7 +35,7 @@ _PIECE_BYTES = 65_536
 # How long a wait goes on before signals are looked at, in seconds.
 _TICK_S = 0.02
 
-# How long whoever ends a session waits for its statement to heed that, in seconds.
+# How long the end of a session waits for its statement to stop, in seconds.
 _PATIENCE_S = 0.1
 _MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 
@@ -121,7 +121,7 @@ class PostgresStore:
 
 
 class Connection:
-    """A session on a server. One exchange at a time; whoever comes meanwhile waits."""
+    """A session on a server. One exchange at a time; another thread waits."""
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
@@ -266,7 +266,7 @@ class Connection:
                 # The server closes it once the request is taken in.
                 other.recv(1)
         except (OSError, Error):
-            pass  # Whoever waits for the statement learns of what became of it.
+            pass  # The thread that waits for the statement gets its outcome.
 
     def close(self) -> None:
         """Ends the session, after the statement that runs if one does."""

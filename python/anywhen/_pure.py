@@ -1,4 +1,4 @@
-"""What the native half does for a server, in Python alone: values of JSON and of SQL, and times.
+"""The functions of the native half for servers, in Python alone: values of JSON and of SQL, and times.
 
 ::
 
@@ -357,7 +357,7 @@ def _array(text: str, element: int, numbers: str) -> list[Any]:
 
 
 class Answer:
-    """What a statement gave."""
+    """The answer to a statement."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ import unicodedata
 
 from .errors import OperationalError
 
-# What a server may ask for at most, so that nobody makes a client count for hours.
+# The most iterations that a server may ask for, so that none makes a client count for hours.
 _ITERATIONS_MAX = 10_000_000
 
 
@@ -25,7 +25,7 @@ class Client:
         self._server_proof = b""
 
     def first(self) -> bytes:
-        """What is sent first."""
+        """The first message."""
         return ("n,," + self._bare).encode()
 
     def answer(self, challenge: bytes) -> bytes:

@@ -24,7 +24,7 @@ _PIECE = 4_096
 
 
 class Result(_Handle):
-    """What a statement gave: rows, which are tuples, by position and one after the other.
+    """The answer to a statement: rows, which are tuples, by position and one after the other.
 
     The rows are made when they are asked for, and columns for :meth:`arrow`, :meth:`df` and :meth:`pl` are
     made without them. It needs the database no more: it can be read after that is closed.
@@ -48,7 +48,7 @@ class Result(_Handle):
 
     @property
     def status(self) -> str:
-        """What was done, such as ``INSERT 0 1``."""
+        """The tag of the statement, such as ``INSERT 0 1``."""
         return self._native.tag
 
     @property

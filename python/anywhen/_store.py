@@ -1,4 +1,4 @@
-"""What collections ask of a database, wherever it is.
+"""The interface of a database for collections, in this process or on a server.
 
 ::
 
@@ -33,7 +33,7 @@ PAGE = 1_000
 
 
 class Said(NamedTuple):
-    """What a write says of itself; the order is that of the native module."""
+    """The metadata of a write; the order is that of the native module."""
 
     message: str = ""
     author: str = ""

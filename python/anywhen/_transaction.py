@@ -22,7 +22,7 @@ class Transaction(_Handle):
     """Changes of documents in any collections, as one commit.
 
     It sees the database as of its beginning, and its own changes. The first to change a document wins:
-    whoever comes later, with a transaction that began earlier, gets :class:`~anywhen.ConflictError` and
+    a later one that began earlier gets :class:`~anywhen.ConflictError` and
     begins anew. ::
 
         with db.transaction(message="moved", author="ada") as tx:

@@ -97,7 +97,7 @@ class Database:
         """Changes as they come; see :meth:`anywhen.Database.changes`. A thread of its own waits for them."""
         changes = await self._run(self._database.changes, after, **wanted)
         loop, end = asyncio.get_running_loop(), object()
-        # One that waits for changes must not keep requests from a thread.
+        # A call that waits for changes must not keep requests from a thread.
         thread = ThreadPoolExecutor(1, "anywhen-aio-changes")
         try:
             while (change := await loop.run_in_executor(thread, next, changes, end)) is not end:

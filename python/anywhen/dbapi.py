@@ -257,7 +257,7 @@ class Connection(_Handle):
 
 
 class Cursor(_Handle):
-    """What statements are run and rows are fetched with."""
+    """Runs statements and fetches rows."""
 
     __slots__ = ("_is_open", "_result", "_rowcount", "arraysize", "connection")
 
@@ -287,7 +287,7 @@ class Cursor(_Handle):
 
     @property
     def statusmessage(self) -> str | None:
-        """What was done, such as ``INSERT 0 1``."""
+        """The tag of the statement, such as ``INSERT 0 1``."""
         return None if self._result is None else self._result.status
 
     def execute(self, operation: str, parameters: Any = None) -> Cursor:

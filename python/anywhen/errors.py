@@ -1,4 +1,4 @@
-"""What can go wrong, and what the caller can do about it.
+"""The errors, and the next step of the caller.
 
 The classes are those of PEP 249, so that code written for any database of Python can handle them; what
 documents need beside has classes of its own below them::
@@ -109,7 +109,7 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """What was asked for does not parse, or names what is not there."""
+    """The request does not parse, or names an object that does not exist."""
 
 
 class NotSupportedError(DatabaseError):

@@ -1,4 +1,4 @@
-"""What the database tells: named tuples, which compare, print and pickle, and which nobody can change.
+"""The records of the database: named tuples, which compare, print and pickle, and which cannot change.
 
 All times are :class:`datetime.datetime` in UTC.
 """
@@ -164,7 +164,7 @@ class BlameLine(NamedTuple):
 
 
 class CollectionOptions(NamedTuple):
-    """What a collection keeps."""
+    """The options of a collection."""
 
     #: ``forever``, ``none``, or a time such as ``90d``.
     history: str = "forever"

@@ -101,7 +101,7 @@ impl Source {
 
     /// The next bytes; none at the end.
     fn message(&mut self) -> Result<Vec<u8>, ArrowError> {
-        // What others give may contradict itself, and then the decoder or the writer panics.
+        // Data of others may contradict itself, and then the decoder or the writer panics.
         let made = catch_unwind(AssertUnwindSafe(|| self.make_message()));
         made.unwrap_or_else(|_| {
             self.has_ended = true;

@@ -56,7 +56,7 @@ impl Database {
         self.opened.call()
     }
 
-    /// What waits of its transactions are looked at with.
+    /// The watch that its waiting transactions ask.
     pub(crate) fn waits(&self) -> &Arc<Waits> {
         self.opened.waits()
     }
@@ -76,7 +76,7 @@ fn version(row: RevisionInfo<&str>) -> VersionRow {
     (revision.0, csn.0, time_us, author, message, authored_us, deleted, kept, role)
 }
 
-/// What a collection keeps, as the texts of its options.
+/// The retention of a collection, as the texts of its options.
 fn options(of: CollectionOptions) -> (String, bool, bool) {
     (of.history.to_string(), of.hashes, of.path_summary)
 }
@@ -199,7 +199,7 @@ impl Database {
         })
     }
 
-    /// What a collection keeps: history, hashes, path_summary.
+    /// The options of a collection: history, hashes, path_summary.
     fn collection_options(&self, py: Python<'_>, name: &str) -> PyResult<(String, bool, bool)> {
         engine(py, || Ok(options(self.collection(name)?.options())))
     }

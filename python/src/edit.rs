@@ -42,7 +42,7 @@ pub(crate) fn moment((kind, number): MomentArgument) -> PyResult<Moment> {
     })
 }
 
-/// What is done to a node.
+/// The edit of a node.
 enum Op {
     Set(Vec<u8>),
     Insert(Where, Vec<u8>),

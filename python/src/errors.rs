@@ -8,7 +8,7 @@ use json::JsonError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-/// What came of a call of the engine.
+/// The result of a call of the engine.
 pub(crate) type Outcome<T> = Result<T, Box<Failure>>;
 
 /// Why a call of the engine failed.
@@ -20,7 +20,7 @@ pub(crate) struct Failure {
     detail: Option<String>,
     hint: Option<String>,
     position: Option<u32>,
-    /// What a handler of a signal raised, instead of all that.
+    /// The exception of a signal's handler, in place of all that.
     raised: Option<PyErr>,
 }
 
@@ -71,7 +71,7 @@ impl Failure {
         self.raised.is_some()
     }
 
-    /// What is waited for belongs to an open transaction of the thread that waits.
+    /// The lock belongs to an open transaction of the thread that waits.
     pub(crate) fn own_lock() -> Box<Failure> {
         let text = "deadlock: it was changed by an open transaction that this thread used last, and which it \
                     cannot end while it waits";
@@ -80,7 +80,7 @@ impl Failure {
         failure
     }
 
-    /// What the SQLSTATE says.
+    /// The error of an SQLSTATE.
     pub(crate) fn sql(state: &str, message: String) -> Box<Failure> {
         Failure::new("sql", state, message)
     }

@@ -1,4 +1,4 @@
-//! What commits change, as it is followed from Python: `anywhen/_changes.py` waits, this looks.
+//! The changes of commits, as Python follows them: `anywhen/_changes.py` waits, this looks.
 
 use anywhen::{Csn, DocumentChange, DocumentError, Following, ToldChange};
 use parking_lot::Mutex;

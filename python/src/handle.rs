@@ -1,4 +1,5 @@
-//! What a Python object holds of the engine: until it is closed, and only in the process that opened it.
+//! The handles of Python objects on the engine: until they are closed, and only in the process that
+//! opened them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,14 +29,14 @@ pub(crate) fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Something of the engine. Whoever uses it while another does waits, until a signal comes.
+/// Something of the engine. A thread that uses it while another does waits, until a signal comes.
 pub(crate) struct Handle<T> {
     held: Mutex<Option<T>>,
     /// The thread that uses it; 0 where none does.
     user: AtomicU64,
     /// The process that it belongs to.
     forks: u64,
-    /// What it is called in errors.
+    /// The name of it in errors.
     what: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! The native half of the Python module `anywhen`: the engine in this process, and values on their way
+//! The native half of the Python module `anywhen`: the engine in this process, and conversions of values
 //! between Python and JSON, SQL and Arrow.
 //!
 //! ```text
@@ -10,12 +10,11 @@
 //! ```
 //!
 //! # Invariants
-//! * The interpreter is let go of ([`Python::detach`]) before anything of the engine is called or any lock
-//!   is taken, so a thread that waits here holds up no other, and two locks are never waited for in two
-//!   orders.
+//! * A call releases the interpreter ([`Python::detach`]) before it calls the engine or takes any lock. So
+//!   a thread that waits here blocks no other, and no two threads wait for two locks in opposite orders.
 //! * A panic of the engine becomes an error of Python (`XX000`), and goes no further.
-//! * A handle that was opened before a fork is refused in the child, and never closed by it: the threads
-//!   that belong to it are not there.
+//! * A child process refuses a handle that was opened before the fork, and never closes it: the handle's
+//!   threads do not exist in the child.
 
 mod arrow_in;
 mod database;

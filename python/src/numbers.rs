@@ -8,8 +8,9 @@
 //! | `0.1234567890123456789`, `1e400` | `Decimal`; `WrittenDecimal` for `1e400` | `float` (`inf` is refused) | `Decimal` |
 //!
 //! `exact` gives a `float` where a float holds the number: where the shortest text of the float, which is
-//! what Python shows, is the same number. What would be written with another text than it was read from is of
-//! a class that remembers that (`anywhen/_numbers.py`): so what is put back unchanged is stored unchanged.
+//! what Python shows, is the same number. A number that would be written with another text than it was read
+//! from is of a class that remembers the text (`anywhen/_numbers.py`). So a number that is put back unchanged
+//! is stored unchanged.
 
 use num_bigint::BigInt;
 use pyo3::exceptions::PyValueError;
@@ -98,7 +99,7 @@ pub(crate) fn decimal_text(number: &Bound<'_, PyAny>) -> PyResult<String> {
     written_or(number, is_written, || Ok(number.str()?.to_str()?.to_owned()))
 }
 
-/// What a number remembers that it was written as, where it does, and that is a number.
+/// The text from which a number was read, where it remembers one that is a number.
 fn written_or(
     number: &Bound<'_, PyAny>,
     is_written: bool,

@@ -212,7 +212,7 @@ impl Objects {
         Ok(found.into_iter().map(row).collect())
     }
 
-    /// What a transaction has written.
+    /// The records that a transaction has written.
     fn records<'py>(&self, py: Python<'py>, of: Id) -> PyResult<Vec<RecordRow<'py>>> {
         let found = self.with(py, |storage| Ok(storage.records(tid(of))?))?;
         let row = |of: anywhen::objects::ObjectRecord| {
@@ -260,7 +260,7 @@ impl Objects {
             let done = storage.load_blob(u64::from_be_bytes(oid), tid(of), &mut file);
             let flushed = file.into_inner().map(drop).map_err(|error| io(error.into_error()));
             if !matches!((&done, &flushed), (Ok(true), Ok(()))) {
-                // What is not whole is not left.
+                // An incomplete file is removed.
                 let _ = std::fs::remove_file(&path);
             }
             flushed?;
@@ -313,7 +313,8 @@ impl Objects {
         Ok(ObjectsTransaction { handle: Handle::new("transaction", writing) })
     }
 
-    /// Ends the use of the storage. It holds nothing: the database is closed by whoever opened it.
+    /// Ends the use of the storage. It holds nothing: the caller that opened the database closes
+    /// it.
     fn close(&self) {}
 
     /// Packs to a transaction; returns how many objects were removed.
@@ -322,7 +323,7 @@ impl Objects {
     }
 }
 
-/// A transaction that writes objects. What is not finished is taken back.
+/// A transaction that writes objects. An unfinished transaction is rolled back.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct ObjectsTransaction {
     handle: Handle<Begun>,

@@ -16,13 +16,13 @@ use crate::errors::{Failure, Outcome};
 use crate::handle::{TICK, forks};
 use crate::waits::{Waits, signals, this_thread};
 
-/// What it is called in errors.
+/// The name of it in errors.
 const WHAT: &str = "database";
 
 /// A database in this process, until it is closed.
 pub(crate) struct Opened {
     inside: Mutex<Inside>,
-    /// Tells whoever closes it that a call has ended.
+    /// Tells the thread that closes it that a call has ended.
     left: Condvar,
     waits: Arc<Waits>,
     /// The process that it belongs to.
@@ -65,7 +65,7 @@ impl Opened {
         }
     }
 
-    /// What waits are looked at with.
+    /// The watch that waiting calls ask.
     pub(crate) fn waits(&self) -> &Arc<Waits> {
         &self.waits
     }
@@ -150,7 +150,7 @@ impl Deref for Call<'_> {
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        // Before whoever closes the database hears of it.
+        // The reference goes before the closing thread hears of it.
         self.database = None;
         let mut inside = self.of.inside.lock();
         let at = inside.callers.iter().position(|caller| *caller == this_thread());

@@ -25,7 +25,7 @@ use crate::sql::Answer;
 use crate::waits::{Open, Waits, signals, this_thread, working_for};
 use crate::worker;
 
-/// A session of SQL. Whoever uses it while another does waits.
+/// A session of SQL. A thread that uses it while another does waits.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Session {
     handle: Handle<Place>,
@@ -59,8 +59,8 @@ impl Session {
         Ok(Session { handle, cancel, watch, waits: Arc::clone(waits) })
     }
 
-    /// Runs `f` on the connection; a signal for this process ends it early, and is what is told then. So does
-    /// closing the database.
+    /// Runs `f` on the connection; a signal for this process ends it early, and is the result then. Closing
+    /// the database ends it too.
     fn run<T: Send + 'static>(
         &self,
         py: Python<'_>,

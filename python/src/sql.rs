@@ -38,7 +38,7 @@ const DAY_US: i64 = 86_400_000_000;
 /// Name, name and number of the type, and precision and scale of a `numeric` that has them.
 type ColumnRow = (String, String, u32, Option<(i32, i32)>);
 
-/// What a statement gave.
+/// The answer to a statement.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Answer {
     answer: sql::Answer,
@@ -63,7 +63,7 @@ impl Answer {
             .collect()
     }
 
-    /// What was done, such as `INSERT 0 1`.
+    /// The tag, such as `INSERT 0 1`.
     #[getter]
     fn tag(&self) -> &str {
         &self.answer.tag
@@ -106,7 +106,8 @@ impl Answer {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // To honour a schema is up to whoever gives the stream; all take it as it is.
+        // The giver of a stream may honour a requested schema or not; all callers take the stream
+        // as it is.
         let _ = requested_schema;
         let (schema, batches) = engine(py, || Ok(self.answer.to_arrow()?))?;
         let reader = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);

@@ -12,7 +12,7 @@ use crate::numbers::Numbers;
 use crate::value::{from_json, to_json};
 use crate::waits::{Open, Waits};
 
-/// A transaction over documents of any collections. What is not committed is taken back.
+/// A transaction over documents of any collections. An uncommitted transaction is rolled back.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Transaction {
     handle: Handle<Begun>,

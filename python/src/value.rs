@@ -42,7 +42,7 @@ pub(crate) fn to_json(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     }
 }
 
-/// What has no place in JSON, and where in the value it stands.
+/// A value without a place in JSON, and its position.
 struct Bad {
     /// The steps that lead there, the last one first.
     steps: Vec<String>,
@@ -90,7 +90,7 @@ impl Bad {
     }
 }
 
-/// What a step of a path is called.
+/// The name of a step of a path.
 fn step(name: &str) -> String {
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
     match is_plain && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) {
@@ -250,7 +250,7 @@ struct Builder<'py> {
     /// Names that came before: objects of an array mostly have the same.
     names: HashMap<Box<[u8]>, Bound<'py, PyString>, RandomState>,
     root: Option<Bound<'py, PyAny>>,
-    /// What Python said where it failed.
+    /// The exception of Python where it failed.
     error: Option<PyErr>,
 }
 

@@ -8,8 +8,8 @@
 //!                                                                  └── who has it is this thread's own: 40P01
 //! ```
 //!
-//! Who has a lock is known by the thread that used its transaction or session last. Where that is the one that
-//! waits, nobody is left to end it.
+//! The owner of a lock is known by the thread that used its transaction or session last. Where that is the
+//! waiting thread, no other can end it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -60,7 +60,7 @@ pub(crate) fn given_up() -> Option<Box<Failure>> {
     GIVEN_UP.take()
 }
 
-/// What waits in a database are looked at with.
+/// The watch that waits in a database ask.
 #[derive(Default)]
 pub(crate) struct Waits {
     is_closing: AtomicBool,
@@ -91,7 +91,7 @@ impl Waits {
         } else if is_own {
             (Failure::own_lock(), WaitOver::Deadlock)
         } else if asker != 0 {
-            // Whoever asks looks at signals itself.
+            // Another thread that asks looks at signals itself.
             return Ok(());
         } else {
             match signals() {

@@ -101,7 +101,7 @@ export interface NodeVersion {
   value: Json;
 }
 
-/** What a version changed inside of a container. */
+/** The changes of a version inside of a container. */
 export interface ContainerVersion {
   node_key: number;
   from_revision: number;

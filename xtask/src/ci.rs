@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// What came of one step.
+/// The outcome of one step.
 #[derive(Default)]
 struct Outcome {
     passed: u64,

@@ -1,13 +1,13 @@
-//! The project's own tasks, behind one door: `cargo xtask <task>`.
+//! The project's own tasks, as one command: `cargo xtask <task>`.
 //!
 //! ```text
 //!   make test  ──>  cargo xtask ci  ──>  fmt · web · clippy · tidy · test · end to end · clients
 //!                   cargo xtask tidy ──> the style guide's mechanical part
 //! ```
 //!
-//! People call `make`; `make` calls this; so does the build server. What is
-//! checked is therefore the same everywhere. This crate has no dependencies:
-//! it compiles in a second or two, before anything else does.
+//! People call `make`, and `make` and the build server call this. So the checks are the same
+//! everywhere. This crate has no dependencies: it compiles in a second or two, before anything else
+//! does.
 
 mod ci;
 mod tidy;

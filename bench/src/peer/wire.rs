@@ -28,7 +28,7 @@ pub struct Wire {
     answer: Vec<u8>,
 }
 
-/// What came back for one request.
+/// The answer to one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// How many rows.
@@ -82,7 +82,7 @@ impl Wire {
     }
 
     /// Runs a prepared statement several times, each for itself, and sends them all before the first answer
-    /// is read. What comes back is told together.
+    /// is read. The answers are returned together.
     pub fn run_series(&mut self, name: &str, series: &[&[&str]]) -> Result<Answer> {
         series.iter().for_each(|parameters| self.add_run(name, parameters));
         self.ask_for(series.len())
@@ -156,7 +156,7 @@ impl Wire {
         let mut at = 0;
         loop {
             let Some((kind, body, next)) = message_at(&self.answer, at) else {
-                // What was looked at makes room for what comes.
+                // Read bytes make room for new ones.
                 self.answer.drain(..at);
                 at = 0;
                 let filled = self.answer.len();

@@ -30,7 +30,7 @@ use crate::peer::driver::{Answer, answer, connect, timed_ms};
 use crate::peer::postgres::{NAME, Postgres};
 use crate::report::{Row, Target, median};
 
-/// What the queries ask.
+/// The queries, in words.
 const QUERIES: [&str; 10] = [
     "count",
     "sums and means of a numeric and a float",
@@ -48,14 +48,14 @@ const THREADS: [u32; 2] = [1, 2];
 /// The cache of both servers.
 const CACHE_MIB: &str = "1024";
 
-/// What differs between the suites of these questions.
+/// The differences between the suites of these questions.
 struct Shape {
     /// How many events.
     count: u64,
     /// The time from each event to the next: all are within the same year.
     seconds_apart: u64,
     engines: &'static [&'static str],
-    /// What the table may take: in words, and bytes.
+    /// The most that the table may take: in words, and bytes.
     size_max: (&'static str, f64),
     /// Whether PostgreSQL is asked too.
     with_postgres: bool,
@@ -63,7 +63,7 @@ struct Shape {
     with_changes: bool,
 }
 
-/// What a process that runs another engine has measured.
+/// The measurements of a process that runs another engine.
 #[derive(Deserialize)]
 struct Measured {
     load_s: f64,
@@ -451,7 +451,7 @@ fn date_after(days: u64) -> String {
     format!("{year}-12-31")
 }
 
-/// What another engine measures on each number of threads, in a process of its own.
+/// Another engine's measurements on each number of threads, in a process of its own.
 fn measure(context: &Context, engine: &str, data: &Path, rounds: u32) -> Result<Measured> {
     let ran = Command::new("python3")
         .arg(home().join("peers.py"))

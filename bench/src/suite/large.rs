@@ -33,7 +33,7 @@ const CACHE_BYTES: usize = 256 << 20;
 /// Reads, each of another revision of another document.
 const READS: usize = 50_000;
 
-/// What the reading process has found.
+/// The results of the reading process.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Reading {
     /// Of opening the database, and the first read of a field.

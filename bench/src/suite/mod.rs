@@ -1,4 +1,4 @@
-//! What the suites share: the run's folders and progress, and the race.
+//! The parts that suites share: the run's folders and progress, and the race.
 //!
 //! ```text
 //! race:  round 1   ours  server  client  floor

@@ -36,7 +36,7 @@ const USER: &str = "postgres";
 const FEW: usize = 4;
 const MANY: usize = 32;
 
-/// What one operation is.
+/// The kind of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Work {
     Select1,

@@ -2,7 +2,7 @@
 
 use crate::report::median;
 
-/// What a slice found.
+/// The results of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// Half of the operations took no longer.

@@ -60,7 +60,7 @@ const CACHE_MIB: &str = "1024";
 /// How many threads the queries of tables of columns have.
 const THREADS: [u32; 2] = [1, 2];
 
-/// What DuckDB answers and takes.
+/// DuckDB's answers and times.
 #[derive(Deserialize)]
 struct OfDuckdb {
     /// For each query.
@@ -232,7 +232,7 @@ fn load(
     Ok(())
 }
 
-/// What DuckDB answers and takes on each of these numbers of threads, in a process of its own.
+/// DuckDB's answers and times on each of these numbers of threads, in a process of its own.
 fn duckdb(context: &Context, data: &Path, rounds: u32, threads: &[u32]) -> Result<OfDuckdb> {
     context.step("DuckDB");
     let database = context.work.join("duckdb.db");

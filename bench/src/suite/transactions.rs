@@ -1,4 +1,4 @@
-//! What one large transaction does to everybody else, beside PostgreSQL.
+//! The effect of one large transaction on all others, compared with PostgreSQL.
 //!
 //! ```text
 //!  alone     2 readers by key, 2 writers of small commits        a while: p50, p99.9
@@ -27,9 +27,9 @@ use crate::report::{Row, Target};
 const USER: &str = "postgres";
 /// Rows of the table that the small transactions use.
 const KEYS: u64 = 100_000;
-/// What a large transaction may add to the p99.9 of the others, in microseconds.
+/// The most that a large transaction may add to the p99.9 of the others, in microseconds.
 const ADDED_US_MAX: f64 = 10_000.0;
-/// What it may add to the memory of the server, in bytes.
+/// The most that it may add to the memory of the server, in bytes.
 const MEMORY_MAX: f64 = 256.0 * 1024.0 * 1024.0;
 
 /// Latencies of the small operations of a while, ascending, in microseconds.
@@ -38,7 +38,7 @@ struct Others {
     commits: Vec<f64>,
 }
 
-/// What a large statement did.
+/// The measurements of a large statement.
 struct Large {
     others: Others,
     seconds: f64,
@@ -46,7 +46,7 @@ struct Large {
     memory: f64,
 }
 
-/// What one side did.
+/// The measurements of one side.
 struct Side {
     alone: Others,
     large: Vec<Large>,

@@ -1,4 +1,4 @@
-//! What changed since a commit, in all collections or in one: for whoever follows a database.
+//! The changes since a commit, in all collections or in one, for subscribers to a database.
 //!
 //! ```
 //! # fn main() -> anywhen::Result<()> {
@@ -17,7 +17,7 @@ use document::{Collection, Revision};
 use std::collections::BTreeMap;
 use store::{Csn, TableId};
 
-/// A revision of a document, as somebody who follows the database learns of it.
+/// A revision of a document, as a subscriber to the database gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentChange {
     /// The commit that made it.
@@ -34,7 +34,7 @@ pub struct DocumentChange {
     pub deleted: bool,
 }
 
-/// The end of all documents that were in a collection, as somebody who follows the database learns of it.
+/// The end of all documents that were in a collection, as a subscriber to the database gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CollectionEnd {
@@ -71,7 +71,7 @@ impl Ended {
     }
 }
 
-/// What a look for changes has found.
+/// The result of a search for changes.
 pub(crate) struct Found {
     pub changes: Changes,
     /// The ends of the collections that it has looked at, in the order of commits, later ones among them.
@@ -88,7 +88,7 @@ pub struct Changes {
 }
 
 impl Database {
-    /// What the commits after `after` changed, in all collections or in one; also in those that were dropped
+    /// The changes by commits after `after`, in all collections or in one; also in those that were dropped
     /// since, or tables that were truncated, as far as the lists of their revisions are kept. About `limit`
     /// changes: a commit is never cut in two, and [`Changes::to`] says how far they reach; in one collection
     /// not beyond the commit that dropped it.
@@ -109,7 +109,7 @@ impl Database {
     }
 
     /// [`changes`](Database::changes), and all that was found with them: a pass over the documents finds many
-    /// more than `limit`, which whoever goes on from there need not look for again.
+    /// more than `limit`, and a caller that goes on from there need not search again.
     pub(crate) fn changes_found(
         &self,
         after: Csn,
@@ -130,7 +130,7 @@ impl Database {
             found.map(|found| (name, found))
         });
         let mut followed: Vec<(String, Collection)> = there.collect();
-        // What ends meanwhile is found here, after it was found there.
+        // A collection that ends meanwhile is found here, after it was found there.
         let mut ended = self.ended(after, Csn::MAX, collection)?;
         if let Some(name) = collection
             && followed.is_empty()
@@ -141,7 +141,7 @@ impl Database {
         if collection.is_some()
             && let Some(at) = ended.iter().position(|of| of.is_dropped && of.csn() <= newest)
         {
-            // What has the name after that is another.
+            // A later collection of that name is another.
             newest = ended[at].csn();
             ended.truncate(at + 1);
             followed.clear();
@@ -158,7 +158,7 @@ impl Database {
             let (name, ended) = known.get(&change.table)?;
             let document::Changed { table, csn, key, revision, deleted, .. } = change;
             let collection = (*name).clone();
-            // By the commit that ends it nothing is changed for anybody.
+            // The commit that ends it changes nothing for subscribers.
             let is_told = ended.is_none_or(|ended| csn < ended);
             is_told.then_some(DocumentChange { csn, collection, table, key, revision, deleted })
         });

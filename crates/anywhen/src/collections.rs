@@ -38,7 +38,7 @@ impl Database {
         self.collection_of(name, Some(options), None)
     }
 
-    /// The collection of that name, made where there is none. One that is made belongs to a role of SQL, which
+    /// The collection of that name, made where there is none. A new collection belongs to a role of SQL, which
     /// must be allowed to make tables in the schema `public`; to the role `pg_collections` where none is given.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Database {
             if let Some(made) = collections.create(name, options.unwrap_or_default(), role)? {
                 return Ok(made);
             }
-            // Somebody was faster, and what they have made may be gone again.
+            // Another thread was faster, and its collection may be gone again.
             if collections.is_taken(name) {
                 return Err(Error::NameTaken { name: name.to_owned() });
             }
@@ -96,8 +96,8 @@ impl Database {
         names
     }
 
-    /// Keeps another part of a collection's past from now on; handles on it learn of it at once. What was
-    /// forgotten does not come back, and what is to be forgotten goes with the next
+    /// Keeps another part of a collection's past from now on; handles on it learn of it at once. Removed
+    /// versions do not come back, and versions that are no longer kept are removed by the next
     /// [`compact`](Database::compact) at the latest.
     ///
     /// # Errors
@@ -111,8 +111,8 @@ impl Database {
 
     /// Drops a collection, in the same time however large it is; false where there is none. The name is free
     /// at once. Waits for the transactions that have written to the collection. Handles on it answer
-    /// [`DocumentError::Dropped`](crate::DocumentError::Dropped) from then on, and so do transactions that
-    /// mean to write to it.
+    /// [`DocumentError::Dropped`](crate::DocumentError::Dropped) from then on, as do transactions that mean
+    /// to write to it.
     ///
     /// The collection's past stays as long as its history says, for
     /// [`find_collection_at`](Database::find_collection_at): for ever, unless it was made otherwise or is
@@ -124,8 +124,8 @@ impl Database {
         Ok(self.shared.collections.drop_collection(name)?)
     }
 
-    /// Drops a collection where it is there, and lets go of the past of all that ever had this name and were
-    /// dropped: compaction takes it away. False where there was nothing to drop or to let go of.
+    /// Drops the collection if it exists, and gives up the past of all dropped collections of this name:
+    /// compaction removes it. False where there was nothing to drop or to give up.
     ///
     /// # Errors
     /// As [`drop_collection`](Database::drop_collection).

@@ -1,4 +1,4 @@
-//! What can go wrong with a database, told so that a caller can act on it.
+//! The errors of a database, in a form that a caller can act on.
 
 use document::DocumentError;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub enum Error {
     BadName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
     /// There is no collection of that name.
@@ -50,7 +50,7 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// Documents that do not agree with what is stored beside them.
+    /// Documents that do not agree with the counts and digests that are stored with them.
     #[error(
         "document {key:?} of collection {collection:?} is damaged at revision {revision}: {what}"
     )]
@@ -61,7 +61,7 @@ pub enum Error {
         key: String,
         /// The revision.
         revision: u64,
-        /// What does not fit.
+        /// The conflicting option.
         what: &'static str,
     },
     /// An error of a backup, or of the database that it copies.

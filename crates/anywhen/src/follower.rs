@@ -90,7 +90,7 @@ impl Database {
     /// record itself. `read` fills a buffer from an offset of a file of the leader.
     ///
     /// # Errors
-    /// What `read` and the disk report.
+    /// The errors of `read` and the disk.
     pub fn adopt(
         &self,
         record: &[u8],

@@ -1,5 +1,5 @@
-//! Somebody's way through the changes of a database: which of them are told, with what, and how far that
-//! has come.
+//! A subscription to the changes of a database: which changes it gets, with which data, and its
+//! position.
 //!
 //! ```text
 //!   Database::changes          which documents changed
@@ -34,12 +34,12 @@ use store::Csn;
 
 use crate::changes::{CollectionEnd, DocumentChange, Found};
 
-/// Which changes somebody follows, and how far they have come.
+/// The changes that a subscriber follows, and its position.
 #[derive(Clone, Debug)]
 pub struct Following {
     /// The commit up to which everything was given.
     pub at: Csn,
-    /// The last commit that is told of; [`Csn::MAX`] for no end.
+    /// The last commit to follow; [`Csn::MAX`] for no end.
     pub until: Csn,
     /// The collection; `None` for all.
     pub collection: Option<String>,
@@ -47,9 +47,9 @@ pub struct Following {
     pub key: Option<String>,
     /// A place in documents: only what changed something there, below it, or above it.
     pub path: Option<JsonPath>,
-    /// True where the differences are told as well.
+    /// True where changes come with their differences.
     pub with_diff: bool,
-    /// What was found and not given yet, and how far that reaches.
+    /// The changes that were found and not given yet, and how far they reach.
     found: VecDeque<DocumentChange>,
     found_to: Csn,
     /// The ends of collections, in the order of commits: those that were given, and those still to come.
@@ -60,14 +60,14 @@ pub struct Following {
 
 /// A change with what is known of it.
 pub struct ToldChange<'a> {
-    /// What changed.
+    /// The change.
     pub change: &'a DocumentChange,
-    /// When, in microseconds since 1970 UTC; `None` where the document was erased since, of which nobody is
-    /// told more.
+    /// When, in microseconds since 1970 UTC; `None` where the document was erased since, and has no more
+    /// data.
     pub time_us: Option<u64>,
-    /// Who; empty where nobody said.
+    /// The author; empty where the commit names none.
     pub author: String,
-    /// Why; empty where nobody said.
+    /// The message; empty where the commit has none.
     pub message: String,
     /// The authenticated role of the committing client; empty without authentication.
     pub role: String,
@@ -97,7 +97,7 @@ impl Following {
     /// Follows only what changes something at a path: `$.a[0]`, or a JSON pointer.
     ///
     /// # Errors
-    /// What does not parse as a path.
+    /// The error of a text that is no path.
     pub fn at_path(&mut self, path: &str) -> Result<(), json::PathError> {
         self.path = Some(match path.is_empty() {
             true => JsonPath::root(),
@@ -106,7 +106,7 @@ impl Following {
         Ok(())
     }
 
-    /// True where everything that is told of was given.
+    /// True where all changes up to `until` were given.
     pub fn is_over(&self) -> bool {
         self.at >= self.until
     }
@@ -114,8 +114,9 @@ impl Following {
     /// The changes of the next commits in collection and document, about `limit` of them: a commit is never
     /// cut in two. Moves on [`at`](Following::at), also where there is nothing to tell. Does not wait.
     ///
-    /// What is in a collection that was dropped since is given as well, as far as it is kept; with
-    /// [`collection`](Following::collection) a step goes no further than the commit that dropped it.
+    /// Changes of a collection that was dropped since are given as well, as far as they are kept;
+    /// with [`collection`](Following::collection) a step goes no further than the commit that
+    /// dropped it.
     ///
     /// # Errors
     /// [`NoCollection`](crate::Error::NoCollection) where there was none.
@@ -148,7 +149,7 @@ impl Following {
     }
 
     /// The ends of collections by the commits of the last [`next`](Following::next), in their order, whichever
-    /// documents are told of. Changes of the same commit come after them.
+    /// documents are followed. Changes of the same commit come after them.
     pub fn ends(&self) -> &[CollectionEnd] {
         &self.found_ends[self.ends.clone()]
     }
@@ -162,7 +163,7 @@ impl Following {
         Ok(database.collection_then(name, self.at, None)?.is_some())
     }
 
-    /// What is known of a change; `None` where it changes nothing at the path, or its collection is gone for
+    /// The facts about a change; `None` where it changes nothing at the path, or its collection is gone for
     /// good.
     pub fn tell<'a>(
         &self,
@@ -184,7 +185,7 @@ impl Following {
             Err(DocumentError::NoDocument { .. }) => None,
             history => Some(history?),
         };
-        // What was put in the place of a document that was erased meanwhile is another.
+        // A document that replaced one that was erased meanwhile is another.
         let known = history.as_ref().and_then(|history| history.get(0));
         let known = known.filter(|known| known.csn == *csn);
         if known.is_none() || !self.with_diff {

@@ -21,14 +21,15 @@
 //! ```
 //!
 //! A [`Database`] is a folder: a log that orders commits and makes them durable, and immutable files
-//! that hold what the log has been through. It belongs to one process at a time and may be used from
-//! any number of its threads: readers never wait, writers wait for those who write the same document.
+//! with the contents of older parts of the log. It belongs to one process at a time and may be used
+//! from any number of its threads. Readers never wait. A writer waits for a transaction that has
+//! written the same document.
 //!
 //! ```text
 //!   Database ── Collection ── Document        put, get, edit, at(moment), history, diff, node_history ...
 //!       │            │
 //!       │         document                    trees of nodes with stable keys
-//!     table          │                        which collections there are: tables of SQL
+//!     table          │                        the catalog of collections: tables of SQL
 //!       └───── txn ──┴── log, store           one commit, one log record; every version kept
 //! ```
 
@@ -97,20 +98,21 @@ pub struct Options {
     pub document_cache_bytes: usize,
     /// Changes gathered in memory before they are written to files, in bytes.
     pub memtable_bytes: usize,
-    /// What a commit waits for.
+    /// The durability that a commit waits for.
     pub durability: Durability,
     /// A transaction that changes more rows than fit into so many bytes writes them to files before its
     /// commit, so that others do not wait for it.
     pub large_bytes: usize,
-    /// What one statement of SQL may hold in memory, in bytes: it fails where it needs more (53200).
+    /// The memory that one statement of SQL may hold, in bytes: it fails where it needs more
+    /// (53200).
     pub statement_bytes: usize,
-    /// What all statements of SQL may hold together; none where nothing limits that.
+    /// The memory that all statements of SQL may hold together; none where nothing limits that.
     pub statements_bytes: Option<usize>,
     /// Values of settings of SQL for all sessions, which go before those of `ALTER SYSTEM`.
     pub settings: Vec<(String, String)>,
     /// Values of settings that hold where neither these nor `ALTER SYSTEM` say anything.
     pub setting_defaults: Vec<(String, String)>,
-    /// What to do where there is a database, or where there is none.
+    /// The action where a database exists, or where none does.
     pub create: Create,
     /// True for a follower of another database: it makes no commits of its own, and takes those of its
     /// leader by [`Database::apply`].
@@ -163,7 +165,7 @@ struct Shared {
     /// How they are set up.
     #[cfg(feature = "sql")]
     sql: SqlOptions,
-    /// What sessions share, once there was one.
+    /// The state that sessions share, once there was one.
     #[cfg(feature = "sql")]
     instance: Mutex<Option<Arc<session::Instance>>>,
     /// Held for reading while commits of a leader are taken in, alone while what follows the commits is
@@ -172,7 +174,7 @@ struct Shared {
     applying: parking_lot::RwLock<()>,
 }
 
-/// What sessions of SQL are given.
+/// The options of sessions of SQL.
 #[cfg(feature = "sql")]
 struct SqlOptions {
     statement_bytes: usize,
@@ -295,9 +297,9 @@ impl Database {
         Ok(Txn { database: self.clone(), inner: self.shared.documents.begin(true) })
     }
 
-    /// Has whoever waits for a document or a row of another transaction ask, every ten milliseconds, whether it
-    /// goes on: for programs whose threads must hear of other things meanwhile. False where somebody is
-    /// asked already.
+    /// Has threads that wait for a document or a row of another transaction ask `watch`, every ten
+    /// milliseconds, whether to go on: for programs whose threads must hear of other things meanwhile. False
+    /// where another watch is set already.
     pub fn watch_waits(&self, watch: WaitWatch) -> bool {
         self.engine().watch_waits(watch)
     }
@@ -338,7 +340,7 @@ impl Database {
         failed.or_else(|| self.full_disk())
     }
 
-    /// Asks the disk whether it has room again, where it had none for the last commit: nobody may want to
+    /// Asks the disk whether it has room again, where it had none for the last commit: programs may not
     /// commit while the database says that it takes no writes.
     fn full_disk(&self) -> Option<String> {
         if !self.engine().is_disk_full() {
@@ -382,8 +384,8 @@ impl Database {
         self.compact_with(|_, _| ()).map(drop)
     }
 
-    /// As [`compact`](Database::compact); `progress` is told how many bytes of how many are merged. Returns the figures
-    /// before the merges and after them.
+    /// As [`compact`](Database::compact); `progress` gets the merged bytes and their total. Returns the figures before
+    /// the merges and after them.
     pub fn compact_with(&self, mut progress: impl FnMut(u64, u64)) -> Result<(Stats, Stats)> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;
@@ -424,7 +426,7 @@ impl Database {
     }
 }
 
-/// What stands at a path.
+/// The value at a path.
 enum Found {
     Nothing,
     Database,
@@ -475,8 +477,8 @@ impl Txn {
         Some(TxnCollection { collection, inner: &mut self.inner })
     }
 
-    /// Has whoever changed a document after this commit be faster than this transaction, for the documents
-    /// that it changes from now on: as if it had begun there. For those who have read there by themselves.
+    /// Counts changes of a document after this commit as conflicts, for the documents that the transaction
+    /// changes from now on: as if it had begun there. For callers that have read there by themselves.
     pub fn conflict_since(&mut self, csn: Csn) {
         self.inner.conflict_since(csn);
     }

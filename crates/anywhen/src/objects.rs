@@ -13,7 +13,7 @@ impl Database {
     /// Returns the storage of objects in a schema of SQL; `None` if there is none.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn objects(&self, schema: &str) -> Result<Option<Arc<Storage>>> {
         // Indexes may have expressions.
         #[cfg(feature = "sql")]

@@ -1,15 +1,15 @@
-//! A page that shows the history of a document to somebody who has no database.
+//! A page that shows the history of a document to readers without a database.
 //!
 //! ```text
 //!   web/dist/export.html ──> the page, with its script and style in it      <!--history--> ──┐
 //!   the document         ──> {"versions":[...],"nodes":{"4":[[1,"n",null,"3"],[7,...]]}} ────┴──> one file
 //! ```
 //!
-//! Nodes are told once for each change, not once for each version: `[revision, kind, name, value]`, where the value of
-//! a container is the list of its children, and `[revision]` alone says that the node is gone. So the file grows with
-//! what has changed, but making it walks the whole document at each revision. Everything in it that comes from the data
-//! is JSON without `<`: it cannot end the element that it is in. The policy of the page lets its own script run, by its
-//! digest, and nothing else.
+//! The file has a node once for each change, not once for each version: `[revision, kind, name, value]`, where the
+//! value of a container is the list of its children, and `[revision]` alone says that the node is gone. So the file
+//! grows with what has changed, but making it walks the whole document at each revision. Everything in it that comes
+//! from the data is JSON without `<`: it cannot end the element that it is in. The policy of the page lets its own
+//! script run, by its digest, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 

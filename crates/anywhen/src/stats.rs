@@ -20,7 +20,7 @@ pub struct Stats {
     pub history_bytes: u64,
     /// The log's files: a reserve that is used again and again.
     pub log_bytes: u64,
-    /// What was written into the log since the database was opened.
+    /// The bytes that were written into the log since the database was opened.
     pub log_appended_bytes: u64,
     /// Syncs of the log since the database was opened.
     pub log_syncs: u64,

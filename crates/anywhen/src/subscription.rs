@@ -1,4 +1,4 @@
-//! [`Subscription`]: hears of new commits, at a cost that does not depend on what they write.
+//! [`Subscription`]: a signal for new commits, at a cost that does not depend on their size.
 
 use std::sync::Arc;
 

@@ -24,7 +24,7 @@ pub(crate) fn text(database: &Database, collection: &str, key: &str) -> Option<S
     document.map(|document| document.to_json().unwrap())
 }
 
-/// All documents of a transaction change with one commit, or none does; nobody sees it before.
+/// All documents of a transaction change with one commit, or none does; no reader sees them before.
 #[test]
 fn a_transaction_is_one_commit() {
     let database = Database::open_in_memory().unwrap();

@@ -1,10 +1,10 @@
-//! Verification: is everything that the database says of itself true?
+//! Verification: are all counts, digests and paths of the database true?
 //!
 //! First every block of every file is read and its checksum computed; then every document is walked
-//! and compared with what is stored beside it: how many nodes it has, how many of them are placed,
-//! that each is found by its parent, and, where the collection keeps them, the digest and the path
-//! summary. The newest
-//! revision of each document is walked, and with it the oldest that is kept and one in the middle.
+//! and compared with the facts that are stored with it: how many nodes it has, how many of them are
+//! placed, that each is found by its parent, and, where the collection keeps them, the digest and
+//! the path summary. The newest revision of each document is walked, and with it the oldest that is
+//! kept and one in the middle.
 //!
 //! A folder that no process has open is checked without a change to it ([`Database::verify_folder`]): what
 //! its log has and its files do not is brought together in memory ([`vfs::Overlay`]).
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use vfs::Env;
 
-/// What a verification looked at and found.
+/// The result of a verification.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct VerifyReport {
@@ -29,14 +29,14 @@ pub struct VerifyReport {
     pub documents: u64,
     /// Revisions that they have in all.
     pub revisions: u64,
-    /// What is wrong; empty where all is well.
+    /// The problems; empty where all is well.
     pub problems: Vec<String>,
 }
 
 impl Database {
     /// Checks the database in a folder, and changes nothing there: no file is made, written, renamed or
-    /// removed, so that it may be a folder that can only be read. What a process that was killed has left
-    /// to be done when the folder is opened is done in memory, and forgotten. Fails with
+    /// removed, so that it may be a folder that can only be read. The work that a killed process has left
+    /// for the next opening is done in memory, and forgotten. Fails with
     /// [`EngineError::InUse`](crate::EngineError::InUse) where a process has it open.
     ///
     /// ```
@@ -83,9 +83,9 @@ impl Database {
         Database::open_unchanged(env, folder)?.verify(progress)
     }
 
-    /// Reads everything and checks it, once what was committed is written to files. `progress` is told now
-    /// and then how many bytes and documents have been looked at. Fails only where the check itself cannot
-    /// go on; what is wrong is in the report.
+    /// Reads everything and checks it, once what was committed is written to files. `progress` gets the
+    /// bytes and documents that were read, now and then. Fails only where the check itself cannot go on;
+    /// what is wrong is in the report.
     pub fn verify(&self, mut progress: impl FnMut(u64)) -> Result<VerifyReport> {
         let _one = self.shared.care.lock();
         self.engine().checkpoint()?;

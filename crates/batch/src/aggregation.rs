@@ -81,7 +81,7 @@ fn counted_type(arg: &Expr) -> Option<(&Expr, bool)> {
     }
 }
 
-/// What kind of state a call has.
+/// The kind of state that a call has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     Rows,
@@ -159,7 +159,7 @@ impl Call {
     }
 }
 
-/// What a caller does with rows for whose groups there is no room.
+/// A function that takes rows for whose groups the memory has no room.
 pub type PutOff<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
 
 /// An aggregate over the scan of one table, and what it has come to.
@@ -173,7 +173,7 @@ pub struct Aggregation {
     places: Vec<Place>,
     /// How the keys are held, and behind these the results.
     reprs: Vec<Repr>,
-    /// The bytes that values of other keys have beside their places.
+    /// The bytes of values of other keys, beyond their places.
     dependent_bytes: usize,
     inputs: Vec<Value>,
     calls: Vec<Call>,
@@ -188,7 +188,7 @@ impl Aggregation {
     /// Compiles an aggregate that [`can_aggregate`] knows. `program` makes the programs of expressions.
     ///
     /// # Errors
-    /// What making a program reports; XX000 for an aggregate that is not known.
+    /// The errors of making a program; XX000 for an aggregate that is not known.
     pub fn compile(
         shape: Shape<'_>,
         types: &dyn TypeSource,
@@ -299,7 +299,7 @@ impl Aggregation {
     /// no use.
     ///
     /// # Errors
-    /// What the aggregates report.
+    /// The errors of the aggregates.
     pub fn merge(&mut self, run: Run<'_>, mut other: Aggregation) -> Result<bool> {
         let states = other.calls.iter().map(|call| call.state);
         if self.calls.iter().map(|call| call.state).ne(states) {
@@ -384,7 +384,7 @@ impl Aggregation {
     /// wanted.
     ///
     /// # Errors
-    /// What reading the rows, the programs, the aggregates and `put_off` report.
+    /// The errors of reading the rows, the programs, the aggregates and `put_off`.
     pub fn take(
         &mut self,
         run: Run<'_>,
@@ -673,7 +673,7 @@ impl Aggregation {
     /// is given once.
     ///
     /// # Errors
-    /// What the aggregates and `f` report.
+    /// The errors of the aggregates and `f`.
     pub fn give(
         &self,
         run: Run<'_>,

@@ -1,4 +1,4 @@
-//! Conditions over slices: which rows are wanted. What the bounds of a block tell of them.
+//! Conditions over slices, which select rows, and their results from the bounds of a block.
 //!
 //! ```text
 //!   day between $1 and $2       Compare(day >= $1), Compare(day <= $2)      arrays
@@ -91,7 +91,7 @@ pub(crate) struct Compare {
     whole: ByRow,
 }
 
-/// What a condition says of the entries of a dictionary.
+/// The results of a condition for the entries of a dictionary.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memo {
     words: Option<Arc<Words>>,
@@ -156,7 +156,7 @@ impl Condition {
     /// Returns the fastest form of a condition over the columns of a slice.
     ///
     /// # Errors
-    /// What compiling a program reports.
+    /// The errors of compiling a program.
     pub fn compile(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Condition> {
         let all = |list: &[Expr], compiler: &mut Compiler<'_>| {
             list.iter().map(|part| Condition::compile(part, compiler)).collect::<Result<Vec<_>>>()
@@ -235,7 +235,7 @@ impl Condition {
     /// Keeps the rows for which the condition is true.
     ///
     /// # Errors
-    /// What reading the columns and the programs report.
+    /// The errors of reading the columns and the programs.
     pub fn narrow(&self, run: Run<'_>, slice: &Slice<'_>, rows: &mut Selection) -> Result<()> {
         if rows.is_empty() {
             return Ok(());

@@ -1,4 +1,5 @@
-//! [`Counts`]: how often each integer is there, for aggregates that see their values in order.
+//! [`Counts`]: the number of occurrences of each integer, for aggregates that see their values in
+//! order.
 //!
 //! ```text
 //!   a group   slots   integers near the first one: an array
@@ -17,7 +18,7 @@ use crate::vector::{Values, Vector, int_datum};
 /// How often each integer is there, in each group.
 pub struct Counts {
     groups: Vec<OfGroup>,
-    /// What the integers are, and whether they are given as floats.
+    /// The type of the integers, and whether they are given as floats.
     repr: Repr,
     is_float: bool,
     is_descending: bool,
@@ -176,7 +177,7 @@ impl Counts {
     /// Gives an accumulator the values of a group, in order.
     ///
     /// # Errors
-    /// What the accumulator reports.
+    /// The errors of the accumulator.
     pub fn give(&self, group: usize, call: &Call<'_>, to: &mut dyn Accumulator) -> Result<()> {
         let Some(of_group) = self.groups.get(group) else { return Ok(()) };
         let mut total = 0;

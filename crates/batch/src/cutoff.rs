@@ -1,4 +1,4 @@
-//! [`Cutoff`]: a limit above a sort has enough rows, and leaves out those whose first key comes behind.
+//! [`Cutoff`]: a limit above a sort has enough rows, and leaves out rows whose first key comes later.
 //!
 //! ```text
 //!   order by price desc limit 10     the tenth price so far is 990

@@ -361,7 +361,7 @@ pub struct Groups {
     numbers: Vec<Vec<u32>>,
 }
 
-/// What [`Groups::find`] needs for each key beside the groups.
+/// The buffers that [`Groups::find`] needs for each key.
 pub type FindRoom = Vec<(EntryNumbers, Vec<u32>)>;
 
 /// The largest number of keys.

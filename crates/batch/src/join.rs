@@ -70,7 +70,7 @@ pub struct JoinShape<'p> {
     pub build: Side<'p>,
     /// True if the columns of the build side come first.
     pub is_build_first: bool,
-    /// The condition that partners fulfil beside having equal keys.
+    /// The condition on partners in addition to equal keys.
     pub condition: Option<&'p Expr>,
 }
 
@@ -131,7 +131,7 @@ pub struct Probing<'j> {
     prober: Prober,
 }
 
-/// What takes slices of joined rows, and which of their rows are meant.
+/// A function that takes slices of joined rows, and the selection of their rows.
 type TakeJoined<'f> = dyn FnMut(&Slice<'_>, &Selection) -> Result<()> + 'f;
 
 /// The rows of the probe side in pairs.
@@ -179,7 +179,7 @@ impl Join {
     /// Compiles a join that [`can_join`] knows. `program` makes the programs of expressions.
     ///
     /// # Errors
-    /// What making a program reports.
+    /// The errors of making a program.
     pub fn compile(
         shape: JoinShape<'_>,
         types: &dyn TypeSource,
@@ -269,7 +269,7 @@ impl Join {
     /// Keeps the rows of a piece of the build side. Returns how many of them its condition wants.
     ///
     /// # Errors
-    /// What reading the rows and the programs report.
+    /// The errors of reading the rows and the programs.
     pub fn keep(&mut self, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
         self.builder.keep(run, piece)
     }
@@ -287,7 +287,7 @@ impl Join {
     /// Makes the table of all rows that are kept: no more come.
     ///
     /// # Errors
-    /// What `run` reports between rows.
+    /// The errors of `run` between rows.
     pub fn end(&mut self, run: Run<'_>) -> Result<()> {
         let kept = std::mem::replace(&mut self.builder.kept, Kept::new(&self.builder.reprs));
         self.built.make(run, kept, &self.builder.key_columns)
@@ -296,7 +296,7 @@ impl Join {
     /// Calls `f` with the joined rows of a piece of the probe side. Returns how many rows its condition wants.
     ///
     /// # Errors
-    /// What reading the rows, the programs and `f` report.
+    /// The errors of reading the rows, the programs and `f`.
     pub fn probe(
         &mut self,
         run: Run<'_>,
@@ -314,7 +314,7 @@ impl Join {
     /// Calls `f` with the rows of the build side that come out when all of the probe side has been joined.
     ///
     /// # Errors
-    /// What `f` reports.
+    /// The errors of `f`.
     pub fn rest(&mut self, f: &mut TakeJoined<'_>) -> Result<()> {
         let Built { partners, is_build_first, width, kept, has_partner, .. } = &self.built;
         let wants_some = *partners == Partners::KeptWithSome;

@@ -27,7 +27,7 @@ struct Column {
     form: Form,
     /// Which values are NULL; empty if none is.
     nulls: Vec<bool>,
-    /// The bytes that values have beside their places.
+    /// The bytes of values, beyond their places.
     bytes: usize,
 }
 
@@ -108,7 +108,7 @@ impl Kept {
     }
 
     /// Adds the values that selected rows have in a column. Each column gets values of the same rows, and then
-    /// [`Kept::added`] is told of them.
+    /// the caller calls [`Kept::added`] for them.
     pub fn add(&mut self, column: usize, vector: &Vector<'_>, rows: &Selection) {
         let before = self.rows;
         self.columns[column].add(vector, rows, before);

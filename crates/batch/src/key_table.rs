@@ -1,4 +1,4 @@
-//! [`KeyTable`]: which rows that a join keeps have a key.
+//! [`KeyTable`]: the kept rows of a join that have a key.
 //!
 //! A key of one integer is looked up in an array if the integers lie close together, in a bitmap if they lie less close,
 //! else in a table with open addressing. A key of several integers is one integer where its parts fit side by side. Other

@@ -12,21 +12,21 @@
 //!   States     sum(amount) ────────> one array with a place for each group
 //! ```
 //!
-//! The meaning of every function stays where it is: in `scalar` and in the programs of `sql::eval`. What this
-//! crate does on arrays, it does where the result is provably the same: comparisons, sums, extremes and counts of
-//! integers, decimals, floats, dates and times. An expression of one column that has a dictionary is evaluated once
-//! for each entry. Everything else runs its program row by row. An accumulator of `scalar` finishes each result.
+//! The meaning of every function stays where it is: in `scalar` and in the programs of `sql::eval`. This crate
+//! computes on arrays where the result is provably the same: comparisons, sums, extremes and counts of integers,
+//! decimals, floats, dates and times. An expression of one column that has a dictionary is evaluated once for each
+//! entry. Everything else runs its program row by row. An accumulator of `scalar` finishes each result.
 //!
 //! | module | contains |
 //! |---|---|
 //! | `vector` | `Vector`: the values of a column or an expression; `Words`: a dictionary |
 //! | `slice` | `Slice`: up to 1,024 rows; `Selection`: some of them |
 //! | `source` | blocks of columns, and rows, as slices |
-//! | `reader` | [`Piece`]: rows that come together; the slices of those that a condition wants |
+//! | `reader` | [`Piece`]: rows that come together; slices of the rows that a condition selects |
 //! | `value` | expressions over slices |
-//! | `condition`, `texts` | conditions over slices; what the bounds of a block tell of them |
+//! | `condition`, `texts` | conditions over slices, and their results from the bounds of a block |
 //! | `groups` | the numbers of groups |
-//! | `state`, `counts`, `distinct` | what calls of aggregates have come to, for all groups |
+//! | `state`, `counts`, `distinct` | the states of calls of aggregates, for all groups |
 //! | `aggregation` | [`Aggregation`]: all of it together |
 //! | `kept`, `key_table` | the rows that a join keeps; which of them have a key |
 //! | `join` | [`Join`]: slices of pairs |
@@ -63,7 +63,7 @@ pub use reader::Piece;
 pub use slice::{Selection, Slice};
 pub use value::Run;
 
-/// What makes the programs of expressions.
+/// A function that makes the programs of expressions.
 pub type Programs<'p> = dyn FnMut(&sql::plan::Expr) -> types::Result<sql::eval::Program> + 'p;
 
 /// The largest number of rows in a slice.

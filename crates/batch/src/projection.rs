@@ -41,7 +41,7 @@ impl Projection {
     /// condition is true. `program` makes the programs of expressions.
     ///
     /// # Errors
-    /// What making a program reports.
+    /// The errors of making a program.
     pub fn compile(
         columns: &[(usize, Type)],
         condition: Option<&Expr>,
@@ -73,7 +73,7 @@ impl Projection {
     /// that were looked at.
     ///
     /// # Errors
-    /// What reading the rows, the programs and `f` report.
+    /// The errors of reading the rows, the programs and `f`.
     pub fn take(
         &mut self,
         run: Run<'_>,

@@ -41,7 +41,7 @@ impl Piece<'_, '_> {
     }
 }
 
-/// What takes slices, and the rows of each that are wanted.
+/// A function that takes slices, and the selected rows of each.
 pub(crate) type TakeSlice<'f> = dyn FnMut(&Slice<'_>, Selection) -> Result<()> + 'f;
 
 /// Reads the pieces of an input.
@@ -95,7 +95,7 @@ impl Reader {
     /// Calls `f` with slices of the rows of a piece, and which rows of each are wanted. Returns how many are.
     ///
     /// # Errors
-    /// What reading, the programs and `f` report.
+    /// The errors of reading, the programs and `f`.
     pub fn read(
         &mut self,
         run: Run<'_>,

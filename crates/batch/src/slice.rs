@@ -185,7 +185,7 @@ impl Selection {
     /// Calls `f` with each row until it fails.
     ///
     /// # Errors
-    /// What `f` reports.
+    /// The errors of `f`.
     pub fn try_each<E>(
         &self,
         mut f: impl FnMut(usize) -> std::result::Result<(), E>,
@@ -234,7 +234,7 @@ impl Selection {
     /// Keeps the rows for which `keep` is true.
     ///
     /// # Errors
-    /// What `keep` reports.
+    /// The errors of `keep`.
     pub fn try_retain(&mut self, mut keep: impl FnMut(usize) -> Result<bool>) -> Result<()> {
         let mut rows = Vec::with_capacity(self.len());
         self.try_each(|row| {

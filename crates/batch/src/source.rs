@@ -1,4 +1,4 @@
-//! Where slices come from: blocks of columns, rows in row form, and rows of values.
+//! The sources of slices: blocks of columns, rows in row form, and rows of values.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::row_words::RowWords;
 use crate::slice::{Load, Selection, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words};
 
-/// What a table reports, as the user is told it.
+/// The user's form of an error of a table.
 fn reported(error: table::Error) -> Error {
     match error {
         table::Error::Sql(error) => error,
@@ -47,7 +47,7 @@ pub(crate) struct Field {
     pub form: FieldForm,
 }
 
-/// What an expression wants of a field.
+/// The form in which an expression needs a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FieldForm {
     /// The value, as `->` gives it.
@@ -58,7 +58,7 @@ pub(crate) enum FieldForm {
     Presence,
 }
 
-/// What a scan reads.
+/// The columns and fields that a scan reads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     /// The columns.

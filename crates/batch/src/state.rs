@@ -1,4 +1,4 @@
-//! What calls of aggregates have come to: arrays with a place for each group.
+//! The states of calls of aggregates: arrays with a place for each group.
 //!
 //! ```text
 //!   sum(amount), avg(amount)     Totals      exact, 64 bits at first, then 128
@@ -98,7 +98,7 @@ impl Merging<'_> {
     }
 }
 
-/// What a call has come to, for all groups.
+/// The state of a call, for all groups.
 pub enum State {
     /// The number of rows; the groups know it.
     Rows,
@@ -589,7 +589,7 @@ impl State {
     /// Takes rows in one by one, by the values of all arguments. `new` has the accumulators of groups that are new.
     ///
     /// # Errors
-    /// What the accumulators report.
+    /// The errors of the accumulators.
     pub fn update_each(
         &mut self,
         vectors: &[&Vector<'_>],
@@ -646,7 +646,7 @@ impl State {
     /// Gives an accumulator what a group of so many rows has come to. It takes a place in `Each` next, or finishes.
     ///
     /// # Errors
-    /// What the accumulator reports.
+    /// The errors of the accumulator.
     pub fn give(
         &self,
         group: usize,
@@ -673,7 +673,7 @@ impl State {
     /// then. Accumulators take in the results of the others: their aggregate is one that allows that.
     ///
     /// # Errors
-    /// What the accumulators report.
+    /// The errors of the accumulators.
     pub fn merge(
         &mut self,
         other: State,
@@ -745,7 +745,7 @@ impl State {
         }
     }
 
-    /// Returns about how many bytes are held beside a few for each group.
+    /// Returns about how many bytes are held, beyond a few for each group.
     pub fn bytes(&self) -> usize {
         match self {
             State::Distinct(distinct) => distinct.bytes(),

@@ -25,7 +25,7 @@ use crate::vector::{
     Decimals, Floats, Ints, Lent, SCALE_MAX, Shown, Values, Vector, bound_of, power,
 };
 
-/// What programs need to run.
+/// The context in which programs run.
 #[derive(Clone, Copy)]
 pub struct Run<'r> {
     /// The statement and its session.
@@ -40,7 +40,7 @@ impl Run<'_> {
     /// Returns the value of a program for a row.
     ///
     /// # Errors
-    /// What the program reports.
+    /// The errors of the program.
     pub(crate) fn value<'v>(&self, program: &Program, row: impl Into<Row<'v>>) -> Result<Datum> {
         program.run_in(row, self.frame, self.around)
     }
@@ -48,7 +48,7 @@ impl Run<'_> {
     /// Returns true if the value of a program for a row is true.
     ///
     /// # Errors
-    /// What the program reports.
+    /// The errors of the program.
     pub(crate) fn test<'v>(&self, program: &Program, row: impl Into<Row<'v>>) -> Result<bool> {
         program.test_in(row, self.frame, self.around)
     }
@@ -177,7 +177,7 @@ impl ByRow {
     /// selected row and its value.
     ///
     /// # Errors
-    /// What the program reports.
+    /// The errors of the program.
     pub fn each_by_int(
         &self,
         run: Run<'_>,
@@ -243,7 +243,7 @@ impl ByRow {
     }
 }
 
-/// What a program computes of the values of a field of objects.
+/// The result of a program for the values of a field of objects.
 #[derive(Clone, Debug)]
 pub(crate) struct OfField {
     /// It sees a row of one value: that of the field.
@@ -323,7 +323,7 @@ pub(crate) enum Arithmetic {
     Multiply,
 }
 
-/// What the numbers of an operation are.
+/// The numbers of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Numbers {
     Float8,
@@ -366,7 +366,8 @@ pub(crate) enum Value {
     When(Box<Condition>, Box<Value>),
     /// A field of objects; by the program where it is not a column.
     Field(usize, ByRow),
-    /// What a program computes of a field of objects; by the program of the whole where it is not a column.
+    /// The result of a program for a field of objects; by the program of the whole where it is not a
+    /// column.
     OfField(usize, OfField),
     Rows(ByRow),
 }
@@ -375,7 +376,7 @@ impl Value {
     /// Returns the fastest form of an expression over the columns of a slice.
     ///
     /// # Errors
-    /// What compiling a program reports.
+    /// The errors of compiling a program.
     pub fn compile(expr: &Expr, compiler: &mut Compiler<'_>) -> Result<Value> {
         Ok(match Value::compile_by_row(expr, compiler)? {
             Value::Rows(whole) => match of_field(expr, &whole, compiler)? {
@@ -464,7 +465,7 @@ impl Value {
     /// Computes the values of the selected rows.
     ///
     /// # Errors
-    /// What reading the columns and the programs report.
+    /// The errors of reading the columns and the programs.
     pub fn vector<'s, 'a>(
         &self,
         run: Run<'_>,

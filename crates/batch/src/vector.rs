@@ -39,7 +39,7 @@ pub enum Values<'a> {
 /// Integers, and what is kept as such.
 #[derive(Clone, Debug)]
 pub struct Ints {
-    /// What they are.
+    /// Their type.
     pub repr: Repr,
     /// The numbers.
     pub values: Vec<i64>,
@@ -50,7 +50,7 @@ pub struct Ints {
 /// Floating point numbers.
 #[derive(Clone, Debug)]
 pub struct Floats {
-    /// What they are.
+    /// Their type.
     pub repr: Repr,
     /// The numbers.
     pub values: Vec<f64>,

@@ -1,4 +1,4 @@
-//! The encodings of clients: what a client sends becomes text, and text becomes what it reads.
+//! The encodings of clients: the bytes of a client become text, and text becomes its bytes.
 //!
 //! ```text
 //!   client_encoding = LATIN1     e9  ──decode──>  é  ──encode──>  e9

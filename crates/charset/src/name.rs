@@ -21,7 +21,7 @@ const fn unconverted(name: &'static str) -> Entry {
     Entry { name, form: Form::None }
 }
 
-/// The encodings beside UTF-8, each with its spellings.
+/// The encodings other than UTF-8, each with its spellings.
 static ENTRIES: [(Entry, &[&str]); 41] = [
     (Entry { name: "SQL_ASCII", form: Form::Same }, &["sqlascii"]),
     (table("EUC_JP", tables::EUC_JP), &["eucjp"]),

@@ -9,7 +9,7 @@
 //! Sort keys are compared as bytes, and have no byte 00. Another version of the tables ([`VERSION`]) may give
 //! other keys: code that stores a key must store the version with it.
 //!
-//! A locale is a BCP 47 tag, and may say how to compare: `und-u-ks-level2` leaves case out,
+//! A locale is a BCP 47 tag, and may have options for the comparison: `und-u-ks-level2` leaves case out,
 //! `en-u-kn` takes digits as numbers ([`Locale`]).
 
 mod locale;

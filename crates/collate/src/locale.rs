@@ -1,4 +1,4 @@
-//! [`Locale`]: the name of a language and how it is to be compared, as BCP 47 and ICU write it.
+//! [`Locale`]: the name of a language, with options for the comparison, as BCP 47 and ICU write it.
 //!
 //! ```text
 //!   sv                          sv

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What orders the texts of a collation.
+/// The provider of a collation's order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Provider {
@@ -31,7 +31,7 @@ pub struct System {
     pub oid: u32,
     /// Its name.
     pub name: String,
-    /// What orders its texts.
+    /// The provider of its order.
     pub provider: Provider,
     /// The locale: that of the C library, or of ICU; none for `default`.
     pub locale: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! What collations promise: the orders of languages, and keys that give their texts back.
+//! The guarantees of collations: the orders of languages, and keys that give their texts back.
 
 use super::{Collation, Locale, Unfit, VERSION, named, numbered, of, system, text_of};
 

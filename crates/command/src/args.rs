@@ -1,4 +1,4 @@
-//! What can be said on the command line, and the help that teaches it.
+//! The arguments of the command line, and their help texts.
 //!
 //! The texts here are the manual: each subcommand says in a sentence what it
 //! does and shows it on examples that work as printed.
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     pub command: Command,
 }
 
-/// What every command understands.
+/// The options that every command has.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Global {
     /// The folder that holds the data
@@ -68,10 +68,10 @@ pub(crate) struct Global {
     pub json: bool,
 }
 
-/// Who writes, and why: kept with the revision.
+/// The author and the reason of a write: kept with the revision.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Signed {
-    /// Who writes (default: the user of this system)
+    /// The author (default: the user of this system)
     #[arg(long, env = "ANYWHEN_AUTHOR", value_name = "NAME", hide_env_values = true)]
     pub author: Option<String>,
     /// Why: kept with the revision
@@ -270,7 +270,7 @@ Examples:
   anywhen history articles/a1 -n 5
   anywhen history articles/a1 --json")]
     History(HistoryArgs),
-    /// What changed between two revisions
+    /// Show the changes between two revisions
     #[command(after_help = "\
 Moves are shown as moves, renames as renames, and every change with its old value.
 
@@ -401,7 +401,7 @@ Examples:
   anywhen restore /backup/db --to '2026-11-23 10:00' --data /srv/before
   anywhen restore /backup/db --to csn:1742 --data /srv/before")]
     Restore(RestoreArgs),
-    /// What the data folder holds, and how large it is
+    /// Show the contents of the data folder and its size
     #[command(after_help = "\
 Examples:
   anywhen stats
@@ -555,7 +555,7 @@ pub(crate) enum Change {
         after_help = "Examples:\n  anywhen edit articles/a1 move 'tags[2]' --before 'tags[0]'\n  anywhen edit articles/a1 move draft.title '$' --field title"
     )]
     Move {
-        /// What
+        /// The part to move
         place: Place,
         /// Where to: an array or object, or the neighbour for --before and --after
         to: Place,
@@ -567,7 +567,7 @@ pub(crate) enum Change {
     /// Put a copy of a part in another place
     #[command(after_help = "Examples:\n  anywhen edit articles/a1 copy author '$' --field editor")]
     Copy {
-        /// What
+        /// The part to copy
         place: Place,
         /// Where to: an array or object, or the neighbour for --before and --after
         to: Place,
@@ -579,7 +579,7 @@ pub(crate) enum Change {
     /// Take parts out
     #[command(after_help = "Examples:\n  anywhen edit articles/a1 remove 'tags[0]' state")]
     Remove {
-        /// What
+        /// The parts to remove
         #[arg(required = true)]
         places: Vec<Place>,
         #[command(flatten)]
@@ -632,7 +632,7 @@ pub(crate) struct LsArgs {
     /// Only names after this one: with --limit, page by page
     #[arg(long, value_name = "NAME", conflicts_with_all = ["long", "dropped"])]
     pub after: Option<String>,
-    /// What each collection keeps
+    /// Show the retention of each collection
     #[arg(long, short, conflicts_with_all = ["collection", "at"])]
     pub long: bool,
     /// The collections that were dropped, and when
@@ -671,7 +671,7 @@ pub(crate) struct DropArgs {
     /// The collection
     #[arg(value_name = "COLLECTION")]
     pub name: String,
-    /// Let go of its past, and of all that was dropped under this name
+    /// Remove its past, and that of all dropped collections of this name
     #[arg(long)]
     pub purge: bool,
 }

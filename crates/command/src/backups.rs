@@ -107,7 +107,7 @@ fn copy(
                 bar.finish_and_clear();
                 return Ok(mark);
             }
-            // A server that was never there is told at once.
+            // A server that was never there is an error at once.
             Err(Error::Backup(BackupError::Lost(why))) if moved || lost.is_known => {
                 lost.wait(&why, moved, &bar)?;
             }
@@ -201,7 +201,7 @@ impl Lost {
     }
 }
 
-/// What to do about a folder in which a restore was begun and did not come to its end; `None` for others.
+/// The next step for a folder with an unfinished restore; `None` for others.
 fn unfinished(folder: &Path) -> Option<&'static str> {
     // The manifest is copied last.
     let store = folder.join("store");

@@ -1,4 +1,4 @@
-//! [`Budget`]: how much memory a server takes for what, where nobody says otherwise.
+//! [`Budget`]: the default shares of a server's memory.
 //!
 //! ```text
 //!   memory of the machine, or what the cgroup allows

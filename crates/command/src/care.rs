@@ -1,4 +1,4 @@
-//! Commands that look after the data folder itself.
+//! Commands for the maintenance of the data folder.
 
 use anywhen::{Database, time};
 

@@ -24,7 +24,7 @@ impl Described {
         self.options == CollectionOptions::default()
     }
 
-    /// What it keeps, in words.
+    /// The retention in words.
     pub(crate) fn text(&self) -> String {
         let CollectionOptions { history, hashes, path_summary } = self.options;
         let mut words = vec![format!("history {history}")];

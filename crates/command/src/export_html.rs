@@ -1,4 +1,4 @@
-//! `export --html`: one file that shows the history of a document to somebody who has no database
+//! `export --html`: one file that shows the history of a document to readers without a database
 //! ([`anywhen::history_page`]).
 
 use std::io::{Read, Write};

@@ -1,4 +1,4 @@
-//! What went wrong, told so that the reader knows what to do next.
+//! Errors, with the next step for the reader.
 //!
 //! ```text
 //!   error: no document "a2" in the collection "articles"
@@ -18,7 +18,7 @@ use crate::json_out::Object;
 use crate::paint::on_stderr;
 use crate::screen::said;
 
-/// What a command returns.
+/// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 /// Why a command failed, and with which exit code the process ends.
@@ -141,8 +141,8 @@ impl From<DocumentError> for Failure {
     }
 }
 
-/// What the caller can put right is refused; everything else is the disk's or
-/// the data's.
+/// An error that the caller can put right is `Refused`; every other error is of the disk or the
+/// data.
 fn kind_of(error: &Error) -> Kind {
     let refused = match error {
         Error::NoDatabase(_)

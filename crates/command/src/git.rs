@@ -19,7 +19,7 @@ use json::Tape;
 use crate::failure::{Failure, Kind, Outcome};
 use crate::import::{Newest, Version};
 
-/// What the log says of one version.
+/// An entry of the log for one version.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
     commit: String,
@@ -236,7 +236,7 @@ impl Drop for Blobs {
     /// process is left behind.
     fn drop(&mut self) {
         self.names = None;
-        // Whatever it still says, there is nobody left to tell.
+        // The reader is gone, so further output is not read.
         let _ = self.child.wait();
     }
 }

@@ -305,7 +305,7 @@ fn collection_name(a: &ImportArgs, path: &Path) -> Outcome<String> {
 pub(crate) enum Version {
     /// `None`: the document was removed here.
     Document { doc: Option<Box<Tape>>, meta: Meta },
-    /// What was there is no JSON; the text says which and why.
+    /// The bytes are no JSON; the text says which and why.
     Unreadable(String),
 }
 
@@ -381,7 +381,7 @@ impl WholeLines {
     }
 }
 
-/// What a line of a history file can be.
+/// The forms of a line of a history file.
 const LINE_FORM: &str = "each line is {\"doc\": ..., \"time\": unix seconds, \"author\": ..., \"message\": ...}; \
                          a removal has \"deleted\": true instead of \"doc\"";
 
@@ -462,7 +462,7 @@ fn write_history(
     tally.report(session, target)
 }
 
-/// What came of the versions of a history.
+/// The counts of an import of versions.
 #[derive(Default)]
 struct Tally {
     revisions: u64,

@@ -1,4 +1,5 @@
-//! [`LogFile`]: a file for log lines, which begins anew when it has grown too large or too old.
+//! [`LogFile`]: a file for log lines, which is replaced by a new one when it is too large or too
+//! old.
 //!
 //! ```text
 //!   server.log    the lines of now

@@ -1,7 +1,7 @@
-//! The command `anywhen`: all that the embeddable database does, from a shell.
+//! The command `anywhen`: the functions of the embeddable database, from a shell.
 //!
-//! Nothing is decided here: the command line is read, the public interface of the library called, as
-//! any program could, and the answer printed.
+//! The command parses its command line, calls the public interface of the library, as any program
+//! could, and prints the answer.
 //!
 //! ```text
 //!   words ──args──> Command ──run──> read · write · collections · import · export · tables · care · backups · serve · sql · explore
@@ -14,9 +14,9 @@
 //! Invariants:
 //! - Answers go to standard output, everything else (progress, notes, errors)
 //!   to standard error: output can always be piped.
-//! - Exit codes: 0 done; 1 not found, or asked for what cannot be; 2 the
-//!   command line is wrong; 3 the disk failed or the data are damaged.
-//! - With `--json` every answer is JSON, and so is every error.
+//! - Exit codes: 0 done; 1 not found, or impossible; 2 the command line is
+//!   wrong; 3 the disk failed or the data are damaged.
+//! - With `--json` every answer and every error is JSON.
 //! - Colours appear on terminals only, and never where `NO_COLOR` is set.
 
 mod args;
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
     };
     let mut session = Session::new(&arguments.global);
     let outcome = run(&mut session, &arguments.command);
-    // Closed in any case; what went wrong first is what is told.
+    // Closed in any case; the first error is reported.
     let closed = session.close();
     let outcome = outcome.and(closed);
     match outcome {

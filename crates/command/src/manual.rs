@@ -1,5 +1,5 @@
-//! `anywhen completions` and `anywhen man-pages`: what shells and `man` know of the command, made of the
-//! definition of the command line itself.
+//! `anywhen completions` and `anywhen man-pages`: the completions and pages of the command, made from
+//! the definition of the command line itself.
 
 use std::fs;
 

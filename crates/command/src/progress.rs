@@ -21,7 +21,7 @@ pub(crate) fn bar(what: &str, total: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// A bar over bytes, whose total is told later.
+/// A bar over bytes, whose total comes later.
 pub(crate) fn transfer(what: &str) -> ProgressBar {
     let bar = ProgressBar::new(0);
     let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";

@@ -224,7 +224,7 @@ pub(crate) fn paths(session: &mut Session, a: &PathsArgs) -> Outcome {
     screen::painted(&render::paths(&paths))
 }
 
-/// Who made each of the revisions, when and why; each is looked up once.
+/// The author, time and message of each revision; each is looked up once.
 fn known(
     collection: &Collection,
     target: &Target,

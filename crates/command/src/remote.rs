@@ -1,11 +1,11 @@
-//! A server as what a backup is taken from: `anywhen backup --from https://...`.
+//! A server as the source of a backup: `anywhen backup --from https://...`.
 //!
 //! ```text
 //!   http(s)://host:port     the routes /v1/backups, by a token of an administrator
 //! ```
 //!
-//! What fails on the way is asked for again for a while: a connection that breaks, a server that is busy, bytes whose
-//! checksum does not match. What then still fails is [`BackupError::Lost`].
+//! A request that fails is repeated for a while: a connection that breaks, a server that is busy, bytes whose
+//! checksum does not match. After that the failure is [`BackupError::Lost`].
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -159,7 +159,7 @@ impl BackupSource for HttpSource {
 
     fn end(&mut self) {
         if let Ok(path) = self.path("") {
-            // A server that is gone has let go of it by itself.
+            // A server that is gone has released it by itself.
             let _ = self.once("DELETE", &path);
             self.backup = None;
         }

@@ -48,7 +48,7 @@ pub(crate) fn history(revisions: &History) -> String {
     out
 }
 
-/// What changed, a line or three for each change, and a count above.
+/// The changes, a line or three for each, and a count above.
 pub(crate) fn diff(target: &Target, from: u64, to: u64, changes: &[Change]) -> String {
     let mut out = String::new();
     let count = crate::screen::count(changes.len() as u64, "change");
@@ -164,7 +164,7 @@ pub(crate) fn blame_json((l, r): &(&BlameLine, &RevisionInfo)) -> String {
         .text("message", &r.message)
         .text("time", &time::rfc3339(r.time_us))
         .text_or_null("authored", r.authored_us.map(time::rfc3339).as_deref());
-    // Of a container only its opening bracket is told: no value of its own.
+    // A container shows only its opening bracket: it has no value of its own.
     match l.value.as_str() {
         "[" | "{" => object.end(),
         value => object.raw("value", value).end(),

@@ -1,5 +1,5 @@
-//! Standard output and standard error: bytes as they are, but no terminal gets to see what it would obey
-//! ([`crate::visible`]).
+//! Standard output and standard error: bytes as they are, but no terminal gets characters that it would
+//! obey ([`crate::visible`]).
 
 use std::io::{self, IsTerminal, Write};
 
@@ -25,8 +25,8 @@ pub(crate) fn lines(lines: &str) -> Outcome {
 }
 
 /// The same, of lines with the colours of [`crate::paint`], which has made none where the output is to have
-/// none: a pipe gets the bytes as they are. What the lines tell of the data has gone through
-/// [`shown`](crate::visible::shown): of all else a terminal gets nothing but colours.
+/// none: a pipe gets the bytes as they are. Text from the data has passed [`shown`](crate::visible::shown).
+/// So the only control sequences that a terminal gets are colours.
 pub(crate) fn painted(lines: &str) -> Outcome {
     if !on_terminal() {
         return self::lines(lines);
@@ -54,7 +54,7 @@ pub(crate) fn said(text: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Says something beside the answer, on standard error.
+/// Writes a note on standard error, apart from the answer.
 pub(crate) fn note(text: &str) {
     eprintln!("{}", said(text));
 }

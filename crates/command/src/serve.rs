@@ -33,7 +33,7 @@ use crate::visible::Shown;
 /// `shared_buffers` counts blocks of so many bytes.
 const BLOCK_BYTES: u64 = 8_192;
 
-/// Where clients connect if nothing else is said: beside PostgreSQL's own port.
+/// The default address for clients: the port next to PostgreSQL's own.
 const LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 5433);
 
 /// The addresses of one protocol, and how a person chooses others.
@@ -155,7 +155,7 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
         _ => "http",
     };
     let http = http.map(|mut options| {
-        // Held weakly: whoever asks for metrics does not keep the server.
+        // A weak reference: a reader of metrics does not keep the server alive.
         let served = Arc::downgrade(&handle);
         let metrics =
             move || served.upgrade().map_or_else(String::new, |of| of.metrics().prometheus());
@@ -184,7 +184,7 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     Ok(())
 }
 
-/// What the configuration file says.
+/// The settings of the configuration file.
 fn config(args: &ServeArgs) -> Outcome<Config> {
     let Some(path) = &args.config else { return Ok(Config::default()) };
     let text = fs::read_to_string(path).map_err(|error| Failure::file(path, &error))?;
@@ -284,7 +284,7 @@ fn budgets(session: &mut Session, args: &ServeArgs, config: &Config) -> Outcome<
     }
     // A value that an option names goes before the file of `ALTER SYSTEM`, a share of the memory after it.
     let blocks = format!("{}kB", cache.max(BLOCK_BYTES * 16) >> 10);
-    // PostgreSQL's default is off: here the log tells of connections unless it is told not to.
+    // PostgreSQL's default is off: here the log has connections unless the setting is off.
     let mut defaults: Vec<(String, String)> =
         ["log_connections", "log_disconnections"].map(|it| (it.into(), "on".into())).into();
     for (name, value, is_named) in [
@@ -467,7 +467,7 @@ fn check(session: &Session, options: &Options, http: Option<&http::Options>) -> 
     screen::lines(&lines)
 }
 
-/// What `serve --check` finds in the place of the data folder.
+/// The state of the data folder that `serve --check` finds.
 enum Found {
     Nothing,
     Database,
@@ -542,7 +542,7 @@ fn announce(
             }
         })
     });
-    // Whoever started the server may not read what it says.
+    // The process that started the server may not read its output.
     let _ = told.and_then(|()| out.flush());
     Ok(())
 }
@@ -556,7 +556,7 @@ fn start_logging(args: &ServeArgs, file: Option<LogFile>) {
         LogLevel::Trace => LevelFilter::TRACE,
     };
     let on_terminal = file.is_none() && std::io::stderr().is_terminal();
-    // What clients say of themselves is logged too.
+    // Text that clients send about themselves is logged too.
     let writer = move || -> Box<dyn Write> {
         match &file {
             Some(file) => Box::new(file.clone()),

@@ -131,7 +131,7 @@ pub(crate) fn meta(signed: &Signed) -> Meta {
     }
 }
 
-/// Who uses this system, as far as the environment tells, or else the list of users.
+/// The user of this system by the environment, or else by the list of users.
 fn system_user() -> String {
     ["USER", "LOGNAME", "USERNAME"]
         .iter()

@@ -91,9 +91,9 @@ fn one_line(session: &mut Session, line: &str) -> Outcome {
     crate::run(session, &arguments.command)
 }
 
-/// Splits a line into words as a shell does: quotes of both kinds, backslash,
-/// `#` for a comment. What begins with a bracket or a brace is taken as JSON, up
-/// to where it closes, so that JSON needs no quotes around it.
+/// Splits a line into words as a shell does: quotes of both kinds, backslash, `#` for a comment. A
+/// word that begins with a bracket or a brace is JSON up to the closing one, so JSON needs no
+/// quotes.
 fn words(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

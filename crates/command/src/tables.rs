@@ -209,7 +209,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// What SQL refused, with where it was and what to do.
+/// The failure for an error of SQL, with its position and its hint.
 fn refused(error: anywhen::sql::Error) -> Failure {
     let mut message = error.message().to_owned();
     for more in [error.cause.detail(), error.cause.context()].into_iter().flatten() {

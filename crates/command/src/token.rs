@@ -1,4 +1,4 @@
-//! `anywhen token`: who may come in over HTTP, and what they may do.
+//! `anywhen token`: the tokens of HTTP clients, and their rights.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -127,7 +127,7 @@ impl<W: Write> Drop for Shown<W> {
 mod tests {
     use super::*;
 
-    /// Whatever a terminal would obey is written as its escape; what it shows is left alone.
+    /// Characters that a terminal would obey are written as escapes; visible ones are left alone.
     #[test]
     fn what_a_terminal_obeys_is_escaped() {
         let text = "é\t\u{1f600}\n\u{1b}]0;owned\u{7}\u{9b}2J\u{7f}\u{202e}gpj\u{2066}\r";

@@ -1,4 +1,4 @@
-//! Commands that write: each makes one revision, and says which.
+//! Commands that write: each makes one revision, and prints its number.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::session::{Session, meta, node};
 use crate::{progress, screen};
 use anywhen::time;
 
-/// What is read at once; more than this goes in as a stream, so that a document
-/// of any size needs no more memory than this.
+/// The most bytes that are read at once. More goes in as a stream, so a document of any size needs
+/// no more memory than this.
 const WHOLE_BYTES_MAX: u64 = 16 << 20;
 
 /// A document on its way in.
@@ -65,15 +65,15 @@ fn expecting(meta: Meta, expected: &Expected) -> Meta {
     Meta { only_at: expected.if_revision.map(Revision), ..meta }
 }
 
-/// What a source names: `-`, a file, or JSON written out.
+/// The input that a source names: `-`, a file, or JSON as text.
 fn source(source: &str) -> Outcome<Incoming> {
     if source == "-" {
         return Incoming::read(Box::new(std::io::stdin()), Path::new("standard input"));
     }
     let path = Path::new(source);
     if !path.exists() {
-        // What is no file may be JSON, or look so much like it that what is
-        // wrong with it is worth telling.
+        // A source that is no file may be JSON, or look so much like JSON that its syntax error is
+        // worth telling.
         let like_json = source.trim_start().starts_with(['{', '[', '"']);
         if like_json || Tape::parse(source).is_ok() {
             return Ok(Incoming::Whole(Box::new(parse(source.as_bytes())?)));
@@ -144,7 +144,7 @@ pub(crate) fn revert(session: &mut Session, a: &RevertArgs) -> Outcome {
 }
 
 pub(crate) fn edit(session: &mut Session, a: &EditArgs) -> Outcome {
-    // What is wrong with the words is said before the database is touched.
+    // Errors in the words are reported before the database is touched.
     let steps = steps(&a.change)?;
     let collection = session.collection(&a.target.collection)?;
     if collection.get(&a.target.key)?.is_none() {

@@ -1,4 +1,4 @@
-//! What reading and editing documents costs: `cargo run --release -p document --example figures`.
+//! The cost of reading and editing documents: `cargo run --release -p document --example figures`.
 //!
 //! Documents of 2.4 KB, 100 KB and 1 MB whose counter was set again and again. Everything is in
 //! memory and commits are not synced, so the figures are those of the code and not of a disk. At the
@@ -62,8 +62,8 @@ fn paths() {
     read_paths(&docs, VERSIONS);
 }
 
-/// What hashes and path summaries cost: time and bytes of a commit, and how long the summary takes to
-/// be told. The collections take turns, so that what else the machine does falls on all of them.
+/// The cost of hashes and path summaries: time and bytes of a commit, and the time to read the
+/// summary. The collections take turns, so that other work of the machine falls on all of them.
 fn options() {
     const ROUNDS: usize = 20;
     const COMMITS: usize = 250;

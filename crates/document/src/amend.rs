@@ -6,9 +6,9 @@
 //!   steps                                            set n, remove m
 //! ```
 //!
-//! What is equal is passed over by comparing bytes, so that a small change of a large document looks at
-//! the nodes that it changes and at no others, whichever way the new value was computed. Where the two
-//! may have the same nodes in other places, because names went and others came, or elements of an array
+//! Equal parts are skipped by comparing bytes, so that a small change of a large document looks at the
+//! nodes that it changes and at no others, whichever way the new value was computed. Where the two may
+//! have the same nodes in other places, because names went and others came, or elements of an array
 //! did, the parts are matched as whole values are ([`crate::rewrite`]).
 
 use crate::collection::Collection;

@@ -4,9 +4,9 @@
 //!   put "a1"    Rows::lock ──> the row of a1      edits of nodes      Rows::follow ──> it is there      commit
 //! ```
 //!
-//! Who changes documents by this crate knows nothing of rows. Where a collection has them, they decide who
-//! may change a document, in place of the document's own lock, and follow what becomes of it in the same
-//! commit.
+//! A caller that changes documents by this crate knows nothing of rows. Where a collection has them, they
+//! decide who may change a document, in place of the document's own lock, and follow what becomes of it in
+//! the same commit.
 
 use crate::Result;
 use txn::Transaction;

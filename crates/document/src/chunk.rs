@@ -205,7 +205,7 @@ impl Chunk {
         &self.patch_text[patch.start as usize..(patch.start + patch.len) as usize]
     }
 
-    /// What chunk 0 says of the document.
+    /// The facts about the document in chunk 0.
     pub fn header(&self) -> Option<Header> {
         let header = self.image().header()?;
         let shape = if header.shape == Csn(0) { self.base_csn } else { header.shape };
@@ -305,8 +305,8 @@ impl Chunk {
     }
 
     /// Calls `f` with key and name of each child of `parent` that stands where its key says, those of
-    /// `keys` that lie in this chunk (which the first of them does), until `f` returns something.
-    /// What was passed over is taken off `keys`.
+    /// `keys` that lie in this chunk (which the first of them does), until `f` returns something. The
+    /// keys that were passed over are taken off `keys`.
     pub(crate) fn find_child<R>(
         &self,
         keys: &mut Range<u64>,

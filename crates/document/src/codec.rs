@@ -23,7 +23,7 @@ impl<'a> Reader<'a> {
         Reader(bytes)
     }
 
-    /// What has not been read.
+    /// The bytes that have not been read.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.0

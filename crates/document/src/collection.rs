@@ -48,7 +48,7 @@ impl From<Csn> for Moment {
     }
 }
 
-/// What collections of one database share.
+/// The state that collections of one database share.
 pub struct Documents {
     engine: Arc<Engine>,
     cache: Arc<Cache>,
@@ -174,13 +174,13 @@ impl Collection {
         &self.table
     }
 
-    /// What the collection does beside keeping documents, as of now.
+    /// The options of the collection as of now.
     pub fn options(&self) -> CollectionOptions {
         self.table.options()
     }
 
-    /// The commit that dropped the collection. What was before it can still be read at a moment; reads
-    /// of now and writes fail with [`DocumentError::Dropped`].
+    /// The commit that dropped the collection. The versions before it can still be read at a moment;
+    /// reads of now and writes fail with [`DocumentError::Dropped`].
     pub fn dropped(&self) -> Option<Csn> {
         self.table.ended()
     }
@@ -242,8 +242,8 @@ impl Collection {
         }
     }
 
-    /// The first commit whose state is whole, or before which nothing is told though it be there: 0
-    /// where nothing was forgotten.
+    /// The first commit whose state is whole, or before which reads are refused though the data
+    /// exist: 0 where nothing was forgotten.
     pub(crate) fn horizon(&self) -> Csn {
         let engine = self.engine();
         engine.store().horizon(self.id).max(engine.table(self.id).forgotten())
@@ -721,7 +721,7 @@ impl Document {
         state.tree.map(|tree| Document { revision, csn, tree })
     }
 
-    /// What a transaction has made and not committed.
+    /// The uncommitted version of a transaction.
     pub(crate) fn unborn(revision: Revision, tree: Arc<Tree>) -> Document {
         Document { revision, csn: Csn::ZERO, tree }
     }
@@ -750,8 +750,8 @@ impl Document {
     }
 
     /// Gives the whole document as compact JSON to `sink`, piece by piece, each of about 64 KB: memory
-    /// does not grow with the document. Whatever `sink` leaves in the buffer comes again with the next
-    /// piece; where it fails, so does this.
+    /// does not grow with the document. Bytes that `sink` leaves in the buffer come again with the
+    /// next piece; where it fails, this fails too.
     pub fn write_pieces(
         &self,
         sink: &mut dyn FnMut(&mut Vec<u8>) -> std::io::Result<()>,

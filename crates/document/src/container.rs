@@ -1,4 +1,5 @@
-//! The history of a container: what each version changed inside of it, a page at a time, newest first.
+//! The history of a container: the changes of each version inside of it, a page at a time, newest
+//! first.
 //!
 //! ```text
 //!   revision      1       2       3       4       5       6
@@ -20,7 +21,7 @@ use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result, Revision};
 use std::collections::BTreeMap;
 
-/// What a version changed inside of a container.
+/// The changes of a version inside of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerVersion {
     /// The revision that changed it.
@@ -35,7 +36,7 @@ pub struct ContainerVersion {
     pub to_us: Option<u64>,
     /// True where the container was not there before.
     pub is_new: bool,
-    /// What changed below the container, in the order of the document; nothing where it is new.
+    /// The changes below the container, in the order of the document; nothing where it is new.
     pub changes: Vec<Change>,
 }
 
@@ -88,7 +89,7 @@ impl Collection {
             }
             let from = self.changed_at(&state, &tree, node, at)?;
             let (is_new, changes) = self.changes_inside(key, &prefix, &state, node, from)?;
-            // What only moved or renamed the container changed nothing inside.
+            // A version that only moved or renamed the container changed nothing inside.
             if is_new || !changes.is_empty() {
                 page.versions.push(self.version(&state, from, end, is_new, changes)?);
                 end = Some(Revision(from.0 - 1));
@@ -134,7 +135,7 @@ impl Collection {
         }
     }
 
-    /// What a revision changed below a container; or that the container was not there before.
+    /// The changes of a revision below a container; or that the container was not there before.
     fn changes_inside(
         &self,
         key: &str,

@@ -30,7 +30,7 @@ pub(crate) struct Cursor<'a> {
     patch: usize,
 }
 
-/// What a look at a node shows.
+/// The visible parts of a node.
 pub(crate) struct Seen<'a> {
     pub kind: Kind,
     /// The field's name, escaped and without quotes.

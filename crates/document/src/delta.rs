@@ -1,4 +1,4 @@
-//! Deltas of chunks: what a commit did to the nodes of one chunk, step by step.
+//! Deltas of chunks: the changes of a commit to the nodes of one chunk, step by step.
 //!
 //! ```text
 //!   delta    step step step ...
@@ -33,7 +33,7 @@ pub(crate) enum Op<'a> {
     Place { slot: u8, up: u32, place: Option<(NodeKey, Label)>, name: Option<&'a [u8]> },
     /// A container has so many children now.
     Count { slot: u8, count: u32 },
-    /// The document's header, its shape aside: whether that is of this commit is said beside it.
+    /// The document's header, its shape aside: the flag says whether the shape is of this commit.
     Header(Header, bool),
 }
 

@@ -1,4 +1,4 @@
-//! What changed between two versions of a document, node by node.
+//! The changes between two versions of a document, node by node.
 //!
 //! Every node knows the commit that last changed it, so a diff looks only at nodes of the newer
 //! version that changed after the older one; and every revision lists the chunks that it touched, so
@@ -13,8 +13,8 @@
 //!
 //! A new field of the same object with the name of one that is gone is a replace, as is a new root.
 //!
-//! Changes are told in the order of the document: each where its node stands in the newer version, what
-//! is gone where it stood among those that stayed, a node before what is below it.
+//! Changes come in the order of the document: each at the place of its node in the newer version, a
+//! removed node at its old place among those that stayed, a node before those below it.
 
 use crate::error::Damaged;
 use crate::node::{CHUNK_NODES, Node};
@@ -32,11 +32,11 @@ pub struct Change {
     pub node: NodeKey,
     /// Where it stands in the newer version; for a delete, where it stood.
     pub path: JsonPath,
-    /// What happened.
+    /// The change.
     pub op: ChangeOp,
 }
 
-/// What happened to a node.
+/// The change of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeOp {
     /// A scalar got another value. Both are JSON texts.
@@ -106,7 +106,7 @@ pub struct Diff {
     pub old: Arc<Tree>,
     /// The version after.
     pub new: Arc<Tree>,
-    /// What differs, in the order of the document: what is gone stands where it stood.
+    /// The differences, in the order of the document: a removed node stands where it stood.
     pub changes: Vec<Change>,
 }
 

@@ -1,5 +1,5 @@
-//! A document being edited: a tree with the chunks that changed laid over it, and the deltas that
-//! say what changed.
+//! A document being edited: a tree with the chunks that changed laid over it, and the deltas of its
+//! changes.
 //!
 //! ```text
 //!   tree (a version)      chunk 0   chunk 1   chunk 2   chunk 3
@@ -53,7 +53,7 @@ struct Valued {
     delta: Vec<u8>,
 }
 
-/// What a draft does to one chunk.
+/// The change of a draft to one chunk.
 pub(crate) enum Write {
     Put(Vec<u8>),
     Delta(Vec<u8>),
@@ -83,7 +83,7 @@ impl<'a> Place<'a> {
     /// The place that words say: `first`, `last`, `before` or `after` the target, of a field with its name.
     ///
     /// # Errors
-    /// What is wrong with them: there is no such place, or a field cannot go there.
+    /// The error of these words: there is no such place, or a field cannot go there.
     pub fn named(at: &str, name: Option<&'a str>) -> Result<Place<'a>, &'static str> {
         Ok(match (at, name) {
             ("first", None) => Place::FirstChild,
@@ -488,7 +488,8 @@ impl Draft {
     }
 
     fn last_child(&self, parent: NodeKey) -> Result<Option<NodeKey>> {
-        // What was put behind all that stand where their keys say is the last, and known at once.
+        // A node that was put behind all nodes at the places of their keys is the last, and known
+        // at once.
         let end = parent.0 + self.look(parent)?.map_or(0, |look| look.extent as u64);
         if let Some((label, key)) = self.placed_before(parent, None)?
             && label >= Label::of_key(NodeKey(end))
@@ -595,8 +596,8 @@ impl Draft {
         }
     }
 
-    /// What the store is to do, chunk by chunk, and the version that follows, which stands for the
-    /// commit `csn` once that is known.
+    /// The writes for the store, chunk by chunk, and the new version, which stands for the commit
+    /// `csn` once that is known.
     pub fn finish(mut self) -> Result<(Vec<(u32, Write)>, Sealed)> {
         if self.shaped {
             self.header.shape = Csn(0);

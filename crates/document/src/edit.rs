@@ -1,4 +1,5 @@
-//! Edits of a document by path or node key: what a caller is given inside `Collection::edit`.
+//! Edits of a document by path or node key: the object that `Collection::edit` passes to its
+//! caller.
 
 use crate::admit::check_values;
 use crate::draft::Draft;
@@ -120,9 +121,9 @@ impl<'a> Edit<'a> {
         Ok(Some(String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// Gives the target the value `json`. What is equal stays as it is, down to the nodes; where the
-    /// path's last step names a field that is not there, or the element after an array's last, it is
-    /// added. Returns the key of the node that holds the value.
+    /// Gives the target the value `json`. Equal parts keep their nodes; where the path's last step
+    /// names a field that is not there, or the element after an array's last, it is added. Returns
+    /// the key of the node that holds the value.
     pub fn set(&mut self, target: impl Into<NodeRef>, json: impl AsRef<[u8]>) -> Result<NodeKey> {
         let target = target.into();
         let tape = self.parse(json.as_ref())?;

@@ -1,4 +1,4 @@
-//! What can go wrong with a document, told so that a caller can act on it.
+//! The errors of a document, in a form that a caller can act on.
 
 use std::fmt;
 
@@ -85,7 +85,7 @@ pub enum DocumentError {
     NoRevision {
         /// The document's key.
         key: String,
-        /// What was asked for.
+        /// The requested revision.
         asked: u64,
         /// The newest revision there is.
         newest: u64,
@@ -93,7 +93,7 @@ pub enum DocumentError {
     /// A revision that the collection's history does not reach back to any more.
     #[error("revision {asked} is not kept any more; the oldest that is kept is {oldest}")]
     Forgotten {
-        /// What was asked for.
+        /// The requested revision.
         asked: Revision,
         /// The oldest revision that can still be read.
         oldest: Revision,
@@ -107,7 +107,7 @@ pub enum DocumentError {
         horizon: store::Csn,
     },
     /// The collection was dropped. Writes did not happen; a transaction that meant to write starts
-    /// anew. What was before can be read at a moment, as long as its history is kept.
+    /// anew. Versions before it can be read at a moment, as long as its history is kept.
     #[error("the collection was dropped by commit {}", csn.0)]
     Dropped {
         /// The commit that dropped it.

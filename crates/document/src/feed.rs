@@ -1,4 +1,4 @@
-//! Which documents changed, commit by commit.
+//! The changed documents, commit by commit.
 //!
 //! ```text
 //!   table of changes   commit 41  [a]     commit 44  [b c]     commit 58  all
@@ -6,11 +6,11 @@
 //!   list of revisions          a: revision 7      b: 1   c: removed    a pass over the documents
 //! ```
 //!
-//! The table of changes names the documents that a commit has changed; the lists of revisions tell the
-//! revision that the commit made of each. So a reader pays for the changes, not for the documents. Some
-//! commits are told by a pass over all documents instead, because the lists of revisions are never
-//! forgotten: those that loaded documents in bulk, those of which retention has dropped the changes,
-//! and those of releases that kept no table of changes.
+//! The table of changes names the documents that a commit has changed; the lists of revisions have the
+//! revision that the commit made of each. So a reader pays for the changes, not for the documents. For
+//! some commits a pass over all documents finds the changes instead, because the lists of revisions are
+//! never forgotten: those that loaded documents in bulk, those of which retention has dropped the
+//! changes, and those of releases that kept no table of changes.
 //!
 //! No file names a document that was erased. That it is gone is kept in memory alone, for the readers that
 //! follow at the moment ([`Erased`]).

@@ -1,4 +1,5 @@
-//! The history of a document's nodes: the values that one had, and which revision last changed each.
+//! The history of a document's nodes: the values of a node, and the revision that last changed each
+//! node.
 //!
 //! A node is asked for by its key, which gives the values that it had wherever it stood, or by a path,
 //! which gives the values of all nodes that ever stood there ([`crate::stands`]).
@@ -233,7 +234,7 @@ impl Collection {
         Ok(changes)
     }
 
-    /// What happened to a node: for each commit the value that it gave, `None` where it removed it.
+    /// The events of a node: for each commit the value that it gave, `None` where it removed it.
     /// Commits that left the value as it was, by a change of name or place, are not among them.
     fn events(
         &self,
@@ -251,7 +252,7 @@ impl Collection {
         Ok(events)
     }
 
-    /// What happened to a node after `from` up to `to`, and what it was at `from`.
+    /// The events of a node after `from` up to `to`, and its value at `from`.
     fn events_between(
         &self,
         prefix: &Prefix,
@@ -530,7 +531,7 @@ mod tests {
         let never = docs.node_history(KEY, "$.never");
         assert!(matches!(never, Err(DocumentError::NeverNode { .. })), "{never:?}");
 
-        // What was there is found wherever it was.
+        // The history of a path finds a node that was there, wherever it was.
         let renamed = docs.node_history(KEY, "$.new").expect("it was there until a moment ago");
         let first = docs.node_history(KEY, "$.old").expect("it was there at the beginning");
         assert_eq!((renamed.len(), first.len()), (1, 1));

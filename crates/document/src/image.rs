@@ -63,7 +63,7 @@ impl Widths {
     }
 }
 
-/// What stands before the columns.
+/// The bytes before the columns.
 #[derive(Clone, Copy)]
 struct Head {
     bytes: usize,
@@ -73,7 +73,7 @@ struct Head {
     heap: usize,
     placed: usize,
     widths: Widths,
-    /// What the entries of the names are above their bytes.
+    /// The number that is added to the lengths of names in the column.
     name_bias: u16,
 }
 
@@ -178,7 +178,7 @@ pub(crate) struct Image<'a> {
     /// 0 for a slot without a node.
     pub kinds: &'a [u8],
     columns: [Column<'a>; COLUMNS],
-    /// What the entries of the names are above their bytes.
+    /// The number that is added to the lengths of names in the column.
     name_bias: u16,
     pub placed: &'a [u8],
     pub heap: &'a [u8],
@@ -260,7 +260,7 @@ impl<'a> Image<'a> {
         u32::from(kind != 0) & u32::from(prefix >= frag)
     }
 
-    /// What chunk 0 says of the document.
+    /// The facts about the document in chunk 0.
     pub fn header(&self) -> Option<Header> {
         let mut words = words::<8>(self.header);
         let mut next = || words.next();
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(probe(bytes, rows.len()), None);
     }
 
-    /// Columns of every width come back as they were, and so do those of version 1.
+    /// Columns of every width come back as they were, and those of version 1 as well.
     #[test]
     fn columns_of_every_width_and_of_the_version_before() {
         for bits in [0, 1, 8, 9, 16, 17, 32, 33, 57] {

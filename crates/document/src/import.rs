@@ -235,7 +235,7 @@ impl<'a> Chunks<'a> {
         Ok(())
     }
 
-    /// What is left to be put by the commit itself.
+    /// The part that is left for the commit itself.
     #[allow(clippy::type_complexity)] // The sink, and what it has not written: number and image.
     fn finish(mut self) -> Result<(Bulk, Vec<(u32, Vec<u8>)>)> {
         let last = (self.next / CHUNK_NODES as u64) as u32;

@@ -1,4 +1,4 @@
-//! The keys under which a document's records lie in its collection's table.
+//! The keys of a document's records in its collection's table.
 //!
 //! ```text
 //!   document key, NUL bytes escaped | 0x00 0x00 | 0x01 | chunk number, 4 bytes big-endian
@@ -17,7 +17,7 @@ const CHUNK: u8 = 1;
 const REVISIONS: u8 = 2;
 const PATHS: u8 = 3;
 
-/// What a stored key names.
+/// The record that a stored key names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Chunk(u32),

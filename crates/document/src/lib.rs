@@ -7,15 +7,15 @@
 //!       └── get · at · history · diff ──> Tree <── chunks (images + deltas) <── store
 //! ```
 //!
-//! A document is cut into *chunks* of 256 consecutive node keys ([`chunk`]); an edit is a small delta
-//! of the chunks it falls in ([`draft`]). A whole new value is turned into such edits by matching the
-//! two trees ([`matching`], [`rewrite`]). Reading any version is one image and the deltas since
+//! A document is cut into *chunks* of 256 consecutive node keys ([`chunk`]). An edit is a small delta
+//! of each chunk that it changes ([`draft`]). A whole new value becomes such edits by matching the two
+//! trees ([`matching`], [`rewrite`]). A reader of any version reads one image and the deltas since
 //! ([`tree`], [`serialize`], [`part`]). The list of a document's revisions is kept in pages ([`revisions`]).
 //!
 //! # Words
 //! * *Revision*: 1, 2, 3 ... of one document, dense; each is one commit ([`store::Csn`]).
 //! * *Node key*: a node's identity in its document, from 1 in document order, never used again.
-//! * *Placed*: said of a node that stands elsewhere than its key says (see [`tree`]).
+//! * *Placed*: a node whose place does not follow from its key (see [`tree`]).
 
 mod admit;
 mod amend;

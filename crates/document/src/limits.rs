@@ -1,4 +1,4 @@
-//! How large documents and their keys may be.
+//! The limits on the size of documents and of their keys.
 
 use crate::Result;
 use json::{Limits, Tape};

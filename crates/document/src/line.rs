@@ -1,4 +1,4 @@
-//! Short texts, and how many of them are written one behind another.
+//! Short texts, and the fast way to write many of them one behind another.
 //!
 //! ```text
 //!   out   ...,{"key":"age","metadata":{"nodeKey":7},"value":42},0000000000000000000000000000
@@ -108,7 +108,7 @@ impl<'a> Line<'a> {
 
     #[inline(always)]
     fn short_number(&mut self, value: u16) {
-        // What comes next waits for the count, which therefore does not wait for the digits.
+        // The next write waits for the count, which therefore does not wait for the digits.
         let count = 1 + usize::from(value > 9) + usize::from(value > 99) + usize::from(value > 999);
         self.put(&(four_digits(value) >> (32 - 8 * count)).to_le_bytes());
         self.end -= 4 - count;
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// What was copied too much is written over, and the last of it is not left.
+    /// Bytes that were copied in excess are written over, and none are left at the end.
     #[test]
     fn texts() {
         let heap = [b'a'; 64];

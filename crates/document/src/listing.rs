@@ -1,4 +1,4 @@
-//! The list of a document's revisions: who made each, when and why.
+//! The list of a document's revisions: their authors, times and messages.
 //!
 //! A [`History`] is an answer of its own: it shares what it tells of with the table of commits and
 //! copies only numbers, so listing thousands of revisions costs a few nanoseconds each, and it stays as it
@@ -20,7 +20,7 @@ use crate::{Damaged, Result, Revision};
 use store::Csn;
 use txn::{CommitInfo, CommitInfos, CommitInfosIter};
 
-/// What is known of a revision; the texts are owned, or borrowed from a [`History`]
+/// The facts about a revision; the texts are owned, or borrowed from a [`History`]
 /// (`RevisionInfo<&str>`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RevisionInfo<Text = String> {
@@ -30,7 +30,7 @@ pub struct RevisionInfo<Text = String> {
     pub csn: Csn,
     /// When it was committed, in microseconds since 1970 UTC.
     pub time_us: u64,
-    /// Who made it; may be empty.
+    /// The author; may be empty.
     pub author: Text,
     /// Why; may be empty.
     pub message: Text,
@@ -174,7 +174,7 @@ impl Collection {
         state.list.time(self.engine(), revision)
     }
 
-    /// What is known of one revision.
+    /// The facts about one revision.
     pub(crate) fn info(&self, state: &State, revision: Revision) -> Result<RevisionInfo> {
         let found = self.listing(state, revision.0, revision.0)?;
         let info = found.get(0).ok_or(Damaged::new("a revision is missing from its page"))?;

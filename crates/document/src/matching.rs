@@ -1,4 +1,4 @@
-//! Which node of a new document continues which node of the old one.
+//! The matching of the nodes of a new document with those of the old one.
 //!
 //! A whole-document write says what a document *is*, not what was *done* to it. Matching finds a
 //! short explanation: every new node either continues an old one, and keeps its key and history, or
@@ -17,10 +17,10 @@
 //!
 //! From the root downwards, the children of every matched pair are matched: fields by name, then by
 //! equal value (a rename); elements along a longest common subsequence of equal values, then by
-//! equal value out of order (a move), by an identifying field, and by likeness in order. What is
-//! left over on both sides is looked up by hash across the whole document (a move from elsewhere),
-//! and what is then left over in one container is matched by likeness (a rename or a move, with
-//! changes inside).
+//! equal value out of order (a move), by an identifying field, and by likeness in order. Nodes that
+//! are left over on both sides are looked up by hash across the whole document (a move from
+//! elsewhere). Nodes that are then left over in one container are matched by likeness (a rename or
+//! a move, with changes inside).
 //!
 //! # Invariants
 //! * Every old node is continued at most once; containers continue containers of their own kind,
@@ -621,7 +621,7 @@ impl Matcher<'_> {
     }
 }
 
-/// What of a value counts for its likeness to another.
+/// The traits of a value that count for its likeness to another.
 enum Traits<'a> {
     Scalar { kind: Kind, text: &'a [u8] },
     Container { kind: Kind, identity: Option<(usize, u64)>, features: Vec<(u64, u64)> },

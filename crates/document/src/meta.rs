@@ -13,7 +13,7 @@ use crate::error::DocumentError;
 use crate::state::State;
 use crate::{Result, Revision};
 
-/// What a commit says of itself, and how it treats a document that did not change.
+/// The metadata of a commit, and its treatment of a document that did not change.
 #[derive(Clone, Debug, Default)]
 pub struct Meta {
     /// The author of the change, as the writer names it; may be empty.

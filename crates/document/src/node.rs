@@ -1,4 +1,4 @@
-//! Nodes as chunks hold them, and how their names and values lie in a chunk's heap.
+//! Nodes as chunks hold them, and the layout of their names and values in a chunk's heap.
 
 use crate::NodeKey;
 use crate::codec::Reader;
@@ -49,7 +49,7 @@ pub struct Node<'a> {
     pub text: &'a [u8],
 }
 
-/// What can be said of a slot without reading texts.
+/// The facts about a slot that need no texts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     pub kind: Option<Kind>,

@@ -1,4 +1,4 @@
-//! How the cache of newest versions follows the commits.
+//! The observer by which the cache of newest versions follows the commits.
 //!
 //! ```text
 //!   commit by this process   its hints: the new state, ready to be kept
@@ -21,7 +21,7 @@ use txn::{Commit, Observed, Observer, OpRef, Transaction};
 /// Puts into the cache what a commit has made of a document.
 type Publish = dyn FnOnce(&Cache, Commit) + Send;
 
-/// What a transaction knows of a document that it has written, for the cache.
+/// The new state of a document that a transaction has written, for the cache.
 struct Hint(Box<Publish>);
 
 /// Has the cache take in by `publish` what `txn` has made of a document.

@@ -131,7 +131,7 @@ mod tests {
         Label(SmallVec::from_slice(digits))
     }
 
-    /// Whatever the gap, there is a label strictly inside it.
+    /// For every gap a label exists strictly inside it.
     #[test]
     fn between_is_strictly_between() {
         let samples: Vec<Label> = [

@@ -1,4 +1,4 @@
-//! A part of a document as text, as asked for, with what is known of each node beside its value.
+//! A part of a document as text, as asked for, with the metadata of each node.
 //!
 //! ```text
 //!   {"users":[{"age":42},...]}     maxLevel=3, nodeKeyAndChildCount
@@ -21,7 +21,7 @@ use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::Kind;
 
-/// What of a document is written, and how.
+/// The part of a document to write, and its format.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -38,7 +38,7 @@ pub struct Options {
     pub after: Option<NodeKey>,
     /// Nodes that are written in all, the document itself counted as one.
     pub number_of_nodes: Option<u64>,
-    /// What is said of each node beside its value.
+    /// The metadata of each node, other than its value.
     pub metadata: Metadata,
     /// Line breaks and two spaces of indentation.
     pub pretty: bool,
@@ -58,7 +58,7 @@ impl Options {
     }
 }
 
-/// What is said of each node beside its value.
+/// The metadata of each node, other than its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Metadata {
     /// Nothing: plain JSON.
@@ -314,7 +314,7 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
-    /// What is said of a node with [`Metadata::All`] only.
+    /// Writes the metadata of a node that only [`Metadata::All`] has.
     fn all(&mut self, key: NodeKey, node: &Seen<'_>) -> Result<()> {
         let hash = crate::hash::subtree(self.nodes, key)?;
         let name = type_name(node.kind, node.name.is_some());

@@ -1,4 +1,4 @@
-//! The path summary: which paths a document has, and how many nodes stand at each.
+//! The path summary: the paths of a document, and the number of nodes at each.
 //!
 //! ```text
 //!   {"tada":[{"foo":1},{"foo":2},true]}       /tada          1 node   level 1

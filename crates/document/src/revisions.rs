@@ -58,7 +58,7 @@ impl Touched {
     }
 }
 
-/// What a page says of one revision.
+/// The entry of a page for one revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// The commit; 0 in an entry that is being written, where the store knows it.
@@ -90,7 +90,7 @@ impl Entry {
         }
     }
 
-    /// What this entry and one before it of the same commit say together.
+    /// Joins this entry with one before it of the same commit.
     fn after(self, before: Entry) -> Entry {
         let touched = match (before.touched.list(), self.touched.list()) {
             (Some(mut all), Some(own)) => {

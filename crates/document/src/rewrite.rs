@@ -1,7 +1,8 @@
-//! A whole new value for a document, or a part of it, turned into steps that change what differs.
+//! A whole new value for a document, or a part of it, turned into steps that change the
+//! differences.
 //!
 //! The old tree and the new are matched ([`crate::matching`]): nodes that stayed keep their keys, so
-//! that their history goes on. What follows from the matching is carried out here.
+//! that their history goes on. This module carries out the result of the matching.
 //!
 //! ```text
 //!   old  1 {}  2 a:1  3 b:[4 5]  6 c:true        new  { "a":2, "d":true, "b":[y x] }

@@ -25,7 +25,7 @@ use store::{Csn, Version};
 /// The value of a scalar at some commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scalar<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The text of a number, or of a string, escaped and without quotes; empty for literals.
     pub text: &'a [u8],

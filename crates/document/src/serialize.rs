@@ -46,7 +46,7 @@ impl Tree {
     }
 }
 
-/// What takes a document in pieces.
+/// A receiver that takes a document in pieces.
 type Sink<'s> = &'s mut dyn FnMut(&mut Vec<u8>) -> std::io::Result<()>;
 
 /// A piece is given on once it has so many bytes.

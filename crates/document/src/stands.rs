@@ -1,4 +1,4 @@
-//! Which nodes stood at a path, over the whole life of a document.
+//! The nodes that stood at a path, over the whole life of a document.
 //!
 //! ```text
 //!   revision    1      2         3            4         5
@@ -148,7 +148,7 @@ fn stays(
     first: Csn,
 ) -> Result<bool, Damaged> {
     if kind != store::Kind::Delta {
-        // What came later than the first revision was not there, or was written anew.
+        // A node that came later than the first revision was not there, or was rewritten.
         return Ok(csn == first);
     }
     let mut input = Reader::new(bytes);
@@ -200,7 +200,7 @@ enum Event {
     Node(NodeKey, Option<Spot>),
 }
 
-/// What happened to the nodes that a path can lead to.
+/// The events of the nodes that a path can lead to.
 struct StructureLog {
     /// The names in the path, escaped.
     names: Vec<Vec<u8>>,
@@ -239,7 +239,7 @@ impl StructureLog {
         }
     }
 
-    /// What stood at the path, by what happened.
+    /// The values that stood at the path, by the events.
     fn stands(mut self, steps: &[Step]) -> Vec<Stand> {
         // Stable: what happened to one node stays in order, for its chunk was read in order.
         self.events.sort_by_key(|(csn, _)| *csn);

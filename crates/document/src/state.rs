@@ -1,9 +1,9 @@
 //! The newest version of documents, kept in memory, and the lists of their revisions.
 //!
-//! A [`State`] is what reads of now and writers start from. The cache holds the newest *visible* state
-//! of a document and nothing older: a commit puts the state that it makes into the cache just before
-//! it becomes visible, so whoever reads at or after that commit finds it, and whoever reads at an
-//! older one sees by its number that it is too new and asks the store.
+//! Reads of the newest version and writers start from a [`State`]. The cache holds the newest
+//! *visible* state of a document and nothing older: a commit puts the state that it makes into the
+//! cache just before it becomes visible, so a reader at or after that commit finds it. A reader at
+//! an older commit sees by its number that it is too new, and asks the store.
 //!
 //! Invariants:
 //! * an entry is never older than the newest visible commit of its document: readers that fill the
@@ -293,7 +293,7 @@ pub(crate) fn timed(engine: &Engine, stored: &store::Versioned, at: Csn) -> Resu
 
 const SHARDS: usize = 16;
 
-/// What is kept may grow by this part of the budget before everything is weighed again.
+/// The cached bytes may grow by this part of the budget before everything is weighed again.
 const GROWTH_PART: usize = 64;
 
 /// The newest states of documents, within a budget of bytes.

@@ -1,4 +1,4 @@
-//! A collection's table: what the store and all handles on the collection know of it.
+//! A collection's table: the state that the store and all handles on the collection share.
 //!
 //! The store asks it how deltas merge into images and how much of the past to keep; the handles ask it
 //! what documents carry and whether the collection is still there. There is one `DocumentTable` for
@@ -95,7 +95,7 @@ impl FromStr for Retention {
     }
 }
 
-/// What a collection does beside keeping documents.
+/// The options of a collection, beyond keeping documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CollectionOptions {
     /// How much of the past is kept. Can be changed later.
@@ -113,7 +113,7 @@ pub struct DocumentTable {
     hashes: bool,
     path_summary: bool,
     history: RwLock<Retention>,
-    /// What the store is told.
+    /// The retention that the store is told.
     retention: RwLock<store::Retention>,
     /// The commit that dropped the collection; none did as long as this is the largest number.
     ended: AtomicU64,
@@ -139,7 +139,7 @@ impl DocumentTable {
         table
     }
 
-    /// What the collection does beside keeping documents.
+    /// The options of the collection, as of now.
     pub fn options(&self) -> CollectionOptions {
         CollectionOptions {
             history: *self.history.read(),

@@ -1,8 +1,8 @@
 //! Transactions over many documents of many collections: all of it happens, or none.
 //!
-//! A transaction sees the database as of its beginning, and its own changes. The first to change a
-//! document wins: whoever comes later, with a transaction that began earlier, gets
-//! [`DocumentError::Conflict`] and starts anew.
+//! A transaction sees the database as of its beginning, and its own changes. The first transaction
+//! to change a document wins: a later one that began earlier gets [`DocumentError::Conflict`] and
+//! starts anew.
 
 use crate::collection::{Collection, Document, Documents, no_document};
 use crate::edit::Edit;
@@ -23,7 +23,7 @@ pub struct DocumentTransaction {
     working: BTreeMap<(TableId, String), Working>,
     /// The collections of what is in `working`.
     collections: BTreeMap<TableId, Collection>,
-    /// Whoever changed a document after this commit was faster.
+    /// A transaction that changed a document after this commit was faster.
     since: Csn,
 }
 
@@ -59,8 +59,8 @@ impl DocumentTransaction {
         self.txn.snapshot().csn()
     }
 
-    /// Has whoever changed a document after this commit be faster than this transaction, for the documents
-    /// that it changes from now on: as if it had begun there, where its reads were made.
+    /// Counts changes of a document after this commit as conflicts, for the documents that the transaction
+    /// changes from now on: as if it had begun there, where its reads were made.
     pub fn conflict_since(&mut self, csn: Csn) {
         self.since = self.since.min(csn);
     }

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A [`Tree`] fetches its chunks when they are first needed, so that looking at one node of a large
-//! document costs one chunk. Whatever walks a document goes through [`Nodes`], which both a stored
+//! document costs one chunk. Every walk over a document goes through [`Nodes`], which both a stored
 //! tree and a draft (a tree that is being edited) provide.
 
 use crate::chunk::Chunk;
@@ -69,7 +69,7 @@ impl Growth {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What has come together.
+    /// The bytes that have come together.
     pub fn get(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
@@ -409,7 +409,7 @@ fn chunks_below(next_key: u64) -> Result<usize> {
     }
 }
 
-/// What a walk needs of a document, and what follows from it.
+/// The access that a walk over a document needs, and the operations that follow from it.
 pub trait Nodes {
     /// The document's header.
     fn header(&self) -> &Header;

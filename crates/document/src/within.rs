@@ -1,4 +1,4 @@
-//! Documents inside a transaction of somebody who keeps more than documents: the tables of SQL.
+//! Documents inside a transaction of a caller that keeps more than documents: the tables of SQL.
 //!
 //! ```text
 //!   statement 1   tree as the view sees it ── edits ──> writes of chunks, an entry of the list of revisions
@@ -6,11 +6,12 @@
 //!   commit        all entries of one commit are one revision
 //! ```
 //!
-//! Nothing is kept beside the transaction's writes: going back to a savepoint takes a document back by
+//! Nothing is kept but the transaction's writes: going back to a savepoint takes a document back by
 //! itself, and every reader of the transaction sees it as it is.
 //!
 //! # Invariants
-//! * Who changes a document holds a lock that keeps everybody else from it until the end: that of its row.
+//! * A transaction that changes a document holds the lock of its row until the end, which keeps all others
+//!   from it.
 
 use crate::chunk::Chunk;
 use crate::collection::Collection;
@@ -125,8 +126,7 @@ impl Collection {
         Tree::open(Csn::MAX, first, || Arc::new(OwnChunks(chunks)))?.whole().map(Some)
     }
 
-    /// Gives the document this value, as part of a transaction. What is equal stays as it is, down to the
-    /// nodes.
+    /// Gives the document this value, as part of a transaction. Equal parts keep their nodes.
     pub fn put_within(&self, txn: &mut Transaction, key: &str, tape: &Tape) -> Result<()> {
         self.change_within(txn, key, |working| working.put_tape(tape))
     }
@@ -171,7 +171,7 @@ impl Collection {
         let chunks = (0..=NodeKey(state.next_key).chunk()).map(Record::Chunk);
         let pages = (0..=page_after(state.revision)?).map(Record::Revisions);
         for record in chunks.chain(pages).chain([Record::Paths]) {
-            // What this very commit has done to it before is not in the past that goes.
+            // Earlier writes of this very commit are not in the past that is erased.
             for op in [Op::Erase { from: Csn::ZERO, to: None }, Op::Delete] {
                 txn.write(self.id(), prefix.record(record).to_vec(), op)?;
             }

@@ -1,4 +1,4 @@
-//! A document inside a transaction: the state it was found in, and what the transaction makes of it.
+//! A document inside a transaction: its state before the transaction, and its state in it.
 
 use crate::admit::check_values;
 use crate::beside::Stands;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use store::{Csn, Op, TableId};
 use txn::Transaction;
 
-/// What a transaction has made of a document so far.
+/// The state of a document in a transaction so far.
 #[derive(Clone)]
 enum Now {
     /// As it was found.

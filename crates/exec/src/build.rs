@@ -74,7 +74,7 @@ impl Machine {
         Self::build(plan, types, Some(HashMap::new()))
     }
 
-    /// What was seen of the operators, by their addresses.
+    /// The observed counts of the operators, by their addresses.
     pub(crate) fn observed(&self) -> Observed {
         let seen = self.shared.seen.borrow();
         self.probes.iter().map(|(address, at)| (*address, seen[*at])).collect()
@@ -783,7 +783,7 @@ impl Builder<'_> {
                 })
             }
         };
-        // What reads nothing from outside is computed once, whatever it calls.
+        // A subquery that reads nothing from outside is computed once, whatever it calls.
         let kept = |depends: Depends| (stays || depends.has_no_slots()).then_some(depends);
         let (reads, of_rows) = (kept(reads), kept(of_rows));
         let grouped = subplan.grouped.as_ref().map(|grouped| self.grouped(grouped)).transpose()?;
@@ -807,7 +807,7 @@ impl Builder<'_> {
     }
 }
 
-/// What rows depend on that are computed of what is read.
+/// The dependencies of rows that are computed from these reads.
 fn depends(reads: &Reads) -> Depends {
     Depends::new(reads.slots.iter().copied(), reads.sources.iter().copied())
 }

@@ -9,10 +9,10 @@
 //! All statements of a process share the helpers, one for each processor but one. A statement gets those that are idle,
 //! so no statement waits for the helpers of another.
 //!
-//! A member of a crew knows the parameters, the clock and the style of the statement, and the values around it. What only
-//! the session knows (sequences, settings, names of users' types, subqueries) it cannot ask for. A crew whose member
-//! needs that gives up, and the statement's thread computes all alone. A subquery that reads nothing of the row is
-//! answered first, and the crew begins anew.
+//! A member of a crew knows the parameters, the clock and the style of the statement, and the values around it. It
+//! cannot ask for state that only the session knows (sequences, settings, names of users' types, subqueries). A crew
+//! whose member needs that gives up, and the statement's thread computes all alone. A subquery that reads nothing of
+//! the row is answered first, and the crew begins anew.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -45,10 +45,10 @@ pub(crate) trait Part: Send {
 /// The parts of an operator.
 pub(crate) type Parts<'p> = Vec<Box<dyn Part + 'p>>;
 
-/// What takes rows; it returns how many of them it keeps.
+/// A function that takes rows; it returns how many of them it keeps.
 pub(crate) type TakePiece<'f> = dyn FnMut(Piece<'_, '_>) -> Result<u64> + 'f;
 
-/// What an operator does with the pieces of its input, by one member of a crew.
+/// The work of an operator on the pieces of its input, by one member of a crew.
 pub(crate) trait Step: Send {
     /// Calls `f` with what becomes of a piece. Returns how many rows of it are kept.
     fn take(&mut self, run: Run<'_>, piece: Piece<'_, '_>, f: &mut TakePiece<'_>) -> Result<u64>;
@@ -77,7 +77,7 @@ impl<S: Step> Part for StepPart<'_, S> {
     }
 }
 
-/// What becomes of the rows that a member takes.
+/// The destination of the rows that a member takes.
 pub(crate) trait Sink: Send {
     /// Takes the rows of a piece. Returns how many of them are kept.
     fn take(&mut self, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64>;
@@ -139,7 +139,7 @@ impl Drop for Helpers {
     }
 }
 
-/// What helpers have done for an operator.
+/// The work that helpers have done for an operator.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Helped {
     /// True if they cannot.
@@ -165,7 +165,7 @@ pub(crate) trait Gather {
     /// Puts the sinks together, and takes what is left of the parts if the sinks are full. Returns false if it cannot.
     ///
     /// # Errors
-    /// What the parts and putting together report.
+    /// The errors of the parts and of their merge.
     fn gather(
         &mut self,
         env: &Env<'_>,
@@ -179,7 +179,7 @@ pub(crate) trait Gather {
 /// the pieces that the crew has not taken: all of them if it gave up.
 ///
 /// # Errors
-/// What the input and `to` report, and the first error of a member; `57014`.
+/// The errors of the input and `to`, and the first error of a member; `57014`.
 pub(crate) fn take(
     env: &Env<'_>,
     input: &mut Input,
@@ -216,7 +216,7 @@ pub(crate) fn take(
     }
 }
 
-/// What the members of a crew share.
+/// The state that the members of a crew share.
 struct Crew<'c> {
     style: &'c Style,
     now: TimestampTz,

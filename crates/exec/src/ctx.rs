@@ -1,4 +1,5 @@
-//! What a running statement needs: from outside the [`Ctx`], inside the shared state of its run.
+//! The context of a running statement: from outside the [`Ctx`], inside the shared state of its
+//! run.
 //!
 //! ```text
 //!   Ctx     session, parameters, transaction, cancel flag     one call of Run::next
@@ -22,7 +23,7 @@ use crate::spill::{RowStore, TempFolder};
 use crate::tables::Tables;
 use plan::explain::seen::Seen;
 
-/// What a call of [`Run::next`](crate::Run::next) needs.
+/// The context of a call of [`Run::next`](crate::Run::next).
 #[derive(Clone, Copy)]
 pub struct Ctx<'a> {
     /// Style, clock, session, parameters, and who knows the catalog.
@@ -34,9 +35,10 @@ pub struct Ctx<'a> {
     /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`, all together:
     /// it ends with `53200` where it needs more.
     pub memory_bytes_max: usize,
-    /// What all statements may hold together; none where nothing limits that.
+    /// The memory that all statements may hold together; none where nothing limits that.
     pub memory_total: Option<&'a Arc<MemoryTotal>>,
-    /// What operators do with what they cannot hold. None where they hold everything.
+    /// The files for rows that operators cannot hold. None where they hold everything. None where
+    /// they hold everything.
     pub spill: Option<Spill<'a>>,
     /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
@@ -139,7 +141,7 @@ impl Drop for Taken {
     }
 }
 
-/// What the operators of one execution share.
+/// The state that the operators of one execution share.
 pub(crate) struct Shared {
     pub(crate) slots: RefCell<Vec<Datum>>,
     /// Values that are the same for all rows, once they were computed.
@@ -156,7 +158,7 @@ pub(crate) struct Shared {
     pub(crate) touched: RefCell<HashSet<(Oid, Vec<u8>), FixedState>>,
     /// How many rows the outermost change has changed.
     pub(crate) rows_changed: Cell<u64>,
-    /// What probes have seen.
+    /// The counts of probes.
     pub(crate) seen: RefCell<Vec<Seen>>,
     held_bytes: Cell<usize>,
     taken: RefCell<Taken>,
@@ -233,7 +235,7 @@ impl Shared {
     }
 }
 
-/// What operators see.
+/// The context of operators.
 #[derive(Clone, Copy)]
 pub(crate) struct Env<'a> {
     pub(crate) ctx: Ctx<'a>,
@@ -372,8 +374,8 @@ impl Held {
 
     /// The folder to write to, where more is held than should be; `hash` for a hash table.
     ///
-    /// What is compared with `work_mem` are the bytes that rows have when they are written. In memory
-    /// they take two to three times as many.
+    /// `work_mem` is compared with the bytes that rows have when they are written. In memory they
+    /// take two to three times as many.
     pub(crate) fn is_over<'e>(&self, env: &Env<'e>, hash: bool) -> Option<&'e Arc<TempFolder>> {
         let spill = env.ctx.spill.as_ref()?;
         let most = if hash { spill.hash_bytes } else { spill.work_bytes };
@@ -399,7 +401,7 @@ impl Held {
     }
 }
 
-/// What a written row, and each value of it, has beside what is of any length.
+/// The bytes of a written row, and of each value in it, beyond those of variable length.
 const ROW_BYTES: usize = 16;
 const VALUE_BYTES: usize = 8;
 

@@ -5,19 +5,19 @@
 //!                                   access paths,         one for each        one at a time
 //!                                   joins, top-n          node
 //!
-//!     Prepared: the plan and machines that run it, shared by all who run the statement
+//!     Prepared: the plan and machines that run it, shared by all executions of the statement
 //!     Run:      one execution; it borrows nothing between calls, so that it can be put aside
-//!     Ctx:      what a call needs: transaction, parameters, session, the flag that cancels it
+//!     Ctx:      the context of a call: transaction, parameters, session, the flag that cancels it
 //! ```
 //!
-//! Every plan can be run, with PostgreSQL's semantics; this is what small statements run on, and
-//! what an engine for large ones is compared with.
+//! The executor runs every plan, with PostgreSQL's semantics. Small statements run on it, and the
+//! engine for large ones (`batch`) is compared with it.
 //!
 //! # Rows
-//! A row between operators is a `Vec<Datum>` that is used again for the next one. A column of a row
-//! further out is a *slot*: a number under which its value is kept while the rows further in are
-//! computed. A subquery in an expression is a *subplan*, known by number, with the values that its
-//! slots take as arguments; so expressions can be moved without a look at what is around them.
+//! A row between operators is a `Vec<Datum>` that is used again for the next one. A column of an
+//! outer row is a *slot*: a number under which its value is kept while the inner rows are computed. A
+//! subquery in an expression is a *subplan*, known by number, with the values of its slots as
+//! arguments. So a rule can move an expression without looking at its surroundings.
 //!
 //! # Absent on purpose
 //! No SQL text, no sockets, no clock, no random numbers: they come in a [`Ctx`]. Files are used for

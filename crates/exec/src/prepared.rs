@@ -77,7 +77,7 @@ impl Prepared {
         self.holds_rows
     }
 
-    /// True where a function is called that [`scalar::Eval::Server`] stands for: whoever computes it may
+    /// True where a function is called that [`scalar::Eval::Server`] stands for: its computation may
     /// have to wait for something.
     pub fn calls_server(&self) -> bool {
         self.calls_server
@@ -150,7 +150,7 @@ impl Run {
     /// Puts the next row into `out`; false where there is none, after which it is not called again.
     ///
     /// # Errors
-    /// What the expressions report; `57014` where the statement is canceled, `53200` where it needs
+    /// The errors of the expressions; `57014` where the statement is canceled, `53200` where it needs
     /// too much memory. The execution is over then.
     pub fn next(&mut self, ctx: &mut Ctx<'_>, out: &mut Vec<Datum>) -> Result<bool> {
         if self.machine.is_none() {
@@ -178,7 +178,7 @@ impl Run {
         self.is_under_way
     }
 
-    /// What was seen of the operators so far; nothing where they are not looked at.
+    /// The observed counts of the operators so far; nothing where they are not probed.
     pub fn observed(&self) -> explain::tree::Observed {
         self.machine.as_ref().map(Machine::observed).unwrap_or_default()
     }

@@ -67,7 +67,7 @@ pub struct Reach<'a> {
 /// nothing.
 pub type Scanning = Box<dyn Any + Send>;
 
-/// What became of a row that was to be inserted.
+/// The outcome of an insertion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Inserted {
     /// It is there, under this key.
@@ -78,7 +78,7 @@ pub enum Inserted {
     Conflict(Vec<u8>),
 }
 
-/// What was found when a row was locked.
+/// The state of a row that was locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Locked {
     /// The row as the statement sees it.
@@ -100,12 +100,12 @@ pub trait TablePart: Send {
     fn next_piece(&mut self, f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>) -> Result<bool>;
 }
 
-/// What a statement does with tables, in one transaction.
+/// The operations of a statement on tables, in one transaction.
 pub trait Tables {
     /// Begins a scan.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn scan(&self, reach: Reach<'_>) -> Result<Scanning>;
 
     /// Begins a scan that gives the columns of a columnar index with these numbers in the place of those that `reach`
@@ -120,14 +120,14 @@ pub trait Tables {
     /// Puts the next row of a scan into `out`, whose contents before mean nothing; false at the end.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool>;
 
     /// Puts the next row of a scan for which `test` is true into `out`. Rows for which it is not are not made
     /// values of.
     ///
     /// # Errors
-    /// What the store and `test` report.
+    /// The errors of the store and `test`.
     fn next_that(
         &self,
         scan: &mut Scanning,
@@ -140,7 +140,7 @@ pub trait Tables {
     /// Calls `f` with the next rows of a scan, as they lie; false at the end.
     ///
     /// # Errors
-    /// What the store and `f` report.
+    /// The errors of the store and `f`.
     fn next_piece(
         &self,
         scan: &mut Scanning,
@@ -149,11 +149,12 @@ pub trait Tables {
         piece_of_rows(f, |out| self.next(scan, out))
     }
 
-    /// Takes a scan apart that has given nothing yet, for several threads: returns parts of about so many rows each. What
-    /// they do not have the scan gives. Returns none if there would be one, or this cannot be done.
+    /// Takes a scan apart that has given nothing yet, for several threads: returns parts of about so many rows each.
+    /// The scan gives the rows that they do not have. Returns none if there would be one part, or if the scan cannot be
+    /// split.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn split(&self, _scan: &mut Scanning, _rows_each: u64) -> Result<Vec<Box<dyn TablePart>>> {
         Ok(Vec::new())
     }
@@ -161,7 +162,7 @@ pub trait Tables {
     /// Counts the next rows of a scan in place of giving them, up to about so many; 0 at the end.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn count(&self, scan: &mut Scanning, most: u64) -> Result<u64> {
         count_given(most, |row| self.next(scan, row))
     }
@@ -178,7 +179,7 @@ pub trait Tables {
     /// table that has had rows, for a table that has no order; then they are inserted one by one.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn begin_load(&self, relation: Oid, is_large: bool) -> Result<bool>;
 
     /// Takes in the rows that were inserted since [`Tables::begin_load`].
@@ -190,7 +191,7 @@ pub trait Tables {
     /// Whether a row that is to be written belongs into its table: where that is a partition, into its bound.
     ///
     /// # Errors
-    /// What computing the key of the partitioned table reports.
+    /// The errors of computing the key of the partitioned table.
     fn is_in_partition(&self, _relation: Oid, _row: &[Datum]) -> Result<bool> {
         Ok(true)
     }
@@ -232,7 +233,7 @@ pub trait Tables {
     /// it, with the columns of `attnums`; false where there is none.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn get(
         &self,
         relation: Oid,
@@ -242,11 +243,11 @@ pub trait Tables {
         out: &mut Vec<Datum>,
     ) -> Result<bool>;
 
-    /// The newest state of a row, that which the transaction sees with its own changes, with the
-    /// columns of `attnums`; false where there is none.
+    /// The newest state of a row, with the transaction's own changes, with the columns of
+    /// `attnums`; false where there is none.
     ///
     /// # Errors
-    /// What the store reports.
+    /// The errors of the store.
     fn read(
         &self,
         relation: Oid,

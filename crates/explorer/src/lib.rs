@@ -4,8 +4,8 @@
 //!   web/src ──Vite──> web/dist/*.gz, *.br ──build.rs──> FILES ──command──> http
 //! ```
 //!
-//! A build without Node has no files in `web/dist`. Then [`FILES`] is empty, and the command serves a page that says
-//! how to get them ([`MISSING`]). The crate has no dependencies, so that a change of the application costs a link of
+//! A build without Node has no files in `web/dist`. Then [`FILES`] is empty, and the command serves a page with the
+//! instructions to get them ([`MISSING`]). The crate has no dependencies, so that a change of the application costs a link of
 //! the command and nothing else.
 
 /// A file of the explorer.

@@ -1,4 +1,4 @@
-//! What a handler answers, and how it becomes bytes.
+//! The answer of a handler, and its conversion to bytes.
 //!
 //! ```text
 //!   Whole     one buffer, sent as it is
@@ -30,12 +30,12 @@ pub(crate) const NDJSON: &str = "application/x-ndjson";
 /// Writes the pieces of an answer.
 pub(crate) type Producer = Box<dyn FnOnce(&mut Pieces) -> io::Result<()> + Send>;
 
-/// What is said in answer to a request.
+/// The answer to a request.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) content: Content,
-    /// What tells threads that still write the body when nobody waits for it any more.
+    /// Tells threads that still write the body when nobody waits for it any more.
     pub(crate) guard: Option<CancelGuard>,
 }
 
@@ -115,8 +115,8 @@ impl Answer {
         self.header(LOCATION, path)
     }
 
-    /// The response. What is sent in pieces has begun by then: where its first piece cannot be made, it is
-    /// the problem. Of a head nothing is written that is not there yet, and so no length is told of it.
+    /// The response. A body in pieces has begun by then: if its first piece cannot be made, the answer is
+    /// that problem. For a `HEAD` request no further piece is written, so the response names no length.
     pub(crate) async fn response(self, app: &Arc<App>, is_head: bool) -> Response<Body> {
         let guard = self.guard;
         let body = match self.content {
@@ -177,7 +177,8 @@ impl Pieces {
         Pieces { out, idle, runtime: tokio::runtime::Handle::current() }
     }
 
-    /// Ends the answer so that whoever reads knows that this was not all; false where they have gone.
+    /// Ends the answer so that the reader knows that it is incomplete; false where the reader has
+    /// gone.
     pub(crate) fn fail(&mut self, why: io::Error) -> bool {
         self.give(Err(why)).is_ok()
     }

@@ -1,4 +1,4 @@
-//! [`App`]: what all requests share, and the threads that may wait.
+//! [`App`]: the state that all requests share, and the threads that may wait.
 //!
 //! ```text
 //!   reactor threads    heads, routes, short reads of what is in memory
@@ -7,7 +7,7 @@
 //!   waiting threads    everything that may look at the disk, wait for a lock or take long
 //! ```
 //!
-//! Invariant: what waits for a thread is bounded; what comes beyond is told to come again.
+//! Invariant: what waits for a thread is bounded; a request beyond that is asked to come again.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::problem::Problem;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct App {
     pub(crate) database: Database,
     pub(crate) options: Options,

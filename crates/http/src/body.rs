@@ -1,4 +1,4 @@
-//! Bodies of requests: what is short as one buffer, what is long as a stream that a thread may read.
+//! Bodies of requests: a short body as one buffer, a long one as a stream that a thread may read.
 //!
 //! ```text
 //!   socket ──frames──> a task ──channel of 4──> Stream (a reader) ──> the parser of documents

@@ -24,7 +24,7 @@ use crate::problem::{Problem, Result, Stop};
 use crate::query::Parameters;
 use crate::route::Needs;
 
-/// Who makes a change, where nobody has to say who they are.
+/// The author of a change, where callers need not sign in.
 const AUTHOR: HeaderName = HeaderName::from_static("anywhen-author");
 /// Why a change is made.
 const MESSAGE: HeaderName = HeaderName::from_static("anywhen-message");
@@ -33,7 +33,7 @@ const MESSAGE: HeaderName = HeaderName::from_static("anywhen-message");
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
     pub(crate) caller: Caller,
-    /// What the route needs.
+    /// The rights that the route needs.
     pub(crate) needs: Needs,
     pub(crate) headers: HeaderMap,
     /// The parts of the path that the route names.
@@ -130,7 +130,7 @@ impl Call {
         self.node()?.ok_or_else(missing)
     }
 
-    /// What is said of each node, by a parameter.
+    /// The metadata of each node that the answer includes, by a parameter.
     pub(crate) fn metadata(&self, name: &str) -> Result<Metadata, Problem> {
         Ok(match self.text(name) {
             None | Some("false" | "none") => Metadata::None,
@@ -190,8 +190,8 @@ impl Call {
     }
 
     /// The collection of the path that a document is put into. Where there is none it is made, with these options
-    /// if any are given, once nothing stands against the document: whoever is refused has made nothing. Of a
-    /// long body that is seen only later.
+    /// if any are given, once nothing stands against the document, so a refused request makes no collection. A
+    /// long body is checked only later.
     pub(crate) fn collection_or(
         &self,
         part: &str,
@@ -244,10 +244,10 @@ impl Call {
         Ok(found)
     }
 
-    /// Who and why, for the commit that a request makes.
+    /// The author and the message for the commit that a request makes.
     ///
     /// # Errors
-    /// 403 where somebody signs with the name of another.
+    /// 403 where the author of the request is not the caller.
     pub(crate) fn meta(&self) -> Result<Meta, Problem> {
         let header = |name: HeaderName| -> Result<Option<String>, Problem> {
             let Some(value) = self.headers.get(&name) else { return Ok(None) };
@@ -352,7 +352,7 @@ impl Call {
         json::Limits { nodes: self.app.options.limits.body_nodes_max, ..anywhen::limits() }
     }
 
-    /// What the body says is to be done: no member of it twice.
+    /// The instructions of the body: no member of it twice.
     pub(crate) fn told(&self, form: once::Form) -> Result<json::Tape, Problem> {
         once::read(self.body.bytes(), form, &self.limits())
     }
@@ -360,7 +360,7 @@ impl Call {
     /// How many things are asked for at most.
     ///
     /// # Errors
-    /// 400 for none: whoever wants nothing has mistaken the parameter.
+    /// 400 for 0: a caller that wants nothing has mistaken the parameter.
     pub(crate) fn limit(&self, name: &str) -> Result<Option<usize>, Problem> {
         match self.parsed(name)? {
             Some(0) => Err(Problem::bad(format!("the parameter {name} must be 1 or more"))),

@@ -65,7 +65,7 @@ impl Connector {
         &self.place.0
     }
 
-    /// What requests say of the host.
+    /// The host in the form of the `Host` header of requests.
     pub(crate) fn authority(&self) -> &str {
         self.uri.authority().map_or("", |authority| authority.as_str())
     }
@@ -104,7 +104,7 @@ pub struct Client {
     patience: Duration,
 }
 
-/// What came back.
+/// The answer of the server.
 #[derive(Debug)]
 pub struct ClientAnswer {
     /// The status code.

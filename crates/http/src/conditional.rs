@@ -1,16 +1,16 @@
-//! Conditions: which version a client has, and which one it means to change (RFC 9110, section 13).
+//! Conditions: the version that a client has, and the one that it wants to change (RFC 9110,
+//! section 13).
 //!
 //! ```text
 //!   ETag: "3.71"                                     revision 3, made by commit 71
 //!   ETag: "3.71-5d41402abc4b2a76b9719d911017c592"    the same in a collection with hashes: and its digest
 //! ```
 //!
-//! The commit is there for documents that begin anew: they count their revisions from 1 again.
-//! SirixDB's clients send the tag of what they change as the header `ETag` of the request: a write reads it as
-//! `If-Match`. `If-Match` takes no weak tag, but the revision alone as well (of a document that was removed: the one
-//! that did), and the digest, and where one node is meant, the hash
-//! that the node's metadata tell. The condition is looked at twice: here, and under the lock of the
-//! write, by the commit; so nobody gets in between.
+//! The tag names the commit because a document that begins anew counts its revisions from 1 again. SirixDB's clients
+//! send the tag of the version that they change as the header `ETag` of the request: a write reads it as `If-Match`.
+//! `If-Match` takes no weak tag. It also takes the revision alone (of a removed document: the revision that removed
+//! it), the digest, and for one node the hash in the node's metadata. The condition is tested twice: here, and under
+//! the lock of the write, by the commit. So no other write gets in between.
 
 use anywhen::{Collection, Csn, Document, Meta, NodeKey, Nodes};
 use axum::http::StatusCode;
@@ -41,7 +41,7 @@ fn listed(headers: &HeaderMap, name: HeaderName) -> Option<Vec<&str>> {
     found
 }
 
-/// The tags of a text. Those that are weak are as good as others, unless strong ones are wanted.
+/// The tags of a text. Weak tags count like others, unless `is_strong`.
 fn tags(text: &str, is_strong: bool) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter_map(move |tag| match tag.strip_prefix("W/") {
         Some(_) if is_strong => None,
@@ -78,7 +78,7 @@ pub(crate) fn is_known(headers: &HeaderMap, tag: &str, time_us: u64) -> bool {
     seconds(headers, IF_MODIFIED_SINCE).is_some_and(|since| time_us / 1_000_000 <= since)
 }
 
-/// What is expected of a document that is to be changed.
+/// The expected version of a document that is to be changed.
 pub(crate) struct Condition<'c> {
     /// One of these versions is there.
     wanted: Option<Vec<&'c str>>,
@@ -87,14 +87,14 @@ pub(crate) struct Condition<'c> {
 }
 
 impl<'c> Condition<'c> {
-    /// What the headers of a request expect. Clients of SirixDB send the tag of the version that they change
-    /// as `ETag`: without `If-Match` it means the same, on every route.
+    /// The version that the headers of a request expect. Clients of SirixDB send the tag of the version that
+    /// they change as `ETag`: without `If-Match` it means the same, on every route.
     pub(crate) fn of_headers(headers: &'c HeaderMap) -> Self {
         let wanted = listed(headers, IF_MATCH).or_else(|| listed(headers, ETAG));
         Condition { wanted, unwanted: listed(headers, IF_NONE_MATCH) }
     }
 
-    /// What texts expect, each as it would stand in its header.
+    /// The version that texts expect, each as it would stand in its header.
     pub(crate) fn of_texts(wanted: Option<&'c str>, unwanted: Option<&'c str>) -> Self {
         let list = |is_strong| move |text: &'c str| tags(text, is_strong).collect();
         Condition { wanted: wanted.map(list(true)), unwanted: unwanted.map(list(false)) }
@@ -186,7 +186,7 @@ pub(crate) fn expect(
             &call.headers,
             collection.time_of(key, document.revision())?.unwrap_or_default(),
         )?;
-        // Nobody is to get in between.
+        // No other write may get in between.
         meta.only_of = Some(document.csn());
     }
     Ok(())

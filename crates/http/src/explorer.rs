@@ -1,5 +1,5 @@
-//! The files of the explorer, the web application that shows the database: its page at `/` for browsers, and what
-//! the page loads below `/v1/explorer/`.
+//! The files of the explorer, the web application that shows the database: its page at `/` for browsers, and the
+//! files of the page below `/v1/explorer/`.
 //!
 //! ```text
 //!   GET /   Accept: text/html, ...     ──> index.html                 asked for again each time, by its tag

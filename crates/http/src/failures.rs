@@ -1,4 +1,4 @@
-//! Which problem each error of the layers below is.
+//! The problem for each error of the layers below.
 
 use anywhen::{DocumentError, EngineError, Error, StoreError};
 use axum::http::StatusCode;

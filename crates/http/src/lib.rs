@@ -1,33 +1,34 @@
-//! Documents and SQL over HTTP: every version of each document, what lies between two, and changes as
-//! they come.
+//! Documents and SQL over HTTP: every version of each document, the differences between two, and live
+//! changes.
 //!
 //! ```text
 //!   Server::start(Database, Options) ──> Handle
 //!
 //!   server    sockets, TLS, HTTP/1.1 and HTTP/2          knows no routes
-//!     connections  how many there are, and which one is closed when there are too many
-//!     browser      which web pages may call
+//!     connections  their number, and the choice of one to close when there are too many
+//!     browser      the web pages that may call
 //!     explorer     the page for browsers, and its files
 //!     local      the same router for this process, without a socket
 //!     router     a table of routes, rights, bodies         knows no documents
 //!       sirix       the routes of SirixDB, at the root
-//!       v1          our own: all that the library does
+//!       v1          our own: all functions of the library
 //!       service     health, metrics, description
 //! ```
 //!
-//! The threads of the server take heads of requests and answer what is short and in memory; everything
-//! that may wait is done by others, of which there are so many and no more. Documents come in and go out
-//! as streams where they are large.
+//! The threads of the server parse the heads of requests, and answer requests that are short and find
+//! their data in memory. A fixed number of other threads runs everything that may wait. Large documents
+//! come in and go out as streams.
 //!
 //! Invariants:
-//! * Nothing on a thread of the server waits for a disk or a lock for as long as one can see.
-//! * What a client can make the server hold is bounded: heads, bodies, streams, requests, connections.
+//! * A thread of the server runs no handler that is known to wait for a disk or a lock.
+//! * The server bounds the memory that a client can make it hold: heads, bodies, streams, requests,
+//!   connections.
 //! * Every operation is in one table, from which router and description are made. The files of the explorer are no
 //!   operations.
 //! * Idle connections never keep out a client with a request.
 //! * The server cancels the work of a client that has gone.
 //! * The router checks every request for web pages of other origins before it looks for a route.
-//! * An error of a client is never a 5xx; nothing has changed where an error is told.
+//! * An error of a client is never a 5xx. A request that is answered with an error has changed nothing.
 
 #![expect(clippy::result_large_err, reason = "a problem is made once and ends the request")]
 

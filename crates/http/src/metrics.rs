@@ -1,7 +1,7 @@
-//! Counters of what the server does, and their text for Prometheus.
+//! Counters of the server, and their text for Prometheus.
 //!
-//! Requests are counted by method and class of status, and their times in a histogram. What the database
-//! says of itself is told with them, and what others in the same process count.
+//! Requests are counted by method and class of status, and their times in a histogram. The answer also
+//! has the counters of the database, and those of others in the same process.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,7 +16,7 @@ const METHODS: [&str; 7] = ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OP
 const TIMES_US: [u64; 10] =
     [100, 250, 1_000, 2_500, 10_000, 25_000, 100_000, 250_000, 1_000_000, 10_000_000];
 
-/// What is counted.
+/// The counters.
 #[derive(Default)]
 pub(crate) struct Metrics {
     pub(crate) connections: AtomicU64,

@@ -1,5 +1,5 @@
-//! Bodies that say what is to be done: whoever names a member of theirs twice may mean either, and so
-//! means neither. In documents, and values within such bodies, the last of them counts, as ever.
+//! Bodies that are instructions: a body that names a member twice may mean either, so it is refused.
+//! In documents, and values within such bodies, the last of them counts, as ever.
 //!
 //! ```text
 //!   [{"op":"add","op":"remove","path":"/a"}]                         refused: a step has one "op"

@@ -1,5 +1,5 @@
-//! The description of the server for programs: OpenAPI 3.1, made from the table that the router is made
-//! from, so that neither can say what the other does not.
+//! The description of the server for programs: OpenAPI 3.1, made from the table of the router, so the
+//! two always agree.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use crate::v1::JSON_PATCH;
 /// a folder.
 const SIRIX_NAME: &str = r"^(?!.*\.\.)(?!\s*$)[^/\\\x00]{1,255}$";
 
-/// The description of a server; where it `is_open` nobody is asked for a token.
+/// The description of a server; where it `is_open` callers need no token.
 pub(crate) fn document(is_open: bool) -> Value {
     let mut paths = Map::new();
     for route in routes() {
@@ -175,7 +175,7 @@ fn responses(route: &Route, is_open: bool) -> Value {
     for (status, about) in problems(route, is_open) {
         responses.insert(status.to_string(), problem(about));
     }
-    let default = "What went wrong, and what can be done";
+    let default = "The error, and the next step";
     responses.insert("default".to_owned(), problem(default));
     responses.into()
 }
@@ -204,15 +204,11 @@ fn problems(route: &Route, is_open: bool) -> impl Iterator<Item = (u16, &'static
     let is_many = route.path == "/v1/transactions";
     let all = [
         (true, 400, "The request does not parse"),
-        (
-            is_known || route.path == "/token",
-            401,
-            "Nobody is known by this token, or there is none",
-        ),
-        (true, 403, "Whoever it is, they may not; or a web page of another origin asks"),
+        (is_known || route.path == "/token", 401, "The token is unknown, or missing"),
+        (true, 403, "The caller has not the right; or a web page of another origin asks"),
         (true, 404, "There is no such thing"),
         (tag(route) == "sirix", 406, "The client takes XML alone, which is not supported"),
-        (is_change, 409, "Another was faster, or it contradicts what is there"),
+        (is_change, 409, "Another change was faster, or the request contradicts the stored data"),
         (has_name || is_sql, 410, "It is not kept any more"),
         (is_change || reads_version, 412, "It is another version than the request expects"),
         (has_body, 413, "The body is too large"),

@@ -1,4 +1,4 @@
-//! [`Options`]: how the server listens, whom it lets in, and how much it gives to anybody.
+//! [`Options`]: the addresses of the server, its rules of access, and its limits.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub struct Options {
     pub listen: Vec<SocketAddr>,
     /// Encryption; without it none is offered.
     pub tls: Option<Tls>,
-    /// Who may come in.
+    /// The rules of access.
     pub auth: Auth,
     /// How many threads serve connections; 0 for one for each core.
     pub cores: usize,
@@ -28,7 +28,7 @@ pub struct Options {
     /// True where a document that is there is changed only by who says which version (`If-Match`):
     /// without it the answer is 428.
     pub require_preconditions: bool,
-    /// What nobody may exceed.
+    /// The limits of requests.
     pub limits: Limits,
     /// Metrics of others in the same process, told with ours.
     pub more_metrics: Option<MoreMetrics>,
@@ -47,7 +47,8 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
-/// Who may come in: everybody where nothing is said, which is refused where other machines can connect.
+/// The rules of access: without any, everybody is admitted, which is refused where other machines can
+/// connect.
 #[derive(Clone, Debug, Default)]
 pub struct Auth {
     /// The file of the tokens that `anywhen token` makes.
@@ -68,9 +69,9 @@ impl Auth {
 pub struct Jwt {
     /// Where the keys that they are signed with are.
     pub keys: KeySet,
-    /// Who must have made them (`iss`), if that is to be looked at.
+    /// The issuer that they must have (`iss`), if it is checked.
     pub issuer: Option<String>,
-    /// Whom they must be meant for (`aud`), if that is to be looked at.
+    /// The audience that they must have (`aud`), if it is checked.
     pub audience: Option<String>,
 }
 
@@ -91,7 +92,7 @@ pub enum KeySet {
     },
 }
 
-/// What nobody may exceed.
+/// The limits of requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Connections at the same time. One more is let in at the cost of the one on which nothing has happened
@@ -108,9 +109,9 @@ pub struct Limits {
     /// Bytes of the head of a request.
     pub header_bytes_max: usize,
     /// Bytes of a body that is held in memory: edits, patches, SQL. The patches of a request may copy as many
-    /// beside.
+    /// in addition.
     pub body_bytes_max: u64,
-    /// Nodes of such a body, and nodes that the patches of a request may copy beside.
+    /// Nodes of such a body, and nodes that the patches of a request may copy in addition.
     pub body_nodes_max: u64,
     /// Bytes of a document that is put.
     pub document_bytes_max: u64,
@@ -144,7 +145,8 @@ impl Options {
         tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(guard.fetch())
     }
 
-    /// Whoever lets callers in; what the options name is looked at, but for what is elsewhere.
+    /// The guard that admits callers. It checks the files that the options name, but nothing on
+    /// other machines.
     pub(crate) fn guard(&self) -> io::Result<Guard> {
         let is_local = self.listen.iter().all(|address| address.ip().is_loopback());
         if self.auth.is_open() && !is_local {

@@ -1,7 +1,7 @@
 //! Patches: JSON Patch (RFC 6902) and merge patches (RFC 7396), as edits of nodes.
 //!
-//! What a patch does not touch keeps its nodes, what it moves is moved with its keys, and all of a patch
-//! is one revision or nothing.
+//! Nodes that a patch does not touch stay, nodes that it moves keep their keys, and all of a patch is
+//! one revision or nothing.
 //!
 //! ```text
 //!   move /a/0 to /a/2      the target is found in the document without what is moved
@@ -23,7 +23,7 @@ use crate::problem::Problem;
 
 type Result<T, E = DocumentError> = std::result::Result<T, E>;
 
-/// What the patches of one request may still copy.
+/// The bytes and nodes that the patches of one request may still copy.
 pub(crate) struct Budget<'a> {
     limits: &'a Limits,
     bytes_left: u64,
@@ -279,7 +279,7 @@ fn transfer(
         Target::Field(parent, name) => {
             let found = edit.nodes().child_named(parent, escape(name).as_bytes())?;
             match found {
-                // What it takes the place of may hold it.
+                // The field that it replaces may hold it.
                 Some(field) if is_below(edit.nodes(), key, field)? => {
                     let value = budget.copy(edit.nodes(), key)?;
                     edit.set(field, value)?;

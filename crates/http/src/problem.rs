@@ -1,5 +1,5 @@
-//! Errors as clients are told them: a status, and a body that says what is wrong and what can be done
-//! (RFC 9457), with the two fields beside it that clients of other versioned stores look for.
+//! Errors as clients get them: a status, and a body with the error and the next step (RFC 9457), and
+//! with the two fields that clients of other versioned stores read.
 //!
 //! ```text
 //!   {"type":"about:blank","title":"Not Found","status":404,"detail":"no document \"a\"",
@@ -9,7 +9,7 @@
 //! | status | is |
 //! |---|---|
 //! | 400 | the request does not parse: JSON, a path, a parameter |
-//! | 401, 403 | nobody known; somebody who may not, or a web page of another origin |
+//! | 401, 403 | an unknown caller; a caller without the right, or a web page of another origin |
 //! | 404, 405 | nothing there; nothing that could be done so |
 //! | 409, 412, 428 | another was faster; the precondition does not hold; one is wanted |
 //! | 410 | not kept any more |
@@ -37,7 +37,7 @@ pub(crate) const MEDIA: &str = "application/problem+json";
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    /// What else is told, such as the code of an SQL error.
+    /// Further members, such as the code of an SQL error.
     more: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Stop {
     Problem(Box<Problem>),
 }
 
-/// What handlers return.
+/// The result of handlers.
 pub(crate) type Result<T, E = Stop> = std::result::Result<T, E>;
 
 impl Problem {
@@ -75,7 +75,7 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
-    /// It is understood, and nobody wrote it yet.
+    /// The request is understood, and the server does not support it yet.
     pub(crate) fn not_supported(detail: impl Display) -> Self {
         Self::new(StatusCode::NOT_IMPLEMENTED, detail)
     }
@@ -97,7 +97,7 @@ impl Problem {
         problem
     }
 
-    /// Nobody known.
+    /// The caller is unknown.
     pub(crate) fn unauthorized(detail: impl Display) -> Self {
         let mut problem = Self::new(StatusCode::UNAUTHORIZED, detail);
         problem.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
@@ -110,7 +110,7 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 
-    /// The same, with something told beside.
+    /// The same, with a further member.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.more.insert(name.to_owned(), value.into());
@@ -124,7 +124,7 @@ impl Problem {
         self
     }
 
-    /// True where nobody known asks.
+    /// True where the caller is unknown.
     pub(crate) fn is_unauthorized(&self) -> bool {
         self.status == StatusCode::UNAUTHORIZED
     }

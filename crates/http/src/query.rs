@@ -93,7 +93,7 @@ pub(crate) fn encode(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What was encoded comes back, and what is no encoding is refused.
+    /// Encoded text comes back, and a text that is no encoding is refused.
     #[test]
     fn codes() {
         for text in ["", "a b", "é/%&=+?", "\u{0}\u{7f}"] {

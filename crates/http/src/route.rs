@@ -1,4 +1,4 @@
-//! [`Route`]: one operation, as the router dispatches it and as the description tells it.
+//! [`Route`]: one operation, for the router and for the description.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,18 +24,18 @@ pub(crate) enum Run {
     Following(Following),
 }
 
-/// Who may do it.
+/// The right that an operation needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// Anybody, known or not.
+    /// Any caller, known or not.
     Nothing,
-    /// Somebody who is known; what they may do is looked at inside.
+    /// A known caller; the handler checks its rights.
     Somebody,
-    /// Whoever has this right in the collection of the path, or in all where the path names none.
+    /// This right in the collection of the path, or in all collections where the path names none.
     Right(Right),
 }
 
-/// What an operation takes in.
+/// The kind of body that an operation takes.
 #[derive(Clone, Copy)]
 pub(crate) enum Takes {
     Nothing,
@@ -103,7 +103,7 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// An operation that takes nothing, gives JSON, and which anybody who may view may do.
+    /// An operation without a body that returns JSON, for callers with the right to view.
     pub(crate) const fn new(
         method: &'static str,
         path: &'static str,
@@ -111,7 +111,7 @@ impl Route {
         about: &'static str,
         run: Run,
     ) -> Route {
-        const OK: &[Gives] = &[gives(200, Some(JSON), "What was asked for")];
+        const OK: &[Gives] = &[gives(200, Some(JSON), "The requested data")];
         Route {
             method,
             path,

@@ -53,8 +53,8 @@ pub(crate) fn routes() -> impl Iterator<Item = &'static Route> {
     [crate::service::ROUTES, crate::v1::ROUTES, crate::sirix::ROUTES].into_iter().flatten()
 }
 
-/// The operations, with answers compressed as a client likes them. Who wants none, as most programs, is
-/// spared the layer: it would look at every answer and put its body into one of its own.
+/// The operations, with answers compressed as a client likes them. A client that wants no compression,
+/// as most programs, bypasses the layer: the layer would look at every answer and wrap its body.
 #[derive(Clone)]
 pub(crate) struct Service {
     app: Arc<App>,
@@ -188,7 +188,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     router
 }
 
-/// What a path does for each method, and says of the others.
+/// The handlers of a path for each method, and the refusal of the others.
 fn methods(app: &Arc<App>, path: &str) -> MethodRouter {
     let mut methods = MethodRouter::new();
     let mut allowed: Vec<&str> = Vec::new();
@@ -200,7 +200,7 @@ fn methods(app: &Arc<App>, path: &str) -> MethodRouter {
         methods = methods.on(filter(route.method), handler);
         allowed.push(route.method);
     }
-    // What can be got has a head as well.
+    // A path with `GET` has `HEAD` as well.
     if allowed.contains(&"GET") && !allowed.contains(&"HEAD") {
         allowed.push("HEAD");
     }
@@ -244,7 +244,7 @@ fn filter(method: &str) -> MethodFilter {
     }
 }
 
-/// What browsers are told about pages of other origins.
+/// The rules for pages of other origins, as browsers get them.
 fn cors(origins: &[String]) -> Option<CorsLayer> {
     let allowed = match origins {
         [] => return None,
@@ -297,7 +297,7 @@ async fn answer(
     let mut response = answer.response(&app, is_head).await;
     let headers = response.headers_mut();
     if !headers.contains_key(CACHE_CONTROL) {
-        // What is now may be another thing in a moment: to be asked for again, by its tag.
+        // The newest version may change at any moment: clients ask again, with its tag.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }
     if !headers.contains_key(VARY) {
@@ -423,18 +423,17 @@ fn look(
     Ok((caller, query, coding))
 }
 
-/// Takes in a body that nobody wants, if it is short: what is left of it in the connection would be the
-/// end of that.
+/// Reads an unwanted body, if it is short: the rest of it in the connection would end the connection.
 async fn drain(body: Body) {
     const BYTES_MAX: u64 = 256 << 10;
     const TIME: Duration = Duration::from_secs(2);
     if !body.is_end_stream() {
-        // What is too long, or does not come, ends the connection, and that is all.
+        // A body that is too long, or does not come, ends the connection, and that is all.
         let _ = Input::whole(body, BYTES_MAX, TIME).await;
     }
 }
 
-/// Who calls, if they may do what the route does.
+/// The caller, if it may do the route's operation.
 fn admit(
     app: &App,
     route: &Route,

@@ -121,7 +121,7 @@ const FORMS: &str = r##"{
     "from": {"type": "integer", "description": "Its first revision"},
     "to": {"type": "integer", "description": "Its last revision"},
     "from_time": {"type": "string", "format": "date-time"}, "to_time": {"type": "string", "format": "date-time"},
-    "authors": {"type": "array", "description": "Those with the most revisions",
+    "authors": {"type": "array", "description": "The authors with the most revisions",
     "items": {"$ref": "#/components/schemas/DensityAuthor"}}}},
 "Density": {"type": "object", "required": ["from", "to", "oldest", "newest", "buckets"], "properties": {
     "from": {"type": "integer"}, "to": {"type": "integer"},

@@ -1,4 +1,4 @@
-//! [`Server`]: what listens, and the threads behind it; [`Handle`]: how it is told to stop.
+//! [`Server`]: the listeners, and the threads behind them; [`Handle`]: the way to stop it.
 //!
 //! ```text
 //!   listener ─> connection (TLS) ─> HTTP/1.1 or HTTP/2 ─> router
@@ -48,7 +48,7 @@ impl Server {
     ///
     /// # Errors
     /// Where an address cannot be listened on, where a certificate, a key or a file of keys cannot be
-    /// read, and where other machines could connect without anybody asking who they are.
+    /// read, and where other machines could connect without sign-in.
     pub fn start(database: Database, options: Options) -> io::Result<Handle> {
         let guard = options.guard()?;
         warn(&options);
@@ -103,7 +103,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
-/// What the connections of a server share.
+/// The state that the connections of a server share.
 struct Door {
     app: Arc<App>,
     service: Service,
@@ -156,7 +156,8 @@ fn serve(
             tracing::warn!("requests that go on for too long are cancelled");
             app.cutting.send_replace(true);
         }
-        // Threads stop when they see that nobody waits any more; what they have begun is undone then.
+        // Threads stop when they see that their clients have gone; their unfinished work is rolled
+        // back then.
         let gone = async {
             door.connections.are_gone().await;
             app.is_idle().await;
@@ -192,9 +193,9 @@ async fn tell_followers(app: Arc<App>) {
     }
 }
 
-/// Waits until the server is told to stop, or to cut connections off.
+/// Waits until the server is to stop, or to cut connections off.
 async fn told(stopping: &mut watch::Receiver<bool>) {
-    // An error would mean that nobody can tell any more, which is the end too.
+    // An error would mean that the sender is gone, which is the end too.
     let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
 }
 
@@ -209,7 +210,7 @@ async fn accept(door: Arc<Door>, listener: tokio::net::TcpListener) {
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of descriptors, most likely: one becomes free where somebody leaves.
+                // Out of descriptors, most likely: one becomes free when a client leaves.
                 tracing::warn!("a connection could not be accepted: {error}");
                 door.connections.evict();
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -283,8 +284,8 @@ impl Handle {
         &self.addresses
     }
 
-    /// Lets nobody in any more, ends streams of changes, lets requests come to their end, and returns
-    /// then, or after [`Limits::shutdown`](crate::Limits::shutdown).
+    /// Accepts no more connections, ends streams of changes, waits for the end of requests, and
+    /// returns then, or after [`Limits::shutdown`](crate::Limits::shutdown).
     pub fn shutdown(mut self) {
         self.stop();
     }
@@ -292,7 +293,7 @@ impl Handle {
     fn stop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         self.app.stopping.send_replace(true);
-        // Those who follow wake up to see it.
+        // Streams of changes wake up to see it.
         self.app.newest.send_modify(|_| ());
         if thread.join().is_err() {
             tracing::error!("a thread of the HTTP server had failed");

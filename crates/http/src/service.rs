@@ -1,4 +1,4 @@
-//! Routes about the server itself, open to everybody: whether it lives, what it does, how it is spoken to.
+//! Routes about the server itself, open to everybody: its health, its counters, its description.
 
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, ORIGIN, SET_COOKIE};
@@ -93,7 +93,7 @@ fn begin_session(call: &mut Call) -> Result<Answer> {
         "expires_in": SESSION_S,
     }));
     let answer = answer.header(CACHE_CONTROL, "no-store");
-    // Where nobody is asked who they are there is nothing to remember.
+    // A server without sign-in has no session to keep.
     if guard.is_open() {
         return Ok(answer);
     }
@@ -169,8 +169,8 @@ fn token(call: &mut Call) -> Result<Answer> {
     })))
 }
 
-/// `POST /token`: the login of SirixDB's clients. The password is a token; the answer gives it back, and so
-/// does a renewal. A revoked or expired token is refused then.
+/// `POST /token`: the login of SirixDB's clients. The password is a token; the answer and a renewal give it
+/// back. A revoked or expired token is refused then.
 fn login(call: &mut Call) -> Result<Answer> {
     let body = call.told(Told::Object)?;
     if body.root().kind() != Kind::Object {

@@ -1,4 +1,4 @@
-//! Encryption: the certificate and key of the server, and what it offers to speak inside.
+//! Encryption: the certificate and key of the server, and the protocols that it offers.
 
 use std::io;
 use std::path::Path;

@@ -74,8 +74,8 @@ fn root(document: &Document) -> anywhen::NodeKey {
     anywhen::Nodes::root(&**document.tree())
 }
 
-/// What `Accept` says of the form, where no parameter says otherwise:
-/// `application/json;pretty=true`, `application/json;metadata=nodeKey`.
+/// The form that `Accept` asks for, where no parameter does: `application/json;pretty=true`,
+/// `application/json;metadata=nodeKey`.
 pub(crate) fn accepted(headers: &HeaderMap, options: &mut PartOptions) {
     let text = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let first = text.split(',').next().unwrap_or_default();
@@ -124,7 +124,7 @@ pub(crate) fn echo(collection: &Collection, key: &str, committed: &Committed) ->
     Ok(answer.tag(&conditional::tag(collection, &document)).modified(committed.time_us))
 }
 
-/// What came of a change, for clients of our own routes.
+/// The answer to a change, for clients of our own routes.
 pub(crate) fn committed(collection: &Collection, key: &str, done: &Committed) -> Result<Answer> {
     let answer = Answer::value(&json!({
         "revision": done.revision.0,

@@ -15,8 +15,8 @@
 //! | `Dictionary` | what its values are |
 //! | `Null` | `text`, all NULL |
 //!
-//! Nanoseconds are cut to microseconds. What a type of SQL cannot hold, such as a timestamp of the year 300000, is an
-//! error and not another value.
+//! Nanoseconds are cut to microseconds. A value that a type of SQL cannot hold, such as a timestamp of the year
+//! 300000, is an error and not another value.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -56,7 +56,8 @@ pub fn natural(field: &Field) -> Result<Natural> {
     })
 }
 
-/// What a field says of its values beside their Arrow type: the name of an extension type, or of a type of SQL.
+/// The meaning that a field gives its values beyond their Arrow type: the name of an extension type, or of a
+/// type of SQL.
 fn meaning(field: &Field) -> Option<&str> {
     let marked = field.metadata().get(TYPE_KEY).map(String::as_str);
     field.extension_type_name().or(marked)

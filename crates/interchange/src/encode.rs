@@ -56,7 +56,7 @@ pub struct Column {
     pub modifier: Modifier,
 }
 
-/// What the batches are made for.
+/// The use of the batches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// Programs, and files of Arrow.
@@ -154,7 +154,8 @@ pub(crate) const TYPE_KEY: &str = "anywhen.type";
 pub(crate) const MARKED_TYPES: [(Type, &str); 3] =
     [(Type::NUMERIC, "numeric"), (Type::INTERVAL, "interval"), (Type::TIMETZ, "timetz")];
 
-/// What the field of a column says beside its Arrow type: an extension type, or the type of SQL of its texts.
+/// The metadata for the field of a column beyond its Arrow type: an extension type, or the type of SQL of its
+/// texts.
 fn metadata(ty: Type, arrow: &DataType) -> HashMap<String, String> {
     let name = match ty {
         Type::UUID => "arrow.uuid",

@@ -96,7 +96,7 @@ pub struct Replacement {
     path: PathBuf,
     beside: PathBuf,
     file: Arc<dyn File>,
-    /// What is not written yet.
+    /// The bytes that are not written yet.
     buffer: Vec<u8>,
     offset: u64,
     is_finished: bool,

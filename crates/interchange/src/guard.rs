@@ -1,4 +1,4 @@
-//! What is checked before a decoder may trust a file.
+//! The checks of a file before a decoder may trust it.
 //!
 //! The crates `parquet` and `arrow-ipc` check what they read, but not everywhere: some lengths are allocated before
 //! they are compared with anything, and some inconsistencies end in a panic. So lengths are compared here first, and

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A file is `ARROW1 00 00`, such a stream, a footer, the footer's length and `ARROW1`. The footer says where the
-//! batches are; whoever reads all of them needs only the stream, so there is one way to read both.
+//! batches are; a reader of all of them needs only the stream, so one way reads both.
 //!
 //! Lengths are compared with the bytes that are there before a message goes to the decoder.
 
@@ -28,7 +28,7 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 pub struct Stream {
     what: String,
     decoder: StreamDecoder,
-    /// What has come and is no whole message yet.
+    /// The received bytes that are no whole message yet.
     held: Vec<u8>,
     start: usize,
     batches: u64,

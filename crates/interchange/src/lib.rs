@@ -6,17 +6,17 @@
 //!                                          <──Stream── Arrow stream         <── bytes
 //! ```
 //!
-//! One table says which Arrow type stands for which type of SQL ([`encode`]), and one says the way back ([`decode`]);
-//! all ways in and out use these two.
+//! One table maps types of SQL to Arrow types ([`encode`]), and one maps them back ([`decode`]). All readers and
+//! writers use these two.
 //!
 //! # Invariants
-//! * No value changes on its way: a decimal stays a decimal, and what has no exact counterpart goes as its text.
+//! * No value changes on its way: a decimal stays a decimal, and a value without an exact counterpart goes as its text.
 //! * A damaged file gives an error. It never ends the process, and no length in it is allocated before it was compared
 //!   with the length of the file ([`guard`]).
 //! * A written file appears under its name when it is whole and durable, or not at all ([`Replacement`]).
 //!
 //! # Absent on purpose
-//! SQL, plans, transactions, and who may read which file. Files come from [`vfs`].
+//! SQL, plans, transactions, and rights on files. Files come from [`vfs`].
 
 pub mod decode;
 pub mod encode;

@@ -14,7 +14,7 @@ use crate::guard::damaged;
 use crate::ipc::Stream;
 use crate::parquet_file::Parquet;
 
-/// What Arrow files begin and end with.
+/// The first and last bytes of Arrow files.
 const ARROW_MAGIC: &[u8; 6] = b"ARROW1";
 /// An Arrow file has so many bytes at most before its stream.
 const HEAD_BYTES_MAX: u64 = 128;

@@ -283,7 +283,8 @@ fn json_keeps_its_text() {
     assert_eq!((cells.text(0), cells.natural().ty), (Some(text), Type::JSONB));
 }
 
-/// What goes as text because Arrow has no type for it is a value of its type again, and not text.
+/// A value that goes as text because Arrow has no type for it is a value of its type again, and not
+/// text.
 #[test]
 fn marked_texts_have_their_types() {
     let env = Env::sim(&SimVfs::new(1), 1);
@@ -303,7 +304,7 @@ fn marked_texts_have_their_types() {
     }
 }
 
-/// What no column of Arrow has a place for is refused, with the column, and is not changed.
+/// A value that no column of Arrow has a place for is refused, with the column, and is not changed.
 #[test]
 fn values_without_a_place_are_refused() {
     let style = Style::default();
@@ -343,7 +344,8 @@ fn texts(batch: &RecordBatch) -> types::Result<Vec<String>> {
     Ok(rows.iter().map(text).collect())
 }
 
-/// What other programs write and we do not: dictionaries, views, large types, unsigned numbers, nested values.
+/// Types that other programs write and we do not: dictionaries, views, large types, unsigned numbers, nested
+/// values.
 #[test]
 fn types_of_others() {
     let mut dictionary = StringDictionaryBuilder::<Int32Type>::new();
@@ -518,7 +520,7 @@ fn a_replaced_file_is_old_or_new() {
             assert!(at < disk.op_count() || rows == 20, "a finished file is durable");
         }
     }
-    // One that is given up leaves nothing.
+    // A replacement that is given up leaves nothing.
     let given_up = Replacement::begin(&env, path).unwrap();
     let writer =
         Writer::new(given_up, Format::Parquet, None, [column.clone()], &context(&style)).unwrap();

@@ -114,7 +114,7 @@ impl<W: Write + Send> Writer<W> {
         }
     }
 
-    /// What has been written so far goes here.
+    /// The writer of the bytes so far.
     pub fn out(&mut self) -> &mut W {
         match &mut self.body {
             Body::Parquet(writer) => writer.inner_mut(),
@@ -126,7 +126,7 @@ impl<W: Write + Send> Writer<W> {
     /// Writes what is left and the end of the file, and gives back what it was written to.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// The errors of `out`.
     pub fn finish(mut self) -> Result<W> {
         if let Some(batch) = self.encoder.finish()? {
             self.write(&batch)?;
@@ -184,7 +184,7 @@ fn options(compression: Compression) -> Result<IpcWriteOptions> {
     IpcWriteOptions::default().try_with_compression(codec).map_err(|error| failed(&error))
 }
 
-/// The error of a writer. What `out` has reported lies within it.
+/// The error of a writer. The error of `out` lies within it.
 fn failed(error: &(dyn std::error::Error + 'static)) -> Error {
     let mut cause = Some(error);
     while let Some(found) = cause {

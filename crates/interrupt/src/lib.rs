@@ -9,7 +9,7 @@
 //!
 //! A cancel and a timeout set a flag of the session. The executor looks at it between rows, but one
 //! call of a function may take minutes: a text of a gigabyte, a pattern, a power of a long number.
-//! Such a computation calls [`check`] from any depth. No caller has to hand the flag down to it.
+//! Such a computation calls [`check`] from any depth. No caller has to pass the flag to it.
 //!
 //! # Invariants
 //! * [`check`] fails only inside of [`during`], and only while the flag is set.
@@ -37,7 +37,7 @@ impl Interrupted {
     /// The five characters of the SQL standard's code.
     pub const SQLSTATE: &'static str = "57014";
 
-    /// What a client is told, unless the session knows a better reason.
+    /// The message for the client, unless the session knows a better reason.
     pub const MESSAGE: &'static str = "canceling statement due to user request";
 }
 

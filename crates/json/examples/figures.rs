@@ -1,4 +1,4 @@
-//! What jsonb costs: `cargo run --release -p json --example figures`.
+//! The cost of jsonb: `cargo run --release -p json --example figures`.
 //!
 //! Nanoseconds on documents of 2.4 KB, which have a few fields and an array of objects, and 100 KB.
 

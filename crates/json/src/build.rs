@@ -2,8 +2,8 @@
 //!
 //! [`TapeBuilder`] is the [`Sink`] that the parser fills, and the way for programs to make values.
 //! When an object closes, the fingerprints of its names are compared: all pairs in a small object,
-//! sorted in a large one, so that only objects with real duplicates go further. What is duplicate
-//! is noted, and the tape is put right once, at the end:
+//! sorted in a large one, so that only objects with real duplicates go further. Duplicates are
+//! noted, and the tape is put right once, at the end:
 //!
 //! ```text
 //!   {"a":1, "b":2, "a":3}      noted: field 0 gives way to field 2, field 2 is gone

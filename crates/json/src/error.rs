@@ -1,4 +1,4 @@
-//! What can be wrong with a text that claims to be JSON, and where.
+//! The errors of a text that claims to be JSON, with their positions.
 //!
 //! Every error carries its [`Place`], counted only once something has gone wrong, so that good
 //! documents do not pay for line numbers.
@@ -32,9 +32,9 @@ pub enum JsonError {
     Syntax {
         /// Where.
         at: Place,
-        /// What could have stood there.
+        /// The tokens that were possible.
         expected: &'static str,
-        /// What stood there.
+        /// The token that was found.
         found: String,
     },
     /// The text is JSON but goes beyond a limit: split it, or raise the limit.
@@ -42,7 +42,7 @@ pub enum JsonError {
     Limit {
         /// Where the limit was crossed.
         at: Place,
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: u64,

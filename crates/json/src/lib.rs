@@ -13,28 +13,27 @@
 //!   heap          ·········id7······tags·····a········b\n      (canonical, escaped, no quotes)
 //! ```
 //!
-//! A field of an object is *one* node, name and value together. Texts are kept as they stand in
-//! JSON, in one canonical escaping, so that two values are equal where their bytes are equal and
-//! so that writing a document is copying: nothing is escaped, formatted or looked up again.
+//! A field of an object is *one* node, name and value together. Texts are kept in their JSON form, in
+//! one canonical escaping. So two values are equal where their bytes are equal, and a writer only
+//! copies: it escapes, formats and looks up nothing.
 //!
-//! The way in is the strict parser ([`Tape::parse`] for bytes, [`Parser`] for a stream, either one
-//! into any [`Sink`]) or the builder ([`TapeBuilder`]); the way out is [`Tape::to_json`] and its
-//! relatives; in between stand [`Node`] (a view), [`JsonPath`] (where a node is) and [`text`]
-//! (numbers and strings in their JSON form).
+//! The strict parser ([`Tape::parse`] for bytes, [`Parser`] for a stream, either one into any
+//! [`Sink`]) and the builder ([`TapeBuilder`]) make tapes. [`Tape::to_json`] and its relatives write
+//! them. [`Node`] is a view of a node, [`JsonPath`] its place, and [`text`] has numbers and strings
+//! in their JSON form.
 //!
-//! Beside the tapes stand the two types of SQL: [`jsonb`], a binary form that is compared, searched
-//! and edited in place of a tree, with the path language of SQL/JSON, and [`written`], texts that
-//! stay as they are.
+//! The crate also has the two types of SQL. [`jsonb`] is a binary form that is compared, searched and
+//! edited without a tree, with the path language of SQL/JSON. [`written`] keeps texts as they are.
 //!
-//! # What is accepted
+//! # Accepted input
 //! Exactly RFC 8259, in UTF-8 without a byte order mark. `\u0000` is kept. Refused: invalid UTF-8,
-//! lone surrogates, raw control characters in strings, anything after the value, and whatever goes
-//! beyond [`Limits`]. Where an object names a field twice the last value wins, at the place of the
+//! lone surrogates, raw control characters in strings, anything after the value, and a text beyond
+//! [`Limits`]. Where an object names a field twice the last value wins, at the place of the
 //! first, as in JavaScript and Python. Numbers are kept digit for digit as they were written.
 //!
 //! # Absent on purpose
-//! No floating point in storage, no maps, no storage knowledge, no I/O but [`std::io::Read`]; no
-//! dates and times, which a path is handed from above.
+//! No floating point in storage, no maps, no storage knowledge, no I/O but [`std::io::Read`]. No dates
+//! and times: the caller of a path passes them in.
 
 mod build;
 mod error;

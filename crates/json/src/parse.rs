@@ -24,7 +24,7 @@ use crate::error::{Fault, JsonError, Passed, What};
 use crate::scan::{self, Scan};
 use crate::tape::Kind;
 
-/// What a document may have at most; a text beyond it is refused, never cut.
+/// The limits of a document; a text beyond them is refused, never cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Containers open at once.
@@ -152,7 +152,7 @@ impl<R: io::Read> Parser<R> {
     }
 }
 
-/// What may come next.
+/// The tokens that may come next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Value,
@@ -350,7 +350,7 @@ impl<'a> Machine<'a> {
         stop(at, sink.close())
     }
 
-    /// What may follow a complete value here.
+    /// The tokens that may follow a complete value here.
     #[inline]
     fn after(&self) -> State {
         match self.open.last() {

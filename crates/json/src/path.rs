@@ -1,4 +1,4 @@
-//! Where a value is: paths such as `$.items[3].qty`, and JSON pointers such as `/items/3/qty`.
+//! The place of a value: paths such as `$.items[3].qty`, and JSON pointers such as `/items/3/qty`.
 //!
 //! ```text
 //!   $                   the root
@@ -43,7 +43,7 @@ pub struct PathError {
     pub path: String,
     /// Where it goes wrong, in bytes.
     pub offset: usize,
-    /// What could have stood there.
+    /// The tokens that were possible.
     pub expected: &'static str,
 }
 

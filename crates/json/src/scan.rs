@@ -1,4 +1,5 @@
-//! The tight loops of the parser: where a string or a number ends, and strings into canonical form.
+//! The tight loops of the parser: the ends of strings and numbers, and the canonical form of
+//! strings.
 //!
 //! A token is always looked at as a whole: where a window ends inside one, the scanner answers
 //! [`Scan::Short`] and is asked again with more input. So no state is kept inside tokens, and a

@@ -21,7 +21,7 @@ use crate::text;
 /// The length that says "no name" in [`Tape::name_lens`].
 pub const NO_NAME: u32 = u32::MAX;
 
-/// What a value is.
+/// The kind of a value.
 #[repr(u8)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Kind {
@@ -76,7 +76,7 @@ impl Kind {
 /// A JSON document as preorder columns (see the crate's first page for a picture).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Tape {
-    /// What each node is.
+    /// The kind of each node.
     pub kinds: Vec<Kind>,
     /// How many nodes back the parent stands; 0 for the root.
     pub ups: Vec<u32>,
@@ -92,7 +92,7 @@ pub struct Tape {
     pub heap: Vec<u8>,
 }
 
-/// What [`Tape::check`] found broken; the columns cannot come from the builder.
+/// The fault that [`Tape::check`] found; the columns cannot come from the builder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("node {node} of the tape: {what}")]
 pub struct TapeFault {
@@ -338,7 +338,7 @@ impl<'a> Node<'a> {
         self.text_at
     }
 
-    /// What it is.
+    /// Its kind.
     #[inline]
     pub fn kind(self) -> Kind {
         self.tape.kinds[self.index]

@@ -1,4 +1,4 @@
-//! Configurations: which dictionary a token is given to, by its kind.
+//! Configurations: the dictionary of a token, by its kind.
 //!
 //! ```text
 //!   english   words       english_stem       russian   ASCII words   english_stem

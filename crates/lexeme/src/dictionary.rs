@@ -1,4 +1,4 @@
-//! Dictionaries: what a word becomes.
+//! Dictionaries: the lexemes of a word.
 //!
 //! ```text
 //!   simple         Rats  rats

@@ -9,7 +9,7 @@ use crate::token::Kind;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct State(usize);
 
-/// What a rule asks of the character that comes next, or of the parser.
+/// The test of a rule on the next character, or on the state of the parser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Test {
     /// The text is over.
@@ -35,7 +35,7 @@ pub(crate) enum Test {
     PathAhead,
 }
 
-/// What follows from a rule.
+/// The effect of a rule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
     /// `> state`: takes the character.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * [`token`]: the default parser, which knows words, numbers, hosts, mail addresses, tags ...
-//! * [`config`]: what becomes of a token, by the configuration and the kind of the token.
+//! * [`config`]: the lexemes of a token, by the configuration and the kind of the token.
 //! * [`dictionary`]: stems and stop words of the languages.
 
 pub mod config;

@@ -1,4 +1,4 @@
-//! The default parser: what a text consists of.
+//! The default parser: the tokens of a text.
 //!
 //! ```text
 //!   http://a.com/b   well-known        protocol http://   url a.com/b   host a.com   url_path /b
@@ -32,7 +32,7 @@ macro_rules! kinds {
                 match self { $(Kind::$kind => $name,)* }
             }
 
-            /// What it is, in PostgreSQL's words.
+            /// The description of the kind, in PostgreSQL's words.
             pub fn description(self) -> &'static str {
                 match self { $(Kind::$kind => $description,)* }
             }
@@ -76,7 +76,7 @@ impl Kind {
 /// A part of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// How it is written.
     pub text: &'a str,

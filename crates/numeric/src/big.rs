@@ -1,4 +1,4 @@
-//! Powers of ten and what they are used for: digits counted, mantissas scaled up and down.
+//! Powers of ten and their uses: counting digits, scaling mantissas up and down.
 
 use std::f64::consts::LOG10_2;
 

@@ -1,4 +1,4 @@
-//! Histograms: which of equal intervals a value falls into.
+//! Histograms: the number of the equal interval into which a value falls.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What can go wrong, in PostgreSQL's words and with its codes.
+//! The errors, in PostgreSQL's words and with its codes.
 
 use interrupt::Interrupted;
 use thiserror::Error;
@@ -6,14 +6,14 @@ use thiserror::Error;
 /// A conversion or computation that has no result.
 ///
 /// The text of each is the message that a client of PostgreSQL expects; [`NumericError::sqlstate`]
-/// is the code beside it and [`NumericError::detail`] the second line where there is one.
+/// is its code, and [`NumericError::detail`] the second line where there is one.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NumericError {
     /// The text is no number.
     #[error("invalid input syntax for type numeric: \"{text}\"")]
     Syntax {
-        /// What was to be read.
+        /// The text that was to be read.
         text: String,
     },
     /// More digits than the format has.

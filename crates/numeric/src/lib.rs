@@ -1,5 +1,5 @@
-//! Exact decimal numbers, as PostgreSQL's `numeric`: a value *and* the number of digits that it
-//! shows after the point.
+//! Exact decimal numbers, as PostgreSQL's `numeric`: a value *and* the number of digits after the
+//! point.
 //!
 //! ```text
 //!   text      value      mantissa   scale
@@ -10,11 +10,11 @@
 //! ```
 //!
 //! A value is `mantissa / 10^scale`. Mantissas that fit 128 bits (38 digits) live inside the value
-//! and nothing is allocated for them; longer ones are shared big integers. Beside the finite values
-//! there are `NaN`, which equals itself and stands above everything, and the two infinities.
+//! and need no allocation; longer ones are shared big integers. The other values are `NaN`, which
+//! equals itself and is greater than all others, and the two infinities.
 //!
 //! # Limits
-//! At most 131,072 digits before the point and 16,383 after it; what goes beyond is
+//! At most 131,072 digits before the point and 16,383 after it; a larger number is
 //! [`NumericError::Overflow`].
 //!
 //! # Scale of results

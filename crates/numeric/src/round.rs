@@ -65,7 +65,7 @@ impl Numeric {
                 Finite::Large(mantissa, _) => rounded(mantissa.clone(), from as u32, to),
             };
         }
-        // What is cut off, and what is put back in its place before the point.
+        // The digits that are cut off, and the zeros that replace them before the point.
         let (cut, zeros) = ((from - digits) as u32, (-digits).max(0) as u32);
         if let Finite::Small(mantissa, _) = finite
             && let Some(power) = big::POWERS.get(cut as usize)

@@ -1,4 +1,4 @@
-//! How many digits a result gets that does not end: the estimates behind it.
+//! The number of digits of a result that does not end, and the estimates behind it.
 //!
 //! PostgreSQL holds numbers as base-10,000 digits and chooses the scale of quotients, roots and
 //! logarithms by the position of the first of them. Users see the outcome (`1/3` has 20 digits,

@@ -180,7 +180,7 @@ pub struct Squares {
     squares: Total,
 }
 
-/// What the values of a variance are.
+/// The kind of values of a variance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
     /// A sample: divided by one less than the count, and undefined for one value.

@@ -57,7 +57,7 @@ impl FromStr for Numeric {
     }
 }
 
-/// What C's `isspace` takes for space.
+/// The characters that C's `isspace` takes for space.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r')
 }

@@ -1,4 +1,4 @@
-//! The value: how it is held, compared and hashed.
+//! The value: its form in memory, its order and its hash.
 //!
 //! ```text
 //!   tag  Small      scale u16   mantissa i128, in two halves so that a value takes 24 bytes
@@ -328,7 +328,7 @@ impl Hash for Numeric {
             return (self.is_nan(), self.signum()).hash(state);
         };
         let (short, zeros) = normalize(&finite);
-        // What is left of the scale may be negative: 100 is 1 with scale -2.
+        // The rest of the scale may be negative: 100 is 1 with scale -2.
         let scale = if self.is_zero() { 0 } else { finite.scale() as i32 - zeros as i32 };
         match short {
             Finite::Small(mantissa, _) => (mantissa, scale).hash(state),

@@ -18,7 +18,7 @@ const MINUS: u16 = 0x4000;
 const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const NEG_INFINITY: u16 = 0xF000;
-/// What PostgreSQL sends as the scale of an infinity. Nobody reads it.
+/// The scale that PostgreSQL sends for an infinity. Nobody reads it.
 const INFINITE_SCALE: u16 = 0x20;
 
 /// Decimal digits of one digit of the form.
@@ -118,7 +118,7 @@ impl Numeric {
     }
 }
 
-/// What nearly every number is: groups that fit 128 bits.
+/// The number of groups that fit 128 bits, as those of nearly every number do.
 fn short(negative: bool, groups: &[u16], power: i32, scale: i32) -> Option<Numeric> {
     if groups.len() > 9 {
         return None;

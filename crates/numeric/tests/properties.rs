@@ -1,4 +1,4 @@
-//! What holds for all numbers: the forms keep values and order, the arithmetic is that of integers.
+//! Properties of all numbers: the forms keep values and order, the arithmetic is that of integers.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

@@ -274,7 +274,7 @@ impl Storage {
     /// Returns a part of the blob of a record; `None` behind the last, and if there is no such record or blob.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn load_blob_part(&self, oid: u64, tid: Tid, part: u32) -> Result<Option<Vec<u8>>> {
         if self.load_serial(oid, tid, |_| ())?.is_none_or(|found| found.data.is_none()) {
             return Ok(None);

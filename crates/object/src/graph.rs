@@ -1,4 +1,4 @@
-//! [`Graph`]: which objects refer to which, and what is reached from where.
+//! [`Graph`]: the references between objects, and the objects that are reachable from one.
 //!
 //! ```text
 //!   oids     0        7     8      in the order of a scan, which is that of ids
@@ -202,7 +202,7 @@ impl Storage {
     /// Returns a shortest way from the root (object 0) to an object, both included; nothing if it is not reached.
     ///
     /// # Errors
-    /// What reading reports; 54000 for more than 2^32 - 1 objects or references.
+    /// The errors of reading; 54000 for more than 2^32 - 1 objects or references.
     pub fn path(&self, oid: u64) -> Result<Vec<u64>> {
         Ok(self.graph_now()?.path(0, oid))
     }

@@ -5,26 +5,26 @@
 //!     objects        USING object     the newest record of each object; those before are versions of the row
 //!     blobs          zoid, part, data   the contents of blobs, a mebibyte a row
 //!     imported_tids  tid                transactions that were copied from another storage, under their ids
-//!     packs          tid, ...           what each pack has removed
+//!     packs          tid, ...           the counts of each pack
 //!     object_refs, object_history, transactions    views
 //!
 //!   ZODB                          here
 //!   transaction, tid              commit, its time (`table::objects::Tid`)
-//!   user, description             author and message of the commit; what does not fit, in its extension
+//!   user, description             author and message of the commit; the rest in its extension
 //!   loadBefore(oid, tid)          the row as of the commit before tid
 //!   undoLog, iterator, changes    the table of changes
-//!   pack                          rows deleted that nothing reaches; the history of the table forgotten
+//!   pack                          unreachable rows deleted; the history of the table removed
 //! ```
 //!
 //! | module | is |
 //! |---|---|
-//! | `note` | what a commit of ZODB says of itself |
+//! | `note` | the metadata of a commit of ZODB |
 //! | `tids` | ids of transactions as commits, and back |
 //! | `read` | records by object and by transaction |
-//! | `past` | transactions in their order, and what each has written |
+//! | `past` | transactions in their order, and the records of each |
 //! | `write` | [`Writing`]: a transaction of ZODB |
-//! | `graph` | which objects refer to which |
-//! | `pack` | what nothing reaches, and what is old |
+//! | `graph` | the references between objects |
+//! | `pack` | the removal of unreachable objects and of old records |
 //! | `blob` | files that belong to records |
 //!
 //! # Invariants
@@ -32,7 +32,7 @@
 //! * A transaction that writes objects holds ROW EXCLUSIVE on `objects` until its commit. A transaction that brings its id
 //!   along, and a commit that removes objects, hold EXCLUSIVE.
 //! * While a pack runs, no record refers to an object that the pack is going to remove.
-//! * A commit that packs is no transaction of the storage: nobody is told of it.
+//! * A commit that packs is no transaction of the storage: clients get no invalidation for it.
 
 mod blob;
 mod graph;
@@ -68,7 +68,7 @@ const OBJECTS: &str = "objects";
 const BLOBS: &str = "blobs";
 const IMPORTED: &str = "imported_tids";
 const PACKS: &str = "packs";
-/// What tables are made with whose history is only for connections that read.
+/// The options of tables whose history is only for connections that read.
 const HISTORY_OF_READERS: &str = " WITH (history = '10 minutes')";
 
 /// The storages of a database. All users of the database in this process share them, because a storage keeps state that
@@ -107,7 +107,7 @@ impl Storages {
     /// Returns the storage in a schema of the database `postgres`; `None` if there is none.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn named(&self, schema: &str) -> Result<Option<Arc<Storage>>> {
         let catalog = self.tables.catalogs().newest();
         let database = table::catalog::POSTGRES_DATABASE;
@@ -120,7 +120,7 @@ impl Storages {
     /// Returns the storage whose objects are in a table; `None` if the table has none.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn of_table(&self, objects: Oid) -> Result<Option<Arc<Storage>>> {
         let mut known = self.known.lock();
         if let Some(storage) = known.get(&objects) {

@@ -1,4 +1,4 @@
-//! [`Note`]: what a commit of ZODB says of itself.
+//! [`Note`]: the metadata of a commit of ZODB.
 //!
 //! ```text
 //!   author, message    user and description, if they are texts of SQL and not too long
@@ -17,7 +17,7 @@ const HAS_DESCRIPTION: u8 = 4;
 const IS_PACK: u8 = 8;
 const IS_PACKED: u8 = 16;
 
-/// What a commit says of itself.
+/// The metadata of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Note {
     /// The id that the transaction had elsewhere.
@@ -78,7 +78,7 @@ impl Note {
             description: message.as_bytes().to_vec(),
             ..Note::default()
         };
-        // What does not decode was written by somebody else.
+        // An extension that does not decode was written by another program.
         let _ = note.read(extension);
         note
     }
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever bytes ZODB gives as user, description and extension, they come back.
+        /// The bytes of ZODB's user, description and extension come back, whatever they are.
         #[test]
         fn notes_come_back(
             user in prop::collection::vec(any::<u8>(), 0..40),

@@ -1,4 +1,4 @@
-//! Packing: objects that nothing reaches are deleted, and what is older than a moment is forgotten.
+//! Packing: unreachable objects are deleted, and records older than a moment are removed.
 //!
 //! ```text
 //!   snapshot    oids, refs of all objects in one scan ──> reached from object 0, and from all that is younger than
@@ -8,10 +8,10 @@
 //!   catalog     the history of the table before the moment is forgotten
 //! ```
 //!
-//! A pack keeps writers out for the milliseconds of such a commit. What it is going to remove is known from the first of
-//! them on ([`Storage`] `doomed`): a writer that refers to an object which a pack removes gets an error
-//! ([`Writing::write`](crate::Writing::write)). So an object that is still to be removed never gets a referrer, whose way
-//! would lead to objects that are removed already.
+//! A pack keeps writers out for the milliseconds of such a commit. The objects that it is going to remove are known
+//! from the first such commit on ([`Storage`] `doomed`): a writer that refers to an object which a pack removes gets an
+//! error ([`Writing::write`](crate::Writing::write)). So an object that is still to be removed never gets a referrer,
+//! whose way would lead to objects that are removed already.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -33,7 +33,7 @@ use crate::note::Note;
 /// So many objects are removed in one commit.
 const REMOVED_AT_ONCE: usize = 10_000;
 
-/// What a pack has done.
+/// The counts of a finished pack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
     /// Objects that nothing reached, and that are gone.
@@ -42,7 +42,7 @@ pub struct Packed {
     pub left: u64,
 }
 
-/// What a pack has done so far.
+/// The counts of a pack so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Objects that are gone.

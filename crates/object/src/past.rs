@@ -1,4 +1,4 @@
-//! Transactions in their order, and what each has written.
+//! Transactions in their order, and the records of each.
 //!
 //! ```text
 //!   commit   2   3   4   5 │ 6   7   8
@@ -19,14 +19,14 @@ use txn::{KeyRange, Touched, TxnError};
 
 use crate::Storage;
 
-/// What a transaction says of itself.
+/// The metadata of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionInfo {
     /// Its id.
     pub tid: Tid,
     /// A pack has been to a time after it: it cannot be undone.
     pub is_packed: bool,
-    /// Who made it.
+    /// Its user.
     pub user: Vec<u8>,
     /// Why.
     pub description: Vec<u8>,
@@ -34,7 +34,7 @@ pub struct TransactionInfo {
     pub extension: Vec<u8>,
 }
 
-/// What a transaction wrote for an object.
+/// The record that a transaction wrote for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRecord {
     /// The object.
@@ -166,7 +166,7 @@ impl Storage {
     /// Returns up to so many of the transactions with ids from `first` to `last`.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn transactions(
         &self,
         first: Tid,
@@ -201,7 +201,7 @@ impl Storage {
     /// not kept so far back.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn changes(&self, after: Tid, upto: Tid) -> Result<Option<Vec<Changed>>> {
         let table = self.table(self.objects)?;
         let (after, to) = (self.upto(after)?, self.upto(upto)?);
@@ -226,7 +226,7 @@ impl Storage {
     /// Returns what a transaction has written, in the order of objects; nothing if there is no such transaction.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn records(&self, tid: Tid) -> Result<Vec<ObjectRecord>> {
         let table = self.table(self.objects)?;
         let now = self.engine.snapshot();

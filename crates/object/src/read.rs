@@ -44,7 +44,7 @@ impl Storage {
     /// record; `None` if there is no such object, or it was deleted.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn load<R>(&self, oid: u64, f: impl FnOnce(&[u8]) -> R) -> Result<Option<(R, Tid)>> {
         let table = self.table(self.objects)?;
         let now = self.engine.snapshot();
@@ -197,7 +197,7 @@ impl Storage {
             if let Some(end) = version.to
                 && self.is_pack(end)?
             {
-                // What a pack has removed has no history, even if it is stored again.
+                // An object that a pack has removed has no history, even if it is stored again.
                 csns.clear();
                 continue;
             }

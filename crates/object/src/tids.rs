@@ -39,7 +39,7 @@ impl Storage {
     /// Returns the id of the newest transaction; [`Tid::ZERO`] if there is none.
     ///
     /// # Errors
-    /// What reading reports.
+    /// The errors of reading.
     pub fn last_tid(&self) -> Result<Tid> {
         Ok(self.newest()?.1)
     }
@@ -103,7 +103,7 @@ impl Storage {
         }
     }
 
-    /// What a commit says of itself.
+    /// The metadata of a commit.
     pub(crate) fn note(&self, csn: Csn) -> Result<Note> {
         let info = self.engine.commit_info(csn)?;
         Ok(Note::of_commit(&info.author, &info.message, &self.engine.extension(csn)?))

@@ -25,10 +25,10 @@ use crate::note::Note;
 /// Clocks that differ by so much are one, in microseconds.
 const CLOCKS_DIFFER_US: u64 = 200_000;
 
-/// What a transaction says of itself.
+/// The metadata of a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
-    /// Who makes it, up to 65,535 bytes.
+    /// Its user, up to 65,535 bytes.
     pub user: Vec<u8>,
     /// Why, up to 65,535 bytes.
     pub description: Vec<u8>,

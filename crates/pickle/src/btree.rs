@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::tree::{Id, Node};
 use crate::view::Writer;
 
-/// What the state of a class of BTrees has.
+/// The shape of the state of a class of BTrees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
     /// Values beside the keys.

@@ -1,4 +1,4 @@
-//! What can be wrong with a record, and at which byte.
+//! The errors of a record, and the byte of each.
 //!
 //! Offsets count from the first byte of the record, so the class pickle is included. An error names
 //! the opcode or the field that is wrong and what is allowed in its place.
@@ -51,13 +51,13 @@ pub enum Error {
     Invalid {
         /// Offset of the opcode.
         at: usize,
-        /// What is wrong, and what is allowed.
+        /// The fault, and the allowed forms.
         what: &'static str,
     },
     /// The JSON of the state goes beyond a limit of [`Limits`](crate::Limits).
     #[error("the state has more than {limit} {what} as JSON")]
     Limit {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: u64,

@@ -24,7 +24,7 @@ use crate::tree::{Id, Node, Tree};
 /// Up to so many references, duplicates are found by looking through those before.
 const SCANNED_REFERENCES_MAX: usize = 32;
 
-/// What is kept of a value.
+/// The kept part of a value.
 #[derive(Clone, Copy)]
 pub(crate) enum Tag {
     /// Nothing that a persistent id is made of.
@@ -263,7 +263,7 @@ impl<'a> Heap<'a> for Tags<'_> {
     }
 }
 
-/// What one way to read a head finds.
+/// The result of one way to read a head.
 #[cfg(test)]
 pub(crate) type Found<'a> = (Class<'a>, Vec<u64>);
 

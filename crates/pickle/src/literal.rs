@@ -234,7 +234,7 @@ pub(crate) fn raw_unicode(line: &[u8]) -> Option<Cow<'_, [u8]>> {
         let digits = match (byte, behind.first()) {
             (b'\\', Some(b'u')) => 4,
             (b'\\', Some(b'U')) => 8,
-            // A backslash before another character stands for itself, and so does that character:
+            // A backslash before another character stands for itself, and that character does too:
             // the second of two backslashes begins no escape.
             (b'\\', Some(&other)) => {
                 push_code_point(u32::from(byte), &mut out);

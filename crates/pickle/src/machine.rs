@@ -40,7 +40,7 @@ pub(crate) enum Making {
     New,
 }
 
-/// What the machine makes values with.
+/// The heap in which the machine makes values.
 pub(crate) trait Heap<'a> {
     /// A handle to a value.
     type Value: Copy;

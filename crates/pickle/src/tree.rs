@@ -1,4 +1,4 @@
-//! The values of a record as a tree, or rather a graph: what the JSON is written from.
+//! The values of a record as a tree, or rather a graph: the source of the JSON.
 //!
 //! ```text
 //!   nodes     0 Text "data"   1 Dict [0,2]   2 List [3,3]   3 Tuple 0..2   ...
@@ -69,9 +69,9 @@ pub(crate) struct Object {
     /// A tuple, or `None`.
     pub args: Id,
     pub kwargs: Option<Id>,
-    /// What the object's `__setstate__` would get.
+    /// The state that the object's `__setstate__` would get.
     pub state: Option<Id>,
-    /// What is appended to the object, or added to it.
+    /// The items that are appended to the object, or added to it.
     pub items: Vec<Id>,
     /// Keys that are set: a key and a value in turn.
     pub pairs: Vec<Id>,
@@ -82,7 +82,7 @@ pub(crate) struct Object {
 pub(crate) struct Tree<'a> {
     nodes: Vec<Node<'a>>,
     tuples: Vec<Id>,
-    /// What calls have made of a string or of bytes, by the argument and by whether the result is
+    /// The results of calls with a string or bytes, by the argument and by whether the result is
     /// mutable. A record may make bytes of one long string in each five bytes: it gets one node.
     called_bytes: HashMap<(Id, bool), Option<Id>>,
     /// Strong references within the database, in the order met.

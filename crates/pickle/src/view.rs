@@ -28,7 +28,7 @@ use crate::head;
 use crate::machine::{Machine, Making};
 use crate::tree::{Id, Node, Object, Reference, Tree};
 
-/// What the JSON of a state may have at most; a state beyond it is refused, never cut.
+/// The limits of a state's JSON; a state beyond them is refused, never cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Bytes of the JSON.

@@ -1,4 +1,4 @@
-//! Plans: what a bound statement does, and how each part of it is computed.
+//! Plans: the operators of a bound statement, and the way in which each part of it is computed.
 //!
 //! ```text
 //!   sql::plan::Plan ──lower──> Plan ──rewrite──> Plan          run by exec
@@ -6,26 +6,26 @@
 //!                              by number         top-n
 //! ```
 //!
-//! There is one plan for whatever runs it: the row engine (`exec`) runs every plan, and is the meaning that
-//! another engine is compared with.
+//! All engines run the same plan. The row engine (`exec`) runs every plan, and defines the meaning with
+//! which another engine is compared.
 //!
 //! | module | is |
 //! |---|---|
 //! | `tree` | [`Plan`], [`Node`]: the operators |
 //! | `lower` | from bound plans to plans: rows further out become slots, subqueries become subplans |
 //! | `rewrite` | the rules, the estimates, the order of joins |
-//! | `schema` | [`Schema`]: what is asked of tables |
-//! | `stored` | [`facts`]: what the catalog and the statistics answer |
+//! | `schema` | [`Schema`]: the questions to tables |
+//! | `stored` | [`facts`]: the answers of the catalog and the statistics |
 //! | `shown` | expressions as PostgreSQL writes them |
 //! | [`explain`] | plans as text, for tests and as PostgreSQL shows them |
 //!
 //! # Rows
-//! A column of a row further out is a *slot*: a number under which its value is kept while the rows further in
-//! are computed. A subquery in an expression is a *subplan*, known by number, with the values that its slots
-//! take as arguments; so expressions can be moved without a look at what is around them.
+//! A column of an outer row is a *slot*: a number under which its value is kept while the inner rows are
+//! computed. A subquery in an expression is a *subplan*, known by number, with the values of its slots as
+//! arguments. So a rule can move an expression without looking at its surroundings.
 //!
 //! # Absent on purpose
-//! No SQL text, no transaction, no row: a plan is made of a bound statement and of what is known of tables.
+//! No SQL text, no transaction, no row: a plan is made from a bound statement and from the facts about tables.
 
 pub mod explain;
 mod lower;

@@ -1,4 +1,4 @@
-//! From bound plans to plans that can be run: rows further out become slots, subqueries become
+//! From bound plans to plans that can be run: columns of outer rows become slots, subqueries become
 //! subplans.
 //!
 //! ```text
@@ -31,7 +31,7 @@ use crate::tree::{
 /// The plan that does what a bound one means.
 ///
 /// # Errors
-/// What the binder reports of checks and of expressions of indexes.
+/// The binder's errors for checks and for expressions of indexes.
 pub fn lower(
     plan: bound::Plan,
     names: &dyn Names,

@@ -1,4 +1,4 @@
-//! Ranges of a key: what conditions bind of it, as bytes in key form.
+//! Ranges of a key: the bounds that conditions put on it, as bytes in key form.
 //!
 //! ```text
 //!   key columns    a ASC   b DESC
@@ -23,7 +23,7 @@ pub type Range = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 pub struct Binding<'a, V> {
     /// How the columns are held, and their order.
     pub columns: &'a [(Repr, KeyOrder)],
-    /// What the first columns are equal to.
+    /// The values that the first columns are equal to.
     pub equal: &'a [Equal<V>],
     /// Where the column after those begins, and true where the value itself is in the range.
     pub low: Option<(&'a V, bool)>,
@@ -35,7 +35,7 @@ impl<V> Binding<'_, V> {
     /// The ranges, in the order of the key. `value` computes a value.
     ///
     /// # Errors
-    /// What `value` reports.
+    /// The errors of `value`.
     pub fn ranges(&self, value: &mut dyn FnMut(&V) -> Result<Datum>) -> Result<Vec<Range>> {
         // The values of the first columns: one prefix for each combination of elements.
         let mut prefixes: Vec<Vec<u8>> = vec![Vec::with_capacity(16)];
@@ -120,7 +120,7 @@ impl<V> Equal<V> {
     /// several will do.
     ///
     /// # Errors
-    /// What `value` reports.
+    /// The errors of `value`.
     pub fn value(
         &self,
         repr: Repr,

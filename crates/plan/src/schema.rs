@@ -1,4 +1,4 @@
-//! What the planner asks of tables: columns, keys, checks, statistics.
+//! The planner's view of tables: columns, keys, checks, statistics.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct TableFacts {
     pub columnar: Vec<ColumnarFacts>,
     /// About how many rows it has.
     pub rows: u64,
-    /// What the values of its columns are like, which is found out when it is asked for.
+    /// The statistics of its columns, which are sampled on demand.
     pub values: Option<Values>,
     /// How its rows are divided, where it is a partitioned table.
     pub partitions: Option<PartitionFacts>,
@@ -46,7 +46,7 @@ pub struct TableFacts {
 pub struct PartitionFacts {
     /// Finds the partition of a row.
     pub router: Arc<Router>,
-    /// What of a row decides, as a key.
+    /// The key that divides the rows.
     pub key: KeyFacts,
     /// The partitions, in the order of their rows where they have one.
     pub parts: Vec<PartFacts>,
@@ -94,7 +94,7 @@ impl TableFacts {
         columns.iter().any(|column| column.attnum == attnum && column.not_null)
     }
 
-    /// What the values of its columns are like; `None` where the table is small, or that cannot be told.
+    /// The statistics of its columns; `None` where the table is small, or has none.
     pub fn statistics(&self) -> Option<Arc<Statistics>> {
         let values = self.values.as_ref().filter(|_| self.rows >= ROWS_SAMPLED_MIN)?;
         (values.0)()
@@ -108,7 +108,7 @@ pub struct KeyFacts {
     pub index: Option<Oid>,
     /// Its name.
     pub name: String,
-    /// What it is made of, and in which order.
+    /// Its parts, and the order of each.
     pub parts: Vec<(KeyPart, KeyOrder)>,
     /// True where at most one row has the same values, none of them NULL.
     pub is_unique: bool,
@@ -127,7 +127,7 @@ pub struct ColumnarFacts {
     pub index: Oid,
     /// Its name.
     pub name: String,
-    /// What its columns are, from number 1 on.
+    /// The definitions of its columns, from number 1 on.
     pub parts: Vec<KeyPart>,
 }
 
@@ -136,6 +136,6 @@ pub struct ColumnarFacts {
 pub enum KeyPart {
     /// A column, by number.
     Column(i16),
-    /// What is computed of the columns of [`TableFacts::relation`].
+    /// An expression over the columns of [`TableFacts::relation`].
     Expr(Expr),
 }

@@ -14,7 +14,7 @@ use types::{Builtins, Context, Datum, Modifier, Objects, Oid, Style, Type, TypeS
 pub(crate) struct Shown<'a> {
     /// A column of the row that the expression sees, by its place.
     pub columns: &'a dyn Fn(usize) -> String,
-    /// What stands in a slot.
+    /// The text for a slot.
     pub slots: &'a dyn Fn(u32) -> String,
     /// The names of types.
     pub types: &'a dyn TypeSource,
@@ -276,7 +276,8 @@ impl Shown<'_> {
                 let _ = write!(out, "(SubPlan {})", number + 1);
             }
             ExprKind::Keyword(word) => out.push_str(&word.to_uppercase()),
-            // What is left has no form of its own in PostgreSQL's plans, or none that is short.
+            // The other expressions have no form of their own in PostgreSQL's plans, or none that
+            // is short.
             _ => {
                 let _ = write!(out, "{expr}");
             }

@@ -1,4 +1,4 @@
-//! What the catalog says of a table, as the rules ask for it.
+//! The catalog's facts about a table, in the form that the rules need.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::schema::{
     ColumnarFacts, KeyFacts, KeyPart, PartFacts, PartitionFacts, TableFacts, Values,
 };
 
-/// What is known of the table with this OID, which the binder sees as `relation`; none where it is no
-/// table with rows. `names` binds the expressions of its indexes.
+/// The facts about the table with this OID, which the binder sees as `relation`; none where it is
+/// no table with rows. `names` binds the expressions of its indexes.
 pub fn facts(
     catalog: &Catalog,
     handles: &Handles,
@@ -143,7 +143,7 @@ fn partitions(
     })
 }
 
-/// What is known of an index of a table; none where it cannot be read.
+/// The facts about an index of a table; none where it cannot be read.
 fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Option<KeyFacts> {
     let index: &Index = relation.index()?;
     if !index.is_valid || index.storage.is_none() || index.method == IndexMethod::Columnar {
@@ -215,7 +215,7 @@ fn part_of(key: &catalog::IndexKey, table: &Relation, names: &dyn Names) -> Opti
     Some(KeyPart::Expr(sql::bind::sort_key(text, &sort.locale, sort.is_deterministic)))
 }
 
-/// What the text of an expression over the columns of a table means; none if it means nothing any more.
+/// The bound form of an expression over the columns of a table; none if it cannot be bound any more.
 fn bound(text: &SqlText, table: &Relation, names: &dyn Names) -> Option<Expr> {
     let style = Style::default();
     let context = Context { types: names, ..Context::new(&style) };

@@ -1,4 +1,4 @@
-//! Sets of characters, the named classes, and which letters are cases of each other.
+//! Sets of characters, the named classes, and the letters that are cases of each other.
 //!
 //! A set is a sorted list of ranges that do not touch. Characters are numbers up to 2^31 here,
 //! because an escape may name one that no text has.

@@ -19,7 +19,7 @@ pub(crate) struct Classes {
     table: Vec<u16>,
     /// Where runs of one symbol begin, and the symbol.
     runs: Vec<(u32, u16)>,
-    /// What assertions see of each symbol.
+    /// The view of assertions on each symbol.
     neighbours: Vec<Neighbour>,
     /// The symbols of each set.
     members: Vec<Vec<u64>>,
@@ -28,7 +28,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// The alphabet for some sets; None if it is too large. Words and breaks are told apart where
+    /// The alphabet for some sets; None if it is too large. It distinguishes words and breaks where
     /// assertions ask for them.
     pub fn new(sets: &[CharSet], assertions: bool) -> Option<Self> {
         let extra = if assertions {
@@ -123,7 +123,7 @@ impl Classes {
         }
     }
 
-    /// What assertions see of a symbol.
+    /// The view of assertions on a symbol.
     pub fn neighbour(&self, symbol: usize) -> Neighbour {
         self.neighbours.get(symbol).copied().unwrap_or(Neighbour::Edge)
     }

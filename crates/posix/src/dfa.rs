@@ -51,7 +51,7 @@ pub(crate) struct Dfa {
     step: u32,
 }
 
-/// What a scan should do next.
+/// The next step of a scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Go {
     On,
@@ -160,7 +160,7 @@ impl Dfa {
                 }
             }
         }
-        // What waits behind the character: states that take one, match, or ask its neighbours.
+        // The states behind the character: those that take one, match, or ask its neighbours.
         self.step += 1;
         let mut waiting = Vec::new();
         while let Some(at) = next.pop() {

@@ -1,4 +1,4 @@
-//! How a match is divided among the parts of an expression.
+//! The division of a match among the parts of an expression.
 //!
 //! ```text
 //!   text     a b c b c d         Concat(left, right) over the whole:
@@ -327,7 +327,7 @@ impl<'d, 't> Dissection<'d, 't> {
         // The ends of the repetitions, the beginning before them.
         let mut ends = vec![begin];
         let mut verified = 0;
-        // What the next end has to be beyond (or before) the one that failed.
+        // The bound that the next end must lie beyond (or before) after the one that failed.
         let mut last: Option<usize> = None;
         loop {
             self.text.watch.spend(1)?;

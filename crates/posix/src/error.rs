@@ -1,4 +1,4 @@
-//! What can be wrong with an expression.
+//! The errors of an expression.
 
 /// Why an expression cannot be compiled. The words are PostgreSQL's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

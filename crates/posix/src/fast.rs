@@ -1,4 +1,4 @@
-//! Where the first match begins, by the `regex` crate.
+//! The begin of the first match, by the `regex` crate.
 //!
 //! Which match the crate takes is not PostgreSQL's rule, but whether there is one, and where the
 //! first one begins, does not depend on rules. So an expression that is used often is written down

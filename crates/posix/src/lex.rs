@@ -1,6 +1,6 @@
 //! From the text of an expression to tokens, one ahead of the parser.
 //!
-//! What a character means depends on the flavour (advanced, extended or basic expressions, or a
+//! The meaning of a character depends on the flavour (advanced, extended or basic expressions, or a
 //! plain text), and on where it stands: outside, in a bound, in brackets, or in the name of a
 //! class. Prefixes (`***:`, `***=`, `(?letters)`) are read first, and change the options.
 
@@ -322,7 +322,7 @@ impl Lexer {
         })
     }
 
-    /// What follows `(?`.
+    /// Reads the token after `(?`.
     fn special_group(&mut self) -> Result<Token> {
         let c = self.peek().ok_or(Error::Quantifier)?;
         self.at += 1;

@@ -2,21 +2,21 @@
 //!
 //! ```text
 //!   pattern ──lex──> tokens ──parse──> tree ──> automata ──┐
-//!                                       │                  ├─ search: where the match begins, ends
-//!                                       └──────────────────┴─ dissect: where its groups lie
+//!                                       │                  ├─ search: the begin and end of the match
+//!                                       └──────────────────┴─ dissect: the places of its groups
 //! ```
 //!
 //! # Matching
 //! Of all matches the one that begins first counts, and of these the longest, or the shortest
-//! where the expression prefers that as a whole. The order of alternatives says nothing: `a|ab`
-//! finds `ab`. Only then the match is divided among the parts, from the left, and each takes the
-//! longest or the shortest that it prefers and that lets the others match.
+//! where the expression prefers that as a whole. The order of alternatives does not matter:
+//! `a|ab` finds `ab`. Only then the match is divided among the parts, from the left. Each part takes
+//! the longest or the shortest text, as it prefers, with which the others still match.
 //!
 //! # Limits
 //! - The time to find a match grows with the text, not with the choices of the expression: the search
 //!   does not backtrack. Dividing a match among groups takes polynomial time.
-//! - Automata have no back references. The search verifies these match by match, and asks its caller now
-//!   and then whether to go on.
+//! - Automata have no back references. The search verifies these match by match, and asks its caller from
+//!   time to time whether to go on.
 //! - Automata, their caches and the depth of groups are bounded. An expression beyond the bounds fails
 //!   with [`Error::TooComplex`].
 

@@ -13,7 +13,7 @@ use crate::tree::{Assertion, Expr};
 /// How many states an automaton may have.
 const STATES_MAX: usize = 100_000;
 
-/// What a state does.
+/// The action of a state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum State {
     Match,

@@ -1,4 +1,4 @@
-//! How an expression is read and matched.
+//! The options for reading and matching an expression.
 
 /// Which characters mean something.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]

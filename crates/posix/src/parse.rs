@@ -1,4 +1,4 @@
-//! From tokens to the tree: which parts need a node of their own, and what each prefers.
+//! From tokens to the tree: the parts that need a node of their own, and the preference of each.
 //!
 //! ```text
 //!   branch     plain plain (group) plain plain (group) plain
@@ -35,7 +35,7 @@ pub(crate) struct Look {
     pub expr: Rc<Expr>,
 }
 
-/// What was parsed.
+/// The result of parsing.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub nodes: Vec<Node>,
@@ -90,7 +90,7 @@ struct Parser {
     looks: Vec<Look>,
     /// The nodes of the groups that are closed.
     groups: HashMap<u32, NodeId>,
-    /// What [`Expr::unconstrained`] has made so far.
+    /// The results of [`Expr::unconstrained`] so far.
     unconstrained: HashMap<*const Expr, Rc<Expr>>,
     asserts: bool,
 }
@@ -103,7 +103,7 @@ struct Quantifier {
     preference: Option<Preference>,
 }
 
-/// What was gathered of a branch for one plain node.
+/// The parts of a branch that were gathered for one plain node.
 #[derive(Default)]
 struct Gathered {
     parts: Vec<Rc<Expr>>,
@@ -117,14 +117,14 @@ struct Cut {
     before: Gathered,
     /// The part with its quantifier.
     part: NodeId,
-    /// What part and rest have in common, as far as the part says.
+    /// The common traits of part and rest, as far as the part has them.
     traits: Traits,
 }
 
 /// An atom, before its quantifier.
 enum Atom {
     Expr(Rc<Expr>),
-    /// What stands in parentheses, and whether they capture.
+    /// The node in parentheses, and whether they capture.
     Group(NodeId, bool),
     Reference(u32),
 }
@@ -293,7 +293,7 @@ impl Parser {
         self.add(shape, traits, expr)
     }
 
-    /// What was gathered, the part behind it, and the rest of the branch.
+    /// Joins the gathered parts, the part behind them, and the rest of the branch.
     fn join(&mut self, cut: Cut, rest: Option<NodeId>) -> Result<NodeId> {
         let Cut { before, part, traits } = cut;
         let (before_traits, begun) = (before.traits, before.begun);

@@ -1,11 +1,11 @@
-//! How a search comes quickly to places where a match may begin.
+//! A filter that brings a search quickly to places where a match may begin.
 
 use memchr::memmem::Finder;
 
 use crate::classes::Classes;
 use crate::nfa::{Nfa, State};
 
-/// What every match begins with.
+/// The text or set with which every match begins.
 #[derive(Debug)]
 pub(crate) enum Prefilter {
     /// Anything, or nothing.
@@ -26,7 +26,7 @@ const TABLE_MAX: usize = 64;
 
 impl Prefilter {
     pub fn new(nfa: &Nfa, classes: &Classes) -> Self {
-        // What can stand first, where every condition holds.
+        // The characters that can stand first, where every condition holds.
         let mut sets = Vec::new();
         let mut empty = false;
         nfa.reach(

@@ -1,4 +1,4 @@
-//! Where the matches of a compiled expression lie in a text.
+//! The matches of a compiled expression in a text.
 //!
 //! ```text
 //!   first_end    forward, a start at every place    is there a match, and where does one end first
@@ -221,7 +221,7 @@ impl Text<'_> {
         (self.classes.of(c), at - c.len_utf8())
     }
 
-    /// What stands before a place, as assertions see it.
+    /// The neighbour before a place, as assertions see it.
     pub fn before(&self, at: usize) -> Neighbour {
         match at {
             0 => Neighbour::Edge,

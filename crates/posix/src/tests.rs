@@ -72,7 +72,7 @@ fn a_search_can_be_interrupted() {
     }
 }
 
-/// What would need more memory than there is is refused when it is compiled.
+/// A pattern that would need too much memory is refused when it is compiled.
 #[test]
 fn large_patterns_are_refused() {
     let nested = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));

@@ -1,4 +1,4 @@
-//! The tree that the parser makes of an expression: what the expression matches and how a match is divided.
+//! The tree that the parser makes of an expression: the texts that it matches, and the division of a match.
 //!
 //! ```text
 //!   x*(a|ab)(c|bcd)*     Concat ─┬─ Plain x*
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! An [`Expr`] says which texts match and is what automata are made of. A tree of [`Node`]s stands
-//! above it, only as deep as somebody may see how a match was divided: where there are groups, back
+//! above it, only as deep as the division of a match is visible: where there are groups, back
 //! references, or parts that prefer the short match beside parts that prefer the long one. All else
 //! is one [`Shape::Plain`] node, however much it repeats.
 //!
@@ -119,7 +119,7 @@ pub(crate) enum Assertion {
     NotWordBoundary,
 }
 
-/// What an assertion needs to know of a neighbouring character.
+/// The facts about a neighbouring character that an assertion needs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Neighbour {
     /// There is none: the text begins or ends.
@@ -146,7 +146,7 @@ impl Assertion {
     }
 }
 
-/// What is known of a node: its own preference, and what is in it or below it.
+/// The traits of a node: its own preference, and those of the nodes in it or below it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Traits {
     pub preference: Option<Preference>,
@@ -167,7 +167,7 @@ impl Traits {
         Self { preference, ..Self::default() }
     }
 
-    /// What a node hands up that holds both, beside its preference.
+    /// The traits of a node that holds both, except its preference.
     pub fn above(self, other: Traits) -> Self {
         let clash = self.preference.is_some()
             && other.preference.is_some()
@@ -216,9 +216,9 @@ pub(crate) struct Node {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// What an automaton decides alone.
+    /// A node that an automaton decides alone.
     Plain,
-    /// What a group matched, so many times.
+    /// The text that a group matched, so many times.
     Reference {
         group: u32,
         least: u32,

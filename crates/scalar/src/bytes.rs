@@ -30,7 +30,7 @@ fn in_chunks(bytes: &[u8], form: impl Fn(&[u8]) -> String) -> Result<TextBuilder
     Ok(out)
 }
 
-/// What a hash comes to, for bytes that may be many.
+/// The digest of bytes that may be many.
 fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut hash = D::new();
     for chunk in bytes.chunks(CHUNK_BYTES) {

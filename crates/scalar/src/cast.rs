@@ -1,4 +1,4 @@
-//! Casts: whether a type becomes another, in which circumstances, and how.
+//! Casts: the casts between types, the contexts that allow them, and their methods.
 //!
 //! ```text
 //!   implicit     anywhere                       int4 -> int8, varchar -> text
@@ -6,8 +6,8 @@
 //!   explicit     only where it is asked for     int4 -> bool, text -> anything
 //! ```
 //!
-//! The table is PostgreSQL's `pg_cast`. What is not in it follows from rules: arrays are cast by
-//! their elements, a domain as its base type, and whatever has a text form goes through it.
+//! The table is PostgreSQL's `pg_cast`. Other casts follow from rules: arrays are cast by their
+//! elements, a domain as its base type, and all other types with a text form go through it.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -105,7 +105,7 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
 /// the domain.
 ///
 /// # Errors
-/// What the function or the target's text form reports; 42846 for a record that has other fields
+/// The errors of the function or the target's text form; 42846 for a record that has other fields
 /// than the composite type; 23502 and 23514 where the target is a domain that refuses the value.
 pub fn apply(
     how: &How,
@@ -250,7 +250,7 @@ pub struct Cast {
     pub target: Type,
     /// The least circumstance that allows it.
     pub when: Circumstance,
-    /// What is done.
+    /// The method.
     pub(crate) method: Method,
 }
 

@@ -1,4 +1,5 @@
-//! What plans do with text under the collation of a locale: sort keys, and letters in another case.
+//! Functions that plans call for text under the collation of a locale: sort keys, and upper and
+//! lower case.
 //!
 //! ```text
 //!   name < 'b' COLLATE "sv-x-icu"     collation_key(name, 'sv') < collation_key('b', 'sv')
@@ -59,7 +60,7 @@ fn keys(
     Ok(Array::new(Type::BYTEA, Repr::Bytea, &array.dimensions(), keys)?.into())
 }
 
-/// What equal texts under a nondeterministic collation of a locale have in common; NULL of NULL.
+/// The key that equal texts under a nondeterministic collation of a locale share; NULL of NULL.
 ///
 /// # Errors
 /// Where this release does not have the locale.

@@ -309,7 +309,7 @@ impl Comparison {
         })
     }
 
-    /// What it says of two values; `None`, which is NULL, where one of them is NULL.
+    /// The result for two values; `None`, which is NULL, where one of them is NULL.
     #[inline]
     pub fn test(self, left: DatumRef<'_>, right: DatumRef<'_>) -> Option<bool> {
         let order = match (left, right) {
@@ -379,7 +379,7 @@ fn integer(value: DatumRef<'_>) -> Option<i64> {
     }
 }
 
-/// What a comparison of records asks of their fields.
+/// The kind of a comparison of records, field by field.
 #[derive(Clone, Copy)]
 enum Wanted {
     Equality,

@@ -1,4 +1,4 @@
-//! What an evaluation may look at beside its arguments.
+//! The context of an evaluation, other than its arguments.
 //!
 //! ```text
 //!   Context ── types      style, time zone, types and names of users   (a types::Context)
@@ -15,7 +15,7 @@ use types::time::TimestampTz;
 /// The surroundings of an evaluation.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// What the forms of values depend on; its `now` is the start of the transaction.
+    /// The context that the forms of values depend on; its `now` is the start of the transaction.
     pub types: types::Context<'a>,
     /// The start of the statement.
     pub statement: TimestampTz,
@@ -45,7 +45,7 @@ pub trait Random {
     fn secret(&self) -> [u8; 16];
 }
 
-/// What functions ask of the session.
+/// The session, as functions ask it.
 pub trait Session {
     /// The value of a setting such as `work_mem`; `None` where there is no such setting.
     fn setting(&self, name: &str) -> Option<String>;

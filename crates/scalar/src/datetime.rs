@@ -1,7 +1,7 @@
 //! Dates and times: the operations of [`types::time`] under their SQL names.
 //!
-//! What depends on the session's time zone is stable, not immutable: the same moment is another day
-//! elsewhere. A zone can also be named in the call.
+//! A function that depends on the session's time zone is stable, not immutable: the same moment is
+//! another day elsewhere. A zone can also be named in the call.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,5 @@
-//! What the rules of resolution ask of a type, for built-in types and those of users alike.
+//! The facts about a type that the rules of resolution need, for built-in types and those of users
+//! alike.
 
 use types::{Shape, Type, TypeSource, builtin};
 

@@ -1,4 +1,5 @@
-//! Floating point: arithmetic that reports what IEEE 754 would hide, roots, powers and logarithms.
+//! Floating point: arithmetic that reports the errors that IEEE 754 would hide, roots, powers and
+//! logarithms.
 //!
 //! A result that is infinite though no operand is, or zero though it should not be, is an error; so
 //! is a division by zero. NaN and infinities of the operands go through.

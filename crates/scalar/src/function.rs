@@ -1,4 +1,4 @@
-//! Functions: what a signature is, and how one is written down.
+//! Functions: their signatures, and the form in which a table of functions is written.
 //!
 //! The tables of this crate are lists of lines like these, one for each entry of PostgreSQL's
 //! `pg_proc`, with its number, its name and the types of arguments and result:
@@ -50,7 +50,7 @@ pub struct Function {
     pub strict: bool,
     /// When the result may change.
     pub volatility: Volatility,
-    /// What is done.
+    /// The implementation.
     pub eval: Eval,
 }
 
@@ -98,7 +98,7 @@ pub enum Volatility {
     Volatile,
 }
 
-/// What a function does.
+/// The implementation of a function.
 #[derive(Clone, Copy)]
 pub enum Eval {
     /// Gives one value.
@@ -107,9 +107,11 @@ pub enum Eval {
     Set(fn(&Call<'_>, &[DatumRef<'_>]) -> Result<Rows>),
     /// Gives one value for many rows.
     Aggregate(Aggregate),
-    /// Is computed by whoever knows the rows of the window: `row_number`, `lag` and their kin.
+    /// A window operator computes it, which knows the rows of the window: `row_number`, `lag` and
+    /// their kin.
     Window,
-    /// Is computed by whoever knows the catalog or the transaction: `nextval`, `pg_get_indexdef`.
+    /// The server computes it, which knows the catalog and the transaction: `nextval`,
+    /// `pg_get_indexdef`.
     Server,
 }
 
@@ -142,7 +144,7 @@ impl Function {
     /// The result for these arguments, NULL where a strict function gets one.
     ///
     /// # Errors
-    /// What the function reports; XX000 where it is no scalar function.
+    /// The errors of the function; XX000 where it is no scalar function.
     pub fn call(&self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
         if self.strict && args.iter().any(|arg| arg.is_null()) {
             return Ok(Datum::Null);
@@ -156,7 +158,7 @@ impl Function {
     /// The rows for these arguments, none where a strict function gets NULL.
     ///
     /// # Errors
-    /// What the function reports; XX000 where it gives no set.
+    /// The errors of the function; XX000 where it gives no set.
     pub fn rows(&self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Rows> {
         if self.strict && args.iter().any(|arg| arg.is_null()) {
             return Ok(Box::new(std::iter::empty()));

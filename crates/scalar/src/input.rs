@@ -1,4 +1,4 @@
-//! Types by their names: how they are written, and whether a text is a value of one.
+//! Types by their names: their names as text, and whether a text is a value of one.
 //!
 //! ```text
 //!   format_type(1043, 14)                        character varying(10)
@@ -41,13 +41,13 @@ fn named(name: &str, context: &Context<'_>) -> Result<(Type, Modifier)> {
     Ok((ty, modifier))
 }
 
-/// What is wrong with a text as a value of a type; `None` where nothing is.
+/// The error of a text as a value of a type; `None` where it is valid.
 fn fault(value: &str, name: &str, context: &Context<'_>) -> Result<Option<Error>> {
     let (ty, modifier) = named(name, context)?;
     Ok(text::parse(value, ty, modifier, context).err())
 }
 
-/// A message and what stands beside it, as a row.
+/// A message and the other fields of its error, as a row.
 fn describe(error: Option<Error>) -> Record {
     let parts = error.as_ref().map(|error| {
         let code = error.state().code().to_owned();

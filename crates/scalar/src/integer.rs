@@ -1,4 +1,4 @@
-//! Integers: arithmetic that reports what does not fit, bits, and the casts among them.
+//! Integers: arithmetic that reports overflow, bits, and the casts among them.
 //!
 //! The result of a mixed operation has the wider of the two types. Shifts take the distance modulo
 //! the width of the type; a `smallint` is shifted as 32 bits and cut.

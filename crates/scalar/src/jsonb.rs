@@ -130,7 +130,7 @@ pub(crate) const TABLE: &[Function] = functions! {
          create: Option<bool>, nulls: Option<&str>)
         match (a, steps, create) {
             (Some(a), Some(steps), Some(create)) => {
-                // What is done with NULL matters only where there is one.
+                // The treatment of NULL matters only where the new value is NULL.
                 let nulls = match (new, nulls) {
                     (Some(_), Some(_)) => NullTreatment::UseJsonNull,
                     (_, nulls) => NullTreatment::named(nulls)?,

@@ -1,18 +1,18 @@
 //! PostgreSQL's functions, operators, casts and aggregates over values.
 //!
 //! ```text
-//!   name + types of arguments ──resolve──> Function, Operator        which one is meant
-//!              type -> type   ──cast─────> How                       how one becomes the other
-//!        values + Context     ──Function::call──> Datum              what it gives
+//!   name + types of arguments ──resolve──> Function, Operator        the one that is called
+//!              type -> type   ──cast─────> How                       the cast
+//!        values + Context     ──Function::call──> Datum              the result
 //!        many rows            ──Aggregate──> Accumulator ──> Datum
 //! ```
 //!
-//! The tables of functions stand by subject, one file each: [`function`] says how they are written.
+//! The tables of functions are ordered by subject, one file each: [`function`] describes their form.
 //! Numbers, names, strictness and volatility are those of PostgreSQL's catalog, because clients
 //! read them there, and results and errors are PostgreSQL's too.
 //!
 //! # Absent on purpose
-//! No SQL text, no tables, no clock and no random source: what an evaluation depends on comes in a
+//! No SQL text, no tables, no clock and no random source: the inputs of an evaluation come in a
 //! [`Context`]. `COALESCE`, `CASE`, `GREATEST` and their kin are no functions but expressions.
 
 pub mod aggregate;

@@ -1,4 +1,4 @@
-//! Names: what the arguments of functions are called, and the columns of those that return rows.
+//! Names: the names of the arguments of functions, and of the columns of those that return rows.
 //!
 //! Only what can be used is listed: names for `make_interval(days => 1)`, columns for
 //! `SELECT key FROM jsonb_each(...)`.

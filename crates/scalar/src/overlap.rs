@@ -1,4 +1,4 @@
-//! `OVERLAPS`: whether two spans of time have a moment in common.
+//! `OVERLAPS`: the test whether two spans of time have a moment in common.
 //!
 //! ```text
 //!   (start, end)  OVERLAPS  (start, length)         both are given by their ends, or by a length

@@ -1,4 +1,4 @@
-//! Polymorphic types: what `anyelement` and its kin stand for in a call.
+//! Polymorphic types: the types that `anyelement` and its kin stand for in a call.
 //!
 //! ```text
 //!   anyelement anyarray anynonarray anyenum                  one type for all of them, exactly
@@ -35,7 +35,7 @@ fn is_compatible(ty: Type) -> bool {
     matches!(ty, Type::ANYCOMPATIBLE | Type::ANYCOMPATIBLEARRAY | Type::ANYCOMPATIBLENONARRAY)
 }
 
-/// What the two families stand for.
+/// The types that the two families stand for.
 #[derive(Clone, Copy, Default)]
 struct Bound {
     exact: Option<Type>,

@@ -17,7 +17,7 @@ fn between(call: &Call<'_>, low: i128, high: i128) -> Result<i128> {
     }
     let width = (high - low) as u128;
     let bits = width.checked_ilog2().map_or(0, |bits| bits + 1);
-    // Whatever falls beyond the range is drawn again, so that all values are as likely.
+    // A number beyond the range is drawn again, so that all values are as likely.
     loop {
         let mut draw = 0;
         for _ in 0..bits.div_ceil(64) {

@@ -1,4 +1,4 @@
-//! Ranges and multiranges: what makes them, takes them apart and compares them.
+//! Ranges and multiranges: the functions that make them, take them apart and compare them.
 //!
 //! ```text
 //!   a        [-----)   [--)          a multirange: spans that ascend and do not touch
@@ -21,7 +21,7 @@ use types::{
 use crate::function::{Call, Function, functions, sets};
 use crate::rows::Rows;
 
-/// What lies between two bounds.
+/// The values between two bounds.
 type Span<'a> = (Bound<'a>, Bound<'a>);
 
 /// Returns the spans of a range or a multirange, ascending.

@@ -1,4 +1,4 @@
-//! Resolution: which of the functions or operators of a name is meant.
+//! Resolution: the choice among the functions or operators of a name.
 //!
 //! ```text
 //!   types of the arguments ──> exact match ─────────────────────────────────> that one
@@ -35,7 +35,7 @@ pub struct Resolved {
     pub ret: Type,
 }
 
-/// What a name with arguments turned out to be.
+/// The meaning of a name with arguments.
 #[derive(Debug, Clone)]
 pub enum Called {
     /// A call of a function.
@@ -343,7 +343,7 @@ fn exact_operator(
     })
 }
 
-/// What the rules came to.
+/// The result of the rules.
 enum Choice {
     None,
     One(usize),

@@ -1,12 +1,13 @@
-//! The rows of sets: what a function that returns `SETOF` gives, one row after another.
+//! The rows of sets: the results of functions that return `SETOF`, one row after another.
 //!
 //! ```text
 //!   generate_series(1, 3)   an iterator of values     one column: the value
 //!   jsonb_each(...)         Columns of name, value    two columns, or one record of both
 //! ```
 //!
-//! In `FROM` the columns are wanted, in a select list one record of them. Who has the columns apart
-//! gives them as [`Columns`], so that no record is packed only to be taken apart again.
+//! In `FROM` the columns are wanted, in a select list one record of them. A function that has
+//! separate columns gives them as [`Columns`], so that no record is packed only to be taken apart
+//! again.
 
 use interrupt::Pace;
 use types::{Datum, Record, Repr, Result, Type};
@@ -22,7 +23,7 @@ pub trait RowSet: Send {
     /// Appends the next row's columns, `width` of them; false, and nothing appended, after the last.
     ///
     /// # Errors
-    /// What the function reports.
+    /// The errors of the function.
     fn next_columns(&mut self, width: usize, out: &mut Vec<Datum>) -> Result<bool> {
         let Some(value) = self.next_value().transpose()? else { return Ok(false) };
         let end = out.len() + width;

@@ -16,7 +16,7 @@ use types::Result;
 /// About how many bytes are looked at between two looks at whether the statement is to stop.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// What is looked for in one text or several.
+/// The search in one text or several.
 pub(crate) struct Search<'a> {
     finder: Finder<'a>,
     window_bytes: usize,

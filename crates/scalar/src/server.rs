@@ -1,7 +1,7 @@
 //! Functions that look at the catalog, the transaction or the session: signatures only.
 //!
-//! They resolve like all others, but only whoever holds the catalog, the sequences, the locks or
-//! the connections can compute them; their [`Eval`](crate::Eval) is `Server`.
+//! They resolve like all others, but only the server computes them, which holds the catalog, the
+//! sequences, the locks and the connections; their [`Eval`](crate::Eval) is `Server`.
 
 use crate::function::{Default, Function, signatures};
 

@@ -1,4 +1,4 @@
-//! What the context knows: the moment of the statement, the user, names of objects.
+//! Functions that the context answers: the moment of the statement, the user, names of objects.
 
 use types::format::DateTemplate;
 use types::{Modifier, Oid, Type};

@@ -1,4 +1,4 @@
-//! `pg_snapshot` and `txid_snapshot`: what a snapshot says of transactions.
+//! `pg_snapshot` and `txid_snapshot`: the transactions in a snapshot.
 
 use types::snapshot::Visibility;
 use types::{Datum, DatumRef, Result};

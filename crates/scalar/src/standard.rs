@@ -9,8 +9,8 @@
 //! ```
 //!
 //! These are no functions: each has a grammar of its own, and a search may have expressions for what
-//! it does not find. Whoever evaluates calls [`Construct::eval`] or [`Search::run`] and does what the
-//! clauses say.
+//! it does not find. The evaluator calls [`Construct::eval`] or [`Search::run`], and carries out the
+//! clauses.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ use crate::json::make::{text_array, text_object};
 use crate::json::path::Calendar;
 use crate::json::populate;
 
-/// What makes JSON of values, or tests it.
+/// A construct that makes JSON of values, or tests it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Construct {
     /// `JSON_OBJECT`: names and values in turn.
@@ -50,14 +50,14 @@ pub enum Construct {
     },
     /// `IS JSON`
     Is {
-        /// What kind it must be.
+        /// The kind that it must be.
         kind: Option<JsonKind>,
         /// `WITH UNIQUE KEYS`
         unique: bool,
     },
 }
 
-/// What `IS JSON` asks for.
+/// The kind that `IS JSON` tests for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JsonKind {
     /// `OBJECT`
@@ -222,16 +222,16 @@ fn has_unique_names(text: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// What looks for something in JSON by a path.
+/// A search in JSON by a path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Search {
-    /// What is asked.
+    /// The wanted answer.
     pub what: Wanted,
     /// The names of the variables that `PASSING` gives.
     pub names: Vec<String>,
 }
 
-/// What a search asks for.
+/// The answer that a search wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
     /// `JSON_EXISTS`: whether there is anything.
@@ -269,7 +269,7 @@ impl Wanted {
     }
 }
 
-/// What a search comes to.
+/// The result of a search.
 #[derive(Debug)]
 pub enum Found {
     /// This value.
@@ -291,7 +291,7 @@ impl Search {
     /// Looks for what is wanted in `document`, as a value of a type.
     ///
     /// # Errors
-    /// Those that no `ON ERROR` is for: a variable that was not given, a type that JSON does not
+    /// Errors that `ON ERROR` does not cover: a variable that was not given, a type that JSON does not
     /// become.
     pub fn run(
         &self,
@@ -328,7 +328,7 @@ impl Search {
         }
     }
 
-    /// What the items are together.
+    /// The one value of the items.
     fn value(
         &self,
         items: &[Item<'_>],

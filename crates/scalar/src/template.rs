@@ -5,8 +5,8 @@
 //!   to_timestamp('2 Feb 2024', 'DD Mon YYYY')  2024-02-02 00:00:00+00
 //! ```
 //!
-//! What a template means is the business of [`types::format`]. All of these are stable in
-//! PostgreSQL's catalog, because names of months and signs of numbers could come from a locale.
+//! [`types::format`] defines the meaning of a template. All of these are stable in PostgreSQL's
+//! catalog, because names of months and signs of numbers could come from a locale.
 
 use numeric::Numeric;
 use types::format::{DateTemplate, NumberTemplate};

@@ -1,4 +1,4 @@
-//! UUIDs: what is written into them.
+//! UUIDs: their contents.
 //!
 //! ```text
 //!   c232ab00-9414-11ec-b3c8-9f6bdeced846

@@ -1,7 +1,7 @@
 //! Window functions: signatures only.
 //!
-//! What they give depends on the other rows of the window, which whoever computes the window
-//! knows; their [`Eval`](crate::Eval) is `Window`.
+//! Their results depend on the other rows of the window, which the window operator knows; their
+//! [`Eval`](crate::Eval) is `Window`.
 
 use crate::function::{Function, signatures};
 

@@ -1,4 +1,4 @@
-//! What the tables say of functions, operators and casts is what PostgreSQL's catalog says.
+//! The tables of functions, operators and casts agree with PostgreSQL's catalog.
 
 use std::collections::{HashMap, HashSet};
 
@@ -88,7 +88,8 @@ fn casts_fit_their_functions() {
         let cast::How::Function(oid) = cast.how() else { continue };
         match registry::function(oid) {
             None => missing.push(format!("{} -> {} {oid}", name(cast.source), name(cast.target))),
-            // What has the same bits needs no function of its own: any of the kinds of OID.
+            // A cast between types with the same bits needs no function of its own: any of the
+            // kinds of OID.
             Some(function) => {
                 let bits = |ty| match repr(ty) {
                     Some(types::Repr::Oid) => Some(types::Repr::Int4),

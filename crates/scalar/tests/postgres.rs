@@ -191,7 +191,7 @@ fn answer(context: &Context<'_>, kind: &str, name: &str, arguments: &[String]) -
     values.extend(defaults.iter().map(Datum::as_ref));
     let call = Call { context, args: &types, ret, spread: false };
     let show = |value: &Datum, ty| {
-        // What the cast to text shows, which is not what the type itself shows.
+        // The output of the cast to text, which differs from that of the type itself.
         match value {
             Datum::Bool(value) => value.to_string(),
             value => types::text::to_string(value.as_ref(), ty, Modifier::NONE, &context.types)

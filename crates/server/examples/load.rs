@@ -26,7 +26,7 @@ use server::{Options, Server};
 use vfs::{Env, SimVfs};
 
 const QUERY: &[u8] = b"Q\0\0\0\x0dSELECT 1\0";
-/// What PostgreSQL answers.
+/// PostgreSQL's answer.
 const ANSWER: &[u8] =
     b"T\0\0\0\x21\0\x01?column?\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
                         D\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What one round gave.
+/// The result of one round.
 #[derive(Clone, Copy)]
 struct Round {
     p50_us: f64,

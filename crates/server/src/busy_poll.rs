@@ -8,8 +8,8 @@
 //! ```
 //!
 //! To wake a thread takes a machine 10 to 100 us, and most of what it had in its caches is gone by then:
-//! more than many a statement takes. Who waits awake for at most as long as a wake-up costs loses at most
-//! as much again (Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive Spinning for a
+//! more than many a statement takes. A thread that polls for at most as long as a wake-up costs loses at
+//! most as much again (Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive Spinning for a
 //! Shared-Memory Multiprocessor", SOSP 1991). It is done where it has reason to succeed:
 //!
 //! * nearly all of the last messages of the session came soon;
@@ -25,16 +25,16 @@ use std::time::Duration;
 /// So many messages must have come soon: at first, and at most.
 const NEEDED_FIRST: u32 = 4;
 const NEEDED_MOST: u32 = 1 << 16;
-/// One that comes late weighs as much as so many that come soon; beyond those needed so many count.
+/// A late request weighs as much as so many early ones; beyond those needed so many count.
 const LATE_WEIGHT: u32 = 8;
 const BEYOND: u32 = 4 * LATE_WEIGHT;
-/// What comes so many times later than soon was not about to come.
+/// A request that comes so many times later than "soon" was not about to come.
 const FAR_LATER: u32 = 5;
 /// After so many that were waited for awake and came, half as many are needed: together they have saved
 /// about what one wait in vain costs where other programs want the processor.
 const FORGIVEN_AFTER: u32 = 32;
 
-/// What a session knows of how soon its client comes back.
+/// The measured return times of a session's client.
 #[derive(Debug)]
 pub(crate) struct BusyPoll {
     /// How long is soon, and how long it is waited awake; zero for never.
@@ -60,7 +60,7 @@ impl BusyPoll {
     /// Learns how long a message was waited for, and whether the session was the only one meanwhile.
     pub(crate) fn learn(&mut self, waited: Duration, is_alone: bool) {
         let was_awake = !self.patience().is_zero();
-        // Who slept had to wake up as well.
+        // A session that slept had to wake up as well.
         let soon = if was_awake { self.limit } else { self.limit.saturating_mul(2) };
         if waited > self.limit.saturating_mul(FAR_LATER) {
             if was_awake {
@@ -113,7 +113,8 @@ mod tests {
         assert_eq!(needed(&mut poll), NEEDED_FIRST);
     }
 
-    /// Who keeps it waiting in vain is trusted less each time, and more again after having come often.
+    /// A client that keeps its session waiting in vain is trusted less each time, and more again after
+    /// it has come often.
     #[test]
     fn in_vain() {
         let mut poll = BusyPoll::new(LIMIT);
@@ -123,7 +124,7 @@ mod tests {
         poll.learn(AWAY, true);
         assert_eq!(needed(&mut poll), 4 * NEEDED_FIRST);
         (0..FORGIVEN_AFTER).for_each(|_| poll.learn(SOON, true));
-        // A pause while nobody was awake costs nothing.
+        // A pause in which the session slept costs nothing.
         poll.learn(SOON, false);
         poll.learn(AWAY, true);
         assert_eq!(needed(&mut poll), 2 * NEEDED_FIRST);

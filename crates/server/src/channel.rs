@@ -50,7 +50,7 @@ enum DetachedSocket {
     Unix(std::os::unix::net::UnixStream),
 }
 
-/// What encryption needs.
+/// The state of an encrypted connection.
 struct Secure {
     connection: ServerConnection,
     raw: Box<[u8]>,
@@ -148,7 +148,7 @@ impl Channel {
         self.receive_by(inbox, |socket, space| socket.poll_read(cx, space))
     }
 
-    /// As [`Channel::receive`], of what is there already; nobody is woken when more comes.
+    /// As [`Channel::receive`], for bytes that have come already; more bytes wake no task.
     pub(crate) fn receive_now(&mut self, inbox: &mut Inbox) -> Poll<io::Result<usize>> {
         self.receive_by(inbox, Socket::read_now)
     }
@@ -242,7 +242,7 @@ impl Channel {
         if let Some(tls) = &mut self.tls {
             tls.connection.send_close_notify();
             if tls.seal().is_ok() {
-                // Who has gone needs no farewell.
+                // A client that has gone needs no farewell.
                 let _ = self.socket.write_all(&tls.sealed).await;
             }
         }

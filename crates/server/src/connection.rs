@@ -72,16 +72,16 @@ struct Connection<'c> {
     /// How receiving ended while the conversation was on another thread: what came before is dealt with first.
     ended: Option<io::Result<usize>>,
     nudge: Arc<Notify>,
-    /// What the desk knows of its transaction.
+    /// The state of its transaction block, as the desk knows it.
     block: Block<'c>,
     poll: BusyPoll,
 }
 
-/// What ended a wait.
+/// The event that ended a wait.
 enum Event {
     /// So many bytes came; none where the client has gone.
     Bytes(usize),
-    /// Somebody has something to tell.
+    /// Another task has a message for the session.
     Nudge,
     /// Nothing came for too long.
     Late,
@@ -90,7 +90,7 @@ enum Event {
 /// True where a connection goes on.
 type GoesOn = bool;
 
-/// Serves somebody who was let in, to the end.
+/// Serves an admitted client, to the end.
 pub(crate) async fn serve(core: &Core, arrival: Arrival) {
     let Arrival { channel, inbox, out, start, peer, seats } = arrival;
     let Ok(mut channel) = channel.attach() else {
@@ -113,7 +113,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
             let mut out = out;
             add(&core.shared.counters.connections_refused_total, 1);
             backend::report(&mut out, Charset::UTF8, &error.fatal());
-            // Who has gone meanwhile need not be told.
+            // A client that has gone meanwhile gets no message.
             let _ = channel.send(&out).await;
             return channel.close().await;
         }
@@ -152,7 +152,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         }
     }
     let Connection { channel, conversation, .. } = connection;
-    // What the transaction holds is free before the client sees the end.
+    // The locks of the transaction are free before the client sees the end.
     drop(conversation);
     channel.close().await;
     drop(seats);
@@ -209,7 +209,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Why the session must end, where somebody has told it to.
+    /// The reason to end the session, if one was given.
     fn end(&mut self) -> Option<Error> {
         let terminated = self.talk().session().terminated();
         terminated.or_else(|| {
@@ -258,7 +258,8 @@ impl Connection<'_> {
                 Step::Send => {
                     let talk = self.talk();
                     talk.due = talk.out.len();
-                    // What moves to another thread is sent while it goes on there.
+                    // Before a step moves to another thread, the answers wait: they are sent while
+                    // it runs there.
                     if !talk.must_block() {
                         self.send_due().await?;
                     }
@@ -395,7 +396,7 @@ impl Connection<'_> {
             return Ok((Event::Bytes(ended?), Duration::ZERO));
         }
         let patience = match self.end() {
-            // It was told while nobody waited to be told.
+            // The message came while the session did not wait.
             Some(_) => return Ok((Event::Nudge, Duration::ZERO)),
             None => self.patience(),
         };

@@ -28,7 +28,7 @@ use crate::server::Shared;
 /// Bytes of the stack of a thread that runs statements: they may be nested deeply.
 const STACK_BYTES: usize = 16 << 20;
 
-/// What the sessions of a core share.
+/// The state that the sessions of a core share.
 pub(crate) struct Core {
     pub(crate) shared: Arc<Shared>,
     pub(crate) desk: Desk,
@@ -68,13 +68,13 @@ pub(crate) fn start(
         .stack_size(STACK_BYTES)
         .spawn(move || {
             serve(&runtime, core, arrivals);
-            // Who has not ended in time is left behind, on its own thread.
+            // A session that has not ended in time is left behind, on its own thread.
             runtime.shutdown_background();
         })?;
     Ok((Entrance { sender, counters }, thread))
 }
 
-/// Serves whoever arrives.
+/// Serves the clients that arrive.
 fn serve(runtime: &Runtime, core: Arc<Core>, mut arrivals: UnboundedReceiver<Arrival>) {
     runtime.block_on(async {
         while let Some(arrival) = arrivals.recv().await {

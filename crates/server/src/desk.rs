@@ -1,5 +1,5 @@
-//! [`Desk`]: where the sessions of a core wait for their commits; [`Waiter`]: who waits for them where the
-//! core has other things to do.
+//! [`Desk`]: the wait of a core's sessions for their commits; [`Waiter`]: a thread that waits for them
+//! while the core runs other sessions.
 //!
 //! ```text
 //!   nobody is held up                            others of the core are in transaction blocks
@@ -36,7 +36,7 @@ const INLINE_US: u64 = 200;
 /// How much of the average a new wait makes up: one part in so many.
 const WEIGHT: u64 = 8;
 
-/// What became of a commit.
+/// The outcome of a commit.
 pub(crate) type Outcome = Result<Commit, TxnError>;
 
 /// A commit that has its place in the order, and who is to be told of it.
@@ -54,7 +54,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// A desk at which nobody waits.
+    /// A desk without waiting commits.
     pub(crate) fn new(counters: Arc<Counters>, waiter: Waiter) -> Self {
         Self {
             waiting: Mutex::default(),
@@ -96,7 +96,7 @@ impl Desk {
     }
 }
 
-/// A session, and whether it is in a transaction block, as its core's desk is told.
+/// A session, and whether it is in a transaction block, for its core's desk.
 pub(crate) struct Block<'a> {
     desk: &'a Desk,
     is_open: bool,
@@ -135,7 +135,7 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Starts the thread; it ends when nobody can hand it anything any more.
+    /// Starts the thread; it ends when all senders are gone.
     pub(crate) fn start(counters: Arc<Counters>) -> io::Result<Waiter> {
         let (sender, commits) = channel();
         let pace = Arc::new(Pace { mean_us: AtomicU64::new(0), counters });

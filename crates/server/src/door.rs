@@ -6,11 +6,11 @@
 //!                                                  └─ FATAL ──┘
 //! ```
 //!
-//! Cores run statements to their end, so whatever must get through while all cores are busy happens
-//! here: a request to cancel first of all, and the watch over statements that run too long. And here
-//! are those whom nobody knows yet: their time, their number and the size of what they may send are
-//! limited, and nothing is made for them but a buffer. Where there are too many of them, the one that has
-//! been here for the longest time leaves: clients that say nothing keep nobody out.
+//! Cores run statements to their end, so tasks that must run while all cores are busy run here: a request
+//! to cancel first of all, and the watch over statements that run too long. Unknown clients are here as
+//! well. Their time, their number and the size of their messages are limited, and each gets only a
+//! buffer. Where there are too many of them, the one that has been here for the longest time is
+//! disconnected: silent clients keep no others out.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -39,19 +39,20 @@ use crate::wire::backend::{self, Authentication};
 use crate::wire::startup::{self, First, Start};
 use crate::wire::{Frame, Inbox, Reader, frontend, violation};
 
-/// How many may be at the door beside those who have a session, so that a request to cancel gets
-/// through when all sessions are taken. One more is let in at the cost of the one that came first.
+/// How many connections may be at the door, without those that have a session, so that a request to
+/// cancel gets through when all sessions are taken. One more is let in at the cost of the one that
+/// came first.
 const GUESTS: usize = 100;
 
-/// How long nobody is let in after the system had no room for one more.
+/// The pause of accepting after the system had no room for one more connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Somebody who was let in, on the way to a core.
+/// An admitted client, on the way to a core.
 pub(crate) struct Arrival {
     pub(crate) channel: Detached,
-    /// What it has sent already.
+    /// The bytes that it has sent already.
     pub(crate) inbox: Inbox,
-    /// What it is still to be told.
+    /// The messages that it is still to be sent.
     pub(crate) out: Vec<u8>,
     pub(crate) start: Start,
     pub(crate) peer: Peer,
@@ -97,7 +98,7 @@ pub(crate) struct Door {
     /// How many sessions are open, or about to be.
     sessions: Arc<AtomicUsize>,
     guests: Mutex<Guests>,
-    /// What questions to roles that do not exist are made of.
+    /// A secret from which the challenges for unknown roles are made.
     secret: String,
 }
 
@@ -109,7 +110,7 @@ struct Guests {
 }
 
 impl Guests {
-    /// Somebody comes; the number, and what says that they have to leave.
+    /// A client comes; returns its number, and the signal for it to leave.
     fn come(&mut self) -> (u64, Arc<Notify>) {
         self.next += 1;
         let leave = Arc::new(Notify::new());
@@ -117,7 +118,7 @@ impl Guests {
         (self.next, leave)
     }
 
-    /// Has the one that came first leave, if anybody is here.
+    /// Disconnects the client that came first, if any client is here.
     fn send_away(&mut self) {
         if let Some((_, first)) = self.here.pop_first() {
             first.notify_one();
@@ -125,9 +126,9 @@ impl Guests {
     }
 }
 
-/// Why somebody was not let in.
+/// The reason of a refusal.
 enum Refusal {
-    /// It is told why.
+    /// The client gets this error.
     Told(Error),
     /// It has gone, or speaks something else.
     Lost(io::Error),
@@ -156,7 +157,7 @@ impl Door {
         Arc::new(Self { shared, entrances, sockets, sessions, guests, secret })
     }
 
-    /// Lets in whoever comes over TCP, for ever.
+    /// Accepts connections over TCP, for ever.
     pub(crate) async fn listen_tcp(self: Arc<Self>, listener: TcpListener) {
         loop {
             match listener.accept().await {
@@ -172,7 +173,7 @@ impl Door {
         }
     }
 
-    /// Lets in whoever comes over a socket of the file system, for ever.
+    /// Accepts connections over a socket of the file system, for ever.
     pub(crate) async fn listen_unix(self: Arc<Self>, listener: UnixListener) {
         loop {
             match listener.accept().await {
@@ -182,7 +183,8 @@ impl Door {
         }
     }
 
-    /// Lets nobody in for a while. Mostly there are no descriptors: the guest that came first gives its own.
+    /// Accepts no connection for a while. Mostly there are no descriptors: the unknown client that came
+    /// first gives its own.
     async fn pause(&self, error: &io::Error) {
         tracing::error!("cannot accept a connection: {error}");
         self.guests.lock().send_away();
@@ -235,7 +237,7 @@ impl Door {
                     tracing::info!(peer = %guest.peer, "{error}");
                     let mut out = Vec::new();
                     backend::report(&mut out, Charset::UTF8, &error);
-                    // Whoever does not listen need not be told.
+                    // A client that does not read is not waited for.
                     let telling = channel.send(&out);
                     let _ = tokio::time::timeout(PAUSE, telling).await;
                 }
@@ -263,14 +265,14 @@ impl Shared {
     }
 }
 
-/// Somebody at the door.
+/// A client at the door, which is not admitted yet.
 struct Guest {
     door: Arc<Door>,
     inbox: Inbox,
     peer: Peer,
 }
 
-/// What a core needs of somebody who was let in.
+/// The data of an admitted client that a core needs.
 struct Admitted {
     start: Start,
     out: Vec<u8>,
@@ -294,7 +296,7 @@ impl Guest {
             backend::negotiate(&mut out, start.minor, &start.extensions);
         }
         self.prove(channel, &start, &mut out).await?;
-        // Only now: who can prove nothing shall not hold the place of somebody who can.
+        // Only now: a client without a proof must not hold the place of one with a proof.
         let Some(session) = Seat::take(&self.door.sessions, connections_max) else {
             return Err(full().into());
         };
@@ -332,7 +334,7 @@ impl Guest {
             match First::read(packet)? {
                 First::Tls => match offered {
                     Some(offered) if !channel.is_tls() => {
-                        // What was sent before the answer may come from somebody in the middle.
+                        // Bytes that came before the answer may be injected by another machine.
                         if !self.inbox.is_empty() {
                             let message = "received unencrypted data after SSL request";
                             return Err(violation(message).into());
@@ -353,8 +355,8 @@ impl Guest {
         }
     }
 
-    /// Has the client prove who it is, as the rules ask for. What it need not be told at once is
-    /// appended to `out`.
+    /// Has the client prove who it is, as the rules ask for. Messages that can wait are appended to
+    /// `out`.
     async fn prove(
         &mut self,
         channel: &mut Channel,
@@ -365,7 +367,8 @@ impl Guest {
         let method = self.method(channel, start)?;
         let password = shared.instance.password(&start.user);
         match (method, &password) {
-            // Whether there is such a role, and such a database, is told when the session begins.
+            // Whether there is such a role, and such a database, is checked when the session
+            // begins.
             (Method::Trust, _) | (Method::Initial, None) => return Ok(()),
             _ => {}
         }
@@ -476,7 +479,7 @@ impl Guest {
     /// The next message, which must be a part of an authentication.
     async fn password(&mut self, channel: &mut Channel) -> Result<Frame, Refusal> {
         loop {
-            // Nothing large is taken from somebody whom nobody knows.
+            // A large message of an unknown client is refused.
             if self.inbox.waiting().first().is_some_and(|kind| *kind != b'p') {
                 let kind = self.inbox.waiting()[0];
                 return Err(violation(format!(
@@ -508,7 +511,7 @@ impl Guest {
         add(&entrance.counters.connections, 1);
         let seats = [socket, session];
         let arrival = Arrival { channel, inbox: self.inbox, out, start, peer: self.peer, seats };
-        // A core that takes nobody any more is shutting down, and the connection with it.
+        // A core that accepts no client any more is shutting down, and the connection with it.
         let _ = entrance.sender.send(arrival);
     }
 }

@@ -13,9 +13,9 @@
 //! |---|---|
 //! | `wire` | messages as bytes |
 //! | `channel`, `tls` | bytes to and from a client, encrypted or not |
-//! | `door`, `auth` | who comes in, and how they prove who they are |
-//! | `conversation` | the protocol itself, without sockets: a message in, answers and what to wait for out |
-//! | `connection` | a conversation on a socket: reading, sending, waiting, time running out |
+//! | `door`, `auth` | listeners, rules of access, proofs of identity |
+//! | `conversation` | the protocol itself, without sockets: a message in, answers and the next wait out |
+//! | `connection` | a conversation on a socket: reads, sends, waits, timeouts |
 //! | `core`, `desk` | threads, and the wait for the disk |
 //! | `server`, `options`, `metrics` | starting, stopping, counting |
 //!
@@ -23,9 +23,9 @@
 //! * A message is answered as PostgreSQL 17 answers it, and answers leave when PostgreSQL's do: at
 //!   `ReadyForQuery`, at `Flush`, with an error, or when a buffer is full.
 //! * No commit is acknowledged before it is durable.
-//! * Nothing that a client sends stops the server, makes it allocate for bytes that have not come, or
-//!   keeps another client waiting for longer than a statement runs.
-//! * Whoever has not proved who they are learns nothing but whether the proof was good.
+//! * No bytes of a client stop the server, make it allocate memory for bytes that have not come, or keep
+//!   another client waiting for longer than a statement runs.
+//! * A client without a valid proof learns nothing but that its proof was refused.
 //!
 //! # Absent on purpose
 //! No SQL, no plans, no storage: all of that is behind [`session`].

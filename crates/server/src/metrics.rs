@@ -1,4 +1,4 @@
-//! Counters of what the server does, and their text for Prometheus.
+//! Counters of the server, and their text for Prometheus.
 //!
 //! ```text
 //!   core 0: Counters ┐
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Each core counts for itself, so that cores do not pass a line of memory to and fro with each
-//! statement; they are added up when somebody looks.
+//! statement; a reader adds them up.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($name:ident: $kind:literal, $help:literal;)*) => {
-        /// What one core has counted.
+        /// The counts of one core.
         #[derive(Debug, Default)]
         #[repr(align(128))]
         pub(crate) struct Counters {
             $(pub(crate) $name: AtomicU64,)*
         }
 
-        /// What all have counted.
+        /// The counts of all cores.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub struct Metrics {
             $(#[doc = $help] pub $name: u64,)*
@@ -52,20 +52,20 @@ counters! {
     connections: "gauge", "Sessions that are open.";
     connections_total: "counter", "Sessions that were begun.";
     connections_refused_total: "counter", "Connections that were sent away: too many, or not let in.";
-    authentication_failures_total: "counter", "Proofs of a password that did not hold.";
-    cancel_requests_total: "counter", "Requests to cancel what another session does.";
+    authentication_failures_total: "counter", "Failed proofs of a password.";
+    cancel_requests_total: "counter", "Requests to cancel the statement of another session.";
     bytes_received_total: "counter", "Bytes that clients sent.";
     bytes_sent_total: "counter", "Bytes that clients were sent.";
     sends_total: "counter", "Times that bytes were sent.";
-    statements_total: "counter", "Statements that were run, or portals that were gone on with.";
+    statements_total: "counter", "Statements that were run, and portals that were continued.";
     slow_statements_total: "counter", "Statements that took longer than the threshold of the log.";
     queued_statements_total: "counter", "Statements that waited for a row without a thread.";
     moved_statements_total: "counter", "Statements that were moved to a thread that may wait.";
-    busy_polls_total: "counter", "Waits for a client that were begun awake.";
-    busy_polls_in_vain_total: "counter", "Those of them that it did not come in.";
+    busy_polls_total: "counter", "Waits for a client in which the session polled first.";
+    busy_polls_in_vain_total: "counter", "Waits of these in which the client did not come while the session polled.";
     rows_total: "counter", "Rows that clients were sent.";
     errors_total: "counter", "Errors that clients were told.";
-    commits_total: "counter", "Commits that were waited for.";
+    commits_total: "counter", "Commits that sessions waited for.";
     commit_waits_total: "counter", "Waits for the disk, each for one or more commits.";
     panics_total: "counter", "Failures inside the server that ended a session.";
 }
@@ -87,7 +87,8 @@ pub(crate) fn add(counter: &AtomicU64, count: u64) {
 mod tests {
     use super::*;
 
-    /// What cores count is added up, a gauge that rose on one and fell on another too.
+    /// The counts of cores are added up, also those of a gauge that rose on one and fell on
+    /// another.
     #[test]
     fn sums() {
         let parts = [Arc::new(Counters::default()), Arc::new(Counters::default())];

@@ -1,4 +1,4 @@
-//! [`Options`]: how a server listens, whom it lets in, and how much it gives to anybody.
+//! [`Options`]: the addresses of a server, its rules of access, and its limits.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -18,18 +18,18 @@ pub struct Options {
     pub unix_folder: Option<PathBuf>,
     /// Encryption; without it none is offered.
     pub tls: Option<Tls>,
-    /// Who may come in, and how.
+    /// The rules of access.
     pub rules: Rules,
     /// How many threads serve connections; 0 for one for each core.
     pub cores: usize,
-    /// What nobody may exceed.
+    /// The limits of clients.
     pub limits: Limits,
     /// How long a client that is served alone, and that has always come back as soon, is waited for awake
     /// after an answer: to wake up takes longer than many statements do. Zero for never.
     pub busy_poll: Duration,
 }
 
-/// What nobody may exceed.
+/// The limits of clients.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Sessions at the same time; one more gets 53300.

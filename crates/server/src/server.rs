@@ -1,4 +1,4 @@
-//! [`Server`]: what listens, and the threads behind it; [`Handle`]: how it is told to stop.
+//! [`Server`]: the listeners, and the threads behind them; [`Handle`]: the way to stop it.
 //!
 //! ```text
 //!   Server::start ──> thread "door"      accepts, lets in
@@ -29,12 +29,12 @@ use crate::metrics::{Counters, Metrics};
 use crate::options::Options;
 use crate::tls::Encryption;
 
-/// What door and cores share.
+/// The state that listeners and cores share.
 pub(crate) struct Shared {
     pub(crate) instance: Arc<Instance>,
     pub(crate) options: Options,
     pub(crate) encryption: Option<Encryption>,
-    /// What happens at the door.
+    /// The counts of the listeners.
     pub(crate) counters: Arc<Counters>,
     /// The process number of the session that was served last, whichever core has it.
     pub(crate) served_last: AtomicI32,
@@ -147,7 +147,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 fn listen_unix(path: &PathBuf) -> io::Result<UnixListener> {
     let name =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    // A socket that nobody answers at was left behind by a server that did not end well.
+    // A socket without a listener was left behind by a server that did not end well.
     if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
         std::fs::remove_file(path).map_err(name)?;
     }
@@ -156,7 +156,7 @@ fn listen_unix(path: &PathBuf) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Opens the door; it closes when it is told to.
+/// Starts the listeners; they stop with the server.
 fn open(
     door: Arc<Door>,
     tcp: Vec<TcpListener>,
@@ -193,7 +193,7 @@ impl Handle {
         self.unix_socket.as_ref()
     }
 
-    /// What the server has done so far.
+    /// The counts of the server so far.
     pub fn metrics(&self) -> Metrics {
         Metrics::sum(&self.counters)
     }
@@ -203,9 +203,8 @@ impl Handle {
         &self.shared.options.rules
     }
 
-    /// Lets nobody in any more, tells all sessions that it is over (`57P01`), what they run
-    /// included, and returns when they have gone, or after
-    /// [`Limits::shutdown`](crate::Limits::shutdown).
+    /// Accepts no more connections, ends all sessions with their statements (`57P01`), and returns
+    /// when they have gone, or after [`Limits::shutdown`](crate::Limits::shutdown).
     pub fn shutdown(mut self) {
         self.stop();
     }

@@ -1,4 +1,5 @@
-//! Encryption: the server's certificate and key, ready for use, and what SCRAM binds itself to.
+//! Encryption: the server's certificate and key, ready for use, and the data for channel binding of
+//! SCRAM.
 //!
 //! ```text
 //!   certificate.pem, key.pem ──> rustls::ServerConfig        one for all connections
@@ -19,11 +20,11 @@ use crate::options::Tls;
 /// The name of the protocol, which a client says that begins with TLS without asking.
 pub(crate) const PROTOCOL: &[u8] = b"postgresql";
 
-/// What connections are encrypted with.
+/// The configuration that connections are encrypted with.
 pub(crate) struct Encryption {
     pub(crate) config: Arc<ServerConfig>,
-    /// What an authentication can be bound to; none where the certificate's signature has no hash
-    /// that everybody agrees on.
+    /// The data that an authentication can be bound to; none where the certificate's signature has
+    /// no hash that everybody agrees on.
     pub(crate) certificate_hash: Option<Vec<u8>>,
     /// True where connections from other machines must be encrypted.
     pub(crate) is_required: bool,

@@ -1,4 +1,4 @@
-//! Advisory locks: locks on numbers, which mean what the programs that take them agree on.
+//! Advisory locks: locks on numbers, whose meaning the programs that take them agree on.
 //!
 //! ```text
 //!   session 1   pg_advisory_lock(7) ────────> Advisory  7: held exclusively by 1
@@ -6,9 +6,9 @@
 //!   session 1   pg_advisory_unlock(7) ──────>           7: held exclusively by 2
 //! ```
 //!
-//! A lock is held by a session, once for each time that it was taken; it is let go of by
-//! `pg_advisory_unlock`, or at the end of the transaction where it was taken for that. Those who wait
-//! come in the order in which they asked. A wait that would never end is an error.
+//! A lock is held by a session, once for each time that it was taken; it is released by
+//! `pg_advisory_unlock`, or at the end of the transaction where it was taken for that. Waiting
+//! sessions get the lock in the order in which they asked. A wait that would never end is an error.
 //!
 //! # Deadlocks
 //! `txn` finds circles of waits for rows and tables, and knows no advisory locks. In a circle with both,
@@ -28,7 +28,7 @@ use crate::client::Client;
 use crate::error::{Error, Result, Severity};
 use crate::instance::now;
 
-/// What is locked.
+/// The object of a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Key {
     pub database: Oid,
@@ -110,13 +110,14 @@ pub(crate) struct Locks {
 }
 
 impl Table {
-    /// Those that a claim has to wait for.
+    /// The processes that a claim has to wait for.
     fn before(&self, claim: &Claim) -> impl Iterator<Item = i32> {
         let earlier = self.waiting.iter().take_while(|other| {
             (other.process, other.key, other.mode) != (claim.process, claim.key, claim.mode)
         });
         let held = self.held.get(&claim.key).into_iter().flatten();
-        // Whoever has a lock already is not kept waiting by those who wait for it to be let go.
+        // A session that has a lock already is not kept waiting by sessions that wait for its
+        // release.
         let has = held.clone().any(|known| known.process == claim.process);
         let claim = *claim;
         held.chain(earlier.filter(move |_| !has))

@@ -1,4 +1,4 @@
-//! [`BackendStatus`]: what a session is at, for `pg_stat_activity` and its kin.
+//! [`BackendStatus`]: the current state of a session, for `pg_stat_activity` and its kin.
 //!
 //! ```text
 //!   the session, for each statement          others, whenever they look
@@ -28,7 +28,7 @@ use crate::settings::LoggedKinds;
 use crate::statement::Parsed;
 use crate::transaction::Status;
 
-/// What a session waits for, other than for locks.
+/// The event that a session waits for, other than locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum WaitEvent {
@@ -119,7 +119,7 @@ impl From<Status> for BackendState {
     }
 }
 
-/// What changes seldom.
+/// The facts that change seldom.
 #[derive(Clone, Default)]
 pub(crate) struct About {
     pub application: String,
@@ -128,7 +128,7 @@ pub(crate) struct About {
     pub query: Arc<str>,
 }
 
-/// What a session is at.
+/// The current state of a session.
 pub(crate) struct BackendStatus {
     about: Mutex<About>,
     /// When the session began, as SQL counts time; 0 before.
@@ -258,7 +258,7 @@ impl BackendStatus {
         self.sees.store(csn.0 + 1, Relaxed);
     }
 
-    /// What it waits for.
+    /// Sets the event that it waits for.
     pub fn set_wait(&self, wait: WaitEvent) {
         self.wait.store(wait as u8, Relaxed);
     }
@@ -280,7 +280,7 @@ impl BackendStatus {
         BackendState::ALL[usize::from(self.state.load(Relaxed))]
     }
 
-    /// What it waits for; locks are known elsewhere.
+    /// The event that it waits for; locks are known elsewhere.
     pub fn wait(&self) -> WaitEvent {
         WaitEvent::ALL[usize::from(self.wait.load(Relaxed))]
     }

@@ -1,4 +1,4 @@
-//! What a session keeps beyond single statements, and evaluation may look at: settings, user,
+//! State that a session keeps beyond single statements, and that evaluation reads: settings, user,
 //! messages, random numbers. Evaluation sees it through a [`Surroundings`], made for a statement.
 
 use std::cell::{Cell, RefCell};
@@ -31,10 +31,10 @@ use crate::transaction::Modes;
 pub(crate) struct Client {
     pub instance: Arc<Instance>,
     pub slot: Arc<Slot>,
-    /// What happens in its database.
+    /// The counts of its database.
     pub counters: Arc<DatabaseCounters>,
     pub database: Arc<str>,
-    /// Who logged in.
+    /// The role that logged in.
     pub login: Arc<str>,
     /// The role that its commits record: who logged in. Empty where it is the program that has the database open.
     pub role: Arc<str>,
@@ -43,9 +43,9 @@ pub(crate) struct Client {
     /// Notices about rows that a function makes as the statement asks for them. The client gets them
     /// after the statement.
     pub late_notices: Arc<Mutex<Vec<Error>>>,
-    /// What `LISTEN` and `NOTIFY` do when the transaction commits.
+    /// The effects of `LISTEN` and `NOTIFY` when the transaction commits.
     pub notes: RefCell<Vec<Note>>,
-    /// What the session got from sequences.
+    /// The numbers that the session got from sequences.
     pub sequences: RefCell<SessionSequences>,
     /// The temporary tables that the end of a transaction does something to.
     pub on_commit: RefCell<Vec<(Oid, OnCommit)>>,
@@ -74,7 +74,7 @@ pub(crate) struct Client {
     pub transaction: Cell<u64>,
     /// True where the stamp of the transaction was asked for.
     pub is_stamped: Cell<bool>,
-    /// What [`Client::visibility`] said, of which snapshot and transaction.
+    /// The last result of [`Client::visibility`], with its snapshot and transaction.
     visibility: RefCell<Option<((Csn, u64), String)>>,
     /// True where the statement runs within a savepoint.
     pub in_savepoint: Cell<bool>,
@@ -138,7 +138,7 @@ impl Client {
         extent: Extent,
         catalog: &Catalog,
     ) -> Result<()> {
-        // What a transaction is like, it is like until it ends.
+        // A property of the transaction stays until the transaction ends.
         let extent = match crate::settings::is_of_transaction(name) {
             true => Extent::Local,
             false => extent,
@@ -169,7 +169,7 @@ impl Client {
             let message = format!("permission denied to set {what} \"{user}\"");
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
-        // It is told after the setting that it follows from.
+        // The client gets it after the setting that it follows from.
         settings.set_superuser(catalog.is_superuser(wanted), extent);
         settings.set(name, text, extent)?;
         if !is_role {
@@ -186,8 +186,8 @@ impl Client {
         self.settings.borrow_mut().configure(&configuration.in_force(), now);
     }
 
-    /// Sets what `ALTER DATABASE` and `ALTER ROLE` keep for whoever logs in: what is said of the role
-    /// goes before what is said of the database.
+    /// Sets the values that `ALTER DATABASE` and `ALTER ROLE` keep for a login: values of the role
+    /// override those of the database.
     pub fn set_kept(&self, login: &Login) {
         let catalog = self.instance.catalogs.newest();
         let (database, role) = (login.database, login.role);
@@ -196,7 +196,8 @@ impl Client {
         for about in kept {
             let found = catalog.settings().find(|known| (known.database, known.role) == about);
             for (name, value) in found.iter().flat_map(|known| &known.values) {
-                // Whoever kept it had the right to; what is no value any more is left out.
+                // The role that kept it had the right to; a value that is no longer valid is left
+                // out.
                 let now = now(&self.instance.env);
                 let mut settings = self.settings.borrow_mut();
                 let set = settings.set_at(name, Some(value), Extent::Kept, now);
@@ -293,7 +294,7 @@ impl Client {
     }
 }
 
-/// What one statement is evaluated in.
+/// The context in which one statement is evaluated.
 pub(crate) struct Surroundings<'a> {
     pub client: &'a Client,
     pub style: Arc<Style>,
@@ -306,7 +307,7 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// What a statement that begins now is evaluated in.
+    /// The context of a statement that begins now.
     pub fn of(client: &'a Client, names: &Arc<Names>, started: TimestampTz) -> Self {
         Surroundings {
             client,
@@ -330,7 +331,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// What the forms of values depend on.
+    /// The context that the forms of values depend on.
     pub fn types(&self) -> types::Context<'_> {
         types::Context {
             style: &self.style,
@@ -341,7 +342,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// What expressions are evaluated in.
+    /// The context in which expressions are evaluated.
     pub fn context(&self) -> scalar::Context<'_> {
         scalar::Context {
             types: self.types(),

@@ -1,4 +1,4 @@
-//! Commands of a session: transactions, settings, and what throws things away.
+//! Commands of a session: transactions, settings, and commands that drop session state.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Session {
             Command::Fetch { cursor, moves: false, .. } => {
                 let known = self.cursors.get(&cursor.text).map(|cursor| &cursor.portal);
                 let known = known.or_else(|| self.portals.get(&cursor.text));
-                // What is not there is told when it is run.
+                // A missing portal is reported when the statement runs.
                 known.and_then(|portal| portal.columns.clone())
             }
             Command::Execute { name, .. } => {
@@ -64,7 +64,7 @@ impl Session {
             Command::Begin { .. } | Command::Commit { .. } | Command::Rollback { .. }
         );
         if !portal.alone && !is_of_transaction {
-            // What it does belongs to the statements before and after it.
+            // Its effects belong to the same transaction as the statements before and after it.
             self.open();
         }
         match command {
@@ -138,7 +138,7 @@ impl Session {
                 );
                 return Ok(done(tag));
             }
-            // What the message has done so far becomes part of the block.
+            // The changes of the message so far become part of the block.
             open.block = Block::Explicit;
             self.apply_modes(said)?;
             return Ok(done(tag));
@@ -233,7 +233,7 @@ impl Session {
         let open = self.open();
         let released = open.savepoints.drain(place..).next();
         if let (Some(inner), Some(Named { mark, .. })) = (&mut open.inner, released) {
-            // What was written since may leave memory.
+            // Writes since the savepoint may leave memory.
             inner.release(mark.writes)?;
         }
         Ok(done("RELEASE"))
@@ -290,7 +290,8 @@ impl Session {
         }
         let export = self.client.instance.exported.find(name)?;
         export.check(self.client.database_oid, modes.isolation, modes.read_only)?;
-        // What only reads what a serializable transaction saw needs no more than its snapshot.
+        // A transaction that only reads the state of a serializable transaction needs no more than
+        // its snapshot.
         let mut inner = self.begin_inner(Isolation::RepeatableRead);
         inner.see_at(export.csn)?;
         let open = self.open();
@@ -608,7 +609,7 @@ fn with(mut modes: Modes, said: &ast::Modes) -> Modes {
     modes
 }
 
-/// What a setting is set to, as one text; `None` for its default.
+/// The value of `SET`, as one text; `None` for the default.
 pub(crate) fn setting_text(name: &str, values: &[SetValue]) -> Result<Option<String>> {
     let is_list = ["search_path", "datestyle", "temp_tablespaces", "local_preload_libraries"]
         .contains(&name.to_ascii_lowercase().as_str());

@@ -11,8 +11,8 @@
 //! writes it whole, under another name, and then renames it: after a crash it is the old one or the new one.
 //!
 //! # Invariants
-//! * What is in force was checked: a line that is no value of its setting is left out, and told by
-//!   `pg_file_settings`.
+//! * Only checked lines are in force: a line that is no value of its setting is left out, and shown
+//!   by `pg_file_settings`.
 //! * Settings of the server keep the values of the start.
 
 use std::io;
@@ -59,7 +59,7 @@ pub(crate) enum ConfigSource {
     Given,
     /// The file.
     File,
-    /// What holds where neither says anything, such as a share of the memory.
+    /// The value where neither says anything, such as a share of the memory.
     Default,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Configuration {
     generation: AtomicU64,
     /// When the file was read last, as SQL counts time.
     read_at: AtomicI64,
-    /// Held by whoever writes the file.
+    /// The session that writes the file holds it.
     writing: Mutex<()>,
 }
 
@@ -256,7 +256,7 @@ impl Configuration {
         Ok(lines.into())
     }
 
-    /// What holds where the file says this.
+    /// The settings in force where the file has these lines.
     fn effective(&self, lines: &[ConfigLine]) -> Arc<[Configured]> {
         let given = self.given.iter().map(|(name, value)| Configured {
             name: name.clone(),
@@ -455,7 +455,7 @@ mod tests {
         assert!(
             configuration.is_pending("max_connections") && !configuration.is_pending("work_mem")
         );
-        // What is left of a write that was cut off is no harm.
+        // The rest of a write that was cut off is no harm.
         env.fs
             .open(&folder.join("postgresql.auto.conf.tmp"), OpenMode::CreateNew)
             .expect("it is made");

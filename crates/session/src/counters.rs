@@ -1,4 +1,4 @@
-//! [`DatabaseCounters`]: what happened in a database since it was opened, for `pg_stat_database`.
+//! [`DatabaseCounters`]: the counts of a database since it was opened, for `pg_stat_database`.
 //!
 //! A session adds to them with relaxed atomic operations, most of them once for a statement; nothing is
 //! locked, and nothing is written to the disk.
@@ -19,7 +19,7 @@ use crate::error::{Result, Severity};
 use crate::instance::now;
 use crate::session::Session;
 
-/// What is counted of a database.
+/// An event that is counted of a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub(crate) enum Event {
@@ -42,7 +42,7 @@ pub(crate) enum Event {
 
 const EVENTS: usize = 12;
 
-/// What happened in a database since it was opened, or since the counters were reset.
+/// The counts of a database since it was opened, or since the counters were reset.
 #[derive(Default)]
 pub(crate) struct DatabaseCounters {
     events: Shards<EVENTS>,

@@ -34,7 +34,7 @@ pub(crate) struct Cursor {
     pub at_end: bool,
     /// The number of the row where it stands.
     place: i64,
-    /// What was said of going back.
+    /// `SCROLL` or `NO SCROLL`, where the declaration has one of them.
     pub scroll: Option<bool>,
     /// True where it outlives its transaction.
     pub hold: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Cursor {
 }
 
 impl Cursor {
-    /// One that stands before the rows that its portal will give.
+    /// A cursor that stands before the rows that its portal will give.
     fn new(portal: Portal, scroll: Option<bool>, hold: bool, made: TimestampTz) -> Self {
         let (rows, at_end, place, is_held) = (Vec::new(), false, 0, false);
         Cursor { portal, rows, at_end, place, scroll, hold, is_held, made }
@@ -150,7 +150,7 @@ impl Session {
 
     pub(crate) fn fetch(&mut self, name: &str, direction: Direction, moves: bool) -> Result<Work> {
         let mut cursor = match self.portals.remove(name) {
-            // What the protocol has bound is a cursor like any other.
+            // A portal that the protocol has bound is a cursor like any other.
             Some(portal) if matches!(portal.work, Work::Plan(_)) && !portal.has_failed => {
                 Cursor::new(portal, Some(false), false, now(&self.client.instance.env))
             }
@@ -197,7 +197,7 @@ impl Session {
         let rows = found?;
         let surroundings = self.surroundings();
         for row in &rows {
-            // What is behind the cursor cannot be given again: the output takes all of it.
+            // Rows before the cursor cannot be given again: the output takes all of them.
             let _ = out.row(row, &columns, &surroundings.types())?;
         }
         Ok(match rows.len() as u64 == count {
@@ -257,7 +257,7 @@ impl Session {
         }
         cursor.place = stop.min(all + 1);
         if cursor.scroll == Some(false) {
-            // What is behind will not be asked for: only its number counts.
+            // Rows before the cursor will not be asked for: only their number counts.
             let behind = cursor.place.clamp(0, all) as usize;
             cursor.rows[..behind].iter_mut().for_each(Vec::clear);
         }

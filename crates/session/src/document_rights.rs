@@ -1,4 +1,4 @@
-//! The rights of a role to the documents of a table, outside of SQL: for clients of HTTP, whose tokens stand for
+//! The rights of a role on the documents of a table, outside of SQL: for clients of HTTP, whose tokens stand for
 //! roles.
 //!
 //! ```text
@@ -33,7 +33,7 @@ pub struct KnownRole {
     pub may_replicate: bool,
 }
 
-/// What a role may do with the documents of a table.
+/// The rights of a role on the documents of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DocumentRights {
     /// Read documents and their past.
@@ -66,9 +66,9 @@ impl Instance {
         })
     }
 
-    /// What a role may do with the documents that lie in a table of the store; where no role is given or none has
-    /// its name, what [`COLLECTIONS_ROLE`] may, which owns what was made for nobody in particular. The past of a
-    /// table that was dropped is for its owner.
+    /// The rights of a role on the documents that lie in a table of the store. Where no role is given or none has
+    /// its name, the rights of [`COLLECTIONS_ROLE`], which owns collections that were made in nobody's name. Only
+    /// the owner of a dropped table has rights on its past.
     ///
     /// # Errors
     /// Where the catalog cannot be read.

@@ -22,7 +22,7 @@ pub enum Severity {
     Debug,
     /// For a log.
     Log,
-    /// What was asked for.
+    /// The information that the client asked for.
     Info,
     /// Worth knowing.
     Notice,

@@ -1,5 +1,6 @@
-//! Expressions computed with what a session knows: by plans, and outside of them where definitions,
-//! `COPY` and constraints need the value of a default, a check, or the key of an index.
+//! Evaluation of expressions with the state of a session: by plans, and outside of them where
+//! definitions, `COPY` and constraints need the value of a default, a check, or the key of an
+//! index.
 
 use exec::stored::Values;
 use sql::eval::{Frame, Program, Row};
@@ -37,12 +38,12 @@ impl<'a> Evaluator<'a> {
         Evaluator { context, host: Host { surroundings }, names, params }
     }
 
-    /// What programs are run in.
+    /// The frame in which programs are run.
     pub fn frame(&self) -> Frame<'_> {
         Frame { context: &self.context, params: self.params, host: &self.host }
     }
 
-    /// What only SQL can say of the rows of tables.
+    /// The values of rows that only SQL can compute.
     pub fn values(&self) -> Values<'_> {
         Values {
             names: self.names,

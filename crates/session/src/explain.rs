@@ -36,7 +36,7 @@ const SHOWN: [&str; 9] = [
     "work_mem",
 ];
 
-/// What `EXPLAIN` is asked for.
+/// The options of `EXPLAIN`.
 #[derive(Default)]
 struct Asked {
     format: Format,
@@ -74,7 +74,7 @@ fn asked(options: &[(String, Option<String>)]) -> Result<Asked> {
             "settings" => asked.settings = switch()?,
             "format" => asked.format = format_of(given.as_deref().unwrap_or_default())?,
             "buffers" => asked.buffers = switch()?,
-            // What planning took is not counted, and plans are made for any values.
+            // The memory of planning is not counted, and plans are made for any values.
             "memory" | "generic_plan" => drop(switch()?),
             "wal" => {
                 if switch()? && !is_on(options, "analyze") {

@@ -25,7 +25,7 @@ use crate::portal::{Tag, Work};
 use crate::procedures::CallArgument;
 use crate::session::{Session, done};
 
-/// What a function does.
+/// The effect of a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// Sets parameters; NULL leaves one as it is.

@@ -17,12 +17,12 @@ use crate::statement::Parsed;
 /// How many rows are read together for a table that is made of them.
 const FILL_ROWS: u64 = 1_024;
 
-/// What takes the next rows of a query, and whether they are the last.
+/// A function that takes the next rows of a query, and true with the last of them.
 type TakeRows<'f> = dyn FnMut(&mut Session, &mut Vec<Vec<Datum>>, bool) -> Result<()> + 'f;
 
 impl Session {
-    /// Runs a plan and gives its rows to `each`, some at a time, and true with the last of them. What `each`
-    /// leaves comes again with the next.
+    /// Runs a plan and gives its rows to `each`, some at a time, and true with the last of them. Rows that
+    /// `each` leaves come again with the next.
     pub(crate) fn each_piece(
         &mut self,
         parsed: Parsed,

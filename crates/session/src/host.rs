@@ -1,4 +1,5 @@
-//! What expressions ask of the server while a statement runs: [`Host`], and the constraints of domains.
+//! The services of the server for expressions while a statement runs: [`Host`], and the constraints
+//! of domains.
 
 use scalar::Function;
 use scalar::function::Call;

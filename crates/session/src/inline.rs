@@ -1,11 +1,13 @@
-//! Statements where nothing may block: on the thread of a core, which serves other sessions as well.
+//! Statements on the thread of a core, which serves other sessions as well, so that nothing may
+//! block there.
 //!
 //! ```text
 //!   run ── done ──> its answer
 //!    └──── would wait, or takes long ──> taken back ──> Done::Blocked: run again on another thread
 //! ```
 //!
-//! What has given rows cannot be taken back: whether it may have to wait is known before from its plan.
+//! A statement that has given rows cannot be taken back: its plan tells beforehand whether it may have
+//! to wait.
 
 use sql::parse::ast::{Command, CopyEnd, Direction, Statement};
 use types::SqlState;
@@ -47,7 +49,7 @@ impl Session {
             // A change of the catalog takes a millisecond, and there may be many.
             (Work::Command, Some(Statement::Define(_))) => return Ok(Done::Blocked),
             (Work::Command, _) => true,
-            // What it has sent cannot be taken back.
+            // Sent data cannot be taken back.
             (Work::CopyOut(_), _) => return Ok(Done::Blocked),
             _ => false,
         };

@@ -1,4 +1,4 @@
-//! One database that sessions connect to: what they share.
+//! One database that sessions connect to: the state that they share.
 //!
 //! ```text
 //!   Instance ─┬─ engine      transactions
@@ -63,16 +63,17 @@ pub struct Options {
     pub defaults: Vec<(String, String)>,
     /// The folder in which `ALTER SYSTEM` keeps its file. None where it has none.
     pub folder: Option<PathBuf>,
-    /// What one statement may hold in memory, in bytes; `query_mem_max` can make it less.
+    /// The most memory that one statement may hold, in bytes; `query_mem_max` can make it less.
     pub memory_bytes_max: usize,
-    /// What all statements may hold together, in bytes; none where nothing limits that.
+    /// The most memory that all statements may hold together, in bytes; none where nothing limits
+    /// that.
     pub memory_total_bytes: Option<usize>,
-    /// The folder for rows that do not fit into `work_mem`. What is in it is removed. None where
+    /// The folder for rows that do not fit into `work_mem`. Its contents are removed. None where
     /// statements hold all rows in memory.
     pub temporary: Option<PathBuf>,
 }
 
-/// Who wants to connect, and how.
+/// The role that wants to connect, and its settings.
 #[derive(Clone, Debug, Default)]
 pub struct StartUp {
     /// The role.
@@ -90,13 +91,13 @@ pub struct StartUp {
     pub secret_bytes: usize,
 }
 
-/// What must be known of a role before it may connect.
+/// The facts about a role that a login needs.
 #[derive(Clone, Debug)]
 pub struct Login {
     /// The name of the role.
     pub user: String,
-    /// What passwords are checked against: a SCRAM verifier as PostgreSQL writes it. `None` where
-    /// the role has no password.
+    /// The verifier for its password: a SCRAM verifier as PostgreSQL writes it. `None` where the
+    /// role has no password.
     pub verifier: Option<String>,
     /// True for a role that may do everything.
     pub superuser: bool,
@@ -109,7 +110,7 @@ pub struct Login {
 /// The password of a role.
 #[derive(Clone, Debug)]
 pub struct Password {
-    /// What proves it: a SCRAM verifier as PostgreSQL writes it.
+    /// A SCRAM verifier as PostgreSQL writes it.
     pub verifier: Arc<str>,
     /// False where its time is up.
     pub is_good: bool,
@@ -129,7 +130,7 @@ pub(crate) enum Stop {
     TransactionTimeout = 4,
 }
 
-/// What a session has only so much time for.
+/// A time limit of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Deadline {
     /// The statement that it runs.
@@ -138,18 +139,18 @@ pub(crate) enum Deadline {
     Transaction,
 }
 
-/// What others can reach of a session.
+/// The part of a session that others can reach.
 pub(crate) struct Slot {
     pub process: i32,
     pub secret: Vec<u8>,
-    /// Who logged in, and where.
+    /// The role that logged in, and its database.
     pub role: Oid,
     pub database: Oid,
     /// Where its transactions may wait for locks.
     engine: Arc<Engine>,
     /// Where its statements may wait for advisory locks.
     advisory: Arc<Advisory>,
-    /// What running statements look at, and those that wait for a lock.
+    /// The flag that running statements check, and those that wait for a lock.
     pub stop: Arc<AtomicBool>,
     why: AtomicU8,
     /// When the running statement has run for too long, by the monotonic clock; 0 for never.
@@ -159,7 +160,7 @@ pub(crate) struct Slot {
     pub wake: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     /// The number of its newest transaction in the engine, which may have ended.
     pub transaction: AtomicU64,
-    /// What it is at, for others to see.
+    /// Its current state, for others to see.
     pub status: BackendStatus,
     /// Notifications that wait for the client.
     pub inbox: Mutex<Vec<Notification>>,
@@ -183,7 +184,7 @@ impl Slot {
         let is_over = |why| (why < terminated).then_some(0);
         if self.why.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_over).is_ok() {
             self.stop.store(false, Ordering::SeqCst);
-            // Whoever has ended the session in between may have told it before that.
+            // A call that has ended the session in between may have set its reason before that.
             if self.why.load(Ordering::SeqCst) >= terminated {
                 self.stop.store(true, Ordering::SeqCst);
             }
@@ -230,14 +231,14 @@ pub struct Instance {
     pub(crate) collections: Arc<Collections>,
     /// The storages of ZODB's objects.
     pub(crate) objects: Arc<Storages>,
-    /// Who listens to which channel.
+    /// The sessions that listen to each channel.
     pub(crate) hub: Hub,
     pub(crate) advisory: Arc<Advisory>,
-    /// What happened since the database was opened.
+    /// The counts since the database was opened.
     pub(crate) counters: Counters,
-    /// What statements cost, where a database has `pg_stat_statements`.
+    /// The costs of statements, where a database has `pg_stat_statements`.
     pub(crate) statements: Statements,
-    /// What all statements may hold in memory together.
+    /// The memory that all statements hold together, and its limit.
     pub(crate) memory_total: Option<Arc<exec::MemoryTotal>>,
     /// Snapshots that transactions have exported.
     pub(crate) exported: Arc<Exported>,
@@ -298,7 +299,7 @@ impl Instance {
         let _ = self.handles.save_counts(&self.engine);
     }
 
-    /// Makes what sessions share over the tables of a database. One that is new is given its catalog.
+    /// Makes what sessions share over the tables of a database. A new database gets its catalog.
     ///
     /// # Errors
     /// Where the catalog cannot be written, or the counts of rows cannot be read.
@@ -307,7 +308,8 @@ impl Instance {
         Self::open_beside(collections, objects, options)
     }
 
-    /// As [`Instance::open`], beside others in this process who use the storages of objects of the database.
+    /// As [`Instance::open`], together with others in this process that use the storages of objects of the
+    /// database.
     ///
     /// # Errors
     /// As [`Instance::open`].
@@ -366,15 +368,15 @@ impl Instance {
             env: options.env,
         });
         instance.objects.compute_by(Arc::new(IndexExpressions::of(&instance)));
-        // What sessions left that did not end. Those of a leader may go on.
+        // The remains of sessions that did not end. Sessions of a leader may go on.
         if !instance.engine.is_follower() {
             instance.drop_temporary(|_| true)?;
         }
         Ok(instance)
     }
 
-    /// What must be known before `user` may connect to `database`; the name of the user where it
-    /// is empty.
+    /// The facts that are needed before `user` may connect to `database`; the name of the user
+    /// where it is empty.
     ///
     /// # Errors
     /// `28000` where the role may not log in, `3D000` where there is no such database.
@@ -419,8 +421,8 @@ impl Instance {
         })
     }
 
-    /// What the password of a role is checked against; `None` where it has none, and where there is
-    /// no such role. Whether the role may log in is for [`Instance::connect`] to say, once it has
+    /// The verifier for the password of a role; `None` where it has none, and where there is no
+    /// such role. Whether the role may log in is for [`Instance::connect`] to say, once it has
     /// proved who it is.
     pub fn password(&self, user: &str) -> Option<Password> {
         let catalog = self.catalogs.newest();

@@ -1,14 +1,14 @@
-//! What one client of the SQL server has: its statements, portals and transactions, its settings,
-//! and the commands that are not plans.
+//! The state of one client of the SQL server: its statements, portals and transactions, its
+//! settings, and the commands that are not plans.
 //!
 //! ```text
 //!   server          bytes and sockets
 //!     │  Instance ── connect ──> Session ── start / bind ──> Portal ── execute ──> rows, a tag
 //!     v
 //!   session ──┬── settings      SET, SHOW, RESET: transactional, some of them told to the client
-//!             ├── transaction   blocks, savepoints, the failed state, what a commit says of itself
+//!             ├── transaction   blocks, savepoints, the failed state, the metadata of a commit
 //!             ├── statement     parsed and bound once, shared by all sessions
-//!             ├── portal        a statement with its parameters, on its way
+//!             ├── portal        a statement with its parameters, while it runs
 //!             └── procedural    DO blocks: PL/pgSQL, whose statements are run here one by one
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! What a client is told beside the results of its statements.
+//! Messages to a client other than the results of its statements.
 //!
 //! A session collects it; the server takes it with [`Session::take_messages`](crate::Session) and
 //! sends it at the next place where the protocol allows it.
@@ -10,9 +10,9 @@ use crate::error::Error;
 pub struct Messages {
     /// Notices and warnings, in their order.
     pub notices: Vec<Error>,
-    /// Settings that the client is told of and that have changed: name and value.
+    /// Changed settings that are reported to the client: name and value.
     pub settings: Vec<(&'static str, String)>,
-    /// What other sessions notified. Only while no transaction is open.
+    /// The notifications of other sessions. Only while no transaction is open.
     pub notifications: Vec<Notification>,
 }
 

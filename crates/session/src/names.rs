@@ -114,7 +114,7 @@ fn first(path: &mut Vec<Oid>, schema: Option<Oid>) {
     }
 }
 
-/// What is seen: a catalog of the present, or one of the past and the present's rights.
+/// The visible catalog: one of the present, or one of the past with the present's rights.
 pub struct Seen {
     /// The catalog.
     pub catalog: Arc<Catalog>,
@@ -124,7 +124,7 @@ pub struct Seen {
     pub moment: Option<TimestampTz>,
 }
 
-/// What values of a domain must meet: its own constraints, and those of the domains below it.
+/// The constraints on values of a domain: its own, and those of the domains below it.
 pub struct Domain {
     /// True where NULL is refused.
     pub not_null: bool,
@@ -299,7 +299,7 @@ impl Names {
         Ok((schema.map(|schema| schema.text.as_str()), &name.text))
     }
 
-    /// Fails where a schema is named that whoever runs the statement may not use.
+    /// Fails where the name has a schema that the role of the statement may not use.
     ///
     /// # Errors
     /// `42501`.
@@ -318,8 +318,8 @@ impl Names {
         self.find(schema, name, |relation| relation.oid, |system| system.oid)
     }
 
-    /// What a name means: a relation of users or of the system. Without a schema, those of the system
-    /// that PostgreSQL does not have come after all others; so do the views of `storage_engine` in its schema.
+    /// The relation that a name means: of users or of the system. Without a schema, relations of the system
+    /// that PostgreSQL does not have come after all others, like the views of `storage_engine` in its schema.
     fn find<T>(
         &self,
         schema: Option<&str>,
@@ -567,7 +567,7 @@ impl Names {
 }
 
 impl Names {
-    /// What values of a domain must meet.
+    /// The constraints on values of a domain.
     ///
     /// # Errors
     /// Where a check cannot be bound.
@@ -603,7 +603,7 @@ impl Names {
     }
 }
 
-/// What the checks of a domain are over: one column, `value`, of the type below.
+/// The relation that the checks of a domain are bound to: one column, `value`, of the type below.
 pub fn of_value((ty, modifier): (Type, Modifier)) -> Relation {
     Relation {
         oid: Oid::NONE,

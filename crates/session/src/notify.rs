@@ -24,7 +24,7 @@ use crate::session::{Session, done};
 /// The longest message, in bytes.
 const PAYLOAD_BYTES_MAX: usize = 7_999;
 
-/// What is done when the transaction commits.
+/// An action at the commit of the transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Note {
     /// `LISTEN`
@@ -35,7 +35,7 @@ pub(crate) enum Note {
     Notify(String, String),
 }
 
-/// Who listens to which channel of which database, by the numbers of processes.
+/// The sessions that listen to each channel of each database, by the numbers of their processes.
 #[derive(Default)]
 pub(crate) struct Hub {
     channels: Mutex<BTreeMap<(Oid, String), BTreeSet<i32>>>,

@@ -1,4 +1,4 @@
-//! Where the client of a session is.
+//! The address of a session's client.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -5,10 +5,10 @@
 //!   text ──template──>        └─── plans: path, types of parameters, settings, rows ──> Planned
 //! ```
 //!
-//! All sessions share them. A plan depends on more than its text: on the schemas that names are
-//! looked for in, the types of the parameters, the settings that constants are read with, and how many rows
-//! the tables have. Those are its [`Basis`]; a plan from before a table has doubled or halved is never found
-//! again. What of the catalog it was made of it knows itself: it stands until one of its relations changes, or
+//! All sessions share them. A plan depends on more than its text: on the schemas that names are looked for in,
+//! the types of the parameters, the settings that constants are read with, and how many rows the tables have.
+//! Those are its [`Basis`]; a plan from before a table has doubled or halved is never found again. The plan
+//! itself knows which part of the catalog it was made from: it is valid until one of its relations changes, or
 //! anything but relations does.
 //!
 //! A statement of the simple protocol is known by its template, which has parameters in the place of
@@ -35,7 +35,7 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 /// How many plans are kept for one text.
 const PLANS_MAX: usize = 8;
 
-/// What a plan was made from, beside its text.
+/// The inputs of a plan, other than its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Basis {
     /// The generation of plans: tables have another number of rows in the next one.

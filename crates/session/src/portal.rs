@@ -1,4 +1,4 @@
-//! Portals: statements with their parameters, on their way; and what comes out of them.
+//! Portals: running statements with their parameters, and their output.
 //!
 //! ```text
 //!   start(Parsed) or bind(statement, params)  ──>  Portal ──execute──> rows ... Suspended
@@ -69,13 +69,13 @@ pub struct Portal {
     pub(crate) is_over: bool,
     /// How many rows it has given.
     pub(crate) rows: u64,
-    /// What it has cost so far, where that is recorded.
+    /// Its cost so far, where that is recorded.
     pub(crate) cost: Option<Box<crate::statements::Run>>,
-    /// What was seen of the operators of its plan, where they were looked at.
+    /// The observed counts of the operators of its plan, where they were recorded.
     pub(crate) observed: Option<plan::explain::tree::Observed>,
 }
 
-/// What is left to be done for a portal.
+/// The work that is left for a portal.
 pub(crate) enum Work {
     /// Nothing was asked.
     Empty,
@@ -148,7 +148,7 @@ impl Portal {
     }
 }
 
-/// What a statement says when it is done: the text of `CommandComplete`.
+/// The tag of a finished statement: the text of `CommandComplete`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tag {
     /// The command, such as `SELECT` or `CREATE TABLE`.
@@ -181,7 +181,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// What the data of `COPY` looks like.
+/// The form of the data of `COPY`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CopyFormat {
     /// Binary, or text and CSV.
@@ -212,7 +212,7 @@ pub enum Done {
     Blocked,
 }
 
-/// Who takes rows.
+/// A receiver of rows.
 pub trait Output {
     /// Takes a row. [`ControlFlow::Break`] means: this one was taken, no more for now.
     ///
@@ -225,14 +225,14 @@ pub trait Output {
         context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>>;
 
-    /// Takes notices that were given before the next row. Those that are left there are told after the
-    /// statement.
+    /// Takes notices that were given before the next row. Notices that it leaves there are sent after
+    /// the statement.
     fn notices(&mut self, notices: &mut Vec<Error>) {
         let _ = notices;
     }
 
-    /// Takes a piece of what `COPY ... TO STDOUT` gives, which is one message of the protocol. Who wants rows
-    /// alone needs not say so: nothing is copied to them.
+    /// Takes a piece of the data of `COPY ... TO STDOUT`, which is one message of the protocol. An output
+    /// that wants rows alone needs no method: nothing is copied to it.
     fn copy_data(&mut self, data: &[u8]) -> ControlFlow<()> {
         let _ = data;
         ControlFlow::Break(())

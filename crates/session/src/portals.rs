@@ -20,7 +20,7 @@ use crate::statement::Described;
 use crate::transaction::Status;
 
 impl Session {
-    /// What a prepared statement takes and gives.
+    /// The parameters and the columns of a prepared statement.
     ///
     /// # Errors
     /// `26000` where there is no such statement, `25P02` where it gives rows and the transaction has
@@ -152,7 +152,8 @@ impl Session {
     }
 
     /// Of the portals of a transaction that has failed only the names are left: they tell why nothing
-    /// can be done with them. Those that were made before the savepoint it can go back to live on.
+    /// can be done with them. Portals that were made before the savepoint to which it can roll back
+    /// stay.
     pub(crate) fn fail_portals(&mut self, savepoint: u64) {
         let cursors = self.cursors.values_mut().filter(|cursor| !cursor.is_held);
         let all = self.portals.values_mut().chain(cursors.map(|cursor| &mut cursor.portal));

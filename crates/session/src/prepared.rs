@@ -58,7 +58,7 @@ impl Session {
         args: &[SqlExpr],
     ) -> Result<Portal> {
         let prepared = self.prepared(name)?.clone();
-        // One that takes none takes no notice of any, as in PostgreSQL.
+        // A statement without parameters ignores any values, as in PostgreSQL.
         if args.len() != prepared.params.len() && !prepared.params.is_empty() {
             let message = format!("wrong number of parameters for prepared statement \"{name}\"");
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).detail(format!(
@@ -208,7 +208,8 @@ impl Session {
             "exclusive" => txn::RelationLock::Exclusive,
             _ => txn::RelationLock::AccessExclusive,
         };
-        // What may be done with rows may be waited for; a look at them needs no more than to see them.
+        // A role with a right to change rows may take any lock; ACCESS SHARE needs no more than a right
+        // to read.
         let changes =
             Privileges::UPDATE | Privileges::DELETE | Privileges::TRUNCATE | Privileges::MAINTAIN;
         let enough = match mode {

@@ -55,7 +55,7 @@ pub(crate) struct Planned {
     pub files: Box<[Arc<FileTable>]>,
     /// The variables that its parameters stand for, where it was planned with variables.
     pub variables: Box<[u32]>,
-    /// What it takes rights to do.
+    /// The rights that it needs.
     uses: Uses,
     /// True where superusers need not be asked.
     open_to_superusers: bool,
@@ -103,7 +103,7 @@ struct Made {
     is_found: bool,
 }
 
-/// What a relation is, as far as it makes a difference to a plan.
+/// The definition of a relation, as far as it makes a difference to a plan.
 enum Definition {
     Table(Arc<TableDef>),
     /// A view, a sequence.
@@ -134,7 +134,7 @@ impl Definition {
 }
 
 impl MadeOf {
-    /// What the plan was made of that was just made, of a statement that uses these relations.
+    /// The catalog objects of a plan that was just made, for a statement that uses these relations.
     fn looked_up(looked: Looked, names: &Names, uses: &Uses) -> MadeOf {
         let Looked { mut relations, further, .. } = looked;
         relations.extend(uses.relations.iter().map(|used| used.relation));
@@ -172,7 +172,7 @@ impl MadeOf {
 }
 
 impl Planned {
-    /// Fails where whoever runs it has not the rights.
+    /// Fails where the role that runs it has not the rights.
     ///
     /// # Errors
     /// `42501`.
@@ -215,10 +215,11 @@ impl Planned {
     }
 }
 
-/// What memory and which threads a statement may use.
+/// The memory and threads that a statement may use.
 pub(crate) struct Means {
     bytes_max: usize,
-    /// What an operator holds before it writes rows to files, and what one with a hash table does.
+    /// The memory that an operator holds before it writes rows to files, and that of one with a
+    /// hash table.
     work: Option<(usize, usize)>,
     help: exec::Help,
 }
@@ -294,7 +295,7 @@ impl Session {
     pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
         let statement = parsed.statement.as_ref().expect("there is a statement");
         let surroundings = self.surroundings();
-        // What a transaction has changed and not committed is its own, and so is a look at the past.
+        // Uncommitted changes of a transaction are its own, and a view of the past is as well.
         let own = self.has_own_catalog() || self.names.moment.is_some();
         let shared = parsed.known.as_ref().filter(|_| !own);
         let Some(known) = shared else {
@@ -344,7 +345,7 @@ impl Session {
         self.look()?;
         let types: Vec<Type> = parsed.constants.iter().map(type_of).collect();
         let Ok(planned) = self.planned(parsed, &types) else { return Ok(None) };
-        // What takes long is planned for the values that it has.
+        // A statement that takes long is planned for its values.
         if planned.prepared.wants_values() {
             return Ok(None);
         }
@@ -403,7 +404,7 @@ impl Session {
         };
         let prepared = &planned.prepared;
         let written = prepared.changed().iter().chain(prepared.locked());
-        // What only its session sees may be written in a transaction that reads.
+        // Temporary tables may be written in a transaction that reads.
         let is_own = modes.read_only && self.names.moment.is_none() && {
             let mut written = written.peekable();
             written.peek().is_some() && written.all(is_temporary)
@@ -673,7 +674,7 @@ fn reads_of(uses: &Uses, prepared: &exec::Prepared) -> Box<[Oid]> {
     reads.into()
 }
 
-/// A column as clients are told of it.
+/// A column as clients see it.
 pub(crate) fn column_of(column: &sql::plan::Column, names: &Names) -> Column {
     let (mut ty, mut modifier) = (column.ty, column.modifier);
     while let Some(Shape::Domain(base, of_base)) = names.shape(ty) {

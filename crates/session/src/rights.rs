@@ -1,4 +1,4 @@
-//! Rights: whether a role may do what a statement does.
+//! Rights: whether a role may run a statement.
 //!
 //! ```text
 //!   Uses of a plan ──> each relation: its owner, what was given on it, on its columns, to everybody
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A superuser may do everything, which costs a comparison. For others the answer is found once for
-//! a plan: a plan belongs to one version of the catalog, which has the rights. Whoever looks at the
-//! past has the rights of the present; what was dropped since is for superusers.
+//! a plan: a plan belongs to one version of the catalog, which has the rights. A reader of the past
+//! has the rights of the present; objects that were dropped since are for superusers.
 
 use sql::bind::{Use, Uses};
 use table::catalog::{Address, Catalog, Class, Privileges};
@@ -35,7 +35,7 @@ const SECRET: [&str; 14] = [
     "pg_user_mapping",
 ];
 
-/// What one role may do.
+/// The rights of one role.
 #[derive(Clone, Copy)]
 pub(crate) struct Rights<'a> {
     pub catalog: &'a Catalog,
@@ -46,7 +46,7 @@ pub(crate) struct Rights<'a> {
 }
 
 impl<'a> Rights<'a> {
-    /// Those of whoever runs statements with these names.
+    /// The rights of the role that runs statements with these names.
     pub fn of(names: &'a Names) -> Self {
         let (catalog, named_in) = (&*names.present, &*names.catalog);
         Rights { catalog, named_in, database: names.database, role: names.role }
@@ -57,7 +57,7 @@ impl<'a> Rights<'a> {
         Rights { role, ..self }
     }
 
-    /// What of `wanted` the role may do with an object.
+    /// The part of `wanted` that the role has on an object.
     pub fn on(self, object: Address, wanted: Privileges) -> Privileges {
         if object.class == Class::Relation
             && let Some(system) = system::by_oid(object.oid)
@@ -81,7 +81,7 @@ impl<'a> Rights<'a> {
     }
 
     /// True where the role may do it with these columns of a relation; with any of them where none
-    /// are told.
+    /// are given.
     pub fn has_on_columns(self, relation: Oid, columns: &[i16], wanted: Privileges) -> bool {
         let has =
             |attnum: &i16| *attnum > 0 && self.has(Address::column(relation, *attnum), wanted);

@@ -1,4 +1,4 @@
-//! SCRAM verifiers: what is kept of a password, in PostgreSQL's own form.
+//! SCRAM verifiers: the stored form of passwords, as PostgreSQL writes it.
 //!
 //! ```text
 //!   SCRAM-SHA-256$<iterations>:<salt>$<StoredKey>:<ServerKey>        base64
@@ -25,8 +25,9 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     outer.finalize().into()
 }
 
-/// What is kept of a password. It is prepared as RFC 4013 (SASLprep) asks for first, so that it is
-/// the same however it was typed; what that refuses is taken as it is, as PostgreSQL does.
+/// The stored verifier of a password. The password is prepared as RFC 4013 (SASLprep) asks for
+/// first, so that it is the same however it was typed. A password that RFC 4013 refuses is taken as
+/// it is, as PostgreSQL does.
 pub fn verifier(password: &str, salt: &[u8], iterations: u32) -> String {
     let prepared = stringprep::saslprep(password);
     let password = prepared.as_deref().unwrap_or(password);

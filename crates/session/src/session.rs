@@ -1,4 +1,4 @@
-//! [`Session`]: what the server asks for, for the simple and for the extended protocol.
+//! [`Session`]: the functions that the server calls, for the simple and for the extended protocol.
 //!
 //! ```text
 //!   Query     read ──> start, execute ... for each statement ──> end
@@ -42,7 +42,7 @@ pub struct Session {
     pub(crate) copying: Option<crate::copy::In>,
     /// The catalog as the last statement saw it.
     pub(crate) names: Arc<Names>,
-    /// What `names` was made with.
+    /// The search path that `names` was made with.
     seen_path: Arc<[String]>,
     seen_who: Arc<Who>,
     style: Arc<Style>,
@@ -116,7 +116,7 @@ impl Session {
         (number > 0).then_some(txn::TxnId(number))
     }
 
-    /// What whoever cancels it must know.
+    /// The secret that a client needs to cancel its statements.
     pub fn secret(&self) -> &[u8] {
         &self.client.slot.secret
     }
@@ -126,7 +126,7 @@ impl Session {
         self.names.files.rows_read()
     }
 
-    /// The settings that a client is told of when it begins, and from now on when they change.
+    /// The settings that are reported to a client when it begins, and from now on when they change.
     pub fn settings_reported(&mut self) -> Vec<(&'static str, String)> {
         self.client.settings.get_mut().reported()
     }
@@ -145,7 +145,7 @@ impl Session {
         }
     }
 
-    /// What the text form of values depends on.
+    /// The context that the text form of values depends on.
     pub fn style(&self) -> types::Context<'_> {
         types::Context {
             style: &self.style,
@@ -192,8 +192,8 @@ impl Session {
         Ok(portal)
     }
 
-    /// Runs a part of the statement that stops where it is told to, however deep it is in whatever it
-    /// computes.
+    /// Runs a part of the statement that stops when it is cancelled, however deep it is in a
+    /// computation.
     fn interruptible<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let slot = Arc::clone(&self.client.slot);
         interrupt::during(&slot.stop, || run(self)).map_err(|error| self.why_stopped(error))
@@ -215,7 +215,7 @@ impl Session {
         }
         let parsed = parsed.pop().unwrap_or_else(|| Parsed::empty(text));
         let prepared = self.interruptible(|session| session.prepare(parsed, given(types)))?;
-        // What is wrong with the text is told before what is wrong with the name.
+        // Errors of the text come before errors of the name.
         if !name.is_empty() && self.statements.contains_key(name) {
             return Err(Error::new(
                 SqlState::DUPLICATE_PREPARED_STATEMENT,
@@ -306,8 +306,8 @@ impl Session {
                     "" => "unnamed portal".to_owned(),
                     name => format!("portal \"{name}\""),
                 };
-                // What was sent as text stands there, if its length is above 0 that a setting
-                // of the server allows.
+                // A parameter that was sent as text is shown, if a setting of the server allows a
+                // length above 0.
                 let value = if format == Format::Text { " = '...'" } else { "" };
                 let place = format!("{portal} parameter ${}{value}", at + 1);
                 Error::from(error.with_context(place))
@@ -323,7 +323,7 @@ impl Session {
     /// enough for now.
     ///
     /// # Errors
-    /// Whatever the statement reports; [`Session::fail`] is to be called then.
+    /// The errors of the statement; [`Session::fail`] is to be called then.
     pub fn execute(
         &mut self,
         portal: &mut Portal,
@@ -368,7 +368,7 @@ impl Session {
         Ok(done)
     }
 
-    /// What follows a statement that is done.
+    /// Finishes a statement that is done.
     pub(crate) fn settle(&mut self, alone: bool) -> Result<()> {
         self.tell_writes();
         self.client.instance.set_deadline(&self.client.slot, Deadline::Statement, 0);
@@ -480,7 +480,7 @@ impl Session {
         self.style = Arc::clone(self.client.settings.get_mut().style());
     }
 
-    /// What a statement is evaluated in.
+    /// The context in which a statement is evaluated.
     pub(crate) fn surroundings(&self) -> Surroundings<'_> {
         let env = &self.client.instance.env;
         let started = self.transaction.as_ref().map_or_else(|| now(env), |open| open.started);
@@ -523,8 +523,8 @@ impl Session {
     pub(crate) fn look(&mut self) -> Result<()> {
         let open = self.open();
         if let Some(inner) = &mut open.inner {
-            // What BEGIN, SET and LOCK do comes before the snapshot: who has a lock sees what the
-            // one before has committed.
+            // BEGIN, SET and LOCK run before the snapshot: a transaction that gets a lock sees the
+            // commit of its last holder.
             match open.looked || open.draft.is_some() || !inner.is_read_only() {
                 true => inner.statement(),
                 false => inner.settle(),
@@ -667,7 +667,7 @@ impl Session {
             Some(Statement::Command(command)) if matches!(**command, Command::Execute { .. })
         );
         let mut portal = match is_execute {
-            // What it names is looked for when it is run.
+            // The statement that it names is looked up when it runs.
             true => self.plan_command(prepared.parsed.clone())?,
             false => self.plan(prepared.parsed.clone(), &prepared.params, &params)?,
         };

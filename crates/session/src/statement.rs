@@ -1,4 +1,4 @@
-//! Statements: what was read of a text, and what was prepared under a name.
+//! Statements: those that were parsed from a text, and those that were prepared under a name.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::portal::{Column, Format};
 /// A statement of a query, and the text that it stands in.
 #[derive(Clone)]
 pub struct Parsed {
-    /// What it is; `None` for no statement at all.
+    /// The statement; `None` for no statement at all.
     pub(crate) statement: Option<Arc<Statement>>,
     /// The whole text, which places count in.
     pub(crate) source: Arc<str>,
@@ -144,7 +144,7 @@ impl Prepared {
     }
 }
 
-/// What a prepared statement takes and gives.
+/// The parameters and the columns of a prepared statement.
 #[derive(Clone, Copy, Debug)]
 pub struct Described<'a> {
     /// The types of its parameters.

@@ -1,4 +1,4 @@
-//! [`Statements`]: what statements cost, for the extension `pg_stat_statements`.
+//! [`Statements`]: the costs of statements, for the extension `pg_stat_statements`.
 //!
 //! ```text
 //!   session   statement ends ──fingerprint, role, database──> Entry { calls, times, rows, blocks }
@@ -27,7 +27,7 @@ use crate::portal::{Done, Portal, Work};
 use crate::session::Session;
 use crate::statement::Parsed;
 
-/// Whose statement it is.
+/// The identity of a statement: role, database and text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct StatementKey {
     pub role: Oid,
@@ -35,7 +35,7 @@ pub(crate) struct StatementKey {
     pub query: i64,
 }
 
-/// What a statement has cost so far. Times are in milliseconds.
+/// The cost of a statement so far. Times are in milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Cost {
     pub calls: u64,
@@ -54,7 +54,7 @@ pub(crate) struct Cost {
     pub min_max_since: TimestampTz,
 }
 
-/// What one execution has cost.
+/// The cost of one execution.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Run {
     pub us: u64,

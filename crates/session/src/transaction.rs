@@ -53,26 +53,26 @@ impl Status {
     }
 }
 
-/// Who ends the transaction.
+/// The command or event that ends the transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Block {
-    /// Whoever began it: the end of the statement, of the message, or a `Sync`.
+    /// The event that began it also ends it: the end of the statement, of the message, or a `Sync`.
     Implicit,
     /// `COMMIT` or `ROLLBACK`.
     Explicit,
 }
 
-/// What `BEGIN` says of a transaction.
+/// The modes that `BEGIN` sets for a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Modes {
     pub isolation: Isolation,
-    /// The words of it: `READ UNCOMMITTED` is told apart from `READ COMMITTED`.
+    /// Its words: `READ UNCOMMITTED` differs from `READ COMMITTED`.
     pub uncommitted: bool,
     pub read_only: bool,
     pub deferrable: bool,
 }
 
-/// What has to be put back where a transaction goes back to a place.
+/// The state to restore where a transaction rolls back to a mark.
 #[derive(Clone)]
 pub(crate) struct Mark {
     pub writes: Savepoint,
@@ -109,7 +109,7 @@ pub(crate) struct Open {
     pub savepoints: Vec<Named>,
     /// The catalog, where the transaction has changed it.
     pub draft: Option<table::Draft>,
-    /// What is left to be checked when it commits.
+    /// The checks that are left for the commit.
     pub checks: table::foreign::Checks,
     /// True once a statement has looked at data: the isolation level is settled.
     pub looked: bool,
@@ -293,7 +293,7 @@ impl Session {
         self.client.slot.status.set_writes(writer.map_or(0, |inner| inner.id().0));
     }
 
-    /// What transactions are like unless they say otherwise.
+    /// The modes of transactions without others.
     pub(crate) fn default_modes(&self) -> Modes {
         let settings = self.client.settings.borrow();
         let mut modes = Modes {
@@ -339,7 +339,7 @@ impl Session {
                 let evaluator = Evaluator::new(&around, &self.names);
                 open.checks.end_transaction(&mut inner, &mut evaluator.values())?;
             }
-            // What is published is published whole, whatever the statement is told meanwhile.
+            // A commit is published whole, also where the statement is cancelled meanwhile.
             return interrupt::shielded(|| self.publish(inner, open.draft, notes));
         }
         self.client.settings.get_mut().commit();
@@ -367,7 +367,8 @@ impl Session {
             inner.own_stamp();
         }
         let meta = self.commit_meta();
-        // What a change of the catalog shortens can be settled only when it is there.
+        // Retention that a change of the catalog shortens can be settled only when the commit is
+        // visible.
         if self.inline && !changed {
             self.ordered = Some(inner.order(meta)?);
         } else {
@@ -385,7 +386,7 @@ impl Session {
         Ok(())
     }
 
-    /// What a commit says of itself.
+    /// The metadata of a commit.
     fn commit_meta(&self) -> txn::CommitMeta {
         let settings = self.client.settings.borrow();
         let author = match settings.text("commit.author") {
@@ -396,7 +397,7 @@ impl Session {
         let role = Arc::clone(&self.client.role);
         let authored_us = match settings.text("commit.authored_at") {
             "" => None,
-            // What is kept was checked when it was set.
+            // A kept value was checked when it was set.
             text => special::time(text, &Style::default(), TimestampTz(0)).ok().and_then(us_of),
         };
         txn::CommitMeta { author, message, role, authored_us, ..txn::CommitMeta::default() }

@@ -1,4 +1,4 @@
-//! An error of a statement: what went wrong, and where in its text.
+//! An error of a statement: the error itself, and its position in the text.
 //!
 //! ```text
 //!   ERROR:  column "nme" does not exist          the error
@@ -62,10 +62,10 @@ impl fmt::Debug for At {
     }
 }
 
-/// What went wrong with a statement, and where.
+/// The error of a statement, with its position.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The code, the message and what else the user is told.
+    /// The code, the message and the other fields of the error.
     pub cause: types::Error,
     /// The place in the text that it is about.
     pub at: At,

@@ -224,7 +224,7 @@ fn set_list(set: &[(usize, Expr)]) -> String {
     List(&set, ", ").to_string()
 }
 
-/// What is done with the rows of a table, as text.
+/// The action on the rows of a table, as text.
 pub fn action(action: &Action, name: &str) -> String {
     match action {
         Action::Insert { generated, conflict } => {
@@ -380,7 +380,7 @@ fn write_datum(f: &mut Formatter<'_>, datum: &Datum, ty: Type) -> fmt::Result {
         Datum::Numeric(value) => write!(f, "{value}"),
         Datum::Text(value) => write!(f, "'{}'", value.replace('\'', "''")),
         Datum::Short(value) => write!(f, "'{}'", value.replace('\'', "''")),
-        // What users made is shown as it is held: there is no catalog here.
+        // Values of users' types are shown as they are held: the catalog is not known here.
         Datum::Enum(_) | Datum::Record(_) | Datum::Array(_) => write!(f, "{datum:?}"),
         other => {
             let style = Style::default();

@@ -1,4 +1,5 @@
-//! What follows from conditions: whether a row that they are true of meets the predicate of an index.
+//! Implication between conditions: whether a row that satisfies them satisfies the predicate of an
+//! index.
 //!
 //! ```text
 //!   conditions                        predicate                  it follows
@@ -9,9 +10,10 @@
 //!   kind in ('a', 'b')                kind in ('a', 'b', 'c')    each value by itself
 //! ```
 //!
-//! What cannot be decided before the values of parameters are known is a *proviso*: a condition over
-//! values alone, to be looked at when the plan starts. This is the useful part of what PostgreSQL's
-//! `predicate_implied_by` proves; it never says that something follows that does not.
+//! A part that cannot be decided before the values of parameters are known is a *proviso*: a
+//! condition over values alone, which is tested when the plan starts. This is the useful part of
+//! what PostgreSQL's `predicate_implied_by` proves; it never says that something follows that does
+//! not.
 
 use scalar::{operators, registry};
 use types::geometry::is_geometric;

@@ -1,14 +1,14 @@
 //! SQL, from text to bound plans.
 //!
 //! ```text
-//!   text ──parse──> Statement ──bind──> Plan ──> whoever runs it
+//!   text ──parse──> Statement ──bind──> Plan ──> the executor
 //!                                 │       └─ Expr ──eval──> Program ──> values, row by row
 //!                               Names: the catalog
 //! ```
 //!
 //! # Absent on purpose
-//! No storage, no sockets, no clock: the catalog comes through [`bind::Names`], and what a value
-//! depends on comes in a context. Nothing is optimised here.
+//! No storage, no sockets, no clock: the catalog comes through [`bind::Names`], and the settings that
+//! values depend on come in a context. Nothing is optimised here.
 
 pub mod bind;
 pub mod deparse;

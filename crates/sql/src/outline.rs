@@ -120,7 +120,7 @@ pub struct Select {
     pub windows: Vec<(String, Window)>,
 }
 
-/// Which rows are told apart.
+/// The rows that count as distinct.
 #[derive(Clone, Debug)]
 pub enum Distinct {
     /// All are kept.
@@ -167,7 +167,7 @@ pub enum Group {
 /// A window: what was written of it, and what that means.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// What was written.
+    /// The clause as it was written.
     pub written: ast::Window,
     /// `PARTITION BY`, what it inherits included.
     pub partition: Vec<Expr>,
@@ -192,7 +192,7 @@ pub enum Source {
 /// A table, query or function in `FROM`.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// What it is.
+    /// The kind of item.
     pub kind: ItemKind,
     /// True for `LATERAL`.
     pub lateral: bool,
@@ -210,7 +210,7 @@ pub struct Item {
     pub hidden: Vec<ColumnName>,
 }
 
-/// What an item of `FROM` is.
+/// The kind of an item of `FROM`.
 #[derive(Clone, Debug)]
 pub enum ItemKind {
     /// A table or view.
@@ -263,7 +263,7 @@ pub struct Join {
     pub alias: Option<(String, bool, Vec<ColumnName>)>,
 }
 
-/// What was written of expressions and does not follow from what they mean, by their places in the text.
+/// The spelling of expressions that does not follow from their meaning, by their places in the text.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     /// Calls of functions.
@@ -281,7 +281,7 @@ pub struct Notes {
 pub struct Outlined {
     /// The query.
     pub query: Query,
-    /// What was written of its expressions.
+    /// The spelling of its expressions.
     pub notes: Notes,
 }
 
@@ -294,7 +294,7 @@ pub struct OutlinedExpr {
     pub columns: Vec<ColumnName>,
     /// The name of their relation.
     pub table: String,
-    /// What was written of its parts.
+    /// The spelling of its parts.
     pub notes: Notes,
     /// True for a check of a domain, whose one column is its value.
     pub is_of_domain: bool,

@@ -1,4 +1,4 @@
-//! The bound plan: what a statement means, with every name, type and function known.
+//! The bound plan: the meaning of a statement, with every name, type and function known.
 //!
 //! ```text
 //!   select upper(name), count(*) from person where age > $1 group by name
@@ -58,7 +58,7 @@ pub struct Origin {
 /// An operator and the columns of its rows.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What is done.
+    /// The operator.
     pub node: Node,
     /// The columns of the rows that come out.
     pub columns: Vec<Column>,
@@ -163,11 +163,11 @@ pub enum Node {
         /// The right side.
         right: Box<Plan>,
     },
-    /// Tables that are there for the input, which may read each of them any number of times.
+    /// Tables for the input, which may read each of them any number of times.
     With {
         /// The tables, in an order in which each sees those before it.
         tables: Vec<Cte>,
-        /// What they are there for.
+        /// The plan that reads them.
         input: Box<Plan>,
     },
     /// The rows of a table of a [`Node::With`] around.
@@ -190,7 +190,7 @@ pub enum Node {
     LockRows {
         /// Where the rows come from.
         input: Box<Plan>,
-        /// What is locked.
+        /// The locks to take.
         locks: Vec<RowLock>,
     },
 }
@@ -216,7 +216,7 @@ pub struct Scan {
     pub sample: Option<Sample>,
 }
 
-/// System columns: what is known of a row beside what was stored. Their numbers are below 0, as
+/// System columns: the facts about a row that are not stored in it. Their numbers are below 0, as
 /// PostgreSQL's are, and those that only versioned tables have are below those of PostgreSQL.
 pub mod system {
     /// `ctid`, the number of a row without a primary key.
@@ -283,7 +283,7 @@ pub struct RowLock {
     pub key: usize,
     /// How strong.
     pub strength: LockStrength,
-    /// What to do where it is taken.
+    /// The action where another transaction holds the lock.
     pub wait: LockWait,
 }
 
@@ -350,7 +350,7 @@ pub struct WindowCall {
 /// The frame of a window.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// What the bounds count.
+    /// The unit of the bounds.
     pub unit: FrameUnit,
     /// Where it begins.
     pub start: Bound,
@@ -395,11 +395,11 @@ pub struct Cte {
     pub name: String,
     /// True where it must be computed once, false where it must not be; none where that is open.
     pub materialized: Option<bool>,
-    /// What it is made of.
+    /// The definition of the table.
     pub body: CteBody,
 }
 
-/// What a table of a [`Node::With`] is made of.
+/// The definition of a table of a [`Node::With`].
 #[derive(Clone, Debug)]
 pub enum CteBody {
     /// A plan, also one that changes rows.
@@ -428,12 +428,13 @@ pub struct Modify {
     /// The rows that say what to change. For `UPDATE`, `DELETE` and `MERGE` each begins with the
     /// columns of the table's row and, after them, its key.
     pub input: Plan,
-    /// What is done.
+    /// The action.
     pub action: Action,
     /// `RETURNING`: expressions over the row of the table (as it is after the change, or was
     /// before it was deleted) and, after it, the input's row.
     pub returning: Option<Vec<Expr>>,
-    /// What views that the change is made through, and policies of the table, ask of new rows.
+    /// The conditions on new rows of views that the change is made through, and of policies of the
+    /// table.
     pub row_checks: Vec<RowCheck>,
     /// The columns of the table's row, as `RETURNING` sees them.
     pub(crate) row: Vec<Column>,
@@ -441,7 +442,8 @@ pub struct Modify {
     pub rest: Option<Rest>,
 }
 
-/// What `FOR PORTION OF` leaves of a row: rows like it that are inserted, with the rest of its time.
+/// The rest that `FOR PORTION OF` leaves of a row: rows like it that are inserted, with the rest of
+/// its time.
 #[derive(Clone, Debug)]
 pub struct Rest {
     /// The place of the column in the table's row.
@@ -460,14 +462,14 @@ impl Modify {
     }
 }
 
-/// What is done with each row of the input.
+/// The action on each row of the input.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// The row is inserted.
     Insert {
         /// Columns that follow from the others: their place and their value over the new row.
         generated: Vec<(usize, Expr)>,
-        /// What happens where a row like it is there.
+        /// The action where a conflicting row exists.
         conflict: Option<Box<Conflict>>,
     },
     /// Columns of the row get these values.
@@ -529,11 +531,11 @@ pub struct MergeClause {
     pub when: MergeWhen,
     /// Which of these.
     pub filter: Option<Expr>,
-    /// What is done.
+    /// The action.
     pub action: MergeAction,
 }
 
-/// What a `WHEN` clause does.
+/// The action of a `WHEN` clause.
 #[derive(Clone, Debug)]
 pub enum MergeAction {
     /// Nothing.
@@ -549,7 +551,7 @@ pub enum MergeAction {
 /// An expression and its type.
 #[derive(Clone, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of expression.
     pub kind: ExprKind,
     /// Its type.
     pub ty: Type,
@@ -597,14 +599,14 @@ pub enum ExprKind {
     Not(Box<Expr>),
     /// Whether it is NULL; for a row of columns, whether all of them are (not: whether none is).
     IsNull {
-        /// What is tested.
+        /// The tested expression.
         expr: Box<Expr>,
         /// True for `IS NOT NULL`.
         negated: bool,
     },
     /// Whether it is true, false or (`None`) NULL.
     IsBool {
-        /// What is tested.
+        /// The tested expression.
         expr: Box<Expr>,
         /// For what.
         value: Option<bool>,
@@ -677,14 +679,14 @@ pub enum ExprKind {
     },
     /// An element of an array, a part of `jsonb`, or a slice of an array.
     Subscript {
-        /// What is taken apart.
+        /// The value that is taken apart.
         expr: Box<Expr>,
         /// The subscripts.
         steps: Vec<Subscript>,
     },
     /// An array or `jsonb` with one element, or a slice, replaced.
     Assign {
-        /// What it was.
+        /// The former value.
         expr: Box<Expr>,
         /// The subscripts.
         steps: Vec<Subscript>,
@@ -693,7 +695,7 @@ pub enum ExprKind {
     },
     /// A row with one field replaced.
     AssignField {
-        /// What it was.
+        /// The former value.
         expr: Box<Expr>,
         /// Which field, from 0.
         index: usize,
@@ -710,7 +712,7 @@ pub enum ExprKind {
     Json(Json),
     /// `GROUPING`; the binder turns it into a column of a [`Node::Aggregate`].
     Grouping {
-        /// What is grouped by, or not.
+        /// The expressions of the grouping sets.
         args: Vec<Expr>,
         /// The scope whose groups it is about, by the binder's number.
         scope: u32,
@@ -719,11 +721,11 @@ pub enum ExprKind {
     Keyword(&'static str),
     /// The next value of the sequence behind an identity column.
     NextValue(Oid),
-    /// What the last `WHEN` clause did: `merge_action()`.
+    /// The action of the last `WHEN` clause: `merge_action()`.
     MergeAction,
     /// The row that a cursor stands at.
     CurrentOf(String),
-    /// A value that whoever runs the plan keeps under this number. The binder makes none.
+    /// A value that the executor keeps under this number. The binder makes none.
     Slot(u32),
     /// An expression with the same value for all rows. The executor computes it for the first row that needs it
     /// and keeps the value under this number. The binder makes none.
@@ -733,12 +735,12 @@ pub enum ExprKind {
         /// The expression.
         expr: Box<Expr>,
     },
-    /// A subquery that whoever runs the plan knows by its number, for these arguments. The binder
-    /// makes none.
+    /// A subquery that the executor knows by its number, for these arguments. The binder makes
+    /// none.
     Subplan {
         /// Which.
         number: u32,
-        /// What it is given of the row.
+        /// Its arguments, computed from the row.
         args: Vec<Expr>,
     },
 }
@@ -748,7 +750,7 @@ pub enum ExprKind {
 pub enum Json {
     /// JSON of values, or a test of one.
     Construct {
-        /// What is made or tested.
+        /// The construct.
         construct: Construct,
         /// Of what.
         args: Vec<Expr>,
@@ -760,7 +762,7 @@ pub enum Json {
 /// A search in JSON by path.
 #[derive(Clone, Debug)]
 pub struct JsonSearch {
-    /// What is looked for.
+    /// The search.
     pub search: Search,
     /// Where, a `jsonb`.
     pub document: Expr,
@@ -768,9 +770,9 @@ pub struct JsonSearch {
     pub path: Expr,
     /// The values of the variables.
     pub passing: Vec<Expr>,
-    /// What is given where nothing is found; none for an error.
+    /// The result where the search finds nothing; none for an error.
     pub on_empty: Option<Expr>,
-    /// What is given instead of an error; none for the error.
+    /// The result instead of an error; none for the error.
     pub on_error: Option<Expr>,
 }
 

@@ -1,4 +1,4 @@
-//! Streams of 64-bit integers: the values of integer columns, and whatever else a chunk counts.
+//! Streams of 64-bit integers: the values of integer columns, and all other numbers of a chunk.
 //!
 //! ```text
 //!   5 5 5 5 5 5            constant   5

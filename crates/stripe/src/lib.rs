@@ -26,7 +26,7 @@
 //! | `zone` | [`Zone`]: the minimum, maximum, number of NULLs and sum of a chunk |
 //!
 //! # Invariants
-//! * What an encoder writes, the decoder gives back bit for bit: `-0.0`, NaN payloads, `47.10`.
+//! * The decoder gives back the encoder's input bit for bit: `-0.0`, NaN payloads, `47.10`.
 //! * Damaged bytes give an [`Error`] or other values. They never cause a panic, an endless loop, or an
 //!   allocation beyond [`CHUNK_ROWS_MAX`] values or [`CHUNK_BYTES_MAX`] bytes.
 //!

@@ -1,4 +1,4 @@
-//! Which values of a chunk are NULL.
+//! The NULLs among the values of a chunk.
 //!
 //! A NULL has a value in the stream of values too, the one before it, which nobody reads. So positions in
 //! the streams are positions of rows.

@@ -58,7 +58,7 @@ proptest! {
             let farthest = block.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);
             prop_assert!(read.bound(index) >= farthest, "block {}", index);
         }
-        // Eight bytes each is the most that they take, beside a few for each block.
+        // Eight bytes each is the most that they take, with a few more for each block.
         let most = 8 * values.len() + 9 * values.len().div_ceil(BLOCK_ROWS) + values.len().div_ceil(8);
         prop_assert!(bytes.len() <= most + 32, "{} bytes", bytes.len());
     }

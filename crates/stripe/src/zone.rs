@@ -1,4 +1,4 @@
-//! [`Zone`]: what is known of a chunk without reading it.
+//! [`Zone`]: the facts about a chunk that are known without reading it.
 //!
 //! A reader skips a chunk whose bounds rule its condition out, and answers `count`, `min`, `max` and `sum`
 //! from zones if no row of the chunk is deleted or filtered.

@@ -81,7 +81,7 @@ pub(crate) struct Outline {
     pub(crate) versions: Vec<Version>,
 }
 
-/// What happened to a node between two revisions.
+/// The change of a node between two revisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Insert,
@@ -115,7 +115,7 @@ pub(crate) struct NodeRun {
     pub(crate) message: String,
     /// The value of a scalar.
     pub(crate) value: Option<String>,
-    /// What changed inside of a container.
+    /// The changes inside of a container.
     pub(crate) changes: Vec<Change>,
     /// How many changes there were: some may be left out.
     pub(crate) changes_total: u64,

@@ -1,4 +1,4 @@
-//! What the explorer asks, as paths of the HTTP routes, and the order in which it asks.
+//! The requests of the explorer, as paths of the HTTP routes, and their order.
 //!
 //! ```text
 //!   model ──want──> Queue ──next──> GET /v1/collections/... ──answer──> model

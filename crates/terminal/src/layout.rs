@@ -1,4 +1,4 @@
-//! Where the parts of the screen are, for the model as for the drawing.
+//! The places of the parts of the screen, for the model and for the drawing.
 //!
 //! ```text
 //!   header   2 rows     document, revision, author, message; path of the node in view

@@ -1,5 +1,5 @@
-//! The explorer in a terminal: documents with who changed what, their time axis, the history of each node, what lies
-//! between two versions. Also which characters a terminal may be shown ([`visible`]).
+//! The explorer in a terminal: documents with the author of each change, their time axis, the history of each node,
+//! the differences between two versions. Also the characters that a terminal may be sent ([`visible`]).
 //!
 //! ```text
 //!   keys ──> model ──> draw ──> screen         a thread of its own
@@ -13,8 +13,8 @@
 //!
 //! Invariants:
 //! * State, drawing and input are apart: `model` draws nothing, `draw` changes nothing, `run` alone knows the terminal.
-//! * Nothing of the data reaches the terminal with a character that it would obey.
-//! * The terminal is given back at every end: by a key, by a signal, by an error, by a panic.
+//! * No text from the data reaches the terminal with a character that it would obey.
+//! * The terminal is restored at every end: by a key, by a signal, by an error, by a panic.
 
 mod answers;
 mod asks;

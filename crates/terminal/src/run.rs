@@ -123,12 +123,12 @@ impl Worker {
     }
 }
 
-/// What tells of panics.
+/// A function that reports panics.
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
 
 /// The terminal in the state that the explorer needs. Dropping it gives it back.
 struct Taken {
-    /// What told of panics before.
+    /// The hook that reported panics before.
     hook: Option<Arc<Hook>>,
 }
 
@@ -161,8 +161,8 @@ fn give_back() {
     let _ = io::stdout().flush();
 }
 
-/// Gives the terminal back before a panic of this thread is told. Other threads answer for themselves: what they would
-/// write would land in the middle of the screen. Returns what told of panics before.
+/// Restores the terminal before a panic of this thread is reported. Panics of other threads are not written: their
+/// text would land in the middle of the screen. Returns the former hook.
 fn give_back_on_panic() -> Arc<Hook> {
     let kept = Arc::new(std::panic::take_hook());
     let before = Arc::clone(&kept);

@@ -1,4 +1,4 @@
-//! [`Source`]: where the answers come from.
+//! [`Source`]: the source of answers.
 
 use anywhen::Database;
 use json::Tape;

@@ -505,7 +505,7 @@ fn every_size() {
     "#]]);
 }
 
-/// A document that is not there is told; so is a server that goes away while the reader walks.
+/// A missing document is reported, and a server that goes away while the reader walks as well.
 #[test]
 fn refusals_are_told() {
     let person = Person::new(history(MENU), "c/none", 80, 14);

@@ -49,7 +49,7 @@ pub struct Array(Arc<[u8]>);
 #[derive(Clone, Copy)]
 pub struct ArrayRef<'a>(&'a [u8]);
 
-/// What stands before the elements.
+/// The bytes before the elements.
 struct Head<'a> {
     repr: Repr,
     element: Type,

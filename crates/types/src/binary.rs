@@ -1,4 +1,4 @@
-//! The binary form of values: what the wire carries when a client asks for it.
+//! The binary form of values: the form on the wire, for clients that ask for it.
 //!
 //! ```text
 //!   int4       00 00 00 07                        numbers are big end first
@@ -18,8 +18,8 @@
 //!
 //! NULL has no binary form: where it can stand, a length of -1 says so.
 //!
-//! What comes in may be anything. It is checked against the type's range, and nothing is allocated
-//! for what a length promises before the bytes are there.
+//! Received bytes may be anything. They are checked against the type's range, and nothing is
+//! allocated for what a length promises before the bytes are there.
 
 use interrupt::Pace;
 use json::jsonb::Jsonb;

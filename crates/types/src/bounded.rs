@@ -1,13 +1,14 @@
-//! How large a value can be: a gigabyte, as in PostgreSQL.
+//! The limit on the size of a value: a gigabyte, as in PostgreSQL.
 //!
 //! ```text
 //!   Builder   push, push, push ──> text      each piece is weighed before it is taken
 //!   value     made by whatever function ──>  weighed when it is there
 //! ```
 //!
-//! What can make much of little (`repeat`, `replace`, `format`, an aggregate) builds with a [`Builder`],
-//! so it stops at the limit and not behind it. What makes at most a few times of what it was given is
-//! weighed by [`value`] at the end, in the one place that all calls of functions go through.
+//! A function that can make a large value from a small one (`repeat`, `replace`, `format`, an aggregate)
+//! builds it with a [`Builder`], so it stops at the limit and not behind it. A result that is at most a
+//! few times as large as the arguments is measured by [`value`] at the end, in the one place that all
+//! calls of functions go through.
 //!
 //! The messages are PostgreSQL's, which differ by how it gets its memory. The code is always 54000:
 //! PostgreSQL has XX000 for some of them, as if the server had failed.
@@ -102,7 +103,7 @@ pub fn append_bytes(out: &mut Vec<u8>, bytes: &[u8]) -> Result<()> {
     Ok(interrupt::append(out, bytes)?)
 }
 
-/// Whatever a [`Builder`] puts pieces together to.
+/// A value that a [`Builder`] builds from pieces.
 pub trait Pieces: Default {
     /// A part of it.
     type Piece: ?Sized;
@@ -220,7 +221,7 @@ impl<T: Pieces> Builder<T> {
         Self { value: T::with_capacity(bytes.min(VALUE_BYTES_MAX)), pace: Pace::new() }
     }
 
-    /// What there is so far.
+    /// The value so far.
     pub fn get(&self) -> &T {
         &self.value
     }
@@ -331,7 +332,7 @@ mod tests {
         assert_eq!(text.finish(), long);
     }
 
-    /// A statement that is told to stop does not go on to copy.
+    /// A cancelled statement does not go on to copy.
     #[test]
     fn a_copy_stops_when_the_statement_is_to_stop() {
         let flag = std::sync::atomic::AtomicBool::new(true);

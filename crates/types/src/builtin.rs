@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use crate::{Oid, Origins, Repr, Type};
 
-/// What is known of a built-in type.
+/// The facts about a built-in type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
     /// The type.
@@ -29,7 +29,7 @@ pub struct Facts {
     pub align: char,
     /// The letter of the storage strategy.
     pub storage: char,
-    /// What the names of the functions for input and output start with: `int4`, `date_`, `array_`.
+    /// The prefix of the names of the functions for input and output: `int4`, `date_`, `array_`.
     io: &'static str,
     /// The type of the parts that a subscript reaches; [`Type::NONE`] where there are none.
     pub element: Type,
@@ -97,7 +97,7 @@ impl Facts {
         matches!(self.length, 1 | 2 | 4 | 8) && self.ty != Type::MACADDR8
     }
 
-    /// What stands between the elements of an array of such values.
+    /// The character between the elements of an array of such values.
     pub fn delimiter(&self) -> char {
         if matches!(self.ty, Type::BOX | Type::BOX_ARRAY) { ';' } else { ',' }
     }

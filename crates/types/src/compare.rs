@@ -201,7 +201,7 @@ impl DatumRef<'_> {
     }
 }
 
-/// What is owned is compared as what is looked at.
+/// Owned values are compared by their references.
 macro_rules! as_reference {
     ($($type:ty),*) => {
         $(

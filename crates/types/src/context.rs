@@ -1,4 +1,4 @@
-//! Context: all that a conversion between forms depends on, beside the value and its type.
+//! Context: all inputs of a conversion between forms, other than the value and its type.
 //!
 //! ```text
 //!   Context ── style      DateStyle, TimeZone ...           the session
@@ -61,7 +61,7 @@ pub trait Objects {
     /// The OID of the object that `name` finds, for a value of type `class`.
     ///
     /// # Errors
-    /// What PostgreSQL reports where there is none, or more than one.
+    /// PostgreSQL's error where there is none, or more than one.
     fn oid(&self, class: Type, name: &str) -> Result<Oid>;
 
     /// The name of an object as a value of type `class` shows it.
@@ -91,7 +91,7 @@ pub enum Shape {
     Domain(Type, Modifier),
     /// A row with these columns.
     Composite(Arc<[Field]>),
-    /// What lies between two bounds of this type.
+    /// The values between two bounds of this type.
     Range(Type),
     /// Any number of ranges of this type.
     Multirange(Type),
@@ -247,7 +247,7 @@ impl dyn TypeSource + '_ {
     }
 }
 
-/// No types and no objects beside those that are built in.
+/// No types and no objects other than the built-in ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtins;
 

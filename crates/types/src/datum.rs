@@ -10,7 +10,7 @@
 //! and `json` are all [`Repr::Text`]; `oid` and `regclass` are both [`Repr::Oid`]. The type stands
 //! beside the value: in the plan, in the catalog, in the head of an array.
 //!
-//! What is held under a type where that is not plain:
+//! The representation of a type, where that is not plain:
 //! * `char(n)` without its trailing blanks, which mean nothing; the modifier says how many blanks
 //!   to show;
 //! * `"char"` as a text of at most one character below U+0100, which is its byte;
@@ -91,7 +91,7 @@ pub enum Repr {
     Enum = 21,
     /// Text whose case does not count when it is compared: `citext`.
     Folded = 22,
-    /// What lies between two bounds.
+    /// The values between two bounds.
     Range = 23,
     /// A list of ranges.
     Multirange = 24,
@@ -219,7 +219,7 @@ pub enum Datum {
     Enum(EnumOrder),
     /// `citext`. It has no U+0000.
     Folded(Arc<str>),
-    /// What lies between two bounds.
+    /// The values between two bounds.
     Range(Range),
     /// A list of ranges.
     Multirange(Multirange),
@@ -274,7 +274,7 @@ pub enum DatumRef<'a> {
     Enum(EnumOrder),
     /// `citext`. It has no U+0000.
     Folded(&'a str),
-    /// What lies between two bounds.
+    /// The values between two bounds.
     Range(RangeRef<'a>),
     /// A list of ranges.
     Multirange(MultirangeRef<'a>),
@@ -296,7 +296,7 @@ impl<'a> NumericRef<'a> {
         Numeric::is_stored(bytes).then_some(Self(NumericPlace::Stored(bytes)))
     }
 
-    /// How many bytes the number has beside those that every value has.
+    /// How many bytes the number has, beyond those that every value has.
     fn heap_bytes(self) -> usize {
         match self.0 {
             NumericPlace::Value(value) => value.heap_bytes(),

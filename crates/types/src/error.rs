@@ -18,10 +18,10 @@ use numeric::NumericError;
 
 use crate::SqlState;
 
-/// The result of whatever can fail for a reason that the user is told.
+/// The result of a function that can fail with an error for the user.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, in the parts in which PostgreSQL's protocol hands it out.
+/// The error, in the parts in which PostgreSQL's protocol hands it out.
 ///
 /// One pointer wide, so that a `Result` of a value costs nothing where all goes well.
 #[derive(Clone, PartialEq, Eq)]
@@ -113,7 +113,7 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// What was being done when it came up: a line for each, the innermost first.
+    /// The action during which it occurred: a line for each, the innermost first.
     pub fn context(&self) -> Option<&str> {
         self.0.context.as_deref()
     }

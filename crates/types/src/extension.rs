@@ -1,4 +1,4 @@
-//! The extensions that a database can have: which there are, and whose an object is.
+//! The extensions that a database can have: their list, and the extension of each object.
 //!
 //! Functions, operators and types of an extension stand in the same tables as the built-in ones, under numbers
 //! of the extension:

@@ -1,4 +1,4 @@
-//! Arithmetic of floating point numbers that reports what IEEE 754 would hide.
+//! Arithmetic of floating point numbers that reports the errors that IEEE 754 would hide.
 //!
 //! A result that is infinite though no operand is, or zero though it should not be, is an error; so is a
 //! division by zero. NaN and infinities of the operands go through.

@@ -148,7 +148,7 @@ impl<'a> Hstore<'a> {
     }
 }
 
-/// What keys are ordered by.
+/// The order of keys.
 fn order(key: &str) -> (usize, &str) {
     (key.len(), key)
 }

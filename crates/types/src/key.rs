@@ -46,7 +46,7 @@ const NULL_LAST: u8 = 2;
 
 /// The end of bytes, of an array's elements, of a record's fields.
 const END: u8 = 0;
-/// What 00 and 01 become in bytes: this and one more than they are.
+/// The byte that escapes 00 and 01: they become this and one more than their value.
 const ESCAPE: u8 = 1;
 
 /// The order of a column of a key.

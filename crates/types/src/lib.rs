@@ -1,20 +1,19 @@
 //! PostgreSQL's types and values.
 //!
 //! ```text
-//!                    text form     binary form        what clients see
+//!                    text form     binary form        seen by clients
 //!                         \           /
 //!      Type, Modifier ──>  Datum, DatumRef  ──> order, equality, hash
 //!                         /           \
-//!                     key form      row form          what the store keeps
+//!                     key form      row form          kept by the store
 //! ```
 //!
-//! A [`Datum`] is a value; its [`Type`] stands beside it, in the catalog or in a plan. All that a
-//! conversion depends on comes in a [`Context`]: the session's [`Style`], its clock, the types and
+//! A [`Datum`] is a value. Its [`Type`] is known elsewhere, from the catalog or a plan. The inputs of
+//! a conversion come in a [`Context`]: the session's [`Style`], its clock, the types and
 //! the objects that users made. Nothing here reads a clock, a file or an environment.
 //!
-//! Whatever a user can get wrong is an [`Error`] with PostgreSQL's code and words. Bytes from
-//! outside (the wire, the disk) never cause a panic, and never make more be allocated than they
-//! are long.
+//! Every mistake of a user is an [`Error`] with PostgreSQL's code and words. Bytes from outside
+//! (the wire, the disk) never cause a panic, and never make more be allocated than they are long.
 
 pub mod array;
 pub mod binary;

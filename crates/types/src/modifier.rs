@@ -19,11 +19,11 @@ use numeric::Precision;
 use crate::time::{Interval, IntervalFields, SECOND_US, Time, TimeTz, Timestamp, TimestampTz};
 use crate::{Array, Bits, Datum, Error, Result, SqlState, Type, TypeSource, builtin};
 
-/// What narrows a type: PostgreSQL's typmod, a number whose meaning the type knows.
+/// The modifier that narrows a type: PostgreSQL's typmod, a number whose meaning the type knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Modifier(pub i32);
 
-/// What is added to lengths and precisions.
+/// The number that is added to lengths and precisions.
 const OFFSET: i32 = 4;
 
 /// Longest length of `char(n)` and `varchar(n)`, in characters.

@@ -5,8 +5,8 @@
 //!   16384 ..        made by users: enums, domains, composites, tables and arrays of them
 //! ```
 //!
-//! What is known of a built-in type stands in the [`builtin`](crate::builtin) table; what is known
-//! of a user's type is asked of a [`TypeSource`](crate::TypeSource).
+//! The [`builtin`](crate::builtin) table has the facts about built-in types; a
+//! [`TypeSource`](crate::TypeSource) answers for users' types.
 
 use std::fmt;
 

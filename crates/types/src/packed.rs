@@ -1,4 +1,4 @@
-//! Values as bytes, one after the other: what rows, arrays and records are made of.
+//! Values as bytes, one after the other: the parts of rows, arrays and records.
 //!
 //! ```text
 //!   bool               1 byte, 0 or 1
@@ -18,8 +18,8 @@
 //!
 //! Stepping over a value never looks into it, so any value of a sequence is reached with one step
 //! for each before it. Reading checks everything: bytes that were damaged give an error, whatever
-//! they are. What was read once is known to be sound, which is why [`ArrayRef`] and [`RecordRef`]
-//! hand out their elements without a `Result`.
+//! they are. A value that was read once is known to be sound, which is why [`ArrayRef`] and
+//! [`RecordRef`] hand out their elements without a `Result`.
 
 use json::jsonb::JsonbRef;
 

@@ -1,4 +1,4 @@
-//! Ranges and multiranges: what lies between two bounds, and lists of that.
+//! Ranges and multiranges: the values between two bounds, and lists of ranges.
 //!
 //! ```text
 //!   flags   repr   type of the bounds   lower value   upper value        a range

@@ -193,7 +193,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// What stands behind the values.
+    /// The bytes after the values.
     fn behind(mut self) -> &'a [u8] {
         self.by_ref().for_each(drop);
         self.values

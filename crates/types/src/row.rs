@@ -1,4 +1,4 @@
-//! The row form: how a row of a table lies in the store.
+//! The row form: the bytes of a table's row in the store.
 //!
 //! ```text
 //!   version     varint    of the schema that the row was written under

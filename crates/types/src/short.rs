@@ -7,7 +7,7 @@
 
 use std::ops::Deref;
 
-/// The most bytes of a text that lies in its value: what fits beside the tag without making a
+/// The most bytes of a text that lies in its value: as many as fit next to the tag without making a
 /// [`Datum`](crate::Datum) larger than the 24 bytes that it has.
 pub const SHORT_TEXT_BYTES_MAX: usize = 21;
 

@@ -1,4 +1,4 @@
-//! `pg_snapshot` and `txid_snapshot`: which transactions had ended at a moment.
+//! `pg_snapshot` and `txid_snapshot`: the transactions that had ended at a moment.
 //!
 //! ```text
 //!   12:20:14,15     all before 12 had ended, none from 20 on had, and 14 and 15 were running
@@ -51,7 +51,8 @@ impl Visibility {
         Some(snapshot)
     }
 
-    /// Adds one that was running; false where it is out of order. One that is there already is left out.
+    /// Adds one that was running; false where it is out of order. A transaction that is in the list
+    /// already is left out.
     fn add(&mut self, running: u64) -> bool {
         let last = self.running.last().copied().unwrap_or(0);
         if running < self.xmin || running >= self.xmax || running < last {

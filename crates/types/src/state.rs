@@ -1,4 +1,4 @@
-//! SQLSTATE: five characters that say what kind of thing went wrong.
+//! SQLSTATE: five characters that name the kind of an error.
 //!
 //! The first two characters are the class (`22` is a data exception, `23` a violated constraint),
 //! the other three say which one. The codes are those of PostgreSQL 17; clients decide by them what

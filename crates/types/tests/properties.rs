@@ -109,7 +109,7 @@ fn value_of(repr: Repr) -> BoxedStrategy<Datum> {
             .prop_map(|(us, west_s)| TimeTz { time: Time(us), west_s }.into())
             .boxed(),
         Repr::Timestamp => at.prop_map(|us| Timestamp(us).into()).boxed(),
-        // What local clocks show must be in range too, to be written.
+        // The time on local clocks must be in range too, to be written.
         Repr::TimestampTz => at.prop_map(|us| TimestampTz(us).into()).boxed(),
         Repr::Interval => (any::<i32>(), any::<i32>(), any::<i64>())
             .prop_map(|(months, days, us)| Interval { months, days, us }.into())
@@ -273,7 +273,8 @@ proptest! {
         prop_assert!(a_key == b_key || !b_key.starts_with(&a_key));
     }
 
-    /// What a key can give back it gives back, and ends where the next column begins.
+    /// The parts of a key that can be given back are, and reading ends where the next column
+    /// begins.
     #[test]
     fn keys_are_read_back((repr, a, b) in pair(), order in any_order()) {
         let mut keys = key_of(&a, order);
@@ -435,7 +436,7 @@ proptest! {
         });
     }
 
-    /// What is written as text is read as an equal value and written alike again.
+    /// A value that is written as text is read as an equal value and written alike again.
     #[test]
     fn texts_are_read_back((repr, value, _) in pair()) {
         // An enum's label must be one of its type, and a record has no input without a type.
@@ -454,7 +455,7 @@ proptest! {
         })?;
     }
 
-    /// What is written as bytes for the wire is read as the same value.
+    /// A value that is written as bytes for the wire is read as the same value.
     #[test]
     fn wires_are_read_back((repr, value, _) in pair()) {
         if value.is_null() || repr == Repr::Enum {

@@ -1,4 +1,4 @@
-"""What a ZODB storage needs of a database: the seam between the Python and the native half. ::
+"""The interface of a database for a ZODB storage: the seam between the Python and the native half. ::
 
     Storage ──> Backend ──> objects of an embedded database   (native, see `_embedded`)
                        └──> objects of a server               (SQL functions, see `_wire`)

@@ -23,7 +23,7 @@ from bisect import bisect_right
 from ._backend import Backend
 
 Z64 = bytes(8)
-# What an entry takes beside its data, in bytes.
+# The bytes of an entry beyond its data.
 _ENTRY_BYTES = 200
 # Oids of commits that are remembered for instances that poll later.
 _LOG_OIDS_MAX = 100_000
@@ -31,7 +31,7 @@ _LOG_OIDS_MAX = 100_000
 _SHARE = 8
 
 Record = tuple[bytes, bytes]
-# What a commit has written, by oid.
+# The records of a commit, by oid.
 Written = dict[bytes, bytes | None]
 
 
@@ -54,7 +54,7 @@ class LoadCache:
         self._tids: list[bytes] = []
         self._oids: list[list[bytes]] = []
         self._logged = 0
-        # What this process committed and has not seen yet, by tid; the data of what was deleted is None.
+        # Commits of this process that it has not seen yet, by tid; the data of a deleted object is None.
         self._written: dict[bytes, Written] = {}
         self._written_bytes = 0
 

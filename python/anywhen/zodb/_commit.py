@@ -35,7 +35,7 @@ DELETE, UNDO = "delete", "undo"
 
 
 class Commit:
-    """What one transaction writes."""
+    """The writes of one transaction."""
 
     __slots__ = (
         "_native",

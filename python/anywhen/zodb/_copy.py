@@ -39,7 +39,7 @@ class DifferenceError(StorageError):
 
 @dataclass
 class Counts:
-    """What was copied or compared so far."""
+    """The counts of copied or compared records so far."""
 
     transactions: int = 0
     records: int = 0

@@ -1,4 +1,4 @@
-"""What all clients of a server commit, in this process: the server pushes it. ::
+"""The commits of all clients of a server, in this process: the server pushes them. ::
 
     commits            t1        t2        t3        t4
     notifications      t1        t2        t3        t4     in the order of commits, on a connection that listens
@@ -220,7 +220,7 @@ class Feed:
                 self._settle()
             end = time.monotonic() + _PATIENCE_S
             while self.known < tid and self.is_listening:
-                # What is first in the queue is not a commit of this process, or not acknowledged yet.
+                # The first commit in the queue is not of this process, or not acknowledged yet.
                 if self._queue or not self._changed.wait(end - time.monotonic()):
                     break
         self._catch_up(tid)

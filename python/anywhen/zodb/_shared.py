@@ -1,4 +1,4 @@
-"""What all instances of one storage share: the backend, the load cache, the folder of blobs, oids."""
+"""The state that all instances of one storage share: the backend, the load cache, the folder of blobs, oids."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class AnywhenStorage(ConflictResolvingStorage):
         self._commit: Commit | None = None
         #: The tid of the snapshot; None reads what is newest.
         self._snapshot: bytes | None = None
-        # What this instance has committed since the snapshot.
+        # The commits of this instance since the snapshot.
         self._own: set[bytes] = set()
         self._own_last = Z64
         if shared.keeps_history:

@@ -30,7 +30,7 @@ def undo(storage: AnywhenStorage, commit: Commit, tid: bytes) -> list[bytes]:
         raise UndoError("Invalid transaction id")
     if found[0][1] != b" ":
         raise UndoError("non-undoable transaction")
-    # What other undos of this transaction wrote is looked at below.
+    # Records of other undos of this transaction are checked below.
     commit.has_undone = True
     undone, failures = [], []
     for oid, data, _ in backend.records(tid):

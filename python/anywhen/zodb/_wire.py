@@ -238,7 +238,7 @@ class WireObjects:
 
     def _since(self, after: bytes) -> tuple[bytes, Changes | None]:
         try:
-            # What is committed between the two is in the second answer.
+            # Commits between the two are in the second answer.
             newest, changes = self._pool.run(
                 ((self._sql.last_tid, ()), (self._sql.changes, (after, _MAXTID)))
             )

@@ -116,7 +116,7 @@ function span(run: { from_revision: number; to_revision: number | null }, newest
   return run.from_revision === last ? `revision ${count(last)}` : `revisions ${count(run.from_revision)}–${count(last)}`;
 }
 
-/** What each version changed inside of a container, newest first. */
+/** The changes of each version inside of a container, newest first. */
 function Inside({ state, node }: { state: DocState; node: number }): JSX.Element {
   const { versions, error, busy, more } = usePages<ContainerVersion, NodeChanges>(
     `${node}/${state.newest}`, (before) => api.nodeChanges(state.collection, state.key, { node_key: node, limit: INSIDE_PAGE, before }));

@@ -339,7 +339,7 @@ export function localApi(history: History): Api {
     return { versions, earlier: kept.length > versions.length && first ? first.from_revision : null, summary: summed(all, newest) };
   };
 
-  /** What the newest versions of a container before a revision changed inside of it. */
+  /** The changes inside of a container by its newest versions before a revision. */
   const nodeChanges = (params: Params): NodeChanges => {
     const key = named(params);
     const limit = number(params, "limit", Infinity);

@@ -16,6 +16,8 @@
 mod imports;
 mod links;
 mod modules;
+mod names;
+mod prose;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -139,6 +141,9 @@ const RULES: &[Rule] = &[
     ("no dead file", modules::dead_files),
     ("crates import downwards", imports::direction),
     ("links in Markdown resolve", links::resolve),
+    ("no private words as names", names::private),
+    ("sentences name their actor", prose::openings),
+    ("sentences have the usual order of words", prose::phrases),
 ];
 
 /// All findings of all rules, in the order of the files.

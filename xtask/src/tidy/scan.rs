@@ -7,16 +7,47 @@
 //!
 //! A rule that searched the raw text would find names in comments and in
 //! strings. Here those are blanked out, and every byte stays at its place, so
-//! that an offset still tells its line.
+//! that an offset still tells its line. A rule about the comments themselves
+//! asks for [`line_comments`].
+
+/// A comment, or the contents of a string or character literal, by its bytes.
+struct Span {
+    from: usize,
+    to: usize,
+    is_comment: bool,
+}
 
 /// The text with the contents of comments and of string and character
 /// literals replaced by spaces; line breaks stay.
 pub(super) fn code(text: &str) -> String {
+    let mut out = text.as_bytes().to_vec();
+    for Span { from, to, .. } in spans(text) {
+        for byte in &mut out[from..to] {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+    }
+    // Only whole literals and comments were replaced, byte for byte by spaces.
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The line comments of the text in order: the offset of each and its text,
+/// which begins with `//` and ends with its line.
+pub(super) fn line_comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let comments = spans(text).into_iter().filter(|span| span.is_comment);
+    comments
+        .map(|span| (span.from, &text[span.from..span.to]))
+        .filter(|(_, comment)| comment.starts_with("//"))
+}
+
+/// The comments and literals of the text, in order.
+fn spans(text: &str) -> Vec<Span> {
     let bytes = text.as_bytes();
-    let mut out = bytes.to_vec();
+    let mut spans = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
-        // What is blanked out, and where reading goes on.
+        // The bytes that are no code, and where reading goes on.
         let found = match bytes[at] {
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
                 let end = line_end(bytes, at);
@@ -40,15 +71,10 @@ pub(super) fn code(text: &str) -> String {
             at += 1;
             continue;
         };
-        for byte in &mut out[from..to.min(bytes.len())] {
-            if *byte != b'\n' {
-                *byte = b' ';
-            }
-        }
+        spans.push(Span { from, to: to.min(bytes.len()), is_comment: bytes[at] == b'/' });
         at = next;
     }
-    // Only whole literals and comments were replaced, byte for byte by spaces.
-    String::from_utf8_lossy(&out).into_owned()
+    spans
 }
 
 /// The line of `offset`, counted from 1.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What one rule finds, as `path:line: message` lines.
+/// The findings of one rule, as `path:line: message` lines.
 fn found(rule: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
     rule(&Tree::of(files)).iter().map(Finding::to_string).collect()
 }
@@ -216,4 +216,73 @@ fn this_checkout_is_tidy_enough_to_read() {
     assert!(tree.get("Cargo.toml").is_some());
     assert!(tree.get("xtask/src/tidy/tests.rs").is_some());
     assert!(!tree.iter().any(|(path, _)| path.starts_with("target/")));
+}
+
+#[test]
+fn a_private_word_as_a_name_is_found() {
+    let rule = names::private;
+    let path = "crates/a/src/lib.rs";
+    fires(rule, &[(path, "//! A.\nmod door;\n")], "crates/a/src/lib.rs:2:", "`listener`");
+    fires(rule, &[(path, "//! A.\npub struct Era {\n")], "crates/a/src/lib.rs:2:", "`epoch`");
+    quiet(
+        rule,
+        &[
+            (
+                path,
+                "//! A door.\nfn is_within() {}\nlet before = 1;\nstruct Doors;\n// mod desk;\n",
+            ),
+            ("crates/a/tests/a.rs", "struct Twins;"),
+            ("crates/server/src/lib.rs", "mod door;"),
+        ],
+    );
+}
+
+#[test]
+fn a_sentence_that_names_no_actor_is_found() {
+    let rule = prose::openings;
+    let path = "crates/a/src/lib.rs";
+    let place = "crates/a/src/lib.rs:";
+    for (text, line, opening) in [
+        ("/// What a plan reads.\nfn a() {}\n", 1, "`What`"),
+        ("//! A module. Whoever asks\n//! is told.\n", 1, "`Whoever`"),
+        ("//! A module.\n//!\n//! # Errors\n//! What reading reports.\n", 4, "`What`"),
+        ("fn a() {\n    b(); // Who waits is woken.\n}\n", 2, "`Who`"),
+        ("/// A list:\n/// * one\n/// * Those that\n///   wait.\n", 3, "`Those that`"),
+        ("/// A long\n/// sentence. One\n/// that fails is\n/// repeated.\n", 2, "`One that`"),
+    ] {
+        fires(rule, &[(path, text)], &format!("{place}{line}:"), opening);
+    }
+    quiet(
+        rule,
+        &[
+            (path, "/// Who may read it? Its owner.\n/// Returns what a plan reads.\n"),
+            ("crates/b/src/lib.rs", "//! A.\n//! ```text\n//! What is drawn.\n//! ```\n"),
+            ("crates/c/src/lib.rs", "//! Whatever comes.\nlet a = \"// What is quoted.\";\n"),
+            ("docs/a.md", "A guide.\n```\nWhat is typed.\n```\nWhat is a guide?\n"),
+        ],
+    );
+    for (text, line) in [
+        ("# A page\n\nIt is\nshort. **What** it says is true.\n", 4),
+        ("| a | b |\n|---|---|\n| A cell. | Who may read |\n", 3),
+        ("## What is allowed\nAll of it.\n", 1),
+    ] {
+        fires(rule, &[("docs/a.md", text)], &format!("docs/a.md:{line}:"), "a sentence begins");
+    }
+}
+
+#[test]
+fn a_phrase_in_an_unusual_order_is_found() {
+    let rule = prose::phrases;
+    let path = "crates/a/src/lib.rs";
+    for (text, phrase) in [
+        ("//! The log is durable, and so does\n//! the store.\n", "so does"),
+        ("/// Told to whoever asks.\n", "whoever"),
+        ("/// The lock is there for writers.\n", "is there for"),
+    ] {
+        fires(rule, &[(path, text)], "crates/a/src/lib.rs:1:", phrase);
+    }
+    quiet(
+        rule,
+        &[(path, "/// It also does so, as `whoever` does.\nlet whoever = \"so does this\";\n")],
+    );
 }

@@ -19,7 +19,7 @@ use mio::{Events, Interest, Poll, Token};
 use super::Sample;
 use crate::Result;
 
-/// What a client asks for, again and again.
+/// The request of a client, again and again.
 pub trait Ask {
     /// Appends the next request.
     fn request(&mut self, out: &mut Vec<u8>);

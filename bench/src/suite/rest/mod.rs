@@ -11,9 +11,10 @@
 //! generator are processes of their own; they have more threads than there are cores, so they come before
 //! other programs but are no real-time ones.
 //!
-//! The three histories are three documents of one database, so that they can take turns: what the machine
-//! does in a minute, it does to all of them. Revisions are made by edits of one node each, over the same
-//! routes as the reads; so does the writer, whose every other edit falls into the part that is read.
+//! The three histories are three documents of one database, so that they can take turns: the machine's
+//! other work falls on all of them. Revisions are made by edits of one node each, over the same routes as
+//! the reads. The writer makes them in the same way; every other edit of it falls into the part that is
+//! read.
 //!
 //! Invariants: every answer is as long as that of the floor, and its status is 200; the document has as
 //! many revisions as edits were acknowledged.
@@ -213,8 +214,8 @@ impl<'a> Suite<'a> {
         Ok((reads, writes))
     }
 
-    /// The rows of a number of clients. What the longer histories keep of the rate of the document as put
-    /// goes to `held`, round by round.
+    /// The rows of a number of clients. The share that the longer histories keep of the rate of the
+    /// document as put goes to `held`, round by round.
     fn step(&mut self, clients: usize, held: &mut [Vec<f64>; 2]) -> Result<Vec<Row>> {
         let who = format!("{clients} client{}", if clients == 1 { "" } else { "s" });
         self.context.step(who.clone());
@@ -255,7 +256,8 @@ impl<'a> Suite<'a> {
         Ok(rows)
     }
 
-    /// What the longer histories keep of the rate: the middle of all rounds at all numbers of clients.
+    /// The share of the rate that the longer histories keep: the middle of all rounds at all numbers
+    /// of clients.
     fn held(&self, held: &[Vec<f64>; 2]) -> Vec<Row> {
         let rows = self.pasts[1..].iter().zip(held).map(|(past, held)| {
             let what = format!("rate at {} revisions over that as put", count(past.revisions));

@@ -1,4 +1,4 @@
-//! [`Archive`]: what a database has committed after its backup, record by record.
+//! [`Archive`]: the commits of a database after its backup, record by record.
 //!
 //! ```text
 //!   archive/log     frames:  [record 8][record 9][complete up to 10:30][record 10] ...     docs/format-log.md

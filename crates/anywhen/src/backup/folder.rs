@@ -1,4 +1,4 @@
-//! [`BackupFolder`]: a folder that a backup is copied into, and that follows its source from then on.
+//! [`BackupFolder`]: the folder of a backup, which follows its source from then on.
 
 use super::archive::Archive;
 use super::mark::State;
@@ -133,9 +133,9 @@ impl BackupFolder {
         Ok(mark)
     }
 
-    /// Takes in what the source has committed since, and goes on until an error: of
-    /// [`BackupError::Lost`] the call can be repeated. Records, and the files that they name, are durable here before
-    /// the source is told. `told` hears after each step how far the archive goes, and ends it with false.
+    /// Takes in what the source has committed since, and goes on until an error: of [`BackupError::Lost`] the call
+    /// can be repeated. Records, and the files that they name, are durable here before the source gets the new
+    /// position. After each step `told` gets the position of the archive, and ends the call with false.
     ///
     /// # Errors
     /// [`BackupError::Unfinished`] where there is no whole backup to go on from.

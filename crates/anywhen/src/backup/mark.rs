@@ -1,4 +1,4 @@
-//! [`BackupMark`]: the file `BACKUP`, which says whether a backup is whole, and what is in it.
+//! [`BackupMark`]: the file `BACKUP`, which records whether a backup is whole, and its contents.
 //!
 //! ```text
 //!   0         8          12      13     16    24        32            40
@@ -30,7 +30,7 @@ pub struct BackupMark {
     pub complete_us: u64,
 }
 
-/// What the file of a folder says.
+/// The state that the file of a folder records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// There is no such file: the folder is empty, something else, or a backup of a release before this one.

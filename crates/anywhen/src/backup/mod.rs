@@ -1,4 +1,4 @@
-//! Backups: a copy of the database as of one commit, taken while it is in use, and what it can be brought back to.
+//! Backups: a copy of the database as of one commit, taken while it is in use, and its restoration.
 //!
 //! ```text
 //!   Database, or a server ──BackupSource──> BackupFolder ──> Database::restore
@@ -93,14 +93,14 @@ pub enum BackupError {
 
 impl Database {
     /// Copies the database into an empty or missing folder, or goes on where a copy into it was cut short; returns the
-    /// newest commit in the copy. Reading and writing go on meanwhile. `progress` is told how many bytes are copied.
-    /// Every checksum is computed before: of what is damaged no copy is made.
+    /// newest commit in the copy. Reading and writing go on meanwhile. `progress` gets the copied bytes. Every
+    /// checksum is computed before: a damaged file is not copied.
     pub fn backup(&self, folder: impl AsRef<Path>, mut progress: impl FnMut(u64)) -> Result<Csn> {
         let mark = self.backup_with(folder, CopyPace::default(), |done, _| progress(done))?;
         Ok(mark.csn)
     }
 
-    /// The same at a pace; `progress` is told how many bytes of how many are there.
+    /// The same at a pace; `progress` gets the copied bytes and their total.
     pub fn backup_with(
         &self,
         folder: impl AsRef<Path>,
@@ -124,7 +124,7 @@ impl Database {
     /// minutes ends by itself.
     ///
     /// # Errors
-    /// What writing the files reports.
+    /// The errors of writing the files.
     pub fn begin_backup(&self) -> Result<BackupPlan> {
         Ok(self.engine().begin_backup()?)
     }
@@ -161,7 +161,7 @@ impl Database {
         Ok(self.engine().records_after(id, after, bytes_max)?)
     }
 
-    /// Ends a backup: its files and the log are let go of.
+    /// Ends a backup: its files and the log are released.
     pub fn end_backup(&self, id: BackupId) {
         self.engine().end_backup(id);
     }

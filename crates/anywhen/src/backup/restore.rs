@@ -1,4 +1,4 @@
-//! Restoring: a new folder from a backup, as it was or as of a moment since that its archive knows.
+//! Restoring: a new folder from a backup, as of the backup or as of a later moment in its archive.
 
 use super::archive::{Frame, advance, files_of, log_of, open_log};
 use super::folder::{Copy, CopyPace, Pace};
@@ -38,7 +38,7 @@ impl Database {
     }
 
     /// The same, with exactly the commits up to a moment: the one of the backup, or a later one that its archive has.
-    /// `progress` is told how many bytes are copied.
+    /// `progress` gets the copied bytes.
     ///
     /// # Errors
     /// [`BackupError::OutOfRange`] for another moment, with those that are allowed.

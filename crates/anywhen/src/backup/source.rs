@@ -1,4 +1,4 @@
-//! [`BackupSource`]: whatever a backup is taken from.
+//! [`BackupSource`]: the source of a backup.
 
 use crate::{Csn, Database, Result};
 use txn::{BackupId, BackupPlan, LogBatch};

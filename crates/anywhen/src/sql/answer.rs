@@ -1,7 +1,7 @@
-//! Answers that need no connection any more: for programs that look at values later, or elsewhere.
+//! Answers that need no connection any more, for programs that use values later, or elsewhere.
 //!
-//! What a value of a user's type shows, and what an `oid` is called, is known to the connection alone, and
-//! only as of the statement. So these become text while the statement runs; all others stay what they are:
+//! The connection alone knows the text of a value of a user's type, and the name of an `oid`, and only as
+//! of the statement. So these become text while the statement runs; all others stay what they are:
 //!
 //! | SQL | in an [`Answer`] |
 //! |---|---|
@@ -19,16 +19,16 @@ use types::{Array, Context, Datum, DatumRef, Modifier, Oid, Repr, Shape, Style, 
 
 use super::{Column, Connection, Result, ToSql};
 
-/// What a statement gave, in values that stand for themselves.
+/// The answer to a statement, in values that stand for themselves.
 #[derive(Debug)]
 pub struct Answer {
     /// The columns, of built-in types alone; none where the statement gives no rows.
     pub columns: Vec<Column>,
-    /// What each column's type is in the database: its number, and its name in SQL.
+    /// The type of each column in the database: its number, and its name in SQL.
     pub declared: Vec<(Oid, String)>,
     /// The rows, a value for each column.
     pub rows: Vec<Vec<Datum>>,
-    /// What was done, such as `INSERT 0 1`.
+    /// The tag, such as `INSERT 0 1`.
     pub tag: String,
     /// How many rows that were, where the command counts them.
     pub count: Option<u64>,
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!((answer.tag.as_str(), answer.count), ("SELECT 1", Some(1)));
     }
 
-    /// What a server sends as texts comes to the same values.
+    /// The texts of a server become the same values.
     #[test]
     fn texts_are_values_again() {
         let mut sql = Database::open_in_memory().unwrap().connect().unwrap();

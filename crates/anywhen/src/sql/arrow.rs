@@ -14,14 +14,14 @@ use types::Context;
 
 use super::{Column, Connection, Datum, Result, Tag, ToSql};
 
-/// What a statement gave, in columns.
+/// The answer to a statement, in columns.
 #[derive(Debug)]
 pub struct Batches {
     /// Names and types of the columns; none where the statement gives no rows.
     pub schema: Arc<Schema>,
     /// The rows in order, 65,536 in a batch at most and the rest in the last.
     pub batches: Vec<RecordBatch>,
-    /// What was done, such as `SELECT 3`.
+    /// The tag, such as `SELECT 3`.
     pub tag: Tag,
 }
 

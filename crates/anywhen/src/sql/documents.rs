@@ -1,4 +1,4 @@
-//! What roles of SQL may do with collections.
+//! The rights of roles of SQL on collections.
 
 use session::{DocumentRights, KnownRole};
 use store::TableId;
@@ -14,8 +14,8 @@ impl Database {
         Ok(self.instance()?.role(name))
     }
 
-    /// What a role of SQL may do with the documents of a collection, which is named by [`Collection::id`]; what
-    /// the role `pg_collections` may, where no role is given or none has its name.
+    /// The rights of a role of SQL on the documents of a collection, which is named by [`Collection::id`];
+    /// those of the role `pg_collections`, where no role is given or none has its name.
     ///
     /// # Errors
     /// Where the catalog of SQL cannot be read.

@@ -1,4 +1,4 @@
-//! SQL inside the program: connections to the same database, without a server between.
+//! SQL inside the program: connections to the same database, without a server.
 //!
 //! ```text
 //!   Database ──connect()──> Connection ── query(text, parameters) ──> Rows ── Row::get::<T>
@@ -45,7 +45,8 @@ pub use types::{Datum, Oid, Type};
 
 use crate::Database;
 
-/// What is called with each row: the columns and the texts of its values, `None` for NULL.
+/// A function that is called with each row: the columns and the texts of its values, `None` for
+/// NULL.
 pub type Each<'a> = &'a mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFlow<()>;
 
 /// The result of SQL.
@@ -78,7 +79,7 @@ const USER: &str = "postgres";
 const COPY_BYTES: usize = 64 << 10;
 
 impl Database {
-    /// What a server serves; made when it is first asked for.
+    /// The instance that a server serves; made when it is first asked for.
     ///
     /// # Errors
     /// Where the catalog of SQL cannot be read, or cannot be written in a new database.
@@ -127,8 +128,8 @@ impl Database {
         self.begin_session(start)
     }
 
-    /// A connection for somebody who has proved who they are, with the rights of a role that may log in: for
-    /// servers of other protocols.
+    /// A connection for an authenticated client, with the rights of a role that may log in: for servers of
+    /// other protocols.
     ///
     /// # Errors
     /// As [`Database::connect_to`]; `28000` where there is no such role or it may not log in, `42501` where it may
@@ -157,7 +158,7 @@ impl Database {
     }
 }
 
-/// Whom a connection is for: [`Database::connect_as`].
+/// The role and database of a connection: [`Database::connect_as`].
 #[derive(Clone, Copy, Debug)]
 pub struct LogIn<'a> {
     /// The role.
@@ -168,8 +169,8 @@ pub struct LogIn<'a> {
     pub author: &'a str,
 }
 
-/// A connection: a session with its transaction and settings. What is open when it is dropped is rolled
-/// back.
+/// A connection: a session with its transaction and settings. A transaction that is open when it is
+/// dropped is rolled back.
 pub struct Connection {
     session: Session,
     instance: Arc<Instance>,
@@ -191,7 +192,7 @@ impl Connection {
     /// Runs one statement and gives its rows. Parameters stand in the text as `$1`, `$2` and so on.
     ///
     /// # Errors
-    /// What PostgreSQL reports for the statement, with its code; the transaction has failed then.
+    /// PostgreSQL's error for the statement, with its code; the transaction has failed then.
     pub fn query(&mut self, text: &str, parameters: &[&dyn ToSql]) -> Result<Rows> {
         let done = self.run(text, parameters);
         self.settle(done)
@@ -307,8 +308,8 @@ impl Connection {
         types::text::to_string(value.as_ref(), column.ty, column.modifier, &context)
     }
 
-    /// What tells the statement that runs on this connection to stop (57014), from another thread. It does
-    /// not keep the database open.
+    /// A function that tells the statement that runs on this connection to stop (57014), from another
+    /// thread. It does not keep the database open.
     pub fn canceller(&self) -> impl Fn() + Send + Sync + use<> {
         let instance = Arc::downgrade(&self.instance);
         let (process, secret) = (self.session.process_id(), self.session.secret().to_vec());
@@ -336,7 +337,7 @@ impl Connection {
             Ok(value) => value,
             Err(error) => {
                 self.session.fail();
-                // What is left to end has failed for the reason that is told.
+                // The rest has failed for the reported reason.
                 let _ = self.session.end();
                 return Err(error);
             }
@@ -550,14 +551,14 @@ impl Output for Sink<'_> {
     }
 }
 
-/// What a statement gave.
+/// The result of a statement.
 #[derive(Debug)]
 pub struct Rows {
     /// The columns; none where the statement gives no rows.
     pub columns: Vec<Column>,
     /// The rows, a value for each column.
     pub rows: Vec<Vec<Datum>>,
-    /// What was done, such as `INSERT 0 1`.
+    /// The tag, such as `INSERT 0 1`.
     pub tag: Tag,
 }
 
@@ -652,7 +653,7 @@ pub trait ToSql {
 
 /// A type that values can be taken as.
 pub trait FromSql: Sized {
-    /// What it is called in errors.
+    /// The name of it in errors.
     const WHAT: &'static str;
 
     /// The value, where it is one of this type.

@@ -145,7 +145,7 @@ fn the_target_loses_power_at_any_moment() {
     let base = copy(&mut folder, &mut source).expect("it copies");
     let copied = disk.op_count();
     leader.told.insert(base.csn, answers(&leader.database));
-    // What the source knows to be durable, after so many operations of the target.
+    // The commits that the source knows to be durable, after so many operations of the target.
     let mut acknowledged = vec![(copied, base.csn)];
     for _ in 0..3 {
         leader.steps(4);
@@ -205,7 +205,7 @@ struct Unsound<'a> {
     random: &'a SimRandom,
     /// One read in so many is damaged; 0 for none.
     damaged: u64,
-    /// One call in so many finds nobody; 0 for none.
+    /// One call in so many finds no server; 0 for none.
     lost: u64,
     hits: u64,
 }
@@ -320,7 +320,7 @@ fn an_archive_knows_its_database() {
     let is_refused =
         |error: &Error| matches!(error, Error::Engine(crate::EngineError::OtherHistory { .. }));
     assert!(refused.as_ref().is_err_and(is_refused), "{refused:?}");
-    // Nobody holds the log here.
+    // No follower holds the log here.
     for _ in 0..2 {
         leader.steps(10);
         leader.database.engine().scrub().expect("begins the log anew");

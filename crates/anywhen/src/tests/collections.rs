@@ -97,7 +97,7 @@ fn each_collection_keeps_its_own_history() {
             brief.diff("x", Revision(8), Revision(9)),
             Err(DocumentError::Forgotten { .. })
         ));
-        // Who changed it and when stays known; what it was, from the oldest kept on.
+        // Author and time of changes stay known; the values, from the oldest kept version on.
         let history = brief.history("x", 99).unwrap();
         assert_eq!(history.iter().filter(|info| info.kept).count(), 1);
         assert_eq!((history.len(), brief.oldest("x").unwrap()), (9, Revision(9)));
@@ -113,8 +113,8 @@ fn each_collection_keeps_its_own_history() {
     }
 }
 
-/// What was the newest at some time of the last hour is kept for an hour, and its revision found by its
-/// number although its own commit is long past.
+/// A version that was the newest at some time of the last hour is kept for an hour, and its revision
+/// found by its number although its own commit is long past.
 #[test]
 fn a_history_of_some_time() {
     let world = World::new();
@@ -184,8 +184,8 @@ fn a_history_can_be_changed() {
     assert!(matches!(nowhere, Err(Error::NoCollection { .. })));
 }
 
-/// A document that somebody holds stays readable to its end, however large it is and whatever is
-/// forgotten meanwhile: parts of it that were not read yet are not taken away.
+/// A document that a reader holds stays readable to its end, however large it is and whichever
+/// history is removed meanwhile: parts of it that were not read yet stay.
 #[test]
 fn what_is_held_is_not_forgotten() {
     let world = World::new();
@@ -242,8 +242,8 @@ fn a_drop_costs_the_same_however_large_the_collection() {
     assert_eq!(logged(1), logged(1_000));
 }
 
-/// Whoever holds a dropped collection is told so, by every read of now and by every write, one whose
-/// transaction began before the drop included; the past and the new collection of that name are others'.
+/// A holder of a dropped collection gets an error, by every read of now and by every write, also in a
+/// transaction that began before the drop; the past and the new collection of that name are others'.
 #[test]
 fn holders_of_a_dropped_collection_are_told() {
     let dropped = |result: Result<(), DocumentError>| {
@@ -273,7 +273,7 @@ fn holders_of_a_dropped_collection_are_told() {
     dropped(old.remove("x").map(drop));
     dropped(old.revert("x", Revision(1), &Meta::default()).map(drop));
     dropped(old.get_at("x", world.database.newest()).map(drop));
-    // What was before it is told as it was: by moments, and to whoever began before.
+    // The versions before it are the same: by moments, and to transactions that began before.
     assert_eq!(json_at(&old, "x", 1).unwrap(), "1");
     assert_eq!(old.history("x", 9).unwrap().len(), 2);
     assert_eq!(reading.get("x").unwrap().unwrap().to_json().unwrap(), "2");
@@ -286,7 +286,7 @@ fn holders_of_a_dropped_collection_are_told() {
     dropped(old.get("x").map(drop));
 }
 
-/// Who has written to a collection keeps it until the end of the transaction: the drop waits.
+/// A transaction that has written to a collection keeps it until its end: the drop waits.
 #[test]
 fn a_drop_waits_for_those_who_have_written() {
     let world = World::new();

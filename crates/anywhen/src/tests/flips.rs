@@ -1,4 +1,4 @@
-//! Rot, as somebody who reads documents meets it: one flipped bit in any file of a closed database.
+//! Rot, as a reader of documents meets it: one flipped bit in any file of a closed database.
 //!
 //! Every question that has an answer before the flip is asked again after it: the answer is the same, or
 //! an error that says that something is damaged. Verification finds all that the answers do not.
@@ -129,7 +129,7 @@ fn is_damage(error: &Error) -> bool {
     }
 }
 
-/// What the flips came to.
+/// The counts of the flips.
 #[derive(Debug, Default)]
 struct Tally {
     refused: usize,

@@ -88,7 +88,7 @@ pub(super) fn answers(database: &Database) -> Vec<String> {
         tell("dropped", vec![format!("{} at {}", dropped.name, dropped.csn.0)]);
     }
     let changes = database.changes(Csn(0), None, 100_000).expect("told");
-    // An erasure is told to those who follow at that moment, and kept by nobody.
+    // Subscribers of that moment get an erasure, and no list keeps it.
     let kept = changes.list.into_iter().filter(|change| change.revision.0 > 0);
     tell("changes", kept.map(|change| format!("{change:?}")).collect());
     all

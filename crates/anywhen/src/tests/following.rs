@@ -25,8 +25,8 @@ fn all(database: &Database, mut following: Following) -> Vec<(u64, String)> {
     all
 }
 
-/// What is looked up among all documents, once the notes in memory are gone, is what the notes had told;
-/// and wherever one begins, the rest comes.
+/// A search among all documents, once the notes in memory are gone, gives the same changes as the notes;
+/// and from every beginning the rest comes.
 #[test]
 fn the_past_is_told_as_the_present_was() {
     let env = Env::sim(&SimVfs::new(1), 1);

@@ -10,7 +10,7 @@ const FIELDS: u64 = 4;
 /// Commits, each of which sets a field in so many documents.
 const COMMITS: u64 = 2_600;
 const TOGETHER: u64 = 20;
-/// What their history takes after merging, at least.
+/// The least bytes of their history after merging.
 const HISTORY_BYTES: u64 = 40 << 20;
 const CACHE_BYTES: usize = 8 << 20;
 const DOCUMENT_CACHE_BYTES: usize = 2 << 20;
@@ -111,7 +111,7 @@ fn memory_stays_within_the_caches() {
     }
     println!("{} MB of history; at most {most:?} bytes cached", opened.store_bytes >> 20);
     assert!(most.0 <= CACHE_BYTES as u64 && most.0 > CACHE_BYTES as u64 / 2, "blocks: {}", most.0);
-    // What one document takes may come on top in each of the cache's parts.
+    // The bytes of one document may come on top in each of the cache's parts.
     let limit = DOCUMENT_CACHE_BYTES as u64 * 5 / 4;
     assert!(most.1 <= limit && most.1 > limit / 2, "documents: {}", most.1);
 }

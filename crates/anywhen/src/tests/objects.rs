@@ -103,7 +103,8 @@ fn records_are_found_by_transaction() {
     check(&database.objects("site").unwrap().unwrap());
 }
 
-/// Who stores a record that is not based on the newest one learns which that is, and may store again.
+/// A client that stores a record that is not based on the newest one learns the newest one, and may
+/// store again.
 #[test]
 fn records_that_are_based_on_old_ones_conflict() {
     let database = Database::open_in_memory().unwrap();
@@ -121,7 +122,7 @@ fn records_that_are_based_on_old_ones_conflict() {
     assert_eq!(writing.write([write(Some(second))]).unwrap(), []);
     let Finished { tid: third, before } = writing.finish().unwrap();
     assert_eq!(before, Some(second));
-    // Whatever is committed in between, here by SQL, may have changed the storage.
+    // A commit in between, here by SQL, may have changed the storage.
     database.sql("DELETE FROM site.objects WHERE zoid = 2", &[]).unwrap();
     let mut writing = site.begin(said("")).unwrap();
     assert_eq!(writing.write([write(Some(third))]).unwrap(), []);

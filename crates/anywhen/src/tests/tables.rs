@@ -67,8 +67,8 @@ fn a_table_of_documents_is_a_collection() {
     assert_eq!(keys, ["a", "d", "e"]);
 }
 
-/// What a program put into a collection that is no table can be asked for in SQL, now and as of then, with
-/// tables of SQL, by whoever may read everything.
+/// SQL reads documents of a collection that is no table, now and as of then, with tables of SQL, for roles
+/// that may read everything.
 #[test]
 fn sql_reads_collections_that_are_no_tables() {
     let database = prepared();
@@ -108,7 +108,8 @@ fn sql_reads_collections_that_are_no_tables() {
     assert!(state(database.sql(all, &[])).contains("does not exist"));
 }
 
-/// Whoever changes a document waits for the other, by whichever way it comes: no change is lost.
+/// A transaction that changes a document waits for the other, in SQL and in the library: no change
+/// is lost.
 #[test]
 fn sql_and_the_library_wait_for_each_other() {
     const TIMES: usize = 60;
@@ -150,7 +151,8 @@ fn sql_and_the_library_wait_for_each_other() {
     assert!(matches!(late, Error::Document(DocumentError::Conflict { .. })), "{late}");
 }
 
-/// What of rows only SQL can compute is left to SQL: nothing is changed, and the words say why.
+/// Rows with values that only SQL can compute are left to SQL: nothing is changed, and the error
+/// says why.
 #[test]
 fn rows_that_need_more_are_changed_by_sql() {
     let database = prepared();

@@ -1,4 +1,4 @@
-//! What `backup` and `restore` take.
+//! The arguments of `backup` and `restore`.
 
 use std::path::PathBuf;
 use std::str::FromStr;

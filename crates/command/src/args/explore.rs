@@ -1,4 +1,4 @@
-//! What `explore` takes.
+//! The arguments of `explore`.
 
 use std::path::PathBuf;
 

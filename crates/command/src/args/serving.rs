@@ -1,4 +1,4 @@
-//! What can be said to `anywhen serve` and `anywhen token`.
+//! The arguments of `anywhen serve` and `anywhen token`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub(crate) struct ServeArgs {
     /// A file that says the same as these flags, in TOML
     #[arg(long, env = "ANYWHEN_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Who may come in, and how: lines as in pg_hba.conf
+    /// A file with the rules of access: lines as in pg_hba.conf
     #[arg(long, env = "ANYWHEN_HBA", value_name = "FILE")]
     pub hba: Option<PathBuf>,
     /// The certificate of this server, PEM
@@ -114,7 +114,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What is said of the HTTP server.
+/// The options of the HTTP server.
 #[derive(Args, Debug)]
 pub(crate) struct HttpArgs {
     /// Listen here for HTTP; may be given again [default: nowhere]
@@ -135,10 +135,10 @@ pub(crate) struct HttpArgs {
     /// The certificates of those who may vouch for that address (PEM) [default: the system's]
     #[arg(long, env = "ANYWHEN_HTTP_JWKS_AUTHORITIES", value_name = "FILE")]
     pub http_jwks_authorities: Option<PathBuf>,
-    /// Who must have made JSON web tokens
+    /// The issuer that JSON web tokens must have
     #[arg(long, env = "ANYWHEN_HTTP_JWT_ISSUER", value_name = "NAME")]
     pub http_jwt_issuer: Option<String>,
-    /// Whom JSON web tokens must be meant for
+    /// The audience that JSON web tokens must have
     #[arg(long, env = "ANYWHEN_HTTP_JWT_AUDIENCE", value_name = "NAME")]
     pub http_jwt_audience: Option<String>,
     /// An origin whose web pages may call the HTTP server, or * for all; others are refused; may be given again
@@ -166,9 +166,9 @@ pub(crate) struct TokenArgs {
 pub(crate) enum TokenCommand {
     /// Make a token; it is shown this once
     Create {
-        /// Whom it is for: the author of what is written with it
+        /// The user of the token: the author of everything written with it
         name: String,
-        /// What it allows: view, create, modify, delete, or COLLECTION-view and so on
+        /// The rights of the token: view, create, modify, delete, or COLLECTION-view and so on
         #[arg(long = "role", value_name = "ROLE", required = true, value_delimiter = ',')]
         roles: Vec<String>,
         /// The role of SQL that it stands for [default: the one with its name, if that is no superuser]

@@ -1,4 +1,4 @@
-//! What the shell offers for the word at the cursor, by the place in the statement.
+//! The completions that the shell offers at the cursor, by the place in the statement.
 //!
 //! ```text
 //!   SELECT na| FROM person      name             columns of the tables in the statement, functions
@@ -40,10 +40,10 @@ const OPERANDS: [&str; 14] = [
 const OPERATORS: [&str; 9] =
     ["AND", "BETWEEN", "COLLATE", "ILIKE", "IN", "IS", "LIKE", "NOT", "OR"];
 
-/// The columns that every table has beside its own.
+/// The columns that every table has in addition to its own.
 const OF_THE_PAST: [&str; 3] = ["_system_from", "_system_to", "_version"];
 
-/// Keywords that are no names, beside those that end an expression.
+/// Keywords that are no names, other than those that end an expression.
 const NO_NAMES: &str =
     " ALL ANY ARRAY CASE CAST COLUMN CREATE DISTINCT ELSE END FALSE IN OR TABLE TO TRUE USER ";
 
@@ -99,7 +99,7 @@ fn qualified(word: &str) -> (Vec<String>, &str) {
     (if qualifier.is_empty() { Vec::new() } else { parts(qualifier) }, &word[end..])
 }
 
-/// What may follow the tokens of a statement.
+/// The words that may follow the tokens of a statement.
 fn next(tokens: &[Token<'_>]) -> Next {
     let mut next = grammar().next(tokens);
     let is_lost = next.words.is_empty() && next.slots.is_empty() && !next.operator && !next.end;

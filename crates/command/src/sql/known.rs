@@ -1,4 +1,4 @@
-//! The names of a database that the shell completes, asked for when they may have changed.
+//! The names of a database that the shell completes, read again when they may have changed.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ pub(super) struct Relation {
     pub(super) is_visible: bool,
 }
 
-/// What a database has.
+/// The names that a database has.
 #[derive(Default, Debug)]
 pub(super) struct Known {
     pub(super) relations: Vec<Relation>,

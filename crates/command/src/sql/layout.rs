@@ -1,4 +1,4 @@
-//! Rows as a person or a program wants to see them.
+//! The layout of rows for people and for programs.
 //!
 //! ```text
 //!    id | name           -[ RECORD 1 ]-        id,name        [{"id":1,"name":"Ada"}]
@@ -20,7 +20,7 @@ use crate::{json_out, screen};
 pub(super) struct Layout {
     pub format: SqlFormat,
     pub expanded: Expanded,
-    /// What stands for NULL in tables.
+    /// The text for NULL in tables.
     pub null: String,
 }
 

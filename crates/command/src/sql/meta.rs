@@ -8,7 +8,7 @@ use super::{Next, Shell, failure};
 use crate::failure::{Failure, Outcome};
 use crate::screen;
 
-/// What completion offers behind a command.
+/// The kind of completions behind a command.
 #[derive(Clone, Copy)]
 pub(super) enum Takes {
     Nothing,
@@ -25,7 +25,7 @@ pub(super) enum Takes {
 /// A command of the shell.
 struct Meta {
     name: &'static str,
-    /// What `\?` shows behind the name.
+    /// The text that `\?` shows behind the name.
     argument: &'static str,
     about: &'static str,
     takes: Takes,
@@ -148,7 +148,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|known| known.name).chain([LEAVE])
 }
 
-/// What a command takes.
+/// The kind of argument of a command.
 pub(super) fn takes(name: &str) -> Takes {
     COMMANDS.iter().find(|known| known.name == name).map_or(Takes::Nothing, |known| known.takes)
 }
@@ -181,7 +181,8 @@ fn help() -> Outcome {
     screen::lines(&lines.concat())
 }
 
-/// What a word that switches something on or off says; the other way round where there is none.
+/// The new state for a word that switches an option on or off; without a word, the opposite of
+/// `is_on`.
 fn switched(command: &str, word: &str, is_on: bool) -> Outcome<bool> {
     match word {
         "" => Ok(!is_on),

@@ -17,7 +17,7 @@ use super::{Next, Shell};
 use crate::failure::{Failure, Kind, Outcome};
 use crate::screen;
 
-/// What completes the word at the cursor.
+/// Completes the word at the cursor.
 #[derive(Helper, Hinter, Highlighter, Validator, Default)]
 struct Completion {
     known: Known,
@@ -58,7 +58,7 @@ const CANCELLED: u8 = 2;
 /// The exit code of a program that a signal has ended, as shells tell it.
 const INTERRUPTED: i32 = 130;
 
-/// What signals are for: the statements of the last [`talk`]. A process has one handler, and `anywhen shell` may begin
+/// The statements of the last [`talk`], which signals cancel. A process has one handler, and `anywhen shell` may begin
 /// many of them.
 static WATCHED: Mutex<Option<Watched>> = Mutex::new(None);
 

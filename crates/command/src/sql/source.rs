@@ -1,4 +1,4 @@
-//! Where answers come from: the database in this process, or a server.
+//! The sources of answers: the database in this process, or a server.
 
 use std::io::{Read, Write};
 
@@ -32,7 +32,7 @@ pub(super) struct Head {
     pub(super) ty: Oid,
 }
 
-/// What a statement gives, as it is shown; `None` for NULL.
+/// The displayed answer of a statement; `None` for NULL.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) heads: Vec<Head>,
@@ -179,7 +179,7 @@ impl Source {
         }
     }
 
-    /// What tells the statement that runs here to stop, from another thread.
+    /// A handle with which another thread stops the running statement.
     pub(super) fn canceller(&self) -> Canceller {
         match self {
             Source::Embedded(connection) => Box::new(connection.canceller()),

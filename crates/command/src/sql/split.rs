@@ -1,4 +1,4 @@
-//! Text to statements: where one ends, by the quotes and comments of SQL.
+//! Text to statements: the end of each, by the quotes and comments of SQL.
 //!
 //! ```text
 //!   select ';', $$;$$ -- ;        the end is the last one
@@ -15,7 +15,7 @@ pub(super) enum Piece {
     Meta(String),
 }
 
-/// What the text is inside of.
+/// The construct that the text is inside of.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 enum Inside {
     #[default]
@@ -70,7 +70,7 @@ impl Splitter {
         pieces
     }
 
-    /// What has begun and not ended, and the line in which it begins.
+    /// The unfinished statement, and the line in which it begins.
     pub(super) fn rest(self) -> Option<(String, usize)> {
         let rest = self.text.trim();
         (!rest.is_empty()).then(|| (rest.to_owned(), self.first))

@@ -1,5 +1,5 @@
-//! The tokens of a statement that is being written: as much of SQL's lexer as completion needs, which takes
-//! text that is not finished.
+//! The tokens of a statement that is being written: the part of SQL's lexer that completion needs, for
+//! unfinished text.
 
 use super::split;
 

@@ -1,4 +1,4 @@
-//! Where a server is: `postgres://` URLs, and the variables that PostgreSQL's clients know.
+//! Addresses of servers: `postgres://` URLs, and the variables that PostgreSQL's clients know.
 
 use std::path::PathBuf;
 
@@ -29,13 +29,14 @@ pub(super) struct Url {
     pub(super) password: Option<String>,
     pub(super) database: String,
     pub(super) encryption: Encryption,
-    /// Whom to trust.
+    /// The certificate to trust.
     pub(super) root_certificate: Option<PathBuf>,
 }
 
 impl Url {
     /// Reads `postgres://[user[:password]@][host][:port][/database][?sslmode=...&sslrootcert=...&host=...]`.
-    /// What it does not say, `variable` does: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE.
+    /// The parts that it leaves out come from `variable`: PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE,
+    /// PGSSLMODE.
     pub(super) fn parse(text: &str, variable: impl Fn(&str) -> Option<String>) -> Outcome<Url> {
         let bad = |what: &str| {
             let hint = "for example: postgres://postgres@127.0.0.1:5433/postgres?sslmode=prefer";
@@ -98,7 +99,7 @@ impl Url {
         self.host.starts_with('/').then(|| PathBuf::from(&self.host).join(name))
     }
 
-    /// What messages call the server.
+    /// The name of the server in messages.
     pub(super) fn address(&self) -> String {
         match self.unix_socket() {
             Some(path) => path.display().to_string(),
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!((socket.user.as_str(), socket.database.as_str()), ("ada", "work"));
     }
 
-    /// What is no URL is told with what is wrong about it.
+    /// A text that is no URL is refused with the reason.
     #[test]
     fn nonsense_is_refused() {
         for text in

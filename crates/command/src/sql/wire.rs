@@ -53,7 +53,7 @@ pub(super) struct Client {
 trait Socket: Read + Write {}
 impl<S: Read + Write> Socket for S {}
 
-/// What a request comes to.
+/// The result of a request.
 type Done<T> = Result<T, Refusal>;
 
 fn lost(error: &io::Error) -> Refusal {

@@ -130,8 +130,7 @@ fn anywhen_time() -> String {
     format!("@{:.6}", since.expect("after 1970").as_secs_f64())
 }
 
-/// A backup needs a token of a superuser or of a role with REPLICATION, comes over TLS, and is as slow as it is told
-/// to be.
+/// A backup needs a token of a superuser or of a role with REPLICATION, comes over TLS, and is as slow as its limit.
 #[test]
 fn who_may_take_a_backup() {
     let world = World::new();

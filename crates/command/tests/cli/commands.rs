@@ -177,7 +177,7 @@ fn diff_speaks_three_languages() {
     ]);
     let text = world.run(&["diff", "articles/a1", "1", "3"]);
     assert!(text.contains("$.counter  0 -> 2"), "{text}");
-    // What moved is a move, not a removal and an insertion.
+    // A moved part is shown as a move, not as a removal and an insertion.
     let text = world.run(&["diff", "articles/a1"]);
     assert!(text.contains("moved from") && text.contains("$.counter  2 -> 0"), "{text}");
     assert!(!text.lines().any(|line| line.starts_with(['+', '-'])), "{text}");
@@ -272,7 +272,7 @@ fn backup_restore_verify_compact_and_stats_look_after_the_folder() {
         assert!(number(&world.json(&["--data", data, "verify"]), "revisions") >= 3);
     }
     assert!(world.run(&["get", "articles/a1", "--at", "1"]).contains("\"counter\":0"));
-    // Once merged, there is nothing to win, and that is told with what there is.
+    // Once merged, there is nothing to win, and the answer says so with its figures.
     let told = world.run(&["compact"]);
     assert!(told.starts_with("nothing to win: ") && told.contains("\nhistory "), "{told}");
     let told = world.json(&["compact"]);

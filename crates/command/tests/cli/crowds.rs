@@ -6,8 +6,8 @@
 //!      x         x        x       x       x      x            x             one of these each
 //! ```
 //!
-//! What a server holds is seen from outside: its sessions in `pg_stat_activity`, its threads and open
-//! files in `/proc`.
+//! The test counts the server's resources from outside: its sessions in `pg_stat_activity`, its
+//! threads and open files in `/proc`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ fn a_crowd_that_hangs_up_leaves_nothing_behind() {
     };
     let sessions = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'";
     one("CREATE TABLE t (id int, word text)");
-    // Whatever is made once and kept has been made after a first wave.
+    // After a first wave the server has made everything that it makes once and keeps.
     let mut held = (0, 0);
     let start = Instant::now();
     for wave in 0..CONNECTIONS / WAVE {

@@ -34,7 +34,7 @@ fn the_guide_to_operations_does_what_it_prints() {
 enum Line<'d> {
     /// `$ ...` in a console block.
     Command(&'d str),
-    /// What a console block prints.
+    /// The output of a console block.
     Output,
     Other(&'d str),
 }

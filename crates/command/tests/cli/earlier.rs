@@ -63,7 +63,7 @@ fn their_past_stays() {
         assert!(dropped.starts_with("gone ") && dropped.contains("csn:8"), "{dropped}");
         world.run(&["compact"]);
     }
-    // What keeps no past keeps none.
+    // A collection without a past keeps none.
     world.fails(1, &["get", "brief/b", "--at", "1"]);
     world.run(&["drop", "gone", "--purge"]);
     world.run(&["compact"]);

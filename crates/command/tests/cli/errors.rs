@@ -1,5 +1,5 @@
-//! What cannot be done is said, with a hint and the right exit code: 1 for what
-//! is not there or not possible, 2 for wrong usage, 3 for damage.
+//! A refused command prints the reason, a hint and the right exit code: 1 for a missing object or
+//! an impossible request, 2 for wrong usage, 3 for damage.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -142,7 +142,7 @@ fn errors_are_json_where_json_was_asked_for() {
     let error = Tape::parse(said.trim()).unwrap();
     assert!(error.root().get("error").unwrap().as_str().unwrap().contains("no document"));
     assert!(error.root().get("hint").unwrap().as_str().unwrap().contains("anywhen ls a"));
-    // What is wrong with the command line was told as to a person.
+    // Errors of the command line were printed as for a person.
     for words in [&["--json", "frobnicate"][..], &["get", "--json"], &["token", "--json"]] {
         let said = world.fails(2, words);
         let error = Tape::parse(said.trim()).unwrap_or_else(|error| panic!("{error}: {said}"));

@@ -16,7 +16,7 @@ fn formats() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats")
 }
 
-/// What is asked of a folder; the answers must stay what they were.
+/// The requests to a folder; the answers must stay the same.
 const QUESTIONS: &[&[&str]] = &[
     &["ls", "shop"],
     &["history", "shop/order", "--json"],

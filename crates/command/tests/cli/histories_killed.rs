@@ -181,7 +181,7 @@ fn list_of(row: &str) -> (u64, Vec<u64>) {
     (list.parse().expect("it is a number"), ids(values))
 }
 
-/// What the lists of a history hold.
+/// The lists that a history holds.
 fn lists(address: SocketAddr, history: u64) -> Lists {
     let text = format!("SELECT k, v FROM lists WHERE h = {history}");
     let rows = ask(&mut Wire::connect_to(address), &text).unwrap_or_else(|_| panic!("it died"));

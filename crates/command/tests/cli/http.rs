@@ -105,7 +105,8 @@ fn told_to_stop_amid_a_statement() {
     world.run(&["verify"]);
 }
 
-/// What would be served is looked at beforehand: where, and whether somebody asks who comes.
+/// The settings are checked before the server starts: the address, and whether callers must sign
+/// in.
 #[test]
 fn http_is_looked_at_before() {
     let world = World::new();

@@ -9,7 +9,7 @@
 //!                                                    found = acknowledged, or acknowledged + in flight
 //! ```
 //!
-//! What each document must be is kept here, outside of the process that dies, as the list of its revisions.
+//! The test keeps the expected list of revisions of each document, outside of the process that dies.
 //! `ANYWHEN_KILLS=<n>` kills so many times (3), `ANYWHEN_SECONDS=<n>` is how long it takes in all (20), and
 //! `ANYWHEN_SEED=<n>` writes the same things again, though the machine decides where the kills fall.
 
@@ -30,7 +30,7 @@ const READERS: usize = 100;
 /// Documents of each writer.
 const DOCUMENTS: usize = 3;
 
-/// What a document's revisions hold: its text, or `None` where one removed it.
+/// The content of each revision of a document: its text, or `None` where the revision removed it.
 type Revisions = Vec<Option<String>>;
 
 /// A writer, and what is known of its documents.
@@ -123,7 +123,7 @@ fn serve(world: &World) -> (Child, SocketAddr) {
     (server, address.expect("it says where it listens"))
 }
 
-/// What all requests of a time between two kills came to.
+/// The counts of all requests between two kills.
 #[derive(Default)]
 struct Counts {
     reads: AtomicU64,
@@ -243,7 +243,7 @@ impl Writer {
         }
     }
 
-    /// What was in flight has happened.
+    /// The write that was in flight has happened.
     fn settle(&mut self) {
         for (document, text) in self.in_flight.drain(..) {
             self.documents[document].push(text);

@@ -147,7 +147,7 @@ fn a_history_comes_in_with_times_authors_and_messages_and_goes_out_the_same() {
     assert!(
         world.fails(1, &["import", "history", sample, "--as", "conf/main"]).contains("already")
     );
-    // What was removed and came back, and what did not change.
+    // Documents that were removed and came back, and documents that did not change.
     world.file(
         "gone.ndjson",
         "{\"doc\":1}\n{\"doc\":1}\n{\"time\":5,\"deleted\":true}\n{\"version\":3}\n{\"doc\":2}\n",

@@ -30,8 +30,7 @@ const KILLS: u32 = 300;
 const KILLS_PER_FOLDER: u32 = 25;
 const DOCUMENTS: usize = 4;
 
-/// What a document's revisions hold: the number in it, or `None` where it was
-/// removed.
+/// The content of each revision of a document: the number in it, or `None` where it was removed.
 type Revisions = Vec<Option<u64>>;
 
 /// A small generator of random numbers (xorshift), replayable by its seed.
@@ -119,7 +118,8 @@ fn write_until_killed(
         *acknowledged += 1;
         drop(first_answer.take());
         if random.below(40) == 0 {
-            // Answered or killed: either way it changes nothing that is read. The log is told of last.
+            // Answered or killed: either way it changes nothing that is read. The last line of the answer is about
+            // the log.
             let sent = commands.write_all(b"compact\n");
             while sent.is_ok() && !answer.starts_with("the log apart") {
                 answer.clear();

@@ -1,4 +1,5 @@
-//! What an operator sets and reads: budgets, `ALTER SYSTEM` over restarts, SIGHUP, the log file.
+//! The settings and outputs of an operator: budgets, `ALTER SYSTEM` over restarts, SIGHUP, the log
+//! file.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -53,7 +54,7 @@ impl Served {
         Served { child, address: address.expect("it says where it listens") }
     }
 
-    /// What it says to a statement.
+    /// The answer to a statement.
     fn one(&self, text: &str) -> String {
         say(&mut Wire::connect_to(self.address), text)
     }
@@ -152,7 +153,7 @@ fn alter_system_outlives_the_server() {
     let pending = "SELECT name FROM pg_settings WHERE pending_restart ORDER BY 1";
     assert_eq!(here(pending), "max_connections;shared_buffers");
     assert_eq!(here("SHOW max_connections"), "1000");
-    // What a session sets for itself stays.
+    // The own setting of a session stays.
     here("SET work_mem = '5MB'");
     assert_eq!(server.one("ALTER SYSTEM SET work_mem = '10MB'"), "");
     server.signal("-HUP");

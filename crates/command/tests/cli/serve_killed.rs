@@ -12,8 +12,8 @@
 //!                                                    or found = acknowledged + in flight
 //! ```
 //!
-//! What each client's rows must be is kept here, outside of the process that dies: as they were when
-//! the last COMMIT was answered, and as they would be if the one without an answer happened.
+//! The test keeps the expected rows of each client, outside of the process that dies: as they were
+//! when the last COMMIT was answered, and as they would be if the one without an answer happened.
 //! `ANYWHEN_KILLS=<n>` kills so many times; `ANYWHEN_SEED=<n>` does the same things again, though the
 //! machine decides where the kills fall.
 
@@ -94,7 +94,7 @@ struct Client {
     work: Work,
     random: Random,
     acknowledged: Rows,
-    /// What they will be if the change without an answer happened.
+    /// The expected rows if the change without an answer happened.
     in_flight: Option<Rows>,
     changes: u64,
 }
@@ -356,7 +356,7 @@ impl Client {
         self.commit(wire, &message(b'c', b""), rows)
     }
 
-    /// What asks for the rows of this client as they are kept here.
+    /// A query for the rows of this client.
     fn question(&self) -> String {
         let number = self.number;
         match self.work {

@@ -220,7 +220,7 @@ fn a_server_can_be_asked() {
     assert!(said.contains(&format!("no connection to {address}")), "{said}");
 }
 
-/// What `\?` lists exists, and `\x` lays values out as psql does.
+/// Every command that `\?` lists exists, and `\x` lays values out as psql does.
 #[test]
 fn commands_of_the_shell_do_what_their_list_says() {
     let world = World::new();

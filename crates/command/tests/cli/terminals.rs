@@ -8,7 +8,7 @@ const EVIL: &str = "x\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}1m\u{202e}y\u{2066}\u{7f}
 /// The same as a terminal is shown it.
 const SHOWN: &str = r"x\u001b]0;owned\u0007\u001b[2J\u009b1m\u202ey\u2066\u007f";
 
-/// What a terminal gets of a command: `script` is one, and writes down what it is told.
+/// The bytes that a command sends to a terminal: `script` is the terminal, and records them.
 fn on_terminal(world: &World, words: &[&str]) -> String {
     let quoted: Vec<String> =
         words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();

@@ -22,7 +22,7 @@ fn world() -> World {
     world
 }
 
-/// What a command says on standard error.
+/// The output of a command on standard error.
 fn told(world: &World, words: &[&str]) -> String {
     let output = world.command(words).output().expect("it starts");
     assert!(output.status.success(), "{words:?}: {output:?}");

@@ -12,17 +12,17 @@
 //!   3  removals    remove     what had to wait until its last survivor had moved out
 //! ```
 //!
-//! * In step 2 a container stands where it will stay, and so does all above it, before its children
-//!   are placed: nothing can be moved into itself. Of an array's element that moves into the next one the
-//!   places would say so: it goes by way of the end of the array.
+//! * In step 2 a container stands where it will stay, and all above it does too, before its children are
+//!   placed: nothing can be moved into itself. An array's element that moves into the next one would seem
+//!   to be moved into itself by its place: it goes by way of the end of the array.
 //! * New subtrees are added without the old nodes in them; those move in when their parent's turn
 //!   comes.
 //! * A field's new name may still be taken: its holder goes first where it can, else steps aside under
 //!   a name of no meaning. So names are swapped in three moves.
 //!
-//! In the end the lists are compared with those of the new document. One that is not equal is replaced as a
-//! whole: that of a long container in which so many children only changed places that their moves would be
-//! longer than the value, and take long to find.
+//! In the end the lists are compared with those of the new document. A list that is not equal is replaced
+//! as a whole: that of a long container in which so many children only changed places that their moves
+//! would be longer than the value, and take long to find.
 
 use crate::diff::{Change, ChangeOp};
 use crate::error::Damaged;
@@ -65,7 +65,7 @@ struct Sim<'a> {
     parents: BTreeMap<NodeKey, NodeKey>,
     /// Names (escaped) of fields that were renamed, moved or added.
     names: BTreeMap<NodeKey, Option<Vec<u8>>>,
-    /// What goes when its replacement comes: the new node, the old one.
+    /// The node that is removed when its replacement comes: the new node, the old one.
     replaced: BTreeMap<NodeKey, NodeKey>,
     asides: usize,
 }

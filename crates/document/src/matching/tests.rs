@@ -51,7 +51,7 @@ fn children(tape: &Tape, node: usize) -> Vec<usize> {
     (0..tape.counts[node]).map(step).collect()
 }
 
-/// What has to be done to make the new document of the old one, if the matching is right.
+/// The edits that make the new document from the old one, if the matching is right.
 fn edits(old: &Tape, new: &Tape) -> Vec<String> {
     let matching = match_trees(old, new);
     check(old, new, &matching);

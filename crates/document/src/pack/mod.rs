@@ -1,4 +1,5 @@
-//! Chunks as a compacted store holds them: without what follows from the rest ([`store::Packer`]).
+//! Chunks as a compacted store holds them: without the parts that follow from the rest
+//! ([`store::Packer`]).
 //!
 //! ```text
 //!   image    head | header | kinds | names | frags | ups | extents | counts | changed | placed | heap
@@ -9,8 +10,8 @@
 //! ```
 //!
 //! The text of a node says its kind, whether it has a name, and how long both are. The order of the nodes
-//! says whose child each is, except where a node was placed. What a reader would guess wrongly is written
-//! down as the difference to the guess, and mostly there is none.
+//! says whose child each is, except where a node was placed. Where a reader would guess wrongly, the
+//! difference to the guess is written; mostly there is none.
 //!
 //! Texts have the form of a heap everywhere, in deltas too: so a value that was inserted compresses
 //! to nothing beside the image that has it.
@@ -106,7 +107,7 @@ fn difference(input: &mut Reader<'_>, from: u64) -> Result<u64, Damaged> {
 }
 
 impl Last {
-    /// Appends what a document header says; its shape is told elsewhere.
+    /// Appends the fields of a document header; its shape is written elsewhere.
     fn put_header(&mut self, header: &Header, out: &mut Vec<u8>) {
         put_difference(out, header.next_key, self.header.next_key);
         put_difference(out, header.root, self.header.root);

@@ -86,7 +86,7 @@ fn shifted_names() {
     );
 }
 
-/// What moves out of a subtree that is removed moves first; what moves into a new one, last.
+/// A node that moves out of a removed subtree moves first; a node that moves into a new one, last.
 #[test]
 fn moves_out_of_and_into() {
     let out = patch(r#"{"old":{"kept":[1,2]},"to":[]}"#, |e| {
@@ -219,7 +219,7 @@ fn a_long_array_in_reverse() {
 }
 
 /// A move to where a node stands already changes nothing: once it made a revision each time, and blame named
-/// whoever had done it.
+/// its author.
 #[test]
 fn moves_to_where_it_stands() {
     let world = World::new(1, false);

@@ -845,7 +845,7 @@ fn move_or_copy(
     Ok(())
 }
 
-/// What a spot is after element `at` of the array at `above` is gone.
+/// The spot after the removal of element `at` of the array at `above`.
 fn shift(spot: &mut Spot, above: &[Step], at: usize) {
     if spot.parent == above && at < spot.at {
         spot.at -= 1;

@@ -1,4 +1,4 @@
-//! What documents should say, computed the slow and obvious way.
+//! The expected answers of documents, computed the slow and obvious way.
 
 use document::{Metadata, NodeKey, Nodes, Options, PathClass, Tree, subtree_hash, type_name};
 use json::Kind;
@@ -34,7 +34,7 @@ pub fn sorted(summary: Vec<PathClass>) -> BTreeMap<String, (u64, u32)> {
     out
 }
 
-/// What a node is, apart from what is below it.
+/// A node, apart from the nodes below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     pub parent: u64,

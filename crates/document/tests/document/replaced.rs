@@ -86,8 +86,9 @@ fn what_is_replaced_never_was() {
     }
 }
 
-/// Replaced by an equal value it begins anew as well; one that was removed, one that never was; and not
-/// where it is another than whoever replaces it thinks, be its revision the same.
+/// A document that is replaced by an equal value begins anew as well, also one that was removed or
+/// never existed. It is not replaced where its version differs from the one that the caller expects,
+/// even under the same revision.
 #[test]
 fn whatever_was_there_before() {
     let world = World::new(1, false);

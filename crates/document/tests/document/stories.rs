@@ -141,8 +141,8 @@ fn the_history_of_a_node_goes_on_where_its_chunk_began_anew() {
     assert_eq!(runs(&world, NodeKey(301)), comes_back);
 }
 
-/// A diff looked at the slots that changed in the newer chunk. One that begun anew has no slot for a
-/// node that stood behind all that came back: its removal was not in the diff.
+/// A diff looked at the slots that changed in the newer chunk. A chunk that began anew has no slot
+/// for a node that stood behind all that came back: its removal was not in the diff.
 #[test]
 fn a_diff_sees_what_a_chunk_lost_when_it_began_anew() {
     let world = chunk_begun_anew(300, 511);

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Where there is no room for more groups, the rows of other ones go to partitions by their keys, and
-//! are taken in when the groups that are there have come out. What a group has come to is never written.
+//! are taken in when the groups that are there have come out. The state of a group is never written.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) struct AggregateCall {
     pub(crate) keeps: bool,
 }
 
-/// What a call has come to for a group.
+/// The state of a call for a group.
 pub(crate) enum State {
     Running(Box<dyn Accumulator>),
     /// The arguments of the rows, to be sorted first; the values of the direct arguments.

@@ -168,7 +168,7 @@ enum Output {
 }
 
 impl Project {
-    /// What the rows come from.
+    /// The source of the rows.
     pub(crate) fn new(input: Input, programs: Vec<Program>, width: usize) -> Self {
         // A column can be moved where all there is are columns, and it is named once.
         let mut uses = vec![0; width];

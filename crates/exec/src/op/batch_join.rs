@@ -19,14 +19,14 @@ use crate::crew::{self, Gather, Helped, Parts, Sink, Step, TakePiece, parts_by};
 use crate::ctx::{Env, Held, Shared};
 use crate::tables::{Piece, piece_of_rows};
 
-/// What a join needs to be computed row by row.
+/// The row-by-row form of a join.
 pub(crate) struct ByRow {
     pub(crate) kind: JoinKind,
     pub(crate) condition: Option<Program>,
     pub(crate) build_left: bool,
 }
 
-/// What the next call of `next_piece` does.
+/// The next step of `next_piece`.
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
     Build,
@@ -174,7 +174,7 @@ impl GivesPieces for BatchJoin {
 impl Operator for BatchJoin {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         if let Inputs::ByRow(join) = &mut self.inputs {
-            // What the first piece had may wait still.
+            // Rows of the first piece may wait still.
             return Ok(self.waiting.next(env.shared, out)? || join.next(env, out)?);
         }
         waiting::next_of(self, env, out)

@@ -1,4 +1,4 @@
-//! Groups and their aggregates over blocks of columns, and over rows as they lie.
+//! Groups and their aggregates over blocks of columns, and over rows in place.
 //!
 //! ```text
 //!   scan ──pieces──> batch::Aggregation ──slices of groups──> out

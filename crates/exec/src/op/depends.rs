@@ -1,4 +1,4 @@
-//! What rows that are kept depend on, and whether they still hold.
+//! The dependencies of kept rows, and whether the rows are still valid.
 //!
 //! ```text
 //!   with c as (select * from item where item.n > t.n) ...       c keeps rows that depend on the slot of t.n
@@ -13,7 +13,7 @@ use types::Datum;
 use super::Row;
 use crate::ctx::Shared;
 
-/// What rows depend on beside the tables of the database.
+/// The dependencies of rows, other than the tables of the database.
 #[derive(Clone, Default)]
 pub(crate) struct Depends {
     slots: Vec<u32>,
@@ -40,7 +40,7 @@ impl Depends {
         self.slots.is_empty()
     }
 
-    /// What there is now.
+    /// The current values of the dependencies.
     pub(crate) fn now(&self, shared: &Shared) -> Known {
         let slots = shared.slots.borrow();
         Known {

@@ -1,4 +1,4 @@
-//! Frames of windows: which rows of the partition a function sees around the current row.
+//! Frames of windows: the rows of the partition that a function sees around the current row.
 //!
 //! ```text
 //!   ROWS    counts rows        from 2 preceding    x - 2

@@ -8,9 +8,9 @@ use crate::ctx::{Env, Shared};
 
 /// A function in `FROM`.
 pub(crate) enum Function {
-    /// One that gives a set.
+    /// A function that gives a set.
     Set(SetProgram),
-    /// One that gives a value, which is one row.
+    /// A function that gives a value, which is one row.
     Value(Program),
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Grouped {
     some: Option<(Input, u32)>,
     /// The values that the keys are compared with.
     asked: Vec<Program>,
-    /// What the rows depend on.
+    /// The dependencies of the rows.
     depends: Depends,
     cost_rows: u64,
     /// How many rows the evaluations so far have read.
@@ -59,7 +59,7 @@ enum State {
 
 /// The results for all values.
 struct AllValues {
-    /// What they were computed with.
+    /// The values that they were computed with.
     known: depends::Known,
     keys: KeyTable,
     /// The result of each key; none where the subquery has several rows for it.

@@ -1,4 +1,4 @@
-//! What must hold of every row of a table: no NULL where none may be, and the checks.
+//! The conditions on every row of a table: no NULL where none may be, and the checks.
 
 use sql::eval::Program;
 use sql::plan::{CheckedBy, Written};

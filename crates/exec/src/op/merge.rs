@@ -15,7 +15,7 @@ pub(crate) struct Clause {
     pub(crate) action: Action,
 }
 
-/// What a `WHEN` clause does.
+/// The action of a `WHEN` clause.
 pub(crate) enum Action {
     Nothing,
     Delete,

@@ -72,9 +72,9 @@ pub(crate) trait Operator: Send {
         piece_of_rows(&mut |piece| f(piece).map(drop), |out| self.next(env, out))
     }
 
-    /// Takes apart what has given nothing yet: returns some of the pieces for each of so many threads. What they do not
-    /// have comes by [`Operator::next_piece`], once each of them is at its end. Returns none where one thread is to take
-    /// all pieces.
+    /// Splits an operator that has given nothing yet: returns some of the pieces for each of so many threads. The rest
+    /// comes by [`Operator::next_piece`], once each of them is at its end. Returns none where one thread is to take all
+    /// pieces.
     fn parts(&mut self, _env: &Env<'_>, _threads: usize) -> Result<Parts<'_>> {
         Ok(Parts::new())
     }
@@ -85,7 +85,7 @@ pub(crate) trait Operator: Send {
     /// Starts again from the beginning.
     fn rewind(&mut self, shared: &Shared);
 
-    /// What it says of itself, all runs together.
+    /// Its own report, for all runs together.
     fn report(&self) -> plan::explain::seen::Report {
         plan::explain::seen::Report::default()
     }

@@ -1,4 +1,4 @@
-//! Changes of rows: `INSERT`, `UPDATE`, `DELETE`, `ERASE`; `MERGE` is beside.
+//! Changes of rows: `INSERT`, `UPDATE`, `DELETE`, `ERASE`; `MERGE` has a module of its own.
 //!
 //! ```text
 //!   all rows of the input ──> one after the other: lock, look again where it was changed by another
@@ -27,7 +27,7 @@ use crate::ctx::{Env, Held, Shared, row_bytes};
 use crate::spill::{Place, RowStore};
 use crate::tables::{Inserted, Locked};
 
-/// What is done with each row of the input, ready to be computed.
+/// The action on each row of the input, ready to be computed.
 pub(crate) enum Action {
     Insert(Option<Conflict>),
     Update(Vec<(usize, Program)>),
@@ -43,12 +43,12 @@ pub(crate) type Assignments = Vec<(usize, Program)>;
 pub(crate) struct Conflict {
     /// The unique indexes that decide; empty for all.
     pub(crate) arbiters: Vec<Oid>,
-    /// Those that decide where all of these are true.
+    /// The arbiters that decide where all of these are true.
     pub(crate) provided: Vec<(Oid, Vec<Program>)>,
     pub(crate) update: Option<(Assignments, Option<Program>)>,
 }
 
-/// What `FOR PORTION OF` leaves of a row.
+/// The rest that `FOR PORTION OF` leaves of a row.
 pub(crate) struct Rest {
     /// The place of the column in the row.
     pub(crate) place: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Rest {
     pub(crate) left: Program,
 }
 
-/// What every change of a table needs.
+/// The data that every change of a table needs.
 pub(crate) struct Target {
     pub(crate) relation: Oid,
     pub(crate) width: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Target {
     pub(crate) recheck: Option<Recheck>,
     /// True where a row comes once, and nothing else of the statement changes rows.
     pub(crate) is_each_once: bool,
-    /// What `FOR PORTION OF` leaves of each row.
+    /// The rest that `FOR PORTION OF` leaves of each row.
     pub(crate) rest: Option<Rest>,
 }
 
@@ -95,7 +95,7 @@ enum State {
     Giving(std::vec::IntoIter<Row>),
 }
 
-/// What became of a row: its state in the table that `RETURNING` sees.
+/// The outcome for a row: its state in the table that `RETURNING` sees.
 pub(crate) type Change = Option<Row>;
 
 impl Modify {
@@ -159,7 +159,7 @@ impl Modify {
         let tables = env.ctx.tables;
         let is_large = bytes >= LOAD_BYTES_MIN;
         let loads = tables.begin_load(self.target.relation, is_large)?;
-        // What is loaded cannot be seen by what is still to be read.
+        // Loaded rows cannot be seen by later reads of the input.
         let streams = is_large && (loads || self.streams);
         while is_large && !streams && self.input.next(env, &mut row)? {
             self.held.add_row(env, &row)?;

@@ -1,4 +1,5 @@
-//! Which keys a scan reads: ranges that are computed when it starts, and what an index of items is asked.
+//! The keys that a scan reads: ranges that are computed when it starts, and searches of an index of
+//! items.
 
 use plan::{Binding, Equal};
 use sql::eval::{Program, Row as EvalRow};
@@ -21,12 +22,13 @@ pub(crate) struct Path {
     pub(crate) may_read_all: bool,
     pub(crate) low: Option<(Program, bool)>,
     pub(crate) high: Option<(Program, bool)>,
-    /// What an index of items is asked: of which part, and for which value.
+    /// The searches of an index of items: of which part, and for which value.
     pub(crate) asked: Vec<(usize, Ask, Program)>,
 }
 
 impl Path {
-    /// What the rows must have, as an index of items is asked; none where no row can have it.
+    /// The items that the rows must have, for a search of an index; none where no row can have
+    /// them.
     pub(crate) fn asked(&self, env: &Env<'_>) -> Result<Option<Vec<Asked>>> {
         let mut all = Vec::with_capacity(self.asked.len());
         for (part, ask, program) in &self.asked {

@@ -1,5 +1,5 @@
-//! What an operator did, for `EXPLAIN ANALYZE`: how often it was run, how many rows it gave, how long it
-//! took. Only plans that are explained have probes.
+//! Counts of an operator for `EXPLAIN ANALYZE`: its runs, its rows, its time. Only plans that are
+//! explained have probes.
 
 use std::cell::Cell;
 
@@ -14,7 +14,7 @@ use crate::ctx::{Env, Shared};
 use crate::spill::TempBytes;
 use crate::tables::Piece;
 
-/// What the calling thread has looked at since it began.
+/// The blocks that the calling thread has read since it began.
 fn blocks() -> Blocks {
     let (store, temporary) = (BlockReads::of_thread(), TempBytes::of_thread());
     Blocks {

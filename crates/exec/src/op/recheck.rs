@@ -1,4 +1,4 @@
-//! A row that somebody else has changed is looked at again before it is changed or locked.
+//! A row that another transaction has changed is tested again before it is changed or locked.
 
 use types::{Datum, Result};
 

@@ -60,7 +60,7 @@ pub(crate) struct Columns {
     pub(crate) index: Oid,
     /// Which columns of the index, by number.
     pub(crate) numbers: Vec<i16>,
-    /// What these are, computed of a row of the table.
+    /// The programs that compute these of a row of the table.
     pub(crate) values: Vec<Program>,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Scan {
     leaves_condition: bool,
     /// True where the chance is taken.
     by_chance: bool,
-    /// What an index of items is asked.
+    /// The searches of an index of items.
     asked: Vec<Asked>,
     /// The ranges that are still ahead.
     ranges: Option<VecDeque<Range>>,
@@ -273,7 +273,7 @@ impl Scan {
 
 /// The pieces of a scan that one of several threads takes.
 struct ScanPart<'p> {
-    /// What no thread has taken yet.
+    /// The parts that no thread has taken yet.
     ahead: Arc<Mutex<VecDeque<Box<dyn TablePart>>>>,
     /// Threads begin at both ends: what one reads lies together, and has the same dictionaries.
     is_from_front: bool,

@@ -33,7 +33,7 @@ pub(crate) struct SetOperation {
     /// How often each row of the table may still be used.
     counts: Vec<u64>,
     held: Held,
-    /// What has come out, where that comes only once.
+    /// The rows that have come out, where each comes only once.
     unique: Unique,
     /// True when only what is in `unique` may still come.
     is_read: bool,

@@ -104,7 +104,7 @@ pub(crate) struct Sorter {
     runs: Vec<(Tape, u32)>,
     writer: Option<Writer>,
     merge: Option<Merge>,
-    /// What comes out next of those in memory.
+    /// The position of the next entry in memory.
     at: usize,
 }
 
@@ -202,7 +202,7 @@ impl Sorter {
             self.entries.select_nth_unstable_by(count - 1, |a, b| Self::compare(keys, a, b));
         let last = last.row;
         self.entries.truncate(count);
-        // What is kept moves together, in the order in which it came.
+        // Kept rows move together, in the order in which they came.
         self.entries.sort_unstable_by_key(|entry| entry.row);
         let (mut keys, mut rows, mut row) = (Vec::new(), Rows::default(), Row::new());
         self.held.clear(env.shared);
@@ -350,7 +350,8 @@ impl Sort {
         Self { input, keys, bound, sorter: Sorter::default(), is_filled: false }
     }
 
-    /// What tells the input which rows it may leave out, as no more than `count` come out.
+    /// The cutoff that tells the input which rows it may leave out, as no more than `count` come
+    /// out.
     fn cutoff(&self, count: usize) -> Option<Cutoff> {
         let first = self.keys.first()?;
         Some(Cutoff::new(first.program.column()?, first.order, self.keys.len() > 1, count))

@@ -42,7 +42,7 @@ pub(crate) struct Test {
     pub(crate) all: bool,
     pub(crate) left: Vec<(Program, u32)>,
     pub(crate) condition: Program,
-    /// What the rows are hashed by, where the test is equality.
+    /// The keys by which the rows are hashed, where the test is equality.
     pub(crate) keys: Option<Vec<Program>>,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct Subplan {
     root: Input,
     link: Link,
     args: Vec<u32>,
-    /// What the result depends on; `None` where it may differ in spite of that.
+    /// The dependencies of the result; `None` where it may differ in spite of them.
     depends: Option<Depends>,
-    /// What its rows depend on.
+    /// The dependencies of its rows.
     rows_depend: Option<Depends>,
     last: Option<(Known, Datum)>,
     /// Earlier results.

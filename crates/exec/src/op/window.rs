@@ -22,7 +22,7 @@ use super::sort::{SortKey, Sorter, write_keys};
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared, value_bytes};
 
-/// What is computed over a window.
+/// A function that is computed over a window.
 #[expect(
     clippy::large_enum_variant,
     reason = "there are few of them, and they stay where they are"
@@ -236,7 +236,7 @@ fn aggregate(
     };
     let mut values: Vec<Datum> = Vec::with_capacity(partition.len());
     let (mut accumulator, mut kept) = (start(), Held::default());
-    // What the accumulator has taken in.
+    // The ranges that the accumulator has taken in.
     let mut taken: Vec<Range> = Vec::new();
     for at in 0..partition.len() {
         let ranges = frames.ranges(at)?;

@@ -1,4 +1,4 @@
-//! Tables of `WITH`: computed as far as they are read, and kept as long as what they depend on stays.
+//! Tables of `WITH`: computed as far as they are read, and kept as long as their dependencies stay.
 //!
 //! ```text
 //!   With ── puts its tables into the shared state    CteScan ── reads them there, each at its own
@@ -17,7 +17,7 @@ use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::spill::{Place, RowStore};
 
-/// What a table is made of.
+/// The source of a table's rows.
 pub(crate) enum Source {
     Plan(Input),
     Recursive(Box<Recursive>),
@@ -33,7 +33,7 @@ pub(crate) struct Recursive {
     /// The columns whose texts are equal by their classes, and the locales of these.
     classes: Vec<(usize, Arc<str>)>,
     started: bool,
-    /// What the step that runs has found.
+    /// The rows that the running step has found.
     found: RowStore,
     held: Held,
 }
@@ -134,12 +134,12 @@ pub(crate) struct CteState {
     rows: RowStore,
     done: bool,
     depends: Depends,
-    /// What the rows were computed with; none where none were.
+    /// The values that the rows were computed with; none where there are no rows.
     known: Option<Known>,
 }
 
 impl CteState {
-    /// What the table is made of, and what that depends on.
+    /// Sets the source of the table, and its dependencies.
     pub(crate) fn set(&mut self, source: Source, depends: Depends) {
         self.source = Some(source);
         self.depends = depends;
@@ -191,7 +191,7 @@ fn read(env: &Env<'_>, table: u32, at: usize, place: &mut Place, out: &mut Row) 
     Ok(true)
 }
 
-/// The tables that are there for the input.
+/// The tables for the input.
 pub(crate) struct With {
     tables: Vec<(u32, Run)>,
     input: Input,

@@ -113,7 +113,7 @@ struct TempFile {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        // What cannot be removed now is removed when the folder is opened again.
+        // A file that cannot be removed now is removed when the folder is opened again.
         let _ = self.folder.fs.remove(&self.path);
     }
 }
@@ -161,7 +161,8 @@ impl Writer {
         Ok(())
     }
 
-    /// What was written since the last time, to be read any number of times.
+    /// The bytes that were written since the last call, as a tape that can be read any number of
+    /// times.
     pub(crate) fn tape(&mut self) -> Result<Tape> {
         self.flush()?;
         let (start, records) = (self.start, std::mem::take(&mut self.records));
@@ -201,7 +202,7 @@ impl Tape {
 /// Reads the records of a tape one after the other.
 pub(crate) struct Reader {
     file: Option<Arc<TempFile>>,
-    /// What is read from the file next, and where the tape ends.
+    /// The position of the next read from the file, and the end of the tape.
     next: u64,
     end: u64,
     buffer: Vec<u8>,

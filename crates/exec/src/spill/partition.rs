@@ -18,7 +18,8 @@ use crate::op::hash::KeyTable;
 
 /// How many partitions there are, as a power of two.
 const FAN_BITS: u32 = 4;
-/// How often rows are divided again. What does not become smaller by then has equal keys, or few.
+/// How often rows are divided again. A partition that does not become smaller by then has equal
+/// keys, or few.
 pub(crate) const LEVEL_MAX: u32 = 6;
 
 /// Partitions that are being written.
@@ -43,7 +44,7 @@ impl Partitions {
         })
     }
 
-    /// What was written, partition by partition.
+    /// Ends the writing, and returns the tapes, partition by partition.
     pub(crate) fn finish(mut self) -> Result<Vec<Tape>> {
         self.writers.iter_mut().map(Writer::tape).collect()
     }

@@ -46,7 +46,7 @@ pub trait Computed {
     /// All rows of a table, with the columns of `attnums`.
     ///
     /// # Errors
-    /// What computing them, or opening the file, reports.
+    /// The errors of computing them, or opening the file,.
     fn rows(&self, relation: Oid, attnums: &[i16]) -> Result<ComputedRows>;
 }
 
@@ -72,7 +72,7 @@ pub struct Stored<'a> {
     is_counted: Cell<bool>,
 }
 
-/// What the tables of a statement stand on, beside its transaction.
+/// The context of a statement's tables, other than its transaction.
 #[derive(Clone, Copy)]
 pub struct Base<'a> {
     /// Catalogs of the past.
@@ -366,7 +366,7 @@ fn whole<'r>(table: &Table, row: &'r [Datum]) -> Cow<'r, [Datum]> {
     Cow::Owned(all)
 }
 
-/// What a table reports, as the user is told it.
+/// The user's form of an error of a table.
 pub(crate) fn error(error: table::Error) -> Error {
     let state = error.sqlstate();
     match error {

@@ -46,8 +46,8 @@ impl Stored<'_> {
         Ok((self.table(Oid(u32::from_be_bytes(*oid)))?, own))
     }
 
-    /// The partition that a row belongs to, and the row as it is there, which meets what the partition asks beside its
-    /// table.
+    /// The partition that a row belongs to, and the row as it is there, which meets the constraints of the partition
+    /// in addition to those of its table.
     fn place(&self, of: &Arc<Table>, row: &[Datum]) -> Result<(Arc<Table>, Vec<Datum>)> {
         let mut values = self.values.borrow_mut();
         let known = (self.handles, self.catalog);

@@ -95,7 +95,7 @@ impl By<'_> {
         let Some(index) = index_of(table, self.index).filter(|index| index.is_whole()) else {
             return Ok(None);
         };
-        // What the transaction itself has made is not told by commits yet.
+        // Changes of the transaction itself are not among the commits yet.
         let catalog = stored.cache.at(now).map_err(error)?;
         let then = catalog.relation(index.relation().oid).and_then(|known| known.storage());
         if then != index.storage() {
@@ -137,7 +137,7 @@ pub(super) struct Scan {
     source: Source,
     /// Only versions that began and ended within these commits.
     within: Option<(Csn, Csn)>,
-    /// What comes after it.
+    /// The scans that come after it.
     then: VecDeque<Scan>,
     /// How the rows are reached.
     way: Way,
@@ -238,7 +238,7 @@ impl Scan {
             Moment::All | Moment::Ever => (Csn(0), newest),
         };
         let now = now();
-        // What begins or ends later changes the answer.
+        // A version that begins or ends later changes the answer.
         if to >= newest {
             let range = if reach.index.is_some() { KeyRange::ALL } else { range.clone() };
             stored.txn.borrow().note_scan(table.storage(), range);

@@ -1,4 +1,5 @@
-//! What only SQL can say of a row: the expressions of indexes, defaults, generated columns, checks.
+//! The values of a row that only SQL can compute: the expressions of indexes, defaults, generated
+//! columns, checks.
 //!
 //! `table` asks for them where a statement changes a row, and where a foreign key changes rows of
 //! other tables for it. Programs are made when they are first asked for, and kept by the session as
@@ -51,11 +52,11 @@ struct TablePrograms {
 pub struct Values<'a> {
     /// The names of the catalog.
     pub names: &'a dyn Names,
-    /// What is known of tables.
+    /// The known facts about tables.
     pub schema: &'a dyn Schema,
     /// The programs so far.
     pub programs: &'a Programs,
-    /// What evaluations need.
+    /// The frame of evaluations.
     pub frame: Frame<'a>,
 }
 
@@ -244,7 +245,7 @@ impl RowValues for Values<'_> {
         match place.and_then(|place| programs.defaults[place].as_ref()) {
             Some(default) => {
                 let value = default.run(sql::eval::Row::NONE, self.frame)?;
-                // What a sequence gives is fitted to the column.
+                // A number of a sequence is fitted to the column.
                 let column = &table.columns[position];
                 Ok(match (value, column.repr) {
                     (Datum::Int8(value), types::Repr::Int4) => {

@@ -1,4 +1,4 @@
-//! What small statements cost: a row by its key, a change of it, a range, a join.
+//! The cost of small statements: a row by its key, a change of it, a range, a join.
 //!
 //! ```text
 //! ANYWHEN_MEASURE=1 cargo test --release -p exec cost -- --nocapture

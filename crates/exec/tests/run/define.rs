@@ -1,5 +1,5 @@
-//! `CREATE TABLE` and `CREATE INDEX` as far as the tests need them. Whoever serves SQL has the whole
-//! of it; here a few words are taken apart, in lower case and with one space between them.
+//! `CREATE TABLE` and `CREATE INDEX` as far as the tests need them. The crate `session` has the
+//! whole of both. Here the parser knows a few words, in lower case and with one space between them.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn pieces(list: &str) -> Vec<&str> {
     found
 }
 
-/// What is in the parentheses that a text begins with, and what follows them.
+/// The text in the parentheses that a text begins with, and the rest after them.
 fn inside(text: &str) -> (&str, &str) {
     let mut depth = 0;
     for (at, letter) in text.char_indices() {

@@ -74,7 +74,7 @@ const DOCS: [&str; 9] = [
 const TAGS: [&str; 7] =
     ["'{1,2}'", "'{2,3,2}'", "'{}'", "'{null,1}'", "'{4}'", "null", "'{1,2,3,4}'"];
 
-/// What a row is asked for: `N` is a small number.
+/// Conditions on a row: `N` is a small number.
 const CONDITIONS: [&str; 47] = [
     "status = 'open' and n = N",
     "status = 'open' and n > N",
@@ -210,7 +210,7 @@ fn what_an_index_finds_is_what_is_there() {
             let plan = session.prepare(&query.replace("@t", "keyed")).expect("it has a plan");
             by_index += usize::from(plan.explain().contains(" by k_"));
         }
-        // What a parameter decides when the scan starts.
+        // Conditions that a parameter decides when the scan starts.
         for (condition, param) in [
             ("status = $1 and n = 6", Datum::text(["open", "new"][round % 2])),
             ("n > $1 and n < 9 and amount = 2.5", Datum::Int4(random.below(10) as i32)),

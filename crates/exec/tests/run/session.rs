@@ -113,7 +113,7 @@ impl Session {
         self.work_bytes.map(|bytes| Spill { folder, work_bytes: bytes, hash_bytes: bytes })
     }
 
-    /// What a statement comes to, as text.
+    /// The answer to a statement, as text.
     pub fn answer(&mut self, statement: &str) -> String {
         match self.run(statement, &[]) {
             Ok(rows) if rows.is_empty() => "= nothing".to_owned(),
@@ -230,7 +230,7 @@ impl Session {
 }
 
 impl Session {
-    /// What a run needs: a thread may help, and takes one block at a time.
+    /// The context of a run: a thread may help, and takes one block at a time.
     fn ctx<'a>(&'a self, frame: Frame<'a>, tables: &'a Stored<'a>) -> Ctx<'a> {
         Ctx {
             frame,

@@ -22,7 +22,7 @@ fn world() -> (Arc<World>, Session) {
     (world, session)
 }
 
-/// What a statement of another session comes to when this one commits while it waits.
+/// The answer to a statement of another session when this one commits while it waits.
 fn after_commit(mut first: Session, world: &Arc<World>, statement: &'static str) -> String {
     let mut second = Session::new(world);
     let waiting = std::thread::spawn(move || second.answer(statement));
@@ -121,7 +121,7 @@ fn memory_has_a_limit() {
     }
     for (statement, answer) in [
         ("select n from generate_series(1, 100000) n order by n limit 1", "> 1"),
-        // What a group has kept is let go of with it, and so is what a frame has.
+        // The memory of a group is released with it, and that of a frame as well.
         (
             "select count(*), max(cardinality(a)) from generate_series(1, 500) g, \
              lateral (select array_agg(n order by n) a from generate_series(1, 100) n) x",

@@ -1,5 +1,5 @@
-//! What does not fit into `work_mem` goes to files, and gives the same rows; the files are gone when the
-//! statement is, however it ends.
+//! Rows that do not fit into `work_mem` go to files, and the result is the same; the files are removed
+//! with the statement, however it ends.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -105,7 +105,7 @@ fn the_same_rows_come() {
     assert!(spilled > QUERIES.len() - 4, "only {spilled} statements used files");
 }
 
-/// What a statement holds together has a limit, which files do not take part in.
+/// The memory of a statement has a limit, which does not count files.
 #[test]
 fn little_memory_is_enough_where_files_can_be_used() {
     let world = World::new();
@@ -183,7 +183,7 @@ fn files_are_removed() {
     assert_eq!(files(&world), 0);
 }
 
-/// What a crash has left is gone when the folder is opened again.
+/// The files that a crash has left are removed when the folder is opened again.
 #[test]
 fn what_a_crash_left_is_removed() {
     let world = World::new();

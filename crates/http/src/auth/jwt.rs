@@ -91,7 +91,7 @@ impl Signed {
         }
     }
 
-    /// Whom a token names.
+    /// The caller that a token names.
     ///
     /// # Errors
     /// 401 where it does not hold, 503 where that cannot be known yet.
@@ -100,7 +100,7 @@ impl Signed {
         self.check_with(&keys, token, now_us).map_err(Problem::unauthorized)
     }
 
-    /// Whom a token names; or why it does not hold.
+    /// The caller that a token names; or why the token is invalid.
     fn check_with(&self, keys: &[Named], token: &str, now_us: u64) -> Result<Caller, &'static str> {
         const NONE: &str = "the token is no JSON web token";
         if token.len() > BYTES_MAX {

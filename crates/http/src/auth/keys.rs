@@ -42,7 +42,7 @@ pub(super) fn read(text: &[u8]) -> io::Result<Vec<Named>> {
     let set: Value = serde_json::from_slice(text).map_err(|error| wrong(&error.to_string()))?;
     let list = set["keys"].as_array().ok_or_else(|| wrong("no set of keys: no \"keys\" in it"))?;
     let keys: Vec<Named> = list.iter().filter_map(named).collect();
-    // Keys of other kinds may stand among them; without any of ours nobody could come in.
+    // Keys of other kinds may stand among them; without any of ours no caller could sign in.
     if keys.is_empty() { Err(wrong("no RSA and no P-256 key in it")) } else { Ok(keys) }
 }
 

@@ -1,4 +1,4 @@
-//! Who calls, and what they may do.
+//! Callers, and their rights.
 //!
 //! ```text
 //!   Authorization: Bearer aw_...          ──> tokens   made by `anywhen token`, kept as hashes in a file
@@ -16,9 +16,9 @@
 //! ```
 //!
 //! A token stands for a role of SQL: the one that it names, else the one with its own name, unless that is a
-//! superuser. What it may do is limited twice: by its rights everywhere, and in tables of SQL by the privileges of
-//! the role, which are those that SQL checks. Collections that are no tables know no privileges. A token without
-//! such a role has what everybody has in tables (`GRANT ... TO PUBLIC`), and runs no SQL.
+//! superuser. Its rights limit it everywhere. In tables of SQL the privileges of the role, as SQL checks them,
+//! limit it further. Collections that are no tables know no privileges. A token without such a role has what
+//! everybody has in tables (`GRANT ... TO PUBLIC`), and runs no SQL.
 //!
 //! Where neither is set up everybody may do everything; the server then listens on this machine alone.
 
@@ -48,12 +48,13 @@ use jwt::Signed;
 use sessions::Sessions;
 use tokens::Known;
 
-/// Who made a request.
+/// The caller of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// The author of what they write. Empty where nobody was asked.
+    /// The author of its writes. Empty where callers need not sign in.
     pub(crate) name: String,
-    /// The role that they stand for, whether SQL has one of that name or not. Empty where nobody was asked.
+    /// The role that it stands for, whether SQL has one of that name or not. Empty where callers need not
+    /// sign in.
     pub(crate) role: String,
     pub(crate) role_from: RoleFrom,
     pub(crate) rights: Rights,
@@ -62,7 +63,7 @@ pub(crate) struct Caller {
 /// How a caller comes to a role of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleFrom {
-    /// Nobody was asked who they are: they need none.
+    /// Callers need not sign in: they need no role.
     Nobody,
     /// The token names it.
     Token,
@@ -73,26 +74,26 @@ pub(crate) enum RoleFrom {
 }
 
 impl Caller {
-    /// Everybody, where nobody is asked who they are.
+    /// The caller of every request, where callers need not sign in.
     fn everybody() -> Caller {
         let (name, role) = (String::new(), String::new());
         Caller { name, role, role_from: RoleFrom::Nobody, rights: Rights::all() }
     }
 
-    /// Somebody unknown, who may do nothing.
+    /// An unknown caller, which has no rights.
     pub(crate) fn unknown() -> Caller {
         let (name, role) = (String::new(), String::new());
         Caller { name, role, role_from: RoleFrom::Nothing, rights: Rights::default() }
     }
 
-    /// Somebody with a token of ours, which may name a role.
+    /// A caller with a token of ours, which may name a role.
     fn with_token(name: &str, role: Option<&str>, rights: Rights) -> Caller {
         let role_from = if role.is_some() { RoleFrom::Token } else { RoleFrom::Name };
         let role = role.unwrap_or(name).to_owned();
         Caller { name: name.to_owned(), role, role_from, rights }
     }
 
-    /// True where nobody was asked who they are.
+    /// True where callers need not sign in.
     pub(crate) fn is_nobody(&self) -> bool {
         self.role_from == RoleFrom::Nobody
     }
@@ -109,7 +110,7 @@ impl Caller {
         Ok(known.filter(is_it).map(|_| self.role.as_str()))
     }
 
-    /// What SQL lets the caller do with the documents of a collection; `None` where nobody was asked who they are.
+    /// The privileges of the caller on the documents of a collection; `None` where callers need not sign in.
     pub(crate) fn grants(
         &self,
         database: &Database,
@@ -300,7 +301,7 @@ impl Guard {
         self.tokens.is_none() && self.signed.is_none()
     }
 
-    /// Who sends these headers.
+    /// The caller that sends these headers.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         if self.is_open() {
             return Ok(Caller::everybody());
@@ -379,7 +380,7 @@ impl<T> Watched<T> {
         Ok(Watched { path, read, held: parking_lot::Mutex::new(Held { value, modified, looked }) })
     }
 
-    /// What the file says. Where it cannot be read any more, what it said last holds.
+    /// The content of the file. If the file cannot be read any more, the last content stays valid.
     fn get(&self) -> std::sync::Arc<T> {
         const EVERY: std::time::Duration = std::time::Duration::from_secs(1);
         let mut held = self.held.lock();

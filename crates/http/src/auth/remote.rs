@@ -1,5 +1,5 @@
-//! Keys at an address: fetched when the server starts, kept new, and fetched once more where a token names
-//! one that is not among them, because its signer has begun to use another.
+//! Keys at an address: fetched when the server starts, renewed from time to time, and fetched at once
+//! where a token names an unknown key, because its signer has begun to use a new one.
 //!
 //! ```text
 //!   start ──fetch──> keys ──as long as Cache-Control says, or an hour──> fetch ──> ...
@@ -7,7 +7,7 @@
 //!                      │ no answer, or no keys in it: what was there holds, and a minute later again
 //! ```
 //!
-//! Whoever says what the keys are decides who may come in: without TLS only this machine is asked.
+//! The server of the keys decides about access: without TLS only this machine is asked.
 
 use std::io;
 use std::path::Path;
@@ -40,7 +40,7 @@ const BYTES_MAX: usize = 1 << 20;
 pub(super) struct Remote {
     connector: Connector,
     keys: RwLock<Arc<Vec<Named>>>,
-    /// Held by whoever fetches: when that was done for an unknown key.
+    /// The fetching task holds it: when it last fetched for an unknown key.
     renewed: Mutex<Option<Instant>>,
     /// Closed when the keys have been asked for the first time, by [`Remote::keep`].
     begun: Semaphore,
@@ -82,7 +82,8 @@ impl Remote {
     /// Fetches the keys, because one is not among `known`; not where that was done less than a minute
     /// ago, or others have come meanwhile.
     pub(super) async fn renew(&self, known: &Arc<Vec<Named>>) {
-        // Whoever comes before the first keys do waits for these; it is told so by an error.
+        // A request that comes before the first keys waits for them; an error of the semaphore
+        // tells it that they are here.
         let _ = self.begun.acquire().await;
         let mut renewed = self.renewed.lock().await;
         let is_new = !Arc::ptr_eq(known, &self.keys());
@@ -90,14 +91,14 @@ impl Remote {
             return;
         }
         *renewed = Some(Instant::now());
-        // What went wrong stands in the log; the token is not known then.
+        // The error is in the log; the token is not known then.
         let _ = self.fetch().await;
     }
 
     /// Fetches the keys; gives for how long they are good.
     ///
     /// # Errors
-    /// Where nobody answers, or with something else; what was known holds then.
+    /// Where no server answers, or the answer is no list of keys; the known keys stay valid then.
     pub(super) async fn fetch(&self) -> io::Result<Duration> {
         let asked = match tokio::time::timeout(PATIENCE, self.ask()).await {
             Ok(asked) => asked,
@@ -178,7 +179,7 @@ mod tests {
         assert_eq!(good_for(&HeaderMap::new()), HOUR);
     }
 
-    /// Without TLS nobody but this machine is believed.
+    /// Without TLS only this machine is believed.
     #[test]
     fn whom_it_asks() {
         let refused = |url: &str| Remote::new(url, None).err().expect("it is refused").to_string();

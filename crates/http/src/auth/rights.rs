@@ -1,4 +1,4 @@
-//! Rights: what a caller may do, in all collections or in one.
+//! Rights: the operations that a caller may use, in all collections or in one.
 //!
 //! ```text
 //!   view            read documents and their past, in all collections
@@ -53,7 +53,7 @@ impl fmt::Display for BadRole {
 
 impl std::error::Error for BadRole {}
 
-/// What somebody may do.
+/// The rights of a caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rights {
     everywhere: u8,

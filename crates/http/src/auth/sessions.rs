@@ -12,7 +12,7 @@
 //! * The token is looked at with each request. A token that is revoked or expires ends the session.
 //! * Hosts of the same site can set the plain cookie for this one. So a session that was begun over TLS is found under
 //!   the name with `__Host-` alone, and where TLS is in use the plain name is not looked at.
-//! * Browsers attach cookies by themselves, so a cookie alone lets nobody in: the request must have a header that no
+//! * Browsers attach cookies by themselves, so a cookie alone gives no access: the request must have a header that no
 //!   page of another origin can send. CORS never allows it, so no link, form, image or script of another page can use
 //!   the session. The rules for browsers ([`crate::browser`]) refuse such pages before that.
 
@@ -35,7 +35,7 @@ pub(crate) const SESSION_S: u64 = 8 * 3_600;
 const SESSIONS_MAX: usize = 10_000;
 /// Sessions of one token at the same time. One more ends the oldest of them, and no session of another token.
 const TOKEN_SESSIONS_MAX: usize = 16;
-/// The cookie; over TLS browsers let nobody but this host set it.
+/// The cookie; over TLS browsers let only this host set it.
 const NAME: &str = "anywhen-session";
 const HOST_NAME: &str = "__Host-anywhen-session";
 /// Bytes of the random number.
@@ -72,7 +72,7 @@ fn digest_of(id: &str) -> Digest {
 }
 
 impl Sessions {
-    /// Nobody is signed in.
+    /// No browser is signed in.
     pub(crate) fn new(has_tls: bool) -> Sessions {
         Sessions { by_digest: Mutex::default(), has_tls }
     }
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(sessions.token(&request(&planted)), None, "this server speaks TLS");
     }
 
-    /// One more session of a token ends its own oldest one, and nobody else's.
+    /// One more session of a token ends its own oldest one, and no other.
     #[test]
     fn a_token_has_some_sessions() {
         let sessions = Sessions::new(false);

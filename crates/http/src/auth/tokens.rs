@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A token is `aw_` and 32 random bytes, so that its hash needs no salt and no slowness. The file is no
-//! part of the database: backups do not have it, and it may be kept elsewhere. It is read by nobody but
-//! its owner, replaced as a whole, and looked at by a running server within a second.
+//! part of the database: backups do not have it, and it may be kept elsewhere. Only its owner may read
+//! it. It is replaced as a whole, and a running server reads a change within a second.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,7 +21,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::{Caller, Rights, Watched};
 
-/// What every token begins with.
+/// The prefix of every token.
 pub(super) const MARK: &str = "aw_";
 const HEAD: &str = "# tokens of Anywhen: id, made, expires, sha-256, roles, name, role of SQL\n";
 
@@ -30,9 +30,9 @@ const HEAD: &str = "# tokens of Anywhen: id, made, expires, sha-256, roles, name
 pub struct Token {
     /// By which it is revoked.
     pub id: String,
-    /// Whom it was made for: the author of what is written with it.
+    /// The user of the token: the author of everything written with it.
     pub name: String,
-    /// What they may do.
+    /// The rights of the token.
     pub rights: Rights,
     /// The role of SQL that the token names.
     pub sql_role: Option<String>,
@@ -208,7 +208,7 @@ impl Known {
         Ok(Known(Watched::new(path, by_hash)?))
     }
 
-    /// Whose token it is, if it is one.
+    /// The caller of a token, if the text is one.
     pub(super) fn find(&self, text: &str, now_us: u64) -> Option<Caller> {
         // Found by its hash: what a comparison would take tells nothing of the token.
         let known = self.0.get();

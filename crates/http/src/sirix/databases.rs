@@ -16,7 +16,7 @@ pub(super) fn list(call: &mut Call) -> Result<Answer> {
     let with_resources = call.flag("withResources")?;
     let mut databases = Vec::new();
     for name in call.app.database.collections() {
-        // One that was dropped a moment ago is left out.
+        // A collection that was dropped a moment ago is left out.
         let Some(collection) = call.app.database.find_collection(&name) else { continue };
         if !call.caller.may_view(&call.app.database, collection.id(), &name)? {
             continue;

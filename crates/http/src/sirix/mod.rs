@@ -9,9 +9,9 @@
 //!   /{db}/{r}/pathSummary                      which paths there are
 //! ```
 //!
-//! What it answers is what SirixDB answers, but where that is wrong: what is not there is 404 and never
-//! 500, a stale `If-Match` is 412, a document that is put again keeps its history, and a diff tells moves
-//! and old values.
+//! The answers are SirixDB's, except where those are wrong: a missing object is 404 and never 500, a
+//! stale `If-Match` is 412, a document that is put again keeps its history, and a diff tells moves and
+//! old values.
 
 mod databases;
 mod insert;
@@ -35,7 +35,7 @@ const NAME_CHARS_MAX: usize = 255;
 const COMMIT: &[Parameter] = &[
     may("commitMessage", Form::Text, "Why the change is made"),
     may("commitTimestamp", Form::Time, "When it was made where it comes from"),
-    may("author", Form::Text, "Who makes it, where nobody has to prove who they are"),
+    may("author", Form::Text, "The author, where callers need not sign in"),
 ];
 const PARTS: &[Parameter] = &[
     may("nodeId", Form::Number, "Only this node"),
@@ -52,7 +52,7 @@ const PARTS: &[Parameter] = &[
     may(
         "withMetaData",
         Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
-        "What is said of each node",
+        "The metadata of each node",
     ),
     may(
         "withMetadata",
@@ -187,7 +187,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "HEAD",
         "/{db}/{r}",
         "headResource",
-        "What getResource would answer, without the body",
+        "The answer of getResource, without the body",
         Run::Short(resources::head),
     )
     .gives(HEAD)
@@ -220,7 +220,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         "/{db}/{r}/diff",
         "getDiff",
-        "What changed between two revisions",
+        "The changes between two revisions",
         Run::Long(past::diff),
     )
     .shows("SirixDiff")

@@ -1,4 +1,4 @@
-//! The past of a resource: its history, what changed, and which paths it had.
+//! The past of a resource: its history, its changes, and its paths.
 
 use anywhen::{NodeKey, Nodes, Revision};
 use serde_json::json;

@@ -126,7 +126,7 @@ fn options(call: &Call) -> Result<PartOptions, Problem> {
     Ok(options)
 }
 
-/// What a path finds in the document, or in one node of it; results past the end are none.
+/// The results of a path in the document, or in one node of it; past the end of the results, none.
 fn query(call: &Call, document: &Document, path: &str, node: Option<NodeKey>) -> Result<Answer> {
     let path = match Path::parse(path) {
         Err(_) if is_jsoniq(path) => return Err(Problem::not_supported(NO_JSONIQ).into()),

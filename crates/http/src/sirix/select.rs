@@ -1,4 +1,4 @@
-//! Which revisions a request means.
+//! The revisions that a request selects.
 //!
 //! In this order: `start-revision` and `end-revision`, their timestamps, `revision`,
 //! `revision-timestamp`, the newest. A time before the first revision means the first. The time of a revision is
@@ -96,7 +96,8 @@ pub(super) fn within(number: u64, newest: Revision) -> Result<Revision, Problem>
 fn floor(collection: &Collection, key: &str, us: u64) -> Result<Revision> {
     match collection.at(Moment::Authored(us)).revision(key) {
         Ok(found) => Ok(found.map_or(Revision(1), |info| info.revision)),
-        // Before the collection's history begins nothing can be read; the first is told as gone.
+        // Before the collection's history begins nothing can be read; a read of the first is
+        // answered with 410.
         Err(DocumentError::ForgottenAt { .. }) => Ok(Revision(1)),
         Err(error) => Err(error.into()),
     }

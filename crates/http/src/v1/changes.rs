@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A stream begins after the commit that `Last-Event-ID` or `from` names, however long ago, or now. That of
-//! one collection ends where that is dropped: what has its name later is another.
-//! Whoever reads slowly gets all of it later; nothing is gathered for them meanwhile.
+//! one collection ends where that is dropped: what has its name later is another. A slow reader gets all
+//! changes later; the server gathers nothing for it meanwhile.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -196,7 +196,8 @@ fn gather(app: &App, caller: &Caller, following: &mut Following) -> Result<Strin
         }
     }
     if following.at > before {
-        // An event without data moves on whoever comes again, and is shown to nobody.
+        // An event without data advances the position of a client that reconnects, and no handler
+        // sees it.
         text += &format!("id: {}\n\n", following.at.0);
     }
     if following.collection.is_some() && ends.iter().any(|end| end.dropped) {

@@ -1,4 +1,4 @@
-//! Collections: what there is, what each keeps, and the keys of their documents.
+//! Collections: their list, their options, and the keys of their documents.
 
 use anywhen::{Collection, CollectionOptions, Csn, Moment, Retention};
 use axum::http::StatusCode;
@@ -30,7 +30,7 @@ pub(super) fn list(call: &mut Call) -> Result<Answer> {
     let database = &call.app.database;
     let mut list = Vec::new();
     for name in database.collections() {
-        // One that was dropped a moment ago is left out.
+        // A collection that was dropped a moment ago is left out.
         let Some(found) = database.find_collection(&name) else { continue };
         if call.caller.may_view(database, found.id(), &name)? {
             list.push(described(&name, &found));

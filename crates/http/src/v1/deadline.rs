@@ -1,4 +1,4 @@
-//! How long a statement may run: it is cancelled when its time is up or its client is gone, wherever it is.
+//! The deadline of a statement: it is cancelled when its time is up or its client is gone, at any point.
 //!
 //! ```text
 //!   statement   ├──────────────────────┤ 57014 ──> 504, or nobody to tell
@@ -46,8 +46,8 @@ impl Statement {
 }
 
 impl Deadline {
-    /// Has whatever runs on a connection be cancelled once a time is over, if there is a limit, or nobody
-    /// waits for it any more. To be called where there is a runtime.
+    /// Has the statement of a connection be cancelled once its time is over, if there is a limit, or once
+    /// its client has gone. To be called where there is a runtime.
     pub(super) fn set(
         limit: Option<Duration>,
         cancelled: &CancelToken,

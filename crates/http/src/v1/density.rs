@@ -1,4 +1,4 @@
-//! The density of a history: how many revisions a document got when, in as many buckets as a picture has room for.
+//! The density of a history: the number of revisions over time, in as many buckets as a picture has room for.
 //!
 //! ```text
 //!   revisions     1 2 3  4              5 6 7 8 9                10

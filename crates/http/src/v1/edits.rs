@@ -1,5 +1,4 @@
-//! Edits of one node: what is done to it, whether a request of its own asks for it or a step of a
-//! transaction.
+//! Edits of one node, by a request of its own or by a step of a transaction.
 
 use anywhen::{DocumentError, Edit, NodeKey, NodeRef, Nodes, Place};
 
@@ -28,7 +27,7 @@ impl Spot {
     }
 }
 
-/// What is done to a node.
+/// The change of a node.
 pub(super) enum Change {
     Set(String),
     Insert(Spot, String),

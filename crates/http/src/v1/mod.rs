@@ -1,4 +1,4 @@
-//! Our own routes: all that the library does with documents, and SQL.
+//! Our own routes: all functions of the library for documents, and SQL.
 //!
 //! ```text
 //!   /v1/collections/{collection}                     collections   create, list, alter, drop
@@ -54,7 +54,7 @@ const COMMIT: &[Parameter] = &[
     may(
         "author",
         Form::Text,
-        "Who makes the change, where nobody has to prove who they are; or the header Anywhen-Author",
+        "The author of the change, where callers need not sign in; or the header Anywhen-Author",
     ),
     may("message", Form::Text, "Why; or the header Anywhen-Message"),
     may(
@@ -109,7 +109,7 @@ const PARTS: &[Parameter] = &[
     may(
         "metadata",
         Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
-        "What is said of each node",
+        "The metadata of each node",
     ),
     may("pretty", Form::Flag, "Over several lines"),
 ];
@@ -157,7 +157,7 @@ const WINDOW: &[Parameter] = &[
     ),
 ];
 const SEARCH: &[Parameter] = &[
-    must("text", Form::Text, "What a name or a value contains; case does not matter", "a"),
+    must("text", Form::Text, "The text that a name or a value contains; case does not matter", "a"),
     may("after_node", Form::Number, "Begin after the node with this key, or backward before it"),
     may("backward", Form::Flag, "Towards the beginning of the document"),
 ];
@@ -284,8 +284,14 @@ pub(crate) const ROUTES: &[Route] = &[
         .takes(Takes::Whole { media: &[JSON], example: OPTIONS, is_optional: true })
         .shaped(&["CollectionOptions"])
         .gives(CREATED),
-    Route::new("GET", C, "getCollection", "What a collection keeps", Run::Long(collections::get))
-        .shows("Collection"),
+    Route::new(
+        "GET",
+        C,
+        "getCollection",
+        "Get the options of a collection",
+        Run::Long(collections::get),
+    )
+    .shows("Collection"),
     Route::new(
         "PATCH",
         C,
@@ -327,7 +333,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "HEAD",
         of!(""),
         "headDocument",
-        "What getDocument would answer, without the body",
+        "The answer of getDocument, without the body",
         Run::Short(documents::get),
     )
     .gives(HEAD)
@@ -444,7 +450,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         of!("/node/changes"),
         "getNodeChanges",
-        "What each version changed inside of an object or an array",
+        "The changes of each version inside of an object or an array",
         Run::Long(node_history::changes),
     )
     .shows("NodeChanges")
@@ -506,7 +512,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         of!("/versions/{revision}"),
         "getVersion",
-        "What is known of a revision",
+        "The facts about a revision",
         Run::Long(versions::one),
     )
     .shows("Version"),
@@ -524,7 +530,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         of!("/diff"),
         "getDocumentDiff",
-        "What changed between two revisions",
+        "The changes between two revisions",
         Run::Long(versions::diff),
     )
     .shows("DocumentDiff")
@@ -613,7 +619,7 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .shows("Backup")
     .needs(Needs::Somebody)
-    .gives(&[gives(201, Some(JSON), "What is to be copied")]),
+    .gives(&[gives(201, Some(JSON), "The files and the log to copy")]),
     Route::new(
         "POST",
         "/v1/backups/continue",

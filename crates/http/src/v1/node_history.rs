@@ -1,4 +1,5 @@
-//! The history of a node: its values, a page at a time; of a container what each version changed inside.
+//! The history of a node: its values, a page at a time; for a container the changes of each version
+//! inside.
 //!
 //! ```text
 //!   limit=2                 values       1 2 3 4 5 [6 7]     earlier: the revision of 6
@@ -22,12 +23,12 @@ use crate::problem::{Problem, Result};
 use super::nodes::run;
 use super::versions::role;
 
-/// Changes that are told of one version of a container.
+/// The changes in the answer for one version of a container.
 const CHANGES_MAX: usize = 20;
 /// Versions of a container in one answer, where the request does not say, and at most.
 const CONTAINER_VERSIONS: usize = 20;
 const CONTAINER_VERSIONS_MAX: usize = 100;
-/// Groups of numbers in a summary. Of each group the lowest and the highest are told.
+/// Groups of numbers in a summary. The answer has the lowest and the highest of each group.
 const GROUPS_MAX: usize = 250;
 
 /// `GET .../node/history`

@@ -104,7 +104,7 @@ pub(super) fn rename(call: &mut Call) -> Result<Answer> {
     Ok(edited(call, &node, &Change::Rename(name))?.0)
 }
 
-/// A value of a node, as it is told, with who wrote it and why.
+/// A value of a node in the answer, with its author and message.
 pub(super) fn run(collection: &Collection, key: &str, version: &NodeVersion) -> Result<String> {
     let NodeVersion { node, from, to, from_us, authored_us, to_us, value } = version;
     let by = collection.history_range(key, *from, *from)?;

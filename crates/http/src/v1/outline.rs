@@ -1,4 +1,4 @@
-//! The outline of a document: the rows that a reader sees of its tree, as far as nodes are open.
+//! The outline of a document: the visible rows of its tree, as far as nodes are open.
 //!
 //! ```text
 //!   depth=2, toggled=4          row   depth  node
@@ -198,7 +198,7 @@ impl Open {
     }
 }
 
-/// The rows that are told, and how many were passed.
+/// The rows of the answer, and how many were passed.
 struct Window {
     begin: usize,
     end: usize,
@@ -291,7 +291,7 @@ impl Window {
         Ok(Value::Object(row))
     }
 
-    /// The rows above the first one that it is inside of, from the root on. They are told without blame.
+    /// The rows above the first one that it is inside of, from the root on. They come without blame.
     fn above(&self, tree: &Tree) -> Result<Vec<Value>> {
         let Some(first) = self.rows.first().and_then(|row| row["node_key"].as_u64()) else {
             return Ok(Vec::new());
@@ -315,7 +315,7 @@ impl Window {
         Ok(rows)
     }
 
-    /// Adds a text, cut where it is longer than the client wants; then its length is told.
+    /// Adds a text, cut where it is longer than the client wants; then the row has its length.
     fn text(&self, row: &mut Map<String, Value>, member: &str, text: &str) {
         match text.char_indices().nth(self.text_max) {
             None => drop(row.insert(member.into(), text.into())),

@@ -9,9 +9,10 @@
 //! Truth values, numbers and JSON are themselves; all else is the text that PostgreSQL shows. Errors
 //! tell their code; a statement whose time is over is cancelled (504), and so is one whose client is gone.
 //!
-//! A statement runs as the role that the token stands for, in a session of that role: what it may do is what SQL
-//! has granted to the role. It wants all rights in all collections: a statement may do any of it. Where nobody is
-//! asked who they are it may do everything. With `timestamp` the session reads everything as it was at that time.
+//! A statement runs as the role that the token stands for, in a session of that role: its rights are those that
+//! SQL has granted to the role. It wants all rights in all collections, because a statement may do any of them.
+//! Where callers need not sign in it may do everything. With `timestamp` the session reads everything as it was
+//! at that time.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -195,7 +196,7 @@ fn lines(
                 return ControlFlow::Continue(());
             }
             if !std::mem::replace(&mut is_begun, true) {
-                // Whoever waits for it may have given up.
+                // The client that waits for it may have given up.
                 let _ = begun.send(Ok(()));
             }
             match to.send(std::mem::take(&mut piece).into_bytes()) {
@@ -204,7 +205,7 @@ fn lines(
             }
         });
         let is_sent = match done.map_err(|error| deadline.problem(error)) {
-            // That rows on their way were not all is told by the end of the stream.
+            // The end of the stream shows that rows on their way were not all.
             Err(problem) if is_begun => to.fail(std::io::Error::other(problem.detail().to_owned())),
             Err(problem) => begun.send(Err(problem)).is_ok(),
             Ok(_) => {

@@ -36,10 +36,11 @@ use super::edits::{Change, Spot};
 
 /// Operations of one transaction.
 const OPERATIONS_MAX: usize = 10_000;
-/// How often a transaction is run where others are faster, before the client is told.
+/// The number of runs of a transaction where others are faster, before the client gets the
+/// conflict.
 const RUNS_MAX: usize = 10;
 
-/// What a request asks for.
+/// The operations and conditions of a request.
 struct Asked {
     operations: Vec<Operation>,
     since: Option<Csn>,
@@ -74,7 +75,7 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
     let asked = read(&body)?;
     let newest = call.app.database.newest();
     if let Some(since) = asked.since.filter(|since| *since > newest) {
-        // Nobody can have read there: changes of others would go unnoticed.
+        // No client can have read there: changes of others would go unnoticed.
         let text = format!("there is no commit {} yet: the newest is {}", since.0, newest.0);
         return Err(Problem::bad(text).into());
     }

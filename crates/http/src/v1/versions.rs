@@ -1,4 +1,4 @@
-//! Versions: who made which and why, each as it was, what lies between two, and the way back.
+//! Versions: their authors and messages, their contents, differences, and reverts.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,7 +14,7 @@ use crate::problem::{Problem, Result};
 
 use super::JSON_PATCH;
 
-/// What is known of a revision.
+/// The known facts of a revision.
 pub(super) fn known(row: &RevisionInfo<&str>) -> Value {
     let mut known = json!({
         "revision": row.revision.0,
@@ -98,7 +98,7 @@ pub(super) fn range(call: &mut Call) -> Result<Answer> {
     let collection = call.collection("collection")?;
     let key = call.part("key").to_owned();
     let (from, to) = span(call, &collection, &key)?;
-    // What is not kept any more is told before the first line.
+    // A refusal of history that is no longer kept comes before the first line.
     let oldest = collection.oldest(&key)?;
     if from < oldest {
         return Err(anywhen::DocumentError::Forgotten { asked: from, oldest }.into());
@@ -172,7 +172,7 @@ pub(super) fn blame(call: &mut Call) -> Result<Answer> {
     let key = call.part("key");
     let document = call.document(&collection, key, moment)?;
     let (key, revision) = (key.to_owned(), document.revision());
-    // The version as the caller sees it is held by nobody meanwhile: there may be millions of nodes.
+    // The handler holds no version of the caller meanwhile: there may be millions of nodes.
     drop(document);
     Ok(Answer::pieces(JSON, move |pieces| {
         let mut out = b"{\"nodes\":[".to_vec();
@@ -206,7 +206,7 @@ pub(super) fn blame(call: &mut Call) -> Result<Answer> {
     }))
 }
 
-/// What is told of a revision with each node that it has changed.
+/// The data of a revision that stand with each node that it has changed.
 struct Signature {
     author: String,
     role: Value,
@@ -237,7 +237,7 @@ impl Signature {
              \"authored\":{authored},\"author\":{author},\"role\":{role},\"message\":{message}"
         );
         out.extend_from_slice(shown.as_bytes());
-        // Of a container only its opening bracket is told: no value of its own.
+        // A container shows only its opening bracket: it has no value of its own.
         if !line.kind.is_container() {
             out.extend_from_slice(b",\"value\":");
             out.extend_from_slice(line.value.as_bytes());

@@ -21,8 +21,8 @@ fn asked(world: &World, head: &str, headers: &[(&str, &str)], body: &str) -> Res
 }
 
 /// A page could have its visitor's browser make a superuser: it posted a body without a type, which no
-/// browser asks about beforehand, and which counted as JSON. What a page can send so is refused now, and a
-/// program that says that its body is JSON needs nothing else.
+/// browser asks about beforehand, and which counted as JSON. The server now refuses such requests of
+/// pages. A program that sends `Content-Type: application/json` needs nothing else.
 #[test]
 fn a_page_cannot_run_sql() {
     let world = world(|_| ());
@@ -105,7 +105,8 @@ fn every_operation_is_guarded() {
     }
 }
 
-/// What has no body needs no type: programs go on as they did. What has one says so.
+/// A request without a body needs no type: programs go on as they did. A request with a body names
+/// its type.
 #[test]
 fn programs_need_little() {
     let world = world(|_| ());

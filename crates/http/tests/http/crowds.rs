@@ -166,8 +166,8 @@ fn shutting_down_amid_work() {
 }
 
 /// Forty steps that each copy the document into itself make it a million million times as large: of 1.7 KB
-/// all memory was taken. What is copied is counted before there is memory for it, over all operations of a
-/// transaction, and the document is as it was.
+/// all memory was taken. The server counts copies before it allocates memory for them, over all operations
+/// of a transaction. It refuses the request, and the document is unchanged.
 #[test]
 fn copies_are_limited() {
     const AT: &str = "/v1/collections/c/documents/k";
@@ -197,7 +197,7 @@ fn copies_are_limited() {
     };
     let all = json!({"operations": [into("wide", 5), into("wide", 5)]}).to_string();
     assert_eq!(status("POST /v1/transactions", "application/json", all).0, 413);
-    // What is in a body is limited as well: a merge patch, a node.
+    // The content of a body is limited as well: a merge patch, a node.
     let many = format!("{{\"a\":[{}0]}}", "0,".repeat(4_000_000));
     assert_eq!(status(&head, "application/merge-patch+json", many.clone()).0, 422);
     let node = format!("PUT {AT}/node?path=$.n");
@@ -205,6 +205,6 @@ fn copies_are_limited() {
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     let versions = world.ask(&format!("GET {AT}/versions"), "").json();
     assert_eq!(versions["versions"].as_array().map(Vec::len), Some(1), "nothing was changed");
-    // What is small is copied as ever.
+    // Small copies work as ever.
     assert_eq!(status(&head, patch, json!(copies(10)).to_string()).0, 200);
 }

@@ -168,7 +168,7 @@ fn security_is_told() {
     }
 }
 
-/// What the description does not have is not there: other methods of its paths are refused.
+/// Operations that the description does not have are refused: other methods of its paths.
 #[test]
 fn nothing_else_is_there() {
     let world = World::new();
@@ -191,8 +191,8 @@ fn nothing_else_is_there() {
     }
 }
 
-/// What the description says of bodies is so: one of another form is refused, and so is one with a member
-/// that it does not have where it says that there are no others.
+/// Bodies must have the form of the description: a body of another form is refused, and a body with an
+/// unknown member, where the description allows no others.
 #[test]
 fn bodies_have_the_form_that_is_told() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Who is let in, and what they may do.
+//! Sign-in and rights of callers.
 
 use anywhen::Database;
 use anywhen_http::{Auth, Jwt, KeySet, Options, Rights, Server, TokenFile};
@@ -77,7 +77,7 @@ fn tokens() {
 }
 
 /// A browser signs in once: from then on a cookie, with a header that no page of another origin can send, stands for
-/// its token. Neither of the two alone lets anybody in. The session ends when the browser signs out, and with its token.
+/// its token. Neither of the two alone gives access. The session ends when the browser signs out, and with its token.
 #[test]
 fn sessions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -120,7 +120,8 @@ fn sessions() {
     for header in [("origin", "https://evil.example"), ("sec-fetch-site", "same-site")] {
         assert_eq!(status("GET /v1/collections", &[both[0], both[1], header]), 403, "{header:?}");
     }
-    // A page whose origin is allowed may send tokens, and is told that it may not send this header.
+    // A page whose origin is allowed may send tokens, and the answer says that it may not send this
+    // header.
     let preflight = world.client().ask(
         "OPTIONS /v1/collections",
         &[
@@ -179,8 +180,8 @@ fn sessions() {
 }
 
 /// Eight clients with a token that may only create put the same new document at once: one of them creates it,
-/// and nobody changes it. The right was chosen before the lock of the write, and so most of them overwrote
-/// what another had created a moment before.
+/// and none changes it. The right was chosen before the lock of the write, and so most of them overwrote what
+/// another had created a moment before.
 #[test]
 fn who_may_only_create_overwrites_nothing() {
     const CLIENTS: usize = 8;
@@ -342,7 +343,7 @@ fn json_web_tokens() {
     }
 }
 
-/// Where other machines could connect somebody has to ask who they are: else the server does not start.
+/// Where other machines could connect, callers must sign in: else the server does not start.
 #[test]
 fn open_to_others_is_refused() {
     let database = anywhen::Database::open_in_memory().expect("opens");

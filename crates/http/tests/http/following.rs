@@ -7,7 +7,7 @@ use crate::world::{Client, World};
 /// A stream of events.
 struct Events {
     client: Client,
-    /// What came and was not looked at yet.
+    /// Received text that was not looked at yet.
     text: String,
 }
 
@@ -54,7 +54,7 @@ fn follow(world: &World, address: &str, headers: &[(&str, &str)]) -> Events {
     Events { client, text: String::new() }
 }
 
-/// Whoever follows is told of each change, and whoever comes again of what was missed meanwhile.
+/// A subscriber gets each change, and a subscriber that reconnects gets the changes that it missed.
 #[test]
 fn changes_as_they_happen() {
     let world = World::with(|options| options.limits.heartbeat = Duration::from_millis(100));
@@ -82,8 +82,8 @@ fn changes_as_they_happen() {
     while client.line() != ": still here" {}
 }
 
-/// What was written before the server began is told from the lists of revisions, in the order of
-/// commits, and a commit of many documents is one step for whoever comes again.
+/// Changes from before the server began come from the lists of revisions, in the order of commits.
+/// A commit of many documents is one step for a subscriber that reconnects.
 #[test]
 fn changes_of_the_past() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -121,8 +121,8 @@ fn changes_of_the_past() {
     assert!(ids >= 1 && text.ends_with(&format!("id: {}\n\n", newest.0)));
 }
 
-/// What a stream that has an end tells, an event a line: `id: 7` where a commit is over, else its kind and
-/// what of its data is the same every time.
+/// The events of a stream that has an end, one a line: `id: 7` where a commit is over, else its kind and
+/// the part of its data that is the same every time.
 #[track_caller]
 fn told(client: &mut Client, address: &str) -> Vec<String> {
     let answer = client.ask(&format!("GET {address}"), &[], b"");
@@ -149,9 +149,9 @@ fn told(client: &mut Client, address: &str) -> Vec<String> {
     told
 }
 
-/// A collection that was dropped was forgotten: who came again from before that was told neither what it
-/// had nor that it is gone, and who followed it alone was cut off without a word. Its documents are told
-/// as they were, then that it is dropped, and there the stream of it alone ends.
+/// A collection that was dropped was forgotten: a subscriber that came again from before that got
+/// neither its changes nor its end, and one that followed it alone was disconnected without an event.
+/// Now its changes come as they were, then its end, and there a stream of it alone ends.
 #[test]
 fn a_collection_that_is_dropped_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -259,8 +259,8 @@ fn a_table_that_is_truncated_is_told() {
     assert_eq!(ask(&database, "&collection=t&path=$.n"), wanted);
 }
 
-/// Who asks for what comes after a commit that is not there yet has another database in mind: the stream
-/// began all the same, and told nothing until then. What was never there is said so as well.
+/// A client that asks for changes after a future commit has another database in mind: the stream began
+/// all the same, and told nothing until then. An unknown collection or document is refused too.
 #[test]
 fn what_cannot_be_followed_is_said() {
     let world = World::new();

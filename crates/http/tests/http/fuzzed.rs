@@ -239,7 +239,7 @@ fn request(random: &mut Random, path: &str, method: &str, told: &Value) -> Reque
     request
 }
 
-/// What of an answer is not as the description says; nothing where all is.
+/// The difference between an answer and the description; `None` where they agree.
 fn difference(document: &Value, told: &Value, answer: &crate::world::Response) -> Option<String> {
     if answer.status >= 500 && answer.status != 501 {
         return Some("it failed".to_owned());
@@ -305,7 +305,7 @@ fn answers_are_as_described() {
             if random.chance(50) {
                 let found = world.database.collection("c");
                 let text = r#"{"foo":["bar",null,2.33],"baz":"hello","tada":[{"foo":"bar"},1]}"#;
-                // One that keeps another history than ours is there as well as any.
+                // A collection with another retention than ours exists as well as any.
                 found.expect("made").put("k", text).expect("put");
             }
             let asked = request(&mut random, path, method, told);

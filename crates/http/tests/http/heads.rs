@@ -38,14 +38,15 @@ fn a_head_is_that_of_the_answer() {
         let answer = world.client().ask(address, &[("if-none-match", tag)], b"");
         assert_eq!(answer.status, 304, "{address}");
     }
-    // A node is told from others by its hash.
+    // A node differs from others by its hash.
     let node = world.ask("HEAD /c/a?nodeId=2", "");
     assert_ne!(node.header("etag"), Some(tag));
     let value = world.ask("GET /c/a?nodeId=2", "");
     assert_eq!(node.header("content-length"), value.header("content-length"));
 }
 
-/// Where the length is known only once all of it is written, nothing is written and none is told.
+/// Where the length is known only once all of it is written, nothing is written, and the head has
+/// no length.
 #[test]
 fn a_head_of_what_is_long_has_no_length() {
     let world = World::new();

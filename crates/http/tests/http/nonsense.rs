@@ -131,8 +131,8 @@ fn body() -> impl Strategy<Value = String> {
     ]
 }
 
-/// No request makes the server fail: what is wrong with it is told as 4xx, or as 501 where it is right
-/// but nobody has written it. Set `ANYWHEN_TIMES` for more of them.
+/// No request makes the server fail: its error is 4xx, or 501 where it is valid but not supported. Set
+/// `ANYWHEN_TIMES` for more of them.
 #[test]
 fn nothing_is_a_failure() {
     let world = World::new();

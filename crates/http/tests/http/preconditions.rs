@@ -1,9 +1,10 @@
-//! Servers on which nobody changes what they have not seen.
+//! Servers that refuse changes of versions that the client has not seen.
 
 use crate::world::World;
 
 /// Every operation that changes a document that is there wants to know which version is meant: 428 without,
-/// 412 with another, and nothing has changed then. What is not there can be put, by the first who does.
+/// 412 with another, and nothing has changed then. A document that does not exist can be put, by the first
+/// client that does so.
 #[test]
 fn every_change_says_which_version_it_means() {
     let world = World::with(|options| options.require_preconditions = true);

@@ -58,7 +58,7 @@ impl Entrance {
     }
 }
 
-/// Who committed the newest change, as SQL tells it: author, and role.
+/// The author and the role of the newest change, as SQL shows them.
 fn newest(database: &Database) -> (String, Option<String>) {
     let text = "SELECT author, role FROM commits ORDER BY version DESC LIMIT 1";
     let rows = database.sql(text, &[]).expect("it is told");
@@ -122,7 +122,7 @@ fn statements_run_as_the_role_of_the_token() {
     assert_eq!(entrance.sql(&boss, "SELECT * FROM secret").status, 200, "it is named");
 }
 
-/// What a token may do at most limits its role: SQL wants all rights in all collections, whatever the role may do.
+/// The rights of a token limit its role: SQL wants all rights in all collections, whatever the role may do.
 #[test]
 fn the_rights_of_a_token_limit_its_role() {
     let entrance = Entrance::new();
@@ -150,7 +150,8 @@ fn documents_of_tables_want_the_privileges_of_the_role() {
     let (ada, carol) = (entrance.token("ada", &ALL, None), entrance.token("carol", &ALL, None));
     let owner = entrance.token("olga", &ALL, Some("owner"));
     entrance.world.database.collection("plain").expect("made").put("p", "1").expect("puts");
-    // What was made for nobody in particular belongs to a role, of which others can be members.
+    // A collection that was made in nobody's name belongs to a role, of which others can be
+    // members.
     entrance.setup(&["GRANT pg_collections TO ada", "GRANT SELECT ON plain TO owner"]);
     let v1 = |rest: &str| format!("/v1/collections/docs{rest}");
     let reads = [
@@ -222,7 +223,7 @@ fn documents_of_tables_want_the_privileges_of_the_role() {
     entrance.setup(&["GRANT DELETE ON docs TO ada", "REVOKE SELECT (id, doc) ON docs FROM ada"]);
     assert_eq!(delete("new", &ada), 204);
     read(&ada, 403);
-    // What everybody may, a token without a role may as well.
+    // A privilege of everybody is also that of a token without a role.
     entrance.setup(&["GRANT SELECT ON docs TO PUBLIC"]);
     read(&carol, 200);
     entrance.setup(&["REVOKE USAGE ON SCHEMA public FROM PUBLIC"]);
@@ -269,8 +270,8 @@ fn tokens_of_the_release_before() {
     assert!(entrance.file.create_for_role("x", Rights::default(), None, Some("a\tb")).is_err());
 }
 
-/// The author is who a writer says they are; the role is who had proved it, and whatever the writer says stays the
-/// same: in SQL, in the versions of a document, in blame, and in what those who follow are told.
+/// The author is the name that a writer gives; the role is the one that it has proved, and stays the same whatever
+/// the writer gives: in SQL, in the versions of a document, in blame, and in the events of subscribers.
 #[test]
 fn the_role_of_a_commit_cannot_be_chosen() {
     let entrance = Entrance::new();
@@ -309,7 +310,7 @@ fn the_role_of_a_commit_cannot_be_chosen() {
     let changes = entrance.ask(&format!("GET /v1/changes?from=0&until={until}"), &ada, "").text();
     assert!(changes.contains("\"author\":\"grace\"") && changes.contains("\"role\":\"app\""));
 
-    // When it was made where it comes from is told with it.
+    // The time at which the source made it comes with it.
     let when = json!("2001-02-03T04:05:06.000000Z");
     let document = "/v1/collections/plain/documents/p";
     assert_eq!(get(&format!("{document}/versions"), &carl)["versions"][0]["authored"], when);

@@ -88,7 +88,7 @@ fn run(text: &str) -> String {
             client = Client::connect(world.address());
         }
         out += &shown(&answer);
-        // What the script says so far; a comment or the next request ends it.
+        // The expected answer of the script so far; a comment or the next request ends it.
         while lines.next_if(|line| !line.starts_with(">>>") && !line.starts_with('#')).is_some() {}
     }
     let trimmed = out.trim_end().len();

@@ -1,4 +1,5 @@
-//! Keys of tokens at an address: whoever signs may begin to use another, and may be away for a while.
+//! Keys of tokens at an address: the signer may begin to use another key, and may be away for a
+//! while.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, options};
 
-/// Whoever signs tokens with one key.
+/// A server that signs tokens with one key.
 struct Signer {
     id: &'static str,
     pair: EcdsaKeyPair,
@@ -122,7 +123,7 @@ fn status(world: &World, token: &str) -> u16 {
 }
 
 /// Keys are there from the start; a token with a new key has them asked for again, at once, but not again
-/// and again for tokens of nobody.
+/// and again for unknown tokens.
 #[test]
 fn a_new_key_is_learned() {
     let (old, new, nobody) = (Signer::new("old"), Signer::new("new"), Signer::new("nobody"));
@@ -142,8 +143,8 @@ fn a_new_key_is_learned() {
     assert_eq!(keys.asked(), 2, "no more than once a minute");
 }
 
-/// Where no keys come the server starts nevertheless, lets nobody in and says why; what was known stays
-/// known where the next answer is none.
+/// Where no keys come the server starts nevertheless, accepts no token and logs the reason; known keys
+/// stay known where the next answer is none.
 #[test]
 fn keys_that_do_not_come() {
     let (one, two) = (Signer::new("one"), Signer::new("two"));
@@ -192,7 +193,7 @@ fn keys_over_tls() {
         options.auth.jwt = jwt(url.clone(), Some(&folder.join("authority.pem")));
     });
     assert_eq!(status(&world, &signer.token()), 200);
-    // The system does not know whoever vouches for it.
+    // The system does not know the authority that signed its certificate.
     let mut strangers = options();
     strangers.auth.jwt = jwt(url, None);
     let refused = strangers.check().expect_err("nobody vouches for it").to_string();

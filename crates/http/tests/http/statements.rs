@@ -7,8 +7,8 @@ use crate::world::World;
 /// Rows of one character, more of them than can be counted before the end of a test.
 const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 4000000000) a";
 
-/// What takes longer than the server allows, or than the request wants, is cancelled and not just left
-/// alone: a lock that it held is free, and what it changed is as it was.
+/// A statement that takes longer than the server allows, or than the request wants, is cancelled and
+/// not just left alone: its locks are free, and its changes are rolled back.
 #[test]
 fn time_is_limited() {
     let world = World::with(|options| options.limits.statement = Some(Duration::from_millis(150)));
@@ -30,7 +30,7 @@ fn time_is_limited() {
         assert_eq!(answer.json()["sqlstate"], "57014");
         assert!(begun.elapsed() < Duration::from_secs(20), "{text}: {:?}", begun.elapsed());
     }
-    // Whoever waits for a lock is let go as well.
+    // A request that waits for a lock is cancelled as well.
     let mut other = world.database.connect().expect("connects");
     other.execute("BEGIN", &[]).expect("begins");
     other.execute("UPDATE t SET m = 2 WHERE n = 1", &[]).expect("updates");
@@ -40,7 +40,8 @@ fn time_is_limited() {
     assert_eq!(sql("", "SELECT DISTINCT m FROM t").json()["rows"], serde_json::json!([[1]]));
 }
 
-/// Rows that are on their way when the time is over break off, so that nobody takes them for all.
+/// Rows that are on their way when the time is over break off, so that no client takes them for
+/// all.
 #[test]
 fn rows_on_their_way_break_off() {
     let world = World::new();

@@ -40,7 +40,7 @@ fn a_large_document_streams() {
     assert_eq!(world.ask("GET /d/broken", "").status, 404);
 }
 
-/// Who changed which of many nodes was gathered as a whole before any of it was sent: gigabytes for a
+/// The blame of many nodes was gathered as a whole before any of it was sent: gigabytes for a
 /// document of 25 MB.
 #[test]
 fn the_blame_of_a_large_document_streams() {
@@ -64,7 +64,7 @@ fn the_blame_of_a_large_document_streams() {
     assert_eq!(world.ask("GET /v1/collections/d/documents/none/blame", "").status, 404);
 }
 
-/// What is larger than its limit is 413, whether it says so or not.
+/// A body that is larger than its limit is 413, with or without a length.
 #[test]
 fn too_large() {
     let world = World::with(|options| {
@@ -115,13 +115,13 @@ fn compression() {
     assert_eq!(ask("gzip, deflate, br, zstd").header("content-encoding"), Some("zstd"));
 }
 
-/// More than fits at once is told to come again: nothing waits without an end.
+/// A request too many gets 503: nothing waits without an end.
 #[test]
 fn too_much_at_once() {
     let world = World::with(|options| options.limits.requests_max = 1);
     let mut slow = world.client();
     slow.raw(b"PUT /d/r HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n[");
-    // It has to come first: whoever comes second is sent away.
+    // It has to come first: a second client is sent away.
     std::thread::sleep(std::time::Duration::from_millis(200));
     let mut busy = false;
     for _ in 0..200 {

@@ -4,8 +4,8 @@ use crate::world::World;
 use serde_json::{Value, json};
 
 /// Clients move amounts between accounts, each move one transaction with the versions that it has read:
-/// whoever was slower is told so, and nothing is made or lost. Those who add without having read anything
-/// are never told: the server runs them again.
+/// the slower client gets an error, and no amount is created or lost. Clients that add without having
+/// read anything never get one: the server runs their requests again.
 #[test]
 fn nothing_is_made_or_lost() {
     const ACCOUNTS: usize = 4;
@@ -86,7 +86,7 @@ fn nothing_is_made_or_lost() {
     }
 }
 
-/// What a client may not do, it may not do in a transaction either.
+/// An operation that a client may not do is refused in a transaction as well.
 #[test]
 fn rights_of_each_operation() {
     use anywhen_http::{Rights, TokenFile};

@@ -62,7 +62,7 @@ pub struct Client {
     stream: BufReader<TcpStream>,
 }
 
-/// What came back.
+/// The answer of the server.
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
@@ -141,7 +141,7 @@ impl Client {
     /// The next line, without its end; empty where the connection has ended.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
-        // What came before the connection broke is all that there is.
+        // The text that came before the connection broke is all.
         let _ = self.stream.read_line(&mut line);
         line.trim_end().to_owned()
     }

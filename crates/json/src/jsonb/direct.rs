@@ -6,9 +6,9 @@
 //!                └────────────────DirectText────────────> {"a": 1, "bc": [1, 2]}
 //! ```
 //!
-//! What was `jsonb` once nearly always has its fields in the order of `jsonb` and its numbers written as
-//! `jsonb` writes them. Then the text differs in spaces alone. Where it does not the walk is stopped, and
-//! the way by the value is to be taken.
+//! A text that was `jsonb` once nearly always has its fields in the order of `jsonb` and its numbers
+//! written as `jsonb` writes them. Then the text differs in spaces alone. Where it does not the walk is
+//! stopped, and the way by the value is to be taken.
 
 use std::cmp::Ordering;
 
@@ -157,7 +157,7 @@ mod tests {
         same(r#"{"":{"":{"":1}},"0":""}"#);
     }
 
-    /// What the value would write otherwise, or refuse.
+    /// A text that the value would write otherwise, or refuse, is left to the value.
     #[test]
     fn what_differs_is_left_to_the_value() {
         for text in [

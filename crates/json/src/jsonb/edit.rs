@@ -1,5 +1,5 @@
-//! New values from old ones: PostgreSQL's operators and functions that change a value, which all
-//! leave the old one as it is.
+//! New values from old ones: PostgreSQL's operators and functions that change a value. All of them
+//! leave the old value unchanged.
 //!
 //! ```text
 //!   ||  concat           -  delete_name, delete_names, delete_element        #-  delete_path
@@ -28,7 +28,7 @@ use crate::tape::Kind;
 /// Elements that an assignment behind the end of an array may leave empty, at most.
 const GAP_MAX: usize = 1 << 24;
 
-/// What `jsonb_set_lax` does with a new value that is SQL's null.
+/// The treatment of a new value that is SQL's null, by `jsonb_set_lax`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NullTreatment {
     /// `raise_exception`
@@ -66,7 +66,7 @@ pub enum Subscript<'p> {
     Name(&'p str),
 }
 
-/// What happens at the end of a path.
+/// The change at the end of a path.
 #[derive(Clone, Copy)]
 enum Change<'a> {
     Delete,
@@ -364,7 +364,7 @@ fn lazy_without(lazy: &Lazy, names: &[&str]) -> Result<Lazy, Unknown> {
 enum Behind<'a> {
     Elements(Array<'a>, usize),
     Fields(Object<'a>, usize),
-    /// One that was not there before.
+    /// Nothing was there before.
     Nothing,
 }
 

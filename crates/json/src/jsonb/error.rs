@@ -1,4 +1,4 @@
-//! What can go wrong with JSON values, in PostgreSQL's words and with its codes.
+//! The errors of JSON values, in PostgreSQL's words and with its codes.
 //!
 //! ```text
 //!   ERROR:  invalid input syntax for type json          Display
@@ -70,7 +70,7 @@ pub enum JsonbError {
     PathElementNotInteger {
         /// Where in the path, from 1.
         position: usize,
-        /// What stands there.
+        /// The text there.
         text: String,
     },
     /// A subscript lies before the first element of an array.
@@ -78,7 +78,7 @@ pub enum JsonbError {
     PathElementOutOfRange {
         /// Where in the path, from 1.
         position: usize,
-        /// What stands there.
+        /// The index there.
         index: i32,
     },
     /// `jsonb_insert` where there is a field already.
@@ -207,7 +207,7 @@ impl JsonbError {
         })
     }
 
-    /// What the user can do, where PostgreSQL says it.
+    /// The hint for the user, where PostgreSQL has one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::KeyExists => "Try using the function jsonb_set to replace key value.".into(),

@@ -1,4 +1,4 @@
-//! Objects of scalars from text in one pass: what most documents of a table are.
+//! Objects of scalars from text in one pass: most documents of tables are such objects.
 //!
 //! ```text
 //!   {"os": "ios", "n": 1}     places   "n" 4..6, "os" 0..4, in the order of names

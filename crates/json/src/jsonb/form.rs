@@ -1,5 +1,5 @@
-//! The binary form: a value is one byte that says what it is, and a payload whose length is known
-//! from outside, so every value inside another is itself a whole one.
+//! The binary form: a value is one byte for its kind, and a payload whose length is known from
+//! outside. So every value inside another is a whole value too.
 //!
 //! ```text
 //!   tag  kind      payload
@@ -182,7 +182,7 @@ enum Seen<'a> {
     Lazy(&'a Arc<Lazy>),
 }
 
-/// What a value is, ready to be matched on.
+/// A value, ready to be matched on.
 #[derive(Clone, Copy)]
 pub enum Value<'a> {
     /// `null`
@@ -252,13 +252,13 @@ impl<'a> JsonbRef<'a> {
         self.bytes().first().copied().unwrap_or(NULL)
     }
 
-    /// What follows the tag.
+    /// The bytes after the tag.
     #[inline]
     pub(super) fn payload(self) -> &'a [u8] {
         self.bytes().get(1..).unwrap_or(&[])
     }
 
-    /// What it is.
+    /// Its kind.
     #[inline]
     pub fn kind(self) -> Kind {
         if let Seen::Lazy(lazy) = self.0 {
@@ -275,7 +275,7 @@ impl<'a> JsonbRef<'a> {
         }
     }
 
-    /// What it is, with all that belongs to it.
+    /// The value, with all that belongs to it.
     #[inline]
     pub fn value(self) -> Value<'a> {
         match self.kind() {

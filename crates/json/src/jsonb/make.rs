@@ -77,7 +77,7 @@ pub fn object_of(dimensions: &[usize], texts: &[Option<&str>]) -> Result<Jsonb, 
     object_of_pairs(texts.chunks_exact(2).map(|pair| (pair[0], pair[1])))
 }
 
-/// What `jsonb_object` and `json_object` ask of the shape of their one array.
+/// Checks the shape of the one array of `jsonb_object` and `json_object`.
 ///
 /// # Errors
 /// [`JsonbError::OddArray`], [`JsonbError::NotTwoColumns`], [`JsonbError::WrongDimensions`].

@@ -1,4 +1,4 @@
-//! Other scalars in the places of scalars, in a copy of a value: what is between them is not looked at.
+//! Other scalars in the places of scalars, in a copy of a value: the bytes between them are not read.
 //!
 //! ```text
 //!   0C 02 │ 01 02 05 0C │ 61 62 │ 03 68 69 │ 08 02 ...        {"a": "hi", "b": [1, true]}

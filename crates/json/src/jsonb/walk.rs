@@ -1,5 +1,5 @@
-//! A value as the sequence of its parts, without recursion: what hash, keys, order and
-//! structural edits are made from.
+//! A value as the sequence of its parts, without recursion: the base of hash, keys, order and
+//! structural edits.
 //!
 //! ```text
 //!   {"a": [1, "x"]}     Object(1)  Name a  Array(2)  Scalar 1  Scalar "x"  Close  Close

@@ -210,7 +210,7 @@ fn new_line(depth: usize, out: &mut Vec<u8>) {
 fn string(body: &[u8], place: Range<usize>, out: &mut Vec<u8>) {
     let Some(bytes) = body.get(place.clone()) else { return out.extend_from_slice(b"\"\"") };
     out.push(b'"');
-    // What is short is copied with what stands behind it: that needs no call.
+    // A short text is copied with the bytes after it: that needs no call.
     match body[place.start..].first_chunk::<BLOCK_BYTES>() {
         Some(block) if bytes.len() <= BLOCK_BYTES && scan::is_plain_block(block, bytes.len()) => {
             out.extend_from_slice(block);

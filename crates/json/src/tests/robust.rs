@@ -137,7 +137,7 @@ fn memory_is_bounded() {
     try_parse(format!("{{{}}}", fields.join(",")).as_bytes());
 }
 
-/// Columns that come from a damaged file are told from good ones before anything walks them.
+/// The check finds columns of a damaged file before anything walks them.
 #[test]
 fn damaged_tapes_are_found() {
     let good = Tape::parse(r#"{"a":[1,{"b":"xé"}],"c":[[],null]}"#).unwrap();
@@ -159,7 +159,7 @@ fn damaged_tapes_are_found() {
         match tape.check() {
             Err(_) => found += 1,
             Ok(()) => {
-                // Whatever passes can be walked and written without a panic.
+                // A tape that passes can be walked and written without a panic.
                 let _ = (tape.to_json(), tape.pretty(), tape.offsets());
                 tape.root().children().for_each(|child| drop(child.to_tape()));
             }

@@ -92,7 +92,7 @@ fn endless_streams_end() {
     );
 }
 
-/// A failing reader is told with the place it failed at.
+/// The error of a failing reader has the place at which it failed.
 #[test]
 fn read_errors_are_kept() {
     struct Failing;

@@ -55,7 +55,7 @@ fn doubles_are_short() {
     assert_eq!([f64::NAN, f64::INFINITY].map(number_from_f64), [None, None]);
 }
 
-/// Whatever stands before and behind it, the first character that needs an escape is found.
+/// The first character that needs an escape is found, whatever stands before and behind it.
 #[test]
 fn what_needs_an_escape_is_found_anywhere() {
     for len in 0..100 {

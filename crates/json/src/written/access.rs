@@ -13,7 +13,7 @@ pub struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    /// What it is.
+    /// Its kind.
     pub fn kind(self) -> Kind {
         self.kind
     }
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What the value is that begins with a token.
+/// The kind of the value that begins with a token.
 fn kind(token: Token) -> Kind {
     match token {
         Token::OpenObject => Kind::Object,

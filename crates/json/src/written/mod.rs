@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A text gets in through [`check`]. After that its grammar is known to be right, and the functions
-//! here read it token by token, without building anything. What can still be wrong is an escape: the
+//! here read it token by token, without building anything. Only an escape can still be wrong: the
 //! type takes `"\u0000"` and lone surrogates, which no string can hold, and most functions refuse a
 //! text that has one anywhere.
 

@@ -1,5 +1,5 @@
-//! The grammar of JSON once more, in PostgreSQL's words: what exactly is wrong with a text, and
-//! where.
+//! The grammar of JSON once more, in PostgreSQL's words: the exact error of a text, and its
+//! position.
 //!
 //! The parser of [`crate::parse`] is made for speed and for people who write documents. Clients of
 //! PostgreSQL compare messages, and its `json` type takes texts that no string could hold
@@ -26,7 +26,7 @@ pub struct SyntaxError {
     context: String,
 }
 
-/// What kind of error it is.
+/// The kind of error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reason {
     Invalid,
@@ -69,7 +69,7 @@ impl SyntaxError {
         }
     }
 
-    /// What is wrong, as a sentence.
+    /// The error, as a sentence.
     pub fn detail(&self) -> String {
         self.detail.clone()
     }
@@ -84,7 +84,7 @@ impl SyntaxError {
 /// form.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first error.
 pub fn check(text: &str) -> Result<(), SyntaxError> {
     run(Lexer::new(text, false))
 }
@@ -93,12 +93,12 @@ pub fn check(text: &str) -> Result<(), SyntaxError> {
 /// not NUL.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first error.
 pub fn check_escapes(text: &str) -> Result<(), SyntaxError> {
     run(Lexer::new(text, true))
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Token {
     OpenObject,
@@ -358,7 +358,7 @@ fn word(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| !inside(byte)).unwrap_or(bytes.len())
 }
 
-/// What may come next.
+/// The tokens that may come next.
 #[derive(Clone, Copy)]
 enum State {
     Value,

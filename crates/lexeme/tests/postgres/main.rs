@@ -54,7 +54,7 @@ fn table(name: &str) -> String {
     std::fs::read_to_string(format!("{folder}/{name}")).expect("a table")
 }
 
-/// Whatever a text is, its tokens are its parts in order, but for those that are read twice.
+/// The tokens of any text are its parts in order, except those that are read twice.
 #[test]
 fn tokens_cover_the_text() {
     for text in ["", "a", "-", "<", "&", "a.b.c.d-e_f@g", "<script>x<y</script>", "é-à 1.2.3"] {

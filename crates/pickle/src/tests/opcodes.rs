@@ -62,7 +62,7 @@ fn strings() {
     check(b"T\x01\0\0\0a", r#""a""#);
 }
 
-/// Python 3 reads a string of Python 2 as bytes if it is not ASCII, and so does this crate.
+/// Python 3 reads a string of Python 2 as bytes if it is not ASCII, and this crate does too.
 #[test]
 fn strings_of_python_2() {
     check(b"U\x02\xc3\xa9", r#"{"@b":"w6k="}"#);
@@ -280,7 +280,7 @@ fn records_that_end_too_early() {
     }
 }
 
-/// What breaks the rules of an opcode is an error at its byte.
+/// A pickle that breaks the rules of an opcode is an error at its byte.
 #[test]
 fn broken_rules() {
     for (state, at) in [
@@ -351,7 +351,7 @@ fn unsupported_opcodes_say_why() {
     );
 }
 
-/// ZODB ignores bytes after the second pickle, and so does this crate.
+/// ZODB ignores bytes after the second pickle, and this crate does too.
 #[test]
 fn bytes_after_the_state_are_ignored() {
     assert_eq!(json(&[CLASS, b"K\x05.rest"].concat()), "5");

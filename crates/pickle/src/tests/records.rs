@@ -73,7 +73,7 @@ fn both_readers_agree() {
     }
 }
 
-/// The JSON of each state is that which Python makes of the live object, byte for byte.
+/// The JSON of each state is Python's JSON of the live object, byte for byte.
 #[test]
 fn states_are_those_of_python() {
     for sample in samples() {

@@ -1,4 +1,4 @@
-//! What `EXPLAIN` answers, in the formats of PostgreSQL: text, JSON, XML and YAML.
+//! The answers of `EXPLAIN`, in the formats of PostgreSQL: text, JSON, XML and YAML.
 
 use std::fmt::Write;
 
@@ -19,14 +19,14 @@ pub enum Format {
     Yaml,
 }
 
-/// What is told beside the plan.
+/// The options of an answer, other than the plan.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The format.
     pub format: Format,
-    /// What operators are thought to cost.
+    /// The estimated costs of operators.
     pub costs: bool,
-    /// What was seen, where the plan was run.
+    /// The observed counts, where the plan was run.
     pub analyze: bool,
     /// The times of operators.
     pub timing: bool,
@@ -193,7 +193,7 @@ fn write_blocks(seen: &Blocks, indent: &str, out: &mut String) {
     }
 }
 
-/// What operators said of themselves when they were run.
+/// The reports of operators that were run.
 fn observed(entry: &Entry) -> Vec<(&'static str, Value)> {
     let Some(seen) = &entry.seen else { return Vec::new() };
     let mut found = Vec::new();

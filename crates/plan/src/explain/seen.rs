@@ -1,4 +1,4 @@
-//! What `EXPLAIN ANALYZE` sees of an operator while a plan runs.
+//! The counts that `EXPLAIN ANALYZE` observes of an operator while a plan runs.
 
 /// The measurements of one operator.
 #[derive(Clone, Copy, Default, Debug)]
@@ -13,7 +13,7 @@ pub struct Seen {
     pub total_us: u64,
     /// Blocks that it looked at, what is below it included.
     pub blocks: Blocks,
-    /// What it says of itself.
+    /// Its own report.
     pub report: Report,
     /// True between the first row and the end of a run.
     pub is_running: bool,
@@ -43,7 +43,7 @@ impl Blocks {
     }
 }
 
-/// What an operator says of itself.
+/// The report of an operator.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Report {
     /// How many rows its condition left out.

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! PostgreSQL has no operators of their own for conditions and for columns that are computed: a filter
-//! is told of the operator below it, and a projection only names columns. Costs and rows are guesses
-//! made of the numbers of rows that tables have; they are there because tools read them.
+//! is shown with the operator below it, and a projection only names columns. Costs and rows are
+//! guesses made of the numbers of rows that tables have; they are there because tools read them.
 
 use std::collections::HashMap;
 
@@ -30,9 +30,9 @@ pub struct Entry {
     pub head: String,
     /// `Node Type` and what else the head says.
     pub facts: Vec<(&'static str, Value)>,
-    /// What follows.
+    /// The further properties.
     pub properties: Vec<(&'static str, Value)>,
-    /// What it is to the entry above: `Outer`, `Inner`, `Subquery`, `InitPlan`, `SubPlan`, `Member`.
+    /// Its role for the entry above: `Outer`, `Inner`, `Subquery`, `InitPlan`, `SubPlan`, `Member`.
     pub relationship: &'static str,
     /// The name of a subplan, or `CTE x`.
     pub subplan: Option<String>,
@@ -40,9 +40,9 @@ pub struct Entry {
     pub rows: f64,
     /// See `rows`.
     pub width: u32,
-    /// What the first row and all rows are thought to cost.
+    /// The estimated cost of the first row and of all rows.
     pub cost: (f64, f64),
-    /// What was seen, where the plan was run.
+    /// The observed counts, where the plan was run.
     pub seen: Option<Seen>,
     /// The entries below.
     pub below: Vec<Entry>,
@@ -61,18 +61,18 @@ pub enum Value {
     Bool(bool),
 }
 
-/// What was seen of the operators of a plan, by their addresses.
+/// The observed counts of the operators of a plan, by their addresses.
 pub type Observed = HashMap<usize, Seen>;
 
 /// How a plan is shown.
 pub struct Manner<'a> {
     /// The names of types.
     pub types: &'a dyn TypeSource,
-    /// What is known of tables.
+    /// The known facts about tables.
     pub schema: &'a dyn Schema,
     /// Columns, and the schemas of tables.
     pub verbose: bool,
-    /// What was seen, where the plan was run.
+    /// The observed counts, where the plan was run.
     pub observed: Option<&'a Observed>,
 }
 
@@ -118,7 +118,7 @@ impl Name {
 struct Teller<'a> {
     plan: &'a Plan,
     manner: &'a Manner<'a>,
-    /// True where columns are told with their tables.
+    /// True where columns are shown with their tables.
     has_prefix: bool,
     /// The names of what stands in slots.
     slots: HashMap<u32, String>,
@@ -224,7 +224,8 @@ impl Teller<'_> {
             Kind::Filter { input, condition } => {
                 let (mut entry, names) = self.entry(input);
                 self.note_subplans(&names, condition);
-                // What an operator gives itself is told without the table and without parentheses.
+                // A column of the operator itself is shown without the table and without
+                // parentheses.
                 let plain = match &input.kind {
                     Kind::Aggregate(_)
                     | Kind::CteScan { .. }
@@ -426,7 +427,7 @@ impl Teller<'_> {
         }
     }
 
-    /// What the arguments of subplans are stands in their slots.
+    /// The arguments of subplans stand in their slots.
     fn note_subplans(&mut self, names: &[Name], expr: &Expr) {
         each_part(&mut expr.clone(), &mut |part| {
             if let ExprKind::Subplan { number, args } = &part.kind {
@@ -440,7 +441,7 @@ impl Teller<'_> {
         });
     }
 
-    /// What was seen of a filter is told of the operator that it stands above.
+    /// The observed counts of a filter belong to the operator below it.
     fn put_seen(&self, entry: &mut Entry, node: &Node) {
         if let Some(mut seen) = self.seen(node) {
             if let Some(own) = entry.seen {
@@ -461,7 +462,7 @@ impl Teller<'_> {
                 names = of_part;
             }
         }
-        // The scan of one partition is told as what it is.
+        // The scan of one partition is shown as such.
         if below.len() == 1 {
             return (below.remove(0), names);
         }
@@ -492,7 +493,7 @@ impl Teller<'_> {
             };
             names = columns.values.iter().map(name).collect();
         }
-        // Conditions of a scan name its table only where everything is told.
+        // Conditions of a scan name its table only in verbose output.
         let prefix = if self.manner.verbose { format!("{alias}.") } else { String::new() };
         let prefix = prefix.as_str();
         let own_names: Vec<Name> = names.iter().map(|name| name.of_scan(prefix)).collect();
@@ -568,7 +569,7 @@ impl Teller<'_> {
         }
         if let Some(condition) = &scan.condition {
             self.note_subplans(&names, condition);
-            // What the index was asked has been told.
+            // The condition of the index is already among the properties.
             let told = entry.properties.iter().find_map(|(title, value)| match value {
                 Value::Text(told) if title.ends_with("Cond") => Some(told.clone()),
                 _ => None,
@@ -589,7 +590,7 @@ impl Teller<'_> {
         (entry, names)
     }
 
-    /// What a scan is thought to cost, in PostgreSQL's unit: a page read in order.
+    /// The estimated cost of a scan, in PostgreSQL's unit: a page read in order.
     fn cost(&self, scan: &Scan, rows: f64) -> (f64, f64) {
         let facts = self.manner.schema.table(scan.relation);
         let all = facts.map_or(1000.0, |facts| facts.rows as f64);
@@ -613,12 +614,12 @@ impl Teller<'_> {
         })
     }
 
-    /// What is asked of an index, as a condition.
+    /// The search of an index, as a condition.
     fn index_condition(&self, path: &Path, prefix: &str) -> Option<String> {
         let mut all = Vec::new();
         let part = |at: usize| {
             let shown = path.shown.get(at).map(String::as_str).unwrap_or_default();
-            // A column is told with its table, an expression as it is.
+            // A column is shown with its table, an expression as it is.
             let is_name =
                 shown.chars().all(|letter| letter.is_alphanumeric() || "_\"$".contains(letter));
             if is_name { format!("{prefix}{shown}") } else { shown.to_owned() }

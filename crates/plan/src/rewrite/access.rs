@@ -37,7 +37,7 @@ pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
     }
 }
 
-/// What conditions bind of the first parts of a key.
+/// The bounds that conditions put on the first parts of a key.
 pub(super) fn bound_of(
     key: &KeyFacts,
     facts: &TableFacts,
@@ -377,7 +377,7 @@ fn ask(
     }
 }
 
-/// What a condition asks of an interval, or of a key beside one.
+/// The search that a condition makes for an interval, or for a key next to one.
 fn asked_of_place<'e>(
     conjunct: &'e Expr,
     part: &Part,
@@ -414,14 +414,15 @@ fn asked_of_place<'e>(
     Some((ask, symbol, value))
 }
 
-/// What a condition asks of a value in the plane: where it holds, the extents of the two values overlap.
+/// The search that a condition makes for a value in the plane: where the condition holds, the
+/// extents of the two values overlap.
 fn asked_of_extent<'e>(symbol: &'e str, value: &'e Expr) -> Option<(Ask, &'e str, &'e Expr)> {
     let has_extent = matches!(value.ty, Type::POINT | Type::BOX | Type::POLYGON | Type::CIRCLE);
     let implies = matches!(symbol, "&&" | "~=" | "@>" | "<@");
     (has_extent && implies).then_some((Ask::Overlaps, symbol, value))
 }
 
-/// What a condition asks of a part that is taken apart.
+/// The search that a condition makes for a part that is taken apart.
 fn asked<'e>(
     conjunct: &'e Expr,
     part: &Part,

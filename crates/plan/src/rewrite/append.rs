@@ -7,8 +7,8 @@
 //!           Scan measurement_2026
 //! ```
 //!
-//! What conditions bind of the key of the table is what they would bind of an index over the same columns. Where it is
-//! known now, partitions that have no such rows are left out now; otherwise when the scan starts.
+//! Conditions bind the key of the table as they would bind an index over the same columns. Partitions without such
+//! rows are left out now where the values are known now; otherwise when the scan starts.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ fn add(
     (types, schema): (&dyn TypeSource, &dyn Schema),
 ) {
     let (Some(partitions), Kind::Scan(scan)) = (&facts.partitions, &whole.kind) else { return };
-    // What the past was divided by is not known.
+    // The partition keys of the past are not known.
     let is_known = matches!(scan.moment, Moment::Now);
     let list = scan.condition.clone().map(conjuncts).unwrap_or_default();
     let path = match is_known {
@@ -135,7 +135,7 @@ fn found_now(partitions: &PartitionFacts, path: &Path) -> Option<Vec<Oid>> {
     Some(partitions.router.within(&ranges, keys))
 }
 
-/// What a path binds of a key.
+/// The values that a path binds of a key.
 fn binding(path: &Path) -> Binding<'_, Expr> {
     Binding {
         columns: &path.columns,

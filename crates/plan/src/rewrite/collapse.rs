@@ -10,7 +10,7 @@ pub(super) fn collapse(node: &mut Node) {
     let nothing = || Node { kind: Kind::Given, types: Vec::new() };
     let Kind::Project { input, exprs } = &mut node.kind else { return };
     if let Kind::Project { input: below, exprs: inner } = &mut input.kind {
-        // What is computed below stays computed once.
+        // An expression that is computed below stays computed once.
         let is_cheap = |expr: &Expr| {
             matches!(expr.kind, ExprKind::Column { .. } | ExprKind::Const(_) | ExprKind::Slot(_))
         };

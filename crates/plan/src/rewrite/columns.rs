@@ -168,7 +168,7 @@ fn cover_join(node: &mut Node, above: &[Asked], schema: &dyn Schema) -> Option<M
     Some(Moves { columns: of_both.columns[..left].to_vec(), exprs, width })
 }
 
-/// What a scan can read of an index.
+/// The columns of a scan that an index can give.
 struct Cover<'f> {
     facts: &'f ColumnarFacts,
     /// The number of the index's column for each column of the scan.

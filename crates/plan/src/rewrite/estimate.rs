@@ -1,4 +1,4 @@
-//! How many rows operators give, as far as one can tell before they run.
+//! Estimates of the rows that operators give, before they run.
 //!
 //! ```text
 //!   rows of a scan     rows of the table, times the chance that each condition is true of a row
@@ -29,15 +29,15 @@ const ROWS_PER_VALUE: f64 = 8.0;
 /// Rows that a scan reads from which on it is worth making arrays of them.
 pub(super) const ROWS_MANY: f64 = 1_000.0;
 
-/// What it costs to look up a key in a table of few rows, as rows that are scanned one by one.
+/// The cost of a look-up of a key in a table of few rows, as rows that are scanned one by one.
 const LOOK_UP: f64 = 8.0;
 /// The same in a table of many rows, as rows that are scanned in batches: about 3 against 0.12 microseconds.
 const LOOK_UP_OF_MANY: f64 = 24.0;
 /// To read a row behind one that was looked up, which no batch does.
 const ROW_OF_RANGE: f64 = 2.0;
 
-/// What a look-up costs in a table whose rows lie in blocks of columns, by what it costs in others: a whole block is
-/// decoded for one row.
+/// The cost of a look-up in a table whose rows lie in blocks of columns, by its cost in others: a
+/// whole block is decoded for one row.
 pub(super) const BLOCK_LOOK_UP: f64 = 64.0;
 
 /// The chance that `<`, `<=`, `>` or `>=` is true.
@@ -57,7 +57,7 @@ const ITEMS: f64 = 0.02;
 pub(super) struct Known {
     /// How many differ.
     pub distinct: f64,
-    /// What they are like: the statistics of the table, and the position of the column.
+    /// The statistics of the table, and the position of the column.
     like: Option<(Arc<Statistics>, usize)>,
 }
 
@@ -184,12 +184,12 @@ pub(super) fn rows_read(scan: &Scan, facts: Option<&TableFacts>) -> f64 {
     all / values * asked * RANGE.powi(ranges as i32) * asked_items
 }
 
-/// What it costs to look up a key of a table, as rows that a scan of the table reads.
+/// The cost of a look-up of a key of a table, as rows that a scan of the table reads.
 pub(super) fn look_up(facts: &TableFacts) -> f64 {
     if facts.rows as f64 >= ROWS_MANY { LOOK_UP_OF_MANY } else { LOOK_UP }
 }
 
-/// What it costs to find the rows with some values of the first `parts` parts of a key, as rows that are scanned.
+/// The cost of finding the rows with some values of the first `parts` parts of a key, as rows that are scanned.
 /// Rows that an index leads to are looked up one by one, those of the table's own key lie together.
 pub(super) fn cost_of_look_up(key: &KeyFacts, parts: usize, facts: &TableFacts) -> f64 {
     let found = facts.rows as f64 / values_of_key(key, parts, facts);

@@ -1,5 +1,4 @@
-//! What the rules ask of expressions: their conjuncts, the columns in them, and other ones in their
-//! place.
+//! Operations on expressions for the rules: their conjuncts, the columns in them, and replacements.
 
 use sql::At;
 use sql::imply::same;
@@ -8,8 +7,9 @@ use types::Type;
 
 use crate::tree::{each_part, is_volatile};
 
-/// The conditions that must all be true. What all parts of an `OR` ask for is taken out of it, as in
-/// `(a AND b) OR (a AND c)`, which is `a AND (b OR c)`: it may be the key of a join or of an index.
+/// The conditions that must all be true. A condition that all parts of an `OR` have is taken out of
+/// it, as in `(a AND b) OR (a AND c)`, which is `a AND (b OR c)`: it may be the key of a join or of
+/// an index.
 pub(super) fn conjuncts(condition: Expr) -> Vec<Expr> {
     match condition.kind {
         ExprKind::And(list) => list.into_iter().flat_map(conjuncts).collect(),

@@ -23,7 +23,7 @@ pub(super) fn freeze(plan: &mut Plan) {
         return;
     }
     let (mut changed, _) = plan.tables_held();
-    // Who changes a partitioned table changes its partitions.
+    // A change of a partitioned table changes its partitions.
     plan.each(&mut |node| {
         if let Kind::Modify(modify) = &node.kind {
             let facts = modify.facts.iter().filter_map(|facts| facts.partitions.as_ref());
@@ -43,8 +43,8 @@ pub(super) fn freeze(plan: &mut Plan) {
             if !changed.contains(&relation) {
                 return;
             }
-            // What depends on rows further out, or on a table of `WITH`, cannot be read before they are
-            // there.
+            // An expression over outer rows, or over a table of `WITH`, cannot be computed before those
+            // exist.
             let mut reads = Reads::default();
             node.exprs(&mut |expr, _| reads.add_expr(&whole, expr));
             let types = node.types.clone();

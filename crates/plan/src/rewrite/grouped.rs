@@ -236,7 +236,7 @@ impl Making<'_> {
         if keys.is_empty() {
             return None;
         }
-        // What a slot is equal to can stand in its place, where equal values are alike.
+        // The equal column can replace a slot, where equal values are alike.
         for expr in exprs.iter_mut().chain(&mut rest) {
             self.put_keys(expr, &keys);
         }

@@ -107,7 +107,7 @@ fn take(node: &mut Node, reads: &HashMap<u32, Reads>, bodies: &mut HashMap<u32, 
 fn moves(table: &mut Table, reads: &HashMap<u32, Reads>) -> bool {
     let reads = reads.get(&table.number);
     if reads.is_none_or(|reads| reads.places.is_empty()) {
-        // What nobody reads need not be there, unless it changes rows.
+        // A table that no operator reads can be left out, unless it changes rows.
         return !changes(table);
     }
     let Body::Plan(body) = &mut table.body else { return false };

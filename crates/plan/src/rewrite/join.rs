@@ -100,8 +100,8 @@ pub(super) fn key_of(
     Some((left.clone(), right))
 }
 
-/// Makes the right side, where it is a scan, one by an index, and tells what the look-ups cost; `None` where none serves,
-/// or a hash table is cheaper: `hashed` is what that costs beside the scan of the right side.
+/// Makes the right side, where it is a scan, one by an index, and tells what the look-ups cost; `None` where none
+/// serves, or a hash table is cheaper: `hashed` is its cost without the scan of the right side.
 fn by_index(
     plan: &mut Plan,
     join: &mut Join,
@@ -209,7 +209,7 @@ struct LookUp {
     columns: Vec<(usize, Part)>,
     /// True where at most one row is found.
     is_single: bool,
-    /// What one costs.
+    /// The cost of each.
     each: f64,
     /// How many rows the table has.
     rows: f64,

@@ -1,4 +1,4 @@
-//! Keys as a scan sees them: which expressions over its rows are parts of a key.
+//! Keys as a scan sees them: the expressions over its rows that are parts of a key.
 //!
 //! ```text
 //!   index on person (lower(name), age)      Scan person [id, age, name]

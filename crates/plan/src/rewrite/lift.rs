@@ -1,4 +1,4 @@
-//! Takes the values of a row further out out of the operators below it.
+//! Takes the values of an outer row out of the operators below it.
 //!
 //! ```text
 //!   Project [#1, @0]                       node        Scan item where price > 5
@@ -6,8 +6,8 @@
 //!       Scan item                          conditions  [#0 = @0]     over its columns
 //! ```
 //!
-//! The node is the same for all rows further out. What depends on them, the slots `own`, is in the
-//! expressions and the conditions, for whoever asked to put in their place what it knows of them.
+//! The node is the same for all rows further out. The dependence on them, the slots `own`, is in
+//! the expressions and the conditions. The caller replaces these slots.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ pub(super) fn node_reads(plan: &Plan, node: &Node, own: &BTreeSet<u32>) -> bool 
     found
 }
 
-/// What an operator is without the slots `own`; none where they stand in it too deep.
+/// The operator without the slots `own`; none where they stand in it too deep.
 pub(super) fn lift(plan: &Plan, node: &Node, own: &BTreeSet<u32>) -> Option<Lifted> {
     if !node_reads(plan, node, own) {
         let exprs = columns_of(node);

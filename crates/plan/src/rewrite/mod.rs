@@ -1,4 +1,4 @@
-//! Rules that make plans cheaper without changing what they give.
+//! Rules that make plans cheaper without changing their results.
 //!
 //! ```text
 //!   inline    a table of WITH that is read once goes where it is read

@@ -83,7 +83,7 @@ fn sort(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema, is_limited
     *node = std::mem::replace(&mut **input, nothing);
 }
 
-/// What is known of types and tables.
+/// The known facts about types and tables.
 type Known<'a> = (&'a dyn TypeSource, &'a dyn Schema);
 
 /// Has the scan below give its rows in an order; false where it cannot.

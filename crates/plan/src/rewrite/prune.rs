@@ -1,4 +1,4 @@
-//! Columns that nobody needs are not computed, and not read.
+//! Columns that no operator needs are not computed, and not read.
 //!
 //! A scan of the binder gives all columns of its table, system columns too; what is left here is what
 //! the statement names. Columns keep their order, so that a row of a table that is changed still

@@ -49,7 +49,7 @@ pub(super) fn semi_joins(plan: &mut Plan, node: &mut Node, schema: &dyn Schema) 
     if joins.is_empty() {
         return;
     }
-    // What asks a subquery is asked of the rows that are left.
+    // A condition with a subquery is tested on the rows that are left.
     let (costly, stay): (Vec<Expr>, Vec<Expr>) = stay.into_iter().partition(is_costly);
     let stay = all_of(stay);
     match (&mut node.kind, stay) {

@@ -1,4 +1,4 @@
-//! Values that are kept apart from their rows, as documents are, and of which only the text is wanted, are not
+//! Values that are kept apart from their rows, as documents are, and of which only the text is needed, are not
 //! made.
 //!
 //! ```text

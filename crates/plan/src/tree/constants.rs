@@ -1,4 +1,4 @@
-//! What expressions know before there is a row, which is computed when a statement starts.
+//! The parts of expressions that need no row, and are computed when a statement starts.
 //!
 //! ```text
 //!   select * from empty where 1 / $1 = 1          fails with 22012 where $1 is 0, rows or not
@@ -7,8 +7,8 @@
 //!
 //! PostgreSQL computes constants while it plans, with the values of parameters known, and reports
 //! their errors even where no row would ever need them. A plan of ours is made once for all values, so
-//! the same is done at the start of each execution. What is left out is what PostgreSQL leaves out:
-//! arms of `CASE` and arguments of `AND`, `OR` and `COALESCE` that constants before them decide.
+//! the same is done at the start of each execution. Left out are the same parts as in PostgreSQL: arms
+//! of `CASE` and arguments of `AND`, `OR` and `COALESCE` that constants before them decide.
 
 use std::borrow::Cow;
 
@@ -20,8 +20,8 @@ use types::{Datum, Oid, Type};
 
 use super::{Kind, Node, Plan, Sees};
 
-/// What is known of an expression without a row. `V` is how values are given: as expressions in a
-/// plan, as programs when it is run.
+/// The value of an expression as far as it is known without a row. `V` is the form of values: as
+/// expressions in a plan, as programs when it is run.
 #[derive(Clone, Debug)]
 pub enum Constant<V> {
     /// Nothing.
@@ -253,7 +253,7 @@ impl Plan {
     /// any case.
     fn add_constants(&self, node: &mut Node, is_certain: bool, found: &mut Vec<Constant<Expr>>) {
         let one_row = |node: &Node| matches!(&node.kind, Kind::Values(rows) if rows.len() == 1);
-        // What is computed at once, and once, need not be computed twice.
+        // A value that is computed at once, and once, need not be computed twice.
         let is_at_once = is_certain
             && match &node.kind {
                 Kind::Values(_) => true,

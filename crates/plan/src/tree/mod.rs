@@ -45,7 +45,7 @@ pub struct Plan {
     pub tables: u32,
     /// The columns of the rows.
     pub columns: Vec<Column>,
-    /// What is computed when the plan starts, whatever rows there are.
+    /// The constants that are computed when the plan starts, whatever the rows.
     pub constants: Vec<Constant<Expr>>,
     /// True where it joins many rows, so that it might be another plan if the values of its parameters were known.
     pub wants_values: bool,
@@ -54,7 +54,7 @@ pub struct Plan {
 /// An operator and the types of the columns of its rows.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What is done.
+    /// The operator.
     pub kind: Kind,
     /// The types of the columns.
     pub types: Vec<Type>,
@@ -152,11 +152,11 @@ pub enum Kind {
         /// The right side.
         right: Box<Node>,
     },
-    /// Tables that are there for the input.
+    /// Tables for the input.
     With {
         /// The tables.
         tables: Vec<Table>,
-        /// What they are there for.
+        /// The node that reads them.
         input: Box<Node>,
     },
     /// The rows of a table of a [`Kind::With`] around.
@@ -185,7 +185,7 @@ pub enum Kind {
     LockRows {
         /// Where the rows come from.
         input: Box<Node>,
-        /// What is locked.
+        /// The locks to take.
         locks: Vec<RowLock>,
     },
 }
@@ -217,7 +217,7 @@ pub struct Scan {
     pub chance: Option<Box<Chance>>,
     /// Which of them are wanted.
     pub condition: Option<Expr>,
-    /// What the path makes sure of, for a row that was changed and is looked at again.
+    /// The condition that the path guarantees, for a row that was changed and is tested again.
     pub sure: Option<Expr>,
     /// True where the rows come in blocks of columns whose condition is evaluated on columns, and go to an operator
     /// that takes rows.
@@ -270,7 +270,8 @@ pub struct IndexColumns {
     pub name: String,
     /// Which of its columns, by number, in ascending order.
     pub numbers: Vec<i16>,
-    /// What these are, over the columns of the table: for moments that the index does not know.
+    /// The definitions of these columns, over the columns of the table: for moments that the index
+    /// does not know.
     pub values: Vec<Expr>,
 }
 
@@ -300,7 +301,7 @@ pub struct Path {
     pub may_read_all: bool,
     /// How the columns that are bound below are held, and their order.
     pub columns: Vec<(Repr, KeyOrder)>,
-    /// What these columns are, as SQL.
+    /// The definitions of these columns, as SQL.
     pub shown: Vec<String>,
     /// Values of the first columns of the key; they see no row.
     pub equal: Vec<Equal>,
@@ -308,11 +309,11 @@ pub struct Path {
     pub low: Option<End>,
     /// Where it ends.
     pub high: Option<End>,
-    /// What an index of items is asked.
+    /// The searches of an index of items.
     pub asked: Vec<Asked>,
 }
 
-/// What an index of items is asked.
+/// A search of an index of items.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Which part of the key, from 0.
@@ -325,7 +326,7 @@ pub struct Asked {
     pub symbol: String,
 }
 
-/// What a column of a key is equal to.
+/// The value that a column of a key is equal to.
 #[derive(Clone, Debug)]
 pub enum Equal<V = Expr> {
     /// A value.
@@ -366,7 +367,7 @@ pub struct Join {
     pub keys: Vec<(Expr, Expr)>,
     /// True where the left side is put into the hash table.
     pub build_left: bool,
-    /// The condition beside these.
+    /// The further condition.
     pub condition: Option<Expr>,
     /// The slots that the right side needs, over the left row: it is computed for each left row.
     /// None where the right side is the same for all.
@@ -423,7 +424,7 @@ pub struct Aggregate {
     /// Which keys each mask is about.
     pub masks: Vec<Vec<usize>>,
     /// Some where rows of the input come in blocks of columns, and all of this is computed over those
-    /// ([`batch::Aggregation`]): the keys that groups are told apart by. The other keys depend on these.
+    /// ([`batch::Aggregation`]): the keys that identify groups. The other keys depend on these.
     pub batches: Option<Vec<usize>>,
 }
 
@@ -436,13 +437,13 @@ pub struct Table {
     pub name: String,
     /// True where it must be computed once, false where it must not be.
     pub materialized: Option<bool>,
-    /// What it is made of.
+    /// The definition of the table.
     pub body: Body,
     /// True where it is read to its end before anything else is done.
     pub at_start: bool,
 }
 
-/// What a table of a [`Kind::With`] is made of.
+/// The definition of a table of a [`Kind::With`].
 #[expect(
     clippy::large_enum_variant,
     reason = "there are few of them, and they stay where they are"
@@ -473,7 +474,7 @@ pub struct Modify {
     pub name: String,
     /// The rows that say what to change.
     pub input: Node,
-    /// What is done.
+    /// The action.
     pub action: Action,
     /// `RETURNING`, over the table's row and the input's.
     pub returning: Option<Vec<Expr>>,
@@ -481,18 +482,18 @@ pub struct Modify {
     pub merged: Option<u32>,
     /// How many columns the table's row has.
     pub width: usize,
-    /// What is known of the table; it is there in every plan that was lowered.
+    /// The facts about the table; every lowered plan has them.
     pub facts: Option<Arc<TableFacts>>,
-    /// What must hold of each row.
+    /// The conditions that each row must meet.
     pub checks: Vec<Check>,
-    /// What `FOR PORTION OF` leaves of each row.
+    /// The rest that `FOR PORTION OF` leaves of each row.
     pub rest: Option<Rest>,
 }
 
-/// What must hold of each row that is written.
+/// A condition that each written row must meet.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// Who asks for it.
+    /// The view or policy that has the condition.
     pub by: CheckedBy,
     /// The rows that are asked; `None` for all that are written.
     pub of: Option<Written>,
@@ -573,7 +574,7 @@ impl Node {
         self.types.iter().enumerate().map(column).collect()
     }
 
-    /// The operator that the client is told about: below `WITH`, where there is one.
+    /// The operator of which the client sees the columns: below `WITH`, where there is one.
     pub fn main(&self) -> &Node {
         match &self.kind {
             Kind::With { input, .. } => input.main(),

@@ -1,5 +1,5 @@
-//! What operators and expressions read of what is around them: values of rows further out, in slots,
-//! and the rows of tables of `WITH`.
+//! The outer values that operators and expressions read: values of outer rows, in slots, and the
+//! rows of tables of `WITH`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use sql::plan::{Expr, ExprKind};
 
 use super::{Kind, Link, Node, Plan, each_part};
 
-/// What is read from outside.
+/// The values that are read from outside.
 #[derive(Clone, Default, Debug)]
 pub struct Reads {
     /// The slots.

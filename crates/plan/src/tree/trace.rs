@@ -1,4 +1,4 @@
-//! Where a column comes from: the scan of the table whose row is changed or locked.
+//! The origin of a column: the scan of the table whose row is changed or locked.
 //!
 //! Under READ COMMITTED a row that somebody else has changed is looked at again before it is changed
 //! or locked: the plan is run once more with the newest state of the row in the place of the scan,
@@ -38,7 +38,7 @@ impl Node {
         }
     }
 
-    /// What the scan of a column is of.
+    /// The scan that a column comes from.
     pub fn scanned(&mut self, column: usize) -> Option<Scan> {
         match &self.scan_of(column)?.kind {
             Kind::Scan(scan) => Some((**scan).clone()),

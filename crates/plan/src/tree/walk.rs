@@ -197,7 +197,7 @@ pub fn each_part(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr) -> bool) {
     }
 }
 
-/// True where a function is called that whoever runs the plan computes.
+/// True where a function is called that the server computes.
 fn calls_server(expr: &Expr) -> bool {
     let mut found = false;
     each_part(&mut expr.clone(), &mut |part| {
@@ -234,7 +234,7 @@ impl Plan {
         locks
     }
 
-    /// True where a function is called that whoever runs the plan computes, in subplans as well.
+    /// True where a function is called that the server computes, in subplans as well.
     pub fn calls_server(&mut self) -> bool {
         let mut calls = false;
         let mut look = |expr: &mut Expr| calls = calls || calls_server(expr);

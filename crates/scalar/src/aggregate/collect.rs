@@ -176,7 +176,7 @@ where
 struct Elements {
     element: Type,
     values: Vec<Datum>,
-    /// What the values have elsewhere.
+    /// The bytes of the values on the heap.
     heap_bytes: usize,
 }
 
@@ -216,7 +216,7 @@ impl Accumulator for Elements {
 #[derive(Default)]
 struct Slices {
     slices: Vec<Array>,
-    /// What the slices have elsewhere.
+    /// The bytes of the slices on the heap.
     heap_bytes: usize,
 }
 

@@ -20,7 +20,7 @@ use crate::aggregate::{Accumulator, Kind, aggregates};
 use crate::function::{Call, Function, Output};
 use crate::json::convert::{Form, write_string};
 
-/// What an argument is to JSON.
+/// The JSON form of an argument.
 fn form<'a>(call: &Call<'_>, args: &[DatumRef<'a>], at: usize) -> Form<'a> {
     Form::of(args[at], call.args[at], &call.context.types)
 }
@@ -145,7 +145,7 @@ impl Accumulator for TextObject {
 #[derive(Default)]
 struct ValueArray {
     values: Vec<Jsonb>,
-    /// What the values have elsewhere.
+    /// The bytes of the values on the heap.
     heap_bytes: usize,
     strict: bool,
     begun: bool,
@@ -182,7 +182,7 @@ impl Accumulator for ValueArray {
 #[derive(Default)]
 struct ValueObject {
     fields: Vec<(String, Jsonb)>,
-    /// What the fields have elsewhere.
+    /// The bytes of the fields on the heap.
     heap_bytes: usize,
     strict: bool,
     /// The names so far, where none may occur again.

@@ -60,7 +60,7 @@ pub enum Kind {
     Hypothetical,
 }
 
-/// What one group of rows has come to so far.
+/// The state of one group of rows so far.
 pub trait Accumulator: Send {
     /// Takes the arguments that are the same for all rows, before the first of them.
     fn begin(&mut self, _direct: &[DatumRef<'_>]) {}
@@ -68,7 +68,7 @@ pub trait Accumulator: Send {
     /// Takes a row in.
     ///
     /// # Errors
-    /// What the aggregate reports.
+    /// The errors of the aggregate.
     fn add(&mut self, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<()>;
 
     /// Takes so many rows in that have no arguments.
@@ -114,7 +114,7 @@ pub trait Accumulator: Send {
         false
     }
 
-    /// How many bytes it holds beside its own few. It never becomes less.
+    /// How many bytes it holds beyond its own few. It never becomes less.
     fn held_bytes(&self) -> usize {
         0
     }
@@ -122,7 +122,7 @@ pub trait Accumulator: Send {
     /// The result for the rows so far.
     ///
     /// # Errors
-    /// What the aggregate reports.
+    /// The errors of the aggregate.
     fn finish(&self, call: &Call<'_>) -> Result<Datum>;
 }
 

@@ -52,7 +52,7 @@ impl<T: for<'a> Argument<'a> + Into<i64> + Send> Accumulator for Wide<T> {
     }
 }
 
-/// What becomes of an exact sum.
+/// The result that is made of an exact sum.
 enum Exactly {
     Sum,
     Mean,
@@ -162,7 +162,7 @@ plain! {
     f64, float::add8;
 }
 
-/// What becomes of the moments of floats.
+/// The result that is made of the moments of floats.
 enum Moment {
     Mean,
     Variance(Spread),

@@ -20,7 +20,7 @@ struct Percentile {
     values: Vec<Datum>,
     /// Where the values end, exclusive; empty if each is there once.
     ends: Vec<u64>,
-    /// What the values have elsewhere.
+    /// The bytes of the values on the heap.
     heap_bytes: usize,
     /// The value between two neighbours, where values in between are wanted.
     between: Option<Between>,

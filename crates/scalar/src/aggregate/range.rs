@@ -46,7 +46,7 @@ impl Accumulator for Union {
     }
 }
 
-/// What all rows so far have in common; NULL before the first.
+/// The intersection of all rows so far; NULL before the first.
 #[derive(Default)]
 struct Intersection {
     common: Datum,

@@ -1,4 +1,4 @@
-//! `pg_stat_statements`: what statements cost. The session has the figures.
+//! `pg_stat_statements`: the costs of statements. The session has the figures.
 
 use crate::function::{Default, Function, signatures};
 

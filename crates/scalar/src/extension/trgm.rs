@@ -1,4 +1,4 @@
-//! `pg_trgm`: how alike two texts are, by their trigrams.
+//! `pg_trgm`: the similarity of two texts, by their trigrams.
 //!
 //! ```text
 //!   "Two words"    "  t" " tw" "two" "wo "    "  w" " wo" "wor" "ord" "rds" "ds "
@@ -145,7 +145,7 @@ pub fn trigrams_of_pattern(pattern: &str) -> Vec<Trigram> {
     found
 }
 
-/// What two sets have in common, to what they have together.
+/// The share of common members of two sets among all their members.
 fn share(common: usize, one: usize, other: usize) -> f32 {
     match one + other - common {
         0 => 0.0,

@@ -17,7 +17,7 @@ pub const DICTIONARY: Oid = Oid(14_850);
 /// About what a letter takes, in the nanoseconds of a [`Pace`].
 const LETTER_WORK: usize = 16;
 
-/// What a letter becomes; none for one that stays.
+/// The letter or letters that replace a letter; none for one that stays.
 fn plain(letter: char) -> Option<&'static str> {
     static RULES: LazyLock<HashMap<char, &'static str>> = LazyLock::new(|| {
         let lines = include_str!("unaccent.txt").lines();

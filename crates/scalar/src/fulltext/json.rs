@@ -1,4 +1,4 @@
-//! Documents that are JSON: which of their values are texts to be searched.
+//! Documents that are JSON: the values in them that are searched as texts.
 //!
 //! ```text
 //!   {"a": "fat rats", "n": 1}    "string"   fat rats
@@ -23,7 +23,7 @@ impl Wanted {
     pub(super) const STRINGS: Wanted =
         Wanted { strings: true, numbers: false, truths: false, keys: false };
 
-    /// What a filter names: a word, or an array of words.
+    /// Reads the kinds that a filter names: a word, or an array of words.
     pub(super) fn read(filter: JsonbRef<'_>) -> Result<Self> {
         let mut wanted = Wanted::default();
         match filter.value() {

@@ -1,4 +1,4 @@
-//! Whether a document has what a query asks for.
+//! The match of a document and a query.
 //!
 //! ```text
 //!   'fat':2 'rat':3,9   fat <-> rat     the places of fat, 2, and of rat, 3 and 9:  3 is one after 2

@@ -150,7 +150,7 @@ pub enum Needs {
     Prefix(String),
 }
 
-/// What rows must have of which a query is true; none where no row fits.
+/// The words that rows need for a query to be true; none where no row fits.
 pub fn needs(held: &[u8]) -> Option<Needs> {
     fn of(node: &Node<'_>) -> Needs {
         match node {

@@ -1,6 +1,6 @@
-//! How well a document fits a query: `ts_rank`, by how often and how close together its words are, and
-//! `ts_rank_cd`, by how dense the parts of the document are that answer the query (cover density, by
-//! Clarke, Cormack and Tudhope, 1999).
+//! The rank of a document for a query: `ts_rank`, by how often and how close together its words are,
+//! and `ts_rank_cd`, by how dense the parts of the document are that answer the query (cover density,
+//! by Clarke, Cormack and Tudhope, 1999).
 //!
 //! As in PostgreSQL, sums are kept in single precision where PostgreSQL keeps them so: the results are
 //! the same to the last bit.
@@ -16,7 +16,7 @@ use super::matching::{Places, Ternary, holds};
 /// The weights of `D`, `C`, `B` and `A`.
 pub(super) const USUAL: [f32; 4] = [0.1, 0.2, 0.4, 1.0];
 
-/// What the rank is divided by, as bits of a method.
+/// The divisors of the rank, as bits of a method.
 const LOG_LENGTH: i32 = 1;
 const LENGTH: i32 = 2;
 const DISTANCE: i32 = 4;
@@ -314,7 +314,7 @@ pub(super) fn cover_density(
         let (first_at, last_at) = (inside[0].position.at(), places[end].position.at());
         let steps = (end - begin) as i32;
         let mut noise = i32::from(last_at) - i32::from(first_at) - steps;
-        // Places after the last one that is told apart count as one.
+        // Places after the last distinct one count as one.
         if noise < 0 {
             noise = steps / 2;
         }

@@ -91,7 +91,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What queries are ordered by, first: operators before words, then by the operator.
+    /// The first part of the order of queries: operators before words, then by the operator.
     fn rank(&self) -> u8 {
         match self {
             Tree::Phrase(..) => 0,

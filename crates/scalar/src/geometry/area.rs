@@ -1,4 +1,4 @@
-//! Paths and polygons: what is inside, and how far they are apart.
+//! Paths and polygons: the points inside, and distances.
 //!
 //! ```text
 //!      ┌──────┐
@@ -18,7 +18,7 @@ use super::fuzzy::{
 };
 use super::straight::{crossing, nearest_on_segment, nearest_to_segment, segment_has};
 
-/// What looking at one edge costs, in bytes as [`Pace`] counts them.
+/// The cost of one edge, in bytes as [`Pace`] counts them.
 const EDGE_WORK: usize = 64;
 
 /// How many times a segment may be cut by the edges of a polygon that it is tested against.

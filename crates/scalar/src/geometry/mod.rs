@@ -51,7 +51,7 @@ macro_rules! values {
 
 values! { Point Segment Line Rectangle Path Polygon Circle }
 
-/// What `&&` says of two boxes, polygons or circles, or `~=` of these and of points.
+/// The result of `&&` for two boxes, polygons or circles, or of `~=` for these and for points.
 ///
 /// # Errors
 /// XX001 for bytes that are none, 22003 where a number is out of range.

@@ -1,4 +1,4 @@
-//! Lines, segments and boxes: where they meet, and where they are nearest to each other.
+//! Lines, segments and boxes: intersections, and nearest points.
 //!
 //! ```text
 //!        p                 the nearest point of a segment is the foot of the perpendicular,

@@ -1,4 +1,4 @@
-//! Values of SQL as JSON: what `to_json`, the builders and the aggregates make of them.
+//! Values of SQL as JSON: the results of `to_json`, the builders and the aggregates.
 //!
 //! ```text
 //!   12.50 'a"b' true NULL    12.50 "a\"b" true null      '2024-02-29 10:00'    "2024-02-29T10:00:00"
@@ -24,7 +24,7 @@ use crate::extension;
 use crate::facts::Facts;
 use crate::search::pieces;
 
-/// What a value is to JSON.
+/// The JSON form of a value.
 pub(crate) enum Form<'a> {
     Null,
     Bool(bool),
@@ -38,7 +38,7 @@ pub(crate) enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// What a value of a type is.
+    /// The form of a value of a type.
     pub fn of(value: DatumRef<'a>, ty: Type, context: &Context<'_>) -> Self {
         let ty = Facts(context.types).base(ty);
         let mut text = String::new();
@@ -152,7 +152,7 @@ impl<'a> Form<'a> {
     /// The value as `jsonb`.
     ///
     /// # Errors
-    /// What a text of type `json` in it has that `jsonb` cannot hold, and values too large.
+    /// For a text of type `json` with a value that `jsonb` cannot hold, and for values that are too large.
     pub fn to_jsonb(&self, context: &Context<'_>) -> Result<Jsonb> {
         match self {
             Form::Null => Ok(Jsonb::default()),

@@ -8,8 +8,8 @@
 //!   "2024-02-29T10:11:12+01"  timestamptz           microseconds; the offset it was written with
 //! ```
 //!
-//! Without a template a text must have one of the forms of ISO 8601 above. Whatever would have to
-//! know the time zone of the session is refused unless the function that runs the path allows it.
+//! Without a template a text must have one of the forms of ISO 8601 above. A step that needs the
+//! time zone of the session is refused unless the function that runs the path allows it.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ use types::format::DateTemplate;
 use types::time::{Date, Time, TimeTz, Timestamp, TimestampTz};
 use types::{Coercion, Context, Datum, Error, Modifier, SqlState, Style, Type};
 
-/// What a path knows of dates and times.
+/// The dates and times of a path, with the context to read them.
 pub(crate) struct Calendar<'a> {
     /// The session: its time zone.
     pub context: &'a Context<'a>,
@@ -26,8 +26,8 @@ pub(crate) struct Calendar<'a> {
     pub use_zone: bool,
 }
 
-/// What paths know of dates and times outside of a session: everything but its time zone, and what would
-/// have to know that is refused, as `jsonb_path_query` refuses it.
+/// Dates and times of paths outside of a session: everything but the session's time zone. A step that
+/// needs the zone is refused, as `jsonb_path_query` refuses it.
 #[derive(Default)]
 pub struct Dates(Style);
 
@@ -296,7 +296,7 @@ impl Datetimes for Calendar<'_> {
     }
 }
 
-/// What two kinds are compared as: the one with more parts, or with a zone.
+/// The kind as which two kinds are compared: the one with more parts, or with a zone.
 fn common(a: DatetimeKind, b: DatetimeKind) -> DatetimeKind {
     let rank = |kind| match kind {
         DatetimeKind::Date => 0,

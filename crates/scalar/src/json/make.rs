@@ -31,7 +31,7 @@ pub(crate) fn spread<'a>(
     }
 }
 
-/// What the arguments of a variadic function are to JSON; `None` for `VARIADIC NULL`.
+/// The JSON forms of the arguments of a variadic function; `None` for `VARIADIC NULL`.
 fn forms<'a>(call: &Call<'_>, args: &[DatumRef<'a>]) -> Option<Vec<Form<'a>>> {
     let context = &call.context.types;
     let form = |(value, ty)| Form::of(value, ty, context);

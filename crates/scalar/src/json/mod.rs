@@ -9,7 +9,8 @@
 //!   dates      dates and times in paths
 //! ```
 //!
-//! What is the same for `jsonb` stands beside it; what only `jsonb` has is in [`crate::jsonb`].
+//! A function that is the same for `jsonb` stands next to it; functions that only `jsonb` has are
+//! in [`crate::jsonb`].
 
 pub(crate) mod convert;
 mod dates;
@@ -30,7 +31,7 @@ use crate::rows::{Columns, Rows, collected};
 /// A value of a type as `jsonb`: what `to_jsonb` makes of it.
 ///
 /// # Errors
-/// What a text of type `json` in it has that `jsonb` cannot hold, and values too large.
+/// For a text of type `json` with a value that `jsonb` cannot hold, and for values that are too large.
 pub fn to_jsonb(value: DatumRef<'_>, ty: Type, context: &Context<'_>) -> Result<Jsonb> {
     convert::Form::of(value, ty, context).to_jsonb(context)
 }

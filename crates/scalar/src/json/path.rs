@@ -7,8 +7,8 @@
 //!   jsonb_path_query_array  ... as an array      _first: the first only
 //! ```
 //!
-//! Those that end in `_tz` may ask for the time zone of the session; the others refuse to, because
-//! their result would not be the same everywhere.
+//! Functions whose names end in `_tz` may ask for the time zone of the session; the others refuse
+//! to, because their result would not be the same everywhere.
 
 pub use ::json::jsonb::pathlang::Needs;
 use ::json::jsonb::pathlang::{Options, Path};
@@ -32,7 +32,7 @@ fn run<T>(
     run(&path, Options { vars, silent, datetimes: &calendar }).map_err(Error::from)
 }
 
-/// What a value must have in it for `@?` to be true of it and a path; with `matches`, for `@@`.
+/// The members that a value needs for `@?` to be true of it and a path; with `matches`, for `@@`.
 ///
 /// # Errors
 /// Where the text is no path.

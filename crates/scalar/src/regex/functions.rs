@@ -92,7 +92,7 @@ pub(crate) fn all_matches(text: &str, pattern: &str, flags: Flags) -> Result<Row
     Ok(Box::new(found.into_iter()))
 }
 
-/// What stands between the matches. Empty matches at the ends and right behind others do not split.
+/// The texts between the matches. Empty matches at the ends and right behind others do not split.
 pub(crate) fn split<'a>(text: &'a str, pattern: &str, flags: Flags) -> Result<Vec<&'a str>> {
     let regex = compiled(pattern, flags, false)?;
     let mut pieces = Vec::new();

@@ -4,8 +4,8 @@
 //!   pattern, flags ──> posix::Regex, of which each thread keeps the last few ──> spans of matches
 //! ```
 //!
-//! Where nobody asks for groups the engine is told so: then it need not look for them, as in
-//! PostgreSQL, where this also decides which divisions of a match are tried for back references.
+//! A call without groups says so to the engine: then it need not look for them, as in PostgreSQL,
+//! where this also decides which divisions of a match are tried for back references.
 
 mod functions;
 mod similar;

@@ -104,7 +104,7 @@ fn compare(cases: impl Iterator<Item = (Case, String)>) {
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong[..shown].join("\n"));
 }
 
-/// What the functions of this crate answer for a case.
+/// The answer of this crate's functions for a case.
 fn ours(case: &Case) -> types::Result<String> {
     let style = style();
     let context = Context {
@@ -145,7 +145,7 @@ fn ours(case: &Case) -> types::Result<String> {
     Ok(answers.join(" | "))
 }
 
-/// What a server of PostgreSQL answers for each case, escaped.
+/// The answer of a PostgreSQL server for each case, escaped.
 fn ask(server: &str, cases: &[Case]) -> Vec<String> {
     let (host, port) = server.rsplit_once(':').expect("an address and a port");
     let mut script = PROBE.to_owned();

@@ -8,7 +8,7 @@ use session::{Instance, Options};
 use txn::EngineOptions;
 use vfs::Env;
 
-/// What one statement may hold in memory.
+/// The most memory that one statement may hold.
 const MEMORY_BYTES_MAX: usize = 1 << 30;
 
 /// The database in a folder, which is made where there is none.

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! `initial` is ours: as `trust` for a role that has no password, as `scram-sha-256` for one that
-//! has. What PostgreSQL's file can say and this one cannot (host names, `+groups`, included files,
-//! other methods) is refused with its line, never read as something else.
+//! has. A rule that PostgreSQL's file allows and this one does not (host names, `+groups`, included
+//! files, other methods) is refused with its line, and never read as something else.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -34,7 +34,7 @@ pub enum Method {
     Reject,
 }
 
-/// What is known of a client that wants to come in.
+/// The facts about a client that asks for access.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
     /// Where it is; none for a socket of this machine's file system.
@@ -84,7 +84,7 @@ struct Network {
 pub struct RuleError {
     /// Its number, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The reason.
     pub message: String,
 }
 
@@ -130,7 +130,7 @@ impl Rules {
         self.0.iter().find(|rule| rule.fits(client)).map(|rule| rule.method)
     }
 
-    /// True where somebody might come in without proving anything.
+    /// True where a client might be admitted without a proof.
     pub fn trusts(&self) -> bool {
         self.0.iter().any(|rule| matches!(rule.method, Method::Trust | Method::Initial))
     }
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(ask(&rules, "8.8.8.8", true, "a\"b", "z"), Some(Method::Reject));
     }
 
-    /// By default nobody from elsewhere comes in without a password.
+    /// By default no client from another machine is admitted without a password.
     #[test]
     fn the_default_is_safe() {
         let rules = Rules::default();
@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    /// What cannot be understood is refused with its line.
+    /// A line that cannot be understood is refused with its number.
     #[test]
     fn refused_lines() {
         for (text, message) in [

@@ -1,4 +1,4 @@
-//! Who may come in, and how they prove who they are.
+//! The rules of access, and the proofs of identity.
 //!
 //! ```text
 //!   type, database, user, address ──rules──> method

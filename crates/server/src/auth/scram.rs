@@ -9,8 +9,8 @@
 //!                                  <─────────  v=signature                         == StoredKey ?
 //! ```
 //!
-//! With `-PLUS` the client binds the exchange to the certificate of the TLS connection, so that
-//! nobody in the middle can hand it on (`tls-server-end-point`, RFC 5929).
+//! With `-PLUS` the client binds the exchange to the certificate of the TLS connection, so that no
+//! machine in the middle can pass it on (`tls-server-end-point`, RFC 5929).
 //!
 //! A verifier is written as PostgreSQL writes it: `SCRAM-SHA-256$4096:salt$StoredKey:ServerKey`.
 
@@ -41,7 +41,7 @@ const NONCE: usize = 18;
 const ROUNDS: u32 = 4_096;
 const SALT: usize = 16;
 
-/// What a password is checked against.
+/// The stored data that a password is checked against.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Verifier {
     rounds: NonZeroU32,
@@ -121,7 +121,7 @@ pub(crate) struct Exchange {
     server_first: String,
 }
 
-/// What the channel offers to be bound to.
+/// The data of the channel to which an authentication can be bound.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding<'a> {
     /// The hash of the certificate; none without TLS, or where the certificate has no such hash.
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(first("ann").finish(&last).unwrap(), None);
     }
 
-    /// Who took another channel for this one is sent away.
+    /// A client on another channel is refused.
     #[test]
     fn channels() {
         let bound = Binding { certificate: Some(b"hash") };

@@ -24,7 +24,7 @@ pub(super) struct Execute {
     start: Instant,
     /// True where the data of `COPY ... TO STDOUT` has been announced.
     is_copying: bool,
-    /// What is said once the commit is durable.
+    /// The tag to send once the commit is durable.
     held: Option<Tag>,
 }
 
@@ -136,7 +136,7 @@ impl Conversation {
                     return Ok(Flow::Done);
                 }
                 execute.rows_max = execute.rows_max.saturating_sub(count);
-                // What goes on for long holds up nobody from here on.
+                // A statement that runs for long blocks no other session from here on.
                 self.must_block = execute.start.elapsed() > HEAVY;
                 Ok(Flow::Wait(Step::Send))
             }

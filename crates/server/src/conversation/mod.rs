@@ -13,8 +13,8 @@
 //!   P B D E S ──> parse, bind, describe, execute, end ──> an answer each, ReadyForQuery
 //! ```
 //!
-//! What is answered is appended to a buffer; [`Conversation::due`] tells how much of it PostgreSQL
-//! would have sent. A conversation can be moved to another thread between any two steps.
+//! Answers are appended to a buffer; [`Conversation::due`] tells how much of it PostgreSQL would
+//! have sent. A conversation can be moved to another thread between any two steps.
 //!
 //! # Invariants
 //! * After an error in the extended protocol nothing is done until `Sync`, which ends it with one
@@ -52,12 +52,12 @@ pub(crate) const OUT_BYTES_MAX: usize = 64 << 10;
 const OUT_BYTES_MOVED: usize = 4 * OUT_BYTES_MAX;
 
 /// A statement that ran for longer than this held up the other sessions of its core: the next ones of
-/// its session run where they hold up nobody, until so many in a row were [`QUICK`].
+/// its session run on a thread of their own, until so many in a row were [`QUICK`].
 const HEAVY: Duration = Duration::from_millis(5);
 const QUICK: Duration = Duration::from_millis(1);
 const QUICK_IN_A_ROW: u32 = 16;
 
-/// What is to be done before a conversation goes on.
+/// The step to take before a conversation goes on.
 pub(crate) enum Step {
     /// Nothing: the message is dealt with.
     Next,
@@ -87,10 +87,10 @@ impl From<Option<Ordered>> for Flow {
     }
 }
 
-/// What one client and its session have to say to each other.
+/// The conversation between one client and its session.
 pub(crate) struct Conversation {
     session: Session,
-    /// What is to be sent.
+    /// The bytes to send.
     pub(crate) out: Vec<u8>,
     /// How many bytes of `out` must be sent before anything is waited for: what the client has asked
     /// for by `Sync` or `Flush`, and what must not be kept back.
@@ -102,7 +102,7 @@ pub(crate) struct Conversation {
     is_skipping: bool,
     /// True where the statement may only go on where it may wait.
     must_block: bool,
-    /// What the session was told of it last.
+    /// The value that the session was told last.
     is_inline: bool,
     /// How many quick statements there must be until one runs on the core again.
     heavy: u32,
@@ -114,7 +114,7 @@ pub(crate) struct Conversation {
     copied: Charset,
 }
 
-/// What is under way.
+/// The message under way.
 enum Doing {
     /// Waiting for a message.
     Nothing,
@@ -129,8 +129,8 @@ enum Doing {
 }
 
 impl Conversation {
-    /// A conversation for a session that has just begun; it opens with what the client is told at
-    /// the start.
+    /// A conversation for a session that has just begun; it opens with the first messages to the
+    /// client.
     pub(crate) fn begin(mut session: Session, mut out: Vec<u8>, counters: Arc<Counters>) -> Self {
         session.set_inline(true);
         let charset = session.charset();
@@ -291,7 +291,7 @@ impl Conversation {
         self.due = self.out.len();
     }
 
-    /// Takes the notices of the session, which are told at once.
+    /// Takes the notices of the session, which are sent at once.
     fn listen(&mut self) {
         let notices = self.session.take_notices();
         let charset = self.session.charset();
@@ -401,7 +401,7 @@ impl Conversation {
         }
     }
 
-    /// What rows are written with.
+    /// The session, and the output for its rows.
     fn rows(&mut self) -> (&mut Session, Rows<'_>) {
         let rows = Rows {
             out: &mut self.out,

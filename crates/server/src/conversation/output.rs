@@ -1,4 +1,4 @@
-//! [`Rows`]: where a session's rows become messages.
+//! [`Rows`]: the conversion of a session's rows to messages.
 
 use std::ops::ControlFlow;
 

@@ -24,7 +24,7 @@ pub(super) struct Query {
     /// True where it has one statement only.
     is_alone: bool,
     running: Option<Running>,
-    /// What is said once the commit is durable.
+    /// The tag to send once the commit is durable.
     held: Option<Tag>,
     /// True once the transaction of the message has been ended.
     is_ended: bool,
@@ -153,7 +153,7 @@ impl Conversation {
                 }
             }
             Done::More | Done::Suspended => {
-                // What goes on for long holds up nobody from here on.
+                // A statement that runs for long blocks no other session from here on.
                 self.must_block = running.start.elapsed() > HEAVY;
                 query.running = Some(running);
                 Ok(Flow::Wait(Step::Send))

@@ -1,4 +1,4 @@
-//! What the server sends: one function for each message, appended to a buffer.
+//! The messages of the server: one function for each, appended to a buffer.
 //!
 //! ```text
 //!   T  RowDescription     1  ParseComplete     E  ErrorResponse        R  Authentication...
@@ -50,7 +50,7 @@ fn int32(out: &mut Vec<u8>, value: i32) {
     out.extend_from_slice(&value.to_be_bytes());
 }
 
-/// What an authentication asks for or says.
+/// The request or result of an authentication.
 pub(crate) enum Authentication<'a> {
     /// All is well.
     Ok,
@@ -102,7 +102,7 @@ pub(crate) fn key_data(out: &mut Vec<u8>, process: i32, secret: &[u8]) {
     });
 }
 
-/// ParameterStatus: a setting that the client is told of.
+/// ParameterStatus: a setting that is reported to the client.
 pub(crate) fn parameter(out: &mut Vec<u8>, charset: Charset, name: &str, value: &str) {
     message(out, b'S', |out| {
         string(out, name);

@@ -65,7 +65,7 @@ impl Inbox {
         self.start == self.end
     }
 
-    /// What waits.
+    /// The bytes that wait.
     pub(crate) fn waiting(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
@@ -133,7 +133,7 @@ impl Inbox {
     pub(crate) fn next(&mut self) -> Result<Option<Frame>, Error> {
         let waiting = &self.bytes[self.start..self.end];
         let Some([kind, length @ ..]) = waiting.first_chunk::<HEAD>() else {
-            // A kind that nobody sends is refused before its length has come.
+            // An unknown kind of message is refused before its length has come.
             return match waiting.first() {
                 Some(kind) => self.length_max(*kind).map(|_| None),
                 None => Ok(None),
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(rooms[4], ROOM);
     }
 
-    /// What a large message needed is given back.
+    /// The memory of a large message is given back.
     #[test]
     fn memory_is_given_back() {
         let mut inbox = Inbox::new(1 << 24);

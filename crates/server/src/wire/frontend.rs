@@ -1,4 +1,4 @@
-//! What clients send, once the connection has begun.
+//! The messages of clients, once the connection has begun.
 //!
 //! ```text
 //!   Q  Query      text                                    simple protocol
@@ -76,7 +76,7 @@ pub(crate) struct Bind<'a> {
     pub(crate) result_formats: Vec<Format>,
 }
 
-/// What a message is about.
+/// The object of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target<'a> {
     /// The prepared statement of the name.

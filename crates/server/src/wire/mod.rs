@@ -10,8 +10,8 @@
 //! # Invariants
 //! * A length is believed only within the limits of its message, and nothing is allocated for bytes
 //!   that have not come.
-//! * What a body says of itself (counts, lengths, ends of strings) is checked against the bytes that
-//!   are there; too few and too many are errors, never a panic.
+//! * The reader checks counts, lengths and ends of strings of a body against the received bytes; too
+//!   few and too many are errors, never a panic.
 //! * Bodies are read in place: names, texts and values borrow from the buffer that they came in.
 
 pub(crate) mod backend;

@@ -11,7 +11,7 @@ use session::Error;
 
 use super::violation;
 
-/// What is left of a body.
+/// The rest of a body.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -1,4 +1,5 @@
-//! The first packets of a connection: whether it is to be encrypted, what it is for, who is there.
+//! The first packets of a connection: a request for encryption, a request to cancel, or the start
+//! of a session.
 //!
 //! ```text
 //!   80877103  SSLRequest       answered with one byte: S or N
@@ -35,14 +36,14 @@ pub(crate) enum First {
     Cancel {
         /// The number of its process.
         process: i32,
-        /// What proves that the sender may.
+        /// The proof that the sender may cancel.
         secret: Vec<u8>,
     },
     /// Begin a session.
     Start(Start),
 }
 
-/// Who is there, and how the session is to be.
+/// The client's names and the settings of its session.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Start {
     /// The minor version of the protocol that both speak.
@@ -261,7 +262,7 @@ mod tests {
         assert_eq!(error.state(), SqlState::FEATURE_NOT_SUPPORTED);
     }
 
-    /// What is malformed is told, wherever it is cut.
+    /// A malformed packet is refused, wherever it is cut.
     #[test]
     fn malformed() {
         let body = b"user\0ann\0database\0d\0\0";

@@ -1,4 +1,5 @@
-//! What an operator sees of the sessions: their states and waits, who waits for whom, and what is locked.
+//! The view of an operator on the sessions: their states and waits, which session waits for which, and
+//! the locks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -63,7 +64,7 @@ fn states_of_sessions() {
         "xact_start <= query_start, backend_xid IS NULL, backend_xmin IS NULL, age(backend_xmin)",
     );
     assert_eq!(one(&mut watcher, &open), "t | t | f | 0");
-    // What others commit makes the snapshot old, by one for each commit.
+    // Commits of others make the snapshot old, by one for each commit.
     watcher.query("INSERT INTO t VALUES (3, 3)");
     watcher.query("INSERT INTO t VALUES (4, 4)");
     assert_eq!(one(&mut watcher, &look("age(backend_xmin)")), "2");
@@ -98,7 +99,7 @@ fn states_of_sessions() {
     assert_eq!(one(&mut watcher, known), "7");
 }
 
-/// Who waits for a row, a table or an advisory lock is told with whom it waits for and since when.
+/// The views tell with whom a session waits for a row, a table or an advisory lock, and since when.
 #[test]
 fn waits_for_locks() {
     let server = start(options());
@@ -194,8 +195,8 @@ impl Drop for Done<'_> {
     }
 }
 
-/// While many sessions write the same few rows, every answer makes sense: whoever waits is active, waits for
-/// somebody else, and not longer than the test takes.
+/// While many sessions write the same few rows, every answer makes sense: a waiting session is active, waits
+/// for another session, and not longer than the test takes.
 #[test]
 fn answers_under_load() {
     const WRITERS: usize = 6;
@@ -260,8 +261,8 @@ fn answers_under_load() {
     until(&mut watcher, left, "0");
 }
 
-/// What tables, indexes and databases are used for is counted, while many sessions do so at once; and counting
-/// begins anew where somebody asks for it.
+/// The uses of tables, indexes and databases are counted, while many sessions use them at once. A reset begins
+/// counting anew.
 #[test]
 fn use_is_counted() {
     const WRITERS: i32 = 4;
@@ -341,7 +342,7 @@ fn use_is_counted() {
 }
 
 /// Statements that differ in constants alone are one row of `pg_stat_statements`, in the databases that have the
-/// extension, with what they cost in all; its figures begin anew where somebody asks for it.
+/// extension, with their costs in all; a reset begins its figures anew.
 #[test]
 fn statements_are_recorded() {
     const SESSIONS: i32 = 4;
@@ -391,7 +392,7 @@ fn statements_are_recorded() {
     assert!(inserted.starts_with("INSERT INTO t VALUES ($1, $2), ("), "{inserted}");
     let found = one(&mut wire, &of("select n%from t where id = %"));
     assert!(found.contains(" | 400 | 400 | t | t | t | t | t | t"), "{found}");
-    // What has failed is not counted.
+    // A failed statement is not counted.
     assert!(rows(&wire.query(&of("SELECT $1 / $2"))).is_empty());
     let numbers = "SELECT count(*) = count(DISTINCT queryid), bool_and(queryid <> 0), bool_and(dbid = \
                    (SELECT oid FROM pg_database WHERE datname = current_database())), bool_and(userid = 10) \

@@ -14,7 +14,7 @@ fn value(answers: &[Answer]) -> Vec<u8> {
     row.body[6..].to_vec()
 }
 
-/// The error, without what is said beside code and message.
+/// The error, with code and message alone.
 fn error(answers: &[Answer]) -> String {
     let error = answers.iter().find(|answer| answer.kind == b'E').expect("an error");
     format!("{} {}", error.state(), error.field(b'M').expect("it has a message"))
@@ -50,8 +50,8 @@ fn startup() {
     assert_eq!(value(&ask(&mut wire, b"SELECT 'still'")), b"still");
 }
 
-/// `SET` and `SET NAMES` change the encoding; the client is told. Bytes that are no character, and
-/// encodings that are not there, are refused.
+/// `SET` and `SET NAMES` change the encoding; the client gets the new value. Bytes that are no
+/// character, and encodings that are not there, are refused.
 #[test]
 fn changes() {
     let server = start(options());

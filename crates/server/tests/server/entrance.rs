@@ -1,4 +1,4 @@
-//! Who is let in: rules, passwords proved by SCRAM, TLS.
+//! Access to the server: rules, passwords proved by SCRAM, TLS.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -74,7 +74,8 @@ fn under_tls() {
     assert_eq!(server.metrics().connections, 1);
 }
 
-/// Who is waited for awake is understood under TLS as well, also where a message comes in many parts.
+/// A session that polls for its client works under TLS as well, also where a message comes in many
+/// parts.
 #[test]
 fn awake_under_tls() {
     let busy_poll = Duration::from_secs(3_600);
@@ -90,8 +91,8 @@ fn awake_under_tls() {
     assert!(wire.query(&text).contains("D 3000000\n"));
 }
 
-/// TLS without asking first needs the name of the protocol, so that nobody else is taken for a
-/// client.
+/// TLS without asking first needs the name of the protocol, so that a client of another protocol is
+/// not taken for one of ours.
 #[test]
 fn tls_without_asking() {
     let server = start(Options { tls: tls(false), ..options() });
@@ -104,7 +105,7 @@ fn tls_without_asking() {
     assert_eq!(wire.next().unwrap().state(), "08P01");
 }
 
-/// What was sent in the clear before TLS is not taken as if it had come under TLS.
+/// Bytes that were sent in the clear before TLS are not taken as if they had come under TLS.
 #[test]
 fn nothing_is_slipped_in() {
     let server = start(Options { tls: tls(false), ..options() });
@@ -131,7 +132,7 @@ fn handshakes_that_are_none() {
     assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
 }
 
-/// The rules decide by database, user and encryption; without one that fits nobody comes in.
+/// The rules decide by database, user and encryption; without one that fits the client is refused.
 #[test]
 fn rules_decide() {
     let rules = rules(

@@ -103,7 +103,8 @@ fn first_packets_that_are_none() {
     assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));
 }
 
-/// Programs that ask for commands of replication, as `pg_basebackup` does, are told what there is in their place.
+/// Programs that ask for commands of replication, as `pg_basebackup` does, get an error that names the
+/// alternatives.
 #[test]
 fn replication_is_refused_with_the_ways_to_make_a_backup() {
     let server = start(options());
@@ -137,7 +138,7 @@ fn encryption_is_declined() {
     assert!(wire.query("SELECT 1").contains("D 1"));
 }
 
-/// A statement is cancelled by whoever knows the secret, though it keeps its core busy, and the
+/// A client that knows the secret cancels a statement, though it keeps its core busy, and the
 /// session goes on.
 #[test]
 fn cancelling() {
@@ -207,7 +208,7 @@ fn deadlines_in_any_order() {
     }
 }
 
-/// Who is silent for too long is sent away, with the code of where it was silent.
+/// A client that is silent for too long is disconnected, with the code of where it was silent.
 #[test]
 fn silence() {
     let server = start(options());
@@ -228,7 +229,7 @@ fn silence() {
     assert!(patient.query("SELECT 1").contains("D 1"));
 }
 
-/// Who does not say who it is has so much time and no more.
+/// A client has a limited time to authenticate.
 #[test]
 fn authentication_timeout() {
     let limits = Limits { authentication: Duration::from_millis(50), ..Limits::default() };
@@ -239,7 +240,7 @@ fn authentication_timeout() {
     assert_eq!(wire.next(), None);
 }
 
-/// One session too many is told so; when one ends there is room again.
+/// A session too many gets an error; when one ends there is room again.
 #[test]
 fn too_many() {
     let limits = Limits { connections_max: 2, ..Limits::default() };
@@ -333,7 +334,7 @@ fn a_crowd_that_goes() {
     assert_eq!(server.metrics().panics_total, 0);
 }
 
-/// When the server stops, all are told, whatever they are doing, and it stops soon.
+/// When the server stops, all clients get a message, whatever they are doing, and it stops soon.
 #[test]
 fn shutting_down() {
     let server = start(options());
@@ -462,7 +463,7 @@ fn waiting_in_a_queue() {
     assert!((3..statements - 100).contains(&metrics.moved_statements_total), "{metrics:?}");
 }
 
-/// A client that waits for a lock holds up nobody, whichever core it is on.
+/// A client that waits for a lock blocks no other, whichever core it is on.
 #[test]
 fn waiting_for_a_lock() {
     let server = start(Options { cores: 1, ..options() });
@@ -480,8 +481,8 @@ fn waiting_for_a_lock() {
     assert!(server.metrics().moved_statements_total > 0);
 }
 
-/// What has given rows and has to wait for the next does so where it holds up nobody: cursors, portals
-/// that are run piece by piece, and results that go out in several pieces.
+/// A statement that has given rows and has to wait for the next does so on a thread of its own:
+/// cursors, portals that are run piece by piece, and results that go out in several pieces.
 #[test]
 fn waiting_between_rows() {
     let server = start(Options { cores: 1, ..options() });
@@ -535,8 +536,8 @@ fn waiting_between_rows() {
     assert!(shown.contains("C SELECT 201\n"), "{}", &shown[shown.len().saturating_sub(100)..]);
 }
 
-/// Who is waited for awake hears notifications nevertheless, and does not keep others of the core waiting;
-/// who is not alone, or where nobody is waited for so, is waited for asleep.
+/// A session that polls for its client hears notifications nevertheless, and does not keep others of the
+/// core waiting. A session that is not alone, or for whose client nobody polls, sleeps.
 #[test]
 fn waits_that_are_awake() {
     let for_ever = Duration::from_secs(3_600);
@@ -571,7 +572,7 @@ fn waits_that_are_awake() {
 }
 
 /// `DROP INDEX CONCURRENTLY` waits for the transactions that use the table, those that only read too, and
-/// keeps nobody from using it meanwhile; it gives up when its time is over.
+/// blocks no use of it meanwhile; it gives up when its time is over.
 #[test]
 fn an_index_goes_while_others_work() {
     let server = start(options());
@@ -597,7 +598,7 @@ fn an_index_goes_while_others_work() {
     }
 }
 
-/// What transactions hold of tables is in `pg_locks`, and so is who waits.
+/// The table locks of transactions, and the sessions that wait for them, are in `pg_locks`.
 #[test]
 fn locks_of_tables_are_shown() {
     let server = start(options());

@@ -13,8 +13,8 @@
 //!
 //! Each file is played over the wire to a database of its own. Its answers are PostgreSQL 17's: with
 //! `ANYWHEN_POSTGRES=127.0.0.1:5432` the files are played to such a server instead (each in a database
-//! that is made for it), and with `UPDATE_EXPECT=1` besides what that answers is written down. What is
-//! `onlyif anywhen` follows from the rules in docs/guide/sql.md, and is written by hand.
+//! that is made for it), and with `UPDATE_EXPECT=1` besides its answers are written down. A record
+//! with `onlyif anywhen` follows from the rules in docs/guide/sql.md, and is written by hand.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ use sqllogictest::{
 use crate::wire::{Answer, Wire, message};
 use crate::world;
 
-/// Every file gives its answers; all that does not is told of at once.
+/// Every file gives its answers; all differences are reported together.
 #[test]
 fn sql_answers() {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
@@ -146,7 +146,7 @@ fn lines(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(|row| row.join("\t")).collect()
 }
 
-/// What kind of value a column holds: `B`oolean, `I`nteger, `N`umeric, `R`eal, `D`ate and time,
+/// The kind of value that a column holds: `B`oolean, `I`nteger, `N`umeric, `R`eal, `D`ate and time,
 /// `J`son, `A`rray, `T`ext, and `?` for others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Kind(char);

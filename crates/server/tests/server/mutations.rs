@@ -8,9 +8,9 @@
 //!             └─> bytes ─> pieces of any size ─> the server ─> answers, each of which must be one
 //! ```
 //!
-//! What must hold, whatever was said: the server answers or hangs up, in time; each error has a code
-//! that says what the client did, never that the server failed; another connection goes on; rows that
-//! were acknowledged are there in the end; memory does not grow with what was said.
+//! Invariants, whatever the client sends: the server answers or hangs up, in time; each error has a
+//! code that says what the client did, never that the server failed; another connection goes on; rows
+//! that were acknowledged are there in the end; memory does not grow with what was said.
 //!
 //! `ANYWHEN_SEED=<seed>` plays one conversation again, `ANYWHEN_TIMES=<n>` so many times as many.
 
@@ -33,7 +33,7 @@ const CONVERSATIONS: u64 = 4_000;
 /// part of it.
 const GROWTH_KIB_MAX: u64 = 256 << 10;
 
-/// What a client says: packets without a kind, then messages.
+/// The bytes that a client sends: packets without a kind, then messages.
 #[derive(Clone)]
 struct Conversation {
     first: Vec<Vec<u8>>,
@@ -273,7 +273,7 @@ fn change(random: &SimRandom, said: &mut Conversation) {
             let lost = any(&said.messages);
             said.messages.remove(lost);
         }
-        // A message where it has no place: of another piece, or one that nobody expects.
+        // A message where it has no place: of another piece, or an unexpected one.
         4 | 5 => {
             let mut others = part(random);
             let unexpected = [&b"d"[..], b"c", b"f", b"p", b"F", b"X", b"?", b"\0", b"R"];
@@ -321,7 +321,8 @@ fn prove(random: &SimRandom, wire: &mut Wire) -> bool {
             damage(random, &mut said, 1);
         }
         send(random, &mut wire.stream, &said).then_some(())?;
-        // What announces more than it is is waited for: it has no answer before its end.
+        // The server waits for the rest of a packet that announces more bytes than it has: it has
+        // no answer before its end.
         (!is_damaged).then_some(())?;
         scram.update(&heard(wire, 11)?).ok()?;
         let mut said = message(b'p', scram.message());
@@ -475,7 +476,7 @@ fn almost_right() {
     if let (Some(before), Some(after)) = (before, resident_kib()) {
         assert!(after < before + GROWTH_KIB_MAX, "from {before} KiB to {after} KiB");
     }
-    // Nobody has been left behind, and nothing fell over.
+    // No session has been left behind, and no thread has panicked.
     let metrics = server.metrics();
     assert_eq!(metrics.panics_total, 0);
     assert!(Wire::connect(&server).query("SELECT 1").contains("D 1"));

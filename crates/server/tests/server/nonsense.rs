@@ -98,7 +98,7 @@ impl Chance {
     }
 }
 
-/// Whatever is said, the server stays up, and serves whoever comes next.
+/// The server survives any bytes, and serves the next client.
 #[test]
 fn anything() {
     let limits = Limits { message_bytes_max: 1 << 20, ..Limits::default() };

@@ -1,4 +1,4 @@
-//! What definitions are printed as can be executed, and then reads the same.
+//! The printed form of a definition can be executed, and then prints the same.
 
 use std::path::Path;
 
@@ -37,13 +37,13 @@ fn printed_views_can_be_made_again() {
     }
 }
 
-/// What a view is printed as.
+/// The printed form of a view.
 fn definition(wire: &mut Wire, view: &str, pretty: &str) -> String {
     let answers = ask(wire, &format!("SELECT pg_get_viewdef('{view}'{pretty})"));
     first(&answers).unwrap_or_else(|| panic!("{view} is printed: {answers:?}"))
 }
 
-/// What a view of this query is printed as.
+/// The printed form of a view of this query.
 fn made_again(wire: &mut Wire, query: &str, pretty: &str) -> String {
     let made = wire.query(&format!("CREATE VIEW again AS {query}"));
     let printed = ask(wire, &format!("SELECT pg_get_viewdef('again'{pretty})"));

@@ -15,8 +15,8 @@
 //! ReadyForQuery has. `> until X` ends a group and reads up to a message of kind X instead, `> until
 //! close` to the end, and `> until silence` until nothing more comes for a while. Each script is a session of its own, on one server.
 //!
-//! What is written there is what PostgreSQL 17 says. With `ANYWHEN_POSTGRES=127.0.0.1:5432` the
-//! scripts are played to such a server instead, and with `UPDATE_EXPECT=1` what it says is written
+//! The written answers are those of PostgreSQL 17. With `ANYWHEN_POSTGRES=127.0.0.1:5432` the
+//! scripts are played to such a server instead, and with `UPDATE_EXPECT=1` its answers are written
 //! down; where we mean to differ, the script says why.
 
 use std::fmt::Write;

@@ -1,5 +1,5 @@
 //! A client that speaks PostgreSQL's protocol message by message: bytes out, messages in, both as text
-//! where somebody is to read them. It knows nothing of any server, and drives whichever listens.
+//! for people. It knows nothing of any server, and drives whichever listens.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};

@@ -8,7 +8,7 @@
 
 use types::SqlState;
 
-/// What the data begins with.
+/// The first bytes of the data.
 pub(crate) const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
 /// The longest value, in bytes.
 const FIELD_BYTES_MAX: usize = 1 << 30;

@@ -466,7 +466,7 @@ fn csv_fields(
 mod tests {
     use super::*;
 
-    /// What a reader makes of lines that come in pieces.
+    /// The rows that a reader makes of lines that come in pieces.
     fn rows(pieces: &[&[u8]], options: &CopyOptions, may_be_usual: bool) -> String {
         let (mut reader, mut shown) = (Reader::new(), String::new());
         for (at, piece) in pieces.iter().enumerate() {

@@ -5,8 +5,8 @@
 //!   rows of a plan ──> fields ──> lines | binary ──> Output::copy_data, a message for each row
 //! ```
 //!
-//! What the forms are is in rooms of their own, which know bytes and texts and nothing of tables. Columns of Parquet
-//! and Arrow are in [`columns`], files of the server in [`server_file`].
+//! The formats have modules of their own, which know bytes and texts and nothing of tables. Columns of Parquet and
+//! Arrow are in [`columns`], files of the server in [`server_file`].
 
 mod binary;
 mod columns;
@@ -504,10 +504,10 @@ pub(crate) fn no_copy() -> Error {
     Error::new(SqlState::PROTOCOL_VIOLATION, "there is no COPY FROM STDIN in progress")
 }
 
-/// What ends the binary form.
+/// The end of the binary form.
 const BINARY_END: &[u8] = &(-1_i16).to_be_bytes();
 
-/// What comes before the first row.
+/// The bytes before the first row.
 fn head_of(columns: &[Column], options: &CopyOptions) -> Vec<u8> {
     let mut head = Vec::new();
     if options.style == Style::Binary {
@@ -528,7 +528,7 @@ fn head_of(columns: &[Column], options: &CopyOptions) -> Vec<u8> {
 }
 
 impl In {
-    /// What errors say about the row that was read last, beside what is wrong with it.
+    /// The context in errors about the row that was read last.
     fn place(&self) -> impl Fn() -> String + use<> {
         let (name, line, file) = (self.name.clone(), self.line, self.file.clone());
         let is_columns = self.input.is_some();
@@ -631,7 +631,7 @@ impl In {
     }
 }
 
-/// What errors say about a row of what is copied into a table.
+/// The context in errors about a row that is copied into a table.
 fn place_of(name: &str, line: u64, file: Option<&str>, is_columns: bool) -> String {
     let unit = if is_columns { "row" } else { "line" };
     let file = file.map(|file| format!(", file \"{file}\""));
@@ -682,7 +682,7 @@ fn check_header(
 struct Writer<'a> {
     out: &'a mut dyn Output,
     options: &'a CopyOptions,
-    /// What goes out before the next row, and with it.
+    /// The bytes that go out before the next row, and with it.
     head: Vec<u8>,
     line: Vec<u8>,
     text: String,

@@ -66,7 +66,7 @@ pub(crate) struct CopyOptions {
     pub style: Style,
     pub delimiter: u8,
     pub null: String,
-    /// What stands for the default of a column.
+    /// The text that stands for the default of a column.
     pub default: Option<String>,
     /// True where the first line has the names of the columns.
     pub header: bool,
@@ -145,7 +145,7 @@ impl CopyOptions {
         }
     }
 
-    /// What the client is told of data of so many columns.
+    /// The format that is announced to the client for data of so many columns.
     pub fn announced(&self, columns: usize) -> CopyFormat {
         let is_text = self.style.is_text();
         let format = if is_text { Format::Text } else { Format::Binary };

@@ -1,4 +1,4 @@
-//! `COPY` with a file of the server: who may, and how it is read and written.
+//! `COPY` with a file of the server: the rights for it, and how it is read and written.
 //!
 //! A file that is written takes its name when it is whole and durable. Where the statement fails or is cancelled, the
 //! file with that name is what it was before.
@@ -34,7 +34,7 @@ impl Session {
             files::require_write("COPY to a file", catalog, role, database)?;
         }
         let path = PathBuf::from(path);
-        // Whoever has the database open in its own program knows where that runs.
+        // A program that has the database open itself knows its working folder.
         if !from && !path.is_absolute() && !self.client.role.is_empty() {
             let message = "relative path not allowed for COPY to file";
             return Err(Error::new(SqlState::INVALID_NAME, message));

@@ -1,4 +1,4 @@
-//! `ALTER TABLE` and what indexes, views and sequences share with it.
+//! `ALTER TABLE`, and its actions for indexes, views and sequences.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ pub fn alter(
     });
     let is_view = relation.view().is_some();
     let is_materialized = relation.materialized().is_some();
-    // ALTER TABLE takes the others as well, where it only renames them. What views do not have of
-    // columns is told action by action.
+    // ALTER TABLE takes the others as well, where it only renames them. Actions on columns that
+    // views do not have are refused one by one.
     let is_composite = matches!(relation.kind, RelationKind::Composite);
     if kind == ObjectKind::Type && !is_composite {
         let message = format!("\"{}\" is not a composite type", relation.name);
@@ -156,7 +156,7 @@ impl Pass {
     }
 }
 
-/// What the actions of one statement leave for its later passes.
+/// The changes that the actions of one statement leave for its later passes.
 #[derive(Default)]
 struct TableChange {
     /// The columns that get another type, bound over the table as it was.

@@ -1,8 +1,9 @@
-//! Which kept texts name the attributes of a composite type: before an attribute is dropped or renamed.
+//! Kept texts that name the attributes of a composite type: they are found before an attribute is
+//! dropped or renamed.
 //!
-//! A text that is kept names tables and columns from its beginning on. What it names of a composite value is known
-//! once the text is bound, which is done here, for all texts of the database: a text may spell a name in many ways
-//! (`FOO`, `"foo"`, `U&"\0066oo"`).
+//! The catalog knows from the beginning which tables and columns a kept text names. Its attributes of composite
+//! values are known once the text is bound, which is done here, for all texts of the database: a text may spell a
+//! name in many ways (`FOO`, `"foo"`, `U&"\0066oo"`).
 
 use ::table::catalog::ddl::TextOf;
 use ::table::catalog::{Address, NamePlace, Relation, SqlText};
@@ -18,7 +19,7 @@ use crate::names::{Names, of_value};
 /// Has the catalog know what depends on the attributes that these actions drop or rename.
 ///
 /// # Errors
-/// What writing the catalog reports.
+/// The errors of writing the catalog.
 pub fn note(maker: &mut Maker<'_, '_>, relation: &Relation, actions: &[Alter]) -> Result<()> {
     let is_used = relation.row_type.as_ref().is_some_and(|row| {
         let others = [row.ty, row.array].map(|ty| maker.catalog().dependents(ty.oid()));

@@ -1,4 +1,4 @@
-//! `CREATE COLLATION` and what changes one.
+//! `CREATE COLLATION` and `ALTER COLLATION`.
 
 use ::table::catalog::{Catalog, Collation, CollationProvider};
 use collate::{Locale, Provider};
@@ -86,7 +86,7 @@ pub fn copy(
     put(maker, if_not_exists, Collation { schema, name: name.into(), ..made })
 }
 
-/// What the options of `CREATE COLLATION` say.
+/// The options of `CREATE COLLATION`.
 #[derive(Default)]
 struct Options<'o> {
     locale: Option<&'o str>,

@@ -6,9 +6,9 @@
 //!     shop         schemas, tables ...      and those of the system
 //! ```
 //!
-//! A database is dropped or renamed when nobody else is connected to it. Whoever has just left may not
-//! be forgotten yet, and is waited for. A session that begins in the same moment finds out by itself:
-//! its database is not in the catalog that it sees next (`Session::see_catalog`).
+//! A database is dropped or renamed when nobody else is connected to it. A session that has just ended
+//! may still be registered, and is waited for. A session that begins in the same moment finds out by
+//! itself: its database is not in the catalog that it sees next (`Session::see_catalog`).
 
 use ::table::catalog::POSTGRES_DATABASE;
 use ::table::catalog::ddl::DatabaseChange;
@@ -79,7 +79,7 @@ pub fn alter(maker: &mut Maker<'_, '_>, name: &Name, options: &[DatabaseOption])
     Ok(maker.ddl.change_database(database, change)?)
 }
 
-/// What options say that may be said of every database.
+/// The changes that the options ask for, where they may be given for every database.
 fn change(maker: &Maker<'_, '_>, options: &[&DatabaseOption]) -> Result<DatabaseChange> {
     let mut change = DatabaseChange::default();
     for option in options {
@@ -131,7 +131,7 @@ pub fn drop(maker: &mut Maker<'_, '_>, name: &Name, if_exists: bool, force: bool
     };
     maker.ddl.may_drop_database(database)?;
     keep_first(database, "dropped")?;
-    // Whoever leaves drops what it had for itself, before all is dropped.
+    // A session that ends drops its temporary tables before the database is dropped.
     await_others(maker, database, &name.text, force)?;
     Ok(maker.ddl.drop_database(database)?)
 }
@@ -155,7 +155,8 @@ fn keep_first(database: Oid, what: &str) -> Result<()> {
 /// that begin meanwhile.
 ///
 /// # Errors
-/// `55006` where somebody stays, `42501` where the role may not throw out whoever is connected.
+/// `55006` where a session stays, `42501` where the role may not terminate the connected
+/// sessions.
 fn await_others(maker: &Maker<'_, '_>, database: Oid, name: &str, force: bool) -> Result<()> {
     let client = maker.around.client;
     let others = || {

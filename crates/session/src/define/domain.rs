@@ -1,5 +1,5 @@
-//! `CREATE DOMAIN` and `ALTER DOMAIN`: what is said of a domain, and whether the values that tables
-//! have of it meet it.
+//! `CREATE DOMAIN` and `ALTER DOMAIN`: the definition of a domain, and the check of stored values
+//! against it.
 //!
 //! ```text
 //!   ALTER DOMAIN posint ADD CHECK (value > 0)

@@ -1,4 +1,4 @@
-//! `EXCLUDE`, and `WITHOUT OVERLAPS` of keys: which operators rows exclude each other by.
+//! `EXCLUDE`, and `WITHOUT OVERLAPS` of keys: the operators by which rows exclude each other.
 
 use ::table::catalog::IndexMethod;
 use ::table::catalog::ddl::NewIndex;

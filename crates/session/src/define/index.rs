@@ -128,7 +128,7 @@ pub fn index_predicate(
     Ok(kept)
 }
 
-/// What an index calls a key that is an expression.
+/// The name in an index of a key that is an expression.
 pub fn key_name(part: &IndexPart) -> Arc<str> {
     let name = match part {
         IndexPart::Expr(expr) => sql::bind::name_of(&expr.text),

@@ -1,4 +1,5 @@
-//! `CREATE TABLE (LIKE t INCLUDING ...)`: columns and what hangs on them like those of another table.
+//! `CREATE TABLE (LIKE t INCLUDING ...)`: columns and their defaults, constraints and indexes, copied
+//! from another table.
 //!
 //! ```text
 //!   columns       names, types, NOT NULL; defaults, identity        with the columns that are listed
@@ -25,7 +26,7 @@ use crate::error::Result;
 /// A table to be like.
 pub struct Like<'a> {
     pub of: Arc<Relation>,
-    /// What of it, in order: the word and true for `INCLUDING`.
+    /// The parts to copy, in order: the word and true for `INCLUDING`.
     pub options: &'a [(String, bool)],
 }
 
@@ -123,7 +124,7 @@ impl Like<'_> {
         Ok(())
     }
 
-    /// Makes what is beside the table: indexes that are no constraints, and comments.
+    /// Makes the further objects of the table: indexes that are no constraints, and comments.
     pub fn beside(&self, maker: &mut Maker<'_, '_>, made: Oid) -> Result<()> {
         let catalog = Arc::clone(maker.catalog());
         let comment =
@@ -205,7 +206,7 @@ impl Like<'_> {
                 part,
                 ty: key.ty,
                 is_descending: key.is_descending,
-                // What is so by itself need not be asked for, and of some methods may not.
+                // A default need not be asked for, and for some methods may not.
                 nulls_first: (key.nulls_first != key.is_descending).then_some(key.nulls_first),
                 collation: Some(column.collation),
                 class: key.class.clone(),

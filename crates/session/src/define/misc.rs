@@ -1,4 +1,4 @@
-//! Sequences, schemas, types, comments, and what all objects have: names and owners.
+//! Sequences, schemas, types, comments, and the names and owners of all objects.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::system::{class_of, named_class};
 
 // --- sequences -----------------------------------------------------------------------------------
 
-/// What is said of a sequence.
+/// The options of a sequence.
 pub fn sequence_options(
     maker: &Maker<'_, '_>,
     options: &[SequenceOption],

@@ -1,4 +1,4 @@
-//! Definitions: what `CREATE`, `ALTER` and `DROP` mean for the catalog, and for rows that are there.
+//! Definitions: the effects of `CREATE`, `ALTER` and `DROP` on the catalog, and on existing rows.
 //!
 //! ```text
 //!   ast::Define ──> names and types found, texts made to be kept ──> table's Ddl ──> a draft
@@ -49,14 +49,14 @@ use crate::portal::{Portal, Work};
 use crate::rights::Rights;
 use crate::session::{Session, done};
 
-/// What a definition is made with.
+/// The context of a definition.
 pub(crate) struct Maker<'a, 'd> {
     pub ddl: Ddl<'d>,
     pub around: &'a Surroundings<'a>,
     /// The catalog as the statement has made it so far.
     pub names: Arc<Names>,
     pub source: &'a str,
-    /// What foreign keys have to check.
+    /// The checks of foreign keys.
     pub checks: &'a mut Checks,
     /// The catalog by which rows lie that are still to be written anew.
     pub before: Arc<Catalog>,

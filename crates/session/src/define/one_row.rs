@@ -17,7 +17,7 @@ use super::Maker;
 use crate::error::{Error, Result};
 use crate::names::Names;
 
-/// What an expression is kept for.
+/// The purpose of a kept expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     Default,
@@ -114,7 +114,7 @@ fn cast_changes(how: &How, source: Type, target: Type) -> bool {
         How::Elements(each) => cast_changes(each, element(source), element(target)),
         How::InOut => {
             let repr = |ty| builtin::facts(ty).and_then(|facts| facts.repr);
-            // What is written depends on DateStyle and its kin, what is read on the time zone as well.
+            // Output depends on DateStyle and its kin, input on the time zone as well.
             let is_written_so = match repr(source) {
                 Some(Repr::Date | Repr::Timestamp | Repr::TimestampTz | Repr::Array) => true,
                 Some(Repr::Oid) => source != Type::OID,

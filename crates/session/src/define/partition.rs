@@ -1,5 +1,5 @@
-//! Partitions: `PARTITION BY`, `PARTITION OF`, `ATTACH PARTITION`, `DETACH PARTITION`, and what a partition has because
-//! its table has it.
+//! Partitions: `PARTITION BY`, `PARTITION OF`, `ATTACH PARTITION`, `DETACH PARTITION`, and the parts that a partition
+//! takes over from its table.
 //!
 //! ```text
 //!   parent        columns   checks         keys, other indexes   foreign keys
@@ -193,7 +193,8 @@ fn value(
     Ok(evaluator.compile(&bound)?.run(none, evaluator.frame())?)
 }
 
-/// What a partition that is being made has of its table: columns and checks, and what it says of columns itself.
+/// The parts that a new partition takes over from its table: columns and checks, with its own options for
+/// columns.
 pub fn columns(maker: &Maker<'_, '_>, parent: &Relation, parts: &mut Parts) -> Result<()> {
     for column in parent.live_columns() {
         let mut made = NewColumn::new(&column.name, column.ty);

@@ -14,7 +14,7 @@ use crate::error::{Error, Result, Severity};
 use crate::instance::now;
 use crate::settings::{Extent, Settings};
 
-/// What is said of a role.
+/// The change that the options of a role ask for.
 fn change(maker: &Maker<'_, '_>, options: &[RoleOption]) -> Result<RoleChange> {
     let mut said = RoleChange::default();
     for option in options {
@@ -57,7 +57,7 @@ fn change(maker: &Maker<'_, '_>, options: &[RoleOption]) -> Result<RoleChange> {
     Ok(said)
 }
 
-/// What is kept of a password: a SCRAM verifier, never the password.
+/// The stored verifier of a password: a SCRAM verifier, never the password.
 fn verifier(maker: &Maker<'_, '_>, password: &str) -> Result<Option<Arc<str>>> {
     if password.is_empty() {
         maker.around.client.notice(
@@ -162,7 +162,7 @@ pub fn settings(
         None => None,
     };
     if let (Some(name), Some(text)) = (name, &text) {
-        // What is kept must be a value that the acting role may set.
+        // A kept setting must be a value that the acting role may set.
         let client = maker.around.client;
         let mut trial = Settings::new(maker.names.is_superuser);
         trial.set_at(name, Some(text), Extent::Session, now(&client.instance.env))?;

@@ -1,5 +1,5 @@
-//! What definitions mean for rows that are there: indexes are filled, constraints checked, rows
-//! written anew.
+//! The effects of definitions on existing rows: indexes are filled, constraints checked, rows
+//! rewritten.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Maker<'_, '_> {
         Ok(())
     }
 
-    /// What `look` finds in the first row of a table in which it finds something.
+    /// The result of `look` for the first row of a table for which it has one.
     pub fn find_row<T>(
         &mut self,
         table: Oid,
@@ -351,7 +351,7 @@ impl Rewritten {
     }
 }
 
-/// What a row that is there breaks, in the words for definitions.
+/// The error for a constraint that an existing row violates, in the words for definitions.
 fn of_some_row(error: Error) -> Error {
     let about = &error.cause;
     let Some(table) = about.object(Object::Table) else { return error };

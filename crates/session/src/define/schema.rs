@@ -1,4 +1,4 @@
-//! `CREATE SCHEMA` with what is made in it.
+//! `CREATE SCHEMA` with the objects that it makes.
 //!
 //! The owner of the schema makes its elements. Their names are looked for in the schema first. Sequences are
 //! made first, then tables, views and indexes, and rights are given last, in whatever order they are written.

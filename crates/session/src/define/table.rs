@@ -46,7 +46,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// What expressions may name, given [`names`](Parts::names).
+    /// The names that expressions may use, given [`names`](Parts::names).
     pub fn over<'a>(&'a self, columns: &'a [(Arc<str>, i16)]) -> Over<'a> {
         Over { relation: Oid::NONE, schema: self.schema, name: &self.name, columns }
     }
@@ -125,7 +125,7 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
                     let message = format!("column \"{}\" does not exist", name.text);
                     return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
                 };
-                // What the partition says itself is in the place of what its table says.
+                // The option of the partition replaces that of its table.
                 use ColumnConstraintKind::{Default, Identity};
                 if constraints.iter().any(|it| matches!(it.kind, Identity { .. })) {
                     let message = "identity columns are not supported on partitions";
@@ -252,7 +252,7 @@ pub fn collation(maker: &Maker<'_, '_>, named: Option<&Path>, ty: Type) -> Resul
     Ok(Some(oid))
 }
 
-/// What a constraint of a column adds to it, or to the table.
+/// Adds a constraint of a column to it, or to the table.
 pub fn column_constraint(
     maker: &Maker<'_, '_>,
     parts: &mut Parts,
@@ -501,7 +501,7 @@ pub fn table_constraint(
     Ok(named(constraint.name.as_ref(), kind, constraint.timing))
 }
 
-/// A foreign key. One that refers to the table that is being made refers to none yet.
+/// A foreign key. A foreign key to the table that is being made refers to none yet.
 fn foreign(
     maker: &Maker<'_, '_>,
     (columns, is_period): (&[Name], bool),
@@ -564,7 +564,7 @@ pub struct Storage {
     pub method: NewMethod,
 }
 
-/// What `USING` and `WITH` say. Without `USING` the method is that of the setting
+/// The storage options of `USING` and `WITH`. Without `USING` the method is that of the setting
 /// `default_table_access_method`.
 ///
 /// # Errors

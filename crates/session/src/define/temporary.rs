@@ -5,8 +5,8 @@
 //!   its end, or the next opening of the database ──> pg_temp_3 is dropped
 //! ```
 //!
-//! They are what all others are, in a schema of the session, which keep no past unless they are told
-//! to. What a transaction's end does to them (`ON COMMIT`) is the session's to remember.
+//! Temporary tables are like all others, in a schema of the session, and keep no past unless they
+//! are told to. The session remembers the effect of a transaction's end on them (`ON COMMIT`).
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::system::OWNER;
 /// How many rows are deleted at once.
 const ROWS_AT_ONCE: usize = 500;
 
-/// What the end of a transaction does to a temporary table.
+/// The effect of a transaction's end on a temporary table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OnCommit {
     DeleteRows,
@@ -171,7 +171,7 @@ impl Session {
     /// Drops the session's temporary objects when it ends.
     pub(crate) fn drop_temporary(&mut self) {
         let name = format!("{TEMPORARY}{}", self.client.slot.process);
-        // What fails here is done when the database is opened again.
+        // If this fails, the next opening of the database does it.
         let _ = self.client.instance.drop_temporary(|known| known == name);
     }
 }

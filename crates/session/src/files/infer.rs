@@ -6,7 +6,7 @@
 
 use types::{Context, Modifier, Style, Type};
 
-/// What the values of a column are, as far as they were seen.
+/// The type of a column's values, as far as they were seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Seen {
     Nothing,
@@ -22,7 +22,7 @@ pub(super) enum Seen {
 }
 
 impl Seen {
-    /// What one value is.
+    /// The type of one value.
     pub fn of(text: &str) -> Seen {
         let bytes = text.as_bytes();
         match bytes.first() {
@@ -39,7 +39,7 @@ impl Seen {
         }
     }
 
-    /// What a column is that has values of both.
+    /// The type of a column that has values of both.
     pub fn and(self, other: Seen) -> Seen {
         match (self, other) {
             (same, other) if same == other => same,

@@ -1,4 +1,4 @@
-//! Bytes of a file, piece by piece, and its lines. What gzip has compressed is read as what it was.
+//! Bytes of a file, piece by piece, and its lines. Data that gzip has compressed are decompressed.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const PIECE_BYTES: usize = 256 << 10;
 /// The longest line, in bytes: a value has as many at most.
 pub(crate) const LINE_BYTES_MAX: usize = 1 << 30;
 
-/// What a file of gzip begins with; no text does.
+/// The first bytes of a file of gzip; no text begins so.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// A file that is read from its beginning.

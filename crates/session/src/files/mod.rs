@@ -43,7 +43,7 @@ const SAMPLE_ROWS: u64 = 20_480;
 
 /// Files that a statement reads.
 pub(crate) struct FileTable {
-    /// What the binder knows of it.
+    /// Its relation, as the binder sees it.
     pub relation: Arc<Relation>,
     /// About how many rows.
     pub rows: u64,
@@ -73,7 +73,7 @@ enum Format {
     Json,
 }
 
-/// What gives the rows of one file.
+/// A reader that gives the rows of one file.
 trait FileRows: Send {
     /// Puts the wanted values of the next row into `out`; false at the end.
     fn next(&mut self, out: &mut Vec<Datum>) -> Result<bool>;

@@ -12,7 +12,7 @@ use vfs::Env;
 use super::lines::Lines;
 use super::{FileColumn, FileRows, Options};
 
-/// What the values of a field are, as far as they were seen.
+/// The type of a field's values, as far as they were seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Nothing,

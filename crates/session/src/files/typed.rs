@@ -1,4 +1,4 @@
-//! Files that say what their columns are: Parquet and Arrow IPC.
+//! Files that have the types of their columns: Parquet and Arrow IPC.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Privileges as values: what an object has where nothing was said (`acldefault`), and lists of them
-//! taken apart (`aclexplode`); options of relations as a table.
+//! Privileges as values: the defaults of an object (`acldefault`), and the rows of a list
+//! (`aclexplode`); options of relations as a table.
 
 use scalar::Rows;
 use table::catalog::{Acl, AclItem, Privileges};
@@ -25,7 +25,7 @@ pub(super) fn call(
     Ok(Some(texts(Type::ACLITEM, items.iter().map(String::as_str))))
 }
 
-/// What everybody and the owner have of an object of a kind.
+/// The privileges that everybody and the owner have on an object of a kind by default.
 fn usual(kind: char, owner: Oid) -> Result<Acl> {
     const SET: Privileges = Privileges(1 << 12);
     const ALTER_SYSTEM: Privileges = Privileges(1 << 13);

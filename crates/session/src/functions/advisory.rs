@@ -22,7 +22,7 @@ pub(super) fn call(
         client.unlock_session();
         return Ok(Some(Datum::text("")));
     }
-    // What two numbers are, and the halves of one, are the bits of these.
+    // Two numbers, and the halves of one, are the bits of these.
     let key = match args.len() {
         2 => Key {
             database: around.names.database,

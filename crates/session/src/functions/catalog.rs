@@ -119,8 +119,8 @@ fn found(names: &Names, class: Type, text: &str) -> Result<Datum> {
     Objects::oid(names, class, text).map(Datum::Oid).or_else(unknown)
 }
 
-/// NULL for a name that finds nothing. What is no name is an error also where the answer could be
-/// NULL.
+/// NULL for a name that finds nothing. A text that is no name is an error also where the answer
+/// could be NULL.
 fn unknown(error: types::Error) -> Result<Datum> {
     match error.state() {
         SqlState::SYNTAX_ERROR | SqlState::FEATURE_NOT_SUPPORTED => Err(error),

@@ -1,4 +1,4 @@
-//! `table_changes(table, a, b)`: what commits did to the rows of a table.
+//! `table_changes(table, a, b)`: the changes of a table's rows by commits.
 //!
 //! ```text
 //!   table_changes('t', 10, 20)      after commit 10, up to commit 20
@@ -100,7 +100,7 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
         let then = instance.catalogs.at(&then).map_err(error)?;
         let names = Arc::new(names.with(then));
         let handle = names.handles.table(&names.catalog, table);
-        // What a commit made and gave up at once had no rows for anybody else.
+        // A storage that a commit made and gave up at once had no rows for anybody else.
         if handle.is_some_and(|handle| handle.storage() == past.table) {
             let ended = (past.ended <= upto).then_some(past.ended);
             parts.extend(part(around, &names, table, after, last.min(upto), ended)?);

@@ -59,7 +59,7 @@ pub(super) fn call(
     }))
 }
 
-/// What an expression of the catalog may name.
+/// The names that an expression of the catalog may use.
 #[derive(Clone, Copy)]
 pub(super) enum Over {
     /// The columns of a relation.

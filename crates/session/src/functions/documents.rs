@@ -9,9 +9,9 @@
 //!
 //! Versions are those of one document: 1, 2, 3 ... A node is named by where it stands (`$.items[3]`, or
 //! `/items/3`), or by its key, a number. A path tells of all nodes that ever stood there, a key of one node
-//! wherever it stood. All that is told was committed when the statement began; what
-//! the transaction itself has written is no version yet. Where `system_time_as_of` is set, it is what had
-//! been committed by then.
+//! wherever it stood. The functions show versions that were committed when the statement began; writes of
+//! the transaction itself are no versions yet. Where `system_time_as_of` is set, they show the versions
+//! that had been committed by then.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -124,7 +124,7 @@ impl Asked<'_> {
         }
     }
 
-    /// What is known of some versions, each asked for once.
+    /// The commit data of some versions, each looked up once.
     fn infos(&self, of: impl Iterator<Item = Revision>) -> Result<BTreeMap<u64, RevisionInfo>> {
         let mut known = BTreeMap::new();
         for revision in of {
@@ -210,7 +210,7 @@ fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar:
         document
             .map(|document| {
                 let value = match document.tree().jsonb_marked() {
-                    // One that is too large for a value does not hide the others.
+                    // A document that is too large for a value does not hide the others.
                     Err(document::DocumentError::Value(_)) => Datum::Null,
                     value => {
                         let (value, marks) = value.map_err(error)?;
@@ -407,7 +407,8 @@ fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar
     Ok(Box::new(Columns::new([JSONB, INT8, INT8, INT8, TIME, TIME], runs.into_iter().map(row))))
 }
 
-/// What commits did to a node: made it, gave it another value, removed it. Of a path: to what stands there.
+/// The changes of a node by commits: creation, new value, removal. For a path: of the nodes that stood
+/// there. Of a path: to what stands there.
 fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
     let runs = asked.runs(node(args, 2)?)?;
@@ -509,7 +510,7 @@ fn node_at(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
 
 // --- values --------------------------------------------------------------------------------------
 
-/// What columns hold.
+/// The types that columns hold.
 const INT8: (Type, Repr) = (Type::INT8, Repr::Int8);
 const BOOL: (Type, Repr) = (Type::BOOL, Repr::Bool);
 const TEXT: (Type, Repr) = (Type::TEXT, Repr::Text);

@@ -44,7 +44,7 @@ pub(crate) use signal::require_signal;
 /// Computes a function whose arguments are not NULL where it is strict.
 ///
 /// # Errors
-/// What the function reports; `0A000` where it is not there.
+/// The errors of the function; `0A000` where it is not there.
 pub fn call(
     around: &Surroundings<'_>,
     function: &Function,
@@ -81,7 +81,7 @@ pub fn call(
 /// Computes the rows of a function that gives a set.
 ///
 /// # Errors
-/// What the function reports; `0A000` where it is not there.
+/// The errors of the function; `0A000` where it is not there.
 pub fn rows(
     around: &Surroundings<'_>,
     function: &Function,

@@ -1,4 +1,4 @@
-//! Functions of storages of ZODB's objects: what `anywhen.zodb` asks of a server, and what people ask of objects.
+//! Functions of storages of ZODB's objects: those that `anywhen.zodb` calls on a server, and those for people.
 //!
 //! ```text
 //!   zodb_load_before('site.objects', 7, tid)      the record that object 7 had then
@@ -28,7 +28,7 @@ const BOOL: (Type, Repr) = (Type::BOOL, Repr::Bool);
 const TEXT: (Type, Repr) = (Type::TEXT, Repr::Text);
 const INT8S: (Type, Repr) = (Type::INT8_ARRAY, Repr::Array);
 
-/// Who reads objects has this, and who writes them has these.
+/// The privileges that a reader of objects needs, and those that a writer needs.
 const READS: &[Privileges] = &[Privileges::SELECT];
 const WRITES: &[Privileges] = &[Privileges::INSERT, Privileges::UPDATE, Privileges::DELETE];
 
@@ -355,7 +355,7 @@ fn begin(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Calls `f` with the transaction of ZODB, for something that may wait. What fails ends it, unless the statement is run
+/// Calls `f` with the transaction of ZODB, for something that may wait. A failure ends it, unless the statement is run
 /// again.
 fn writing<R>(
     around: &Surroundings<'_>,
@@ -365,7 +365,7 @@ fn writing<R>(
     let mut held = client.writing.borrow_mut();
     let writing = held.as_mut().ok_or_else(no_transaction)?;
     writing.set_waits(waits(around));
-    // Whoever stops the statement, and whoever looks for deadlocks, finds the session by this number.
+    // A canceller of the statement and the deadlock detector find the session by this number.
     let number = client.slot.transaction.swap(writing.id().0, std::sync::atomic::Ordering::AcqRel);
     let done = writing.attempt(f);
     client.slot.transaction.store(number, std::sync::atomic::Ordering::Release);

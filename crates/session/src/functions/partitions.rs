@@ -1,4 +1,4 @@
-//! Functions about partitions: keys and bounds as SQL, and what is above or below a table.
+//! Functions about partitions: keys and bounds as SQL, and the tables above or below a table.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn whole_of(relation: &Relation) -> Option<Oid> {
     }
 }
 
-/// What a table or an index is a part of, the nearest first.
+/// The tables or indexes that a table or an index is a part of, the nearest first.
 fn ancestors(around: &Surroundings<'_>, relation: &Relation) -> Vec<Oid> {
     let above = |oid: &Oid| around.names.catalog.relation(*oid).and_then(|it| whole_of(it));
     std::iter::successors(whole_of(relation), above).collect()
@@ -219,7 +219,7 @@ fn all_of(conditions: &[String]) -> String {
     }
 }
 
-/// What holds of the rows of a partition, of the outermost table first.
+/// The conditions that hold for the rows of a partition, of the outermost table first.
 fn constraints(around: &Surroundings<'_>, partition: &Relation) -> Vec<String> {
     let catalog = &around.names.catalog;
     let Some(of) = partition.partition_of() else { return Vec::new() };

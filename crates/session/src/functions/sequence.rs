@@ -18,7 +18,7 @@ fn relation(around: &Surroundings<'_>, sequence: Oid) -> Result<Arc<Relation>> {
     })
 }
 
-/// Fails where whoever runs the statement has neither of two privileges on a sequence.
+/// Fails where the role of the statement has neither of two privileges on a sequence.
 fn may_use(
     around: &Surroundings<'_>,
     sequence: Oid,

@@ -1,7 +1,7 @@
-//! `pg_column_size`: how many bytes a value takes, as PostgreSQL counts those of values that it has computed.
+//! `pg_column_size`: the bytes of a value, as PostgreSQL counts them for computed values.
 //!
-//! What varies in length has a header of 4 bytes. Values of types that lie otherwise here (`jsonb`, ranges of
-//! composite values) count as long as they are here, and the header.
+//! A value of variable length has a header of 4 bytes. Values of types that lie otherwise here (`jsonb`,
+//! ranges of composite values) count as long as they are here, and the header.
 
 use types::{DatumRef, Result, Type, builtin};
 

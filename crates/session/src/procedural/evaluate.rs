@@ -399,7 +399,8 @@ fn literal_of(fragment: &Fragment) -> Option<sql::At> {
     matches!(expr.kind, ExprKind::String(_)).then_some(expr.at)
 }
 
-/// The error of a fragment: with a place in it, its text is told with the place, else in the context.
+/// The error of a fragment: with a place in it, the error has the text with the place, else in the
+/// context.
 pub(super) fn in_fragment(mut error: Error, fragment: &Fragment) -> Error {
     if error.inner.is_some() {
         return error;

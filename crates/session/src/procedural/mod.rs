@@ -68,7 +68,7 @@ impl From<types::Error> for Failure {
     }
 }
 
-/// What a step may fail with.
+/// The failure or result of a step.
 type Tried<T> = std::result::Result<T, Failure>;
 
 /// Runs the code of a block.

@@ -1,4 +1,5 @@
-//! Statements of SQL in a block, with their variables or by their text, and where their rows go.
+//! Statements of SQL in a block, with their variables or by their text, and the targets of their
+//! rows.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ impl Output for First {
     }
 }
 
-/// What a statement of a text has come to: its columns, whether it changes rows, and how many rows there were.
+/// The result of a statement of a text: its columns, whether it changes rows, and how many rows there were.
 type Ran = (Option<Arc<[Column]>>, bool, u64);
 
 /// Keeps all rows.
@@ -85,7 +86,7 @@ impl Runner<'_> {
         let changes = !matches!(sql.statement, Statement::Query(_));
         let columns: Arc<[Column]> = portal.columns.clone().unwrap_or_default();
         let gives = portal.columns.is_some();
-        // What changes rows runs to its end; of a query the first rows are enough.
+        // A statement that changes rows runs to its end; for a query the first rows are enough.
         let (kept, wanted) = match into {
             Some(into) if changes || into.strict => (2, if changes { 0 } else { 2 }),
             Some(_) => (1, 1),
@@ -386,7 +387,7 @@ impl Runner<'_> {
                 break Ok(());
             }
         };
-        // What it told, it told in the block.
+        // Its notices were raised in the block.
         let mut notices = self.session.client.notices.borrow_mut();
         for notice in notices.iter_mut().skip(before) {
             let told = notice.clone();
@@ -456,7 +457,7 @@ fn refused(parsed: &Parsed) -> Option<Error> {
     is_select_into.then(select_into)
 }
 
-/// The error of a command that a block cannot have: one of a transaction, which is told by `of_transactions`, or
+/// The error of a command that a block cannot have: one of a transaction, with the message `of_transactions`, or
 /// a `COPY` from or to the client.
 fn barred(statement: &Statement, of_transactions: &str) -> Option<Error> {
     let Statement::Command(command) = statement else { return None };

@@ -7,11 +7,11 @@ use super::values::Slot;
 use super::{LEVELS_MAX, Runner, Tried, Typed, place, with_context};
 use crate::error::{Error, Result};
 
-/// What follows a statement.
+/// The control flow after a statement.
 pub(super) enum Flow<'r> {
     /// The next one.
     Next,
-    /// What follows the loop or block with this label, or the innermost loop.
+    /// Goes on after the loop or block with this label, or the innermost loop.
     Exit(Option<&'r str>),
     /// The next turn of the loop.
     Continue(Option<&'r str>),
@@ -19,7 +19,7 @@ pub(super) enum Flow<'r> {
     Return,
 }
 
-/// What a loop does after a turn.
+/// The control flow of a loop after a turn.
 enum Turn<'r> {
     Again,
     Over,
@@ -27,7 +27,7 @@ enum Turn<'r> {
 }
 
 impl<'r> Flow<'r> {
-    /// What it means to a loop with this label.
+    /// The effect on a loop with this label.
     fn in_loop(self, label: Option<&str>) -> Turn<'r> {
         match self {
             Flow::Next | Flow::Continue(None) => Turn::Again,

@@ -1,4 +1,4 @@
-//! The variables of a block: their types, their values, and what names in SQL mean.
+//! The variables of a block: their types, their values, and the meaning of names in SQL.
 //!
 //! ```text
 //!   number of a value    variable << 16 | field + 1       one of a row
@@ -28,7 +28,7 @@ pub(super) struct Cell {
     pub value: Datum,
 }
 
-/// What the declaration of a variable says.
+/// The declared kind of a variable.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     /// One value.

@@ -1,4 +1,4 @@
-//! The settings that there are: a table of lines in `known.txt`, read once.
+//! The known settings: a table of lines in `known.txt`, read once.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,11 +10,11 @@ use foldhash::fast::FixedState;
 pub struct Known {
     /// Its name, as it is shown.
     pub name: &'static str,
-    /// What values it takes.
+    /// The values that it takes.
     pub kind: Kind,
-    /// Who may set it, and when.
+    /// The roles that may set it, and when.
     pub scope: Scope,
-    /// What numbers count; [`Unit::None`] where they are plain.
+    /// The unit of its numbers; [`Unit::None`] where they are plain.
     pub unit: Unit,
     /// The least value of a number, in the unit.
     pub least: f64,
@@ -26,7 +26,7 @@ pub struct Known {
     pub words: Vec<&'static str>,
 }
 
-/// What values a setting takes.
+/// The values that a setting takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `on` and `off`.
@@ -41,7 +41,7 @@ pub enum Kind {
     Enum,
 }
 
-/// Who may set it, and when.
+/// The roles that may set it, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// Anybody, at any time.
@@ -56,7 +56,7 @@ pub enum Scope {
     Internal,
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Nothing in particular.

@@ -1,4 +1,4 @@
-//! Settings of a session: what `SET`, `SHOW` and `RESET` are about.
+//! Settings of a session: the values of `SET`, `SHOW` and `RESET`.
 //!
 //! ```text
 //!                     begin    SET a=2   SAVEPOINT s   SET LOCAL a=3   ROLLBACK TO s   COMMIT
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Each setting has a value of the session and, while a transaction lasts, maybe one of `SET LOCAL`
-//! before it. What a transaction sets is undone when it is rolled back, also in part: an undo log
-//! has the slot of each setting as it was. What evaluation needs all the time, the style of values
-//! and a few numbers, is kept beside in its own form.
+//! before it. A rollback of a transaction, also in part, undoes its settings: an undo log has the
+//! former slot of each setting. Values that evaluation needs all the time, the style of values and
+//! a few numbers, are kept in a form of their own as well.
 
 pub mod known;
 pub(crate) mod special;
@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use known::{Known, Scope};
 use value::Value;
 
-/// The settings whose changes a client is told.
+/// The settings whose changes are reported to a client.
 const REPORTED: [&str; 14] = [
     "application_name",
     "client_encoding",
@@ -45,7 +45,7 @@ const REPORTED: [&str; 14] = [
     "standard_conforming_strings",
 ];
 
-/// The one that is told under its own name beside [`REPORTED`], which is sorted.
+/// The setting that is reported under its own name after [`REPORTED`], which is sorted.
 const REPORTED_LAST: &str = "TimeZone";
 
 /// The values that one setting has.
@@ -54,7 +54,7 @@ struct Slot {
     session: Value,
     /// Of `SET LOCAL`, until the transaction ends.
     local: Option<Value>,
-    /// What `RESET` goes back to.
+    /// The value that `RESET` restores.
     reset: Value,
 }
 
@@ -90,11 +90,11 @@ pub struct Settings {
     undo: Vec<(usize, Slot)>,
     /// The values that the server has for settings, as they were taken over last.
     configured: Vec<(usize, Value)>,
-    /// What the client was told last.
+    /// The values that the client was told last.
     told: Vec<(&'static str, String)>,
     /// Which of what the client was told may have changed since, in the order in which it did.
     changed: Vec<&'static str>,
-    // What is looked at all the time.
+    // The values that are read all the time.
     style: Arc<Style>,
     search_path: Arc<[String]>,
     who: Arc<Who>,
@@ -108,7 +108,8 @@ pub struct Settings {
 /// Which statements the server logs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Logged {
-    /// Those that take so many milliseconds or more: `log_min_duration_statement`. None below 0.
+    /// Logs statements that take so many milliseconds or more: `log_min_duration_statement`. None
+    /// below 0.
     pub min_duration_ms: i64,
     /// Those of these kinds, when they begin: `log_statement`.
     pub kinds: LoggedKinds,
@@ -127,12 +128,12 @@ pub enum LoggedKinds {
     All,
 }
 
-/// Who the client is.
+/// The identity of the client.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Who {
-    /// Who logged in, or was named by `SET SESSION AUTHORIZATION`.
+    /// The role that logged in, or was named by `SET SESSION AUTHORIZATION`.
     pub session_user: Box<str>,
-    /// Whose rights are in force: the same, unless `SET ROLE` named another.
+    /// The role whose rights are in force: the same, unless `SET ROLE` named another.
     pub user: Box<str>,
 }
 
@@ -192,7 +193,7 @@ impl Settings {
         self.keeps_join_order
     }
 
-    /// Who the client is.
+    /// The identity of the client.
     pub fn who(&self) -> &Arc<Who> {
         &self.who
     }
@@ -369,7 +370,7 @@ impl Settings {
         })
     }
 
-    /// What `RESET` goes back to, of the known setting at a place.
+    /// The value that `RESET` restores, for the known setting at a place.
     pub(crate) fn reset_value(&self, place: usize) -> &Value {
         &self.slots[place].reset
     }
@@ -473,7 +474,7 @@ impl Settings {
             self.keeps_join_order = *value == Value::Integer(1);
         } else if known.name == "system_time_as_of" {
             let (text, style) = (self.text(known.name), Style::default());
-            // What is kept was checked when it was set.
+            // A kept value was checked when it was set.
             self.system_time = special::time(text, &style, TimestampTz(0)).ok();
         } else if let Some(mode) = known.name.strip_prefix("default_")
             && is_of_transaction(mode)
@@ -523,7 +524,8 @@ impl Settings {
 
     // --- what the client is told -----------------------------------------------------------------
 
-    /// The settings that a client is told of, with their values. They count as told.
+    /// The settings that are reported to a client, with their values. They count as reported. They
+    /// count as told.
     pub fn reported(&mut self) -> Vec<(&'static str, String)> {
         let names = REPORTED.into_iter().chain([REPORTED_LAST]);
         self.told = names.map(|name| (name, self.show(name).unwrap_or_default())).collect();

@@ -1,4 +1,4 @@
-//! Values of settings: from the text that a user writes to one form, and how they are shown.
+//! Values of settings: the conversion of a user's text to one form, and of that form to text.
 //!
 //! ```text
 //!   '1.5MB'  ──read──> Integer(1536), in the unit of the setting  ──show──> 1536kB
@@ -84,7 +84,7 @@ pub fn read(known: &Known, name: &str, text: &str) -> Result<Value> {
     }
 }
 
-/// Words that enumerations take beside those that they tell of.
+/// Words that enumerations take in addition to those that they list.
 fn hidden_word(known: &Known, text: &str) -> Option<&'static str> {
     if known.name == "client_min_messages" && text.eq_ignore_ascii_case("debug") {
         return Some("debug2");

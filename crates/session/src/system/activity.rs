@@ -1,4 +1,4 @@
-//! What goes on: settings of the session, who is connected, zones of time.
+//! Current activity: settings of the session, connected sessions, time zones.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::Ordering;
@@ -82,7 +82,8 @@ pub(super) fn file_settings(scene: Scene<'_>, rows: &mut Rows) {
 /// Its members see what all sessions are at.
 pub(super) const READ_ALL_STATS: Oid = Oid(3_375);
 
-/// Who is connected; what they run is shown to them, to members of their roles and to superusers.
+/// The connected sessions; their statements are shown to their own roles, to members of those and
+/// to superusers.
 pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let names = scene.names;
@@ -132,7 +133,7 @@ pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-/// What all sessions wait for.
+/// The waits of all sessions.
 struct Waits {
     locks: HashMap<TxnId, LockWait>,
     /// The sessions that wait for advisory locks.
@@ -167,7 +168,7 @@ impl Waits {
     }
 }
 
-/// What sessions of this server wait for.
+/// The events that sessions of this server wait for.
 pub(super) fn wait_events(rows: &mut Rows) {
     for (kind, name, description) in WAIT_EVENTS {
         rows.row(&[("type", text(kind)), ("name", text(name)), ("description", text(description))]);
@@ -230,7 +231,7 @@ pub(super) fn locks(scene: Scene<'_>, rows: &mut Rows) {
         .iter()
         .map(|slot| (TxnId(slot.transaction.load(Ordering::Acquire)), slot.process))
         .collect();
-    // Who waits for a row waits for the transactions that have it.
+    // A session that waits for a row waits for the transactions that have it.
     let row_waits: Vec<&LockWait> = waits.iter().filter(|wait| !wait.is_relation).collect();
     let mut writers: BTreeSet<TxnId> =
         sessions.iter().filter_map(|slot| slot.status.writes()).collect();
@@ -348,7 +349,7 @@ pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
     Ok(())
 }
 
-/// What was erased of tables, oldest first, and whether its bytes are gone.
+/// The erasures of tables, oldest first, and whether the bytes are gone.
 pub(super) fn erasures(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
     let engine = &scene.client.instance.engine;
     let failed = |error| crate::error::Error::from(error).cause;

@@ -1,4 +1,4 @@
-//! Operator classes: how an index compares the values of a type.
+//! Operator classes: the ways in which an index compares the values of a type.
 //!
 //! ```text
 //!   CREATE INDEX ON t (a)                      int4_ops           the default of the type
@@ -238,8 +238,8 @@ impl OperatorClass {
         self.name
     }
 
-    /// The name that a key of an index keeps: a default goes without saying, but for the classes by which
-    /// values of one column are told from those that are taken apart.
+    /// The name that a key of an index keeps: a default goes without saying, but for the classes that
+    /// distinguish whole values of a column from values that are taken apart.
     pub fn kept_name(&self) -> Option<&'static str> {
         let is_of_scalars =
             matches!(self.method, Gin | Bloom) && types::extension::of(self.oid).is_some();

@@ -1,5 +1,5 @@
 //! The views of the extension `storage_engine`: parameters of tables `USING columnar` and `USING rowcompress`,
-//! and what their files have.
+//! and the counts of their files.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub(super) fn batch_options(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-/// What the files have of a table.
+/// The files of a table.
 fn files(scene: Scene<'_>, data: &TableData) -> types::Result<Vec<StripeStats>> {
     let store = scene.client.instance.engine.store();
     let found = store.stripes(data.storage).map_err(table::Error::from);

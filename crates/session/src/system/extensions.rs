@@ -1,4 +1,4 @@
-//! Extensions: `pg_extension`, those that a database can have, and what belongs to them.
+//! Extensions: `pg_extension`, those that a database can have, and their members.
 
 use scalar::{operators, registry};
 use table::catalog::{Address, Class};
@@ -75,7 +75,7 @@ pub(super) fn versions(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-/// What belongs to the extensions of the database, and the schemas that they are in.
+/// The members of the database's extensions, and the schemas of the extensions.
 pub(super) fn dependencies(scene: Scene<'_>, rows: &mut Rows) {
     for extension in scene.names.catalog.extensions_of(scene.names.database) {
         let own = Address::of(Class::Extension, extension.oid);

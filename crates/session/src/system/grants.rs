@@ -1,4 +1,4 @@
-//! Who was given what on tables and their columns: `information_schema.table_privileges`,
+//! Privileges on tables and their columns: `information_schema.table_privileges`,
 //! `column_privileges`, and those of them that concern roles of the user (`role_table_grants`,
 //! `role_column_grants`).
 
@@ -21,7 +21,7 @@ const ALL: [(Privileges, &str); 7] = [
 ];
 const OF_COLUMNS: &[(Privileges, &str)] = ALL.split_at(3).1;
 
-/// One who has a privilege, and who gave it.
+/// A role that has a privilege, and the role that granted it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Grant {
     grantor: Oid,
@@ -51,8 +51,8 @@ impl Grant {
         })
     }
 
-    /// True where the user is told of it: as one of the two roles, or, if `everybody`, because it was
-    /// given to all.
+    /// True where the user may see it: as one of the two roles, or, if `everybody`, because it was
+    /// granted to PUBLIC.
     fn is_shown(&self, scene: Scene<'_>, everybody: bool) -> bool {
         let names = scene.names;
         let is_own = |role: Oid| {
@@ -95,7 +95,7 @@ fn tables(scene: Scene<'_>) -> impl Iterator<Item = &Relation> {
     })
 }
 
-/// What was given on whole tables; to everybody too where `everybody`.
+/// The privileges on whole tables; those of PUBLIC too where `everybody`.
 pub(super) fn of_tables(scene: Scene<'_>, everybody: bool, rows: &mut Rows) {
     for relation in tables(scene) {
         for item in &scene.names.catalog.acl_of(Address::relation(relation.oid)).0 {
@@ -108,7 +108,7 @@ pub(super) fn of_tables(scene: Scene<'_>, everybody: bool, rows: &mut Rows) {
     }
 }
 
-/// What was given on columns, or on the tables that they are of.
+/// The privileges on columns, or on their tables.
 pub(super) fn of_columns(scene: Scene<'_>, everybody: bool, rows: &mut Rows) {
     for relation in tables(scene) {
         let whole = scene.names.catalog.acl_of(Address::relation(relation.oid));

@@ -1,4 +1,4 @@
-//! What types, functions and operators there are: `pg_type`, `pg_proc` and their kin.
+//! Types, functions and operators: `pg_type`, `pg_proc` and their kin.
 
 use scalar::function::Volatility;
 use scalar::{operators, registry};

@@ -1,5 +1,5 @@
-//! The relations of `pg_catalog` and `information_schema`: what they are called, their columns, and
-//! where their rows come from.
+//! The relations of `pg_catalog` and `information_schema`: their names, their columns, and the
+//! sources of their rows.
 //!
 //! ```text
 //!   relations.txt    OIDs, names, columns: facts of PostgreSQL 17
@@ -46,7 +46,7 @@ pub const PG_CATALOG: Oid = Oid(11);
 /// `information_schema`.
 pub const INFORMATION_SCHEMA: Oid = Oid(13_212);
 
-/// Who owns all of it: the role that every database has.
+/// The owner of all of it: the role that every database has.
 pub const OWNER: Oid = Oid(10);
 
 /// `commits` and `erasures`, which PostgreSQL does not have, and the views of the extension `storage_engine`.

@@ -18,7 +18,7 @@ pub(super) fn acl(scene: Scene<'_>, acl: Option<&Acl>) -> Datum {
     texts(Type::ACLITEM, items.iter().map(String::as_str))
 }
 
-/// What was given on schemas of the system when the database was made, so that nobody dumps it.
+/// The privileges on schemas of the system that the new database had, so that nobody dumps them.
 pub(super) fn first_privileges(scene: Scene<'_>, rows: &mut Rows) {
     for schema in scene.names.catalog.schemas() {
         if schema.oid == PG_CATALOG || schema.oid == INFORMATION_SCHEMA {

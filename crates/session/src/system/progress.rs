@@ -13,8 +13,8 @@ fn number(value: u64) -> Datum {
     Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-/// The sessions that are at one of these commands, each with the columns that all views have. What others
-/// are at is shown as far as `pg_stat_activity` shows it.
+/// The sessions that are at one of these commands, each with the columns that all views have. The
+/// commands of others are shown as far as `pg_stat_activity` shows them.
 fn at<'s>(scene: Scene<'s>, tasks: &'s [Task]) -> impl Iterator<Item = (Arc<Slot>, Task, Row)> {
     let names = scene.names;
     let sessions = scene.client.instance.sessions().into_iter();

@@ -1,4 +1,4 @@
-//! `pg_class`, `pg_attribute` and what belongs to tables: defaults, indexes, constraints, sequences.
+//! `pg_class`, `pg_attribute` and the parts of tables: defaults, indexes, constraints, sequences.
 
 use store::Retention;
 use table::catalog::{
@@ -182,7 +182,8 @@ fn has_parts(scene: Scene<'_>, relation: &Relation) -> bool {
     table.is_some_and(|table| !table.partitions().is_empty())
 }
 
-/// What `pg_type` says of how values of a type lie: length, by value, alignment, storage.
+/// The columns of `pg_type` on the storage of a type's values: length, by value, alignment,
+/// storage.
 pub(super) fn form(scene: Scene<'_>, ty: Type) -> (i16, bool, char, char) {
     match builtin::facts(ty) {
         Some(facts) => (facts.length, facts.is_by_value(), facts.align, facts.storage),

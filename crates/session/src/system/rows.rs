@@ -19,7 +19,7 @@ use crate::files::FileTable;
 use crate::names::Names;
 use crate::statement::Prepared;
 
-/// What rows are made of.
+/// The context from which rows are made.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
     /// The catalog.

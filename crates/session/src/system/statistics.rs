@@ -1,4 +1,4 @@
-//! `pg_stats`: what the planner knows of the values of columns.
+//! `pg_stats`: the planner's statistics of the values of columns.
 
 use table::catalog::{Address, Column, Privileges, Relation};
 use table::rows::ColumnStatistics;

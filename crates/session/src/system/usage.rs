@@ -1,5 +1,5 @@
-//! `pg_stat_all_tables`, `pg_stat_database` and their kin: what was done since the database was opened, or
-//! since `pg_stat_reset()`.
+//! `pg_stat_all_tables`, `pg_stat_database` and their kin: counts since the database was opened, or since
+//! `pg_stat_reset()`.
 
 use table::catalog::Relation;
 use table::rows::{AnalyzedBy, Counter, Counts};
@@ -82,7 +82,7 @@ pub(super) fn tables(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-/// What is counted of a table, where PostgreSQL has numbers.
+/// The counters of a table, where PostgreSQL has numbers.
 const COUNTS_OF_TABLE: &str = "seq_scan seq_tup_read n_tup_ins n_tup_upd n_tup_del n_tup_hot_upd n_tup_newpage_upd n_live_tup \
      n_dead_tup n_mod_since_analyze n_ins_since_vacuum vacuum_count autovacuum_count analyze_count \
      autoanalyze_count";
@@ -196,7 +196,7 @@ pub(super) fn background_writer(scene: Scene<'_>, rows: &mut Rows) {
     ]);
 }
 
-/// What is in memory is written to files when there is enough of it, or at `CHECKPOINT`.
+/// The store writes memory to files when there is enough of it, or at `CHECKPOINT`.
 pub(super) fn checkpointer(scene: Scene<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let (counts, reset) = instance.counters.shared("checkpointer", &instance.engine);

@@ -9,7 +9,7 @@ use crate::client::{connect, instance_on};
 use crate::limits::rows;
 use crate::methods::answer;
 
-/// What a cancel may take on a machine that has much else to do, in a build that is not optimised.
+/// The longest time that a cancel may take on a busy machine, in a build that is not optimised.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Many rows in columns: `k` is different in each, each `m` is in a tenth of them.
@@ -44,7 +44,7 @@ const OPERATORS: &[&str] = &[
     "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY k), percentile_cont(0.1) WITHIN GROUP (ORDER BY k DESC) FROM %",
     "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY t) FROM %",
     "SELECT string_agg(t, ',' ORDER BY k) FROM %",
-    // What a join keeps, and what it looks up.
+    // The kept columns of a join, and its look-ups.
     "SELECT count(*), sum(a.v) FROM % a JOIN % b ON a.k = b.k",
     "SELECT count(*), max(b.t) FROM % a JOIN % b ON a.t = b.t AND a.m = b.m",
     "SELECT count(*), sum(b.k) FROM % a FULL JOIN % b ON a.k = b.k + 5",

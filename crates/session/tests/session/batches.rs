@@ -135,7 +135,7 @@ impl Twins {
         self.both(&format!("INSERT INTO %s VALUES {}", values.join(", ")));
     }
 
-    /// What rows are asked of: one table, or a join of two or three.
+    /// The source of rows: one table, or a join of two or three.
     fn source(&self, moment: &str) -> (String, bool) {
         let key = self.pick(&[
             "n = sn",
@@ -387,7 +387,7 @@ impl Twins {
         }
         let mut condition = self.conditions();
         if has_partners && self.dice.below(6) == 0 {
-            // What many rows ask of the subquery is computed together.
+            // A subquery that many rows ask is computed for all of them together.
             let link = if condition.is_empty() { " WHERE" } else { " AND" };
             let of = self.pick(&["avg(sn)", "max(sn) + count(*)", "count(*)", "sum(smoney)"]);
             let key = self.pick(&["x.scode = code", "x.sn = n", "x.sword = word AND x.sn = n"]);
@@ -508,7 +508,7 @@ fn compare(seed: u64, second: Second, steps: u64) {
     let using = if using == "document" { "heap" } else { using };
     twins.run(&format!("CREATE TABLE cs ({PARTNERS}) USING {using}"));
     if is_indexed {
-        // What came before the index is asked for as well.
+        // Versions from before the index are asked for as well.
         twins.fill(700);
         twins.both("UPDATE % SET n = 1 - n, doc = jsonb_set(doc, '{k}', '7') WHERE n < 0");
         assert_eq!(twins.run(INDEX), "CREATE INDEX\n");
@@ -675,8 +675,8 @@ fn rows_of_joins_come_out_of_columns() {
     assert_eq!(run(many), "id|id\n20000|1950\n(1 row)\n");
 }
 
-/// Groups are told apart by a key of a table alone, if the other keys are columns of the same row. A unique column that
-/// may be NULL identifies no row, and neither does the key of a table that has several versions.
+/// The key of a table alone identifies groups, if the other keys are columns of the same row. A unique column that may
+/// be NULL identifies no row, and neither does the key of a table that has several versions.
 #[test]
 fn keys_that_depend_on_another_do_not_tell_groups_apart() {
     let mut session = connect(&instance_on(&SimVfs::new(6)));
@@ -721,7 +721,7 @@ fn not_in_is_a_join_where_nothing_is_null() {
     assert_eq!(asked("id NOT IN (SELECT u FROM q)"), is("(0 rows)", false));
     assert_eq!(asked("u NOT IN (SELECT id FROM q)"), is("3 (1 row)", false));
     assert_eq!(asked("u NOT IN (SELECT id FROM q WHERE id < 0)"), is("1 2 3 (3 rows)", false));
-    // What a join left out is NULL.
+    // A column of a row that a join left out is NULL.
     let left_out = "id NOT IN (SELECT q.id FROM p x LEFT JOIN q ON q.id = x.id)";
     assert_eq!(asked(left_out), is("(0 rows)", false));
     // A column that has no NULL now may have had one.
@@ -779,8 +779,8 @@ fn a_subquery_is_computed_for_the_values_that_rows_ask_for() {
     assert!(plan.contains("Aggregate (actual rows=1 loops=1)"), "{plan}");
 }
 
-/// What one execution of a prepared statement has found out of the entries of a dictionary says nothing to the next,
-/// which has another parameter.
+/// One execution of a prepared statement evaluates the entries of a dictionary; the next, which has another
+/// parameter, does so anew.
 #[test]
 fn a_parameter_decides_anew_in_each_execution() {
     let mut session = connect(&instance_on(&SimVfs::new(3)));

@@ -78,8 +78,8 @@ fn deletions_return_their_rows() {
     });
 }
 
-/// A key that exists is refused at once with 23505. One that another transaction may still commit is waited
-/// for, and the wait hears a cancel. The extension looped for ever and heard none.
+/// A key that exists is refused at once with 23505. A key that another transaction may still commit is
+/// waited for, and a cancel ends the wait. The extension looped for ever and heard none.
 #[test]
 fn equal_keys_are_refused_and_waits_are_cancelled() {
     each(|instance, one, method| {
@@ -252,7 +252,7 @@ fn an_order_leaves_blocks_out() {
         assert_eq!(answer(&mut sorted, "checkpoint"), "CHECKPOINT\n");
         assert_eq!(answer(&mut plain, "checkpoint"), "CHECKPOINT\n");
         assert_eq!(answer(&mut sorted, sum), answers);
-        // What a count looks at, which reads no column, goes for both.
+        // The counters of a count, which reads no column, go for both.
         let columns = |session: &mut Session| {
             blocks(session, sum).saturating_sub(blocks(session, "select count(*) from t"))
         };

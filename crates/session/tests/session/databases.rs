@@ -8,7 +8,7 @@ use types::SqlState;
 
 use crate::client::{connect, connect_to, instance, query};
 
-/// What psql would show of a statement.
+/// The output of psql for a statement.
 fn show(session: &mut Session, text: &str) -> String {
     let mut shown = String::new();
     query(session, text, &mut std::iter::empty(), &mut shown);
@@ -71,7 +71,7 @@ fn notifications_stay_in_their_database() {
     show(&mut other, "listen news;");
     show(&mut other, "notify news, 'of the shop';");
     assert!(one.take_messages().notifications.is_empty());
-    // What it told itself was taken with the answer; so it tells itself again.
+    // The answer took the notification to itself along; so it notifies itself again.
     show(&mut one, "notify news, 'of the first';");
     assert!(other.take_messages().notifications.is_empty());
 }
@@ -100,7 +100,7 @@ fn there_are_no_more_sessions_than_may_be() {
     assert_eq!(error.message(), "database \"shop\" is not currently accepting connections");
 }
 
-/// What a role has in another database is counted, because nobody could be shown it there.
+/// The objects of a role in another database are counted, because nobody could be shown them there.
 #[test]
 fn belongings_elsewhere_are_counted() {
     let instance = instance();
@@ -118,7 +118,7 @@ fn belongings_elsewhere_are_counted() {
     assert!(show(&mut one, seen).contains("postgres|1\nshop|1\n"));
 }
 
-/// Who is nobody special may end only sessions of roles that it is a member of.
+/// A role without special rights may end only sessions of roles that it is a member of.
 #[test]
 fn sessions_of_others_are_not_ended_by_anybody() {
     let instance = instance();
@@ -147,8 +147,8 @@ fn sessions_of_others_are_not_ended_by_anybody() {
     assert!(nobody.contains("WARNING:  01000: PID 2147483647 is not"), "{nobody}");
 }
 
-/// Whoever begins while a database is dropped gets in before, or not at all, or is told: nothing is
-/// left in a database that is gone.
+/// A session that begins while a database is dropped connects before, or not at all, or gets an
+/// error: nothing is left in a database that is gone.
 #[test]
 fn logins_race_with_drops() {
     let instance = instance();

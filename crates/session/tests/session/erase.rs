@@ -1,4 +1,5 @@
-//! What `ERASE` leaves: nothing, in no table of the store, in no index that is or was, in no file.
+//! The remains of `ERASE`: nothing, in no table of the store, in no index of now or then, in no
+//! file.
 
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -103,8 +104,9 @@ fn indexes_forget_what_was_before_them() {
     assert_eq!(remembered(), 0, "what is kept for a time only is not written down again");
 }
 
-/// What `DELETE HISTORY` takes away is gone for the next statement, also where commits are waited for
-/// elsewhere, as the server does: there it was once read on until something else changed the catalog.
+/// The versions that `DELETE HISTORY` removes are gone for the next statement, also where commits are
+/// waited for elsewhere, as the server does. There statements once read them until something else
+/// changed the catalog.
 #[test]
 fn history_that_is_deleted_is_gone_at_once() {
     let instance = instance_on(&SimVfs::unrecorded());

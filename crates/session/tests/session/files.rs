@@ -30,7 +30,7 @@ fn begun() -> (SimVfs, Arc<Instance>, Session) {
     (disk, instance, session)
 }
 
-/// What comes back of a statement.
+/// The answer to a statement.
 fn answer(session: &mut Session, text: &str) -> String {
     let mut shown = String::new();
     query(session, text, &mut std::iter::empty(), &mut shown);
@@ -160,7 +160,7 @@ fn a_copy_that_fails_leaves_the_old_file() {
     }
 }
 
-/// What a client gets as Arrow or Parquet, it can send back, cut anywhere.
+/// The Arrow and Parquet data that a client gets, it can send back, cut anywhere.
 #[test]
 fn columns_go_to_clients_and_back() {
     struct Copied(Vec<u8>);
@@ -241,8 +241,8 @@ fn only_wanted_columns_are_read() {
     assert!(shown.starts_with("ERROR:  XX001: file \"/wide.parquet\" is damaged"), "{shown}");
 }
 
-/// What gzip has compressed is read as what it was, in several members too; of a file that was cut off or changed
-/// nothing is taken, and the error says so.
+/// Data that gzip has compressed are decompressed, in several members too. Nothing is taken from a file that was
+/// cut off or changed, and the error says so.
 #[test]
 fn files_of_gzip() {
     let member = |text: &str| {

@@ -66,7 +66,7 @@ fn text(random: &SimRandom, depth: u32) -> String {
     }
 }
 
-/// What may stand in `WHERE`.
+/// A random condition for `WHERE`.
 pub fn condition(random: &SimRandom, depth: u32) -> String {
     if depth > 0 && random.below(3) == 0 {
         let (left, right) = (condition(random, depth - 1), condition(random, depth - 1));

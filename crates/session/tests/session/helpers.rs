@@ -36,7 +36,8 @@ fn has_processors() -> bool {
     std::thread::available_parallelism().is_ok_and(|count| count.get() > 1)
 }
 
-/// What helpers compute, what they must be told, and what they do not know.
+/// Expressions that helpers compute, values that they must be told, and state that they do not
+/// know.
 const QUESTIONS: &[&str] = &[
     "SELECT count(*), sum(n), avg(a), min(s), max(m), count(DISTINCT s), sum(x) FROM t",
     "SELECT g, sum(n), percentile_disc(0.3) WITHIN GROUP (ORDER BY n) FROM t GROUP BY g ORDER BY g",
@@ -54,7 +55,7 @@ const QUESTIONS: &[&str] = &[
     "SELECT sum(n) FROM t WHERE a > (SELECT avg(a) FROM t) AND n < (SELECT max(k) FROM p)",
     "SELECT g, (SELECT count(*) FROM t i WHERE i.g = o.g AND i.n > 50) FROM t o WHERE n < 20 ORDER BY n",
     "SELECT sum((SELECT count(*) FROM p WHERE k = n)) FROM t WHERE n < 300",
-    // What belongs to the session: settings, types of users, the clock.
+    // State of the session: settings, types of users, the clock.
     "SELECT count(*) FROM t WHERE s <> current_setting('search_path') || n",
     "SELECT m::text, count(*) FROM t GROUP BY m::text ORDER BY 1",
     "SELECT count(*) FROM t WHERE m > 'ok' OR m::text || n = 'sad7'",
@@ -94,7 +95,7 @@ fn helpers_answer_as_one_thread_does() {
         let plain = run(&format!("SELECT count(*), sum(n) FROM t WHERE g = {g} AND s <> 'text 4'"));
         assert_eq!(prepared, plain);
     }
-    // What the transaction itself has written counts.
+    // The writes of the transaction itself count.
     run("BEGIN");
     run("DELETE FROM t WHERE g = 3");
     run("INSERT INTO t (n, g) VALUES (-5, 3)");

@@ -179,7 +179,7 @@ fn prepare(session: &mut Session) {
     assert!(plan.contains("Index Only Scan using lists_columns"), "{plan}");
 }
 
-/// What the lists hold in the end.
+/// The lists at the end.
 fn finally(session: &mut Session) -> BTreeMap<u64, Vec<u64>> {
     let rows = execute(session, "select k, v from lists").expect("it reads").expect("it is done");
     let pairs = rows.iter().filter_map(|row| row.split_once('|'));
@@ -220,7 +220,8 @@ fn history(seed: u64, sessions: usize, transactions: u64) -> History {
     (committed, finally(&mut first))
 }
 
-/// Proves histories, and says of how many transactions. One that is played again is no crowd.
+/// Proves histories, and says of how many transactions. A single history that is played again is no
+/// crowd.
 fn prove_all(cases: u64, least: u64, history: impl Fn(u64) -> History + Sync) {
     let proved = AtomicU64::new(0);
     seeds(1, cases, |seed| {
@@ -273,7 +274,8 @@ fn threaded_histories_are_serializable() {
     });
 }
 
-/// What a thread does in one transaction of a workload, by its number, the turn, and chance.
+/// The statements of a thread in one transaction of a workload, by its number, the turn, and
+/// chance.
 type Workload = fn(u64, u64, &mut Random) -> Vec<String>;
 
 /// Transactions that merely share a table do not abort one another, whatever the plan: each thread has

@@ -1,4 +1,4 @@
-//! Whatever order the joins of a query have, the same rows come.
+//! A query gives the same rows in every order of its joins.
 //!
 //! Random queries over tables of very different sizes are asked twice: as one list of tables, which may be
 //! joined in any order, and step by step, where each step is a table of its own that is made before the next.
@@ -12,7 +12,7 @@ use crate::methods::answer;
 const TABLES: [(&str, u64); 6] =
     [("one", 1), ("few", 12), ("lot", 150), ("many", 2_500), ("more", 4_000), ("most", 9_000)];
 
-/// What joins a table to one that was joined before: `@` is the one, `%` the other.
+/// Conditions that join a table to one that was joined before: `@` is the one, `%` the other.
 const CONDITIONS: [&str; 7] = [
     "@.id = %.a",
     "@.a = %.id AND @.id < 1000",
@@ -23,7 +23,7 @@ const CONDITIONS: [&str; 7] = [
     "@.id = %.a AND @.c IS NOT NULL",
 ];
 
-/// What one table is asked for.
+/// Conditions on one table.
 const FILTERS: [&str; 10] = [
     "@.b = 1",
     "@.id < 30",

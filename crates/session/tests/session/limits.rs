@@ -1,4 +1,4 @@
-//! What one statement may take: memory, bytes of a value, and time after it was told to stop.
+//! The limits of one statement: memory, bytes of a value, and time after it was told to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
 /// set from one, was not interrupted either. Each of these would run for a minute or more.
 #[test]
 fn a_cancel_is_heard_inside_of_functions() {
-    /// What a cancel may take on a machine that has much else to do, in a build that is not optimised.
+    /// The longest time that a cancel may take on a busy machine, in a build that is not optimised.
     const PATIENCE: Duration = Duration::from_secs(3);
     let instance = instance();
     let mut session = connect(&instance);
@@ -88,7 +88,8 @@ fn a_cancel_is_heard_inside_of_functions() {
             let cancels = scope.spawn(move || {
                 std::thread::sleep(Duration::from_millis(200));
                 let told = Instant::now();
-                // One that comes before the statement has begun is forgotten, so it is told again.
+                // A cancel that comes before the statement has begun is forgotten, so it is sent
+                // again.
                 while !is_over.load(Ordering::Acquire) {
                     instance.cancel(process, &secret);
                     std::thread::sleep(Duration::from_millis(20));
@@ -136,14 +137,14 @@ fn what_aggregates_keep_is_counted() {
         format!("array_agg(numeric '1e10000' + i) {from}"),
     ] {
         let text = format!("select count(*) from (select {what}) s");
-        // Whatever is not looked at is not computed: it is, here.
+        // Values that nothing reads are not computed: here something reads them.
         let text = text.replace("count(*)", "count(s)");
         match rows(&mut session, &text) {
             Ok(_) => panic!("{text}: it holds more than it may"),
             Err(error) => assert_eq!(error.state().code(), "53200", "{text}: {error}"),
         }
     }
-    // What fits is given, and what is given frees what it took.
+    // A result that fits is given, and its memory is free afterwards.
     for _ in 0..5 {
         let text = format!("select length(string_agg({long}, '')) from generate_series(1, 5000)");
         assert_eq!(rows(&mut session, &text).expect("it fits"), ["5000000"]);

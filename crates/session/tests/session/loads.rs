@@ -16,7 +16,7 @@ fn rows() -> Vec<String> {
     shuffled.map(|id| format!("{id}\tname {id}\t{}", id / 2)).collect()
 }
 
-/// What comes back of a statement, `data` being what a COPY is given.
+/// The answer to a statement, `data` being the data of a COPY.
 fn answer(session: &mut Session, text: &str, data: &[String]) -> String {
     let mut shown = String::new();
     let mut data = data.iter().map(String::as_str).chain(["\\."]);
@@ -73,8 +73,8 @@ fn the_transaction_sees_what_it_has_copied() {
     assert_eq!(answer(&mut other, versions, &[]), "30001|2");
 }
 
-/// Keys that come twice are told as an insertion tells them, whichever index knows, and nothing is there
-/// afterwards.
+/// Keys that come twice are refused as an insertion refuses them, whichever index finds them, and no row
+/// remains.
 #[test]
 fn keys_that_come_twice_are_refused() {
     let (_instance, mut session) = prepared();
@@ -133,8 +133,8 @@ fn is_loaded(instance: &Arc<Instance>, table: &str) -> bool {
     refused.contains("lock timeout")
 }
 
-/// What a query gives is loaded where it is much and the table is new, and is written row by row where
-/// it is little, where the table has had rows, and where rows may meet others.
+/// A query's rows are loaded where they are many and the table is new. They are written row by row
+/// where they are few, where the table has had rows, and where rows may meet others.
 #[test]
 fn queries_fill_tables() {
     let (instance, mut one) = prepared();

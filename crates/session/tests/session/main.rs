@@ -8,12 +8,11 @@
 //! `ANYWHEN_BLESS=1 cargo test -p session` writes the answers anew: look at the difference. Where a
 //! script asks only for what PostgreSQL has, its answers come from PostgreSQL 17.
 //!
-//! What several sessions do to one another is text as well, in `schedules/`, and is in `schedules`;
-//! random histories, with the proof that they have a serial order, are in `histories`; what a disk
-//! that fails does to statements is in `failing_disk`. Statements that nobody would write are in
-//! `fuzz`; what one statement may take of memory and time in `limits`; answers that must agree in `oracles`; aggregates over
-//! columns in `batches`; tables of different access methods in `methods`; faults that compressed tables of
-//! others have in `compressed`; large documents in `large_documents`;
+//! Interleavings of several sessions are text as well, in `schedules/`, and are run by `schedules`. Random histories,
+//! with the proof that they have a serial order, are in `histories`; the effects of a failing disk on statements are in
+//! `failing_disk`. Statements that nobody would write are in `fuzz`; the memory and time of one statement in `limits`;
+//! answers that must agree in `oracles`; aggregates over columns in `batches`; tables of different access methods in
+//! `methods`; faults that compressed tables of others have in `compressed`; large documents in `large_documents`;
 //! several databases of one server in `databases`.
 
 mod batch_limits;

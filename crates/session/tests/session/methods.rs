@@ -19,7 +19,7 @@ use crate::memory::Memory;
 const TABLES: [&str; 5] = ["d", "m", "c", "r", "h"];
 const KEYS: u64 = 5;
 
-/// What comes back of a statement.
+/// The answer to a statement.
 pub fn answer(session: &mut Session, text: &str) -> String {
     let mut shown = String::new();
     query(session, text, &mut std::iter::empty(), &mut shown);
@@ -217,7 +217,7 @@ impl Twins {
         self.all(&text);
     }
 
-    /// What writes rows anew, or may; documents and their keys go on, but for the last two.
+    /// Definitions that rewrite rows, or may; documents and their keys go on, but for the last two.
     fn definition(&self) -> String {
         match self.dice.below(8) {
             0 | 1 => "alter table % alter n type bigint".into(),
@@ -361,8 +361,8 @@ fn a_long_history_comes_in_pages() {
     );
 }
 
-/// A definition that writes all rows anew reads them while it writes, some hundreds at a time. What it has written
-/// does not come back in what it reads, whatever the method: rows, and documents that stay where they are.
+/// A definition that rewrites all rows reads them while it writes, some hundreds at a time. It does not read the
+/// rows that it has written, whatever the method: rows, and documents that stay where they are.
 #[test]
 fn rows_are_written_anew_while_they_are_read() {
     for (using, is_large) in [

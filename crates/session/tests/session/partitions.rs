@@ -1,6 +1,7 @@
-//! A partitioned table and a plain one answer alike, whatever happens to their rows: random changes and questions, as the
-//! table is divided by ranges, by values or by hashes, with partitions that are divided again, whose columns stand in
-//! another order, and which have other access methods. After it is opened again they still do, and so does the past.
+//! A partitioned table and a plain one answer alike, whatever happens to their rows: random changes and questions, as
+//! the table is divided by ranges, by values or by hashes, with partitions that are divided again, whose columns stand
+//! in another order, and which have other access methods. After the database is opened again they still answer alike,
+//! also for the past.
 
 use session::Session;
 use vfs::{SimRandom, SimVfs, seeds};

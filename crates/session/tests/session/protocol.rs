@@ -150,7 +150,7 @@ fn portals_are_suspended_and_go_on() {
     assert_eq!(gone.state().code(), "34000");
 }
 
-/// What gives no rows runs once: a second Execute once said again that a row was inserted.
+/// A statement without rows runs once: a second Execute once said again that a row was inserted.
 #[test]
 fn a_portal_without_rows_runs_once() {
     let instance = instance();
@@ -228,8 +228,8 @@ fn bind_checks_what_it_is_given() {
     assert_eq!(bad.message(), "invalid input syntax for type bigint: \"x\"");
 }
 
-/// What explains a prepared statement is a statement like others: it was refused when it was parsed,
-/// and sqlx asks so which columns may be NULL.
+/// `EXPLAIN EXECUTE` is a statement like others: it was refused when it was parsed, and sqlx asks so
+/// which columns may be NULL.
 #[test]
 fn explain_execute_is_parsed() {
     let instance = instance();
@@ -245,8 +245,8 @@ fn explain_execute_is_parsed() {
     session.end().expect("nothing is wrong");
 }
 
-/// What must be a transaction of its own is one by itself, also where the client has not said that no
-/// other message belongs to it; behind another statement it is refused.
+/// A statement that must be a transaction of its own is one by itself, also where the client has not
+/// said that no other message belongs to it; behind another statement it is refused.
 #[test]
 fn what_stands_alone_commits_at_once() {
     let instance = instance();

@@ -1,4 +1,4 @@
-//! What sessions do to one another, as text: steps in an order, and what each of them gives.
+//! Interleavings of sessions as text: steps in an order, and the result of each.
 //!
 //! ```text
 //!   schedule lost update at repeatable read     each in a database of its own; the level is what
@@ -21,8 +21,8 @@
 //! statement that would wait is taken back and begun again on such a thread. Both give the same.
 //!
 //! That a step waits is not guessed from time: as many transactions stand in queues of the lock
-//! manager as statements have not ended. Advisory locks have no such queues; whoever waits for them is
-//! in `pg_locks`, and is looked at for a little longer than it takes to wake.
+//! manager as statements have not ended. Advisory locks have no such queues; a session that waits for
+//! them is in `pg_locks`, and is watched for a little longer than it takes to wake.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -38,7 +38,7 @@ use crate::client::{Kept, connect, instance};
 
 /// How long steps may take until something is wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long whoever waits for an advisory lock needs at most to see that it is free, and more.
+/// The longest time that a session needs to see that an advisory lock is free, and more.
 const ADVISORY_WAKE: Duration = Duration::from_millis(60);
 
 /// Every schedule gives what its file says, whether its sessions may wait or not.
@@ -162,7 +162,7 @@ impl Stage {
                     }
                 }
                 drop(session);
-                // Whoever closes the schedule waits until the session is gone.
+                // The thread that closes the schedule waits until the session is gone.
                 let _ = answer.send((name, String::new()));
             });
             Actor { steps, is_busy: false, may_wait }
@@ -237,7 +237,7 @@ fn waiting_advisory(observer: &mut Session) -> usize {
     count.trim_matches(['(', ')']).parse().expect("it is a number")
 }
 
-/// What a Query message gives, in one line.
+/// The result of a Query message, in one line.
 fn run(session: &mut Session, text: &str, inline: bool, may_wait: &AtomicBool) -> String {
     let mut given = Vec::new();
     let done = run_statements(session, text, inline, may_wait, &mut given);

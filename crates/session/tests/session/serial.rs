@@ -64,7 +64,7 @@ pub(crate) fn prove(txns: &[Txn], lists: &BTreeMap<u64, Vec<u64>>) -> Result<(),
             }
         }
     }
-    // Whoever nothing comes before is taken out, until nobody is left.
+    // The proof removes a transaction that no other precedes, until none is left.
     let mut before: HashMap<u64, usize> = known.iter().map(|id| (*id, 0)).collect();
     for to in edges.values().flatten() {
         *before.entry(*to).or_default() += 1;

@@ -64,7 +64,7 @@ fn what_would_wait_says_so() {
 }
 
 /// A long statement does not hold up the other sessions of its core: it is taken back, and run again
-/// where it may take its time. What it had changed is gone in between.
+/// where it may take its time. Its changes are gone in between.
 #[test]
 fn long_statements_go_elsewhere() {
     let instance = instance();
@@ -158,7 +158,7 @@ fn copy_takes_only_text() {
     assert_eq!(kept.0, ["0"]);
 }
 
-/// Whoever knows the secret of a session can cancel what it runs; nobody else can.
+/// A client that knows the secret of a session can cancel its statement; nobody else can.
 #[test]
 fn a_secret_cancels() {
     let instance = instance();
@@ -175,8 +175,8 @@ fn a_secret_cancels() {
     run(&mut session, "select 1").expect("the session goes on");
 }
 
-/// Whoever waits for the lock of a row or a table can be cancelled there, by its secret and by its own
-/// `statement_timeout`; that waited until the other had ended.
+/// A session that waits for the lock of a row or a table can be cancelled there, by its secret and by
+/// its own `statement_timeout`. Both waited until the other session had ended.
 #[test]
 fn who_waits_for_a_lock_is_cancelled() {
     let instance = instance();
@@ -277,14 +277,15 @@ fn rows_are_followed_to_new_keys() {
     let moves = ["update t set id = 101 where id = 100"];
     let done = waits(&mut one, &mut other, &moves, "select n from t where n = 1 for update");
     assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "SELECT 1"));
-    // One that was deleted is gone.
+    // A deleted row is gone.
     let moves = ["delete from t where id = 101", "insert into t values (101, 5)"];
     let done = waits(&mut one, &mut other, &moves, "update t set n = 2 where n = 1");
     assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "UPDATE 0"));
 }
 
-/// Who waits for an advisory lock gets it when it is let go of; two that wait for each other do not
-/// wait for ever; what would wait where nothing may says so and has taken nothing.
+/// A session that waits for an advisory lock gets it when it is released. Two sessions that wait
+/// for each other do not wait for ever. A call that may not wait, and would have to, says so and
+/// has taken nothing.
 #[test]
 fn advisory_locks_are_waited_for() {
     let instance = instance();
@@ -317,8 +318,9 @@ fn advisory_locks_are_waited_for() {
     run(&mut one, "select pg_advisory_lock(1), pg_advisory_lock(2)").expect("they are free");
 }
 
-/// Waits for rows, tables and advisory locks that form a circle together end: one of those who wait
-/// for an advisory lock fails, whoever came last. A chain of such waits is no circle.
+/// Waits for rows, tables and advisory locks that form a circle together end: one of the sessions
+/// that wait for an advisory lock fails, whichever session came last. A chain of such waits is no
+/// circle.
 #[test]
 fn deadlocks_over_all_kinds_of_locks_end() {
     for waits_for in ["update t set n = n + 1 where id = 1", "lock table t"] {
@@ -385,8 +387,8 @@ fn temporary_tables_are_their_sessions() {
     assert_eq!(kept.0, ["1"]);
 }
 
-/// What is kept for a role and a database is set when it logs in, the role's before the database's,
-/// and is what RESET comes back to.
+/// The settings that are kept for a role and a database are set when it logs in, the role's before
+/// the database's, and RESET restores them.
 #[test]
 fn kept_settings_are_set_at_login() {
     let instance = instance();
@@ -411,8 +413,8 @@ fn kept_settings_are_set_at_login() {
     assert_eq!(shown(&other, "statement_timeout"), "3s");
 }
 
-/// Whatever a session says first finds what another has made: there was nothing yet that it could have
-/// seen it with. (`EXPLAIN` looked at the catalog of the statement before.)
+/// The first statement of a session finds the objects that another session has made: it has no older
+/// catalog yet. (`EXPLAIN` looked at the catalog of the statement before.)
 #[test]
 fn the_first_statement_finds_what_another_session_has_made() {
     let instance = instance();
@@ -464,9 +466,9 @@ fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
     done.map(|_| kept.0)
 }
 
-/// The workers of `pg_dump -j` asked for a function that was not there. Who takes an exported
-/// snapshot reads what its transaction reads, whatever was committed since; the name is gone with
-/// the transaction, and what was taken stays.
+/// The workers of `pg_dump -j` asked for a function that was not there. A session with an imported
+/// snapshot reads the same state as its transaction, whatever was committed since. The name is gone
+/// with the transaction, and an imported snapshot stays.
 #[test]
 fn an_exported_snapshot_is_read_by_others() {
     let instance = instance();

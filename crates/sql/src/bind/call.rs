@@ -147,7 +147,7 @@ impl Binder<'_> {
         }
     }
 
-    /// What a call means whose name is that of a type of users.
+    /// The meaning of a call whose name is that of a type of users.
     fn called_type(&self, call: &ast::Call, types: &[Type]) -> Option<Called> {
         let (schema, name) = match &call.name.parts[..] {
             [name] => (None, name),
@@ -471,7 +471,7 @@ impl Binder<'_> {
         bound.order = self.order_keys(bound.order)?;
         match (bound.distinct, bound.name) {
             (false, _) => {}
-            // What is counted is not shown.
+            // A count does not show its argument.
             (true, "count") => bound.args = self.equal_keys(bound.args)?,
             (true, _) => self.needs_same_texts(&bound.args)?,
         }
@@ -639,7 +639,7 @@ impl Binder<'_> {
     }
 }
 
-/// What is inside the arguments of an aggregate.
+/// The calls and references inside the arguments of an aggregate.
 #[derive(Default)]
 struct Inside {
     /// The scopes that columns are of, and where they are named.

@@ -1,4 +1,4 @@
-//! Collations: which one an expression has, and what that makes of its comparisons.
+//! Collations: the collation of each expression, and its effect on comparisons.
 //!
 //! ```text
 //!   a COLLATE "C" < b COLLATE "POSIX"       42P21: two explicit collations for one operator
@@ -48,7 +48,7 @@ pub(super) enum Derived {
 }
 
 impl Derived {
-    /// What two operands come to.
+    /// The collation of two operands together.
     fn and(self, other: Derived) -> Derived {
         match (self, other) {
             (Derived::None, other) => other,
@@ -74,7 +74,7 @@ impl Derived {
     }
 }
 
-/// What a function or an operator does with its texts.
+/// The use that a function or an operator makes of its texts.
 enum Use {
     /// It searches in them, which nondeterministic collations do not allow: what messages call it.
     Search(&'static str),
@@ -82,7 +82,8 @@ enum Use {
     Case(Oid),
 }
 
-/// The functions, and those behind operators, whose result depends on a collation beside comparisons.
+/// The functions, and those behind operators, whose result depends on a collation, other than
+/// comparisons.
 fn used_by(name: &str) -> Option<Use> {
     Some(match name {
         "~~" | "!~~" | "like" | "notlike" | "textlike" | "textnlike" => Use::Search("LIKE"),
@@ -180,7 +181,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Says that a column has what a call comes to that has these arguments.
+    /// Notes the collation of a call with these arguments for its column.
     pub(super) fn note_call(&mut self, column: &Column, args: &[Expr]) {
         if self.has_collations {
             let derived = self.of_keys(args);
@@ -413,8 +414,7 @@ impl Binder<'_> {
         Ok(found.operator.function)
     }
 
-    /// What a call of a function comes to under the collation of its arguments: another function, or none
-    /// other.
+    /// The function that replaces a call under the collation of its arguments; none where the call stays.
     pub(super) fn called(
         &mut self,
         function: &'static Function,
@@ -525,7 +525,7 @@ impl Binder<'_> {
         keys.into_iter().map(one).collect()
     }
 
-    /// Values as they are told apart: their classes, where a collation is nondeterministic.
+    /// Values by which equality is decided: their classes, where a collation is nondeterministic.
     pub(super) fn equal_keys(&mut self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {
         let one = |expr: Expr| {
             Ok(match self.orders_by_locale([&expr])? {

@@ -1,4 +1,4 @@
-//! `UPDATE` and `DELETE`: the rows that are changed, and what they become.
+//! `UPDATE` and `DELETE`: the changed rows, and their new values.
 
 use scalar::cast::Circumstance;
 use types::{Modifier, SqlState, Type};

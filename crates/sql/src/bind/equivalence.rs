@@ -1,5 +1,5 @@
-//! Grouping, `DISTINCT` and set operations where texts are equal that are not the same: under a
-//! nondeterministic collation.
+//! Grouping, `DISTINCT` and set operations under a nondeterministic collation, where different
+//! texts can be equal.
 //!
 //! ```text
 //!   select name, count(*) from t group by name
@@ -10,7 +10,7 @@
 //!     ──> a and b, one below the other, grouped: the groups with rows of both, with a value of `a`
 //! ```
 //!
-//! Groups are told apart by the class of a text, which is `bytea`, and one of the texts is shown.
+//! The class of a text, which is `bytea`, identifies groups, and one of the texts is shown.
 
 use types::{Modifier, Oid, SqlState, Type};
 
@@ -28,7 +28,7 @@ const BOOL_AND: Oid = Oid(2517);
 /// `bool_or`
 const BOOL_OR: Oid = Oid(2518);
 
-/// A key of grouping sets whose texts are told apart by their class.
+/// A key of grouping sets whose texts are identified by their class.
 pub(super) struct ShownKey {
     /// The class; NULL in sets without the key.
     class: Column,

@@ -1,5 +1,5 @@
 //! Grouping: after the clauses of a query are bound, its aggregates become columns of an
-//! [`Aggregate`](Node::Aggregate), and what is not grouped is found out.
+//! [`Aggregate`](Node::Aggregate), and columns that are not grouped are refused.
 //!
 //! ```text
 //!   select upper(a), sum(b) + 1 from t group by a having count(*) > 1
@@ -26,7 +26,7 @@ use crate::plan::{Aggregate, AggregateCall, Column, Expr, ExprKind, Node, Plan};
 /// The most grouping sets that one `GROUP BY` may come to.
 const SETS_MAX: usize = 4096;
 
-/// What `GROUP BY` says, its keys bound.
+/// The grouping sets of `GROUP BY`, their keys bound.
 #[derive(Default)]
 pub(super) struct Groups {
     /// The keys.

@@ -1,5 +1,5 @@
-//! `INSERT`: rows for the columns that are named, defaults for the others, and what happens where
-//! a row like it is there.
+//! `INSERT`: rows for the columns that are named, defaults for the others, and the action for a
+//! conflicting row.
 
 use std::sync::Arc;
 

@@ -184,7 +184,7 @@ impl Binder<'_> {
         Ok(Expr { kind: ExprKind::Json(json), ty, modifier, at })
     }
 
-    /// What is given where a search finds nothing or fails; none for an error.
+    /// The result where a search finds nothing or fails; none for an error.
     fn behavior(
         &mut self,
         behavior: &JsonBehavior,

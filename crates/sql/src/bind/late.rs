@@ -62,7 +62,7 @@ pub(super) fn targets(
         late[place] = if sets[place] { sets_are_late } else { is_volatile(&mut target.expr) };
         has_subquery[place] = !sets[place] && walk::any(&mut target.expr, &subquery);
     }
-    // What costs much is not computed for rows that do not come out.
+    // A costly output is not computed for rows that are left out.
     if query.limit.is_some() || late.contains(&true) {
         late.iter_mut().zip(has_subquery).for_each(|(late, subquery)| *late |= subquery);
     }

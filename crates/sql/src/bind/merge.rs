@@ -222,7 +222,7 @@ fn check_order(merge: &Merge) -> Result<()> {
     Ok(())
 }
 
-/// What `MERGE` does, by the first of its actions.
+/// The verb of a `MERGE`, by the first of its actions.
 fn verb_of(merge: &Merge) -> Verb {
     let action = merge.clauses.iter().find_map(|clause| match clause.action {
         ast::MergeAction::Insert { .. } => Some(&Verb::Insert),

@@ -75,24 +75,24 @@ use scope::{Described, Scope};
 /// A bound statement.
 #[derive(Clone, Debug)]
 pub struct Bound {
-    /// What it means.
+    /// The bound plan.
     pub plan: Plan,
     /// The types of its parameters, as they were given or as they follow from their use.
     pub params: Vec<Type>,
-    /// What it takes rights to do.
+    /// The uses of relations that need rights.
     pub uses: Uses,
-    /// What its own text names, where that is to be kept.
+    /// The names in its own text, where that is to be kept.
     pub text: Text,
     /// The numbers of the variables that its parameters stand for, where it was bound with variables.
     pub variables: Vec<u32>,
 }
 
-/// What stands in a text that is to be kept, and to go on meaning the same.
+/// The names in a text that is to be kept, and to go on meaning the same.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Text {
-    /// What each `*` stands for.
+    /// The columns that each `*` stands for.
     pub stars: Vec<Star>,
-    /// What the names of columns stand for.
+    /// The columns that names stand for.
     pub named: Vec<Named>,
     /// The joins whose condition is that columns of one name are equal.
     pub merges: Vec<Merge>,
@@ -133,8 +133,8 @@ pub struct Named {
     pub at: At,
     /// Where it begins, with what qualifies it.
     pub from: At,
-    /// What it stands for; with a table where it had one, or where only that makes sure that it always
-    /// will.
+    /// The column that it stands for; with a table where it had one, or where only that makes sure
+    /// that it always will.
     pub column: Written,
     /// True where it is an output without an alias, whose name others may use.
     pub is_output: bool,
@@ -170,7 +170,7 @@ pub struct Star {
 /// as they are known: [`Type::UNKNOWN`] for those that follow from their use.
 ///
 /// # Errors
-/// What PostgreSQL reports: `42P01` for tables that are not there, `42703` for columns, `42883` for
+/// PostgreSQL's errors: `42P01` for tables that are not there, `42703` for columns, `42883` for
 /// functions, and so on, with the place in the text.
 pub fn statement(
     statement: &Statement,
@@ -244,7 +244,7 @@ pub fn part_of_variable(
 /// The value that a statement assigns to a part of a variable.
 #[derive(Clone, Copy, Debug)]
 pub enum PartValue<'a> {
-    /// What an expression gives.
+    /// The result of an expression.
     Expr(&'a crate::parse::ast::Expr),
     /// A value of a type, by the number of its variable.
     Known(u32, Type),
@@ -401,7 +401,7 @@ struct Binder<'a> {
     /// of that.
     sources: Vec<Option<(usize, i16)>>,
     uses: Uses,
-    /// What the text names, where it is to be kept.
+    /// The names in the text, where it is to be kept.
     text: Option<Text>,
     /// The columns of full joins that are made of those of both sides.
     merged: Vec<(u32, Written)>,
@@ -409,7 +409,7 @@ struct Binder<'a> {
     by: Option<Oid>,
     /// True while a text is bound that the catalog keeps.
     kept: bool,
-    /// What is to be done with the table that is bound next, where the statement changes it.
+    /// The access to the table that is bound next, where the statement changes it.
     target: Option<policy::Access>,
     /// The tables whose policies are being bound.
     secured: Vec<Oid>,
@@ -421,7 +421,7 @@ struct Binder<'a> {
     views: usize,
     /// The moment at which the tables of the view that is being expanded are read.
     moment: Option<Moment>,
-    /// What views compute of the row that a statement changes, for its `RETURNING`.
+    /// The values that views compute from the row that a statement changes, for its `RETURNING`.
     computed: Vec<(Expr, Column)>,
     /// True inside the `RETURNING` of `MERGE`.
     merge_action: bool,
@@ -439,7 +439,7 @@ struct Binder<'a> {
     operands: Vec<collation::Derived>,
     /// The outline in the making, if the text is to be printed.
     outlining: Option<outline::Outlining>,
-    /// Who knows variables, where names may mean them, and those that were used.
+    /// The source of variables, where names may mean them, and the variables that were used.
     variables: Option<&'a dyn Variables>,
     used: Vec<u32>,
     /// Where variables are named, and their numbers.
@@ -504,7 +504,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// What is known of types.
+    /// The known facts about types.
     fn facts(&self) -> Facts<'a> {
         let types: &'a dyn TypeSource = self.names;
         Facts(types)

@@ -1,4 +1,4 @@
-//! What the binder asks of the catalog: relations and types by name, at one moment.
+//! The binder's view of the catalog: relations and types by name, at one moment.
 //!
 //! The catalog of a transaction implements [`Names`]; tests have a small one of their own. Schemas
 //! are searched by the implementation: a name without a schema is looked for along the search
@@ -35,7 +35,7 @@ pub trait Names: TypeSource {
         Origins::CORE
     }
 
-    /// False where whoever runs the statement may not use what is in this schema.
+    /// False where the role that runs the statement may not use this schema.
     fn may_use_schema(&self, _name: &str) -> bool {
         true
     }
@@ -62,8 +62,8 @@ pub trait Names: TypeSource {
         None
     }
 
-    /// The policies of a table that are about a role: `by`, or without one whoever runs the statement. `None` where
-    /// the role sees and writes all rows.
+    /// The policies of a table that are about a role: `by`, or without one the role that runs the statement. `None`
+    /// where the role sees and writes all rows.
     fn policies(&self, _table: Oid, _by: Option<Oid>) -> Option<Vec<Policy>> {
         None
     }
@@ -71,8 +71,8 @@ pub trait Names: TypeSource {
     /// The relation whose rows are those of files: of the kind [`RelationKind::System`].
     ///
     /// # Errors
-    /// 42501 where whoever runs the statement may not read files, 58P01 where there is no such file, and what its
-    /// reader reports.
+    /// 42501 where the role that runs the statement may not read files, 58P01 where there is no such
+    /// file, and what its reader reports.
     fn file(&self, call: &FileCall<'_>) -> types::Result<Arc<Relation>> {
         let message = format!("{} is not supported here", call.reader);
         Err(types::Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
@@ -138,7 +138,7 @@ pub struct Relation {
     pub name: String,
     /// Its owner: what a view shows is read in the owner's name.
     pub owner: Oid,
-    /// What it is.
+    /// The kind of relation.
     pub kind: RelationKind,
     /// The type of its rows.
     pub row_type: Type,
@@ -150,9 +150,10 @@ pub struct Relation {
     pub versioned: bool,
     /// Of a view: what must hold of rows that are written through it.
     pub check: CheckOption,
-    /// Of a view: `security_barrier`, nothing is told of the rows that it leaves out.
+    /// Of a view: `security_barrier`, no condition may reveal the rows that it leaves out.
     pub is_barrier: bool,
-    /// Of a view: `security_invoker`, what it reads is read by whoever uses it and not by its owner.
+    /// Of a view: `security_invoker`, its relations are read with the rights of the role that uses
+    /// the view, and not of the owner.
     pub is_of_invoker: bool,
 }
 
@@ -165,9 +166,9 @@ pub struct Policy {
     pub is_permissive: bool,
     /// The statements that it is about; none for all.
     pub command: Option<PolicyCommand>,
-    /// What holds of rows that are seen, by its text.
+    /// The condition on visible rows, by its text.
     pub using: Option<String>,
-    /// What holds of rows that are written, by its text.
+    /// The condition on written rows, by its text.
     pub check: Option<String>,
 }
 
@@ -192,11 +193,11 @@ pub enum CheckOption {
     None,
     /// The view shows them.
     Local,
-    /// The view shows them, and so do all that it stands on.
+    /// The view shows them, and all views below it show them too.
     Cascaded,
 }
 
-/// What a relation is.
+/// The kind of a relation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RelationKind {
     /// A table.
@@ -306,7 +307,7 @@ impl Relation {
             .collect()
     }
 
-    /// What the relation is called in messages: `table`, `view`, `index`.
+    /// The name of the kind in messages: `table`, `view`, `index`.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
             RelationKind::Table | RelationKind::System => "table",

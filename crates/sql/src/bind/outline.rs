@@ -44,7 +44,7 @@ pub(super) struct Clauses {
     pub keys: Vec<Expr>,
 }
 
-/// What a definition is the text of: which value it must give.
+/// The use of a definition's text, which decides the type of its value.
 #[derive(Clone, Copy)]
 pub enum Wanted<'a> {
     /// Any.
@@ -115,7 +115,7 @@ fn columns_of(item: &scope::Item, hidden: bool) -> Vec<ColumnName> {
 }
 
 impl Binder<'_> {
-    /// True while the outline of the text is noted. What views stand for is none of it.
+    /// True while the outline of the text is noted. The queries of views are not part of it.
     pub(super) fn is_outlining(&self) -> bool {
         self.outlining.is_some() && self.views == 0 && !self.kept
     }

@@ -7,7 +7,8 @@
 use super::walk::{self, Sees};
 use crate::plan::{Action, Column, Expr, ExprKind, Node, Plan};
 
-/// What `levels_up` is in a reference that has no place yet: `index` is the number of the column.
+/// The value of `levels_up` in a reference that has no place yet: `index` is the number of the
+/// column.
 pub const UNPLACED: u32 = u32::MAX;
 
 /// Gives all columns of a plan their places.

@@ -1,4 +1,4 @@
-//! Row-level security: which rows of a table a role sees, and which it may write.
+//! Row-level security: the rows of a table that a role may see, and those that it may write.
 //!
 //! ```text
 //!   create policy own on t using (who = current_user)
@@ -23,7 +23,7 @@ use super::updatable::Shown;
 use crate::error::{At, Error, Result};
 use crate::plan::{CheckedBy, Column, Expr, ExprKind, Node, Plan, RowCheck, Written};
 
-/// What is done with rows of a table.
+/// The access to rows of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     /// The statement.
@@ -58,7 +58,8 @@ impl Policy {
         self.command.is_none_or(|known| known == command)
     }
 
-    /// The text of a condition. What is seen may be written, unless the policy says something else.
+    /// The text of a condition. A visible row may be written, unless the policy says something
+    /// else.
     fn text(&self, clause: Clause) -> Option<&str> {
         match clause {
             Clause::Using => self.using.as_deref(),
@@ -90,7 +91,7 @@ pub fn policy_condition(
 }
 
 impl Binder<'_> {
-    /// The role that reads what a view shows; none for whoever runs the statement.
+    /// The role that reads a view's relations; none for the role that runs the statement.
     pub(super) fn reader_of(&self, view: &Relation) -> Option<types::Oid> {
         if view.is_of_invoker { self.by } else { Some(view.owner) }
     }
@@ -246,7 +247,7 @@ impl Binder<'_> {
         }
         self.secured.push(relation.oid);
         let scopes = std::mem::take(&mut self.scopes);
-        // What the policy names is no part of the text that is bound.
+        // Names in the policy are no part of the text that is bound.
         let (moment, text_of) = (self.moment.take(), self.text.take());
         let outlining = self.outlining.take();
         let bound = self.stored(text, Some((relation, row)));

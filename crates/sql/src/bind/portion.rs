@@ -31,7 +31,8 @@ pub(super) struct Parts {
 }
 
 impl Binder<'_> {
-    /// What a portion of the rows of a table means. `assigned` are the columns that `SET` names.
+    /// The plan of a change of a portion of the rows of a table. `assigned` are the columns that
+    /// `SET` names.
     ///
     /// # Errors
     /// 42703 where there is no such column, 42804 where it has no ranges, 42601 where `SET` names it.

@@ -1,4 +1,4 @@
-//! Scopes: which tables and columns a query has in sight, and the look-up of names in them.
+//! Scopes: the tables and columns that a query can name, and the look-up of names in them.
 //!
 //! ```text
 //!   select ... from a join b using (id), lateral (select a.x) c
@@ -24,7 +24,7 @@ use crate::plan::{Column, Expr, ExprKind, Origin};
 /// A clause, and what may stand in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Clause {
-    /// What messages call it.
+    /// The name in messages.
     pub name: &'static str,
     /// Whether aggregates may.
     pub aggregates: bool,
@@ -69,7 +69,7 @@ impl Clause {
     pub const INDEX: Clause = Clause::strict("index expressions");
 }
 
-/// What a query has in sight.
+/// The names that a query can use.
 pub(super) struct Scope {
     /// Its number.
     pub serial: u32,
@@ -138,7 +138,7 @@ pub(super) struct Item {
     pub lateral_ok: bool,
     /// Where the row is that `FOR UPDATE` locks.
     pub key: Option<Column>,
-    /// True where the rows are those of a query, which is told of `FOR UPDATE` and locks its own.
+    /// True where the rows are those of a query, which gets `FOR UPDATE` and locks its own.
     pub locks_inside: bool,
 }
 
@@ -282,12 +282,12 @@ impl Binder<'_> {
         is_meant && !has_column
     }
 
-    /// What `xmin` of the rows will be that the transaction writes.
+    /// The `xmin` of rows that the transaction writes.
     fn own_stamp(&mut self, at: At) -> Result<Expr> {
         self.call_of(Origins::CORE, "own_xmin", Vec::new(), at)
     }
 
-    /// Notes what a name of the statement's own text stands for. One that nothing qualifies is
+    /// Notes the column that a name in the statement's own text stands for. An unqualified name is
     /// written with its table where another column could come to have the name.
     fn note_name(&mut self, names: &[Name], name: &Name, id: u32) {
         let found = self.scopes.iter().enumerate().rev().find_map(|(at, scope)| {

@@ -5,9 +5,9 @@
 //!                                                                 ─> locks ─> LIMIT
 //! ```
 //!
-//! What `ORDER BY` and `DISTINCT ON` need beyond the outputs are *junk* outputs: they are computed
-//! with the others and left out at the end. Outputs that are computed after the order are *late*
-//! ([`late`](super::late)).
+//! Expressions of `ORDER BY` and `DISTINCT ON` beyond the outputs are *junk* outputs: they are
+//! computed with the others and left out at the end. Outputs that are computed after the order are
+//! *late* ([`late`](super::late)).
 
 use types::{Modifier, SqlState, Type};
 
@@ -38,7 +38,7 @@ pub(super) struct Order {
 
 impl Binder<'_> {
     /// A `SELECT` with the clauses that follow it. Outputs that are literals without a type become
-    /// text, if `settle` is true; else they are left to whoever knows what they are for.
+    /// text, if `settle` is true; else they are left to the caller, which knows their type.
     pub(super) fn select(&mut self, select: &Select, query: &Query, settle: bool) -> Result<Plan> {
         if let Some((into, _)) = &select.into {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "SELECT ... INTO is not allowed here")
@@ -328,7 +328,7 @@ impl Binder<'_> {
         Ok(Key { expr, output })
     }
 
-    /// What is grouped by has no aggregates in it.
+    /// The keys of groups have no aggregates in them.
     fn no_calls(&mut self, expr: &Expr) -> Result<()> {
         let serial = self.scope().serial;
         let mut found = None;

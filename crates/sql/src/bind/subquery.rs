@@ -1,4 +1,4 @@
-//! Subqueries in expressions: one value, whether there is a row, an array, comparisons with all rows.
+//! Subqueries in expressions: one value, `EXISTS`, an array, comparisons with all rows.
 
 use types::{SqlState, Type};
 

@@ -1,4 +1,4 @@
-//! Types by name, and what their modifiers mean.
+//! Types by name, and the meaning of their modifiers.
 
 use types::{Modifier, SqlState, Type, builtin};
 

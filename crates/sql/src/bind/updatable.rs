@@ -35,15 +35,15 @@ pub(super) struct Shown {
     pub base: Arc<Relation>,
     /// The table with the names of the view.
     pub relation: Arc<Relation>,
-    /// What the view shows, in its order.
+    /// The outputs of the view, in its order.
     pub order: Vec<Shows>,
     /// The views, the innermost first.
     pub layers: Vec<Layer>,
-    /// What the views compute, the innermost first.
+    /// The expressions that the views compute, the innermost first.
     pub computed: Vec<Computed>,
 }
 
-/// What a column of a view is.
+/// The kind of a column of a view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shows {
     /// A column of the table, by its place.
@@ -66,9 +66,9 @@ pub(super) struct Computed {
 pub(super) struct Layer {
     /// The view.
     pub view: Arc<Relation>,
-    /// What it shows, in its order.
+    /// Its outputs, in its order.
     order: Vec<Shows>,
-    /// What it is over: the name, and the columns by their names.
+    /// The relation below: its name, and its columns by their names.
     from: (String, Vec<(String, Shows)>),
     /// Which rows it shows.
     filter: Option<ast::Expr>,
@@ -83,7 +83,7 @@ impl Layer {
     }
 }
 
-/// What a statement does with a view that it changes.
+/// The change that a statement makes through a view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verb {
     Insert,
@@ -119,7 +119,7 @@ pub fn why_not_updatable(query: &ast::Query, plan: &Plan) -> Option<&'static str
     })
 }
 
-/// What a view returns that is no column.
+/// The kind of an output of a view that is no column.
 fn returned(plan: &Plan) -> Option<&'static str> {
     Some(match &plan.node {
         Node::Project { input, .. } | Node::Filter { input, .. } | Node::Barrier(input) => {
@@ -138,7 +138,7 @@ fn returned(plan: &Plan) -> Option<&'static str> {
     })
 }
 
-/// What a view that cannot be changed has.
+/// The clause that keeps a view from being changed.
 fn obstacle(query: &ast::Query) -> Option<&'static str> {
     let Body::Select(select) = &query.body else {
         return Some(
@@ -334,7 +334,8 @@ impl Binder<'_> {
         Ok((plan, computed))
     }
 
-    /// What the views compute of a row, each in its column. The expressions name columns of the row alone.
+    /// The values that the views compute from a row, each in its column. The expressions name columns of
+    /// the row alone.
     pub(super) fn computed_over(
         &mut self,
         shown: Option<&Shown>,
@@ -407,8 +408,8 @@ impl Binder<'_> {
         bound.map_err(|error| Error { at: At::NONE, ..error })
     }
 
-    /// What the views ask of a row that is written through them (`WITH CHECK OPTION`), the innermost
-    /// first.
+    /// The conditions of the views on a row that is written through them (`WITH CHECK OPTION`), the
+    /// innermost first.
     pub(super) fn view_checks(
         &mut self,
         shown: Option<&Shown>,
@@ -478,7 +479,7 @@ impl Binder<'_> {
     }
 }
 
-/// What the outputs of a view are: columns of what it is over, and what it computes.
+/// The outputs of a view: columns of the relation below, and expressions.
 fn show(
     select: &ast::Select,
     columns: &[(String, Shows)],

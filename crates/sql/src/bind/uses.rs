@@ -1,4 +1,4 @@
-//! What a statement does with relations, so that whoever runs it can be asked for the rights to.
+//! The uses of relations by a statement, for which the rights of its role are checked.
 //!
 //! ```text
 //!   create view adult as select id, name as who from person where age >= 18
@@ -7,9 +7,9 @@
 //!                                          person   updates name    reads name, age    by adult's owner
 //! ```
 //!
-//! A column counts as read where its name is written, `*` included. What stands in the text of a
-//! view is done by the owner of the view; defaults, generated columns and the expressions of indexes
-//! are nobody's reading.
+//! A column counts as read where its name is written, `*` included. The text of a view is run with
+//! the rights of the view's owner. Defaults, generated columns and the expressions of indexes need
+//! no rights.
 
 use types::{Oid, SqlState};
 
@@ -21,7 +21,7 @@ use crate::error::{At, Error, Result};
 use crate::parse::ast::Name;
 use crate::plan::{Column, Expr, ExprKind, Node, Plan};
 
-/// What a statement uses.
+/// The uses of a statement.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Uses {
     /// The schemas whose names are written before others.
@@ -34,13 +34,13 @@ pub struct Uses {
     pub secured: Option<String>,
 }
 
-/// What a statement does with a relation. Columns are told by their numbers; where something is done
-/// with no column in particular, the right to do it with any of them is enough.
+/// The use of a relation by a statement. Columns are given by their numbers. A use of no column in
+/// particular needs the right on any of them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Use {
     /// The relation.
     pub relation: Oid,
-    /// The role in whose name it is used; none for whoever runs the statement.
+    /// The role in whose name it is used; none for the role that runs the statement.
     pub by: Option<Oid>,
     /// The columns that are read.
     pub reads: Option<Vec<i16>>,
@@ -131,7 +131,7 @@ impl Binder<'_> {
         }
     }
 
-    /// What an index has as keys is read.
+    /// The key columns of an index are read.
     pub(super) fn read_index(&mut self, used: usize, index: &UniqueIndex) {
         let columns = self.uses.relations[used].reads.get_or_insert_default();
         for key in &index.keys {
@@ -144,7 +144,7 @@ impl Binder<'_> {
     /// A schema is named.
     ///
     /// # Errors
-    /// `42501` where whoever runs the statement may not use it.
+    /// `42501` where the role that runs the statement may not use it.
     pub(super) fn use_schema(&mut self, schema: &Name) -> Result<()> {
         if self.kept || self.by.is_some() {
             return Ok(());
@@ -167,8 +167,8 @@ impl Binder<'_> {
         result
     }
 
-    /// What is done with a table through views is done with each view too, by the owner of the one
-    /// over it, and with the table by the owner of the innermost.
+    /// A use of a table through views is a use of each view too, by the owner of the view above it;
+    /// the owner of the innermost view uses the table.
     pub(super) fn use_through(&mut self, target: usize, shown: &Shown) {
         let done = self.uses.relations[target].clone();
         let outermost = target - shown.layers.len();
@@ -178,7 +178,7 @@ impl Binder<'_> {
                 let named = |attnum: &i16| layer.attnum_of(*attnum, &shown.base);
                 attnums.as_ref().map(|attnums| attnums.iter().filter_map(named).collect())
             };
-            // What it computes was read of the view alone.
+            // The inputs of its expressions were read of the view alone.
             let known = self.uses.relations[outermost + place].reads.take();
             let reads = match (through(&done.reads), known) {
                 (Some(reads), Some(known)) => Some([reads, known].concat()),

@@ -18,7 +18,7 @@ use crate::error::{At, Error, Result};
 use crate::parse::ast::{self, Name};
 use crate::plan::{Expr, ExprKind};
 
-/// What a name means that is a variable.
+/// The variable that a name means.
 #[derive(Clone, Debug)]
 pub enum Variable {
     /// One value: its number, which the parameter stands for, and its type.
@@ -27,7 +27,7 @@ pub enum Variable {
     Row(Type, Vec<(String, u32, Type, Modifier)>),
 }
 
-/// Who knows the variables.
+/// A source of variables.
 pub trait Variables {
     /// The variable that a name of one to three parts means.
     ///

@@ -140,7 +140,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// What a window is, with what it takes from the windows that it builds on.
+    /// The definition of a window, with the parts of the windows that it builds on.
     fn definition(&mut self, window: &ast::Window, depth: usize) -> Result<Definition> {
         let mut base = None;
         if let Some(name) = &window.base {

@@ -39,7 +39,7 @@ impl Printer<'_> {
         match written.filter(has_names) {
             Some(written) => self.named_arguments(call, written),
             None => {
-                // What was left out has a default.
+                // An argument that was left out has a default.
                 let is_gathered = call.variadic && written.is_some_and(|call| !call.variadic);
                 let count = match written {
                     Some(written) if !is_gathered && !written.syntax => written.args.len(),
@@ -334,7 +334,7 @@ impl Printer<'_> {
     }
 }
 
-/// What is cast, behind all the casts that nobody wrote.
+/// The operand below all the casts that nobody wrote.
 fn within(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::Cast { expr: inner, .. } if is_implicit(expr) => within(inner),

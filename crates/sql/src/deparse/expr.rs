@@ -1,4 +1,4 @@
-//! Expressions, and where they need parentheses.
+//! Expressions, with the parentheses that they need.
 //!
 //! ```text
 //!   plain    ((a + (b * 2)) > 0)      each operator has parentheses of its own
@@ -15,7 +15,7 @@ use crate::plan::{Call, Cast, Expr, ExprKind, Link, Subquery, Subscript, Test};
 /// `rpad(text, integer)`, which the binder puts around values of `char(n)`.
 const RPAD: types::Oid = types::Oid(880);
 
-/// What an expression is to the rules about parentheses.
+/// The class of an expression in the rules about parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// One word.
@@ -42,7 +42,7 @@ pub(super) enum Class {
     Complex,
 }
 
-/// What stands around an operand.
+/// The construct around an operand.
 #[derive(Clone, Copy)]
 pub(super) enum Parent<'e> {
     /// An operator.
@@ -92,7 +92,7 @@ pub(super) fn bare(expr: &Expr) -> &Expr {
         {
             &call.args[0]
         }
-        // What the binder puts around a value for its collation was not written.
+        // The call that the binder puts around a value for its collation was not written.
         ExprKind::Call(call)
             if matches!(call.function, collation::KEY | collation::CLASS | collation::TEXT) =>
         {
@@ -165,7 +165,7 @@ impl Printer<'_> {
                 (Parent::Operator(outer), ExprKind::Call(call)) => binds_first(call, outer, expr),
                 _ => in_bool,
             },
-            // A query and a test are told apart by nobody.
+            // No rule distinguishes a query from a test.
             Class::Test => in_bool,
             Class::And | Class::Not => {
                 matches!(parent, Parent::Bool(Class::And | Class::Or))
@@ -575,7 +575,7 @@ impl Printer<'_> {
         true
     }
 
-    /// What is compared with the rows of a subquery.
+    /// The operand that is compared with the rows of a subquery.
     fn left_of(&mut self, test: &Test) {
         match &test.calls[..] {
             [call] => self.expr(&call.args[0], true),

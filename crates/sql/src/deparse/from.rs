@@ -8,7 +8,7 @@ use crate::plan::{Expr, ExprKind, Moment, Sample};
 impl Printer<'_> {
     /// Gives each table a name, and the columns theirs, from left to right; a join comes after its sides.
     pub(super) fn assign(&mut self, sources: &[Source]) {
-        // What each is called is found again by the columns that it has.
+        // The name of each source is found again by its columns.
         for source in sources {
             self.assign_one(source);
         }

@@ -5,7 +5,7 @@
 //!   JSON_VALUE(doc, '$."a"' RETURNING integer DEFAULT 0 ON EMPTY)
 //! ```
 //!
-//! What a constructor returns is always printed, except that of `JSON` and `JSON_SCALAR`.
+//! The type that a constructor returns is always printed, except that of `JSON` and `JSON_SCALAR`.
 
 use scalar::standard::{Construct, JsonKind, Wanted, Wrapper};
 use types::{Modifier, Type};

@@ -1,4 +1,5 @@
-//! Definitions as PostgreSQL prints them: what `pg_get_viewdef`, `pg_get_expr` and their kin answer.
+//! Definitions as PostgreSQL prints them: the results of `pg_get_viewdef`, `pg_get_expr` and their
+//! kin.
 //!
 //! ```text
 //!   create view v as select * from a where id > 1 and name in ('x', 'y')
@@ -130,7 +131,7 @@ struct Printer<'a> {
     prefix: bool,
     /// True where others see the names of the outputs.
     names_visible: bool,
-    /// What each column is called.
+    /// The name of each column.
     columns: HashMap<u32, (Option<String>, String)>,
     /// The whole rows that can be named: their columns, and the name of the table.
     rows: Vec<(Vec<u32>, String)>,

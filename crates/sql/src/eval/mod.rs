@@ -5,11 +5,11 @@
 //!   (#1 + 2) * $1           Call * [Call + [Column 1, Const 2], Param 0]
 //! ```
 //!
-//! Defaults, checks, keys of indexes and programs for single statements are computed with it, and
-//! whatever the vectorised engine has no kernel for. A program holds what an evaluation would
-//! otherwise look up again for each row: functions, types, paths of casts. Aggregates and columns of
-//! rows further out are not for it: who computes those puts their values into the row. Subqueries and
-//! values from outside of the row come from whoever runs the plan, through [`Around`].
+//! Defaults, checks, keys of indexes and programs for single statements are computed with it, and all
+//! expressions for which `batch` has no kernel. A program holds what an evaluation would otherwise
+//! look up again for each row: functions, types, paths of casts. It computes no aggregates and no
+//! columns of outer rows: the operators put their values into the row. Subqueries and values from
+//! outside of the row come from the executor, through [`Around`].
 //!
 //! Values are borrowed from the row as long as they can be.
 
@@ -31,18 +31,18 @@ use types::{Datum, DatumRef, Error, Modifier, Oid, Repr, Result, SqlState, Type}
 use list::Among;
 pub use list::List;
 
-/// What an evaluation needs beside the row.
+/// The inputs of an evaluation other than the row.
 #[derive(Clone, Copy)]
 pub struct Frame<'a> {
     /// Style, clock, session.
     pub context: &'a Context<'a>,
     /// The values of the parameters.
     pub params: &'a [Datum],
-    /// Who knows the catalog and the transaction.
+    /// The catalog and the transaction, as evaluation asks for them.
     pub host: &'a dyn Host,
 }
 
-/// What only the server around can do.
+/// Functions that need the server.
 pub trait Host {
     /// The next value of a sequence.
     ///
@@ -53,13 +53,13 @@ pub trait Host {
     /// Calls a function that needs the catalog or the transaction, such as `nextval`.
     ///
     /// # Errors
-    /// What the function reports.
+    /// The errors of the function.
     fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum>;
 
     /// The rows of a function that needs the catalog or the past, such as `table_changes`.
     ///
     /// # Errors
-    /// What the function reports.
+    /// The errors of the function.
     fn rows(
         &self,
         function: &Function,
@@ -130,7 +130,7 @@ impl<'a, const N: usize> From<&'a [DatumRef<'a>; N]> for Row<'a> {
     }
 }
 
-/// What is around the row: whoever runs the plan knows it.
+/// The values around the row, which the executor knows.
 pub trait Around {
     /// The value that is kept under this number.
     fn slot(&self, number: usize) -> Datum;
@@ -140,10 +140,10 @@ pub trait Around {
         None
     }
 
-    /// What a subquery comes to for these arguments.
+    /// The value of a subquery for these arguments.
     ///
     /// # Errors
-    /// What its plan reports; `21000` where it has too many rows.
+    /// The errors of its plan; `21000` where it has too many rows.
     fn subplan(
         &self,
         number: usize,
@@ -156,7 +156,7 @@ pub trait Around {
 pub enum Kept {
     /// A value.
     Value(Datum),
-    /// What `IN` searches.
+    /// The list that `IN` searches.
     List(List),
 }
 
@@ -183,7 +183,7 @@ impl SetProgram {
     /// The rows for a row.
     ///
     /// # Errors
-    /// What the function and its arguments report.
+    /// The errors of the function and its arguments.
     pub fn rows<'r>(
         &self,
         row: impl Into<Row<'r>>,
@@ -337,7 +337,7 @@ impl Program {
     /// The value for a row.
     ///
     /// # Errors
-    /// What the functions and casts in it report.
+    /// The errors of the functions and casts in it.
     pub fn run<'r>(&self, row: impl Into<Row<'r>>, frame: Frame<'_>) -> Result<Datum> {
         self.run_in(row, frame, &Alone)
     }

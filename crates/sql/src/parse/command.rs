@@ -403,7 +403,7 @@ impl Parser<'_> {
         Ok(Command::Execute { name, args })
     }
 
-    /// What follows `AS EXECUTE`.
+    /// Parses the rest of `AS EXECUTE`.
     pub(super) fn rows_of_execute(&mut self) -> Result<RowsOf> {
         let name = self.name()?;
         let args = if self.is_punct(0, "(") { self.parens(Self::sql_expr)? } else { Vec::new() };

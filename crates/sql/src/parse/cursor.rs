@@ -1,4 +1,5 @@
-//! The cursor over the tokens of a text: looking, taking, and saying what was not expected.
+//! The cursor over the tokens of a text: it looks at tokens, takes them, and reports unexpected
+//! ones.
 //!
 //! All of the grammar is methods of [`Parser`], one file for each part of it. None looks further
 //! ahead than a few tokens and none goes back, so a text is read in one pass.

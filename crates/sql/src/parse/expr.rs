@@ -266,7 +266,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What follows `IS`, and the words that are short for it.
+    /// Parses the test after `IS`, and the words that are short for it.
     fn is_test(&mut self, left: Expr) -> Result<Expr> {
         let at = self.at();
         let left = Box::new(left);
@@ -725,7 +725,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What parentheses may hold: a query or something else.
+/// The content of parentheses: a query or something else.
 pub(super) enum Inner<T> {
     /// A query.
     Query(Box<Query>),
@@ -733,7 +733,7 @@ pub(super) enum Inner<T> {
     Other(T),
 }
 
-/// What an expression may be the beginning of.
+/// A node that an expression may begin.
 pub(super) trait FromExpr: Sized {
     /// Reads on after its first expression.
     fn go_on(parser: &mut Parser<'_>, first: Expr) -> Result<Self>;

@@ -123,7 +123,7 @@ impl Parser<'_> {
             || self.is(&["absent", "on", "null"])
     }
 
-    /// What follows the name of a field: `: value` or `VALUE value`.
+    /// Parses the value after the name of a field: `: value` or `VALUE value`.
     fn field_value(&mut self) -> Result<Expr> {
         if !self.eat_punct(":") {
             self.expect(&["value"])?;
@@ -231,7 +231,7 @@ impl Parser<'_> {
         Ok(expr(Json::Aggregate { call, returning }, at))
     }
 
-    /// What follows `IS [NOT]`.
+    /// Parses the test after `IS [NOT]`.
     pub(super) fn is_json(&mut self, tested: Box<Expr>, negated: bool, at: At) -> Expr {
         self.skip(1);
         let kind = match self.word(0) {
@@ -330,7 +330,7 @@ impl Parser<'_> {
         Ok(wrapper)
     }
 
-    /// What stands before `ON EMPTY` and `ON ERROR`.
+    /// Parses the behavior before `ON EMPTY` and `ON ERROR`.
     fn behavior(&mut self) -> Result<JsonBehavior> {
         Ok(match () {
             () if self.eat(&["error"]) => JsonBehavior::Error,

@@ -1,4 +1,4 @@
-//! PostgreSQL's key words, by where each may still be a name.
+//! PostgreSQL's key words, by the places in which each may still be a name.
 //!
 //! | class | column or table | function or type | `AS` may be left out |
 //! |---|---|---|---|

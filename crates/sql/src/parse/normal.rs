@@ -1,4 +1,4 @@
-//! Statements as `pg_stat_statements` tells them apart: by their tokens, whatever their constants are.
+//! Statements as `pg_stat_statements` identifies them: by their tokens, whatever their constants are.
 //!
 //! ```text
 //!   SELECT v  FROM t WHERE id = 7 -- it      select v from t where id = $?      hashed: the fingerprint
@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use super::lexer::{Token, tokens};
 
-/// What statements have in common that differ in constants alone, and how they are written.
+/// An id that statements share which differ only in constants and in spelling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fingerprint(pub i64);
 

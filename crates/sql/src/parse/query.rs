@@ -1,4 +1,4 @@
-//! Queries: `SELECT`, `VALUES`, `TABLE`, how they are put together, and `WITH`.
+//! Queries: `SELECT`, `VALUES`, `TABLE`, set operations, and `WITH`.
 //!
 //! ```text
 //!   query   [WITH ...] set [ORDER BY ...] [LIMIT ...] [OFFSET ...] [FOR UPDATE ...]

@@ -192,7 +192,7 @@ impl Parser<'_> {
         self.expr_above(level::PRIMARY + 1)
     }
 
-    /// What follows one or more functions as a table.
+    /// Parses the clauses after one or more functions as a table.
     fn functions(
         &mut self,
         calls: Vec<(Expr, Vec<ColumnDef>)>,

@@ -1,8 +1,8 @@
 //! Expressions that the grammar has words of its own for: `CASE`, `CAST`, `EXTRACT`, `TRIM`,
 //! `CURRENT_DATE`, constructors of arrays and rows, and windows.
 //!
-//! What is only another spelling of a function becomes the call, with the arguments in the order
-//! of the function: `position(a IN b)` is `pg_catalog.position(b, a)`.
+//! A construct that is only another spelling of a function becomes the call, with the arguments in
+//! the order of the function: `position(a IN b)` is `pg_catalog.position(b, a)`.
 
 use super::ast::{Bound, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Name, TypeName, Window};
 use super::cursor::Parser;
@@ -368,7 +368,7 @@ impl Parser<'_> {
         Ok(expr(ExprKind::Cast { expr: text, to }, at))
     }
 
-    /// What follows `OVER`: a name or a definition.
+    /// Parses the window after `OVER`: a name or a definition.
     pub(super) fn over(&mut self) -> Result<Window> {
         let at = self.at();
         if self.is_punct(0, "(") {

@@ -1,15 +1,16 @@
-//! Statements without their constants, so that those which differ in nothing else share one plan.
+//! Statements without their constants, so that statements that differ in nothing else share one
+//! plan.
 //!
 //! ```text
 //!   SELECT v FROM t WHERE id = 7 AND name <> 'x' LIMIT 3
 //!   SELECT v FROM t WHERE id =  $1  AND name <>  $2  LIMIT 3        7, 'x'
 //! ```
 //!
-//! A constant is taken out only where a parameter means the same: beside a comparison or arithmetic,
-//! in `BETWEEN`, `IN` and the rows of `VALUES`. Elsewhere it may say which column is meant
-//! (`ORDER BY 1`), how long a type is, or which function is called. What looks alike and cannot be
-//! bound, or whose constants are no values of the types that were found, is to be read as it is: the
-//! errors of a statement are those of its own text.
+//! A constant is taken out only where a parameter means the same: next to a comparison or
+//! arithmetic, in `BETWEEN`, `IN` and the rows of `VALUES`. Elsewhere it may say which column is
+//! meant (`ORDER BY 1`), how long a type is, or which function is called. A statement whose template
+//! cannot be bound, or whose constants are no values of the types that were found, is to be read as
+//! it is: the errors of a statement are those of its own text.
 
 use super::keywords;
 use super::lexer::{Lexeme, Token, tokens};
@@ -33,7 +34,7 @@ pub enum Constant {
 pub struct Template {
     /// Its text. It is the text of the statement where nothing was taken out.
     pub text: String,
-    /// What the parameters stand for.
+    /// The constants that the parameters stand for.
     pub constants: Vec<Constant>,
 }
 

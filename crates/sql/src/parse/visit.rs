@@ -1,5 +1,5 @@
-//! A walk over what was written: every name of a table, column, type or function that is looked up
-//! elsewhere, with its place. Whoever keeps a text uses it to say what the text depends on.
+//! A walk over the syntax tree: every name of a table, column, type or function that is looked up
+//! elsewhere, with its place. The catalog uses it for the dependencies of a kept text.
 
 use super::ast::{
     Body, Bound, Call, Delete, Distinct, Expr, ExprKind, Insert, JoinCondition, Link, Moment, Name,
@@ -7,7 +7,7 @@ use super::ast::{
     With,
 };
 
-/// Who is told of names.
+/// A receiver of names.
 pub trait Visitor {
     /// The name of a table that is no table of `WITH`.
     fn table(&mut self, path: &Path);

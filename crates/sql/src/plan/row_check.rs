@@ -1,11 +1,11 @@
-//! What is asked of rows that are written, beyond the constraints of the table.
+//! Conditions on written rows, beyond the constraints of the table.
 
 use super::Expr;
 
-/// What a view or a policy asks of rows that are written.
+/// The condition of a view or a policy on rows that are written.
 #[derive(Clone, Debug)]
 pub struct RowCheck {
-    /// Who asks.
+    /// The view or policy that has the condition.
     pub by: CheckedBy,
     /// The rows that are asked; `None` for all that are written.
     pub of: Option<Written>,
@@ -13,7 +13,7 @@ pub struct RowCheck {
     pub expr: Expr,
 }
 
-/// Who asks something of rows that are written.
+/// The view or policy that has a condition on written rows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CheckedBy {
     /// A constraint of the table, by its name. It is not broken by NULL.

@@ -72,7 +72,7 @@ fn blocks(text: &str) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// What the binder says to a statement; `show` writes a plan down.
+/// The binder's answer to a statement; `show` prints a plan.
 fn answer(statement: &str, show: impl Fn(&sql::bind::Bound, &Catalog) -> String) -> String {
     let catalog = Catalog::new();
     let style = Style::default();
@@ -99,7 +99,7 @@ fn answer(statement: &str, show: impl Fn(&sql::bind::Bound, &Catalog) -> String)
     }
 }
 
-/// The name of a type as clients are told it: for a domain, that of the type it is over.
+/// The name of a type as clients see it: for a domain, that of the type it is over.
 fn type_name(catalog: &Catalog, ty: Type, modifier: types::Modifier) -> String {
     let ty = scalar::facts::Facts(catalog).base(ty);
     types::format_type(catalog as &dyn TypeSource, ty, modifier)

@@ -139,7 +139,7 @@ fn row(context: &Context<'_>) -> Vec<Datum> {
     texts.iter().zip(&columns).map(value).collect()
 }
 
-/// What an expression over the row comes to, as text.
+/// The value of an expression over the row, as text.
 pub fn value(expression: &str) -> String {
     let catalog = Catalog::new();
     let style = Style::default();
@@ -169,7 +169,7 @@ pub fn value(expression: &str) -> String {
     }
 }
 
-/// What a column of `person` holds after an assignment: `column = old; target = value`.
+/// The value of a column of `person` after an assignment: `column = old; target = value`.
 pub fn assigned(assignment: &str) -> String {
     let catalog = Catalog::new();
     let style = Style::default();

@@ -1,4 +1,5 @@
-//! The time axis: how many versions there were when, where the reader is, and the marked revision.
+//! The time axis: the number of versions over time, the position of the reader, and the marked
+//! revision.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

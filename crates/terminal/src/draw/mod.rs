@@ -120,7 +120,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// What there is to say of a revision.
+/// Draws the facts about a revision.
 fn described(version: &Version, pen: &mut Pen<'_>) {
     pen.put(&anywhen::time::show(version.time_us), PLAIN);
     if !version.author.is_empty() {

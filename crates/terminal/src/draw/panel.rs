@@ -163,7 +163,7 @@ fn changes(doc: &Doc, panel: &Panel, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// What a change did.
+/// Draws the effect of a change.
 fn what(change: &Change, pen: &mut Pen<'_>) {
     let (old, new) = (change.old.as_deref(), change.new.as_deref());
     match change.op {

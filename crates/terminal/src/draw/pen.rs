@@ -50,7 +50,7 @@ impl<'a> Pen<'a> {
     /// Writes a text; one that does not fit is cut, and ends in `…`.
     pub(super) fn put(&mut self, text: &str, style: Style) {
         let left = self.left();
-        // What does not fit is not looked at: a value may be long.
+        // Text that does not fit is not read: a value may be long.
         let head = match text.char_indices().nth(left + 1) {
             Some((end, _)) => &text[..end],
             None => text,

@@ -1,4 +1,4 @@
-//! The tree of a document, with who last changed each node in its margin.
+//! The tree of a document, with the author of each node's last change in its margin.
 //!
 //! ```text
 //!   rev author     age   │   nodes

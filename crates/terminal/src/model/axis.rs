@@ -1,4 +1,4 @@
-//! The time axis: how many versions stand in each column, and in which column a revision stands.
+//! The time axis: the number of versions in each column, and the column of a revision.
 //!
 //! ```text
 //!   by time       ▁  ▃█▁        ▂▁      a column is a span of time
@@ -69,7 +69,7 @@ pub(crate) fn bars(density: &Density, by_time: bool, width: u16) -> Vec<u64> {
             continue;
         }
         for (number, column) in (first..=last).enumerate() {
-            // What does not divide evenly goes to the first columns.
+            // The remainder of the division goes to the first columns.
             let share = count / columns + u64::from((number as u64) < count % columns);
             bars[usize::from(column)] += share;
         }

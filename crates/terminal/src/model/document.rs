@@ -1,4 +1,4 @@
-//! The page of a document: the revision in view, the marked one, and what the answers bring.
+//! The page of a document: the revision in view, the marked one, and the data of the answers.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ const LARGE_STEPS: u64 = 20;
 /// Revisions of a larger step, where the history is short.
 const LARGE_MIN: u64 = 10;
 
-/// What changed from the marked revision to the one in view.
+/// The changes from the marked revision to the one in view.
 pub(crate) struct Compared {
     pub(crate) from: u64,
     pub(crate) to: u64,

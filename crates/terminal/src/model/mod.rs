@@ -28,14 +28,14 @@ use crate::layout::Size;
 /// Reads a moment as people say it, for example `3` or `yesterday`.
 pub type MomentParser = fn(&str) -> Result<anywhen::Moment, String>;
 
-/// What the explorer shows.
+/// The content of the explorer.
 pub(crate) enum Page {
     Collections(List),
     Documents { collection: String, list: List },
     Document(Box<Doc>),
 }
 
-/// What a line that the reader types is for.
+/// The use of a line that the reader types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A revision or a moment to go to.
@@ -78,7 +78,7 @@ pub(crate) struct Model {
     below: Vec<Page>,
 }
 
-/// What a page wants done that it cannot do itself.
+/// An action that a page wants and cannot do itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     None,

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use crate::answers::Runs;
 use crate::layout::Size;
 
-/// What the panel shows.
+/// The content of the panel.
 #[derive(Debug)]
 pub(crate) enum PanelView {
     Runs(Runs),

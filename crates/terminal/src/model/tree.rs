@@ -1,4 +1,4 @@
-//! The tree: which rows are on the screen, which one is chosen, and which window of them to ask for.
+//! The tree: the rows on the screen, the chosen one, and the next window to ask for.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

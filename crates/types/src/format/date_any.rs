@@ -1,4 +1,4 @@
-//! A text read as whatever its template describes: a date, a time or a moment.
+//! A text read as the type that its template describes: a date, a time or a moment.
 //!
 //! ```text
 //!   DD.MM.YYYY             date               HH24:MI          time
@@ -17,9 +17,9 @@ use crate::time::{
 use crate::{Coercion, Datum, Error, Modifier, Result, SqlState, Type};
 
 impl DateTemplate {
-    /// What a text says, as the type that the template's fields come to: a `date`, `time`,
-    /// `timetz`, `timestamp` or `timestamptz`, and for the last one the seconds east of Greenwich that
-    /// it was written with. Text and template must end together.
+    /// The value of a text, as the type that the template's fields make: a `date`, `time`, `timetz`,
+    /// `timestamp` or `timestamptz`, and for the last one the seconds east of Greenwich that it was
+    /// written with. Text and template must end together.
     ///
     /// # Errors
     /// As [`DateTemplate::parse_timestamptz`]; 22007 for a text that is too short or goes on, and

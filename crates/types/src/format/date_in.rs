@@ -50,7 +50,7 @@ enum Slot {
 
 const SLOTS: usize = Slot::ZoneMinute as usize + 1;
 
-/// What was read; a field that was not given is 0.
+/// The fields that were read; a field that was not given is 0.
 struct Fields {
     slots: [i64; SLOTS],
     calendar: Option<Calendar>,
@@ -71,7 +71,7 @@ impl Fields {
     }
 }
 
-/// What the text says.
+/// The parts of the text.
 pub(super) struct Reading {
     pub(super) day: Civil,
     pub(super) time_us: i64,
@@ -238,7 +238,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What is left up to white space, for errors.
+    /// The rest up to white space, for errors.
     fn word(&self) -> &'a str {
         self.rest.split(is_space).next().unwrap_or("")
     }
@@ -611,7 +611,7 @@ pub(super) fn out_of_range(text: &str) -> Error {
     )
 }
 
-/// What the fields mean together.
+/// Combines the fields.
 fn settle(text: &str, fields: Fields) -> Result<Reading> {
     let hour = settle_hour(&fields)?;
     let day = settle_day(text, &fields)?;

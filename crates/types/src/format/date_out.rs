@@ -79,7 +79,7 @@ impl Parts<'_> {
         })
     }
 
-    /// The year as it is shown: BC is told elsewhere.
+    /// The year as it is shown: BC is shown elsewhere.
     fn shown_year(&self, year: i64) -> i64 {
         if self.date.is_some() && year <= 0 { 1 - year } else { year }
     }

@@ -5,7 +5,7 @@
 //!   NumberTemplate  "FM999G990D00"                   1,234.50
 //! ```
 //!
-//! A template is read once and used for many values. What it means is PostgreSQL's own dialect of
+//! A template is read once and used for many values. Its language is PostgreSQL's own dialect of
 //! Oracle's; names of months and days are English, and the point, the comma, the signs and the
 //! currency's symbol (a blank) are those of the locale `C`.
 

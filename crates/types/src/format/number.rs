@@ -43,13 +43,13 @@ pub(super) enum NumberNode {
     Roman(bool),
     /// `TH`, or `th` for false.
     Ordinal(bool),
-    /// What is taken into account for the whole, and writes nothing where it stands.
+    /// A field that counts for the whole, and writes nothing at its place.
     Silent,
     /// A character of text.
     Char(char),
 }
 
-/// What the nodes say together.
+/// The layout of all nodes together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Layout {
     /// Digits before the point.
@@ -90,7 +90,7 @@ pub(super) enum Anchor {
     After,
 }
 
-/// What a name stands for.
+/// The field that a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Name {
     Node(NumberNode),

@@ -65,7 +65,7 @@ impl NumberTemplate {
         if !self.layout.has_multi {
             return Ok(Some(number));
         }
-        // What a power of ten is, with the digits that it has as a result of its own.
+        // The scale of a power of ten, with the digits that it has as a result of its own.
         let scale = POWER_DIGITS + self.layout.multi as u32;
         let unit = Numeric::new(10_i128.pow(POWER_DIGITS), scale)?;
         Ok(Some(number.checked_mul(&unit)?))
@@ -188,7 +188,7 @@ impl Reader<'_> {
         self.skip();
     }
 
-    /// A sign right behind the number. What was read last is passed over afterwards.
+    /// A sign right behind the number. Afterwards it skips the character that was read last.
     fn trailing_sign(&mut self, is_read: bool) {
         if self.layout.anchored.is_some() {
             if is_read && let Some(sign @ (b'-' | b'+')) = self.rest.get(1) {

@@ -148,7 +148,7 @@ impl NumberTemplate {
         if number.starts_with('-') { number.to_owned() } else { format!(" {number}") }
     }
 
-    /// What stands for a number that has no exponent.
+    /// The text for a number that has no exponent.
     fn scientific_overflow(&self) -> String {
         let (pre, post) = (self.layout.pre, self.layout.post);
         // A sign, a point, and an exponent with its letter and its sign.
@@ -293,7 +293,7 @@ impl Writer {
         }
         let last_relevant = if layout.is_fill && layout.has_point {
             last_relevant(&number).map(|last| {
-                // What a `0` of the template stands for is written.
+                // The digit for a `0` of the template is written.
                 let last_zero = (number.len() - 1).min(layout.zero_end.saturating_sub(blanks));
                 if layout.zero_end > blanks { last.max(last_zero) } else { last }
             })
@@ -301,7 +301,7 @@ impl Writer {
             None
         };
         let is_sign_due = !is_sign_written && blanks == 0;
-        // Blanks, or else a sign that is not written yet, count as one place, and so does the point.
+        // Blanks, or else a sign that is not written yet, count as one place, like the point.
         let last_place = layout.post
             + layout.pre
             + usize::from(is_sign_due || blanks > 0)

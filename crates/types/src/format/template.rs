@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Fields are found by their longest name. Before a field may stand `FM` and `TM`, behind it `TH` or
-//! `th`. What is in double quotes is text, and so is everything that is no field.
+//! `th`. Characters in double quotes are text, like everything that is no field.
 
 /// A template for `to_char`, `to_timestamp` and `to_date`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ pub(super) enum Case {
     Capital,
 }
 
-/// What a field stands for.
+/// The value that a field stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DateField {
     /// `A.M.`, `P.M.`

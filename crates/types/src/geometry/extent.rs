@@ -1,4 +1,4 @@
-//! How far a value reaches from left to right.
+//! The extent of a value from left to right.
 
 use super::{Circle, EPSILON, Geometry, POINT_BYTES, Point, Polygon, Rectangle};
 use crate::DatumRef;

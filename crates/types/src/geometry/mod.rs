@@ -1,4 +1,4 @@
-//! Geometric types: points and what is made of them in the plane.
+//! Geometric types: points, and figures of points in the plane.
 //!
 //! ```text
 //!   point     (1,2)                      polygon   ((0,0),(4,0),(4,4))

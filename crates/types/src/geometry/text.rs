@@ -91,7 +91,7 @@ impl<'a> Scan<'a> {
             self.rest = &self.rest[1..];
         } else if let Some(after) = self.rest.strip_prefix('(') {
             let after = after.trim_start_matches(is_space);
-            // One that is not of the first pair.
+            // A parenthesis that is not of the first pair.
             if after.starts_with('(') || !after.contains('(') {
                 depth = 1;
                 self.rest = after;

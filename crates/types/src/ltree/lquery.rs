@@ -13,7 +13,7 @@ use crate::{Error, Result, SqlState};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lquery(Vec<Item>);
 
-/// What one or more labels in succession match.
+/// The pattern for one or more labels in succession.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Item {
     /// The words, one of which a label matches; none where every label does.

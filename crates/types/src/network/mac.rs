@@ -14,7 +14,7 @@ use crate::{Datum, Error, Result, SqlState};
 /// The two bytes in the middle of a `macaddr8` that was a `macaddr`.
 const MIDDLE: u64 = 0xfffe;
 
-/// What separates the octets of a `macaddr`, and after which of them it stands.
+/// The separator between the octets of a `macaddr`, and after which of them it stands.
 const SHAPES: [(char, &[usize], bool); 7] = [
     (':', &[1, 2, 3, 4, 5], true),
     ('-', &[1, 2, 3, 4, 5], true),

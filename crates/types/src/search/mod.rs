@@ -1,4 +1,4 @@
-//! Text search: `tsvector`, the lexemes of a document, and `tsquery`, what is looked for.
+//! Text search: `tsvector`, the lexemes of a document, and `tsquery`, a search.
 //!
 //! ```text
 //!   'fat':2A 'rat':3,7        lexemes in the order of their bytes, with positions and weights

@@ -1,4 +1,4 @@
-//! Reads queries: `'fat' & !rat:*A <-> cat`, or what people type into a search field.
+//! Reads queries: `'fat' & !rat:*A <-> cat`, or the text of a search field.
 //!
 //! Operators bind as they do in PostgreSQL: `!`, then `<->`, then `&`, then `|`; all but `!` from the
 //! left.
@@ -99,7 +99,7 @@ pub fn parse_query(
     Ok(parser.query()?.and_then(query::without_stops))
 }
 
-/// What is known while brackets are open.
+/// The state while brackets are open.
 #[derive(Default)]
 struct Level {
     /// Nodes, and how deep each of them is.

@@ -49,7 +49,7 @@ pub enum Node<'a> {
     Stop,
 }
 
-/// What an operator is called where queries are ordered and sent.
+/// The number of an operator where queries are ordered and sent.
 const NOT: u8 = 1;
 const AND: u8 = 2;
 const OR: u8 = 3;
@@ -413,7 +413,7 @@ fn receive<'a>(bytes: &mut &'a [u8], left: &mut usize, depth: usize) -> Result<N
     }
 }
 
-/// What is left of a query without its stop words, and how many places each side of it grows by.
+/// The rest of a query without its stop words, and how many places each side of it grows by.
 ///
 /// ```text
 ///   'a' <-> stop <-> 'b'     'a' <2> 'b'

@@ -1,4 +1,4 @@
-//! `tsvector`: the lexemes of a document, each with the places where it stands.
+//! `tsvector`: the lexemes of a document, each with its positions.
 //!
 //! ```text
 //!   'a':1A 'b'    00000011    00000002   00 61 00 fffe fff8   01 62 00
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use super::{AREA_BYTES_MAX, LEXEME_BYTES_MAX, malformed, too_long, words};
 use crate::{Error, Result, SqlState, bounded};
 
-/// The last position that is told apart.
+/// The last distinct position.
 pub const POSITION_MAX: u16 = (1 << 14) - 1;
 
 /// The most positions of a lexeme.
@@ -30,7 +30,7 @@ const HEAD_BYTES: usize = 8;
 pub struct Position(u16);
 
 impl Position {
-    /// The position `at`, or the last one that is told apart, with a weight.
+    /// The position `at`, or the last distinct one, with a weight.
     pub fn new(at: u32, weight: u8) -> Self {
         let at = at.min(u32::from(POSITION_MAX)) as u16;
         Self(at << 2 | u16::from(weight & 3))

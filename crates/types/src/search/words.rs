@@ -5,14 +5,14 @@ use super::vector::{Position, wrong_position};
 use crate::text::is_space;
 use crate::{Error, Result, SqlState, bounded};
 
-/// What the words are part of.
+/// The query language that the words are part of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Language {
     /// A vector: positions follow words.
     Vector,
     /// A query: operators end words.
     Query,
-    /// What people type into a search field: nothing is an error.
+    /// The text of a search field, as people type it: nothing is an error.
     Web,
 }
 

@@ -19,7 +19,7 @@ use crate::{
     Type, builtin,
 };
 
-/// What stands between the elements of an array.
+/// The character between the elements of an array.
 fn delimiter(element: Type) -> char {
     builtin::facts(element).map_or(',', |facts| facts.delimiter())
 }
@@ -109,7 +109,7 @@ pub(super) fn parse_vector(
     Array::new(element, repr, &[Dimension { length, lower: 0 }], elements.iter().map(Datum::as_ref))
 }
 
-/// What is left to read of a text.
+/// The rest of a text.
 struct Scan<'a> {
     text: &'a str,
     rest: &'a str,

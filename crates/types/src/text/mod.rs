@@ -1,4 +1,4 @@
-//! The text form of values: what users type and what they see.
+//! The text form of values: the form that users type and see.
 //!
 //! ```text
 //!   parse("{1,2}", Type::INT4_ARRAY, Modifier::NONE, context)   ──> Datum::Array
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`parse`] takes what PostgreSQL 17's input functions take and reports what they report; [`write`]
-//! writes what its output functions write. NULL has no text form: it is told apart before.
+//! writes what its output functions write. NULL has no text form: callers treat it before.
 
 mod array;
 mod number;

@@ -186,7 +186,7 @@ macro_rules! float {
             if !is_large && decimals < $digits {
                 return shortest;
             }
-            // What lies halfway between two floats is read as either of them, depending on how a
+            // A decimal halfway between two floats is read as either of them, depending on how a
             // reader rounds.
             let is_clear = |written: &str| {
                 written.parse() == Ok(value)

@@ -167,7 +167,7 @@ pub(crate) fn write_uuid(uuid: &[u8; 16], out: &mut String) {
 /// number, or as the empty text for byte 0.
 pub(crate) fn parse_char(text: &str) -> String {
     let byte = match text.as_bytes() {
-        // What an octal number has beyond a byte is lost.
+        // The bits of an octal number beyond a byte are lost.
         [b'\\', a @ b'0'..=b'7', b @ b'0'..=b'7', c @ b'0'..=b'7'] => {
             (a - b'0') << 6 | (b - b'0') << 3 | (c - b'0')
         }

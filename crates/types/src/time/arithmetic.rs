@@ -9,7 +9,7 @@
 //! Of a moment, months and days are added to what the clocks of a zone show: a day later it is the
 //! same time there, even where 23 hours have passed. Hours are hours.
 //!
-//! What is infinite stays infinite; where two infinities meet that have no sum, it is an error.
+//! An infinite value stays infinite; two infinities that have no sum are an error.
 
 use super::calendar::{Civil, days_in_month};
 use super::{
@@ -92,7 +92,7 @@ fn add_calendar(local_us: i64, interval: Interval) -> Option<i64> {
     Timestamp::in_range(after_days).map(|at| at.0)
 }
 
-/// What an infinite interval makes of a timestamp: an infinity, unless the timestamp is the other.
+/// The sum of a timestamp and an infinite interval: an infinity, unless the timestamp is the other.
 fn add_infinite(us: i64, interval: Interval) -> Result<i64> {
     let infinity = if interval.days > 0 { i64::MAX } else { i64::MIN };
     let opposite = if interval.days > 0 { i64::MIN } else { i64::MAX };

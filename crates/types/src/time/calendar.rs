@@ -7,7 +7,7 @@
 //!
 //! The Gregorian calendar is used for all of time, also before it was introduced. Years are counted
 //! through zero: 0 is 1 BC, -1 is 2 BC. Every function takes any number and never overflows: days
-//! are `i64` here and are checked against the range of a type by whoever makes a value of it.
+//! are `i64` here. The caller that makes a value of a type checks them against its range.
 //!
 //! The formulas count years from March, so that the leap day is the last of its year, and group them
 //! into eras of 400 years, which all have 146,097 days.
@@ -15,7 +15,7 @@
 /// Days from 1970-01-01 to 2000-01-01.
 pub(crate) const UNIX_EPOCH_DAYS: i64 = 10_957;
 
-/// What is added to a day to get its Julian day number.
+/// The number that is added to a day to get its Julian day number.
 pub(crate) const JULIAN_OF_EPOCH: i64 = 2_451_545;
 
 const ERA_DAYS: i64 = 146_097;

@@ -7,8 +7,8 @@
 //!              to_local, at_zone
 //! ```
 //!
-//! What loses a zone or gains one is given it. An infinity stays one where the other type has one;
-//! it has no time of day.
+//! A value that loses a zone or gains one takes the zone as an argument. An infinity stays one
+//! where the other type has one; it has no time of day.
 
 use std::cmp::Ordering;
 
@@ -111,12 +111,12 @@ impl Timestamp {
 }
 
 impl TimestampTz {
-    /// What the clocks of a zone show at the moment; `None` out of range.
+    /// The time on the clocks of a zone at the moment; `None` out of range.
     pub fn to_local(self, zone: &TimeZone) -> Option<Timestamp> {
         self.shifted_to(|at| zone.local(at).east_s)
     }
 
-    /// What the clocks of a zone show at the moment.
+    /// The time on the clocks of a zone at the moment.
     ///
     /// # Errors
     /// 22008 out of range.

@@ -1,4 +1,4 @@
-//! Intervals: what they are made of, their order, and their arithmetic.
+//! Intervals: their parts, their order, and their arithmetic.
 //!
 //! ```text
 //!   1 mon  !=  30 days  as a value to add          2024-02-01 + 1 mon   = 2024-03-01

@@ -1,4 +1,4 @@
-//! Dates and times as ISO 8601 and XML write them, whatever the session's style: what JSON holds.
+//! Dates and times as ISO 8601 and XML write them, whatever the session's style: the form in JSON.
 //!
 //! ```text
 //!   date          2024-02-29              timestamp     2024-02-29T13:05:09.5
@@ -6,7 +6,7 @@
 //!   timetz        13:05:09.5+01:00
 //! ```
 //!
-//! Beside the `T`, what differs from the style `ISO` is that an offset always has its minutes.
+//! The differences from the style `ISO` are the `T`, and that an offset always has its minutes.
 
 use super::print::{INFINITY, NEG_INFINITY, clock, era, two_digits, year};
 use super::{Civil, DAY_US, Date, SECOND_US, Time, TimeTz, Timestamp, TimestampTz};

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Years before 1 are written as years `BC`. Fractions of a second end with their last digit that is
-//! not zero. What is written can be read back under the same style.
+//! not zero. Written values can be read back under the same style.
 
 use std::fmt::Write;
 

@@ -107,7 +107,7 @@ pub(crate) fn interval_unit(word: &str) -> Option<Unit> {
     find(UNITS, word)
 }
 
-/// What a name asks `extract` for.
+/// The field that a name asks `extract` for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FieldName {
     /// A unit.
@@ -116,7 +116,7 @@ pub(crate) enum FieldName {
     Moment(Word),
 }
 
-/// What a name, in small letters, asks for; `None` for what it is no name of.
+/// The field of a name in small letters; `None` for a name of no field.
 pub(crate) fn field(name: &str) -> Option<FieldName> {
     if let Some(unit) = interval_unit(name) {
         return Some(FieldName::Unit(unit));

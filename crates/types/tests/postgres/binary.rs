@@ -20,7 +20,7 @@ fn write_and_read(fields: &[String], context: &Context<'_>) -> Result<String, Er
     let shown = |value: &types::Datum| text::to_string(value.as_ref(), ty, modifier, context);
     assert_eq!(shown(&read), shown(&value), "{name} {input} read back");
     for end in 0..bytes.len() {
-        // Whatever is cut off, there is an answer.
+        // Reading bytes that are cut off anywhere gives an answer.
         let _ = binary::read(&bytes[..end], ty, modifier, context);
     }
     Ok(hex(&bytes))

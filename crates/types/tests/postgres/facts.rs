@@ -1,4 +1,4 @@
-//! What is known of types: `pg_type`, names, modifiers.
+//! The facts about types: `pg_type`, names, modifiers.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What PostgreSQL 17 says, as tables, and what we say to the same.
+//! The answers of PostgreSQL 17, as tables, and ours to the same questions.
 //!
 //! Each line of a table in `data/` is a case whose last field was written down from a real server;
 //! `!` begins an error: its code and message, then detail and hint where there are any. Lines that

@@ -31,7 +31,7 @@ fn open(disk: &SimVfs, seed: u64) -> Database {
     Database::open_env(&Env::sim(disk, seed), Path::new("/data"), options).unwrap()
 }
 
-/// What a site is after a transaction.
+/// The expected state of a site after a transaction.
 #[derive(Clone, Default)]
 struct Site {
     /// By oid: the text of the record, and what it refers to.

@@ -1,4 +1,5 @@
-//! The syntax of the manual as an automaton, and what may follow the tokens of a statement that has begun.
+//! The syntax of the manual as an automaton, and the words that may follow the tokens of an unfinished
+//! statement.
 //!
 //! ```text
 //!   DROP TABLE [IF EXISTS] table [, ...]
@@ -38,7 +39,7 @@ pub(in crate::sql) enum Slot {
     Setting,
     Function,
     AccessMethod,
-    /// What can be granted: a key word, or a role.
+    /// A privilege that can be granted: a key word, or a role.
     Privilege,
     /// A name that is new, or that the shell does not know.
     Name,
@@ -157,7 +158,7 @@ struct State {
     open: Option<usize>,
 }
 
-/// What may come next.
+/// The words that may come next.
 #[derive(Clone, Debug, Default)]
 pub(in crate::sql) struct Next {
     pub(in crate::sql) words: Vec<&'static str>,
@@ -441,7 +442,7 @@ impl Grammar {
         self.enter(next, out);
     }
 
-    /// What may follow `tokens`, with which a statement begins.
+    /// The words that may follow `tokens`, with which a statement begins.
     pub(in crate::sql) fn next(&self, tokens: &[Token<'_>]) -> Next {
         let mut next = Next::default();
         let needs_operand = tokens.last().is_none_or(Token::needs_operand);

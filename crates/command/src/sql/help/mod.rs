@@ -1,5 +1,5 @@
-//! Help on the statements of SQL, from `commands.txt`: what `\h` prints, and the grammar by which the shell
-//! completes.
+//! Help on the statements of SQL, from `commands.txt`: the output of `\h`, and the grammar by which the
+//! shell completes.
 //!
 //! ```text
 //!   # NAME                  a command, and what it does in the next line
@@ -81,8 +81,8 @@ impl Manual {
         self.rules.iter().find(|rule| rule.name == name).map(|rule| &rule.syntax[..])
     }
 
-    /// What `\h` prints for `words`: a list of the commands where there are none, else the commands that
-    /// begin so. If no command does, the last word is left out, and so on.
+    /// The output of `\h` for `words`: a list of the commands where there are none, else the commands
+    /// that begin so. If no command does, the last word is left out, and so on.
     pub(super) fn help(&self, words: &str) -> String {
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
         if words.is_empty() {

@@ -6,7 +6,7 @@ use document::{DocumentError, Revision};
 use serde_json::Value;
 
 impl Case {
-    /// What stood at a path is what reading the path at every revision gives: which node, and its value.
+    /// The history of a path agrees with reading the path at every revision: which node, and its value.
     pub(super) fn check_paths(&mut self) {
         for _ in 0..3 {
             let values: Vec<&Value> =

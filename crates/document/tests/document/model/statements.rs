@@ -10,8 +10,8 @@ use txn::Isolation;
 const ROWS: store::TableId = store::TableId(11);
 
 impl Case {
-    /// A transaction of a few statements, some of them taken back, that all make one revision. What it has
-    /// done so far is what it sees, and nobody else.
+    /// A transaction of a few statements, some of them taken back, that all make one revision. It alone
+    /// sees its changes so far.
     pub(super) fn statements(&mut self) {
         let docs = self.world.docs.clone();
         let meta = self.meta();

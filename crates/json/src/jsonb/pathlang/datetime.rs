@@ -1,7 +1,7 @@
-//! Dates and times in paths: what they are to a path, and who knows the rest.
+//! Dates and times in paths: their form in a path, and the trait that computes with them.
 //!
-//! Calendars, formats and time zones live in layers above this crate. Whoever runs a path hands in
-//! a [`Datetimes`]; [`NoDatetimes`] refuses.
+//! Calendars, formats and time zones live in layers above this crate. The caller that runs a path
+//! hands in a [`Datetimes`]; [`NoDatetimes`] refuses.
 
 use std::cmp::Ordering;
 
@@ -38,11 +38,11 @@ impl DatetimeKind {
 /// A date or a time. The path only hands it on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datetime {
-    /// What it is.
+    /// The kind.
     pub kind: DatetimeKind,
-    /// Its value, in the unit of whoever read it.
+    /// Its value, in the unit of its reader.
     pub value: i64,
-    /// Its offset from UTC, in the unit of whoever read it; 0 for kinds without.
+    /// Its offset from UTC, in the unit of its reader; 0 for kinds without.
     pub zone: i32,
     /// Its text in ISO 8601, which stands for it in answers.
     pub text: String,
@@ -65,7 +65,7 @@ pub enum DatetimeMethod<'p> {
     TimestampTz(Option<i32>),
 }
 
-/// What knows dates and times.
+/// The functions for dates and times.
 pub trait Datetimes {
     /// Reads `text` as `method` wants it.
     ///

@@ -1,4 +1,4 @@
-//! What can go wrong with a path, in PostgreSQL's words and with its codes.
+//! The errors of a path, in PostgreSQL's words and with its codes.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub enum PathError {
     /// The text is not a path; `near` is what stands in the place, or nothing at the end.
     #[error("{what} {}", place(.near))]
     Syntax {
-        /// What is wrong, as PostgreSQL's scanner or parser calls it.
+        /// The error, in the words of PostgreSQL's scanner or parser.
         what: &'static str,
         /// The token that does not fit.
         near: String,
@@ -108,7 +108,7 @@ pub enum PathError {
     MethodOfWrongKind {
         /// The method's name.
         method: &'static str,
-        /// What it goes with.
+        /// The kind of value that it applies to.
         wanted: &'static str,
     },
     /// A method cannot read its value.
@@ -153,7 +153,7 @@ pub enum PathError {
         sqlstate: &'static str,
         /// The message.
         message: String,
-        /// What the user can do.
+        /// The hint for the user.
         hint: Option<&'static str>,
         /// It is an error even where errors are silent.
         hard: bool,
@@ -231,7 +231,7 @@ impl PathError {
         })
     }
 
-    /// What the user can do, where PostgreSQL says it.
+    /// The hint for the user, where PostgreSQL has one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Datetime { hint, .. } => *hint,

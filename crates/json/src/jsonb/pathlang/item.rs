@@ -1,4 +1,4 @@
-//! What a path runs over: values that lie in the document, and values that the path made.
+//! The items that a path runs over: values that lie in the document, and values that the path made.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub enum Item<'a> {
     Datetime(Datetime),
 }
 
-/// What an item is, ready to be matched on.
+/// An item, ready to be matched on.
 pub(super) enum View<'s> {
     Null,
     Bool(bool),

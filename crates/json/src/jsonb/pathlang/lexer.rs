@@ -13,9 +13,9 @@
 //! text are possible, the longer one is a token's: `1__0` is a name, because no number is as long.
 //!
 //! # Places in errors
-//! PostgreSQL shows the text that its scanner looked at last, and so does this: for a string its
-//! closing quote, for a name the blanks behind it, or, where there are none, nothing, which reads
-//! as the end of the path.
+//! PostgreSQL shows the text that its scanner looked at last, and this lexer does the same: for a
+//! string its closing quote, for a name the blanks behind it, or, where there are none, nothing,
+//! which reads as the end of the path.
 //!
 //! A comment ends a name. (PostgreSQL forgets the name that a comment follows.)
 
@@ -60,7 +60,7 @@ fn is_other(c: char) -> bool {
 pub(super) struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    /// What an error at the last token shows.
+    /// The text that an error at the last token shows.
     near: std::ops::Range<usize>,
 }
 
@@ -283,7 +283,7 @@ fn push_unit(unit: u32, high: &mut Option<u32>, out: &mut String) -> Result<(), 
     Ok(())
 }
 
-/// What a text begins with that is a number, or was meant to be one.
+/// The beginning of a text that is a number, or was meant to be one.
 struct Number {
     len: usize,
     is_integer: bool,

@@ -47,14 +47,14 @@ pub struct Path {
     expr: syntax::Expr,
 }
 
-/// What a run of a path needs beside the value.
+/// The context of a run of a path, other than the value.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// The variables: an object.
     pub vars: Option<JsonbRef<'a>>,
     /// Soft errors end the run without being errors.
     pub silent: bool,
-    /// What knows dates and times.
+    /// The functions for dates and times.
     pub datetimes: &'a dyn Datetimes,
 }
 
@@ -170,7 +170,7 @@ impl Path {
     }
 }
 
-/// What becomes of an error at the end of a run.
+/// The result of a run, after an error at its end.
 fn settle<T>(outcome: Result<T, PathError>, silent: bool) -> Result<Option<T>, PathError> {
     match outcome {
         Ok(value) => Ok(Some(value)),

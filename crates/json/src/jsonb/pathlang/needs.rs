@@ -1,5 +1,5 @@
-//! What a value must have in it for a path to find something: what an index of names and scalars can be
-//! asked.
+//! The members that a value needs for a path to find something: the search of an index of names and
+//! scalars.
 //!
 //! ```text
 //!   $.a.b ? (@.c == "x")        the names a, b, c; and "x" at the end of the way a, b, c
@@ -7,14 +7,14 @@
 //!   $.*.c == 1                  the name c, and 1 somewhere
 //! ```
 //!
-//! It is necessary and not enough: whoever finds values by it runs the path on them. Elements of arrays
-//! are on the way of their array.
+//! The condition is necessary and not sufficient: a caller that finds values by it runs the path on
+//! them. Elements of arrays are on the way of their array.
 
 use super::Path;
 use super::syntax::{Comparison, Expr, Head, Predicate, Step};
 use crate::jsonb::Jsonb;
 
-/// What a value must have in it.
+/// The members that a value needs.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Needs {
     /// All of these; of none, it need not have anything.
@@ -35,7 +35,8 @@ pub enum Needs {
 const NOTHING: Needs = Needs::All(Vec::new());
 
 impl Path {
-    /// What a value must have for [`Path::exists`] to be true; with `matches`, for [`Path::matches`].
+    /// The members that a value needs for [`Path::exists`] to be true; with `matches`, for
+    /// [`Path::matches`].
     pub fn needs(&self, matches: bool) -> Needs {
         let root = Some(Vec::new());
         match (matches, &self.expr) {
@@ -50,7 +51,7 @@ impl Path {
 
 type Way = Option<Vec<String>>;
 
-/// What must be there for an expression to give anything, and the way to what it gives; no way at all
+/// The members that an expression needs to give anything, and the way to its result; no way at all
 /// (`None` of the outer option) where that is computed and not found.
 fn found(expr: &Expr, current: &Way) -> (Needs, Option<Way>) {
     let mut way = match &expr.head {
@@ -68,14 +69,14 @@ fn found(expr: &Expr, current: &Way) -> (Needs, Option<Way>) {
             Step::AnyElement | Step::Elements(_) => {}
             Step::AnyKey | Step::AnyLevel { .. } => way = None,
             Step::Filter(predicate) => all.push(truth(predicate, &way)),
-            // What comes after is made by it.
+            // A method makes the values after it.
             Step::Method(_) => return (Needs::All(all), None),
         }
     }
     (Needs::All(all), Some(way))
 }
 
-/// What must be there for a predicate to be true.
+/// The members that a predicate needs to be true.
 fn truth(predicate: &Predicate, current: &Way) -> Needs {
     let each = |list: &[Predicate]| list.iter().map(|part| truth(part, current)).collect();
     match predicate {

@@ -33,7 +33,7 @@ use crate::jsonb::Jsonb;
 /// How deep expressions and predicates stand in each other.
 pub(super) const DEPTH_MAX: usize = 128;
 
-/// What a piece of a path turned out to be.
+/// The kind of a piece of a path.
 enum Term {
     Value(Expr),
     /// A predicate.
@@ -533,7 +533,7 @@ impl Parser<'_> {
     }
 }
 
-/// What the place of an expression gives a meaning to.
+/// The names that have a meaning at the place of an expression.
 #[derive(Clone, Copy)]
 struct Scope {
     /// `@`

@@ -10,7 +10,7 @@ use super::item::{Item, View};
 use super::run::{Found, Run};
 use super::syntax::{Comparison, Expr, Predicate};
 
-/// What a predicate comes to.
+/// The value of a predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Truth {
     True,
@@ -40,7 +40,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What a predicate comes to. Only hard errors come out.
+    /// The value of a predicate. Only hard errors come out.
     pub fn predicate(&mut self, predicate: &'a Predicate) -> Result<Truth, PathError> {
         match predicate {
             Predicate::And(row) => self.row(row, Truth::False),

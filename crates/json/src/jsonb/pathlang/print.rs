@@ -4,7 +4,7 @@
 //!   $.a ? (@ > 1) + 2*3          ($."a"?(@ > 1) + 2 * 3)
 //! ```
 //!
-//! What is printed reads back as the same path. For that there are two differences from PostgreSQL.
+//! A printed path reads back as the same path. For that there are two differences from PostgreSQL.
 //! Where a step stands behind an operator inside another one, the operator keeps its parentheses
 //! (`($."a" + 1).abs() == 2`); without them the step would belong to the last operand. And a row of
 //! more than fifty operators is printed flat: `a && b && c` and not `((a && b) && c)`.
@@ -35,7 +35,7 @@ enum Rank {
     Sum,
     Product,
     Sign,
-    /// What is no operator; and `like_regex`, inside which every operator stands in parentheses.
+    /// No operator; and `like_regex`, inside which every operator stands in parentheses.
     Atom,
 }
 

@@ -64,8 +64,8 @@ impl Pattern {
         &self.flags
     }
 
-    /// True where the pattern occurs in `text`. A statement that was told to stop gets no answer
-    /// from the executor, so what it is told here does not matter.
+    /// True where the pattern occurs in `text`. The executor gives no answer of a cancelled
+    /// statement, so the result does not matter then.
     pub fn is_match(&self, text: &str) -> bool {
         let Ok(regex) = self.regex() else { return false };
         regex.search(text, interrupt::is_told).is_match(0).unwrap_or(false)

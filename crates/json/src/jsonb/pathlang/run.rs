@@ -84,11 +84,11 @@ pub(super) struct Run<'a> {
     root: JsonbRef<'a>,
     vars: Option<Object<'a>>,
     pub options: Options<'a>,
-    /// What `@` is.
+    /// The value of `@`.
     current: Item<'a>,
     /// The length of the array whose subscripts are being computed.
     array_len: Option<usize>,
-    /// What is not there is not found, but no error.
+    /// A missing member is not found, but no error.
     forgiving: bool,
     /// Soft errors come to nothing, here or at the end.
     pub quiet: bool,
@@ -154,7 +154,7 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// What a structural error comes to.
+    /// The outcome of a structural error.
     fn structural(&self, error: impl FnOnce() -> PathError) -> Outcome {
         if self.forgiving { Ok(false) } else { Err(error()) }
     }

@@ -1,4 +1,4 @@
-//! What a path is made of.
+//! The syntax tree of a path.
 //!
 //! ```text
 //!   strict $.a[0 to last] ? (@ > 1).size() + 1
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! An expression gives a sequence of items, a predicate gives true, false or unknown; where a
-//! predicate stands in the place of an expression it is the head of one. What stands in a row, be it
-//! steps or operators, is a list, so only parentheses and brackets make a path deep.
+//! predicate stands in the place of an expression it is the head of one. Steps or operators in a row
+//! are a list, so only parentheses and brackets make a path deep.
 
 use super::regex::Pattern;
 use crate::jsonb::Jsonb;
@@ -23,7 +23,7 @@ pub(super) struct Expr {
     pub steps: Vec<Step>,
 }
 
-/// What an expression begins with.
+/// The head of an expression.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Head {
     /// `null`, `true`, `1.5`, `"x"`.
@@ -157,7 +157,7 @@ impl Comparison {
     }
 }
 
-/// What is called with `()`. Arguments are numbers as they were written, of any size.
+/// A method that is called with `()`. Arguments are numbers as they were written, of any size.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Method {
     Type,

@@ -135,7 +135,7 @@ fn deep_paths_are_refused() {
                 assert_eq!(path.to_string().parse(), Ok(path));
             }
         }
-        // What stands in a row is not deep.
+        // Operators in a row are not deep.
         let row = |n: usize, item: &str, join: &str| vec![item; n].join(join);
         for path in [
             row(20_000, "1", " + "),

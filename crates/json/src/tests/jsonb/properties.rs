@@ -98,7 +98,7 @@ impl Model {
         }
     }
 
-    /// What PostgreSQL prints for a settled value.
+    /// The text that PostgreSQL prints for a settled value.
     fn printed(&self) -> String {
         let joined = |parts: Vec<String>| parts.join(", ");
         match self {
@@ -304,7 +304,8 @@ proptest! {
             match damaged.parse::<Jsonb>() {
                 Ok(_) => assert!(is_text, "{damaged}"),
                 Err(JsonbError::Syntax(_)) => assert!(!is_text, "{damaged}"),
-                // A number that `numeric` does not have is told before what comes after it.
+                // A number that `numeric` does not have is an error before those that come after
+                // it.
                 Err(_) => {}
             }
         }
@@ -548,7 +549,8 @@ fn long_numbers_are_small() {
     assert_eq!(value.root().element(0).unwrap().to_json().len(), 131_072);
 }
 
-/// What is replaced, and what is not: containers, what is not there, a table that must become wider.
+/// A scalar is replaced; not replaced are containers, missing members, and a scalar whose table must
+/// become wider.
 #[test]
 fn a_scalar_is_replaced_where_it_stands() {
     let value: Jsonb = r#"{"a": "hi", "b": [1, true]}"#.parse().unwrap();

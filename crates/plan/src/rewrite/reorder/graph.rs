@@ -1,4 +1,4 @@
-//! [`Graph`]: what orders of joins cost, and the cheapest one.
+//! [`Graph`]: the costs of orders of joins, and the cheapest one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const SOURCES_MAX: usize = 32;
 /// Pairs of sides without a condition between them are looked at if they make so few rows.
 const CROSS_ROWS: f64 = 10_000.0;
 
-/// What it costs to put a row into a hash table, as rows that are scanned.
+/// The cost of putting a row into a hash table, as rows that are scanned.
 pub(in crate::rewrite) const BUILD: f64 = 1.5;
 /// To look for partners of a row there.
 pub(in crate::rewrite) const PROBE: f64 = 0.7;
@@ -37,7 +37,7 @@ const SUBQUERY_COST: f64 = 20.0;
 /// To test a pair of rows.
 const PAIR: f64 = 0.3;
 
-/// What the orders of a chain are weighed by.
+/// The data by which the orders of a chain are compared.
 pub(super) struct Graph {
     leaves: Vec<Weight>,
     edges: Vec<Edge>,
@@ -51,7 +51,7 @@ pub(super) struct Graph {
 struct Weight {
     /// The rows that it gives.
     rows: f64,
-    /// What it costs to give them.
+    /// The cost of giving them.
     cost: f64,
     /// Indexes by which its rows can be looked up: the leaves that have the values for their first columns, and
     /// what it costs to find the rows with some values.
@@ -159,7 +159,7 @@ impl Graph {
         found.filter(|(_, cost)| *cost <= written * gain).map(|(tree, _)| tree).or_else(as_written)
     }
 
-    /// What the tree costs that is written: from left to right, which is what a list of tables means.
+    /// The cost of the tree as written: from left to right, which is the meaning of a list of tables.
     fn written(&self) -> f64 {
         let mut best = self.single(0);
         let mut set = 1;
@@ -206,7 +206,7 @@ impl Graph {
         self.classes.iter().any(|class| class.on & left != 0 && class.on & right != 0)
     }
 
-    /// What it costs to join two sides.
+    /// The cost of a join of two sides.
     fn cost(&self, left: Set, of_left: Best, right: Set, of_right: Best) -> f64 {
         let rows = self.rows(left | right);
         let is_between = |edge: &Edge| {

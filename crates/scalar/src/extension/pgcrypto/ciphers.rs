@@ -38,7 +38,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> Blocks for C {
     }
 }
 
-/// What a name of a cipher says.
+/// The parts of the name of a cipher.
 struct Named<'n> {
     algorithm: &'n str,
     /// True for `cbc`: each block is mixed with the one before it.

@@ -30,7 +30,7 @@ const SHOWN: usize = 12;
 const METHODS: [(&str, &str); 3] =
     [("h", ""), ("c", " USING columnar"), ("w", " USING rowcompress")];
 
-/// What a server answered to a query.
+/// The answer of a server to a query.
 #[derive(Clone, Debug)]
 enum Told {
     Rows { names: Vec<String>, types: Vec<i32>, rows: Vec<Vec<Option<String>>> },
@@ -295,7 +295,7 @@ fn named(text: &str, prefixes: [&str; 3]) -> String {
     named + rest
 }
 
-/// What differs between two answers.
+/// The difference between two answers.
 fn difference(one: &Told, other: &Told, is_ordered: bool) -> Option<String> {
     match (one, other) {
         (Told::Failed(a, _), Told::Failed(b, _)) if a == b => None,

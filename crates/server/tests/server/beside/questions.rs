@@ -11,7 +11,7 @@ pub struct Question {
     pub is_ordered: bool,
 }
 
-/// What rows come from: the text after FROM, and what is in scope.
+/// The source of rows: the text after FROM, and the names in scope.
 struct Source {
     from: String,
     scope: Scope,
@@ -39,7 +39,8 @@ impl Dice {
         Source { from: "%".into(), scope, ids: vec!["id"] }
     }
 
-    /// What pairs rows of the first two tables, and whether it has a part that can be hashed.
+    /// The condition that pairs rows of the first two tables, and whether it has a part that can be
+    /// hashed.
     fn pairs(&self) -> &'static str {
         self.pick(&[
             "n = sn",
@@ -149,7 +150,7 @@ impl Dice {
         }
     }
 
-    /// What rows are grouped by: equal values look alike.
+    /// The key by which rows are grouped: equal values look alike.
     fn key(&self, source: &Source) -> String {
         let of_second = ["sn", "sword", "scode", "sday", "smoney", "sf", "snote", "sdoc ->> 's'"];
         if source.ids.contains(&"sid") && self.one_in(3) {

@@ -1,11 +1,11 @@
-//! What `ALTER TABLE`, `ALTER TYPE` and `ALTER DOMAIN` do.
+//! The actions of `ALTER TABLE`, `ALTER TYPE` and `ALTER DOMAIN`.
 
 use super::{
     ColumnConstraint, ColumnDefinition, Name, PartitionBound, Path, SequenceOption, SqlExpr,
     StorageOption, TableConstraint, Timing, TypeName,
 };
 
-/// What `ALTER TABLE` does.
+/// An action of `ALTER TABLE`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Alter {
     /// `ADD COLUMN`
@@ -57,7 +57,7 @@ pub enum Alter {
     SetIdentity(Name, Option<bool>, Vec<SequenceOption>),
     /// `ALTER COLUMN ... DROP IDENTITY`
     DropIdentity(Name, bool),
-    /// What changes nothing that can be seen: `SET STATISTICS`, `SET STORAGE` ...
+    /// An action without a visible effect: `SET STATISTICS`, `SET STORAGE` ...
     Ignored,
     /// `ADD constraint`
     AddConstraint(TableConstraint),
@@ -104,11 +104,11 @@ pub enum Alter {
         /// True for `CONCURRENTLY`.
         concurrently: bool,
     },
-    /// What is not supported: its words.
+    /// An action that is not supported: its words.
     Unsupported(String),
 }
 
-/// What `ALTER TYPE` does to an enum.
+/// A change of an enum by `ALTER TYPE`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum EnumChange {
     /// `ADD VALUE`
@@ -124,7 +124,7 @@ pub enum EnumChange {
     Rename(String, String),
 }
 
-/// What `ALTER DOMAIN` does.
+/// A change of a domain by `ALTER DOMAIN`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DomainChange {
     /// `SET DEFAULT`; `None` for `DROP DEFAULT`.

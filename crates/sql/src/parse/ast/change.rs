@@ -164,7 +164,7 @@ pub struct MergeClause {
     pub when: MergeWhen,
     /// `AND`
     pub filter: Option<Expr>,
-    /// What is done.
+    /// The action.
     pub action: MergeAction,
     /// Where it stands.
     pub at: At,
@@ -181,7 +181,7 @@ pub enum MergeWhen {
     NotMatchedByTarget,
 }
 
-/// What a `WHEN` clause does.
+/// The action of a `WHEN` clause.
 #[derive(Clone, PartialEq, Debug)]
 pub enum MergeAction {
     /// `DO NOTHING`

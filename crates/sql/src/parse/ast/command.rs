@@ -11,7 +11,7 @@ pub enum Command {
     Begin {
         /// The word it began with: `BEGIN` or `START TRANSACTION`.
         tag: &'static str,
-        /// What the transaction is like.
+        /// The modes of the transaction.
         modes: Modes,
     },
     /// `COMMIT`, `END`
@@ -160,11 +160,11 @@ pub enum Command {
         /// The tables; none for all.
         tables: Vec<Path>,
     },
-    /// What is read and never done: `DO`, `LOAD` and their kin, by their words.
+    /// A command that is parsed and never run: `DO`, `LOAD` and their kin, by their words.
     Other(&'static str),
 }
 
-/// What a transaction is like, as far as it is said.
+/// The modes of a transaction, as far as they are given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Modes {
     /// `ISOLATION LEVEL`, in lower case.
@@ -188,14 +188,14 @@ pub enum SetValue {
     Interval(String),
 }
 
-/// What `DISCARD` throws away.
+/// The state that `DISCARD` drops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Discard {
     /// Everything.
     All,
     /// Plans.
     Plans,
-    /// What was remembered of sequences.
+    /// The remembered numbers of sequences.
     Sequences,
     /// Temporary tables.
     Temp,
@@ -229,7 +229,7 @@ pub struct Copy {
     pub filter: Option<SqlExpr>,
 }
 
-/// What is copied.
+/// The source or target of a copy.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CopyWhat {
     /// A table, all of its columns or these.

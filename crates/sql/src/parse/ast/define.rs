@@ -1,4 +1,4 @@
-//! Definitions: what `CREATE`, `ALTER`, `DROP`, `GRANT` and their kin say.
+//! Definitions: the syntax trees of `CREATE`, `ALTER`, `DROP`, `GRANT` and their kin.
 //!
 //! Expressions and queries are kept with their text, because the catalog keeps the text.
 
@@ -137,14 +137,14 @@ pub enum Define {
     Database {
         /// The name.
         name: Name,
-        /// What is said of it.
+        /// Its options.
         options: Vec<DatabaseOption>,
     },
     /// `ALTER DATABASE name options`
     AlterDatabase {
         /// The name.
         name: Name,
-        /// What is said of it.
+        /// Its options.
         options: Vec<DatabaseOption>,
     },
     /// `DROP DATABASE`
@@ -153,7 +153,7 @@ pub enum Define {
         name: Name,
         /// True for `IF EXISTS`.
         if_exists: bool,
-        /// True for `WITH (FORCE)`: whoever is connected is thrown out.
+        /// True for `WITH (FORCE)`: connected sessions are terminated.
         force: bool,
     },
     /// `CREATE ROLE`, `CREATE USER`, `CREATE GROUP`
@@ -185,7 +185,7 @@ pub enum Define {
     },
     /// `ALTER TABLE`, and `ALTER INDEX`, `ALTER VIEW`, `ALTER SEQUENCE` with what they share.
     Alter {
-        /// What it is called: `TABLE`, `INDEX`, `VIEW`, `SEQUENCE`.
+        /// The kind in its words: `TABLE`, `INDEX`, `VIEW`, `SEQUENCE`.
         kind: ObjectKind,
         /// The relation.
         name: Path,
@@ -193,7 +193,7 @@ pub enum Define {
         only: bool,
         /// True for `IF EXISTS`.
         if_exists: bool,
-        /// What is done.
+        /// The actions.
         actions: Vec<Alter>,
     },
     /// `ALTER SEQUENCE name options`
@@ -209,19 +209,19 @@ pub enum Define {
     AlterEnum {
         /// The type.
         name: Path,
-        /// What is done.
+        /// The change.
         change: EnumChange,
     },
     /// `ALTER DOMAIN`
     AlterDomain {
         /// The domain.
         name: Path,
-        /// What is done.
+        /// The change.
         change: DomainChange,
     },
     /// `ALTER {SCHEMA | TYPE | DOMAIN | DATABASE | ROLE} name RENAME TO name`
     Rename {
-        /// What it is.
+        /// The kind of object.
         kind: ObjectKind,
         /// The object.
         name: Path,
@@ -230,7 +230,7 @@ pub enum Define {
     },
     /// `ALTER ... OWNER TO role`, of what is no relation.
     Owner {
-        /// What it is.
+        /// The kind of object.
         kind: ObjectKind,
         /// The object.
         name: Path,
@@ -239,7 +239,7 @@ pub enum Define {
     },
     /// `ALTER {TYPE | DOMAIN} name SET SCHEMA name`
     SetSchema {
-        /// What it is.
+        /// The kind of object.
         kind: ObjectKind,
         /// The object.
         name: Path,
@@ -248,7 +248,7 @@ pub enum Define {
     },
     /// `DROP`
     Drop {
-        /// What is dropped.
+        /// The kind of object that is dropped.
         kind: ObjectKind,
         /// Their names.
         names: Vec<Path>,
@@ -270,7 +270,7 @@ pub enum Define {
     ReassignOwned {
         /// The roles.
         roles: Vec<Name>,
-        /// Whom all goes to.
+        /// The role that gets all of it.
         to: Name,
     },
     /// `TRUNCATE`
@@ -297,14 +297,14 @@ pub enum Define {
     },
     /// `COMMENT ON`
     Comment {
-        /// What it is about.
+        /// The kind of object that it is about.
         kind: ObjectKind,
         /// The object; for a column the last part is the column, for a constraint its name is last.
         name: Path,
         /// The comment; `None` to take it away.
         text: Option<String>,
     },
-    /// What is read up to here and not supported: its words.
+    /// A definition that is parsed up to here and not supported: its words.
     Unsupported(String),
 }
 
@@ -330,7 +330,7 @@ pub enum ObjectKind {
     Policy,
 }
 
-/// What `CREATE POLICY` or `ALTER POLICY` says.
+/// The clauses of `CREATE POLICY` or `ALTER POLICY`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PolicyDefinition {
     /// The name.
@@ -428,7 +428,7 @@ pub struct CreateTableAs {
     pub method: Option<Name>,
     /// `WITH (...)`
     pub options: Vec<StorageOption>,
-    /// What gives its rows.
+    /// The source of its rows.
     pub rows: RowsOf,
     /// The text of the query; empty for `AS EXECUTE`.
     pub text: String,
@@ -436,7 +436,7 @@ pub struct CreateTableAs {
     pub data: bool,
 }
 
-/// What gives the rows of a table that is made of them.
+/// The source of the rows of a table that is made of them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RowsOf {
     /// `AS query`
@@ -460,25 +460,25 @@ impl CreateTableAs {
     }
 }
 
-/// What stands between the parentheses of `CREATE TABLE`.
+/// An element between the parentheses of `CREATE TABLE`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TableElement {
     /// A column.
     Column(ColumnDefinition),
     /// A constraint.
     Constraint(TableConstraint),
-    /// What a partition says of a column that the partitioned table has.
+    /// Options of a partition for a column that the partitioned table has.
     Options {
         /// The column.
         name: Name,
-        /// What is said of it.
+        /// Its constraints.
         constraints: Vec<ColumnConstraint>,
     },
     /// `LIKE table {INCLUDING | EXCLUDING} what`
     Like {
         /// The table.
         table: Path,
-        /// What of it, in order: the word and true for `INCLUDING`.
+        /// The parts to copy, in order: the word and true for `INCLUDING`.
         options: Vec<(String, bool)>,
     },
 }
@@ -501,7 +501,7 @@ pub struct ColumnDefinition {
 pub struct ColumnConstraint {
     /// Its name.
     pub name: Option<Name>,
-    /// What it is.
+    /// The kind of constraint.
     pub kind: ColumnConstraintKind,
     /// When it is checked.
     pub timing: Timing,
@@ -509,7 +509,7 @@ pub struct ColumnConstraint {
     pub at: At,
 }
 
-/// What a constraint of one column is.
+/// The kind of a constraint of one column.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ColumnConstraintKind {
     /// `NOT NULL`
@@ -551,7 +551,7 @@ pub struct Timing {
     pub not_valid: bool,
 }
 
-/// What a foreign key refers to.
+/// The target of a foreign key.
 #[derive(Clone, PartialEq, Debug)]
 pub struct References {
     /// The table.
@@ -568,7 +568,7 @@ pub struct References {
     pub on_update: ForeignAction,
 }
 
-/// What a foreign key does when the row it refers to goes.
+/// The action of a foreign key when the row it refers to is deleted or changed.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum ForeignAction {
     /// Refuses it at the end of the statement.
@@ -589,7 +589,7 @@ pub enum ForeignAction {
 pub struct TableConstraint {
     /// Its name.
     pub name: Option<Name>,
-    /// What it is.
+    /// The kind of constraint.
     pub kind: TableConstraintKind,
     /// When it is checked.
     pub timing: Timing,
@@ -597,7 +597,7 @@ pub struct TableConstraint {
     pub at: At,
 }
 
-/// What a constraint of a table is.
+/// The kind of a constraint of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TableConstraintKind {
     /// `CHECK`
@@ -623,7 +623,7 @@ pub enum TableConstraintKind {
         columns: Vec<Name>,
         /// True for `PERIOD` in front of the last column.
         is_period: bool,
-        /// What they refer to.
+        /// The referenced table and columns.
         references: References,
     },
     /// `EXCLUDE`
@@ -742,7 +742,7 @@ pub struct Privileges {
     pub grant: bool,
     /// The privileges, in lower case, each maybe for some columns; none for all.
     pub privileges: Vec<(String, Vec<Name>)>,
-    /// What the objects are.
+    /// The objects.
     pub on: GrantOn,
     /// The objects, or the schemas for all objects in them.
     pub objects: Vec<Path>,
@@ -757,17 +757,17 @@ pub struct Privileges {
 /// `ALTER DEFAULT PRIVILEGES`
 #[derive(Clone, PartialEq, Debug)]
 pub struct DefaultPrivileges {
-    /// Whose objects; none for those of the current role.
+    /// The owners of the objects; none for the current role.
     pub roles: Vec<Name>,
     /// In which schemas; none for all.
     pub schemas: Vec<Name>,
     /// The kind of the objects, as `pg_default_acl` has it: `r`, `S`, `f`, `T`, `n`.
     pub kind: char,
-    /// What is given or taken; of no object.
+    /// The privileges that are granted or revoked; of no object.
     pub privileges: Privileges,
 }
 
-/// What privileges are about.
+/// The objects of privileges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum GrantOn {

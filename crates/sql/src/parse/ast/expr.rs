@@ -6,7 +6,7 @@ use crate::error::At;
 /// An expression and where its operator, name or first token stands.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// The kind of expression.
     pub kind: ExprKind,
     /// Where errors about it point.
     pub at: At,
@@ -33,7 +33,7 @@ pub enum ExprKind {
     Star(Vec<Name>),
     /// `(e).field`, `e[1]`, `(e).*`
     Indirection {
-        /// What is taken apart.
+        /// The value that is taken apart.
         base: Box<Expr>,
         /// The steps, from left to right; never empty.
         steps: Vec<Step>,
@@ -55,14 +55,14 @@ pub enum ExprKind {
         op: Operator,
         /// True for `ALL`.
         all: bool,
-        /// What is compared.
+        /// The left operand.
         left: Box<Expr>,
         /// The array.
         right: Box<Expr>,
     },
     /// `e IN (a, b)`, `e NOT IN (a, b)`
     InList {
-        /// What is looked for.
+        /// The expression that is searched for.
         expr: Box<Expr>,
         /// Where it is looked for; never empty.
         list: Vec<Expr>,
@@ -71,7 +71,7 @@ pub enum ExprKind {
     },
     /// `e [NOT] BETWEEN [SYMMETRIC] low AND high`
     Between {
-        /// What is compared.
+        /// The compared expression.
         expr: Box<Expr>,
         /// The first bound.
         low: Box<Expr>,
@@ -90,14 +90,14 @@ pub enum ExprKind {
     Not(Box<Expr>),
     /// `e IS [NOT] NULL`
     IsNull {
-        /// What is tested.
+        /// The tested expression.
         expr: Box<Expr>,
         /// True for `NOT`.
         negated: bool,
     },
     /// `e IS [NOT] TRUE | FALSE | UNKNOWN`
     IsBool {
-        /// What is tested.
+        /// The tested expression.
         expr: Box<Expr>,
         /// The truth value; `None` for `UNKNOWN`.
         value: Option<bool>,
@@ -117,7 +117,7 @@ pub enum ExprKind {
     NullIf(Box<Expr>, Box<Expr>),
     /// `CASE [operand] WHEN ... THEN ... ELSE ... END`
     Case {
-        /// What the `WHEN` values are compared with.
+        /// The operand that the `WHEN` values are compared with.
         operand: Option<Box<Expr>>,
         /// The conditions and their results.
         arms: Vec<(Expr, Expr)>,
@@ -141,7 +141,7 @@ pub enum ExprKind {
     Array(Vec<Expr>),
     /// `CAST(e AS type)`, `e::type`, `type 'literal'`
     Cast {
-        /// What is cast.
+        /// The expression that is cast.
         expr: Box<Expr>,
         /// To which type.
         to: TypeName,
@@ -280,7 +280,7 @@ pub struct Window {
 /// The frame of a window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Frame {
-    /// What the bounds count.
+    /// The unit of the bounds.
     pub unit: FrameUnit,
     /// Where the frame begins.
     pub start: Bound,
@@ -292,7 +292,7 @@ pub struct Frame {
     pub bounds_at: (At, At),
 }
 
-/// What the bounds of a frame count.
+/// The unit of the bounds of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameUnit {
     /// Values of the ordering column.
@@ -334,7 +334,7 @@ pub enum Exclude {
 /// An item of `ORDER BY`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OrderItem {
-    /// What is ordered by.
+    /// The expression to order by.
     pub expr: Expr,
     /// True for `DESC`.
     pub descending: bool,

@@ -62,9 +62,9 @@ pub enum Json {
     },
     /// `IS [NOT] JSON`
     Is {
-        /// What is tested.
+        /// The tested expression.
         expr: Box<Expr>,
-        /// What kind it must be.
+        /// The kind that it must have.
         kind: Option<JsonKind>,
         /// `WITH UNIQUE KEYS`
         unique: bool,
@@ -78,7 +78,7 @@ pub enum Json {
 /// A search by path.
 #[derive(Clone, PartialEq, Debug)]
 pub struct JsonSearch {
-    /// What is asked.
+    /// The wanted answer.
     pub what: Wanted,
     /// Where it is looked for.
     pub document: Expr,
@@ -94,7 +94,7 @@ pub struct JsonSearch {
     pub on_error: Option<(JsonBehavior, At)>,
 }
 
-/// What is given where a search finds nothing, or fails.
+/// The result where a search finds nothing, or fails.
 #[derive(Clone, PartialEq, Debug)]
 pub enum JsonBehavior {
     /// `ERROR`

@@ -1,4 +1,4 @@
-//! What was written: statements as trees, close to the grammar, with the place of every node.
+//! Syntax trees: statements as written, close to the grammar, with the place of every node.
 //!
 //! ```text
 //!   Statement ── Query ─┬─ with            Expr ── kind + at
@@ -170,7 +170,7 @@ pub struct CreateView {
     pub options: Vec<(String, Option<String>)>,
     /// `WITH LOCAL CHECK OPTION` (false) or `CASCADED` (true).
     pub check: Option<bool>,
-    /// What it shows.
+    /// The query of the view.
     pub query: Box<Query>,
     /// The text of the query.
     pub text: String,
@@ -202,7 +202,7 @@ pub enum Statement {
     Explain {
         /// The options: each a word and its value.
         options: Vec<(String, Option<String>)>,
-        /// What is explained.
+        /// The statement to explain.
         statement: Box<Statement>,
     },
     /// `CREATE VIEW`

@@ -1,4 +1,4 @@
-//! Partitions: how a table is divided, and which rows each part has.
+//! Partitions: the partition keys of a table, and the bounds of each partition.
 
 use super::{IndexElement, SqlExpr};
 use crate::error::At;
@@ -8,7 +8,7 @@ use crate::error::At;
 pub struct PartitionBy {
     /// `RANGE`, `LIST` or `HASH`.
     pub strategy: PartitionStrategy,
-    /// What of a row decides.
+    /// The keys that divide the rows.
     pub keys: Vec<IndexElement>,
     /// Where the strategy stands.
     pub at: At,
@@ -28,7 +28,7 @@ pub enum PartitionStrategy {
 /// The rows that a partition has: `FOR VALUES` or `DEFAULT`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PartitionBound {
-    /// Those that no other partition has.
+    /// The rows that no other partition has.
     Default,
     /// `IN (...)`
     List(Vec<SqlExpr>),
@@ -38,7 +38,7 @@ pub enum PartitionBound {
     Hash {
         /// By what the hash is divided.
         modulus: i64,
-        /// What is left.
+        /// The remainder.
         remainder: i64,
     },
 }

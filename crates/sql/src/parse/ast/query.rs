@@ -103,7 +103,7 @@ impl Select {
     }
 }
 
-/// Which rows of a `SELECT` are told apart.
+/// The rows of a `SELECT` that count as distinct.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Distinct {
     /// All rows are kept.
@@ -143,7 +143,7 @@ pub struct Cte {
     pub columns: Vec<Name>,
     /// `MATERIALIZED` is true, `NOT MATERIALIZED` false.
     pub materialized: Option<bool>,
-    /// What it is made of.
+    /// The statement of its rows.
     pub statement: Box<Statement>,
 }
 
@@ -154,7 +154,7 @@ pub struct Lock {
     pub strength: LockStrength,
     /// `OF`; empty for all tables.
     pub of: Vec<Path>,
-    /// What to do where a row is locked.
+    /// The action where a row is locked by another transaction.
     pub wait: LockWait,
     /// Where it stands.
     pub at: At,
@@ -173,7 +173,7 @@ pub enum LockStrength {
     Update,
 }
 
-/// What to do where a row is locked by another.
+/// The action where a row is locked by another transaction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LockWait {
     /// Wait.

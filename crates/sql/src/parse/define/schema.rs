@@ -1,4 +1,5 @@
-//! What `CREATE SCHEMA` makes in the new schema, and `ALTER TYPE` of the attributes of composite types.
+//! The objects that `CREATE SCHEMA` makes in the new schema, and the changes of `ALTER TYPE` to the
+//! attributes of composite types.
 
 use types::SqlState;
 

@@ -488,7 +488,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands behind `EXCLUDE`.
+    /// Parses the clause after `EXCLUDE`.
     fn exclusion(&mut self) -> Result<TableConstraintKind> {
         let method = if self.eat(&["using"]) { Some(self.name()?) } else { None };
         let keys = self.parens(|parser| {
@@ -592,10 +592,10 @@ impl Parser<'_> {
     }
 }
 
-/// What can be said of a constraint of a table, by its kind.
+/// The attributes that a constraint of a table may have, by its kind.
 #[derive(Clone, Copy)]
 pub(super) struct Attributes {
-    /// What messages call the kind.
+    /// The name of the kind in messages.
     of: &'static str,
     deferrable: bool,
     not_valid: bool,

@@ -1,4 +1,5 @@
-//! What a PL/pgSQL block says: its variables and statements, with the SQL in them read already.
+//! The syntax tree of a PL/pgSQL block: its variables and statements, with the SQL in them parsed
+//! already.
 
 use ::types::SqlState;
 
@@ -118,15 +119,15 @@ impl Names {
 pub struct Fragment {
     /// Which one it is.
     pub number: usize,
-    /// What it is.
+    /// The kind of fragment.
     pub kind: FragmentKind,
     /// The text that errors show.
     pub text: String,
-    /// What the text was read as, from a text of its own.
+    /// The statement that the text was parsed as, from a text of its own.
     pub statement: Statement,
     /// That text.
     pub source: String,
-    /// What an offset in that text has to be added to, so that it is one in `text`.
+    /// The number that turns an offset in that text into one in `text`, by addition.
     pub shift: isize,
     /// The last name that is in sight.
     pub seen: Option<usize>,
@@ -134,7 +135,7 @@ pub struct Fragment {
     pub is_simple: bool,
 }
 
-/// What SQL in a block is for.
+/// The use of SQL in a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FragmentKind {
     /// `a + 1`, which is a `SELECT` without the word.
@@ -154,7 +155,7 @@ pub struct Block {
     pub variables: Vec<usize>,
     /// Its statements.
     pub body: Vec<Line>,
-    /// What it does about errors.
+    /// Its handlers of errors.
     pub handlers: Option<Handlers>,
 }
 
@@ -187,7 +188,7 @@ pub struct Line {
     pub step: Step,
 }
 
-/// What is assigned to.
+/// The target of an assignment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
     /// The variable.
@@ -212,7 +213,7 @@ pub enum Step {
     Block(Box<Block>),
     /// `target := value`
     Assign {
-        /// What is assigned to.
+        /// The target of the assignment.
         target: Target,
         /// The subscripts and fields behind it.
         part: Vec<Part>,
@@ -250,7 +251,7 @@ pub enum Step {
         bounds: Box<(Fragment, Fragment)>,
         /// `BY`
         by: Option<Box<Fragment>>,
-        /// What is repeated.
+        /// The repeated lines.
         body: Vec<Line>,
     },
     /// `FOR r IN query`
@@ -261,13 +262,13 @@ pub enum Step {
     Each {
         /// The label.
         label: Option<String>,
-        /// What is assigned to.
+        /// The target of the assignment.
         target: Target,
         /// How many dimensions a slice has; 0 for elements.
         slice: u32,
         /// The array.
         array: Box<Fragment>,
-        /// What is repeated.
+        /// The repeated lines.
         body: Vec<Line>,
     },
     /// `EXIT` (true) or `CONTINUE`, with a label and a condition.
@@ -327,7 +328,7 @@ pub struct Raise {
     pub condition: Option<(SqlState, String)>,
     /// The format.
     pub format: Option<String>,
-    /// What stands for each `%`.
+    /// The values for each `%`.
     pub values: Vec<Fragment>,
     /// `USING`
     pub options: Vec<(RaiseOption, Fragment)>,
@@ -356,7 +357,7 @@ pub enum RaiseOption {
     Schema,
 }
 
-/// What `GET DIAGNOSTICS` tells.
+/// An item of `GET DIAGNOSTICS`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Diagnostic {
     /// `ROW_COUNT`
@@ -388,7 +389,7 @@ pub enum Diagnostic {
 }
 
 impl Step {
-    /// What the context of an error calls it.
+    /// The name in the context of an error.
     pub fn words(&self) -> &'static str {
         match self {
             Step::Block(_) => "statement block",

@@ -1,4 +1,4 @@
-//! SQL in a block: where it ends, and what it is without the words of PL/pgSQL in it.
+//! SQL in a block: its end, and its text without the words of PL/pgSQL in it.
 //!
 //! ```text
 //!   SELECT a, b INTO x, y FROM t;        the statement
@@ -159,7 +159,7 @@ impl Reader<'_> {
         Ok((fragment, into))
     }
 
-    /// What follows `INTO`.
+    /// Parses the targets after `INTO`.
     pub(super) fn targets_of_into(&mut self) -> Result<Into> {
         let strict = self.parser.eat(&["strict"]);
         Ok(Into { strict, targets: self.targets()? })

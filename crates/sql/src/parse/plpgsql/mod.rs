@@ -8,8 +8,8 @@
 //!   END                          fragment   where SQL in a statement ends, and where INTO stands in it
 //! ```
 //!
-//! As in PostgreSQL the whole text is read before anything is run, with the SQL in it: what is no SQL is told at
-//! once. What the names in SQL mean is found when a statement is first run.
+//! As in PostgreSQL the whole text is parsed before anything runs, with the SQL in it: a syntax error is
+//! reported at once. Names in SQL are resolved when a statement first runs.
 
 mod ast;
 mod block;
@@ -33,7 +33,7 @@ use ast::{ItemKind, NamedItem};
 /// How deep blocks, loops and conditions may nest.
 const DEPTH_MAX: usize = 100;
 
-/// What errors call the code of a `DO`.
+/// The name of a `DO` block's code in errors.
 pub const NAME: &str = "inline_code_block";
 
 /// Reads the text of a `DO`. Places in errors count in it.

@@ -110,7 +110,7 @@ impl Reader<'_> {
     fn assignment(&mut self) -> Result<Step> {
         let start = self.parser.start();
         let target = self.target()?;
-        // What stands left of the sign, with subscripts.
+        // The target left of the sign, with subscripts.
         let mut depth = 0_usize;
         while depth > 0 || !(self.parser.is_punct(0, ":=") || self.parser.is_symbol(0, "=")) {
             match self.parser.peek(0) {
@@ -453,7 +453,7 @@ impl Reader<'_> {
         Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(at))
     }
 
-    /// What follows `EXECUTE`, up to its semicolon or one of these words.
+    /// Parses the text after `EXECUTE`, up to its semicolon or one of these words.
     fn execute_text(&mut self, ends: &[&str]) -> Result<Execute> {
         let words: Vec<&str> = ["into", "using"].iter().chain(ends).copied().collect();
         let text = self.fragment(FragmentKind::Expression, &words, ";")?;

@@ -156,7 +156,7 @@ const fn bit(unit: Unit) -> Seen {
     1 << unit as u32
 }
 
-/// What a clock's text says, in microseconds.
+/// The time of a clock's text, in microseconds.
 fn clock_us(text: &str, fields: IntervalFields) -> Result<i64, Fault> {
     let is_minute_first = fields == IntervalFields::MINUTE_TO_SECOND;
     let (hours, minutes, seconds, us) = clock(text, is_minute_first)?;
@@ -208,7 +208,7 @@ fn read(tokens: &[Token], style: IntervalStyle, fields: IntervalFields) -> Resul
                     (whole, part) = (-whole.abs(), -part.abs());
                 }
                 sum.add(of, whole, part)?;
-                // What stands before hours without a unit of its own is days.
+                // A number before hours without a unit of its own is days.
                 unit = Some(if of == Unit::Hour { Unit::Day } else { of });
                 if of == Unit::Second && part != 0.0 { ALL_SECONDS } else { bit(of) }
             }

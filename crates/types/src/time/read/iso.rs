@@ -11,7 +11,7 @@ use super::moment::Moment;
 use crate::time::calendar::{Civil, days_in_month};
 use crate::time::{HOUR_US, MINUTE_US, SECOND_US};
 
-/// What is left to read.
+/// The rest of the text.
 struct Scan<'a>(&'a [u8]);
 
 impl Scan<'_> {

@@ -7,8 +7,8 @@
 //!
 //! Hardly anything is fixed: fields come in any order, with or without punctuation, months by name
 //! or number. Only where three numbers could be day, month and year in any order does a setting
-//! decide, `DateStyle`. What `now` and `today` mean, and the zone of a moment that names none, come
-//! with the [`Context`].
+//! decide, `DateStyle`. The [`Context`] has the meaning of `now` and `today`, and the zone of a
+//! moment that names none.
 //!
 //! The form that programs write, ISO 8601 with a space or a `T`, is read by a short way of its own
 //! ([`iso`]) that knows no words and no errors; what it does not take goes the long way.
@@ -175,12 +175,12 @@ impl TimeTz {
     }
 }
 
-/// What a name of a zone or an abbreviation stands for, as `AT TIME ZONE` reads it.
+/// The zone that a name or an abbreviation stands for, as `AT TIME ZONE` reads it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ZoneName {
     /// So many seconds east of Greenwich.
     Fixed(i32),
-    /// What the abbreviation meant in the zone at the time.
+    /// An abbreviation, with its meaning in the zone at the time.
     Abbreviation(String, TimeZone),
     /// A zone.
     Zone(TimeZone),

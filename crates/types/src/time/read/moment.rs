@@ -1,12 +1,12 @@
-//! The second step of reading a date or a time: what the tokens mean.
+//! The second step of reading a date or a time: the meaning of the tokens.
 //!
 //! ```text
 //!   Number 3   Text feb   Number 2024   Time 04:05   Text pm   Text cet
 //!   day        month      year          time         12 more   zone
 //! ```
 //!
-//! Tokens are taken from left to right. What is known already decides what a token can be: after a
-//! whole date six digits are a time, before it they are a date. Every field may be given once.
+//! Tokens are taken from left to right. The known fields decide what a token can be: after a whole
+//! date six digits are a time, before it they are a date. Every field may be given once.
 
 use super::token::{Kind, Token};
 use super::{Fault, ZoneName};
@@ -17,7 +17,7 @@ use crate::time::zone::abbreviation::{Meaning, meaning};
 use crate::time::{DAY_US, Date, HOUR_US, MINUTE_US, SECOND_US, Time, TimeTz, Timestamp};
 use crate::{Context, DateOrder};
 
-/// What a text says: a moment, before its range is checked.
+/// The value of a text: a moment, before its range is checked.
 pub(super) enum Moment {
     /// A day and a time; without a zone they are meant in the session's.
     At {
@@ -52,7 +52,7 @@ const MONTH_DAY: Seen = MONTH | DAY;
 /// Farthest that a zone may be from Greenwich, in hours, this one not included.
 const ZONE_HOURS_END: i32 = 16;
 
-/// What was read up to some token.
+/// The fields that were read up to some token.
 pub(super) struct Reading<'a> {
     context: &'a Context<'a>,
     /// True where only a time of day is wanted.
@@ -78,7 +78,7 @@ pub(super) struct Reading<'a> {
     fixed: Option<Moment>,
 }
 
-/// What the text says of the zone.
+/// The zone in the text.
 enum Zone {
     West(i32),
     Name(ZoneName),

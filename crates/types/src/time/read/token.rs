@@ -1,4 +1,4 @@
-//! The first step of reading: a text cut into tokens by how they look.
+//! The first step of reading: a text cut into tokens by their look.
 //!
 //! ```text
 //!   Sat 2024-02-03 04:05:06.7 America/New_York        1 year -2 days +03:04
@@ -6,15 +6,15 @@
 //! ```
 //!
 //! A token's kind is a guess from its first characters and its punctuation: `12.25` may become a
-//! date or seconds, `America/New_York` looks like a date with a month's name. What each one means
-//! is decided by what stands around it.
+//! date or seconds, `America/New_York` looks like a date with a month's name. The tokens around it
+//! decide its meaning.
 
 use super::Fault;
 
 /// The most tokens that a text may have.
 const TOKENS_MAX: usize = 25;
 
-/// What a token looks like.
+/// The look of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Digits, or letters, with `-`, `/` or `.` between: a date or the name of a zone.

@@ -4,18 +4,18 @@
 //! meant in one zone at the date in question. The list is PostgreSQL's default one, which leaves out
 //! what is used for too many places.
 
-/// What an abbreviation stands for.
+/// The meaning of an abbreviation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
     /// Standard time, so many seconds east of Greenwich.
     Standard(i32),
     /// Daylight saving time, so many seconds east of Greenwich.
     Summer(i32),
-    /// Whatever it meant in this zone at the time.
+    /// Its meaning in this zone at the time.
     In(&'static str),
 }
 
-/// What the abbreviation stands for, which is given in small letters.
+/// The meaning of an abbreviation, which is given in small letters.
 pub(crate) fn meaning(abbreviation: &str) -> Option<Meaning> {
     let at = TABLE.binary_search_by_key(&abbreviation, |(known, _)| known).ok()?;
     Some(TABLE[at].1)

@@ -1,4 +1,4 @@
-//! Time zones: how far local time is from Greenwich, at any moment, and what it is called.
+//! Time zones: the offset of local time from Greenwich at any moment, and its name.
 //!
 //! ```text
 //!                       changes of the file                     rule of the file
@@ -41,7 +41,7 @@ struct Zone {
     /// Seconds east, whether it is summer time, the abbreviation. The first holds before the first
     /// change.
     kinds: Vec<(i32, bool, Box<str>)>,
-    /// What holds after the last change.
+    /// The rule after the last change.
     rule: Option<Rule>,
 }
 
@@ -207,8 +207,8 @@ impl Zone {
         }
     }
 
-    /// What the abbreviation meant when it was last used before a moment, or else when it was first
-    /// used after it.
+    /// The meaning of the abbreviation when it was last used before a moment, or else when it was
+    /// first used after it.
     fn meant_by(&self, abbreviation: &str, at_s: i64) -> Option<Local<'_>> {
         let is_it = |local: &Local<'_>| local.abbreviation.eq_ignore_ascii_case(abbreviation);
         let now = self.local(at_s);

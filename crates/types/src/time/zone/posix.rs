@@ -161,7 +161,7 @@ impl Moment {
     }
 }
 
-/// What is left to read.
+/// The rest of the text.
 struct Scan<'a>(&'a str);
 
 impl<'a> Scan<'a> {

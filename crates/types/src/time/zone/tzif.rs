@@ -11,13 +11,13 @@ use super::posix::Rule;
 /// The bytes of a header.
 const HEADER: usize = 44;
 
-/// What a file says.
+/// The contents of a file.
 pub(super) struct File {
     /// Moments of change, in seconds since 1970-01-01 UTC, and the kind that begins with each.
     pub changes: Vec<(i64, u8)>,
     /// The kinds of local time: seconds east, whether it is summer time, the name.
     pub kinds: Vec<(i32, bool, Box<str>)>,
-    /// What holds after the last change; `None` where the last kind goes on for ever.
+    /// The rule after the last change; `None` where the last kind goes on for ever.
     pub rule: Option<Rule>,
 }
 

@@ -77,7 +77,7 @@ async fn migrations() {
     refused("42703", sqlx::query("SELECT stock FROM book").execute(&db).await);
     well(migrator.run(&db).await);
     well(sqlx::query("SELECT stock FROM book").execute(&db).await);
-    // One that is not as it was is noticed.
+    // A value that differs is noticed.
     well(
         sqlx::query("UPDATE _sqlx_migrations SET checksum = 'x' WHERE version = 2")
             .execute(&db)
@@ -186,7 +186,7 @@ async fn work() {
     }
     drop(rows);
     same(ids.len(), (1..=200).filter(|n| n % 7 > 4).count());
-    // What is not read to its end leaves the connection whole.
+    // A result that is not read to its end leaves the connection whole.
     let mut one = well(db.acquire().await);
     let mut rows = sqlx::query("SELECT * FROM generate_series(1, 100000)").fetch(&mut *one);
     same(well(rows.try_next().await).is_some(), true);
@@ -298,7 +298,7 @@ async fn copying() {
         well(copy.send(format!("{n},\"good, {n}\"\n").into_bytes()).await);
     }
     same(well(copy.finish().await), 100);
-    // One that is given up, or wrong, brings nothing.
+    // A copy that is given up, or wrong, brings nothing.
     let mut copy = well(db.copy_in_raw("COPY review (book, words) FROM STDIN").await);
     well(copy.send(&b"1\tlost\n"[..]).await);
     well(copy.abort("no more").await);

@@ -232,7 +232,7 @@ async fn transactions() {
     same(well(other.query_one(price, &[]).await).get::<_, f64>(0), 1.0);
     well(outer.commit().await);
     same(well(other.query_one(price, &[]).await).get::<_, f64>(0), 15.0);
-    // One that is dropped is rolled back.
+    // A dropped transaction is rolled back.
     let lost = well(db.transaction().await);
     same(well(lost.execute("DELETE FROM tool", &[]).await), 100);
     drop(lost);
@@ -276,7 +276,7 @@ async fn copying() {
         well(db.copy_out("COPY (SELECT 1, 'a,b' UNION ALL SELECT 2, NULL) TO STDOUT CSV").await);
     let pieces: Vec<Bytes> = well(text.try_collect().await);
     same(pieces.concat(), b"1,\"a,b\"\n2,\n");
-    // One that is dropped before its end has brought nothing.
+    // A copy that is dropped before its end has brought nothing.
     let sink = well(db.copy_in("COPY loan (tool, who) FROM STDIN").await);
     {
         pin_mut!(sink);
@@ -364,7 +364,7 @@ async fn messages() {
     let mut other = connect().await;
     well(other.execute("SELECT pg_notify('bell', 'ding')", &[]).await);
     same(next().await, ("bell".to_owned(), "ding".to_owned()));
-    // What is not committed is not told.
+    // A notification of an uncommitted transaction is not sent.
     let lost = well(other.transaction().await);
     well(lost.batch_execute("NOTIFY bell, 'lost'").await);
     well(lost.rollback().await);
