@@ -252,6 +252,10 @@ impl Rows for RowDocuments {
         position == self.at
     }
 
+    fn keeps_keys(&self) -> bool {
+        self.heap.keeps_keys()
+    }
+
     fn read(
         &self,
         view: View<'_>,

@@ -172,6 +172,10 @@ impl HeapRows {
 }
 
 impl Rows for HeapRows {
+    fn keeps_keys(&self) -> bool {
+        self.encoder.is_none()
+    }
+
     fn read(
         &self,
         view: View<'_>,

@@ -50,7 +50,7 @@ impl Table {
         match index.entry_writer() {
             Some(writer) => {
                 // Rows may come in any order, and their blocks need not be copied.
-                let in_blocks = !self.rows().has_blocks();
+                let in_blocks = self.rows().keeps_keys();
                 let from = (&mut cursor, view, in_blocks);
                 fill_in_turns(from, (index, writer), (&mut filling, engine.store()))?;
             }

@@ -80,6 +80,11 @@ pub trait Rows: Any + Debug + Send + Sync {
         false
     }
 
+    /// True where a batch that [`RowScan::fill_to_block`] fills knows the keys of all its rows.
+    fn keeps_keys(&self) -> bool {
+        false
+    }
+
     /// The columns that bulk loads sort rows by before they get their hidden ids; none where rows keep the
     /// order in which they come.
     fn order(&self) -> &[OrderedColumn] {
