@@ -5,6 +5,7 @@
 //!   corners    each rule of the format and the API on its own
 //!   pressure   when memtables are flushed, and how writers are held back meanwhile
 //!   packed     what a compaction packs is what was there, and takes less
+//!   openings   what opening reads, and how a later opener shuts an earlier one out
 //!   erase      what is erased is in no answer at once, and in no file once it is scrubbed
 //!   crash      power loss at every operation, failing operations, flipped bits, switched-off syncs
 //! ```
@@ -16,6 +17,7 @@ mod corners;
 mod crash;
 mod erase;
 mod model;
+mod openings;
 mod packed;
 mod passing;
 mod pressure;

@@ -331,7 +331,10 @@ fn disk_state(error: &(dyn Error + 'static)) -> &'static str {
         if error.downcast_ref::<io::Error>().is_some_and(|system| is_full(system.kind())) {
             return "53100";
         }
-        if matches!(error.downcast_ref(), Some(LogError::Fenced)) {
+        let store = error.downcast_ref().or_else(|| error.downcast_ref::<Arc<_>>().map(|it| &**it));
+        if matches!(error.downcast_ref(), Some(LogError::Fenced))
+            || matches!(store, Some(StoreError::Fenced { .. }))
+        {
             return "25006";
         }
         next = error.source();
