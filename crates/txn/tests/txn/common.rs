@@ -7,7 +7,10 @@ use std::sync::Arc;
 use log::LogOptions;
 use store::{Csn, MergeError, StoreOptions, Table, TableId};
 use txn::{CommitMeta, Engine, EngineOptions, Snapshot, Transaction};
-use vfs::{Env, SimVfs};
+use vfs::{CrashPolicy, Env, SimVfs};
+
+use crate::memory_log::LogDevice;
+use crate::objects::{Bucket, Kind, ObjectSegments, Steps};
 pub use vfs::{SimRandom, seed};
 
 /// The table that the tests write to.
@@ -53,6 +56,81 @@ pub fn large() -> EngineOptions {
 
 pub fn try_open(env: &Env, options: EngineOptions) -> Result<Arc<Engine>, txn::EngineError> {
     Engine::open(env, Path::new("/db"), options, Arc::new(|_| Arc::new(Append)))
+}
+
+/// Where an engine of the tests keeps its log and its segments, with a record of what was done. A clone is the
+/// same one.
+pub trait Medium: Clone {
+    /// An empty one.
+    fn blank(seed: u64) -> Self;
+    /// How many operations have changed something.
+    fn op_count(&self) -> usize;
+    /// What a power loss just after operation `at` leaves.
+    fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> Self;
+    fn open_engine(
+        &self,
+        seed: u64,
+        options: EngineOptions,
+    ) -> Result<Arc<Engine>, txn::EngineError>;
+}
+
+impl Medium for SimVfs {
+    fn blank(seed: u64) -> SimVfs {
+        SimVfs::new(seed)
+    }
+
+    fn op_count(&self) -> usize {
+        self.op_count()
+    }
+
+    fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> SimVfs {
+        self.image(at, policy, seed)
+    }
+
+    fn open_engine(
+        &self,
+        seed: u64,
+        options: EngineOptions,
+    ) -> Result<Arc<Engine>, txn::EngineError> {
+        try_open(&Env::sim(self, seed), options)
+    }
+}
+
+/// A log in memory, and segments in an object store: in memory, or files of this machine.
+#[derive(Clone)]
+pub struct Elsewhere<const IS_LOCAL: bool> {
+    pub log: LogDevice,
+    pub bucket: Bucket,
+    pub steps: Steps,
+}
+
+impl<const IS_LOCAL: bool> Medium for Elsewhere<IS_LOCAL> {
+    fn blank(_: u64) -> Self {
+        let steps = Steps::default();
+        let kind = if IS_LOCAL { Kind::Local } else { Kind::Memory };
+        Elsewhere { log: LogDevice::new(&steps), bucket: Bucket::new(kind, &steps), steps }
+    }
+
+    fn op_count(&self) -> usize {
+        self.steps.count()
+    }
+
+    fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> Self {
+        let steps = Steps::default();
+        let log = self.log.image(at, policy, seed, &steps);
+        Elsewhere { log, bucket: self.bucket.image(at, &steps), steps }
+    }
+
+    fn open_engine(
+        &self,
+        seed: u64,
+        options: EngineOptions,
+    ) -> Result<Arc<Engine>, txn::EngineError> {
+        let env = Env::sim(&SimVfs::unrecorded(), seed);
+        let (log, segments) = (self.log.open(), ObjectSegments(self.bucket.clone()));
+        let resolve = Arc::new(|_| Arc::new(Append) as Arc<dyn Table>);
+        Engine::open_on(&env, Arc::new(log), Arc::new(segments), options, resolve)
+    }
 }
 
 /// An engine on a disk that keeps no record of its operations.
