@@ -11,7 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use log::{CommitLog, LogError, Lsn};
+use log::{CommitLog, Durability, LogError, Lsn, SegmentedLog};
 use store::{Csn, DirectoryStore, Epoch, SegmentSink, SegmentStore, StoreOptions, SwapError};
 use txn::{Engine, EngineOptions, Isolation, TxnError};
 use vfs::{Env, File, SimVfs};
@@ -64,32 +64,67 @@ fn an_engine_whose_segments_are_taken_over_stops() {
     assert_eq!(commit(&first, b"k", b"lost").unwrap_err().sqlstate(), "25006");
 }
 
-/// The log in memory keeps the contract of [`CommitLog`] where the engine relies on it: positions ascend from
-/// owner to owner, a tail begins where it is asked to, and what is gone or was never there is said to be.
-#[test]
-fn a_log_in_memory_keeps_the_contract() {
-    let device = Elsewhere::<false>::blank(6).log;
-    let log = device.open();
+/// What the engine relies on in any log: one sync is for all, a tail begins where it is asked to, and what is
+/// gone, was never there or is not durable yet is said to be.
+fn keeps_the_contract(log: &dyn CommitLog) {
     let ends: Vec<Lsn> = (0..4u8).map(|i| log.append(&[i; 10]).unwrap()).collect();
     assert!(ends.windows(2).all(|pair| pair[0] < pair[1]) && Lsn::START < ends[0]);
-    log.sync(ends[2], log::Durability::Sync).unwrap();
+    assert_eq!((log.durable(), log.oldest()), (Lsn::START, Lsn::START));
+    log.sync(ends[2], Durability::Os).unwrap();
+    assert_eq!(log.durable(), Lsn::START, "only written");
+    log.sync(ends[2], Durability::Sync).unwrap();
     assert_eq!(log.durable(), ends[3], "one sync for all");
-    assert_eq!(log.bytes_between(ends[0], ends[2]), 20);
+    assert!(log.bytes_between(ends[0], ends[2]) >= 20);
+    assert_eq!(log.bytes_between(ends[2], ends[0]), 0);
+    let tail = |from| -> Result<Vec<(Lsn, Vec<u8>)>, LogError> { log.tail(from)?.collect() };
+    let four: Vec<_> = (0..4u8).map(|i| (ends[usize::from(i)], vec![i; 10])).collect();
+    assert_eq!(tail(Lsn::START).unwrap(), four);
+    assert_eq!(tail(ends[1]).unwrap(), four[2..]);
+    let pending = log.append(b"pending").unwrap();
+    assert_eq!(tail(ends[3]).unwrap(), [], "it is not durable");
+    assert!(matches!(tail(pending), Err(LogError::Beyond { .. })));
+    let beyond = Lsn::from_number(u64::MAX - 7);
+    assert!(matches!(log.sync(beyond, Durability::Sync), Err(LogError::Beyond { .. })));
+    let turned = log.turn().unwrap();
+    assert!(turned >= pending && log.durable() >= pending);
+    let last = log.append(b"last").unwrap();
+    log.sync(last, Durability::Sync).unwrap();
+    log.release(turned).unwrap();
+    assert!(matches!(tail(ends[1]), Err(LogError::Released { .. })));
+    assert!(log.oldest() >= turned);
+    assert_eq!(tail(turned).unwrap(), [(last, b"last".to_vec())]);
+    assert_eq!(log.tail_of_all().map(|it| it.unwrap().0).last(), Some(last));
+    assert_eq!(log.fence().unwrap(), last);
+    assert!(matches!(log.append(b""), Err(LogError::Fenced)));
+    assert_eq!(tail(turned).unwrap().len(), 1, "it can be read");
+    log.close().unwrap();
+}
+
+#[test]
+fn both_logs_keep_the_contract() {
+    keeps_the_contract(&Elsewhere::<false>::blank(6).log.open());
+    let env = Env::sim(&SimVfs::new(6), 6);
+    let (dir, files) = (std::path::Path::new("/log"), options().log);
+    let log = SegmentedLog::open(&env, dir, files, Lsn::START, &mut |_, _| Ok(())).unwrap();
+    keeps_the_contract(&log);
+}
+
+/// Positions of the log in memory ascend from owner to owner. A new owner finds what was durable.
+#[test]
+fn a_log_in_memory_goes_from_owner_to_owner() {
+    let device = Elsewhere::<false>::blank(6).log;
+    let log = device.open();
+    let kept = log.append(b"kept").unwrap();
+    log.sync(kept, Durability::Sync).unwrap();
     let lost = log.append(b"lost").unwrap();
     let next = device.open();
     assert!(matches!(log.append(b""), Err(LogError::Fenced)));
-    assert!(matches!(log.sync(lost, log::Durability::Sync), Err(LogError::Fenced)));
+    assert!(matches!(log.sync(lost, Durability::Sync), Err(LogError::Fenced)));
     let added = next.append(b"next").unwrap();
     assert!(added > lost);
-    next.sync(added, log::Durability::Sync).unwrap();
-    let tail = |from| next.tail(from).map(|it| it.map(|it| it.unwrap().0).collect::<Vec<Lsn>>());
-    assert_eq!(tail(ends[1]).unwrap(), [ends[2], ends[3], added]);
-    assert!(matches!(tail(Lsn::from_number(u64::MAX)), Err(LogError::Beyond { .. })));
-    next.release(ends[2]).unwrap();
-    assert!(matches!(tail(ends[1]), Err(LogError::Released { .. })));
-    assert_eq!((next.oldest(), tail(ends[2]).unwrap()), (ends[2], vec![ends[3], added]));
-    assert_eq!(next.fence().unwrap(), added);
-    assert!(matches!(next.append(b""), Err(LogError::Fenced)));
+    next.sync(added, Durability::Sync).unwrap();
+    let found: Vec<Lsn> = next.tail(Lsn::START).unwrap().map(|it| it.unwrap().0).collect();
+    assert_eq!(found, [kept, added]);
 }
 
 /// Counts the files that are opened.
