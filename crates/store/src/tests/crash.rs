@@ -348,6 +348,33 @@ fn a_failed_swap_poisons() {
     }
 }
 
+/// In an object store a put that fails may have happened. Of a segment, the flush can be tried again; of the
+/// manifest, nobody knows which one counts, and the store is poisoned; an old manifest that stays harms nobody.
+#[test]
+fn failed_operations_on_objects() {
+    for nth in 0..3 {
+        let disk = ObjectDisk::<false>::new(1);
+        let mut world = World::new(1, disk, small_options());
+        world.commit_durably(vec![put(PLAIN, b"k", b"one")]);
+        world.disk.steps.fail(nth, std::io::ErrorKind::Other);
+        let flushed = world.store.flush();
+        assert_eq!(world.disk.steps.faults_hit(), 1);
+        world.disk.steps.heal();
+        match nth {
+            0 => assert!(matches!(flushed, Err(StoreError::Io { .. })), "{flushed:?}"),
+            1 => assert!(matches!(flushed, Err(StoreError::Poisoned { .. })), "{flushed:?}"),
+            _ => flushed.expect("the new manifest is there"),
+        }
+        assert_eq!(world.store.flush().is_ok(), nth != 1, "tried again after operation {nth}");
+        world.check_all();
+        let mut world = world.reopen();
+        world.check_all();
+        world.commit_durably(vec![put(PLAIN, b"k", b"two")]);
+        world.store.flush().expect("flushes after the reopening");
+        world.check_all();
+    }
+}
+
 /// A flipped bit anywhere in segments or manifest is found by verification, and no read ever gives a wrong
 /// answer for it.
 #[test]

@@ -32,9 +32,17 @@ use super::seam::{Epoch, SegmentSink, SegmentStore, SwapError};
 const SEGMENTS: &str = "segments";
 const MANIFESTS: &str = "manifest";
 
-/// Counts the operations of everything that one process writes to, so that they have one order.
+/// Counts the operations of everything that one process writes to, so that they have one order, and has one of
+/// them fail.
 #[derive(Clone, Default)]
-pub struct Steps(Arc<AtomicUsize>);
+pub struct Steps(Arc<AtomicUsize>, Arc<Mutex<Fault>>);
+
+#[derive(Default)]
+struct Fault {
+    /// How many operations go well before one fails, and how it does.
+    next: Option<(usize, io::ErrorKind)>,
+    hit: usize,
+}
 
 impl Steps {
     /// The number of the operation that has just happened.
@@ -45,6 +53,36 @@ impl Steps {
     /// How many operations have happened.
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
+    }
+
+    /// The operation after `nth` others fails, and does nothing.
+    pub fn fail(&self, nth: usize, kind: io::ErrorKind) {
+        self.1.lock().next = Some((nth, kind));
+    }
+
+    /// No more operations fail.
+    pub fn heal(&self) {
+        self.1.lock().next = None;
+    }
+
+    /// How many operations have failed.
+    pub fn faults_hit(&self) -> usize {
+        self.1.lock().hit
+    }
+
+    /// To be asked before an operation: fails where that is to fail.
+    pub fn allow(&self) -> io::Result<()> {
+        let mut fault = self.1.lock();
+        match fault.next.take() {
+            Some((0, kind)) => {
+                fault.hit += 1;
+                Err(kind.into())
+            }
+            next => {
+                fault.next = next.map(|(nth, kind)| (nth - 1, kind));
+                Ok(())
+            }
+        }
     }
 }
 
@@ -107,14 +145,17 @@ impl Bucket {
         done.push((self.steps.next(), op));
     }
 
-    fn put_new(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-        wait(self.objects.put_opts(path, bytes.to_vec().into(), PutMode::Create.into()))?;
+    fn put_new(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.steps.allow()?;
+        wait(self.objects.put_opts(path, bytes.to_vec().into(), PutMode::Create.into()))
+            .map_err(to_io)?;
         self.note(Op::Put(path.clone(), bytes.to_vec()));
         Ok(())
     }
 
-    fn delete(&self, path: &Path) -> Result<(), Error> {
-        wait(self.objects.delete(path))?;
+    fn delete(&self, path: &Path) -> io::Result<()> {
+        self.steps.allow()?;
+        wait(self.objects.delete(path)).map_err(to_io)?;
         self.note(Op::Delete(path.clone()));
         Ok(())
     }
@@ -187,7 +228,7 @@ impl SegmentStore for ObjectSegments {
     }
 
     fn delete(&self, name: &str) -> io::Result<()> {
-        self.0.delete(&segment(name)).map_err(to_io)
+        self.0.delete(&segment(name))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -203,9 +244,10 @@ impl SegmentStore for ObjectSegments {
     fn swap_manifest(&self, expected: Epoch, new: &[u8]) -> Result<(), SwapError> {
         let next = expected.next();
         let put = self.0.put_new(&manifest(next), new);
-        let is_taken = matches!(put, Err(Error::AlreadyExists { .. }));
+        let is_taken =
+            put.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
         if let (Err(error), false) = (put, is_taken) {
-            return Err(SwapError::Unknown(to_io(error)));
+            return Err(SwapError::Unknown(error));
         }
         let epochs = self.epochs().map_err(SwapError::Unknown)?;
         let found = epochs.iter().copied().max();
@@ -238,7 +280,7 @@ impl SegmentSink for Upload {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        self.bucket.put_new(&self.path, &self.bytes).map_err(to_io)
+        self.bucket.put_new(&self.path, &self.bytes)
     }
 }
 

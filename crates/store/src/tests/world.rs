@@ -271,7 +271,7 @@ impl Medium for SimVfs {
 #[derive(Clone)]
 pub struct ObjectDisk<const IS_LOCAL: bool> {
     bucket: Bucket,
-    steps: Steps,
+    pub steps: Steps,
 }
 
 impl<const IS_LOCAL: bool> Medium for ObjectDisk<IS_LOCAL> {

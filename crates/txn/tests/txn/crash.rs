@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use store::Csn;
 use txn::{Engine, EngineOptions, Isolation, TxnError};
-use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, Which};
+use vfs::{CrashPolicy, Env, FaultKind, Mutation, SimVfs, Which};
 
 use crate::common::{
     Elsewhere, Medium, SimRandom, T, contents, large, meta, options, seed, try_open,
@@ -203,28 +203,39 @@ fn a_disk_that_lies_is_caught() {
 /// written, reads go on, and after reopening what was acknowledged is there and nothing half.
 #[test]
 fn every_nth_operation_fails() {
-    fail_operations(options());
+    fail_operations::<SimVfs>(options(), 150);
+}
+
+/// The same, with a log in memory and segments in an object store.
+#[test]
+fn every_nth_operation_fails_elsewhere() {
+    fail_operations::<Elsewhere<false>>(options(), 150);
 }
 
 /// The same, where what commits write goes to files.
 #[test]
 fn every_nth_operation_of_large_commits_fails() {
-    fail_operations(large());
+    fail_operations::<SimVfs>(large(), 150);
 }
 
-fn fail_operations(options: EngineOptions) {
+/// The same, with a log in memory and segments in an object store.
+#[test]
+fn every_nth_operation_of_large_commits_fails_elsewhere() {
+    fail_operations::<Elsewhere<false>>(large(), 150);
+}
+
+fn fail_operations<M: Medium>(options: EngineOptions, least: usize) {
     let seed = seed(8);
     let mut failures = 0;
     for kind in [FaultKind::Eio, FaultKind::Enospc, FaultKind::ShortWrite] {
         for nth in 0..400 {
             let what = format!("seed {seed}, {kind:?} at {nth}");
-            let disk = SimVfs::new(seed);
-            let env = Env::sim(&disk, seed);
-            let engine = try_open(&env, options.clone()).unwrap();
-            disk.fail(FaultPlan { nth, kind, once: true, on: OpClasses::CHANGES });
+            let disk = M::blank(seed);
+            let engine = disk.open_engine(seed, options.clone()).unwrap();
+            disk.fail(nth, kind);
             let mut told = Told::new();
             let Err(error) = work(&engine, &disk, &SimRandom::new(seed), 30, &mut told) else {
-                if options.large_bytes < 100 && nth < 100 {
+                if (M::FORGIVES || options.large_bytes < 100) && disk.faults_hit() > 0 {
                     // A file that nobody needs any more could not be removed.
                     continue;
                 }
@@ -260,12 +271,13 @@ fn fail_operations(options: EngineOptions) {
             );
             drop(engine);
             disk.heal();
-            let reopened =
-                try_open(&env, options.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let reopened = disk
+                .open_engine(seed, options.clone())
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
             check(&reopened, &told, (known, told.begun.len()), &what);
         }
     }
-    assert!(failures > 150, "{failures} failures");
+    assert!(failures > least, "{failures} failures");
 }
 
 /// The directory belongs to one engine at a time; closing gives it free, and says if it cannot.

@@ -8,6 +8,7 @@
 //!
 //! # Invariants
 //! * Only the owner that opened the device last appends and syncs; to others it says `Fenced`.
+//! * After a failed sync nothing more is appended or synced, until the device is opened again.
 //! * A new owner begins behind what is durable: what the owner before it had only appended is gone.
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub struct LogDevice {
 struct Medium {
     owner: u64,
     is_fenced: bool,
+    is_poisoned: bool,
     frames: Vec<Frame>,
     /// How many of the frames are durable.
     durable: usize,
@@ -80,7 +82,8 @@ impl Medium {
             }
             Op::Open => {
                 self.frames.truncate(self.durable);
-                (self.owner, self.is_fenced) = (self.owner + 1, false);
+                (self.is_fenced, self.is_poisoned) = (false, false);
+                self.owner += 1;
             }
         }
     }
@@ -139,7 +142,15 @@ impl MemoryLog {
         if medium.owner != self.owner {
             return Err(LogError::Fenced);
         }
+        if medium.is_poisoned {
+            return Err(LogError::Poisoned { cause: "a sync failed".into() });
+        }
         f(&mut medium)
+    }
+
+    fn allow(&self, action: &'static str) -> Result<(), LogError> {
+        let failed = |source| LogError::Io { action, path: "memory".into(), source };
+        self.device.steps.allow().map_err(failed)
     }
 }
 
@@ -149,6 +160,7 @@ impl CommitLog for MemoryLog {
             if medium.is_fenced {
                 return Err(LogError::Fenced);
             }
+            self.allow("append")?;
             medium.appended += 1;
             let bytes = medium.frames.last().map_or(0, |frame| frame.bytes) + payload.len() as u64;
             let last = medium.end().number();
@@ -166,6 +178,7 @@ impl CommitLog for MemoryLog {
                 return Err(LogError::Beyond { wanted: upto, end: medium.end() });
             }
             if how != Durability::Os && upto > medium.durable() {
+                self.allow("sync").inspect_err(|_| medium.is_poisoned = true)?;
                 medium.syncs += 1;
                 self.device.note(medium, Op::Sync);
             }
