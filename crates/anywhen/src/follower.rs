@@ -7,7 +7,7 @@
 //! let follower = Database::follow_in_memory()?;
 //! leader.collection("articles")?.put("a1", r#"{"title": "Hello"}"#)?;
 //!
-//! let mut from = Lsn(0);
+//! let mut from = Lsn::START;
 //! // The leader may write its files and cut its log: not what the follower has yet to take.
 //! let hold = leader.hold_log(from)?;
 //! for record in leader.records(from)? {
@@ -45,7 +45,8 @@ impl Database {
     }
 
     /// The durable records of the log from `from` on, each with the position just past it: what a
-    /// follower is to be given. `from` is 0 or a position that came with a record.
+    /// follower is to be given. `from` is
+    /// [`Lsn::START`] or a position that came with a record.
     ///
     /// # Errors
     /// [`Error::Engine`] where a checkpoint has removed the log at `from`, because no hold kept it
@@ -56,7 +57,8 @@ impl Database {
     }
 
     /// Keeps the log from `from` on, and the files that its records name, as long as the hold lives, so that a
-    /// follower that is behind need not begin with a backup. `from` is 0 or a position that came with a record;
+    /// follower that is behind need not begin with a backup. `from` is
+    /// [`Lsn::START`] or a position that came with a record;
     /// [`LogHold::advance`] lets go of what the follower has taken. The log grows by what it has not. A hold
     /// does not outlive the process: a follower takes a new one when its leader is opened again.
     ///

@@ -50,10 +50,13 @@ fn one_writer(env: &Env, dir: &Path, seconds: u64) -> Result<(), Box<dyn std::er
     }
     raw.sync_all()?;
     env.fs.sync_dir(dir)?;
-    let log =
-        SegmentedLog::open(env, &dir.join("one"), LogOptions::default(), Lsn(0), &mut |_, _| {
-            Ok(())
-        })?;
+    let log = SegmentedLog::open(
+        env,
+        &dir.join("one"),
+        LogOptions::default(),
+        Lsn::START,
+        &mut |_, _| Ok(()),
+    )?;
     std::thread::sleep(Duration::from_millis(200));
 
     let (mut floor, mut commits, mut appends) = (Vec::new(), Vec::new(), Vec::new());
@@ -101,7 +104,7 @@ fn many_writers(
     seconds: u64,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let dir = dir.join(format!("many-{threads}"));
-    let log = SegmentedLog::open(env, &dir, LogOptions::default(), Lsn(0), &mut |_, _| Ok(()))?;
+    let log = SegmentedLog::open(env, &dir, LogOptions::default(), Lsn::START, &mut |_, _| Ok(()))?;
     let (stop, commits) = (AtomicBool::new(false), AtomicU64::new(0));
     let start = Instant::now();
     std::thread::scope(|scope| {

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::Lsn;
+
 /// An error of the commit log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -61,17 +63,17 @@ pub enum LogError {
     #[error("position {wanted} was released; the oldest kept is {oldest}")]
     Released {
         /// The position asked for.
-        wanted: u64,
+        wanted: Lsn,
         /// The oldest position that can be read.
-        oldest: u64,
+        oldest: Lsn,
     },
     /// The position was never appended: a mistake of the caller.
     #[error("position {wanted} is beyond the end of the log, {end}")]
     Beyond {
         /// The position asked for.
-        wanted: u64,
+        wanted: Lsn,
         /// The end of the log.
-        end: u64,
+        end: Lsn,
     },
     /// The visitor of the replay failed; its error is the source.
     #[error("replaying the log failed: {0}")]

@@ -26,6 +26,7 @@ use std::path::Path;
 mod error;
 mod frame;
 mod group;
+mod lsn;
 mod pending;
 mod recover;
 mod reserve;
@@ -41,14 +42,11 @@ mod primitives {
 }
 
 pub use error::LogError;
+pub use lsn::{AtomicLsn, Lsn};
 pub use segmented::SegmentedLog;
 
 /// The largest payload of one frame, in bytes.
 pub const PAYLOAD_MAX: usize = 1 << 30;
-
-/// A position in the stream of frames, in bytes from its beginning. A multiple of 8.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Lsn(pub u64);
 
 /// How much [`CommitLog::sync`] waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -65,7 +63,11 @@ pub enum Durability {
     Os,
 }
 
-/// A log of commits; the seam at which a replicated one would stand.
+/// A log of commits. [`SegmentedLog`] keeps it in files of this machine; another implementation can keep it
+/// elsewhere.
+///
+/// Its owner opens it and hands it to the engine, ready to append. What was acknowledged before is durable,
+/// and [`CommitLog::tail`] gives it.
 pub trait CommitLog: Send + Sync {
     /// Copies one frame into the log's buffer; returns the position just past it. The order of
     /// calls is the order in the log. Not durable yet, and not written where nobody calls `sync`.
@@ -81,9 +83,20 @@ pub trait CommitLog: Send + Sync {
     /// Everything below this position is durable.
     fn durable(&self) -> Lsn;
 
-    /// The durable frames from position `from` (0, or one that `append` or this iterator returned)
-    /// to what is durable now: each with the position just past it.
+    /// The oldest position that is kept.
+    fn oldest(&self) -> Lsn;
+
+    /// About how many bytes of the log lie between two positions; 0 where `upto` is not past `from`.
+    fn bytes_between(&self, from: Lsn, upto: Lsn) -> u64;
+
+    /// The durable frames from position `from` ([`Lsn::START`], or one that `append` or this iterator
+    /// returned) to what is durable now: each with the position just past it. Fails with `Released` where
+    /// `from` is not kept any more.
     fn tail(&self, from: Lsn) -> Result<Frames<'_>, LogError>;
+
+    /// All durable frames that are kept, as [`CommitLog::tail`] gives them. If the beginning of the first is
+    /// not kept, its payload is empty.
+    fn tail_of_all(&self) -> Frames<'_>;
 
     /// Nothing below `upto` is needed any more: whole segments below it are recycled.
     fn release(&self, upto: Lsn) -> Result<(), LogError>;
@@ -98,6 +111,10 @@ pub trait CommitLog: Send + Sync {
 
     /// Refuses every later append, makes durable what was appended before and returns its end.
     fn fence(&self) -> Result<Lsn, LogError>;
+
+    /// Makes everything durable, and ends the log so that the next opening knows that nothing is missing.
+    /// The caller appends nothing afterwards.
+    fn close(&self) -> Result<(), LogError>;
 
     /// Counters.
     fn stats(&self) -> LogStats;
@@ -165,7 +182,7 @@ impl LogOptions {
 
 impl SegmentedLog {
     /// Opens the log in `dir`, making it where there is none; shows `f` every frame from position
-    /// `replay_from` on (0, or a position that the log once returned), in order, each with the
+    /// `replay_from` on ([`Lsn::START`], or a position that the log once returned), in order, each with the
     /// position just past it; cuts a torn tail; then is ready to append.
     ///
     /// The caller holds a lock on the directory: two logs in one would destroy it.

@@ -148,7 +148,7 @@ impl Files {
                 _ => Ok(None),
             },
             Some(oldest) => {
-                Err(LogError::Released { wanted: from, oldest: oldest.header.first_lsn })
+                Err(LogError::Released { wanted: Lsn(from), oldest: Lsn(oldest.header.first_lsn) })
             }
             None if from == 0 => Ok(None),
             None => {

@@ -31,7 +31,7 @@ use crate::segment::{Header, Segment, path_of};
 use crate::tail::Tail;
 use crate::{CommitLog, Durability, Frames, LogOptions, LogStats, Lsn};
 
-/// The commit log as files in a directory. Dropping it without [`SegmentedLog::close`] is as if
+/// The commit log as files in a directory. Dropping it without [`CommitLog::close`] is as if
 /// the process had ended.
 pub struct SegmentedLog {
     env: Env,
@@ -90,32 +90,6 @@ impl SegmentedLog {
             reserve: Reserve::new(env.fs.clone(), dir, &options, found.ready, found.spares, last),
             options,
         }
-    }
-
-    /// Makes everything durable and ends the log with a mark, by which the next opening knows that
-    /// nothing is missing.
-    pub fn close(self) -> Result<(), LogError> {
-        let end = self.pending.lock().end();
-        self.sync(Lsn(end), Durability::Sync)?;
-        let mark = {
-            let mut pending = self.pending.lock();
-            let needed = !pending.marked && !pending.fenced;
-            needed.then(|| pending.push_mark(&*self.env.random, &self.options))
-        };
-        mark.map_or(Ok(()), |end| self.sync(Lsn(end), Durability::Sync))
-    }
-
-    /// The oldest position that is kept.
-    pub fn oldest(&self) -> u64 {
-        self.segments.lock().front().map_or(0, |s| s.header.first_lsn)
-    }
-
-    /// All durable frames that are kept, as [`CommitLog::tail`] gives them. If the beginning of the first is not
-    /// kept, its payload is empty.
-    pub fn tail_of_all(&self) -> Frames<'_> {
-        let end = self.group.durable();
-        let segments = self.segments.lock().clone();
-        Box::new(Tail::of_all(self, segments, end))
     }
 
     fn check_poison(&self) -> Result<(), LogError> {
@@ -177,7 +151,7 @@ impl SegmentedLog {
         let mut out = self.out.lock();
         self.write_pending(&mut out).inspect_err(|e| self.poison(&e.to_string()))?;
         match self.written.load(Ordering::Relaxed) {
-            end if end < upto => Err(LogError::Beyond { wanted: upto, end }),
+            end if end < upto => Err(LogError::Beyond { wanted: Lsn(upto), end: Lsn(end) }),
             _ => Ok(()),
         }
     }
@@ -251,7 +225,7 @@ impl CommitLog for SegmentedLog {
         };
         synced.map_err(|error| match error {
             SyncError::Flush(error) => error,
-            SyncError::Beyond(end) => LogError::Beyond { wanted: upto.0, end },
+            SyncError::Beyond(end) => LogError::Beyond { wanted: upto, end: Lsn(end) },
             SyncError::Poisoned => LogError::Poisoned {
                 cause: self.poison.get().cloned().unwrap_or_else(|| Arc::from("a writer died")),
             },
@@ -262,15 +236,29 @@ impl CommitLog for SegmentedLog {
         Lsn(self.group.durable())
     }
 
+    fn oldest(&self) -> Lsn {
+        Lsn(self.segments.lock().front().map_or(0, |s| s.header.first_lsn))
+    }
+
+    fn bytes_between(&self, from: Lsn, upto: Lsn) -> u64 {
+        upto.0.saturating_sub(from.0)
+    }
+
+    fn tail_of_all(&self) -> Frames<'_> {
+        let end = self.group.durable();
+        let segments = self.segments.lock().clone();
+        Box::new(Tail::of_all(self, segments, end))
+    }
+
     fn tail(&self, from: Lsn) -> Result<Frames<'_>, LogError> {
         let end = self.group.durable();
         if from.0 > end {
-            return Err(LogError::Beyond { wanted: from.0, end });
+            return Err(LogError::Beyond { wanted: from, end: Lsn(end) });
         }
         let segments = self.segments.lock().clone();
         let oldest = segments.front().map_or(0, |s| s.header.first_lsn);
         if from.0 < oldest {
-            return Err(LogError::Released { wanted: from.0, oldest });
+            return Err(LogError::Released { wanted: from, oldest: Lsn(oldest) });
         }
         Ok(Box::new(Tail::new(self, segments, from.0, end)))
     }
@@ -316,6 +304,17 @@ impl CommitLog for SegmentedLog {
         };
         self.sync(end, Durability::Sync)?;
         Ok(end)
+    }
+
+    fn close(&self) -> Result<(), LogError> {
+        let end = self.pending.lock().end();
+        self.sync(Lsn(end), Durability::Sync)?;
+        let mark = {
+            let mut pending = self.pending.lock();
+            let needed = !pending.marked && !pending.fenced;
+            needed.then(|| pending.push_mark(&*self.env.random, &self.options))
+        };
+        mark.map_or(Ok(()), |end| self.sync(Lsn(end), Durability::Sync))
     }
 
     fn stats(&self) -> LogStats {

@@ -6,11 +6,11 @@
 
 use std::collections::VecDeque;
 
-use crate::Lsn;
 use crate::error::LogError;
 use crate::frame::{Kind, decode, seed_of};
 use crate::segment::Segment;
 use crate::segmented::SegmentedLog;
+use crate::{CommitLog, Lsn};
 
 pub(crate) struct Tail<'a> {
     log: &'a SegmentedLog,
@@ -105,7 +105,7 @@ impl<'a> Tail<'a> {
     fn unreadable(&self) -> LogError {
         let oldest = self.log.oldest();
         match self.segments.front() {
-            Some(segment) if self.at >= oldest => LogError::Corrupt {
+            Some(segment) if Lsn(self.at) >= oldest => LogError::Corrupt {
                 file: segment.path.to_path_buf(),
                 offset: segment.offset_of(self.at),
                 detail: format!(
@@ -113,7 +113,7 @@ impl<'a> Tail<'a> {
                     self.at, self.end
                 ),
             },
-            _ => LogError::Released { wanted: self.at, oldest },
+            _ => LogError::Released { wanted: Lsn(self.at), oldest },
         }
     }
 }

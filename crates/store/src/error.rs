@@ -5,10 +5,12 @@
 //!   Full                    files cannot be written and memory is full: repair, then try again
 //!   Corrupt, Missing        a file is damaged or gone: restore it from a backup; nothing was guessed
 //!   Poisoned                a failed sync or manifest swap: reads go on, writes need a reopening
+//!   Fenced                  another opener has taken the store over: stop, and ask it
 //!   Forgotten               retention has dropped what was asked for
 //!   NoBase, Merge, Order    the caller broke the contract of `apply`
 //! ```
 
+use crate::segment_store::{Epoch, SwapError};
 use crate::{Csn, TableId};
 use std::error::Error;
 use std::io;
@@ -115,6 +117,20 @@ pub enum StoreError {
         #[source]
         cause: Arc<StoreError>,
     },
+    /// Another opener of the same store has replaced the manifest: it writes, and this one must stop.
+    #[error(
+        "{file} was replaced by another opener of the store: epoch {} was expected, {} was found",
+        expected.0,
+        found.map_or("none".to_string(), |epoch| epoch.0.to_string())
+    )]
+    Fenced {
+        /// The manifest.
+        file: String,
+        /// The epoch of the manifest that this opener wrote or read last.
+        expected: Epoch,
+        /// That of the one that is there; none where there is no manifest.
+        found: Option<Epoch>,
+    },
     /// An earlier failure left the disk in an unknown state. Reads go on; reopen to write again.
     #[error("the store takes no more writes since: {cause}")]
     Poisoned {
@@ -125,6 +141,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The error of a manifest that was not replaced.
+    pub(crate) fn swap(error: SwapError, file: String, expected: Epoch) -> StoreError {
+        match error {
+            SwapError::Unchanged(e) => StoreError::io("cannot write", file)(e),
+            SwapError::Fenced { found } => StoreError::Fenced { file, expected, found },
+            SwapError::Unknown(e) => StoreError::io("cannot replace", file)(e),
+        }
+    }
+
     pub(crate) fn io(
         what: &'static str,
         file: impl Into<String>,

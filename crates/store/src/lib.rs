@@ -44,7 +44,7 @@
 //! * A key's versions ascend through history runs (oldest run first), current, memtables.
 //! * A file named by the durable manifest is never changed, and is removed only after a later manifest
 //!   without it is durable and no reader pins it.
-//! * Open reads the manifest and a footer of each segment: its cost does not grow with history.
+//! * Open reads the manifest and no segment: it costs one file, however many there are.
 
 mod background;
 mod block;
@@ -98,7 +98,7 @@ pub use columns::{
 pub use error::{MergeError, StoreError};
 pub use pack::{Packed, Packer, Unpacking};
 pub use scan::{Keys, Scan, Seen};
-pub use segment_store::{DirectoryStore, SegmentSink, SegmentStore};
+pub use segment_store::{DirectoryStore, Epoch, SegmentSink, SegmentStore, SwapError};
 pub use sorter::{Sorted, Sorter, Twice};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};

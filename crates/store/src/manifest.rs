@@ -1,11 +1,12 @@
 //! The manifest: which segment files count, and up to which commit they cover the log.
 //!
 //! ```text
-//!   magic 8 │ format u32 │ csn │ note │ next file number │ horizons │ [erased] │ current runs │ history runs │ crc32c u32
-//!                         varints and length-prefixed bytes; runs oldest first
+//!   magic 8 │ format u32 │ epoch u64 │ csn │ note │ next file number │ horizons │ erased │ current runs │ history runs │ crc32c u32
+//!                                      varints and length-prefixed bytes; runs oldest first
 //! ```
 //!
-//! It is one small file, replaced whole (see [`crate::segment_store`]).
+//! It is one file, replaced whole (see [`crate::segment_store`]). It says of each segment all that its footer says,
+//! so that opening a store reads this file and no other.
 //!
 //! # Invariants
 //! * The checksum covers every byte before it; a manifest that does not verify is refused, never
@@ -16,19 +17,26 @@ use crate::erase::{Erasures, Span};
 use crate::error::StoreError;
 use crate::key::TABLE_LEN;
 use crate::part::{self, corrupt};
-use crate::segment::Meta;
+use crate::segment::{Meta, Outline};
+use crate::segment_store::Epoch;
 use crate::varint;
 use crate::{Checkpoint, Csn, TableId};
 
-/// The format this program writes where nothing is erased, and the oldest there is.
-pub const FORMAT: u32 = 1;
-/// The format it writes where something is, and the newest it reads.
-pub const FORMAT_ERASED: u32 = 2;
+/// The oldest format that this program reads.
+const FORMAT_OLDEST: u32 = 1;
+/// From this format on a manifest may have erasures.
+const FORMAT_ERASED: u32 = 2;
+/// The format that this program writes: it has an epoch, and what the footers of segments say.
+const FORMAT: u32 = 3;
+/// Bytes up to the end of the epoch.
+pub const HEAD: usize = 20;
 const MAGIC: &[u8; 8] = b"awhenman";
 
 /// A decoded manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
+    /// One more than that of the manifest before.
+    pub epoch: Epoch,
     pub checkpoint: Checkpoint,
     /// The next number of a file.
     pub next: u64,
@@ -43,9 +51,16 @@ pub struct Manifest {
 impl Manifest {
     /// The bytes of the file.
     pub fn encode(&self) -> Vec<u8> {
+        self.encode_as(FORMAT)
+    }
+
+    /// The bytes in a format. Earlier ones are written by tests alone.
+    pub fn encode_as(&self, format: u32) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        let format = if self.erased.is_empty() { FORMAT } else { FORMAT_ERASED };
         out.extend_from_slice(&format.to_le_bytes());
+        if format == FORMAT {
+            out.extend_from_slice(&self.epoch.0.to_le_bytes());
+        }
         varint::put(&mut out, self.checkpoint.csn.0);
         put_bytes(&mut out, &self.checkpoint.note);
         varint::put(&mut out, self.next);
@@ -54,7 +69,7 @@ impl Manifest {
             varint::put(&mut out, u64::from(table.0));
             varint::put(&mut out, csn.0);
         }
-        if format == FORMAT_ERASED {
+        if format >= FORMAT_ERASED {
             varint::put(&mut out, self.erased.iter().count() as u64);
             for (full, Span { from, to, by }) in self.erased.iter() {
                 put_bytes(&mut out, full);
@@ -63,7 +78,15 @@ impl Manifest {
         }
         for runs in [&self.current, &self.history] {
             varint::put(&mut out, runs.len() as u64);
-            runs.iter().for_each(|run| put_metas(&mut out, run));
+            for run in runs {
+                varint::put(&mut out, run.len() as u64);
+                for meta in run {
+                    put_meta(&mut out, meta);
+                    if format == FORMAT {
+                        put_outline(&mut out, meta.outline);
+                    }
+                }
+            }
         }
         let crc = crc32c::crc32c(&out);
         out.extend_from_slice(&crc.to_le_bytes());
@@ -88,19 +111,30 @@ impl Manifest {
             return Err(bad("the checksum of the manifest does not match"));
         }
         let format = u32_at(8);
-        if !(FORMAT..=FORMAT_ERASED).contains(&format) {
+        if !(FORMAT_OLDEST..=FORMAT).contains(&format) {
             return Err(StoreError::Version {
                 file: file.to_string(),
                 found: format,
-                known: FORMAT_ERASED,
+                known: FORMAT,
             });
         }
-        let mut reader = Reader { bytes: &bytes[12..body], pos: 0 };
-        reader.manifest(format).ok_or_else(|| bad("the manifest is malformed"))
+        let start = if format < FORMAT { 12 } else { HEAD };
+        let rest = bytes.get(start..body).ok_or_else(|| bad("the manifest is cut short"))?;
+        let mut reader = Reader { bytes: rest, pos: 0, format };
+        reader.manifest(epoch_of(bytes)).ok_or_else(|| bad("the manifest is malformed"))
     }
 }
 
-/// Appends what a manifest says of some segments.
+/// The epoch of the manifest that begins with `head`. Those of releases that knew no epochs have the first.
+pub fn epoch_of(head: &[u8]) -> Epoch {
+    let of_format = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
+    match (of_format(8), head.get(12..HEAD).and_then(|bytes| bytes.try_into().ok())) {
+        (Some(FORMAT..), Some(epoch)) => Epoch(u64::from_le_bytes(epoch)),
+        _ => Epoch::NONE.next(),
+    }
+}
+
+/// Appends what a commit record says of some segments.
 pub fn put_metas(out: &mut Vec<u8>, metas: &[Meta]) {
     varint::put(out, metas.len() as u64);
     metas.iter().for_each(|meta| put_meta(out, meta));
@@ -108,7 +142,7 @@ pub fn put_metas(out: &mut Vec<u8>, metas: &[Meta]) {
 
 /// Reads back what [`put_metas`] wrote; `None` where the bytes are anything else.
 pub fn get_metas(bytes: &[u8]) -> Option<Vec<Meta>> {
-    let mut reader = Reader { bytes, pos: 0 };
+    let mut reader = Reader { bytes, pos: 0, format: FORMAT_OLDEST };
     let metas = reader.metas()?;
     (reader.pos == bytes.len()).then_some(metas)
 }
@@ -137,9 +171,19 @@ fn put_meta(out: &mut Vec<u8>, meta: &Meta) {
     put_bytes(out, &meta.last_key);
 }
 
+/// Appends what the footer of a segment says beyond its [`Meta`].
+fn put_outline(out: &mut Vec<u8>, outline: Option<Outline>) {
+    let Some(Outline { format, is_packed, guide, blocks }) = outline else {
+        return varint::put(out, 0);
+    };
+    let numbers = [u64::from(format), u64::from(is_packed), guide, u64::from(blocks)];
+    numbers.iter().for_each(|n| varint::put(out, *n));
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     pos: usize,
+    format: u32,
 }
 
 impl<'a> Reader<'a> {
@@ -158,7 +202,7 @@ impl<'a> Reader<'a> {
         Some(self.take(len)?.to_vec())
     }
 
-    fn manifest(&mut self, format: u32) -> Option<Manifest> {
+    fn manifest(&mut self, epoch: Epoch) -> Option<Manifest> {
         let checkpoint = Checkpoint { csn: Csn(self.number()?), note: self.block()? };
         let next = self.number()?;
         let mut horizons = Vec::new();
@@ -166,7 +210,7 @@ impl<'a> Reader<'a> {
             horizons.push((TableId(u32::try_from(self.number()?).ok()?), Csn(self.number()?)));
         }
         let mut erased = Erasures::default();
-        if format == FORMAT_ERASED {
+        if self.format >= FORMAT_ERASED {
             for _ in 0..self.number()? {
                 let full = self.block().filter(|full| full.len() >= TABLE_LEN)?;
                 let (from, to, by) = (self.number()?, self.number()?, self.number()?);
@@ -180,6 +224,7 @@ impl<'a> Reader<'a> {
         let current = self.runs()?;
         let history = self.runs()?;
         (self.pos == self.bytes.len()).then_some(Manifest {
+            epoch,
             checkpoint,
             next,
             horizons,
@@ -229,7 +274,23 @@ impl<'a> Reader<'a> {
             csns,
             first,
             last_key: self.block()?,
+            outline: if self.format < FORMAT { None } else { self.outline()? },
         })
+    }
+
+    /// What the footer says; none where the manifest does not tell.
+    fn outline(&mut self) -> Option<Option<Outline>> {
+        let format = u32::try_from(self.number()?).ok()?;
+        if format == 0 {
+            return Some(None);
+        }
+        let is_packed = match self.number()? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
+        let (guide, blocks) = (self.number()?, u32::try_from(self.number()?).ok()?);
+        Some(Some(Outline { format, is_packed, guide, blocks }))
     }
 }
 
@@ -249,8 +310,15 @@ mod tests {
             csns: (4, 400),
             first: (b"\0\0\0\x01a".to_vec(), 4),
             last_key: b"\0\0\0\x02zzz".to_vec(),
+            outline: (number > 1).then_some(Outline {
+                format: 3,
+                is_packed: true,
+                guide: 3000,
+                blocks: 2,
+            }),
         };
         Manifest {
+            epoch: Epoch(300),
             checkpoint: Checkpoint { csn: Csn(400), note: b"log 12345".to_vec() },
             next: 12,
             horizons: vec![(TableId(3), Csn(100))],

@@ -10,7 +10,8 @@
 //!                   block: last group that begins at or before (key, at); is it the key's? its state at `at`
 //! ```
 //!
-//! Opening reads the footer only. Guide and blocks come through the cache when first asked for.
+//! A store that is opened reads nothing of the file: its manifest says what the footer says. The file is opened, and
+//! its footer checked, when something of it is first asked for. Guide and blocks then come through the cache.
 //!
 //! # Invariants
 //! * Groups ascend by (key, first commit) through the whole file.
@@ -31,8 +32,8 @@ use crate::store::Resolve;
 use crate::taste::Tastes;
 use crate::{TableId, key, varint};
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use vfs::{File, Random};
 
 /// The format of segments without blocks of columns.
@@ -111,6 +112,21 @@ pub struct Meta {
     pub first: (Vec<u8>, u64),
     /// The last key.
     pub last_key: Vec<u8>,
+    /// What else the footer says; none where that is not known before the file is opened.
+    pub outline: Option<Outline>,
+}
+
+/// What the footer of a segment says beyond its [`Meta`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// The format of the file.
+    pub format: u32,
+    /// Blocks may be packed.
+    pub is_packed: bool,
+    /// Where the guide begins, in bytes. It ends at the footer.
+    pub guide: u64,
+    /// How many blocks there are.
+    pub blocks: u32,
 }
 
 /// Files of bulk loads have numbers from here on: the low half is the number that the store gives, the
@@ -156,6 +172,34 @@ pub struct Footer {
 }
 
 impl Footer {
+    /// What it says beyond the [`Meta`] of the segment.
+    pub fn outline(&self) -> Outline {
+        let Footer { format, is_packed, guide, blocks, .. } = *self;
+        Outline { format, is_packed, guide: guide.0, blocks }
+    }
+
+    /// The footer of a segment of which a manifest tells everything; an error tells what is wrong.
+    fn of(half: Half, meta: &Meta, outline: Outline) -> Result<Footer, &'static str> {
+        let Outline { format, is_packed, guide, blocks } = outline;
+        let at = meta.bytes.checked_sub(FOOTER as u64).and_then(|at| at.checked_sub(guide));
+        let len = at.ok_or("the manifest tells of a guide that does not end at the footer")?;
+        let csns = (meta.csns.0.checked_sub(meta.shift), meta.csns.1.checked_sub(meta.shift));
+        let (Some(first), Some(last)) = csns else {
+            return Err("the manifest tells of commits before those of the load");
+        };
+        Ok(Footer {
+            format,
+            half,
+            is_packed,
+            salt: meta.salt,
+            guide: (guide, len),
+            blocks,
+            keys: meta.keys,
+            entries: meta.entries,
+            csns: (first, last),
+        })
+    }
+
     pub fn encode(&self) -> [u8; FOOTER] {
         let mut out = [0; FOOTER];
         out[..8].copy_from_slice(MAGIC);
@@ -371,13 +415,66 @@ impl Guide {
     }
 }
 
-/// An open segment.
+/// A segment that can be read.
 pub struct Segment {
     pub meta: Meta,
     footer: Footer,
-    file: Arc<dyn File>,
     reader: Reader,
+    source: Arc<Source>,
+}
+
+/// The file of a segment. Segments that read it through several caches share it.
+struct Source {
+    home: Arc<dyn SegmentStore>,
+    name: String,
+    /// Opened when it is first read.
+    file: OnceLock<Arc<dyn File>>,
     doomed: AtomicBool,
+}
+
+impl Source {
+    fn new(reader: &Reader, meta: &Meta) -> Source {
+        let (home, name) = (reader.home.clone(), meta.name());
+        Source { home, name, file: OnceLock::new(), doomed: AtomicBool::new(false) }
+    }
+
+    /// Opens the file, and checks its length; returns it with its footer.
+    fn open(&self, half: Half, meta: &Meta) -> Result<(Arc<dyn File>, Footer), StoreError> {
+        let name = self.home.describe(&self.name);
+        let file = self.home.open(&self.name).map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => StoreError::Missing { file: name.clone() },
+            _ => StoreError::io("cannot open", name.clone())(e),
+        })?;
+        let len = file.len().map_err(StoreError::io("cannot measure", name.clone()))?;
+        let at = meta.bytes.wrapping_sub(FOOTER as u64);
+        let bad = corrupt(&name, at);
+        if len != meta.bytes || meta.bytes < FOOTER as u64 {
+            return Err(bad("the file has another length than the manifest says"));
+        }
+        let mut bytes = [0; FOOTER];
+        file.read_exact_at(&mut bytes, at).map_err(StoreError::io("cannot read", name.clone()))?;
+        let footer = Footer::decode(&bytes, &name, at)?;
+        let csns = (footer.csns.0.wrapping_add(meta.shift), footer.csns.1.wrapping_add(meta.shift));
+        let counts = (footer.salt, footer.half, footer.keys, footer.entries, csns);
+        if counts != (meta.salt, half, meta.keys, meta.entries, meta.csns)
+            || meta.outline.is_some_and(|outline| outline != footer.outline())
+        {
+            return Err(bad("the footer tells of another segment than the manifest"));
+        }
+        if footer.guide.0.checked_add(footer.guide.1) != Some(at) {
+            return Err(bad("the guide does not end at the footer"));
+        }
+        Ok((file, footer))
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        if self.doomed.load(Ordering::Acquire) {
+            // Where this fails the file is an orphan, and the next opening removes it.
+            let _ = self.home.delete(&self.name);
+        }
+    }
 }
 
 /// What segments are read with.
@@ -396,32 +493,27 @@ impl Reader {
 }
 
 impl Segment {
-    /// Opens the segment that a manifest names, and checks its footer against it.
-    pub fn open(reader: &Reader, half: Half, meta: Meta) -> Result<Segment, StoreError> {
-        let home = &reader.home;
-        let name = home.describe(&meta.name());
-        let file = home.open(&meta.name()).map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => StoreError::Missing { file: name.clone() },
-            _ => StoreError::io("cannot open", name.clone())(e),
-        })?;
-        let len = file.len().map_err(StoreError::io("cannot measure", name.clone()))?;
-        let at = meta.bytes.wrapping_sub(FOOTER as u64);
-        let bad = corrupt(&name, at);
-        if len != meta.bytes || meta.bytes < FOOTER as u64 {
-            return Err(bad("the file has another length than the manifest says"));
+    /// Opens the segment that a manifest or a commit names, and checks its footer against that.
+    pub fn open(reader: &Reader, half: Half, mut meta: Meta) -> Result<Segment, StoreError> {
+        let source = Arc::new(Source::new(reader, &meta));
+        let (file, footer) = source.open(half, &meta)?;
+        meta.outline = Some(footer.outline());
+        source.file.get_or_init(|| file);
+        Ok(Segment { meta, footer, reader: reader.clone(), source })
+    }
+
+    /// Takes the word of a manifest for what the footer says: the file is opened when it is first read. Where
+    /// the manifest does not tell, as [`Segment::open`].
+    pub fn named(reader: &Reader, half: Half, meta: Meta) -> Result<Segment, StoreError> {
+        let Some(outline) = meta.outline else { return Segment::open(reader, half, meta) };
+        let file = || reader.home.describe(&meta.name());
+        if outline.format > FORMAT {
+            return Err(StoreError::Version { file: file(), found: outline.format, known: FORMAT });
         }
-        let mut bytes = [0; FOOTER];
-        file.read_exact_at(&mut bytes, at).map_err(StoreError::io("cannot read", name.clone()))?;
-        let footer = Footer::decode(&bytes, &name, at)?;
-        let csns = (footer.csns.0.wrapping_add(meta.shift), footer.csns.1.wrapping_add(meta.shift));
-        let counts = (footer.salt, footer.half, footer.keys, footer.entries, csns);
-        if counts != (meta.salt, half, meta.keys, meta.entries, meta.csns) {
-            return Err(bad("the footer tells of another segment than the manifest"));
-        }
-        if footer.guide.0.checked_add(footer.guide.1) != Some(at) {
-            return Err(bad("the guide does not end at the footer"));
-        }
-        Ok(Segment { meta, footer, file, reader: reader.clone(), doomed: AtomicBool::new(false) })
+        let footer =
+            Footer::of(half, &meta, outline).map_err(|what| corrupt(&file(), meta.bytes)(what))?;
+        let source = Arc::new(Source::new(reader, &meta));
+        Ok(Segment { meta, footer, reader: reader.clone(), source })
     }
 
     /// The same file, read through another cache.
@@ -429,10 +521,24 @@ impl Segment {
         Segment {
             meta: self.meta.clone(),
             footer: self.footer,
-            file: self.file.clone(),
             reader: self.reader.through(cache),
-            doomed: AtomicBool::new(false),
+            source: self.source.clone(),
         }
+    }
+
+    /// The open file.
+    #[inline]
+    fn file(&self) -> Result<&Arc<dyn File>, StoreError> {
+        match self.source.file.get() {
+            Some(file) => Ok(file),
+            None => self.first_opened(),
+        }
+    }
+
+    #[cold]
+    fn first_opened(&self) -> Result<&Arc<dyn File>, StoreError> {
+        let (file, _) = self.source.open(self.footer.half, &self.meta)?;
+        Ok(self.source.file.get_or_init(|| file))
     }
 
     /// What blocks of the file are cached in.
@@ -452,7 +558,7 @@ impl Segment {
 
     /// The file is removed as soon as nobody holds the segment.
     pub fn doom(&self) {
-        self.doomed.store(true, Ordering::Release);
+        self.source.doomed.store(true, Ordering::Release);
     }
 
     /// Reads and checks the part at an offset.
@@ -466,7 +572,7 @@ impl Segment {
     /// The same, and whether it is a packed block.
     fn part_or_packed(&self, offset: u64, len: u64) -> Result<(Vec<u8>, bool), StoreError> {
         let read = |bytes: &mut [u8]| {
-            self.file
+            self.file()?
                 .read_exact_at(bytes, offset)
                 .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
             self.decode_part(bytes, offset)
@@ -675,7 +781,7 @@ impl Segment {
             // Nothing of it is known before it was read.
             ahead.file = 0;
             ahead.bytes.resize((end - info.offset) as usize, 0);
-            self.file
+            self.file()?
                 .read_exact_at(&mut ahead.bytes, info.offset)
                 .map_err(|e| StoreError::io("cannot read", self.describe())(e))?;
             (ahead.file, ahead.offset) = (self.meta.number, info.offset);
@@ -709,10 +815,8 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        if self.doomed.load(Ordering::Acquire) {
+        if self.source.doomed.load(Ordering::Acquire) {
             self.reader.cache.forget(self.meta.number, self.footer.blocks);
-            // Where this fails the file is an orphan, and the next opening removes it.
-            let _ = self.reader.home.delete(&self.meta.name());
         }
     }
 }

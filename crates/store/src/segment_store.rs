@@ -1,23 +1,55 @@
-//! Where immutable segments and the manifest live: the seam at which an object store can stand.
+//! Where immutable segments and the manifest live: files of a directory, or an object store.
 //!
 //! ```text
 //!   create(name) ─append─append─finish(durable)─┐
-//!                                               ├─> stage_manifest(bytes) ─> swap_manifest(): all or nothing
+//!                                               ├─> swap_manifest(expected epoch, bytes): all or nothing
 //!   open(name) ─read_at─          delete(name) <┘   only what no manifest names any more
+//!
+//!   epochs      none ──A──> 1 ──A──> 2 ──B──> 3          B opened the same store and took over
+//!                                    └───A: expects 2, finds 3: fenced
 //! ```
 //!
 //! # Invariants
 //! * A name is written once, and never used again.
-//! * After `finish` the bytes, and after `stage_manifest` also the names of all finished segments, are
+//! * After `finish` the bytes, and after `swap_manifest` also the names of all finished segments, are
 //!   durable. No manifest and no commit names a scratch segment.
-//! * `swap_manifest` replaces the manifest whole: after a crash the old or the new one is found. While
-//!   only staging has failed, nothing has changed and the caller may try again; a failed swap leaves it
-//!   unknown which one a crash would find.
+//! * `swap_manifest` replaces the manifest whole: after a crash the old or the new one is found.
+//! * Each manifest has the epoch after that of the one before. Of two swaps that expect the same epoch one
+//!   fails.
 
+use crate::manifest;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use vfs::{Env, File, OpenMode};
+
+/// Numbers the manifests of a store, one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub u64);
+
+impl Epoch {
+    /// Before the first manifest.
+    pub const NONE: Epoch = Epoch(0);
+
+    /// Returns the epoch of the manifest that replaces the one of this epoch.
+    pub fn next(self) -> Epoch {
+        Epoch(self.0 + 1)
+    }
+}
+
+/// Why a manifest was not replaced.
+#[derive(Debug)]
+pub enum SwapError {
+    /// Nothing has changed, and the caller may try again.
+    Unchanged(io::Error),
+    /// Nothing has changed: another opener has replaced the manifest meanwhile, or removed it. It takes over.
+    Fenced {
+        /// The epoch of the manifest that was found; none where there is no manifest.
+        found: Option<Epoch>,
+    },
+    /// Nobody knows which manifest a crash would find.
+    Unknown(io::Error),
+}
 
 /// The home of segments and manifest.
 pub trait SegmentStore: Send + Sync + 'static {
@@ -34,12 +66,11 @@ pub trait SegmentStore: Send + Sync + 'static {
     fn delete(&self, name: &str) -> io::Result<()>;
     /// The names of all segments, whole or not.
     fn list(&self) -> io::Result<Vec<String>>;
-    /// The manifest, or `None` where there never was one.
-    fn load_manifest(&self) -> io::Result<Option<Vec<u8>>>;
-    /// Writes the next manifest beside the live one, durably.
-    fn stage_manifest(&self, bytes: &[u8]) -> io::Result<()>;
-    /// Makes the staged manifest the live one, durably.
-    fn swap_manifest(&self) -> io::Result<()>;
+    /// The manifest and its epoch, or `None` where there never was one.
+    fn load_manifest(&self) -> io::Result<Option<(Epoch, Vec<u8>)>>;
+    /// Replaces the manifest of epoch `expected`, or makes the first one, where that is [`Epoch::NONE`]. The
+    /// new one has the epoch after it. It is durable, as are the names of all finished segments.
+    fn swap_manifest(&self, expected: Epoch, new: &[u8]) -> Result<(), SwapError>;
     /// What to call `name` in messages.
     fn describe(&self, name: &str) -> String;
 }
@@ -53,6 +84,9 @@ pub trait SegmentSink: Send {
 }
 
 /// Segments as files of one directory.
+///
+/// The caller holds a lock on the directory. The epoch of the manifest is looked at before the manifest is
+/// replaced, which finds an opener that came past the lock; two that do both at once it does not keep apart.
 pub struct DirectoryStore {
     env: Env,
     dir: PathBuf,
@@ -71,6 +105,31 @@ impl DirectoryStore {
     pub fn new(env: &Env, dir: &Path) -> io::Result<DirectoryStore> {
         env.fs.create_dir_all(dir)?;
         Ok(DirectoryStore { env: env.clone(), dir: dir.to_path_buf() })
+    }
+
+    /// Writes the next manifest beside the live one, durably.
+    fn stage_manifest(&self, bytes: &[u8]) -> io::Result<()> {
+        let new = self.dir.join(MANIFEST_NEW);
+        if self.env.fs.exists(&new)? {
+            self.env.fs.remove(&new)?;
+        }
+        let file = self.env.fs.open(&new, OpenMode::CreateNew)?;
+        file.write_all_at(bytes, 0)?;
+        file.sync_all()?;
+        // The names of the segments must be durable before a manifest that names them can be.
+        self.sync_names()
+    }
+
+    /// The epoch of the live manifest.
+    fn epoch(&self) -> io::Result<Option<Epoch>> {
+        let file = match self.env.fs.open(&self.dir.join(MANIFEST), OpenMode::Read) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let mut head = vec![0; file.len()?.min(manifest::HEAD as u64) as usize];
+        file.read_exact_at(&mut head, 0)?;
+        Ok(Some(manifest::epoch_of(&head)))
     }
 
     fn sink(&self, name: &str, is_scratch: bool) -> io::Result<Box<dyn SegmentSink>> {
@@ -133,7 +192,7 @@ impl SegmentStore for DirectoryStore {
         Ok(names.filter(|n| n.ends_with(SUFFIX)).map(str::to_string).collect())
     }
 
-    fn load_manifest(&self) -> io::Result<Option<Vec<u8>>> {
+    fn load_manifest(&self) -> io::Result<Option<(Epoch, Vec<u8>)>> {
         let file = match self.env.fs.open(&self.dir.join(MANIFEST), OpenMode::Read) {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -141,24 +200,18 @@ impl SegmentStore for DirectoryStore {
         };
         let mut bytes = vec![0; file.len()? as usize];
         file.read_exact_at(&mut bytes, 0)?;
-        Ok(Some(bytes))
+        Ok(Some((manifest::epoch_of(&bytes), bytes)))
     }
 
-    fn stage_manifest(&self, bytes: &[u8]) -> io::Result<()> {
-        let new = self.dir.join(MANIFEST_NEW);
-        if self.env.fs.exists(&new)? {
-            self.env.fs.remove(&new)?;
+    fn swap_manifest(&self, expected: Epoch, new: &[u8]) -> Result<(), SwapError> {
+        self.stage_manifest(new).map_err(SwapError::Unchanged)?;
+        let found = self.epoch().map_err(SwapError::Unchanged)?;
+        if found.unwrap_or(Epoch::NONE) != expected {
+            return Err(SwapError::Fenced { found });
         }
-        let file = self.env.fs.open(&new, OpenMode::CreateNew)?;
-        file.write_all_at(bytes, 0)?;
-        file.sync_all()?;
-        // The names of the segments must be durable before a manifest that names them can be.
-        self.sync_names()
-    }
-
-    fn swap_manifest(&self) -> io::Result<()> {
-        self.env.fs.rename(&self.dir.join(MANIFEST_NEW), &self.dir.join(MANIFEST))?;
-        self.env.fs.sync_dir(&self.dir)
+        let (from, to) = (self.dir.join(MANIFEST_NEW), self.dir.join(MANIFEST));
+        let renamed = self.env.fs.rename(&from, &to).and_then(|()| self.sync_names());
+        renamed.map_err(SwapError::Unknown)
     }
 
     fn describe(&self, name: &str) -> String {

@@ -25,9 +25,10 @@ use crate::group::Tag;
 use crate::key::{self, KEY_MAX};
 use crate::manifest::Manifest;
 use crate::memtable::{Chain, ENTRY_BYTES, Late, Memtable};
+use crate::part::corrupt;
 use crate::run::Run;
 use crate::segment::{Half, Meta, Reader, Segment, given_number};
-use crate::segment_store::{BULK_SUFFIX, DirectoryStore, MANIFEST, SegmentStore};
+use crate::segment_store::{BULK_SUFFIX, DirectoryStore, Epoch, MANIFEST, SegmentStore, SwapError};
 use crate::stats::Counters;
 use crate::writer::Workshop;
 use crate::{Checkpoint, Csn, Op, StoreError, StoreOptions, Table, TableId, Write};
@@ -102,11 +103,12 @@ impl State {
         self.images().chain(&self.history).chain(self.late()).flat_map(|run| &run.segments)
     }
 
-    /// The manifest that tells of these runs; `next` is the next number of a file.
-    pub fn manifest(&self, next: u64) -> Manifest {
+    /// The manifest of an epoch that tells of these runs; `next` is the next number of a file.
+    pub fn manifest(&self, epoch: Epoch, next: u64) -> Manifest {
         let metas =
             |runs: &[Arc<Run>]| runs.iter().map(|run| run.metas().cloned().collect()).collect();
         Manifest {
+            epoch,
             checkpoint: self.checkpoint.clone(),
             next,
             horizons: self.horizons.clone(),
@@ -132,7 +134,8 @@ pub(crate) struct Shared {
     pub holds: Mutex<BTreeMap<Csn, usize>>,
     pub flushing: Mutex<()>,
     pub compacting: Mutex<()>,
-    pub installing: Mutex<()>,
+    /// The epoch of the manifest that is in force.
+    pub installing: Mutex<Epoch>,
     poison: OnceLock<Arc<StoreError>>,
     pub time_floor: RwLock<Option<TimeFloor>>,
     pub background: Background,
@@ -212,22 +215,22 @@ impl Shared {
     /// Changes runs, checkpoint or horizons: first in a durable manifest, then for readers. `edit` gets
     /// the state as it is; files that it leaves out are removed once nobody reads them.
     pub fn install(&self, edit: impl Fn(&mut State)) -> Result<(), StoreError> {
-        let _one = self.installing.lock();
+        let mut epoch = self.installing.lock();
         self.check_poison()?;
         let before = self.state();
         let mut after = (*before).clone();
         edit(&mut after);
         assert!(after.checkpoint.csn >= before.checkpoint.csn, "a checkpoint never goes back");
-        let manifest = after.manifest(self.shop.next.load(Ordering::Relaxed)).encode();
-        let name = || self.shop.home.describe(MANIFEST);
-        self.shop
-            .home
-            .stage_manifest(&manifest)
-            .map_err(|e| StoreError::io("cannot write", name())(e))?;
-        if let Err(e) = self.shop.home.swap_manifest() {
-            // Either manifest may be the one on disk: the files of both must stay.
-            return Err(self.poison(StoreError::io("cannot replace", name())(e)));
+        let manifest =
+            after.manifest(epoch.next(), self.shop.next.load(Ordering::Relaxed)).encode();
+        if let Err(e) = self.shop.home.swap_manifest(*epoch, &manifest) {
+            let is_unchanged = matches!(e, SwapError::Unchanged(_));
+            let e = StoreError::swap(e, self.shop.home.describe(MANIFEST), *epoch);
+            // Else either manifest may be the one on disk, and the files of both must stay, or another
+            // opener writes.
+            return Err(if is_unchanged { e } else { self.poison(e) });
         }
+        *epoch = epoch.next();
         {
             // Memtables may have been frozen meanwhile: `edit` is asked again upon what is there now.
             let mut state = self.state.write();
@@ -395,14 +398,18 @@ impl Shared {
     }
 }
 
-/// Opens the segments of a run.
+/// Opens the segments of a run, and checks their footers.
 pub(crate) fn open_run(
     reader: &Reader,
     half: Half,
     metas: Vec<Meta>,
 ) -> Result<Arc<Run>, StoreError> {
     let open = |meta| Segment::open(reader, half, meta).map(Arc::new);
-    let segments = metas.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    join_run(half, metas.into_iter().map(open).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// Makes a run of segments in the order of their keys.
+fn join_run(half: Half, segments: Vec<Arc<Segment>>) -> Result<Arc<Run>, StoreError> {
     let ordered = segments.windows(2).all(|w| w[0].meta.last_key <= w[1].meta.first.0);
     if let (false, Some(first)) = (ordered, segments.first()) {
         return Err(StoreError::Corrupt {
@@ -417,19 +424,31 @@ pub(crate) fn open_run(
 /// Reads the manifest, or makes the first one.
 fn load_manifest(home: &Arc<dyn SegmentStore>) -> Result<Manifest, StoreError> {
     let name = home.describe(MANIFEST);
-    if let Some(bytes) =
+    if let Some((epoch, bytes)) =
         home.load_manifest().map_err(StoreError::io("cannot read", name.as_str()))?
     {
-        return Manifest::decode(&bytes, &name);
+        let manifest = Manifest::decode(&bytes, &name)?;
+        if manifest.epoch != epoch {
+            return Err(corrupt(&name, 12)("the manifest has the epoch of another one"));
+        }
+        return Ok(manifest);
     }
     // The first manifest is durable before the first segment is made: segments alone mean damage.
     if !list(home)?.is_empty() {
         return Err(StoreError::Missing { file: name });
     }
-    let manifest = Manifest { next: 1, ..Manifest::default() };
-    let swap = home.stage_manifest(&manifest.encode()).and_then(|()| home.swap_manifest());
-    swap.map_err(StoreError::io("cannot create", name))?;
+    let manifest = Manifest { epoch: Epoch::NONE.next(), next: 1, ..Manifest::default() };
+    home.swap_manifest(Epoch::NONE, &manifest.encode())
+        .map_err(|e| StoreError::swap(e, name, Epoch::NONE))?;
     Ok(manifest)
+}
+
+/// Takes the store over from an opener that may still write: its next manifest is refused.
+fn take_over(home: &Arc<dyn SegmentStore>, manifest: &mut Manifest) -> Result<(), StoreError> {
+    let expected = manifest.epoch;
+    manifest.epoch = expected.next();
+    home.swap_manifest(expected, &manifest.encode())
+        .map_err(|e| StoreError::swap(e, home.describe(MANIFEST), expected))
 }
 
 /// Removes what a crash left: those of the segments `found` that no manifest names. At opening those of
@@ -454,7 +473,8 @@ fn list(home: &Arc<dyn SegmentStore>) -> Result<Vec<String>, StoreError> {
 
 impl Store {
     /// Opens the store in `dir`, making it where there is none. `resolve` finds a table by its number.
-    /// Reads the manifest and one footer for each segment; removes files that no manifest names.
+    /// Reads the manifest alone; removes files that no manifest names. The caller holds a lock on the
+    /// directory, or on one above it.
     pub fn open(
         env: &Env,
         dir: &Path,
@@ -464,23 +484,39 @@ impl Store {
         let name = dir.display().to_string();
         let home = DirectoryStore::new(env, dir)
             .map_err(StoreError::io("cannot create directory", name))?;
-        Store::open_on(env, Arc::new(home), options, resolve)
+        let home: Arc<dyn SegmentStore> = Arc::new(home);
+        let manifest = load_manifest(&home)?;
+        Store::start(env, home, manifest, options, resolve)
     }
 
-    /// As [`Store::open`], on any home of segments.
+    /// As [`Store::open`], on any home of segments. No lock is needed: an earlier opener that still writes is
+    /// fenced ([`StoreError::Fenced`]).
     pub fn open_on(
         env: &Env,
         home: Arc<dyn SegmentStore>,
         options: StoreOptions,
         resolve: Resolve,
     ) -> Result<Store, StoreError> {
-        let manifest = load_manifest(&home)?;
+        let mut manifest = load_manifest(&home)?;
+        take_over(&home, &mut manifest)?;
+        Store::start(env, home, manifest, options, resolve)
+    }
+
+    fn start(
+        env: &Env,
+        home: Arc<dyn SegmentStore>,
+        manifest: Manifest,
+        options: StoreOptions,
+        resolve: Resolve,
+    ) -> Result<Store, StoreError> {
         let cache = Arc::new(Cache::new(options.cache_bytes));
         let reader = Reader { home: home.clone(), cache: cache.clone(), resolve: resolve.clone() };
         let open = |half: Half, runs: Vec<Vec<Meta>>| {
-            runs.into_iter()
-                .map(|metas| open_run(&reader, half, metas))
-                .collect::<Result<Vec<_>, _>>()
+            let named = |meta| Segment::named(&reader, half, meta).map(Arc::new);
+            let run = |metas: Vec<Meta>| {
+                join_run(half, metas.into_iter().map(named).collect::<Result<Vec<_>, _>>()?)
+            };
+            runs.into_iter().map(run).collect::<Result<Vec<_>, _>>()
         };
         let current = open(Half::Current, manifest.current)?;
         let history = open(Half::History, manifest.history)?;
@@ -496,8 +532,12 @@ impl Store {
             erased: (!manifest.erased.is_empty()).then(|| Arc::new(manifest.erased)),
         };
         state.settle();
-        let named = state.segments().map(|s| s.meta.name()).collect();
+        let named: HashSet<String> = state.segments().map(|s| s.meta.name()).collect();
         let found = list(&home)?;
+        let there: HashSet<&String> = found.iter().collect();
+        if let Some(name) = named.iter().find(|name| !there.contains(name)) {
+            return Err(StoreError::Missing { file: home.describe(name) });
+        }
         remove_orphans(&home, &found, &named, false)?;
         // A bulk load that the log is going to name has taken numbers that no manifest knows of.
         let taken = found
@@ -527,7 +567,7 @@ impl Store {
             holds: Mutex::default(),
             flushing: Mutex::default(),
             compacting: Mutex::default(),
-            installing: Mutex::default(),
+            installing: Mutex::new(manifest.epoch),
             poison: OnceLock::new(),
             time_floor: RwLock::default(),
             background: Background::default(),

@@ -5,6 +5,8 @@
 //!   corners    each rule of the format and the API on its own
 //!   pressure   when memtables are flushed, and how writers are held back meanwhile
 //!   packed     what a compaction packs is what was there, and takes less
+//!   objects    segments in an object store: `model` and `crash` run on them too
+//!   openings   what opening reads, and how a later opener shuts an earlier one out
 //!   erase      what is erased is in no answer at once, and in no file once it is scrubbed
 //!   crash      power loss at every operation, failing operations, flipped bits, switched-off syncs
 //! ```
@@ -12,10 +14,17 @@
 //! Every random test prints its seed when it fails; `ANYWHEN_SEED=<seed>` runs that one case,
 //! `ANYWHEN_TIMES=<n>` n times as many cases.
 
+/// What an implementation of [`SegmentStore`](crate::SegmentStore) needs.
+mod seam {
+    pub use crate::{Epoch, SegmentSink, SegmentStore, SwapError};
+}
+
 mod corners;
 mod crash;
 mod erase;
 mod model;
+mod objects;
+mod openings;
 mod packed;
 mod passing;
 mod pressure;

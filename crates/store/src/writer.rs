@@ -335,6 +335,7 @@ impl RunWriter {
             csns: (0, 0),
             first: (Vec::new(), 0),
             last_key: Vec::new(),
+            outline: None,
         };
         let file = self.shop.home.describe(&meta.name());
         let (home, name) = (&self.shop.home, meta.name());
@@ -496,6 +497,7 @@ impl RunWriter {
         open.send()?;
         open.sink.finish().map_err(StoreError::io("cannot sync", open.file.as_str()))?;
         open.meta.bytes = open.sent;
+        open.meta.outline = Some(footer.outline());
         self.done.extend(self.open.take().map(|o| o.meta));
         Ok(())
     }

@@ -27,7 +27,8 @@
 //!
 //! # Opening
 //! The store says which commits its files cover and where in the log the rest begins; the rest enters
-//! memory from there.
+//! memory from there. Log and segments are files of a folder ([`Engine::open`]), or whatever the caller gives
+//! ([`Engine::open_on`]).
 //!
 //! # Following
 //! A follower is an engine that makes no commits of its own: it is given the records of a leader's log
@@ -42,32 +43,32 @@
 mod backups;
 mod follow;
 mod holds;
+mod open;
 mod room;
 
 use backups::Backups;
 pub use backups::{BackupId, BackupPlan, LogBatch, RecordHead};
 use holds::Holds;
 pub use holds::LogHold;
+use open::read_note;
 use room::Room;
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use log::{CommitLog, Durability, LogError, LogOptions, Lsn, SegmentedLog};
+use log::{AtomicLsn, CommitLog, Durability, LogError, LogOptions, Lsn};
 use parking_lot::Mutex;
 use store::{Csn, Hold, Loaded, Store, StoreError, StoreOptions, Table, TableId, Write};
-use vfs::{Clock, DirLock, Env, Random};
+use vfs::{Clock, DirLock, Random};
 
-use crate::changes::{
-    self, CHANGES_TABLE, ChangeList, Changes, Derived, TableChange, TableChanges, Touched,
-};
+use crate::changes::{self, ChangeList, Derived, TableChange, TableChanges, Touched};
 use crate::commits::{CommitIndex, Milestones};
 use crate::error::{EngineError, Failure, SerializationFailure, TxnError};
 use crate::infos::{CommitInfo, CommitInfos};
 use crate::locks::{LockManager, LockWait, Reader, RelationClaim, RowHasher, TxnId, WaitWatch};
 use crate::observer::{Hint, Observer, Observers};
-use crate::pages::{COMMITS_TABLE, Commits, page_write};
+use crate::pages::page_write;
 use crate::publish::{Hook, Pending, PublishQueue};
 use crate::readset::{ReadSet, Verdict, Window};
 use crate::record::{self, Note};
@@ -78,7 +79,7 @@ use crate::transaction::{Isolation, Transaction};
 /// Finds the table of a number. It is not asked for the tables of commits and of changes.
 pub type TableResolver = Arc<dyn Fn(TableId) -> Arc<dyn Table> + Send + Sync>;
 
-/// Log positions between two looks at whether the log can be cut.
+/// Bytes of log between two looks at whether the log can be cut.
 const RELEASE_EVERY_BYTES: u64 = 1 << 20;
 /// Log that is left to be replayed by the next open at most, in bytes, after a clean close.
 const REPLAY_BYTES_MAX: u64 = 256 << 10;
@@ -204,7 +205,7 @@ pub struct Engine {
     pub(crate) locks: LockManager,
     pub(crate) hasher: RowHasher,
     pub(crate) lock_timeout_us: Option<u64>,
-    log: SegmentedLog,
+    log: Arc<dyn CommitLog>,
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
     resolve: TableResolver,
@@ -225,16 +226,16 @@ pub struct Engine {
     /// Held by the one who takes in the commits of a leader.
     following: Mutex<()>,
     next_txn: AtomicU64,
-    /// Position at which to look next whether the log can be cut.
-    release_at: AtomicU64,
+    /// Position at which it was last looked whether the log can be cut.
+    looked_at: AtomicLsn,
     /// What of the log is kept for followers.
     holds: Holds,
     /// What clients copy.
     backups: Backups,
     /// Monotonic time of the last sync that `os` commits made.
     settled_us: AtomicU64,
-    dir: PathBuf,
-    _lock: Box<dyn DirLock>,
+    /// The database's folder, and the lock on it; none where log and segments are elsewhere.
+    dir: Option<(PathBuf, Box<dyn DirLock>)>,
 }
 
 /// Why nothing more is written.
@@ -244,79 +245,6 @@ enum Stopped {
 }
 
 impl Engine {
-    /// Opens the database in `dir`, making it where there is none, and applies what the log has
-    /// beyond the store's files. Fails with [`EngineError::InUse`] where it is open elsewhere.
-    pub fn open(
-        env: &Env,
-        dir: &Path,
-        options: EngineOptions,
-        resolve: TableResolver,
-    ) -> Result<Arc<Engine>, EngineError> {
-        let io = |source| EngineError::Io { dir: dir.to_owned(), source };
-        env.fs.create_dir_all(dir).map_err(io)?;
-        let lock = env.fs.lock(&dir.join("LOCK")).map_err(|source| match source.kind() {
-            std::io::ErrorKind::WouldBlock => EngineError::InUse { dir: dir.to_owned(), source },
-            _ => io(source),
-        })?;
-        let resolve = with_own_tables(resolve);
-        let store = Store::open(env, &dir.join("store"), options.store, Arc::clone(&resolve))?;
-        let checkpoint = store.checkpoint();
-        let from = match read_note(&checkpoint.note) {
-            Some(from) => from,
-            None if checkpoint.note.is_empty() => Lsn(0),
-            None => {
-                return Err(EngineError::Checkpoint { what: "its log position is not 8 bytes" });
-            }
-        };
-        // Opening decides where the log ends and makes that durable. Only then may the store flush the
-        // commits of the log, so they are read in a second pass.
-        let log = SegmentedLog::open(env, &dir.join("log"), options.log, from, &mut |_, _| Ok(()))?;
-        let last = checkpoint.csn;
-        let (commits, time_us) = CommitIndex::load(&store, last)?;
-        if commits.end() != Csn(last.0 + 1) {
-            return Err(EngineError::Checkpoint {
-                what: "the table of commits does not end at the last commit",
-            });
-        }
-        let changes_from = changes::read_begin(&store)?;
-        let milestones = Arc::new(Milestones::default());
-        let floor = Arc::clone(&milestones);
-        store.set_time_floor(Arc::new(move |time_us| floor.floor(time_us)));
-        let engine = Engine {
-            tracker: Tracker::new(last.0),
-            locks: LockManager::new(Arc::clone(&env.clock)),
-            hasher: RowHasher::new(env.random.next_u64()),
-            lock_timeout_us: options.lock_timeout_us,
-            clock: Arc::clone(&env.clock),
-            random: Arc::clone(&env.random),
-            resolve,
-            durability: options.durability,
-            sequencer: Mutex::new(Sequencer { csn: last, time_us }),
-            window: Window::starting_at(last),
-            queue: PublishQueue::default(),
-            commits,
-            changes_from: AtomicU64::new(changes_from.map_or(u64::MAX, |csn| csn.0)),
-            observers: Arc::default(),
-            large_bytes: options.large_bytes,
-            milestones,
-            stopped: OnceLock::new(),
-            room: Room::default(),
-            follower: options.follower,
-            following: Mutex::default(),
-            next_txn: AtomicU64::new(1),
-            release_at: AtomicU64::new(log.durable().0 + RELEASE_EVERY_BYTES),
-            holds: Holds::default(),
-            backups: Backups::default(),
-            settled_us: AtomicU64::new(env.clock.monotonic_us()),
-            dir: dir.to_owned(),
-            _lock: lock,
-            store,
-            log,
-        };
-        engine.recover(from)?;
-        Ok(Arc::new(engine))
-    }
-
     /// Has `observer` see every commit from the next one on, as long as its owner keeps it. The caller
     /// makes sure that no commit becomes visible between the snapshot from which the observer was filled
     /// and this call.
@@ -580,7 +508,7 @@ impl Engine {
         self.log.wipe()?;
         let pending = self.store.erasures().first().map_or(upto, |(csn, _)| Csn(csn.0 - 1));
         // Where not all could be flushed the log has to stay as it is.
-        Ok(if self.log.oldest() < turned.0 { Csn::ZERO } else { pending.min(upto) })
+        Ok(if self.log.oldest() < turned { Csn::ZERO } else { pending.min(upto) })
     }
 
     /// Makes every visible commit durable, ends the log cleanly and closes. A little of what was
@@ -590,7 +518,7 @@ impl Engine {
         let _ = self.stopped.set(Stopped::Closed);
         drop(self.sequencer.lock()); // whoever was numbering is done
         self.settle()?;
-        if self.log.durable().0.saturating_sub(self.replay_from().0) > REPLAY_BYTES_MAX {
+        if self.log.bytes_between(self.replay_from(), self.log.durable()) > REPLAY_BYTES_MAX {
             // Not needed for safety: the next open is quick. What fails here the next open mends.
             let _ = self.store.flush();
             let _ = self.release_log();
@@ -658,6 +586,8 @@ impl Engine {
         let lsn = self.log.append(&bytes).map_err(|error| match error {
             // A full disk: this commit has no room, and what was there before is as it was.
             LogError::Io { .. } => TxnError::Log(error),
+            // A successor writes now: the log did not take this commit, and takes none.
+            LogError::Fenced => TxnError::Refused { cause: self.stop(&error) },
             error => self.unknown(&error),
         })?;
         let commit = Commit { csn, time_us };
@@ -673,7 +603,7 @@ impl Engine {
             observers.show(commit, &bytes, &tables, hints);
             hooks.into_iter().for_each(|hook| hook(csn, time_us));
         });
-        self.queue.push(Pending { csn: csn.0, time_us, lsn: lsn.0, durable, hook });
+        self.queue.push(Pending { csn: csn.0, time_us, lsn, durable, hook });
         Ok(Place { commit, lsn, durability })
     }
 
@@ -729,8 +659,8 @@ impl Engine {
         while self.visible() < csn {
             let show = |csn| self.make_visible(Csn(csn));
             let settle =
-                |csn, lsn: u64| self.store.set_durable(Csn(csn), || lsn.to_le_bytes().to_vec());
-            let progress = self.queue.publish(lsn.0, self.log.durable().0, show, settle);
+                |csn, lsn: Lsn| self.store.set_durable(Csn(csn), || lsn.to_bytes().to_vec());
+            let progress = self.queue.publish(lsn, self.log.durable(), show, settle);
             if self.visible() >= csn {
                 break;
             }
@@ -739,9 +669,7 @@ impl Engine {
                 let lost = std::io::Error::other("a commit was lost on its way to visibility");
                 return Err(self.unknown(&lost));
             };
-            self.log
-                .sync(Lsn(blocked_on), Durability::Sync)
-                .map_err(|error| self.unknown(&error))?;
+            self.log.sync(blocked_on, Durability::Sync).map_err(|error| self.unknown(&error))?;
         }
         Ok(())
     }
@@ -759,18 +687,14 @@ impl Engine {
             let since_us =
                 self.clock.monotonic_us().saturating_sub(self.settled_us.load(Ordering::Relaxed));
             if since_us > AFLOAT_US_MAX
-                || lsn.0.saturating_sub(self.log.durable().0) > AFLOAT_BYTES_MAX
+                || self.log.bytes_between(self.log.durable(), lsn) > AFLOAT_BYTES_MAX
             {
                 let _ = self.settle();
             }
         }
-        let due = self.release_at.load(Ordering::Relaxed);
-        let next = lsn.0 + RELEASE_EVERY_BYTES;
-        if lsn.0 >= due
-            && self
-                .release_at
-                .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
+        let looked_at = self.looked_at.load();
+        if self.log.bytes_between(looked_at, lsn) >= RELEASE_EVERY_BYTES
+            && self.looked_at.replace(looked_at, lsn)
         {
             let _ = self.recall();
             let _ = self.release_log();
@@ -786,17 +710,16 @@ impl Engine {
     fn settle(&self) -> Result<(), TxnError> {
         self.settled_us.store(self.clock.monotonic_us(), Ordering::Relaxed);
         let Some(afloat) = self.queue.afloat() else { return Ok(()) };
-        self.log.sync(Lsn(afloat), Durability::Sync).map_err(|error| self.unknown(&error))?;
+        self.log.sync(afloat, Durability::Sync).map_err(|error| self.unknown(&error))?;
         let show = |csn| self.make_visible(Csn(csn));
-        let settle =
-            |csn, lsn: u64| self.store.set_durable(Csn(csn), || lsn.to_le_bytes().to_vec());
-        self.queue.publish(afloat, self.log.durable().0, show, settle);
+        let settle = |csn, lsn: Lsn| self.store.set_durable(Csn(csn), || lsn.to_bytes().to_vec());
+        self.queue.publish(afloat, self.log.durable(), show, settle);
         Ok(())
     }
 
     /// Where in the log the commits begin that the store's files do not cover.
     fn replay_from(&self) -> Lsn {
-        read_note(&self.store.checkpoint().note).unwrap_or(Lsn(0))
+        read_note(&self.store.checkpoint().note).unwrap_or(Lsn::START)
     }
 
     /// Cuts the log below what the store's files cover.
@@ -819,15 +742,19 @@ impl Engine {
         self.refuse_if_stopped().expect_err("waiters are sent away once writing has stopped")
     }
 
-    /// Stops all writing, and says so to a commit that was on its way. The first failure is the one
-    /// that is told of: others follow from it.
+    /// Stops all writing, and says so to a commit that was on its way.
     fn unknown(&self, failure: &(dyn Error + 'static)) -> TxnError {
+        TxnError::OutcomeUnknown { cause: self.stop(failure) }
+    }
+
+    /// Stops all writing. The first failure is the one that is told of: others follow from it.
+    fn stop(&self, failure: &(dyn Error + 'static)) -> Failure {
         let failure = Failure::of(failure);
         let first = self.stopped.get_or_init(|| Stopped::Failed(failure.clone()));
         self.locks.poison();
         match first {
-            Stopped::Failed(first) => TxnError::OutcomeUnknown { cause: first.clone() },
-            Stopped::Closed => TxnError::OutcomeUnknown { cause: failure },
+            Stopped::Failed(first) => first.clone(),
+            Stopped::Closed => failure,
         }
     }
 }
@@ -835,7 +762,7 @@ impl Engine {
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine")
-            .field("dir", &self.dir)
+            .field("dir", &self.dir.as_ref().map(|(dir, _)| dir))
             .field("visible", &self.visible())
             .finish_non_exhaustive()
     }
@@ -880,20 +807,4 @@ fn encode(prepared: &Prepared<'_>) -> Result<(Vec<u8>, Vec<TableId>), TxnError> 
 
 pub(crate) fn limit(what: &'static str, bytes: usize, max: usize) -> Result<(), TxnError> {
     if bytes > max { Err(TxnError::TooLarge { what, bytes, max }) } else { Ok(()) }
-}
-
-/// The resolver, with the tables of the engine itself answered here.
-fn with_own_tables(resolve: TableResolver) -> TableResolver {
-    let commits: Arc<dyn Table> = Arc::new(Commits);
-    let changes: Arc<dyn Table> = Arc::new(Changes);
-    Arc::new(move |table| match table {
-        COMMITS_TABLE => Arc::clone(&commits),
-        CHANGES_TABLE => Arc::clone(&changes),
-        _ => resolve(table),
-    })
-}
-
-/// The log position in a checkpoint's note: none where the store has never flushed.
-fn read_note(note: &[u8]) -> Option<Lsn> {
-    note.try_into().ok().map(|bytes| Lsn(u64::from_le_bytes(bytes)))
 }

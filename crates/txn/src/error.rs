@@ -10,7 +10,8 @@
 //!   call for help  Store or Log, XX001 where files are damaged · Damaged XX001
 //! ```
 //!
-//! What the disk is to blame for is 53100 where it is full, 58030 otherwise.
+//! What the disk is to blame for is 53100 where it is full, 58030 otherwise. An engine that a successor has
+//! fenced says 25006: write there.
 
 use std::error::Error;
 use std::fmt;
@@ -217,10 +218,10 @@ pub enum EngineError {
     },
     /// A record of the log passed its checksum and does not decode: written by a newer version, or
     /// by a faulty one. Nothing was changed.
-    #[error("the log record that ends at {} does not decode", lsn.0)]
+    #[error("the log record{} does not decode", lsn.map_or(String::new(), |lsn| format!(" that ends at {lsn}")))]
     Record {
-        /// Just past the record.
-        lsn: Lsn,
+        /// Just past the record; none of a record that is not in the log.
+        lsn: Option<Lsn>,
         /// What did not decode.
         source: Malformed,
     },
@@ -329,6 +330,12 @@ fn disk_state(error: &(dyn Error + 'static)) -> &'static str {
     while let Some(error) = next {
         if error.downcast_ref::<io::Error>().is_some_and(|system| is_full(system.kind())) {
             return "53100";
+        }
+        let store = error.downcast_ref().or_else(|| error.downcast_ref::<Arc<_>>().map(|it| &**it));
+        if matches!(error.downcast_ref(), Some(LogError::Fenced))
+            || matches!(store, Some(StoreError::Fenced { .. }))
+        {
+            return "25006";
         }
         next = error.source();
     }

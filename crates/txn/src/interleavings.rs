@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use log::Lsn;
+
 use shuttle::sync::atomic::{AtomicU64, Ordering};
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
@@ -77,6 +79,7 @@ impl World {
             *self.log.appended.lock().unwrap() = lsn;
             let hooked = Arc::clone(&self.hooked);
             let hook = Box::new(move |csn, _| hooked.lock().unwrap().push(csn));
+            let lsn = Lsn::from_number(lsn);
             self.queue.push(Pending { csn, time_us: 0, lsn, durable, hook });
             (csn, lsn)
         };
@@ -84,16 +87,16 @@ impl World {
             self.log.sync();
         }
         while self.tracker.visible() < csn {
-            let synced = self.log.durable.load(Ordering::SeqCst);
+            let synced = Lsn::from_number(self.log.durable.load(Ordering::SeqCst));
             let show = |visible| {
                 let hooked = self.hooked.lock().unwrap();
                 assert_eq!(hooked.len() as u64, visible, "hooks run before visibility, each once");
                 drop(hooked);
                 self.tracker.publish(visible);
             };
-            let settle = |csn, lsn| {
+            let settle = |csn, lsn: Lsn| {
                 assert!(
-                    lsn <= self.log.durable.load(Ordering::SeqCst),
+                    lsn.number() <= self.log.durable.load(Ordering::SeqCst),
                     "what may be flushed is durable"
                 );
                 let mut settled = self.settled.lock().unwrap();

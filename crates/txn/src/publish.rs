@@ -23,6 +23,8 @@
 
 use std::collections::VecDeque;
 
+use log::Lsn;
+
 use super::sync::Mutex;
 
 /// A function that runs just before a commit becomes visible.
@@ -33,7 +35,7 @@ pub(crate) struct Pending {
     pub csn: u64,
     pub time_us: u64,
     /// Position in the log just past its record.
-    pub lsn: u64,
+    pub lsn: Lsn,
     /// Wait for the sync, not just for the write.
     pub durable: bool,
     /// Called with number and time.
@@ -44,8 +46,8 @@ pub(crate) struct Pending {
 #[derive(Default)]
 struct Turn {
     /// Visible, not known to be durable: (csn, lsn).
-    afloat: VecDeque<(u64, u64)>,
-    written: u64,
+    afloat: VecDeque<(u64, Lsn)>,
+    written: Lsn,
 }
 
 /// Commits in order, from the log to visibility.
@@ -64,9 +66,9 @@ pub(crate) struct Progress {
     /// The newest commit made visible by this call.
     pub visible: Option<u64>,
     /// The newest commit (and its position) that this call found durable and visible.
-    pub durable: Option<(u64, u64)>,
+    pub durable: Option<(u64, Lsn)>,
     /// Where the log must be durable before the next commit can become visible.
-    pub blocked_on: Option<u64>,
+    pub blocked_on: Option<Lsn>,
 }
 
 impl PublishQueue {
@@ -84,10 +86,10 @@ impl PublishQueue {
     /// and visible and its position; both in the publisher's turn, so that their calls are in order.
     pub(crate) fn publish(
         &self,
-        written: u64,
-        durable: u64,
+        written: Lsn,
+        durable: Lsn,
         show: impl FnOnce(u64),
-        settle: impl FnOnce(u64, u64),
+        settle: impl FnOnce(u64, Lsn),
     ) -> Progress {
         let mut turn = self.turn.lock();
         turn.written = turn.written.max(written).max(durable);
@@ -118,12 +120,12 @@ impl PublishQueue {
     }
 
     /// The position just past the newest visible commit that is not known to be durable.
-    pub(crate) fn afloat(&self) -> Option<u64> {
+    pub(crate) fn afloat(&self) -> Option<Lsn> {
         self.turn.lock().afloat.back().map(|(_, lsn)| *lsn)
     }
 
     /// Takes the first commit off the queue if it is ready; else tells what it waits for.
-    fn next_ready(&self, written: u64, durable: u64) -> Result<Option<Pending>, u64> {
+    fn next_ready(&self, written: Lsn, durable: Lsn) -> Result<Option<Pending>, Lsn> {
         let mut queue = self.queue.lock();
         match queue.front() {
             None => Ok(None),

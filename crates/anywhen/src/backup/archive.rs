@@ -82,7 +82,7 @@ pub(super) fn open_log(
             LogError::Replay(text.into())
         })
     };
-    let opened = SegmentedLog::open(env, &log, options, Lsn(0), &mut visit);
+    let opened = SegmentedLog::open(env, &log, options, Lsn::START, &mut visit);
     match failed {
         Some(error) => Err(error),
         None => Ok(opened.map_err(EngineError::Log)?),

@@ -105,7 +105,7 @@ impl Database {
         let (env, backup) = (Env::os(), backup.as_ref());
         let found = FoundBackup::open(&env, backup)?;
         if let Some(log) = &found.log {
-            for frame in log.tail(Lsn(0)).map_err(EngineError::Log)? {
+            for frame in log.tail(Lsn::START).map_err(EngineError::Log)? {
                 let (_, payload) = frame.map_err(EngineError::Log)?;
                 if let Frame::Record(RecordHead { files: Some(files), .. }) = Frame::of(&payload)? {
                     for (name, _) in files.iter() {
@@ -202,7 +202,7 @@ impl FoundBackup {
     /// Shows the records of the archive in their order, until `each` returns false.
     fn each_record(&self, mut each: impl FnMut(RecordHead, &[u8]) -> Result<bool>) -> Result<()> {
         let Some(log) = &self.log else { return Ok(()) };
-        for frame in log.tail(Lsn(0)).map_err(EngineError::Log)? {
+        for frame in log.tail(Lsn::START).map_err(EngineError::Log)? {
             let (_, payload) = frame.map_err(EngineError::Log)?;
             if let Frame::Record(head) = Frame::of(&payload)?
                 && !each(head, &payload)?
@@ -221,9 +221,11 @@ impl FoundBackup {
         let path = folder.join("log");
         self.env.fs.create_dir_all(&path).map_err(io(&path))?;
         let log =
-            SegmentedLog::open(&self.env, &path, LogOptions::default(), Lsn(0), &mut |_, _| Ok(()))
-                .map_err(EngineError::Log)?;
-        let mut synced = 0;
+            SegmentedLog::open(&self.env, &path, LogOptions::default(), Lsn::START, &mut |_, _| {
+                Ok(())
+            })
+            .map_err(EngineError::Log)?;
+        let mut synced = Lsn::START;
         self.each_record(|head, record| {
             if head.csn > upto {
                 return Ok(false);
@@ -234,9 +236,9 @@ impl FoundBackup {
                     copy.file(files, &name, bytes, &mut read)?;
                 }
             }
-            let Lsn(end) = log.append(record).map_err(EngineError::Log)?;
-            if end - synced >= SYNC_BYTES {
-                log.sync(Lsn(end), Durability::Sync).map_err(EngineError::Log)?;
+            let end = log.append(record).map_err(EngineError::Log)?;
+            if log.bytes_between(synced, end) >= SYNC_BYTES {
+                log.sync(end, Durability::Sync).map_err(EngineError::Log)?;
                 synced = end;
             }
             copy.add(record.len() as u64)?;

@@ -193,7 +193,7 @@ fn a_follower_answers_as_its_leader_did() {
             leader.sql(&definition(table), &[]).expect("it is made");
         }
         let mut told: BTreeMap<Csn, Vec<String>> = BTreeMap::new();
-        let mut at = Lsn(0);
+        let mut at = Lsn::START;
         let hold = leader.hold_log(at).expect("nothing is cut yet");
         let (mut plain, mut large) = (0, 0);
         for round in 0..ROUNDS {
@@ -259,7 +259,7 @@ fn a_follower_answers_as_its_leader_did() {
             leader.sql(&format!("select {n}"), &[]).expect("reads");
             leader.compact().expect("merges, and begins the log anew");
         }
-        assert!(leader.records(Lsn(0)).is_err() || leader.hold_log(Lsn(0)).is_err());
+        assert!(leader.records(Lsn::START).is_err() || leader.hold_log(Lsn::START).is_err());
         assert!(plain > 20 && large > 2, "seed {seed}: {plain} plain and {large} large commits");
         let refused = ask(&follower, "create table t (a int)");
         assert!(refused[0].contains("read-only transaction"), "{refused:?}");
@@ -328,7 +328,7 @@ fn a_follower_in_another_process() {
     };
     let copies = folder.with_extension("files");
     std::fs::create_dir_all(&copies).expect("it is made");
-    let mut at = Lsn(0);
+    let mut at = Lsn::START;
     let mut compared = 0;
     for _ in 0..3 {
         let mut follower = start();
@@ -361,7 +361,7 @@ fn a_follower_in_another_process() {
         }
         follower.kill().expect("it runs");
         follower.wait().expect("it ends");
-        at = Lsn(0);
+        at = Lsn::START;
     }
     assert!(compared > 30, "else it proves little: {compared}");
     std::fs::remove_dir_all(&folder).expect("it is there");

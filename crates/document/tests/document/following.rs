@@ -13,7 +13,7 @@ fn a_follower_reads_what_its_leader_reads() {
         let mut dice = Dice::new(seed);
         let (leader, (documents, follower)) = (World::new(seed, false), follower(seed + 1));
         let engine = leader.documents.engine();
-        let mut at = Lsn(0);
+        let mut at = Lsn::START;
         for step in 0..60 {
             let key = format!("k{}", dice.below(4));
             let text = format!("{{\"n\":{step},\"list\":[1,{}]}}", dice.below(3));

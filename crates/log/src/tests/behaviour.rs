@@ -213,7 +213,7 @@ fn a_log_that_turns_and_is_wiped_has_nothing_of_what_was_before() {
     log.release(first).unwrap();
     log.wipe().unwrap();
     assert!(!is_anywhere());
-    assert_eq!(log.oldest(), first.0);
+    assert_eq!(log.oldest(), first);
     assert_eq!(log.turn().unwrap().0 % 8, 0, "a segment can be turned away from at any place");
     put(&log, b"and on");
     drop(log);

@@ -166,7 +166,7 @@ impl Run {
             Step::Sync => self.sync(Durability::Sync),
             Step::Write => self.sync(Durability::Os),
             Step::Release(keep) => self.release(keep),
-            Step::Close => match self.log.take().map_or(Ok(()), SegmentedLog::close) {
+            Step::Close => match self.log.take().map_or(Ok(()), |log| log.close()) {
                 Ok(()) => {
                     self.acknowledge();
                     return self.try_open();

@@ -24,8 +24,8 @@ struct Moment {
 }
 
 /// A run of commits, flushes and merges, with what the outside knew when.
-struct Story {
-    world: World,
+struct Story<M = SimVfs> {
+    world: World<M>,
     moments: Vec<Moment>,
 }
 
@@ -33,9 +33,9 @@ fn options(dice: &SimRandom) -> StoreOptions {
     StoreOptions { segment_bytes: [200, 1 << 20][dice.below(2) as usize], ..small_options() }
 }
 
-fn tell(seed: u64, steps: u64, prepare: impl FnOnce(&SimVfs)) -> Story {
+fn tell<M: Medium>(seed: u64, steps: u64, prepare: impl FnOnce(&M)) -> Story<M> {
     let dice = SimRandom::new(seed);
-    let disk = SimVfs::new(seed);
+    let disk = M::new(seed);
     prepare(&disk);
     let options = options(&dice);
     let mut story = Story { world: World::new(seed, disk, options), moments: Vec::new() };
@@ -61,7 +61,7 @@ fn tell(seed: u64, steps: u64, prepare: impl FnOnce(&SimVfs)) -> Story {
     story
 }
 
-impl Story {
+impl<M: Medium> Story<M> {
     fn note(&mut self) {
         let (ops, durable) = (self.world.disk.op_count(), self.world.durable);
         self.moments.push(Moment { ops, durable, covered: self.world.store.checkpoint().csn.0 });
@@ -84,11 +84,16 @@ impl Story {
     }
 }
 
-fn recover(before: &World, disk: SimVfs, durable: u64, covered: u64, deeply: bool) -> World {
-    let env = Env::sim(&disk, 1);
+fn recover<M: Medium>(
+    before: &World<M>,
+    disk: M,
+    durable: u64,
+    covered: u64,
+    deeply: bool,
+) -> World<M> {
+    let env = disk.env(1);
     let log: Vec<_> = before.log.iter().filter(|c| c.0 <= durable).cloned().collect();
-    let store = Store::open(&env, Path::new(DIR), before.options.clone(), resolve())
-        .expect("opens after power loss");
+    let store = disk.open_store(&env, before.options.clone()).expect("opens after power loss");
     if durable > 0 {
         assert!(store.checkpoint().csn.0 >= covered, "the log was released up to {covered}");
     }
@@ -122,25 +127,51 @@ fn recover(before: &World, disk: SimVfs, durable: u64, covered: u64, deeply: boo
 /// is there, every answer is right, and writing goes on.
 #[test]
 fn power_loss_at_every_operation() {
+    lose_power::<SimVfs>(6, 2_000);
+}
+
+/// The same of segments in an object store.
+#[test]
+fn power_loss_at_every_operation_on_objects_in_memory() {
+    lose_power::<ObjectDisk<false>>(12, 800);
+}
+
+/// The same, with objects that are files.
+#[test]
+fn power_loss_at_every_operation_on_local_objects() {
+    lose_power::<ObjectDisk<true>>(2, 120);
+}
+
+fn lose_power<M: Medium>(cases: u64, reopenings: usize) {
     let count = std::sync::atomic::AtomicUsize::new(0);
-    seeds(100, 6, |seed| {
-        let story = tell(seed, 10, |_| {});
+    seeds(100, cases, |seed| {
+        let story = tell::<M>(seed, 10, |_| {});
         for at in 0..=story.world.disk.op_count() {
-            for (i, policy) in CrashPolicy::ALL.into_iter().enumerate() {
-                story.survives(at, policy, seed, (at + i) % 8 == 0);
+            for (i, policy) in M::policies().iter().enumerate() {
+                story.survives(at, *policy, seed, (at + i) % 8 == 0);
                 count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             }
         }
     });
     let count = count.into_inner();
-    assert!(count >= 2_000 || std::env::var("ANYWHEN_SEED").is_ok(), "{count} reopenings");
+    assert!(count >= reopenings || std::env::var("ANYWHEN_SEED").is_ok(), "{count} reopenings");
 }
 
 /// Power may fail again while the store opens and writes on after a power loss.
 #[test]
 fn power_loss_inside_recovery() {
+    lose_power_again::<SimVfs>();
+}
+
+/// The same of segments in an object store.
+#[test]
+fn power_loss_inside_recovery_on_objects_in_memory() {
+    lose_power_again::<ObjectDisk<false>>();
+}
+
+fn lose_power_again<M: Medium>() {
     seeds(200, 2, |seed| {
-        let story = tell(seed, 4, |_| {});
+        let story = tell::<M>(seed, 4, |_| {});
         for at in (0..=story.world.disk.op_count()).step_by(3) {
             let (durable, covered) = story.known(at);
             let world = recover(
@@ -317,18 +348,45 @@ fn a_failed_swap_poisons() {
     }
 }
 
+/// In an object store a put that fails may have happened. Of a segment, the flush can be tried again; of the
+/// manifest, nobody knows which one counts, and the store is poisoned; an old manifest that stays harms nobody.
+#[test]
+fn failed_operations_on_objects() {
+    for nth in 0..3 {
+        let disk = ObjectDisk::<false>::new(1);
+        let mut world = World::new(1, disk, small_options());
+        world.commit_durably(vec![put(PLAIN, b"k", b"one")]);
+        world.disk.steps.fail(nth, std::io::ErrorKind::Other);
+        let flushed = world.store.flush();
+        assert_eq!(world.disk.steps.faults_hit(), 1);
+        world.disk.steps.heal();
+        match nth {
+            0 => assert!(matches!(flushed, Err(StoreError::Io { .. })), "{flushed:?}"),
+            1 => assert!(matches!(flushed, Err(StoreError::Poisoned { .. })), "{flushed:?}"),
+            _ => flushed.expect("the new manifest is there"),
+        }
+        assert_eq!(world.store.flush().is_ok(), nth != 1, "tried again after operation {nth}");
+        world.check_all();
+        let mut world = world.reopen();
+        world.check_all();
+        world.commit_durably(vec![put(PLAIN, b"k", b"two")]);
+        world.store.flush().expect("flushes after the reopening");
+        world.check_all();
+    }
+}
+
 /// A flipped bit anywhere in segments or manifest is found by verification, and no read ever gives a wrong
 /// answer for it.
 #[test]
 fn flipped_bits_are_found() {
-    let story = tell(11, 9, |_| {});
+    let story = tell::<SimVfs>(11, 9, |_| {});
     assert_eq!(flips(&story, 3_000), 0);
 }
 
 /// The checksums are what finds them: without them, wrong answers or undetected damage appear.
 #[test]
 fn without_checksums_flips_do_harm() {
-    let story = tell(11, 9, |_| {});
+    let story = tell::<SimVfs>(11, 9, |_| {});
     crate::part::switch::set_checks(false);
     let harm = flips(&story, 300);
     crate::part::switch::set_checks(true);

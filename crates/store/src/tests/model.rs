@@ -89,7 +89,7 @@ fn any_options(dice: &SimRandom) -> StoreOptions {
     }
 }
 
-fn step(world: &mut World, dice: &SimRandom, holds: &mut Vec<Hold>) {
+fn step<M: Medium>(world: &mut World<M>, dice: &SimRandom, holds: &mut Vec<Hold>) {
     let at = match dice.below(3) {
         0 => u64::MAX,
         1 => world.last(),
@@ -133,10 +133,10 @@ fn step(world: &mut World, dice: &SimRandom, holds: &mut Vec<Hold>) {
     }
 }
 
-fn case(seed: u64) {
+fn case<M: Medium>(seed: u64, disk: M) {
     let dice = SimRandom::new(seed);
     let options = any_options(&dice);
-    let mut world = World::new(seed, SimVfs::unrecorded(), options);
+    let mut world = World::new(seed, disk, options);
     let mut holds = Vec::new();
     for _ in 0..50 {
         if dice.chance(3, 100) {
@@ -157,7 +157,19 @@ fn case(seed: u64) {
 /// of events gives.
 #[test]
 fn agrees_with_a_list_of_events() {
-    seeds(1, 20_000, case);
+    seeds(1, 20_000, |seed| case(seed, SimVfs::unrecorded()));
+}
+
+/// The same of segments in an object store.
+#[test]
+fn agrees_with_a_list_of_events_on_objects_in_memory() {
+    seeds(1, 2_000, |seed| case(seed, ObjectDisk::<false>::new(seed)));
+}
+
+/// The same, with objects that are files.
+#[test]
+fn agrees_with_a_list_of_events_on_local_objects() {
+    seeds(1, 100, |seed| case(seed, ObjectDisk::<true>::new(seed)));
 }
 
 /// The generator reaches deep states: many runs in both halves, long chains, deletions undone, blocks of

@@ -56,14 +56,11 @@ impl SegmentStore for Gated {
     fn list(&self) -> io::Result<Vec<String>> {
         self.0.list()
     }
-    fn load_manifest(&self) -> io::Result<Option<Vec<u8>>> {
+    fn load_manifest(&self) -> io::Result<Option<(Epoch, Vec<u8>)>> {
         self.0.load_manifest()
     }
-    fn stage_manifest(&self, bytes: &[u8]) -> io::Result<()> {
-        self.0.stage_manifest(bytes)
-    }
-    fn swap_manifest(&self) -> io::Result<()> {
-        self.0.swap_manifest()
+    fn swap_manifest(&self, expected: Epoch, new: &[u8]) -> Result<(), SwapError> {
+        self.0.swap_manifest(expected, new)
     }
     fn describe(&self, name: &str) -> String {
         self.0.describe(name)

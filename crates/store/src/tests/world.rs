@@ -1,11 +1,12 @@
 //! A store on a simulated disk, beside a list of all that was ever committed.
 
+use super::objects::{Bucket, Kind as Objects, ObjectSegments, Steps};
 use crate::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
-use vfs::{Env, SimVfs};
+use vfs::{CrashPolicy, Env, SimVfs};
 pub use vfs::{SimRandom, seeds};
 
 pub const DIR: &str = "/store";
@@ -228,9 +229,85 @@ impl Model {
     }
 }
 
+/// Where a store of the tests keeps its files, with a record of what was done. A clone is the same one.
+pub trait Medium: Clone {
+    /// One that keeps a record.
+    fn new(seed: u64) -> Self;
+    /// How many operations have changed something.
+    fn op_count(&self) -> usize;
+    /// What a power loss just after operation `at` leaves.
+    fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> Self;
+    /// The ways in which it can lose power.
+    fn policies() -> &'static [CrashPolicy] {
+        &CrashPolicy::ALL
+    }
+    fn env(&self, seed: u64) -> Env;
+    fn open_store(&self, env: &Env, options: StoreOptions) -> Result<Store, StoreError>;
+}
+
+impl Medium for SimVfs {
+    fn new(seed: u64) -> SimVfs {
+        SimVfs::new(seed)
+    }
+
+    fn op_count(&self) -> usize {
+        self.op_count()
+    }
+
+    fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> SimVfs {
+        self.image(at, policy, seed)
+    }
+
+    fn env(&self, seed: u64) -> Env {
+        Env::sim(self, seed)
+    }
+
+    fn open_store(&self, env: &Env, options: StoreOptions) -> Result<Store, StoreError> {
+        Store::open(env, Path::new(DIR), options, resolve())
+    }
+}
+
+/// An object store, in memory or in a folder of this machine.
+#[derive(Clone)]
+pub struct ObjectDisk<const IS_LOCAL: bool> {
+    bucket: Bucket,
+    pub steps: Steps,
+}
+
+impl<const IS_LOCAL: bool> Medium for ObjectDisk<IS_LOCAL> {
+    fn new(_: u64) -> Self {
+        let steps = Steps::default();
+        let kind = if IS_LOCAL { Objects::Local } else { Objects::Memory };
+        ObjectDisk { bucket: Bucket::new(kind, &steps), steps }
+    }
+
+    fn op_count(&self) -> usize {
+        self.steps.count()
+    }
+
+    fn image(&self, at: usize, _: &CrashPolicy, _: u64) -> Self {
+        let steps = Steps::default();
+        ObjectDisk { bucket: self.bucket.image(at, &steps), steps }
+    }
+
+    /// An object is there or not: there is one way.
+    fn policies() -> &'static [CrashPolicy] {
+        &CrashPolicy::ALL[..1]
+    }
+
+    fn env(&self, seed: u64) -> Env {
+        Env::sim(&SimVfs::unrecorded(), seed)
+    }
+
+    fn open_store(&self, env: &Env, options: StoreOptions) -> Result<Store, StoreError> {
+        let segments = Arc::new(ObjectSegments(self.bucket.clone()));
+        Store::open_on(env, segments, options, resolve())
+    }
+}
+
 /// The store, its disk and the model.
-pub struct World {
-    pub disk: SimVfs,
+pub struct World<M = SimVfs> {
+    pub disk: M,
     pub env: Env,
     pub options: StoreOptions,
     pub store: Store,
@@ -351,11 +428,10 @@ thread_local! {
     pub static SPLIT_SCANS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-impl World {
-    pub fn new(seed: u64, disk: SimVfs, options: StoreOptions) -> World {
-        let env = Env::sim(&disk, seed);
-        let store = Store::open(&env, Path::new(DIR), options.clone(), resolve())
-            .expect("a new store opens");
+impl<M: Medium> World<M> {
+    pub fn new(seed: u64, disk: M, options: StoreOptions) -> World<M> {
+        let env = disk.env(seed);
+        let store = disk.open_store(&env, options.clone()).expect("a new store opens");
         let (log, late) = (Vec::new(), BTreeMap::new());
         World { disk, env, options, store, log, late, durable: 0, model: Model::default() }
     }
@@ -407,15 +483,15 @@ impl World {
     }
 
     /// Ends the process: what was not durable is gone; the log above the checkpoint is applied again.
-    pub fn reopen(mut self) -> World {
+    pub fn reopen(mut self) -> World<M> {
         drop(self.store);
         self.log.retain(|c| c.0 <= self.durable);
         self.late.retain(|csn, _| *csn <= self.durable);
         let mut model = Model::default();
         self.log.iter().for_each(|(csn, writes)| model.apply(*csn, writes));
         self.model = model;
-        let store = Store::open(&self.env, Path::new(DIR), self.options.clone(), resolve())
-            .expect("the store reopens");
+        let store =
+            self.disk.open_store(&self.env, self.options.clone()).expect("the store reopens");
         replay(&store, &self.log, &self.late, self.durable);
         self.store = store;
         self

@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use log::{CommitLog, LogError, Lsn};
+use log::{LogError, Lsn};
 use parking_lot::Mutex;
 use store::{Csn, Files, NamedFiles};
 
@@ -81,7 +81,7 @@ impl RecordHead {
     /// # Errors
     /// [`EngineError::Record`] where it does not.
     pub fn of(bytes: &[u8]) -> Result<RecordHead, EngineError> {
-        let record = decode(bytes, Lsn(bytes.len() as u64))?;
+        let record = decode(bytes, None)?;
         let files = load_of(&record)?.map(|loaded| NamedFiles::of_load(&loaded));
         Ok(RecordHead { csn: record.csn, time_us: record.time_us, files })
     }
@@ -128,7 +128,7 @@ impl Engine {
         self.checkpoint()?;
         let files = self.store.files_of_manifest();
         let checkpoint = files.checkpoint();
-        let at = read_note(&checkpoint.note).unwrap_or(Lsn(0));
+        let at = read_note(&checkpoint.note).unwrap_or(Lsn::START);
         hold.advance(at);
         let csn = checkpoint.csn;
         let time_us = self.time_us(csn)?;
@@ -153,7 +153,7 @@ impl Engine {
             return Err(EngineError::OtherHistory { csn: after, newest });
         }
         // Held as far as it goes, so that nothing is released while it is searched.
-        let all = self.hold_only(Lsn(self.log.oldest()));
+        let all = self.hold_only(self.log.oldest());
         let (mut at, mut next) = (all.from(), None);
         for frame in self.log.tail_of_all() {
             let (end, bytes) = frame?;

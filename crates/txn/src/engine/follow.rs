@@ -15,7 +15,7 @@
 //! * A commit of a leader is in the follower's log, and that is synced, before the commit is visible.
 //! * A record that is out of order or does not decode is refused before the log has it.
 
-use log::{CommitLog, Durability, Frames, LogError, Lsn};
+use log::{Durability, Frames, LogError, Lsn};
 use store::{Csn, Loaded, StoreError};
 
 use super::{Commit, Engine, Sequencer, Stopped, Tables};
@@ -30,7 +30,7 @@ impl Engine {
         let checkpoint = self.visible();
         for frame in self.log.tail(from)? {
             let (lsn, payload) = frame?;
-            let record = decode(&payload, lsn)?;
+            let record = decode(&payload, Some(lsn))?;
             if record.csn <= checkpoint {
                 continue;
             }
@@ -40,7 +40,7 @@ impl Engine {
                 Err(error) => return Err(error.into()),
             }
             let mut last = self.sequencer.lock();
-            let loaded = check(&record, &last, lsn)?;
+            let loaded = check(&record, &last, Some(lsn))?;
             let commit = self.enter_record(record, loaded, &mut last)?;
             drop(last);
             self.show(commit, lsn);
@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// The durable records of the log from `from` on, each with the position just past it: what a
-    /// follower is to be given. `from` is 0 or a position that came with a record.
+    /// follower is to be given. `from` is [`Lsn::START`] or a position that came with a record.
     ///
     /// # Errors
     /// [`LogError::Released`] where a checkpoint has cut the log above `from`.
@@ -115,7 +115,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Record`] where the record does not decode.
     pub fn files(&self, record: &[u8]) -> Result<Vec<(String, u64)>, EngineError> {
-        let loaded = load_of(&decode(record, Lsn(record.len() as u64))?)?;
+        let loaded = load_of(&decode(record, None)?)?;
         Ok(loaded.iter().flat_map(Loaded::files).collect())
     }
 
@@ -129,7 +129,7 @@ impl Engine {
         record: &[u8],
         mut read: impl FnMut(&str, u64, &mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Some(loaded) = load_of(&decode(record, Lsn(record.len() as u64))?)? else {
+        let Some(loaded) = load_of(&decode(record, None)?)? else {
             return Ok(());
         };
         let mut failed = None;
@@ -148,13 +148,12 @@ impl Engine {
     /// Writes a record of the leader to the log and takes its commit into memory; does nothing where
     /// the commit is there.
     fn follow(&self, bytes: &[u8]) -> Result<Option<(Commit, Lsn)>, EngineError> {
-        let end = Lsn(bytes.len() as u64);
-        let record = decode(bytes, end)?;
+        let record = decode(bytes, None)?;
         let mut last = self.sequencer.lock();
         if record.csn <= last.csn {
             return Ok(None);
         }
-        let loaded = check(&record, &last, end)?;
+        let loaded = check(&record, &last, None)?;
         if let Some(loaded) = &loaded
             && !self.store.holds(loaded)
         {
@@ -164,6 +163,7 @@ impl Engine {
         let lsn = self.log.append(bytes).map_err(|error| match error {
             // A full disk: this commit has no room, and what was there before is as it was.
             LogError::Io { .. } => EngineError::Log(error),
+            LogError::Fenced => TxnError::Refused { cause: self.stop(&error) }.into(),
             error => self.unknown(&error).into(),
         })?;
         let files = loaded.clone();
@@ -197,12 +197,16 @@ impl Engine {
     /// Makes a commit visible that is durable in the log, where it ends at `lsn`.
     fn show(&self, commit: Commit, lsn: Lsn) {
         self.make_visible(commit.csn);
-        self.store.set_durable(commit.csn, || lsn.0.to_le_bytes().to_vec());
+        self.store.set_durable(commit.csn, || lsn.to_bytes().to_vec());
     }
 }
 
 /// Checks that a record comes next; returns its bulk load.
-fn check(record: &Record<'_>, last: &Sequencer, lsn: Lsn) -> Result<Option<Loaded>, EngineError> {
+fn check(
+    record: &Record<'_>,
+    last: &Sequencer,
+    lsn: Option<Lsn>,
+) -> Result<Option<Loaded>, EngineError> {
     let malformed = |what, at| EngineError::Record { lsn, source: Malformed { what, at } };
     if record.csn.0 != last.csn.0 + 1 {
         return Err(EngineError::Gap { last: last.csn, found: record.csn });
@@ -217,11 +221,11 @@ fn check(record: &Record<'_>, last: &Sequencer, lsn: Lsn) -> Result<Option<Loade
 pub(super) fn load_of(record: &Record<'_>) -> Result<Option<Loaded>, EngineError> {
     let Some(bytes) = record.loaded else { return Ok(None) };
     let source = Malformed { what: "bulk load that does not decode", at: 24 };
-    let error = EngineError::Record { lsn: Lsn(bytes.len() as u64), source };
+    let error = EngineError::Record { lsn: None, source };
     Loaded::from_bytes(bytes).map(Some).ok_or(error)
 }
 
-/// The record that ends in the log at `lsn`.
-pub(super) fn decode(bytes: &[u8], lsn: Lsn) -> Result<Record<'_>, EngineError> {
+/// The record that ends in the log at `lsn`, where it is in the log.
+pub(super) fn decode(bytes: &[u8], lsn: Option<Lsn>) -> Result<Record<'_>, EngineError> {
     record::decode(bytes).map_err(|source| EngineError::Record { lsn, source })
 }

@@ -76,7 +76,7 @@ impl LogHold {
 
 impl Engine {
     /// Keeps the log from `from` on, and the files that its records name, as long as the hold lives. `from` is
-    /// 0 or a position that came with a record. The log grows meanwhile by what the follower has not taken.
+    /// [`Lsn::START`] or a position that came with a record. The log grows meanwhile by what the follower has not taken.
     ///
     /// # Errors
     /// [`LogError::Released`](log::LogError::Released) where the log does not reach back that far, and
@@ -87,7 +87,7 @@ impl Engine {
         // From here on new commits keep their files for it; those of before are looked up.
         for frame in self.records(from)? {
             let (end, bytes) = frame?;
-            let record = decode(&bytes, end)?;
+            let record = decode(&bytes, Some(end))?;
             if let Some(loaded) = load_of(&record)? {
                 let files = self.store.keep(&loaded);
                 let files = files.ok_or(EngineError::FilesMissing { csn: record.csn })?;

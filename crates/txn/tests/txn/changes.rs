@@ -138,7 +138,7 @@ fn changes_are_those_of_the_transactions() {
         let rows = Arc::new(Rows::default());
         let observer: std::sync::Weak<Rows> = Arc::downgrade(&rows);
         follower.observe(observer);
-        let (mut model, mut at) = (Model::new(), Lsn(0));
+        let (mut model, mut at) = (Model::new(), Lsn::START);
         for round in 0..40 {
             let what = format!("seed {seed}, round {round}");
             for _ in 0..random.below(30) {

@@ -1,5 +1,6 @@
 //! What the tests share: a table whose deltas append, engines on simulated disks, and seeds.
 
+use std::io::ErrorKind;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +8,10 @@ use std::sync::Arc;
 use log::LogOptions;
 use store::{Csn, MergeError, StoreOptions, Table, TableId};
 use txn::{CommitMeta, Engine, EngineOptions, Snapshot, Transaction};
-use vfs::{Env, SimVfs};
+use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, OpClasses, SimVfs};
+
+use crate::memory_log::LogDevice;
+use crate::objects::{Bucket, Kind, ObjectSegments, Steps};
 pub use vfs::{SimRandom, seed};
 
 /// The table that the tests write to.
@@ -53,6 +57,118 @@ pub fn large() -> EngineOptions {
 
 pub fn try_open(env: &Env, options: EngineOptions) -> Result<Arc<Engine>, txn::EngineError> {
     Engine::open(env, Path::new("/db"), options, Arc::new(|_| Arc::new(Append)))
+}
+
+/// Where an engine of the tests keeps its log and its segments, with a record of what was done. A clone is the
+/// same one.
+pub trait Medium: Clone {
+    /// An operation can fail that nobody needs: the one that deletes an old manifest.
+    const FORGIVES: bool;
+    /// An empty one.
+    fn blank(seed: u64) -> Self;
+    /// How many operations have changed something.
+    fn op_count(&self) -> usize;
+    /// What a power loss just after operation `at` leaves.
+    fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> Self;
+    /// The operation after `nth` others that change something fails.
+    fn fail(&self, nth: usize, kind: FaultKind);
+    /// No more operations fail.
+    fn heal(&self);
+    /// How many operations have failed.
+    fn faults_hit(&self) -> usize;
+    fn open_engine(
+        &self,
+        seed: u64,
+        options: EngineOptions,
+    ) -> Result<Arc<Engine>, txn::EngineError>;
+}
+
+impl Medium for SimVfs {
+    const FORGIVES: bool = false;
+
+    fn blank(seed: u64) -> SimVfs {
+        SimVfs::new(seed)
+    }
+
+    fn op_count(&self) -> usize {
+        self.op_count()
+    }
+
+    fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> SimVfs {
+        self.image(at, policy, seed)
+    }
+
+    fn fail(&self, nth: usize, kind: FaultKind) {
+        self.fail(FaultPlan { nth, kind, once: true, on: OpClasses::CHANGES });
+    }
+
+    fn heal(&self) {
+        self.heal();
+    }
+
+    fn faults_hit(&self) -> usize {
+        self.faults_hit()
+    }
+
+    fn open_engine(
+        &self,
+        seed: u64,
+        options: EngineOptions,
+    ) -> Result<Arc<Engine>, txn::EngineError> {
+        try_open(&Env::sim(self, seed), options)
+    }
+}
+
+/// A log in memory, and segments in an object store: in memory, or files of this machine.
+#[derive(Clone)]
+pub struct Elsewhere<const IS_LOCAL: bool> {
+    pub log: LogDevice,
+    pub bucket: Bucket,
+    pub steps: Steps,
+}
+
+impl<const IS_LOCAL: bool> Medium for Elsewhere<IS_LOCAL> {
+    const FORGIVES: bool = true;
+
+    fn blank(_: u64) -> Self {
+        let steps = Steps::default();
+        let kind = if IS_LOCAL { Kind::Local } else { Kind::Memory };
+        Elsewhere { log: LogDevice::new(&steps), bucket: Bucket::new(kind, &steps), steps }
+    }
+
+    fn op_count(&self) -> usize {
+        self.steps.count()
+    }
+
+    fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> Self {
+        let steps = Steps::default();
+        let log = self.log.image(at, policy, seed, &steps);
+        Elsewhere { log, bucket: self.bucket.image(at, &steps), steps }
+    }
+
+    fn fail(&self, nth: usize, kind: FaultKind) {
+        let is_full = matches!(kind, FaultKind::Enospc);
+        self.steps.fail(nth, if is_full { ErrorKind::StorageFull } else { ErrorKind::Other });
+    }
+
+    fn heal(&self) {
+        self.steps.heal();
+    }
+
+    fn faults_hit(&self) -> usize {
+        self.steps.faults_hit()
+    }
+
+    fn open_engine(
+        &self,
+        seed: u64,
+        options: EngineOptions,
+    ) -> Result<Arc<Engine>, txn::EngineError> {
+        let env = Env::sim(&SimVfs::unrecorded(), seed);
+        let (log, segments) = (self.log.open(), ObjectSegments(self.bucket.clone()));
+        let resolve = Arc::new(|_| Arc::new(Append) as Arc<dyn Table>);
+        Engine::open_on(&env, Arc::new(log), Arc::new(segments), options, resolve)
+    }
 }
 
 /// An engine on a disk that keeps no record of its operations.

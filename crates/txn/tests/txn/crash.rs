@@ -11,9 +11,11 @@ use std::sync::Arc;
 
 use store::Csn;
 use txn::{Engine, EngineOptions, Isolation, TxnError};
-use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, Which};
+use vfs::{CrashPolicy, Env, FaultKind, Mutation, SimVfs, Which};
 
-use crate::common::{SimRandom, T, contents, large, meta, options, seed, try_open};
+use crate::common::{
+    Elsewhere, Medium, SimRandom, T, contents, large, meta, options, seed, try_open,
+};
 
 pub type State = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -43,7 +45,7 @@ impl Told {
 /// Commits `count` transactions of a few writes each, with a checkpoint now and then.
 fn work(
     engine: &Arc<Engine>,
-    disk: &SimVfs,
+    disk: &impl Medium,
     random: &SimRandom,
     count: usize,
     told: &mut Told,
@@ -119,19 +121,37 @@ pub fn check(
 /// At every operation, in six ways: what was acknowledged is there, whole, and a writer goes on.
 #[test]
 fn power_loss_after_every_operation() {
-    lose_power(options(), 200);
+    lose_power::<SimVfs>(options(), 200, 1_500);
+}
+
+/// The same, with a log in memory and segments in an object store.
+#[test]
+fn power_loss_after_every_operation_elsewhere() {
+    lose_power::<Elsewhere<false>>(options(), 120, 1_500);
+}
+
+/// The same, with segments that are local objects.
+#[test]
+fn power_loss_after_every_operation_on_local_objects() {
+    lose_power::<Elsewhere<true>>(options(), 30, 300);
 }
 
 /// The same, where what commits write goes to files: each is there whole or not at all.
 #[test]
 fn power_loss_around_large_commits() {
-    lose_power(large(), 60);
+    lose_power::<SimVfs>(large(), 60, 1_500);
 }
 
-fn lose_power(options: EngineOptions, commits: usize) {
+/// The same, with a log in memory and segments in an object store.
+#[test]
+fn power_loss_around_large_commits_elsewhere() {
+    lose_power::<Elsewhere<false>>(large(), 60, 1_000);
+}
+
+fn lose_power<M: Medium>(options: EngineOptions, commits: usize, least: usize) {
     let seed = seed(7);
-    let disk = SimVfs::new(seed);
-    let engine = try_open(&Env::sim(&disk, seed), options.clone()).unwrap();
+    let disk = M::blank(seed);
+    let engine = disk.open_engine(seed, options.clone()).unwrap();
     let mut told = Told::new();
     work(&engine, &disk, &SimRandom::new(seed), commits, &mut told).unwrap();
     let mut reopenings = 0;
@@ -140,7 +160,8 @@ fn lose_power(options: EngineOptions, commits: usize) {
             let what = format!("seed {seed}, {policy:?} after operation {at}");
             let image = disk.image(at, &policy, seed);
             let bounds = told.bounds(at);
-            let reopened = try_open(&Env::sim(&image, seed + 1), options.clone())
+            let reopened = image
+                .open_engine(seed + 1, options.clone())
                 .unwrap_or_else(|e| panic!("{what}: {e}"));
             let found = check(&reopened, &told, bounds, &what);
             reopenings += 1;
@@ -151,7 +172,8 @@ fn lose_power(options: EngineOptions, commits: usize) {
                 assert_eq!(commit.csn.0 as usize, found + 1, "{what}");
                 let expected = state_of(&reopened, commit.csn);
                 drop(reopened);
-                let again = try_open(&Env::sim(&image, seed + 2), options.clone())
+                let again = image
+                    .open_engine(seed + 2, options.clone())
                     .unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert_eq!(again.visible(), commit.csn, "{what}: after going on");
                 assert_eq!(state_of(&again, commit.csn), expected, "{what}: after going on");
@@ -160,7 +182,7 @@ fn lose_power(options: EngineOptions, commits: usize) {
         }
     }
     println!("{reopenings} reopenings");
-    assert!(reopenings >= 1_500, "{reopenings} reopenings");
+    assert!(reopenings >= least, "{reopenings} reopenings");
 }
 
 /// The test above would notice: on a disk whose syncs do nothing, acknowledged commits are lost.
@@ -181,28 +203,39 @@ fn a_disk_that_lies_is_caught() {
 /// written, reads go on, and after reopening what was acknowledged is there and nothing half.
 #[test]
 fn every_nth_operation_fails() {
-    fail_operations(options());
+    fail_operations::<SimVfs>(options(), 150);
+}
+
+/// The same, with a log in memory and segments in an object store.
+#[test]
+fn every_nth_operation_fails_elsewhere() {
+    fail_operations::<Elsewhere<false>>(options(), 150);
 }
 
 /// The same, where what commits write goes to files.
 #[test]
 fn every_nth_operation_of_large_commits_fails() {
-    fail_operations(large());
+    fail_operations::<SimVfs>(large(), 150);
 }
 
-fn fail_operations(options: EngineOptions) {
+/// The same, with a log in memory and segments in an object store.
+#[test]
+fn every_nth_operation_of_large_commits_fails_elsewhere() {
+    fail_operations::<Elsewhere<false>>(large(), 150);
+}
+
+fn fail_operations<M: Medium>(options: EngineOptions, least: usize) {
     let seed = seed(8);
     let mut failures = 0;
     for kind in [FaultKind::Eio, FaultKind::Enospc, FaultKind::ShortWrite] {
         for nth in 0..400 {
             let what = format!("seed {seed}, {kind:?} at {nth}");
-            let disk = SimVfs::new(seed);
-            let env = Env::sim(&disk, seed);
-            let engine = try_open(&env, options.clone()).unwrap();
-            disk.fail(FaultPlan { nth, kind, once: true, on: OpClasses::CHANGES });
+            let disk = M::blank(seed);
+            let engine = disk.open_engine(seed, options.clone()).unwrap();
+            disk.fail(nth, kind);
             let mut told = Told::new();
             let Err(error) = work(&engine, &disk, &SimRandom::new(seed), 30, &mut told) else {
-                if options.large_bytes < 100 && nth < 100 {
+                if (M::FORGIVES || options.large_bytes < 100) && disk.faults_hit() > 0 {
                     // A file that nobody needs any more could not be removed.
                     continue;
                 }
@@ -238,12 +271,13 @@ fn fail_operations(options: EngineOptions) {
             );
             drop(engine);
             disk.heal();
-            let reopened =
-                try_open(&env, options.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let reopened = disk
+                .open_engine(seed, options.clone())
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
             check(&reopened, &told, (known, told.begun.len()), &what);
         }
     }
-    assert!(failures > 150, "{failures} failures");
+    assert!(failures > least, "{failures} failures");
 }
 
 /// The directory belongs to one engine at a time; closing gives it free, and says if it cannot.

@@ -155,6 +155,7 @@ fn flipped_bits_are_found_or_harmless() {
         }
     }
     println!("{FLIPS} flips in {} files: {tally:?}", files.len());
-    assert!(tally.refused > FLIPS / 10, "{tally:?}");
+    // Opening reads the manifest and the log. Damage of segments is found by reads.
+    assert!(tally.refused > FLIPS / 20, "{tally:?}");
     assert!(tally.found_by_reads > FLIPS / 10, "{tally:?}");
 }

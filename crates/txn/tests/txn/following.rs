@@ -63,7 +63,7 @@ fn lead(engine: &Arc<Engine>, random: &SimRandom, count: u64, told: &mut Told) {
 
 /// The records of a leader's log, oldest first.
 fn records(leader: &Engine) -> Vec<Vec<u8>> {
-    let frames = leader.records(Lsn(0)).unwrap();
+    let frames = leader.records(Lsn::START).unwrap();
     frames.map(|frame| frame.unwrap().1).collect()
 }
 
@@ -264,7 +264,7 @@ fn the_log_is_held_for_a_follower_that_is_behind() {
     let env = Env::sim(&SimVfs::unrecorded(), 6);
     let follower = try_open(&env, following()).unwrap();
     let (random, mut told) = (SimRandom::new(5), Told::new());
-    let hold = leader.hold_log(Lsn(0)).unwrap();
+    let hold = leader.hold_log(Lsn::START).unwrap();
     for round in 0..30 {
         lead(&leader, &random, 10, &mut told);
         leader.checkpoint().unwrap();
@@ -285,7 +285,7 @@ fn the_log_is_held_for_a_follower_that_is_behind() {
     drop(hold);
     lead(&leader, &random, 10, &mut told);
     leader.scrub().unwrap();
-    let cut = leader.hold_log(Lsn(0)).unwrap_err();
+    let cut = leader.hold_log(Lsn::START).unwrap_err();
     assert!(matches!(cut, EngineError::Log(log::LogError::Released { .. })), "{cut}");
     assert!(leader.records(from).is_err(), "the rest is cut as well");
 }

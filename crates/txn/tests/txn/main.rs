@@ -1,6 +1,11 @@
 //! Transactions end to end, on a simulated disk: what each isolation level allows, what survives a
 //! power loss, what happens when the disk fails, and a random history checked by its own logic.
 
+/// What an implementation of [`SegmentStore`](store::SegmentStore) needs.
+mod seam {
+    pub use store::{Epoch, SegmentSink, SegmentStore, SwapError};
+}
+
 mod anomalies;
 mod bulk;
 mod changes;
@@ -13,6 +18,10 @@ mod following;
 mod history;
 mod loads;
 mod lookups;
+mod memory_log;
 mod model;
+#[path = "../../../store/src/tests/objects.rs"]
+mod objects;
 mod ordered;
+mod outside;
 mod schedule;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use store::Csn;
 use txn::{Engine, EngineOptions, Isolation, Snapshot, Transaction};
-use vfs::{Env, SimVfs};
+use vfs::SimVfs;
 
-use crate::common::{Append, SimRandom, T, contents, get, large, meta, options, seed, try_open};
+use crate::common::{
+    Append, Elsewhere, Medium, SimRandom, T, contents, get, large, meta, options, seed,
+};
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -115,25 +117,35 @@ fn transaction(engine: &Arc<Engine>, map: &mut Map, random: &SimRandom, what: &s
 /// 3,000 transactions with savepoints, flushes, compactions and reopenings between them.
 #[test]
 fn transactions_agree_with_a_map() {
-    agree(options());
+    agree(options(), &SimVfs::unrecorded(), 3_000);
+}
+
+/// The same, with a log in memory and segments in an object store.
+#[test]
+fn transactions_elsewhere_agree_with_a_map() {
+    agree(options(), &Elsewhere::<false>::blank(11), 3_000);
 }
 
 /// The same, where what is written goes to files.
 #[test]
 fn large_transactions_agree_with_a_map() {
-    agree(large());
+    agree(large(), &SimVfs::unrecorded(), 3_000);
 }
 
-fn agree(options: EngineOptions) {
+/// The same, with a log in memory and segments that are local objects.
+#[test]
+fn large_transactions_on_local_objects_agree_with_a_map() {
+    agree(large(), &Elsewhere::<true>::blank(11), 300);
+}
+
+fn agree(options: EngineOptions, medium: &impl Medium, rounds: usize) {
     let seed = seed(11);
     let random = SimRandom::new(seed);
-    let disk = SimVfs::unrecorded();
-    let env = Env::sim(&disk, seed);
-    let mut engine = try_open(&env, options.clone()).unwrap();
+    let mut engine = medium.open_engine(seed, options.clone()).unwrap();
     let mut map = Map::new();
     let mut kept: Vec<(Snapshot, Map)> = Vec::new();
     let mut past: BTreeMap<Csn, Map> = BTreeMap::new();
-    for round in 0..3_000 {
+    for round in 0..rounds {
         let what = format!("seed {seed}, round {round}");
         transaction(&engine, &mut map, &random, &what);
         past.insert(engine.visible(), map.clone());
@@ -143,7 +155,7 @@ fn agree(options: EngineOptions) {
             2 => {
                 kept.clear();
                 engine.close().unwrap();
-                engine = try_open(&env, options.clone()).unwrap();
+                engine = medium.open_engine(seed, options.clone()).unwrap();
             }
             3..10 => kept.push((engine.snapshot(), map.clone())),
             10..20 if !kept.is_empty() => {

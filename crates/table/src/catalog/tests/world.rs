@@ -58,7 +58,7 @@ impl World {
     pub fn follower(&self, seed: u64) -> Follower {
         let env = Env::sim(&SimVfs::unrecorded(), seed);
         let (engine, tables) = World::engine(&env, true);
-        let at = follow(&engine, self, Lsn(0));
+        let at = follow(&engine, self, Lsn::START);
         let cache = CatalogCache::open(&engine, tables, Methods::with([]), "postgres")
             .expect("it has a catalog");
         Follower { engine, cache, at }
