@@ -314,8 +314,11 @@ type Key = (TableId, Prefix);
 #[derive(Default)]
 struct Shard {
     entries: HashMap<Key, Held, FixedState>,
-    /// Keys in the order of their turn to be dropped.
-    turns: VecDeque<Key>,
+    /// Keys in the order of their turn to be dropped, each with the number that its entry has. A turn whose entry is
+    /// gone, or came again since, is over; [`Shard::tidy`] takes such turns out.
+    turns: VecDeque<(u64, Key)>,
+    /// The number of the next entry.
+    next: u64,
     bytes: usize,
     /// The newest commit published into this shard.
     published: Csn,
@@ -325,7 +328,12 @@ struct Held {
     state: State,
     bytes: usize,
     used: bool,
+    /// The number of its turn.
+    turn: u64,
 }
+
+/// A shard with room for so few turns or entries keeps it.
+const ROOM_MIN: usize = 64;
 
 impl Cache {
     /// A cache of about `bytes`.
@@ -394,6 +402,7 @@ impl Cache {
         shard.published = shard.published.max(csn);
         if let Some(held) = shard.entries.remove(key) {
             shard.bytes -= held.bytes;
+            shard.tidy();
         }
     }
 
@@ -412,7 +421,7 @@ impl Cache {
         for shard in &self.shards {
             let mut shard = shard.lock();
             (shard.bytes, shard.entries) = (0, HashMap::default());
-            shard.turns.clear();
+            shard.turns = VecDeque::new();
         }
     }
 }
@@ -432,12 +441,14 @@ impl Shard {
         match self.entries.get_mut(&key) {
             Some(held) => {
                 self.bytes = self.bytes + bytes - held.bytes;
-                *held = Held { state, bytes, used: true };
+                *held = Held { state, bytes, used: true, turn: held.turn };
             }
             None => {
                 self.bytes += bytes;
-                self.turns.push_back(key.clone());
-                self.entries.insert(key, Held { state, bytes, used: false });
+                let turn = self.next;
+                self.next += 1;
+                self.turns.push_back((turn, key.clone()));
+                self.entries.insert(key, Held { state, bytes, used: false, turn });
             }
         }
         self.shrink(budget);
@@ -449,11 +460,11 @@ impl Shard {
         let mut turns = self.turns.len() * 2;
         while self.bytes > budget && self.entries.len() > 1 && turns > 0 {
             turns -= 1;
-            let Some(key) = self.turns.pop_front() else { break };
-            match self.entries.get_mut(&key) {
+            let Some((turn, key)) = self.turns.pop_front() else { break };
+            match self.entries.get_mut(&key).filter(|held| held.turn == turn) {
                 Some(held) if held.used => {
                     held.used = false;
-                    self.turns.push_back(key);
+                    self.turns.push_back((turn, key));
                 }
                 Some(held) => {
                     self.bytes -= held.bytes;
@@ -461,6 +472,24 @@ impl Shard {
                 }
                 None => {}
             }
+        }
+        self.tidy();
+    }
+
+    /// Takes turns that are over out once they are half of all, and gives back room that is mostly empty.
+    fn tidy(&mut self) {
+        if self.turns.len() > ROOM_MIN.max(self.entries.len() * 2) {
+            let entries = &self.entries;
+            let is_next =
+                |turn: u64, key: &Key| entries.get(key).is_some_and(|held| held.turn == turn);
+            self.turns.retain(|(turn, key)| is_next(*turn, key));
+        }
+        let wanted = self.entries.len() * 2;
+        if self.turns.capacity() / 4 > ROOM_MIN.max(self.turns.len()) {
+            self.turns.shrink_to(wanted);
+        }
+        if self.entries.capacity() / 4 > ROOM_MIN.max(self.entries.len()) {
+            self.entries.shrink_to(wanted);
         }
     }
 }
@@ -532,6 +561,46 @@ mod tests {
         }
         let last = cache.get(&key(), Csn(COMMITS));
         assert!(last.is_none_or(|state| state.csn.0 == COMMITS), "{order:?}: a state that is over");
+    }
+
+    /// A document that is written, forgotten and read again left a turn behind each time, and the turns of many
+    /// documents stayed when the documents had gone.
+    #[test]
+    fn turns_go_with_the_entries() {
+        let cache = Cache::new(1 << 30);
+        let room = || {
+            let mut room = (0, 0, 0);
+            for shard in &cache.shards {
+                let shard = shard.lock();
+                room.0 += shard.turns.len();
+                room.1 = room.1.max(shard.turns.capacity());
+                room.2 = room.2.max(shard.entries.capacity());
+            }
+            room
+        };
+        for csn in 1..2_000 {
+            cache.publish(key(), state_at(csn * 2));
+            cache.forget(&key(), Csn(csn * 2 + 1));
+        }
+        assert!(room().0 <= ROOM_MIN + 1, "{} turns of one document", room().0);
+        let many: Vec<Key> = (0..50_000)
+            .map(|n| (TableId(16), Prefix::new(&format!("d{n}")).expect("a good key")))
+            .collect();
+        many.iter().for_each(|key| cache.publish(key.clone(), state_at(5_000)));
+        assert!(room().0 >= many.len(), "each has its turn");
+        many.iter().for_each(|key| cache.forget(key, Csn(5_001)));
+        let (turns, of_turns, of_entries) = room();
+        assert!(turns <= SHARDS * (ROOM_MIN + 1), "{turns} turns of nothing");
+        assert!(of_turns.max(of_entries) <= ROOM_MIN * 8, "room for {of_turns}, {of_entries}");
+        // A turn that is over drops nobody: the entry that came again has its own.
+        let mut shard = Shard::default();
+        shard.insert(key(), state_at(1), usize::MAX);
+        shard.entries.clear();
+        shard.bytes = 0;
+        shard.insert(key(), state_at(2), usize::MAX);
+        shard.insert((TableId(16), Prefix::new("e").expect("a good key")), state_at(2), usize::MAX);
+        shard.shrink(shard.bytes - 1);
+        assert_eq!(shard.entries.len(), 1);
     }
 
     fn orders(left: &mut [usize; 3], order: &mut Vec<usize>, each: &mut impl FnMut(&[usize])) {

@@ -325,7 +325,7 @@ impl Instance {
         if !engine.is_follower() {
             catalogs.begin(&engine)?;
         }
-        handles.open_counts(&engine)?;
+        handles.open_counts(&engine, &catalogs)?;
         let temporary = match &options.temporary {
             Some(folder) => {
                 Some(exec::TempFolder::open(&options.env.fs, folder).map_err(|error| {

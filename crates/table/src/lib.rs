@@ -35,6 +35,7 @@ pub mod objects;
 pub mod rowcompress;
 pub mod rows;
 pub mod sequence;
+mod shrink;
 mod stored;
 
 pub use catalog::{Catalog, CatalogCache, Draft};

@@ -30,6 +30,7 @@ use txn::{CommitMeta, Durability, Engine, Isolation, Ordered};
 use types::{Oid, SqlState};
 
 use crate::catalog::{Relation, Sequence};
+use crate::shrink::shrink;
 use crate::{Error, Result};
 
 const KEY: &[u8] = b"s";
@@ -229,6 +230,11 @@ impl Sequences {
         let state = stored.unwrap_or(SequenceState { last: sequence.start, is_called: false });
         let open = Open { state, stored, reserved: 0, ordered: None, restarts: 0 };
         let open = Arc::new(Mutex::new(open));
+        if known.len() == known.capacity() {
+            // The map would grow: often all that it needs is to let go of sequences that were dropped.
+            known.retain(|storage, _| self.engine.table(*storage).ended().is_none());
+            shrink(&mut known);
+        }
         known.insert(storage, Arc::clone(&open));
         Ok(open)
     }

@@ -18,8 +18,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use document::{CollectionOptions, DocumentTable};
 use foldhash::fast::FixedState;
@@ -35,6 +35,7 @@ use crate::catalog::CATALOG;
 use crate::columnar::Columnar;
 use crate::heap::patch;
 use crate::rows::{COUNTS, ERASURES};
+use crate::shrink::shrink;
 
 /// How much of a table's past is kept: what retention says, and nothing before a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -215,8 +216,8 @@ pub struct Tables {
     unknown_documents: Arc<StoredTable>,
     /// Histories that became shorter, and of which the store is to be told.
     shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
-    /// What the holders of collections share, one for each table with documents that somebody has asked for.
-    documents: Arc<RwLock<HashMap<TableId, Arc<DocumentTable>>>>,
+    /// What the holders of collections share, one for each table with documents that has holders.
+    documents: Arc<RwLock<HashMap<TableId, Weak<DocumentTable>, FixedState>>>,
 }
 
 impl Default for Tables {
@@ -286,19 +287,37 @@ impl Tables {
         table: TableId,
         options: CollectionOptions,
     ) -> Arc<DocumentTable> {
-        if let Some(found) = self.documents.read().get(&table) {
-            return Arc::clone(found);
+        if let Some(found) = self.held_documents(table) {
+            return found;
         }
         let mut documents = self.documents.write();
+        if let Some(found) = documents.get(&table).and_then(Weak::upgrade) {
+            return found;
+        }
         // Looked at under the lock, so that a change that comes meanwhile finds what is made here.
         let history = self.kept(table).map_or(options.history, Kept::history);
         let ended = self.known.read().get(&table).and_then(|stored| stored.ended());
-        let new = || {
-            let new = DocumentTable::new(CollectionOptions { history, ..options });
-            ended.into_iter().for_each(|csn| new.end(csn));
-            Arc::new(new)
-        };
-        Arc::clone(documents.entry(table).or_insert_with(new))
+        let new = Arc::new(DocumentTable::new(CollectionOptions { history, ..options }));
+        ended.into_iter().for_each(|csn| new.end(csn));
+        if documents.len() == documents.capacity() {
+            // The map would grow: often all that it needs is to let go of those without holders.
+            documents.retain(|_, held| held.strong_count() > 0);
+            shrink(&mut documents);
+        }
+        documents.insert(table, Arc::downgrade(&new));
+        new
+    }
+
+    /// What the holders of the documents in a table share; `None` without holders.
+    fn held_documents(&self, table: TableId) -> Option<Arc<DocumentTable>> {
+        self.documents.read().get(&table).and_then(Weak::upgrade)
+    }
+
+    /// How many tables are known, and for how many the holders of documents share something.
+    #[cfg(test)]
+    pub(crate) fn sizes(&self) -> [usize; 2] {
+        let held = |held: &&Weak<DocumentTable>| held.strong_count() > 0;
+        [self.known.read().len(), self.documents.read().values().filter(held).count()]
     }
 
     /// What an engine needs to know tables by their numbers.
@@ -362,6 +381,15 @@ impl Tables {
         self.known.write().insert(table, StoredTable::new(relation, holds, kept, ended));
     }
 
+    /// A relation has given up a table, of which nothing is known from now on.
+    pub(crate) fn forget(&self, table: TableId) {
+        let mut known = self.known.write();
+        let mut shortened = self.shortened.lock();
+        known.remove(&table);
+        shortened.remove(&table);
+        shrink(&mut known);
+    }
+
     /// There is such a table, of which so much is kept.
     pub(crate) fn know(&self, table: TableId, relation: Oid, kept: Kept) {
         if self.known.read().contains_key(&table) {
@@ -384,7 +412,7 @@ impl Tables {
         if let Some(stored) = self.known.read().get(&table) {
             stored.ended.store(csn.0, Ordering::Release);
         }
-        if let Some(documents) = self.documents.read().get(&table) {
+        if let Some(documents) = self.held_documents(table) {
             documents.end(csn);
         }
     }
@@ -407,7 +435,7 @@ impl Tables {
             shortened.insert(table, kept);
         }
         drop((shortened, known));
-        if let Some(documents) = self.documents.read().get(&table) {
+        if let Some(documents) = self.held_documents(table) {
             documents.keep(kept.history());
         }
     }

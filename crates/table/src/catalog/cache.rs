@@ -23,7 +23,7 @@
 
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, RwLock};
 use store::{Csn, Op, Retention, TableId, Versioned};
@@ -38,6 +38,7 @@ use super::version::{Catalog, Key};
 use super::{Entry, Relation, RelationKind, Schema, TableData};
 use crate::index;
 use crate::method::Methods;
+use crate::rows::{GivenUp, Handles};
 use crate::stored::Kept;
 use crate::{Error, Result, Tables};
 
@@ -52,6 +53,8 @@ pub struct CatalogCache {
     next_oid: AtomicU32,
     tables: Tables,
     methods: Methods,
+    /// What hangs on tables, which goes with them.
+    handles: OnceLock<Weak<Handles>>,
     /// The first commit whose records did not decode; the largest number where there is none.
     damaged_from: AtomicU64,
 }
@@ -96,6 +99,7 @@ impl CatalogCache {
             next_oid: AtomicU32::new(next_oid.0),
             tables,
             methods,
+            handles: OnceLock::new(),
             damaged_from: AtomicU64::new(u64::MAX),
         });
         let observer: Weak<CatalogCache> = Arc::downgrade(&cache);
@@ -234,15 +238,34 @@ impl CatalogCache {
         Oid(self.next_oid.load(Ordering::Relaxed))
     }
 
+    /// Has handles forget the tables that are dropped from now on.
+    pub(crate) fn tell(&self, handles: &Arc<Handles>) {
+        // Once set it stays: there is one for an engine.
+        let _ = self.handles.set(Arc::downgrade(handles));
+    }
+
+    /// Has the handles forget what relations have given up.
+    pub(crate) fn forget(&self, given_up: &[GivenUp]) {
+        if let Some(handles) = self.handles.get().and_then(Weak::upgrade) {
+            handles.forget(given_up);
+        }
+    }
+
     /// Makes what a commit has changed part of the newest catalog.
     fn take_in(&self, changes: Changes, csn: Csn) {
         let newest = self.newest();
+        let removed = changes.removed.iter().filter_map(|key| match key {
+            Key::Relation(oid) => newest.relation(*oid).cloned(),
+            _ => None,
+        });
+        let mut changed: Vec<Arc<Relation>> = removed.collect();
         let mut catalog = (*newest).clone();
         let relation_of = |entry: &Entry| match entry {
             Entry::Relation(relation) => Some(relation.oid),
             _ => None,
         };
         let relations: Vec<Oid> = changes.put.iter().filter_map(relation_of).collect();
+        changed.extend(relations.iter().filter_map(|oid| newest.relation(*oid).cloned()));
         let is_wide = !newest.is_narrow(&changes.put, &changes.removed);
         catalog.apply(changes.put, &changes.removed);
         catalog.set_version(csn, is_wide);
@@ -253,6 +276,12 @@ impl CatalogCache {
                 self.tell_table(&catalog, index);
             }
         }
+        let given_up: Vec<GivenUp> =
+            changed.iter().filter_map(|relation| GivenUp::between(relation, &catalog)).collect();
+        // Tables without a record of their end have no past.
+        let has_past = |table: &TableId| changes.retired.iter().any(|one| one.table == *table);
+        let storages = given_up.iter().flat_map(|one| &one.storages);
+        storages.filter(|table| !has_past(table)).for_each(|table| self.tables.forget(*table));
         for record::Retired { table, relation, kept, csn: ended } in changes.retired {
             self.tables.end(table, relation, kept, ended);
         }
@@ -261,6 +290,7 @@ impl CatalogCache {
         }
         *self.newest.write() = Arc::new(catalog);
         self.keep_past(newest);
+        self.forget(&given_up);
     }
 
     fn tell_table(&self, catalog: &Catalog, relation: &Relation) {

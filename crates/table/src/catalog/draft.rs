@@ -26,7 +26,6 @@ use store::{Csn, Op, TableId};
 use txn::{RowLock, Transaction, Wait};
 use types::Oid;
 
-use super::Entry;
 use super::cache::CatalogCache;
 use super::ddl::{Acting, Ddl};
 use super::record::{
@@ -34,8 +33,10 @@ use super::record::{
     value_of,
 };
 use super::version::{Catalog, Key};
+use super::{Entry, Relation};
 use crate::PastStorage;
 use crate::Result;
+use crate::rows::GivenUp;
 use crate::stored::Kept;
 
 /// A change of the catalog.
@@ -67,6 +68,21 @@ pub struct Draft {
     changes: Vec<Change>,
     /// True where something was said of tables that were given up before.
     has_past: bool,
+    /// Relations that the transaction has made, or given other tables of the store, as long as it may be rolled back.
+    made: Vec<Arc<Relation>>,
+}
+
+impl Drop for Draft {
+    /// What hangs on the tables of a transaction that is rolled back goes with it.
+    fn drop(&mut self) {
+        if self.made.is_empty() {
+            return;
+        }
+        let newest = self.cache.newest();
+        let made = self.made.iter();
+        let given_up = made.filter_map(|relation| GivenUp::between(relation, &newest));
+        self.cache.forget(&given_up.collect::<Vec<_>>());
+    }
 }
 
 /// A state of a draft, to roll back to.
@@ -87,6 +103,7 @@ impl Draft {
             base,
             changes: Vec::new(),
             has_past: false,
+            made: Vec::new(),
         }
     }
 
@@ -146,7 +163,8 @@ impl Draft {
     ///
     /// # Errors
     /// What the transaction reports: another that changes the catalog is waited for.
-    pub fn publish(self, txn: &mut Transaction) -> Result<()> {
+    pub fn publish(mut self, txn: &mut Transaction) -> Result<()> {
+        self.made.clear();
         if self.is_empty() {
             return Ok(());
         }
@@ -226,6 +244,11 @@ impl Draft {
             }
         };
         txn.write(CATALOG, key, op)?;
+        if let Change::Put(Entry::Relation(relation)) = &change
+            && GivenUp::between(relation, &self.base).is_some()
+        {
+            self.made.push(Arc::clone(relation));
+        }
         change.apply(Arc::make_mut(&mut self.catalog));
         self.changes.push(change);
         Ok(())

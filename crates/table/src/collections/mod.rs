@@ -118,6 +118,7 @@ impl Collections {
         let methods = Methods::with([method].into_iter().chain(others));
         let catalogs = CatalogCache::open(&engine, tables, methods.clone(), "postgres")?;
         let handles = Arc::new(Handles::new(Arc::clone(&engine), methods));
+        catalogs.tell(&handles);
         let collections = Collections { documents, engine, catalogs, handles };
         if !collections.engine.is_follower() {
             collections.take_over()?;

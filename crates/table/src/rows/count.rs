@@ -2,14 +2,15 @@
 //!
 //! The record of a commit says by how many rows the commit changes each table
 //! ([`Transaction::note_rows`]). The counts in memory observe the commits. They are written now and then,
-//! with the commit that they were taken at; opening adds what the commits since then say.
+//! with the commit that they were taken at; opening adds what the commits since then say. The count of a table
+//! goes when its relation gives the table up, and its record goes with the next commit of counts.
 //!
 //! ```text
 //!   table COUNTS   key  number of the table, u32 big-endian     value  rows, i64 little-endian
 //!                  key  empty                                    value  the commit, u64 little-endian
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -20,6 +21,7 @@ use store::{Csn, TableId};
 use txn::{CommitMeta, Durability, Engine, Isolation, Observed, Observer};
 
 use crate::catalog::CATALOG;
+use crate::shrink::shrink;
 use crate::{Error, Result};
 
 /// Where the numbers are kept: the last of SQL's tables, which none will ever be.
@@ -44,6 +46,10 @@ pub(super) struct RowCounts {
 #[derive(Debug, Default)]
 struct Counts {
     tables: HashMap<TableId, Count, FixedState>,
+    /// Tables that were given up by a commit that may not have been counted yet.
+    given_up: Vec<TableId>,
+    /// Tables without a count whose record is still in the store.
+    stale: Vec<TableId>,
     /// The newest commit that is counted.
     counted: Csn,
 }
@@ -51,7 +57,8 @@ struct Counts {
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     rows: i64,
-    saved: i64,
+    /// The rows that the record in the store tells of; `None` without a record.
+    saved: Option<i64>,
     /// How many rows plans are made for.
     planned: i64,
 }
@@ -67,6 +74,17 @@ impl Counts {
             count.planned = count.rows;
         }
         is_other
+    }
+
+    /// Forgets the tables that were given up. The commit that gives a table up can change its count too, and the
+    /// observers can hear of the two in either order.
+    fn forget(&mut self) {
+        for table in std::mem::take(&mut self.given_up) {
+            if let Some(Count { saved: Some(_), .. }) = self.tables.remove(&table) {
+                self.stale.push(table);
+            }
+        }
+        shrink(&mut self.tables);
     }
 }
 
@@ -87,6 +105,7 @@ impl Observer for RowCounts {
             .iter()
             .for_each(|change| is_other |= counts.add(change.table, change.rows));
         counts.counted = commit.csn();
+        counts.forget();
         if is_other {
             self.plan_anew();
         }
@@ -94,8 +113,22 @@ impl Observer for RowCounts {
 }
 
 impl RowCounts {
-    pub(super) fn get(&self, table: TableId) -> u64 {
-        self.counts.lock().tables.get(&table).map_or(0, |count| count.rows.max(0) as u64)
+    /// `None` for a table that was given up, or never had a row.
+    pub(super) fn get(&self, table: TableId) -> Option<u64> {
+        self.counts.lock().tables.get(&table).map(|count| count.rows.max(0) as u64)
+    }
+
+    /// Forgets tables that relations have given up, once their last commit is counted.
+    pub(super) fn give_up(&self, tables: &[TableId]) {
+        self.counts.lock().given_up.extend_from_slice(tables);
+    }
+
+    /// The number of tables that are counted.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        let mut counts = self.counts.lock();
+        counts.forget();
+        counts.tables.len()
     }
 
     /// A number that grows whenever plans are to be made anew, because a table has doubled or halved, or because
@@ -109,8 +142,13 @@ impl RowCounts {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Reads the counts as of the newest commit, and has them follow the engine from there on.
-    pub(super) fn open(counts: &Arc<RowCounts>, engine: &Arc<Engine>) -> Result<()> {
+    /// Reads the counts as of the newest commit, and has them follow the engine from there on. Tables that are not
+    /// `live` are not counted.
+    pub(super) fn open(
+        counts: &Arc<RowCounts>,
+        engine: &Arc<Engine>,
+        live: &HashSet<TableId>,
+    ) -> Result<()> {
         let snapshot = engine.snapshot();
         let mut found = Counts { counted: snapshot.csn(), ..Counts::default() };
         let mut taken = Csn::ZERO;
@@ -128,13 +166,15 @@ impl RowCounts {
             // A release that did not write the commit counted up to about here.
             taken = taken.max(Csn(versioned.csn().0.saturating_sub(1)));
             let rows = i64::from_le_bytes(value);
-            found.tables.insert(TableId(table), Count { rows, saved: rows, planned: rows });
+            found.tables.insert(TableId(table), Count { rows, saved: Some(rows), planned: rows });
         }
         for csn in (taken.0 + 1..=snapshot.csn().0).map(Csn) {
             for change in engine.tables_changed(csn)? {
                 found.add(change.table, change.rows);
             }
         }
+        found.given_up = found.tables.keys().copied().filter(|id| !live.contains(id)).collect();
+        found.forget();
         let is_far = snapshot.csn().0 - taken.0.min(snapshot.csn().0) > ADDED_MAX;
         drop(snapshot);
         *counts.counts.lock() = found;
@@ -149,25 +189,36 @@ impl RowCounts {
 
     /// Writes the counts that have changed by a commit of their own, so that opening need not add them up.
     pub(super) fn save(&self, engine: &Arc<Engine>) -> Result<()> {
-        let (changed, counted) = {
-            let counts = self.counts.lock();
-            let changed = counts.tables.iter().filter(|(_, count)| count.rows != count.saved);
+        let (changed, stale, counted) = {
+            let mut counts = self.counts.lock();
+            counts.forget();
+            let is_changed = |count: &Count| count.rows != count.saved.unwrap_or(0);
+            let changed = counts.tables.iter().filter(|(_, count)| is_changed(count));
             let changed: Vec<(TableId, i64)> =
                 changed.map(|(table, count)| (*table, count.rows)).collect();
-            (changed, counts.counted)
+            (changed, counts.stale.clone(), counts.counted)
         };
-        if changed.is_empty() {
+        if changed.is_empty() && stale.is_empty() {
             return Ok(());
         }
         let mut txn = engine.begin(Isolation::ReadCommitted);
         for (table, rows) in &changed {
             txn.put(COUNTS, &table.0.to_be_bytes(), rows.to_le_bytes().to_vec())?;
         }
+        for table in &stale {
+            txn.delete(COUNTS, &table.0.to_be_bytes())?;
+        }
         txn.put(COUNTS, TAKEN, counted.0.to_le_bytes().to_vec())?;
         txn.commit(CommitMeta { durability: Some(Durability::Os), ..CommitMeta::default() })?;
         let mut counts = self.counts.lock();
+        // Other tables may have become stale meanwhile.
+        let deleted: HashSet<TableId, FixedState> = stale.into_iter().collect();
+        counts.stale.retain(|table| !deleted.contains(table));
         for (table, rows) in changed {
-            counts.tables.entry(table).or_default().saved = rows;
+            match counts.tables.get_mut(&table) {
+                Some(count) => count.saved = Some(rows),
+                None => counts.stale.push(table),
+            }
         }
         Ok(())
     }

@@ -61,6 +61,7 @@ pub use cursor::Cursor;
 pub use eras::Era;
 pub(crate) use erase::{ERASURES, note_erased};
 pub use erase::{Erasure, RowAt, clean, erase, erasures};
+pub(crate) use handles::GivenUp;
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
 pub use layout::{Apart, Batch, Layout, Row, RowRef};

@@ -45,8 +45,10 @@ mod stores;
 mod table;
 mod user_type;
 
+use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::stored::{Tables, before_of};
 use ::types::{Error as SqlError, Modifier, Oid, Repr, SqlState, Type, TypeSource};
 use store::TableId;
 use txn::{RelationLock, RowLock, Transaction, Wait};
@@ -192,8 +194,26 @@ impl<'a> Ddl<'a> {
     ) -> Result<()> {
         let kept = self.catalog().kept_of(relation);
         tables.into_iter().try_for_each(|table| {
+            if self.is_unused(table)? {
+                return Ok(());
+            }
             self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, kept })
         })
+    }
+
+    /// True for a table of the store, locked against all others, in which nothing was ever stored: no past is left
+    /// of it, so nobody needs to know that there was one. Subscribers are told of documents in any case.
+    fn is_unused(&self, table: TableId) -> Result<bool> {
+        let store = self.txn.engine().store();
+        for table in [Some(table), before_of(table)].into_iter().flatten() {
+            if Tables::has_documents(table)
+                || self.txn.touches(table)
+                || store.keys(table, Bound::Unbounded, Bound::Unbounded, false).advance()?.is_some()
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Keeps an object from being dropped until the transaction ends.

@@ -120,6 +120,7 @@ fn parts_do_not_go_alone() {
          HINT: Use DROP ... CASCADE to drop the dependent objects too.",
     );
     let before = world.relation("p");
+    world.store_something("p");
     let (told, rewrites) = world
         .run(|ddl| {
             let told = ddl.drop_objects(&[id], Behavior::Cascade)?;

@@ -350,6 +350,7 @@ fn truncating() {
     let all = world.run(|ddl| Ok(ddl.truncate_cascade(&[p.oid]))).unwrap();
     assert_eq!(all, [p.oid, f.oid]);
     let index = world.relation("f_x_key").storage();
+    world.store_something("p");
     world.run(|ddl| ddl.truncate(&all, true)).unwrap();
     assert_ne!(world.relation("p").storage(), p.storage());
     assert_ne!(world.relation("f").storage(), f.storage());
@@ -359,6 +360,7 @@ fn truncating() {
     check(&world.cache.newest());
     let world = world.reopen();
     assert_eq!(world.cache.tables().past_of(p.oid), past, "it is known after a restart");
+    assert_eq!(world.cache.tables().past_of(f.oid), [], "nothing was ever stored there");
 }
 
 /// Roles that are not superusers: what they may do, and what is said where they may not.

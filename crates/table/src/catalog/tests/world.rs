@@ -107,6 +107,14 @@ impl World {
         Ok(done)
     }
 
+    /// Has a relation have had something in its table of the store.
+    pub fn store_something(&self, name: &str) {
+        let table = self.relation(name).storage().expect("it has a table");
+        let mut txn = self.engine.begin(Isolation::ReadCommitted);
+        txn.put(table, b"key", b"value".to_vec()).expect("nobody is in the way");
+        txn.commit(CommitMeta::default()).expect("nobody is in the way");
+    }
+
     /// The relation with this name in `public`.
     pub fn relation(&self, name: &str) -> Arc<Relation> {
         let catalog = self.cache.newest();

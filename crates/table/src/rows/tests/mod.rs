@@ -3,6 +3,7 @@
 
 mod columnar;
 mod foreign;
+mod given_up;
 mod indexes;
 mod intervals;
 mod memory;
@@ -65,7 +66,7 @@ impl World {
         let (cache, handles) =
             (Arc::clone(collections.catalogs()), Arc::clone(collections.handles()));
         cache.begin(&engine).expect("it is written");
-        handles.open_counts(&engine).expect("counts are read");
+        handles.open_counts(&engine, &cache).expect("counts are read");
         World { engine, cache, handles }
     }
 
@@ -86,8 +87,7 @@ impl World {
     pub fn ddl<R>(&self, f: impl FnOnce(&mut Ddl<'_>) -> Result<R>) -> Result<R> {
         let mut txn = self.engine.begin(Isolation::ReadCommitted);
         let mut draft = Draft::new(&self.cache);
-        let acting = Acting { role: POSTGRES_ROLE, database: POSTGRES_DATABASE, path: &[PUBLIC] };
-        let done = f(&mut draft.ddl(&mut txn, acting))?;
+        let done = f(&mut draft.ddl(&mut txn, acting()))?;
         draft.publish(&mut txn)?;
         txn.commit(CommitMeta::default())?;
         Ok(done)
@@ -107,19 +107,8 @@ impl World {
         constraints: Vec<NewConstraint>,
     ) {
         let method = self.handles.methods().named(method).expect("there is such a method");
-        let columns = columns.iter().map(|(name, ty)| NewColumn::new(name, *ty)).collect();
-        let new = NewTable {
-            schema: PUBLIC,
-            name: name.into(),
-            persistence: Persistence::Permanent,
-            columns,
-            constraints,
-            options: Vec::new(),
-            history: Retention::Forever,
-            method: NewMethod { oid: method.oid(), options: Vec::new(), storages: None },
-            partitioning: None,
-            partition_of: None,
-        };
+        let method = NewMethod { oid: method.oid(), options: Vec::new(), storages: None };
+        let new = NewTable { constraints, method, ..new_table(name, columns) };
         self.ddl(|ddl| ddl.create_table(new)).expect("the table is made");
     }
 
@@ -223,6 +212,26 @@ impl Session {
         let mut txn = self.txn.take().expect("it goes on");
         self.checks.end_transaction(&mut txn, &mut NoValues)?;
         Ok(txn.commit(CommitMeta::default())?)
+    }
+}
+
+pub fn acting() -> Acting<'static> {
+    Acting { role: POSTGRES_ROLE, database: POSTGRES_DATABASE, path: &[PUBLIC] }
+}
+
+/// A heap without constraints.
+pub fn new_table(name: &str, columns: &[(&str, Type)]) -> NewTable {
+    NewTable {
+        schema: PUBLIC,
+        name: name.into(),
+        persistence: Persistence::Permanent,
+        columns: columns.iter().map(|(name, ty)| NewColumn::new(name, *ty)).collect(),
+        constraints: Vec::new(),
+        options: Vec::new(),
+        history: Retention::Forever,
+        method: NewMethod::default(),
+        partitioning: None,
+        partition_of: None,
     }
 }
 
