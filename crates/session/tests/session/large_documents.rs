@@ -27,7 +27,7 @@ fn world() -> Session {
     session
 }
 
-/// What a statement says of both tables, where `T` is their name.
+/// Runs a statement for both tables, whose name in it is `T`, and returns their common answer.
 fn both(session: &mut Session, statement: &str) -> String {
     let [of_documents, of_rows] = ["stored_d", "stored_h"].map(|table| {
         answer(session, "savepoint both");

@@ -174,7 +174,7 @@ fn change(dice: &mut Dice, of: [&Jsonb; 2]) -> [Result<Jsonb, JsonbError>; 2] {
     })
 }
 
-/// What may be asked of a value.
+/// A question about a value, asked of both.
 fn ask(dice: &mut Dice, of: [&Jsonb; 2]) -> [String; 2] {
     let (path, part) = (steps(dice), value(VALUES[dice.below(VALUES.len())]));
     let path: Vec<&str> = path.into_iter().flatten().collect();
