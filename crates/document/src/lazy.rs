@@ -31,12 +31,13 @@ impl Tree {
     /// Those of [`Tree::jsonb`].
     pub fn value(self: &Arc<Tree>) -> Result<Jsonb> {
         self.fetch()?;
-        if !LAZY_BYTES.contains(&self.chunk_bytes()) {
+        let bytes = self.chunk_bytes();
+        if !LAZY_BYTES.contains(&bytes) {
             return self.jsonb();
         }
         self.placed()?;
         let whole = self.kept_value().cloned();
-        Ok(Jsonb::lazy(Arc::new(TreeValue(Arc::clone(self))), whole))
+        Ok(Jsonb::lazy(Arc::new(TreeValue { tree: Arc::clone(self), bytes }), whole))
     }
 
     fn found(&self, key: NodeKey) -> Result<Node> {
@@ -46,11 +47,15 @@ impl Tree {
 }
 
 /// A tree whose chunks are all here.
-struct TreeValue(Arc<Tree>);
+struct TreeValue {
+    tree: Arc<Tree>,
+    /// Bytes of the chunks.
+    bytes: usize,
+}
 
 impl TreeValue {
     fn child_of(&self, of: Node, step: Step<'_>) -> Result<Option<Node>> {
-        let (tree, parent) = (&self.0, NodeKey(of.number));
+        let (tree, parent) = (&self.tree, NodeKey(of.number));
         let child = match step {
             Step::Name(name) => tree.child_named(parent, json::text::escape(name).as_bytes())?,
             Step::Position(position) => tree.child_at(parent, position)?,
@@ -60,7 +65,7 @@ impl TreeValue {
 
     fn value_of(&self, node: NodeKey) -> Result<Jsonb, Unknown> {
         let mut text = Vec::new();
-        self.0.write_subtree(node, &mut text).map_err(|_| Unknown)?;
+        self.tree.write_subtree(node, &mut text).map_err(|_| Unknown)?;
         let text = str::from_utf8(&text).map_err(|_| Unknown)?;
         Jsonb::parse(text).map_err(|_| Unknown)
     }
@@ -68,7 +73,7 @@ impl TreeValue {
 
 impl Source for TreeValue {
     fn root(&self) -> Node {
-        self.0.found(self.0.root()).expect("a document has a root")
+        self.tree.found(self.tree.root()).expect("a document has a root")
     }
 
     fn child(&self, of: Node, step: Step<'_>) -> Result<Option<Node>, Unknown> {
@@ -80,7 +85,11 @@ impl Source for TreeValue {
     }
 
     fn whole(&self) -> Jsonb {
-        self.0.jsonb().expect("chunks were checked when they were read, and are not too large")
+        self.tree.jsonb().expect("chunks were checked when they were read, and are not too large")
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.bytes
     }
 }
 

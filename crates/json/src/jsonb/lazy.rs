@@ -46,6 +46,8 @@ pub trait Source: Send + Sync {
     fn value(&self, of: Node) -> Result<Jsonb, Unknown>;
     /// Makes the whole value.
     fn whole(&self) -> Jsonb;
+    /// Returns the bytes that the nodes hold in memory, for accounting.
+    fn held_bytes(&self) -> usize;
 }
 
 /// A node of a [`Source`].
@@ -206,10 +208,10 @@ impl Lazy {
         self.source.root().kind
     }
 
-    /// Bytes of the changes, for accounting.
+    /// Bytes of the source and of the changes, for accounting.
     pub(super) fn held_bytes(&self) -> usize {
         let changes = self.changes.iter().filter_map(Change::value).map(Jsonb::held_bytes);
-        size_of::<Lazy>() + changes.sum::<usize>()
+        size_of::<Lazy>() + self.source.held_bytes() + changes.sum::<usize>()
     }
 
     /// The changes that make this value of another one; `None` if it was not made of it.
