@@ -192,6 +192,7 @@ fn txn_refused(error: &TxnError) -> bool {
         TxnError::Serialization { .. }
         | TxnError::Deadlock
         | TxnError::LockTimeout
+        | TxnError::Blocked
         | TxnError::TooLarge { .. }
         | TxnError::NoSuchCommit { .. }
         | TxnError::ChangesForgotten { .. } => true,

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use foldhash::fast::FixedState;
 use sql::eval::{Around, Frame, Kept, Program, Row as EvalRow};
-use types::{Datum, DatumRef, Error, Oid, Result, SqlState, TypeSource};
+use types::{Again, Datum, DatumRef, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
 use crate::op::subplan::Subplan;
@@ -40,7 +40,7 @@ pub struct Ctx<'a> {
     /// The files for rows that operators cannot hold. None where they hold everything. None where
     /// they hold everything.
     pub spill: Option<Spill<'a>>,
-    /// The statement ends with `55P03` when its operators have looked at so many rows: it is to be
+    /// The statement ends with [`Again::BudgetSpent`] when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
     pub rows_max: Option<u64>,
     /// Which threads may help the calling one.
@@ -302,8 +302,7 @@ impl Env<'_> {
     #[cold]
     fn may_go_on(&self, ticks: u64) -> Result<()> {
         if self.ctx.rows_max.is_some_and(|rows_max| ticks >= rows_max) {
-            let message = "the statement looks at more rows than it may here";
-            return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+            return Err(Error::again(Again::BudgetSpent));
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use types::time::TimestampTz;
-use types::{Oid, SqlState};
+use types::{Again, Oid, SqlState};
 
 use crate::client::Client;
 use crate::error::{Error, Result, Severity};
@@ -211,8 +211,7 @@ impl Client {
             }
             if self.inline.get() {
                 // The statement is run again where it may wait.
-                let message = "an advisory lock has to be waited for";
-                return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+                return Err(types::Error::again(Again::Blocked).into());
             }
             let claim = Claim { waits_since: Some(now(&self.instance.env)), ..claim };
             table.waiting.push(claim);

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use types::SqlState;
+use types::{Again, SqlState};
 
 use crate::statement::Parsed;
 
@@ -155,6 +155,9 @@ impl From<table::Error> for Error {
 impl From<txn::TxnError> for Error {
     fn from(error: txn::TxnError) -> Self {
         use txn::TxnError;
+        if matches!(error, TxnError::Blocked) {
+            return types::Error::again(Again::Blocked).into();
+        }
         let (message, detail, hint) = match &error {
             TxnError::Serialization { why: txn::SerializationFailure::Updated(_) } => {
                 ("could not serialize access due to concurrent update".to_owned(), None, None)

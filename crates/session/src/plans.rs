@@ -27,9 +27,12 @@ use types::{Oid, Style, Type};
 
 use crate::query::{Planned, tag_of};
 
-/// How many bytes the texts of a generation have together. A statement and its plans take about
-/// fifty times as much as its text.
-const GENERATION_BYTES_MAX: usize = 1 << 20;
+/// How many bytes the statements of a generation have together, with their plans, as [`weight`] estimates them.
+const GENERATION_BYTES_MAX: usize = 32 << 20;
+/// What the shortest statement takes with its plan: 10 KB for an `INSERT` of one row (`tests/hostile/memory tables`).
+const STATEMENT_BYTES: usize = 10 << 10;
+/// A statement and its plans take about so many times as much as its text beside that.
+const TEXT_WEIGHT: usize = 50;
 /// The longest text that is kept, in bytes.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 /// How many plans are kept for one text.
@@ -131,6 +134,11 @@ fn is_timeless(text: &str) -> bool {
     })
 }
 
+/// About how many bytes a statement takes with its plan.
+fn weight(text: &str) -> usize {
+    STATEMENT_BYTES + text.len() * TEXT_WEIGHT
+}
+
 type Generation = HashMap<Arc<str>, Arc<Known>>;
 
 /// The statements of an instance that were read before: those used lately, and those used before.
@@ -165,10 +173,10 @@ impl Plans {
 
     fn keep(&self, known: &Arc<Known>) {
         let mut bytes = self.young_bytes.lock();
-        *bytes += known.text.len();
+        *bytes += weight(&known.text);
         let mut young = self.young.write();
         if *bytes > GENERATION_BYTES_MAX {
-            *bytes = known.text.len();
+            *bytes = weight(&known.text);
             *self.old.lock() = mem::take(&mut *young);
         }
         young.insert(Arc::clone(&known.text), Arc::clone(known));
@@ -189,12 +197,26 @@ mod tests {
         let plans = Plans::default();
         let used = add(&plans, "SELECT 1").expect("it has a plan");
         let filler = "x".repeat(TEXT_BYTES_MAX / 2);
-        for number in 0..4 * GENERATION_BYTES_MAX / filler.len() {
+        let most = GENERATION_BYTES_MAX / weight(&filler);
+        for number in 0..4 * most {
             add(&plans, &format!("SELECT '{filler}', {number}")).expect("it has a plan");
             assert!(Arc::ptr_eq(&used, &plans.find("SELECT 1").expect("it is known")));
         }
         let kept = plans.young.read().len() + plans.old.lock().len();
-        assert!(kept <= 2 * GENERATION_BYTES_MAX / filler.len() + 2, "{kept}");
+        assert!(kept <= 2 * most + 2, "{kept}");
+    }
+
+    /// Short statements were weighed by their texts alone: 40,000 of them, one for each of as many tables, took half a
+    /// gigabyte.
+    #[test]
+    fn short_statements_weigh_what_their_plans_take() {
+        let plans = Plans::default();
+        let most = GENERATION_BYTES_MAX / STATEMENT_BYTES;
+        for number in 0..3 * most {
+            add(&plans, &format!("SELECT {number}")).expect("it has a plan");
+        }
+        let kept = plans.young.read().len() + plans.old.lock().len();
+        assert!((most / 2..=2 * most).contains(&kept), "{kept}");
     }
 
     #[test]

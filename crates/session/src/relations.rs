@@ -72,15 +72,23 @@ fn is_same_type(before: &Catalog, after: &Catalog, ty: Type) -> bool {
     }
 }
 
+/// The error of a lock that the session itself asked for with [`Session::lock_wait`].
+fn blocked(wait: Wait, error: TxnError) -> TxnError {
+    match (wait, error) {
+        (Wait::Never, TxnError::LockNotAvailable) => TxnError::Blocked,
+        (_, error) => error,
+    }
+}
+
 impl Session {
     pub(crate) fn lock(&mut self, relation: Oid, mode: RelationLock) -> Result<()> {
         let wait = self.lock_wait();
         let inner = self.open().inner.as_mut().ok_or_else(gone)?;
-        Ok(inner.lock_relation(relation.0, mode, wait)?)
+        inner.lock_relation(relation.0, mode, wait).map_err(|error| blocked(wait, error).into())
     }
 
-    /// Whether locks of relations are waited for: where nothing may block a statement that would have
-    /// to fails with `55P03`, and is run again where it may.
+    /// Whether locks of relations are waited for: where nothing may block, a statement that would have
+    /// to fails with [`TxnError::Blocked`], and is run again where it may.
     fn lock_wait(&self) -> Wait {
         if self.inline { Wait::Never } else { Wait::Allowed }
     }
@@ -411,7 +419,8 @@ impl Session {
         let inner = self.open().inner.as_mut().ok_or_else(gone)?;
         let mut has_waited = false;
         for relation in relations {
-            has_waited |= inner.read_relation(relation.0, wait)?;
+            let waited = inner.read_relation(relation.0, wait);
+            has_waited |= waited.map_err(|error| blocked(wait, error))?;
         }
         Ok(has_waited)
     }

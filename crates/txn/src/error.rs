@@ -64,6 +64,10 @@ pub enum TxnError {
     /// The row or relation stayed locked for as long as the caller was willing to wait.
     #[error("the row is locked by another transaction")]
     LockTimeout,
+    /// The row or relation is locked, and the caller's thread may not wait at all: a lock timeout of zero. The caller
+    /// runs the same again where it may wait.
+    #[error("the row is locked by another transaction, and nothing may wait here")]
+    Blocked,
     /// The row or relation is locked, and the caller was not willing to wait at all.
     #[error("the row is locked by another transaction, and was not to be waited for")]
     LockNotAvailable,
@@ -168,7 +172,7 @@ impl TxnError {
         match self {
             TxnError::Serialization { .. } => "40001",
             TxnError::Deadlock => "40P01",
-            TxnError::LockTimeout | TxnError::LockNotAvailable => "55P03",
+            TxnError::LockTimeout | TxnError::LockNotAvailable | TxnError::Blocked => "55P03",
             TxnError::Interrupted => "57014",
             TxnError::OutcomeUnknown { cause } | TxnError::Refused { cause } => cause.state,
             TxnError::Following => "25006",
@@ -191,6 +195,7 @@ impl TxnError {
             TxnError::Serialization { .. }
                 | TxnError::Deadlock
                 | TxnError::LockTimeout
+                | TxnError::Blocked
                 | TxnError::LockNotAvailable
         )
     }

@@ -453,7 +453,7 @@ impl Transaction {
         own.fold(Modes::NONE, |all, (_, held)| all.with(held.modes))
     }
 
-    /// Takes a place in the queue of the row that was not to be had in time ([`TxnError::LockTimeout`]), for
+    /// Takes a place in the queue of the row that was not to be had in time ([`TxnError::Blocked`]), for
     /// one who has other things to do than to wait there: `call` is called when it is its turn, from
     /// whatever thread that comes about on. Then, or when it would wait no longer, it calls
     /// [`Transaction::leave_queue`], and tries again. False where there is no such row, or waiting is
@@ -486,6 +486,7 @@ impl Transaction {
     fn granted(&self, answer: Result<Acquired, LockFailure>) -> Result<Acquired, TxnError> {
         answer.map_err(|failure| match failure {
             LockFailure::Deadlock => TxnError::Deadlock,
+            LockFailure::Timeout if self.lock_timeout_us == Some(0) => TxnError::Blocked,
             LockFailure::Timeout => TxnError::LockTimeout,
             LockFailure::Busy => TxnError::LockNotAvailable,
             LockFailure::Interrupted => TxnError::Interrupted,

@@ -26,7 +26,7 @@ use store::Csn;
 use table::catalog::{Address, Privileges};
 use table::documents::RowDocuments;
 use types::time::TimestampTz;
-use types::{Datum, DatumRef, Error, Jsonb, Repr, Result, SqlState, Type};
+use types::{Again, Datum, DatumRef, Error, Jsonb, Repr, Result, SqlState, Type};
 
 use super::{integer, oid, text};
 use crate::client::Surroundings;
@@ -67,14 +67,13 @@ const INLINE_NODES_MAX: u64 = 8 << 10;
 /// The document that the first two arguments name, for a function that looks at all of it.
 ///
 /// # Errors
-/// `55P03` where that would hold up others: it is run again where it does not.
+/// [`Again::BudgetSpent`] where that would hold up others.
 fn asked_whole<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
     let asked = asked(around, args)?;
     if around.client.inline.get() && asked.newest.0 > 0 {
         let newest = asked.collection.get_at(asked.key, asked.newest).map_err(error)?;
         if newest.is_some_and(|newest| newest.tree().header().nodes > INLINE_NODES_MAX) {
-            let message = "the document is too large to be looked at here";
-            return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+            return Err(Error::again(Again::BudgetSpent));
         }
     }
     Ok(asked)
@@ -177,8 +176,7 @@ fn node(args: &[DatumRef<'_>], at: usize) -> Result<NodeRef> {
 fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let (names, name) = (&around.names, text(args, 0));
     if around.client.inline.get() {
-        let message = "a collection is too large to be looked at here";
-        return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+        return Err(Error::again(Again::BudgetSpent));
     }
     let seen = seen(around)?;
     let instance = &around.client.instance;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use object::{Meta, Storage, Tid, Waits, Write, Writing};
 use scalar::Columns;
 use table::catalog::{Address, Privileges};
-use types::{Array, Datum, DatumRef, Error, Repr, Result, SqlState, Type};
+use types::{Again, Array, Datum, DatumRef, Error, Repr, Result, SqlState, Type};
 
 use super::{bool, integer, oid, text};
 use crate::client::Surroundings;
@@ -83,8 +83,7 @@ fn waits(around: &Surroundings<'_>) -> Waits {
 /// Refuses what takes long where nothing may block: the statement is run again where it may.
 fn may_wait(around: &Surroundings<'_>) -> Result<()> {
     if around.client.inline.get() {
-        let message = "a transaction of ZODB may have to wait";
-        return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, message));
+        return Err(Error::again(Again::Blocked));
     }
     Ok(())
 }
@@ -370,11 +369,11 @@ fn writing<R>(
     let done = writing.attempt(f);
     client.slot.transaction.store(number, std::sync::atomic::Ordering::Release);
     done.map_err(|source| {
-        let is_again = client.inline.get() && source.sqlstate() == SqlState::LOCK_NOT_AVAILABLE;
-        if !is_again {
+        let error = error(source);
+        if error.is_again().is_none() {
             *held = None;
         }
-        error(source)
+        error
     })
 }
 

@@ -212,12 +212,11 @@ fn sleep(client: &Client, us: u64) -> Result<()> {
 /// Rests for that long, in microseconds, before it is looked again at something.
 ///
 /// # Errors
-/// Why the statement was told to stop; `55P03` where nothing may block.
+/// Why the statement was told to stop; [`Blocked`](types::Again::Blocked) where nothing may block.
 pub(crate) fn pause(client: &Client, us: u64) -> Result<()> {
     if client.inline.get() {
         // The statement is run again where it may wait.
-        let message = "the statement has to wait";
-        return Err(types::Error::new(types::SqlState::LOCK_NOT_AVAILABLE, message));
+        return Err(types::Error::again(types::Again::Blocked));
     }
     if let Some(stopped) = client.slot.stopped() {
         return Err(stopped.cause);

@@ -527,3 +527,25 @@ fn an_exported_snapshot_is_read_by_others() {
         run(&mut worker, "rollback").expect("it ends");
     }
 }
+
+/// What is locked is told as that where the statement itself does not want to wait, also where nothing may block. It
+/// was run again elsewhere, because both were the same error.
+#[test]
+fn a_lock_that_is_not_to_be_waited_for_is_refused_at_once() {
+    let instance = instance();
+    let (mut one, mut other) = (connect(&instance), connect(&instance));
+    run(&mut one, "create table t (id int primary key)").expect("a table");
+    run(&mut one, "begin").expect("it begins");
+    run(&mut one, "lock table t in access exclusive mode").expect("it has the table");
+    run(&mut other, "begin").expect("it begins");
+    other.set_inline(true);
+    let mut portal = start(&mut other, "lock table t in share mode nowait").expect("it starts");
+    let refused = other.execute(&mut portal, 0, &mut Nothing).expect_err("it is locked");
+    assert_eq!(refused.state().code(), "55P03");
+    run(&mut other, "rollback").expect("it ends");
+    let mut portal = start(&mut other, "begin").expect("it starts");
+    other.execute(&mut portal, 0, &mut Nothing).expect("it begins");
+    let mut portal = start(&mut other, "lock table t in share mode").expect("it starts");
+    let blocked = other.execute(&mut portal, 0, &mut Nothing).expect("it is no error");
+    assert_eq!(blocked, Done::Blocked);
+}
