@@ -30,10 +30,10 @@ fn world() -> Session {
 /// Runs a statement for both tables, whose name in it is `T`, and returns their common answer.
 fn both(session: &mut Session, statement: &str) -> String {
     let [of_documents, of_rows] = ["stored_d", "stored_h"].map(|table| {
-        answer(session, "savepoint both");
+        answer(session, "savepoint pair");
         let said = answer(session, &statement.replace('T', table));
         if said.starts_with("ERROR") {
-            answer(session, "rollback to both");
+            answer(session, "rollback to pair");
         }
         said.replace(table, "T")
     });
