@@ -9,8 +9,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends build-essential
 WORKDIR /src
 COPY . .
 RUN scripts/web.sh && \
-    cargo build --release --locked --package anywhen-command --bin anywhen && \
-    strip -o /anywhen target/release/anywhen
+    cargo build --profile dist --locked --package anywhen-command --bin anywhen && \
+    strip -o /anywhen target/dist/anywhen
 
 FROM debian:trixie-slim
 RUN useradd --system --uid 10001 --user-group --home-dir /data --shell /usr/sbin/nologin anywhen && \

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Builds the command for `make run` and `make story`, and says what it does: the first time it takes minutes.
+# Builds the command for `make run`, `make story` and `make release`, and says what it does: the first time it takes
+# minutes.
 #
-#     scripts/build.sh
+#     scripts/build.sh [PROFILE]     the profile of cargo: release, or dist for what is handed on
 #
 # On a terminal cargo shows its own bar. Elsewhere a line is written now and then, so that a log tells that the
 # build goes on.
@@ -11,15 +12,18 @@ cd "$(dirname "$0")/.."
 # The command contains the explorer, so the explorer is built first.
 scripts/web.sh
 
+profile=${1:-release}
 folder=${CARGO_TARGET_DIR:-target}
 every_s=${BUILD_REPORT_S:-30}
-if [ ! -x "$folder/release/anywhen" ]; then
+if [ ! -x "$folder/$profile/anywhen" ]; then
     processors=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-    # About 17 minutes of one processor, of which the last one cannot be shared.
-    echo "Building anywhen for the first time: about $((1 + 16 / processors)) minutes on $processors processors." >&2
+    # About 17 minutes of one processor, of which the last one cannot be shared. In the profile dist the last ten cannot.
+    shared=16 alone=1
+    [ "$profile" = dist ] && shared=20 alone=10
+    echo "Building anywhen for the first time: about $((alone + shared / processors)) minutes on $processors processors." >&2
     echo "Later builds compile only what has changed." >&2
 fi
-set -- cargo build --release --locked --package anywhen-command --bin anywhen
+set -- cargo build --profile "$profile" --locked --package anywhen-command --bin anywhen
 if [ -t 2 ]; then
     exec "$@"
 fi

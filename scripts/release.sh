@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 # The largest that the command may be, in bytes.
 largest=$((40 * 1024 * 1024))
 parts=${*:-binary man wheels image}
-built=${CARGO_TARGET_DIR:-target}/release/anywhen
+built=${CARGO_TARGET_DIR:-target}/dist/anywhen
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 triple=$(rustc -vV | sed -n 's/^host: //p')
 mkdir -p dist
@@ -34,7 +34,7 @@ for part in $parts; do
 done
 
 if has binary || has man; then
-    scripts/build.sh
+    scripts/build.sh dist
     # Names of functions stay out as well: with them the file would be a third larger.
     strip -o dist/anywhen "$built"
     bytes=$(wc -c <dist/anywhen)
