@@ -6,7 +6,7 @@
 //!                                ──  the rest      Tree::jsonb
 //! ```
 //!
-//! All chunks are fetched when the value is made, so that a later step reads no file and cannot fail.
+//! All chunks are fetched when the lazy value is made, so that a later step reads no file and cannot fail.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -24,6 +24,9 @@ use txn::Transaction;
 /// hold: it is made at once, to say so.
 const LAZY_BYTES: RangeInclusive<usize> = 16 << 10..=64 << 20;
 
+/// The whole value is made for a part of more than this part of the nodes: it is kept, and made without text.
+const PART_MAX: u64 = 4;
+
 impl Tree {
     /// The document as a value. That of a large document is lazy.
     ///
@@ -32,7 +35,8 @@ impl Tree {
     pub fn value(self: &Arc<Tree>) -> Result<Jsonb> {
         self.fetch()?;
         let bytes = self.chunk_bytes();
-        if !LAZY_BYTES.contains(&bytes) {
+        let is_container = self.expect(self.root())?.kind.is_container();
+        if !is_container || !LAZY_BYTES.contains(&bytes) {
             return self.jsonb();
         }
         self.placed()?;
@@ -64,6 +68,10 @@ impl TreeValue {
     }
 
     fn value_of(&self, node: NodeKey) -> Result<Jsonb, Unknown> {
+        let extent = self.tree.expect(node).map_err(|_| Unknown)?.extent;
+        if u64::from(extent) > self.tree.header().nodes / PART_MAX {
+            return Err(Unknown);
+        }
         let mut text = Vec::new();
         self.tree.write_subtree(node, &mut text).map_err(|_| Unknown)?;
         let text = str::from_utf8(&text).map_err(|_| Unknown)?;
@@ -77,6 +85,10 @@ impl Source for TreeValue {
     }
 
     fn child(&self, of: Node, step: Step<'_>) -> Result<Option<Node>, Unknown> {
+        // An older release took names with U+0000, which the value has as these six characters.
+        if matches!(step, Step::Name(name) if name.contains("\\u0000")) {
+            return Err(Unknown);
+        }
         self.child_of(of, step).map_err(|_| Unknown)
     }
 
@@ -85,7 +97,9 @@ impl Source for TreeValue {
     }
 
     fn whole(&self) -> Jsonb {
-        self.tree.jsonb().expect("chunks were checked when they were read, and are not too large")
+        self.tree
+            .jsonb_of_chunks()
+            .expect("chunks that were checked when they were read, and not too large")
     }
 
     fn held_bytes(&self) -> usize {

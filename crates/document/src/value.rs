@@ -57,6 +57,19 @@ impl Tree {
         {
             return Ok((value, Vec::new()));
         }
+        self.made()
+    }
+
+    /// The value of a tree whose chunks are all here, without another file: not by way of a newer version.
+    pub(crate) fn jsonb_of_chunks(&self) -> Result<Jsonb> {
+        match self.kept_value() {
+            Some(kept) => Ok(kept.clone()),
+            None => Ok(self.made()?.0),
+        }
+    }
+
+    /// The value by way of the version before, or of the nodes.
+    fn made(&self) -> Result<(Jsonb, Vec<Marked>)> {
         if let Some((csn, earlier)) = self.earlier()
             && let Some(value) = self.value_of_earlier(csn, &earlier)?
         {

@@ -69,8 +69,10 @@ impl<'a> JsonbRef<'a> {
     /// `jsonb ? text`: an object has a field called `name`, an array a string that equals it, or
     /// the value is that string.
     pub fn exists(self, name: &str) -> bool {
-        if let Some(found) = self.object_at(&[name]) {
-            return found.is_some();
+        if let Some(lazy) = self.as_lazy().filter(|lazy| lazy.kind() == Kind::Object)
+            && let Ok(exists) = lazy.has(&[name])
+        {
+            return exists;
         }
         match self.value() {
             Value::Object(object) => object.find(name.as_bytes()).is_some(),

@@ -20,7 +20,7 @@
 use super::build::Builder;
 use super::error::JsonbError;
 use super::form::{Array, Jsonb, JsonbRef, Object, Value};
-use super::lazy::{Lazy, Unknown};
+use super::lazy::{CHANGES_MAX, Lazy, Unknown};
 use super::subscript;
 use super::walk::{Token, Walk};
 use crate::tape::Kind;
@@ -347,13 +347,16 @@ pub fn assign(
 /// `jsonb || jsonb` of two objects.
 fn lazy_concat(lazy: &Lazy, other: JsonbRef<'_>) -> Result<Lazy, Unknown> {
     let fields = other.as_object().filter(|_| lazy.kind() == Kind::Object).ok_or(Unknown)?;
+    if fields.len() > CHANGES_MAX {
+        return Err(Unknown);
+    }
     let mut fields = fields.iter();
     fields.try_fold(lazy.unchanged(), |changed, (name, value)| changed.set(&[name], value, true))
 }
 
 /// `jsonb - text[]` of an object.
 fn lazy_without(lazy: &Lazy, names: &[&str]) -> Result<Lazy, Unknown> {
-    if lazy.kind() != Kind::Object {
+    if lazy.kind() != Kind::Object || names.len() > CHANGES_MAX {
         return Err(Unknown);
     }
     let mut names = names.iter().enumerate().filter(|(at, name)| !names[..*at].contains(name));

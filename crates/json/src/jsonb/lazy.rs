@@ -18,19 +18,25 @@
 //! * No change lies at or below the place of another, so that their order does not matter.
 //! * No change takes the root, or makes it another kind of value.
 //! * A change is never without effect.
+//! * The whole value keeps the limits of `jsonb`: a source is smaller by more than the changes may add.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use super::build::Builder;
 use super::form::{Jsonb, JsonbRef};
 use super::subscript;
 use crate::tape::Kind;
 
-/// How many changes a lazy value collects at most.
-const CHANGES_MAX: usize = 64;
+/// How many changes a lazy value collects at most. Each that lies below the root costs a copy of the whole value, where
+/// that is made.
+pub(super) const CHANGES_MAX: usize = 32;
+
+/// Bytes of the new values of the changes at most, so that the whole value keeps the limits of `jsonb`.
+const CHANGES_BYTES_MAX: usize = 16 << 20;
 
 /// How many parts a lazy value makes before it makes the whole.
-const PARTS_MAX: usize = 256;
+const PARTS_MAX: usize = 64;
 
 /// Only the whole value can tell.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +50,7 @@ pub trait Source: Send + Sync {
     fn child(&self, of: Node, step: Step<'_>) -> Result<Option<Node>, Unknown>;
     /// Returns the value of a node.
     fn value(&self, of: Node) -> Result<Jsonb, Unknown>;
-    /// Makes the whole value.
+    /// Makes the whole value. It reads no file, is within the limits of `jsonb`, and cannot fail.
     fn whole(&self) -> Jsonb;
     /// Returns the bytes that the nodes hold in memory, for accounting.
     fn held_bytes(&self) -> usize;
@@ -126,6 +132,14 @@ impl Change {
         }
     }
 
+    /// Name and value of the field of the root that it makes or changes.
+    fn field(&self) -> Option<(&str, &Jsonb)> {
+        match &self.path[..] {
+            [Place::Name(name)] => Some((name, self.value()?)),
+            _ => None,
+        }
+    }
+
     /// How many steps lead to all that the change moves: the elements behind one that goes have other positions.
     fn reach(&self) -> usize {
         match (&self.action, self.path.last()) {
@@ -186,6 +200,8 @@ pub struct Lazy {
 
 /// A part that lives as long as the value that it was taken of.
 struct Part {
+    /// The number of its node.
+    number: u64,
     value: Jsonb,
     next: OnceLock<Box<Part>>,
 }
@@ -208,10 +224,20 @@ impl Lazy {
         self.source.root().kind
     }
 
-    /// Bytes of the source and of the changes, for accounting.
+    /// Bytes of the source, of the changes and of all that was made, for accounting.
     pub(super) fn held_bytes(&self) -> usize {
-        let changes = self.changes.iter().filter_map(Change::value).map(Jsonb::held_bytes);
-        size_of::<Lazy>() + self.source.held_bytes() + changes.sum::<usize>()
+        let whole = self.whole.get().map_or(0, Jsonb::held_bytes);
+        let parts: usize = self.parts().map(|part| part.value.held_bytes()).sum();
+        size_of::<Lazy>() + self.source.held_bytes() + self.changes_bytes() + whole + parts
+    }
+
+    fn changes_bytes(&self) -> usize {
+        self.changes.iter().filter_map(Change::value).map(Jsonb::held_bytes).sum()
+    }
+
+    /// The parts that were made.
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        std::iter::successors(self.parts.get(), |part| part.next.get()).map(Box::as_ref)
     }
 
     /// The changes that make this value of another one; `None` if it was not made of it.
@@ -220,14 +246,16 @@ impl Lazy {
         is_same.then_some(&self.changes)
     }
 
-    /// The binary form of the whole value.
+    /// The binary form of the whole value. A statement that is told to stop does so after it.
     pub(super) fn bytes(&self) -> &[u8] {
-        self.whole.get_or_init(|| self.make()).bytes()
+        self.whole.get_or_init(|| interrupt::shielded(|| self.make())).bytes()
     }
 
     fn make(&self) -> Jsonb {
+        let (fields, below): (Vec<&Change>, Vec<&Change>) =
+            self.changes.iter().partition(|change| matches!(&change.path[..], [Place::Name(_)]));
         let mut value = self.source.whole();
-        for change in &self.changes {
+        for change in below {
             let path: Vec<String> = change.path.iter().map(Place::to_string).collect();
             let path: Vec<Option<&str>> = path.iter().map(|step| Some(step.as_str())).collect();
             let changed = match change.value() {
@@ -236,29 +264,61 @@ impl Lazy {
             };
             value = changed.expect("the path was followed when the change was made");
         }
-        value
+        if fields.is_empty() {
+            return value;
+        }
+        // Fields of the root are changed together.
+        let mut new = Builder::new();
+        new.object(|object| {
+            for (name, value) in fields.iter().filter_map(|change| change.field()) {
+                object.name(name).value(value.root());
+            }
+        });
+        let gone = fields.iter().filter(|change| change.value().is_none());
+        let gone = gone.filter_map(|change| match &change.path[..] {
+            [Place::Name(name)] => Some(name.as_str()),
+            _ => None,
+        });
+        let kept = value.root().delete_names(gone);
+        let changed = new.finish().and_then(|new| kept?.root().concat(new.root()));
+        changed.expect("an object of which the source and its changes are within the limits")
     }
 
     /// Returns what a path leads to, as `#>` does.
     pub(super) fn path(&self, path: &[&str]) -> Result<Option<JsonbRef<'_>>, Unknown> {
+        if let Some(known) = self.known(path)? {
+            return Ok(known);
+        }
+        self.follow(path)?.map(|(node, _)| self.part(node)).transpose()
+    }
+
+    /// Returns true if a path leads to something.
+    pub(super) fn has(&self, path: &[&str]) -> Result<bool, Unknown> {
+        match self.known(path)? {
+            Some(known) => Ok(known.is_some()),
+            None => Ok(self.follow(path)?.is_some()),
+        }
+    }
+
+    /// Returns what a path leads to by what was made or changed; the outer `None` if the source tells.
+    fn known(&self, path: &[&str]) -> Result<Option<Option<JsonbRef<'_>>>, Unknown> {
         if let Some(whole) = self.whole.get() {
-            return Ok(whole.root().path(path.iter().copied()));
+            return Ok(Some(whole.root().path(path.iter().copied())));
         }
         for change in &self.changes {
             match (change.value(), change.rest_of(path)) {
-                (Some(value), Some(rest)) => return Ok(value.root().path(rest.iter().copied())),
+                (Some(value), Some(rest)) => {
+                    return Ok(Some(value.root().path(rest.iter().copied())));
+                }
                 // The elements behind one that goes take its place. A field that goes leaves nothing.
-                (None, Some(_)) if change.reach() == change.path.len() => return Ok(None),
+                (None, Some(_)) if change.reach() == change.path.len() => return Ok(Some(None)),
                 _ => {}
             }
             if !change.is_apart(path) {
                 return Err(Unknown);
             }
         }
-        match self.follow(path)? {
-            None => Ok(None),
-            Some((node, _)) => self.keep(self.source.value(node)?).map(Some),
-        }
+        Ok(None)
     }
 
     /// Returns the node that a path leads to in the source, and the same path without positions from the end.
@@ -280,21 +340,32 @@ impl Lazy {
         Ok(Some((node, places)))
     }
 
-    /// Keeps a part as long as the value.
-    fn keep(&self, value: Jsonb) -> Result<JsonbRef<'_>, Unknown> {
-        let mut value = Some(value);
+    /// Returns the value of a node, which is kept as long as this value: once for each node, and no more together than
+    /// the nodes themselves.
+    fn part(&self, node: Node) -> Result<JsonbRef<'_>, Unknown> {
+        let (mut count, mut bytes) = (0, 0);
+        for part in self.parts() {
+            if part.number == node.number {
+                return Ok(part.value.root());
+            }
+            (count, bytes) = (count + 1, bytes + part.value.held_bytes());
+        }
+        if count >= PARTS_MAX || bytes > self.source.held_bytes() {
+            return Err(Unknown);
+        }
+        let mut value = Some(self.source.value(node)?);
         let mut cell = &self.parts;
-        for _ in 0..PARTS_MAX {
+        // Another thread may add a part at the same time: this one goes behind it.
+        loop {
             let part = cell.get_or_init(|| {
                 let value = value.take().unwrap_or_default();
-                Box::new(Part { value, next: OnceLock::new() })
+                Box::new(Part { number: node.number, value, next: OnceLock::new() })
             });
             if value.is_none() {
                 return Ok(part.value.root());
             }
             cell = &part.next;
         }
-        Err(Unknown)
     }
 
     /// `jsonb_set` with `create`, where the path leads to what is there, or to a new field of an object that is.
@@ -345,7 +416,7 @@ impl Lazy {
             Some(action) => changes[at].action = action,
             None => drop(changes.remove(at)),
         }
-        Ok(Lazy { changes, ..Lazy::new(Arc::clone(&self.source), None) })
+        self.with_changes(changes)
     }
 
     /// Returns what gives a node of the source another value; `None` if it has this very value.
@@ -392,11 +463,14 @@ impl Lazy {
     }
 
     fn with_change(&self, change: Change) -> Result<Lazy, Unknown> {
-        if self.changes.len() >= CHANGES_MAX {
-            return Err(Unknown);
-        }
-        let changes = self.changes.iter().cloned().chain([change]).collect();
-        Ok(Lazy { changes, ..Lazy::new(Arc::clone(&self.source), None) })
+        self.with_changes(self.changes.iter().cloned().chain([change]).collect())
+    }
+
+    fn with_changes(&self, changes: Vec<Change>) -> Result<Lazy, Unknown> {
+        let changed = Lazy { changes, ..Lazy::new(Arc::clone(&self.source), None) };
+        let is_many = changed.changes.len() > CHANGES_MAX;
+        let is_much = changed.changes_bytes() > CHANGES_BYTES_MAX;
+        if is_many || is_much { Err(Unknown) } else { Ok(changed) }
     }
 }
 

@@ -528,8 +528,8 @@ fn an_exported_snapshot_is_read_by_others() {
     }
 }
 
-/// What is locked is told as that where the statement itself does not want to wait, also where nothing may block. It
-/// was run again elsewhere, because both were the same error.
+/// A statement that does not want to wait is told that the table is locked, also on a thread that may not block. The
+/// server ran it again elsewhere, because both were the same error.
 #[test]
 fn a_lock_that_is_not_to_be_waited_for_is_refused_at_once() {
     let instance = instance();

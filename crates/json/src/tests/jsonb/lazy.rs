@@ -56,8 +56,12 @@ impl Source for Nodes {
         };
         Ok(child.map(|child| {
             let mut known = self.known.lock().unwrap();
-            known.push(child.to_jsonb());
-            node(known.len() - 1, child)
+            let known_as = known.iter().position(|value| value.bytes() == child.bytes());
+            let number = known_as.unwrap_or(known.len());
+            if number == known.len() {
+                known.push(child.to_jsonb());
+            }
+            node(number, child)
         }))
     }
 
@@ -148,6 +152,61 @@ fn elements_that_move_are_not_taken_for_others() {
     let set = lazy.root().set(&[Some("b"), Some("c"), Some("2")], value("31").root(), true);
     let set = set.unwrap().root().delete_path(&path).unwrap();
     assert_eq!(set.root().path(["b", "c"]).unwrap().to_string(), r#"[{"d": "x"}, 31]"#);
+}
+
+/// Fields of the root are changed together when the whole is made, however many: in one copy, not one for each.
+#[test]
+fn many_fields_are_one_change_of_the_whole() {
+    let whole = value(DOCUMENT);
+    let many: Vec<String> = (0..20).map(|n| format!(r#""a{n}": {n}"#)).collect();
+    let many = value(&format!("{{{}, \"f\": 1}}", many.join(", ")));
+    let change = |of: &Jsonb| {
+        let changed = of.root().concat(many.root()).unwrap();
+        let changed = changed.root().delete_names(["a", "h"]).unwrap();
+        changed.root().set(&[Some("b"), Some("e")], value("7").root(), true).unwrap()
+    };
+    let lazy = change(&Nodes::lazy(&whole));
+    assert_eq!(lazy.bytes(), change(&whole).bytes());
+    let more: Vec<String> = (0..100).map(|n| format!(r#""a{n}": {n}"#)).collect();
+    let more = value(&format!("{{{}}}", more.join(", ")));
+    let first = Nodes::lazy(&whole);
+    let changed = first.root().concat(more.root()).unwrap();
+    assert!(changed.changes_of(&first).is_none(), "so many are merged into the whole");
+    assert_eq!(changed.bytes(), whole.root().concat(more.root()).unwrap().bytes());
+}
+
+/// A statement that is told to stop while it makes the whole value ends with its own error, not with a panic here.
+#[test]
+fn the_whole_is_made_also_by_a_statement_that_is_told_to_stop() {
+    let large = value(&format!("[{}1]", "1, ".repeat(100_000)));
+    let lazy = Nodes::lazy(&large);
+    let lazy = lazy.root().set(&[Some("7")], value("8").root(), true).unwrap();
+    let told = std::sync::atomic::AtomicBool::new(true);
+    let made = interrupt::during(&told, || lazy.bytes().len());
+    assert!(made > 100_000);
+}
+
+/// Changes that might carry a value beyond the limits of `jsonb` are made on the whole, which knows the limits.
+#[test]
+fn large_changes_are_left_to_the_whole() {
+    let (lazy, _) = document();
+    let large = value(&format!("\"{}\"", "x".repeat(17 << 20)));
+    let changed = lazy.root().set(&[Some("a")], large.root(), true).unwrap();
+    assert!(changed.changes_of(&lazy).is_none());
+}
+
+/// A part is made once, however often it is asked for.
+#[test]
+fn a_part_is_made_once() {
+    let (lazy, made) = document();
+    let held = lazy.held_bytes();
+    let part = lazy.root().field("b").unwrap().bytes().as_ptr();
+    let once = lazy.held_bytes();
+    assert!(once > held);
+    for _ in 0..1_000 {
+        assert_eq!(lazy.root().field("b").unwrap().bytes().as_ptr(), part);
+    }
+    assert_eq!((lazy.held_bytes(), made.0.load(Ordering::Relaxed)), (once, 0));
 }
 
 /// Steps, positions and names as statements have them, also wrong ones.
