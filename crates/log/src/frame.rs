@@ -30,7 +30,7 @@ pub(crate) const ROOM_MIN: u64 = HEADER as u64 + 8;
 const LENGTH_BITS: u32 = 28;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 
-/// What a frame holds.
+/// The part of a payload that a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A whole payload.

@@ -32,7 +32,7 @@ pub(crate) enum SyncError<E> {
     Beyond(u64),
 }
 
-/// Who leads, who waits, and what is durable.
+/// The leader, the waiting callers and the durable position.
 pub(crate) struct Group {
     durable: AtomicU64,
     state: Mutex<State>,
@@ -49,7 +49,7 @@ struct Waiter {
     slot: Arc<Slot>,
 }
 
-/// What a waiter is told.
+/// The answer that a waiter gets.
 #[derive(Clone, Copy)]
 enum Verdict {
     Durable,

@@ -29,7 +29,8 @@ use crate::query::{Planned, tag_of};
 
 /// How many bytes the statements of a generation have together, with their plans, as [`weight`] estimates them.
 const GENERATION_BYTES_MAX: usize = 32 << 20;
-/// What the shortest statement takes with its plan: 10 KB for an `INSERT` of one row (`tests/hostile/memory tables`).
+/// The memory of the shortest statement with its plan: 10 KB for an `INSERT` of one row
+/// (`tests/hostile/memory tables`).
 const STATEMENT_BYTES: usize = 10 << 10;
 /// A statement and its plans take about so many times as much as its text beside that.
 const TEXT_WEIGHT: usize = 50;

@@ -40,7 +40,7 @@
 //! [`SimVfs::fail`] makes the n-th operation fail, [`SimVfs::disable`] turns syncs into lies (so
 //! that a test can prove it would notice a forgotten one), [`SimVfs::flip_bit`] rots the disk.
 //!
-//! # What is assumed of a disk
+//! # Assumptions about a disk
 //! * A write is durable only after a [`File::sync_data`] (or `sync_all`) that began after it
 //!   returned without error. Before that it may be there, not there, or there in part.
 //! * A sector of 512 bytes is written whole or not at all; anything larger can tear.

@@ -528,8 +528,9 @@ fn an_exported_snapshot_is_read_by_others() {
     }
 }
 
-/// What is locked is told as that where the statement itself does not want to wait, also where nothing may block. It
-/// was run again elsewhere, because both were the same error.
+/// A statement that does not want to wait for a lock gets the error for a locked object, even where
+/// the session must not block. The session once ran such a statement again elsewhere, because both
+/// cases were the same error.
 #[test]
 fn a_lock_that_is_not_to_be_waited_for_is_refused_at_once() {
     let instance = instance();
