@@ -171,8 +171,8 @@ pub struct Span<'a> {
     pub last: Option<&'a [u8]>,
 }
 
-/// A finished load that can be read before it is part of a commit, by whoever made it. Its entries are
-/// of commit 0.
+/// A finished load that its maker can read before it is part of a commit. Its entries are of commit
+/// 0.
 #[derive(Clone)]
 pub struct Staged {
     run: Arc<Run>,
@@ -183,7 +183,8 @@ impl Staged {
         &self.run
     }
 
-    /// What the load says of a key: none where nothing, else its value, or none where it deletes the key.
+    /// Returns what the load does to a key: none where it writes nothing, else its value, or none
+    /// where it deletes the key.
     pub fn read(
         &self,
         table: TableId,

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, and what the caller can do about it.
+//! The errors of the store, and how the caller can respond to each.
 //!
 //! ```text
 //!   Io                      the disk said no: free space or repair, then try again (unless poisoned)
@@ -23,7 +23,7 @@ pub enum StoreError {
     /// A file operation failed; `file` names the file or directory.
     #[error("{what} {file}: {source}")]
     Io {
-        /// What was being done, as "cannot read".
+        /// The operation that failed, as "cannot read".
         what: &'static str,
         /// The file or directory.
         file: String,

@@ -27,7 +27,7 @@
 use crate::varint;
 use smallvec::SmallVec;
 
-/// What an entry is; the low two bits of its head.
+/// The kind of an entry; the low two bits of its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Tag {
@@ -58,7 +58,7 @@ impl Tag {
 pub struct Entry<'a> {
     /// The commit.
     pub csn: u64,
-    /// What it is.
+    /// The kind of the entry.
     pub tag: Tag,
     /// Value or delta.
     pub bytes: &'a [u8],

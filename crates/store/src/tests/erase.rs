@@ -24,9 +24,9 @@ fn segments(disk: &SimVfs) -> BTreeSet<PathBuf> {
     disk.files().into_iter().map(|file| file.0).filter(is_segment).collect()
 }
 
-/// What is erased is gone for every reader with the commit that says so, also for one who had a snapshot
-/// before; its bytes, key included, are gone from every file once nobody has such a snapshot. Segments
-/// that never knew of it stay as they are.
+/// An erased key is gone for every reader from the commit that erases it, also for a reader that
+/// had a snapshot before. Its bytes, key included, are gone from every file once no such snapshot
+/// is open. Segments that never had the key stay as they are.
 #[test]
 fn what_is_erased_leaves_no_byte() {
     seeds(900, 8, |seed| {
