@@ -68,7 +68,7 @@ pub struct Cursor {
     range: KeyRange,
     reverse: bool,
     stored: Option<Scan>,
-    /// What the store has given and nobody has taken: `key` belongs to it.
+    /// A state that the store has given and no caller has taken: `key` belongs to it.
     ahead: Option<Versioned>,
     key: Vec<u8>,
     /// The snapshot of the first fill, from its end on.

@@ -13,20 +13,22 @@
 //! second finds a version newer than its snapshot and fails. Readers lock nothing and wait for nobody.
 //!
 //! A delta is a change against something that was read. Under READ COMMITTED the way to write one is
-//! [`Transaction::lock`], read, [`Transaction::delta`]: the lock moves the snapshot on where the row
-//! has changed, so that what is read is what the delta will stand on. A delta on a row that changed
-//! and was not locked before is refused (40001) at every level, because it would be applied to
-//! something its author never saw.
+//! A delta is a change against a value that was read. Under READ COMMITTED a transaction writes one
+//! by [`Transaction::lock`], read, [`Transaction::delta`]: the lock moves the snapshot on where the
+//! row has changed, so that the delta stands on the value that was read. A delta on a row that
+//! changed and was not locked before is refused (40001) at every level, because it would be applied
+//! to a value that its author never saw.
 //!
-//! A layer that knows its rows better locks them with [`Transaction::lock_row`], as strongly as what it
-//! means to do asks for. That never moves the snapshot: of a row that changed, and of that alone, the
-//! newest committed version is read ([`Transaction::latest`]), which the lock keeps as it is. What it
-//! has locked, or what hangs on a row that it has locked, it writes with [`Transaction::write`], which
-//! locks nothing.
+//! A layer that knows its rows better locks them with [`Transaction::lock_row`], as strongly as its
+//! purpose needs. That never moves the snapshot: of a row that changed, and of that alone, the
+//! layer reads the newest committed version ([`Transaction::latest`]), which the lock keeps as it
+//! is. It writes a row that it has locked, or that hangs on a locked row, with
+//! [`Transaction::write`], which locks nothing.
 //!
 //! # Invariants
 //! * A row with a write of this transaction is locked by it, or hangs on one that is.
-//! * What was locked after a savepoint is let go of by the rollback to it, and not before.
+//! * The rollback to a savepoint releases the locks that were taken after it; nothing releases them
+//!   before.
 //! * The snapshot moves only under READ COMMITTED, and only forward.
 //! * A transaction that is dropped without commit leaves nothing behind.
 
@@ -67,7 +69,7 @@ const MEMORY_PARTS: usize = 4;
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 65_000;
 
-/// What transactions may see of one another.
+/// The changes of other transactions that a transaction may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Isolation {
     /// Each statement sees what was committed before it began.
@@ -78,7 +80,7 @@ pub enum Isolation {
     Serializable,
 }
 
-/// What was found when a row was locked.
+/// The state of a row once it was locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locked {
     /// The row is as the transaction's snapshot has it.
@@ -88,7 +90,7 @@ pub enum Locked {
     Changed,
 }
 
-/// What to do where another transaction has what is to be locked.
+/// The choice where another transaction holds the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Wait for it, up to the lock timeout.
@@ -132,7 +134,7 @@ pub struct Transaction {
     pub(crate) reads: Mutex<ReadSet>,
     hooks: Vec<Hook>,
     hints: Vec<Hint>,
-    /// What the table of changes is to be told, in the order of the operations.
+    /// The changes for the table of changes, in the order of the operations.
     changes: Vec<TableChange>,
     pub(crate) loads: Loads,
     /// Bytes of writes in memory from which on some are moved to a piece.
@@ -181,7 +183,7 @@ impl Transaction {
         &self.engine
     }
 
-    /// What it sees of others.
+    /// Returns the state of other transactions that this one sees.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -331,18 +333,18 @@ impl Transaction {
         View::of(self, &self.snapshot)
     }
 
-    /// What has been committed by now, as a snapshot of its own to lay the transaction's writes over
-    /// ([`View::of`]): for rows that are locked, and for whatever must hold whoever looks.
+    /// Returns a snapshot of everything committed by now, to lay the transaction's writes over
+    /// ([`View::of`]): for rows that are locked, and for rules that must hold for every reader.
     pub fn latest(&self) -> Snapshot {
         Snapshot::now(Arc::clone(&self.engine), false)
     }
 
     // --- locking and writing ---------------------------------------------------------------------
 
-    /// Locks the row for update, waiting for whoever has it. Under READ COMMITTED a row that changed
-    /// after the snapshot moves the snapshot on ([`Locked::Changed`]: read again); at the other levels
-    /// it fails with 40001. Fails with 40P01 where waiting would be a deadlock, with 55P03 where the
-    /// lock timeout runs out.
+    /// Locks the row for update, waiting for its owner. Under READ COMMITTED a row that changed
+    /// after the snapshot moves the snapshot on ([`Locked::Changed`]: read again); at the other
+    /// levels it fails with 40001. Fails with 40P01 where waiting would be a deadlock, with 55P03
+    /// where the lock timeout runs out.
     pub fn lock(&mut self, table: TableId, key: &[u8]) -> Result<Locked, TxnError> {
         let found = self.acquire(table, key, RowLock::Update, Wait::Allowed)?;
         self.refresh(found)
@@ -521,8 +523,8 @@ impl Transaction {
         if self.granted(answer)? == Acquired::Now {
             self.held.push(Held { row, modes });
         }
-        // Whoever had the row has let go of it only after its commit was visible: where nothing has
-        // become visible since the snapshot, nothing can have changed.
+        // The former owner of the row has released it only after its commit was visible. If no
+        // commit has become visible since the snapshot, the row cannot have changed.
         if self.engine.visible() == self.snapshot.csn() {
             return Ok(Found::Unchanged);
         }
@@ -644,7 +646,7 @@ impl Transaction {
         key: &[u8],
         mut csns: Vec<Csn>,
     ) -> Result<(), TxnError> {
-        // What retention has dropped of the table may still be among the changes.
+        // Versions of the table that retention has dropped may still be among the changes.
         let engine = Arc::clone(&self.engine);
         let horizon = engine.store.horizon(table);
         for change in TableChanges::new(&engine.store, table, Csn::ZERO, horizon) {
@@ -767,11 +769,11 @@ impl Transaction {
         }
     }
 
-    /// Says that nobody rolls back to the savepoint, nor to a later one: what was written since may leave
-    /// memory.
+    /// Says that nobody rolls back to the savepoint, nor to a later one: the writes since then may
+    /// leave memory.
     ///
     /// # Errors
-    /// What writing a file reports, where that is done now; the savepoint is released all the same.
+    /// Fails if a file has to be written now and cannot be; the savepoint is released all the same.
     pub fn release(&mut self, savepoint: Savepoint) -> Result<(), TxnError> {
         self.writes.unmark((savepoint.operations, savepoint.marked_before));
         self.relieve()
@@ -820,9 +822,9 @@ impl Transaction {
         self.order(meta)?.wait()
     }
 
-    /// Does the part of a commit that decides whether it happens, and where among the others; what is
-    /// left is to wait for the disk ([`Ordered::wait`]). One who serves many transactions orders those
-    /// that are ready and then waits for them: the first wait serves them all.
+    /// Does the part of a commit that decides whether it happens, and where among the others. The
+    /// rest is to wait for the disk ([`Ordered::wait`]). A thread that serves many transactions
+    /// orders those that are ready and then waits for them: the first wait serves them all.
     ///
     /// Fails as [`Transaction::commit`] does.
     pub fn order(mut self, meta: CommitMeta) -> Result<Ordered, TxnError> {
@@ -869,7 +871,8 @@ impl Transaction {
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
         };
         let place = self.engine.order(prepared)?;
-        // Whoever waits long for the disk, or not at all yet, keeps nobody's past.
+        // A transaction that waits long for the disk, or does not wait yet, must keep no old
+        // versions alive.
         self.snapshot.release();
         Ok(Ordered::waiting(self, place))
     }
@@ -882,7 +885,7 @@ impl Drop for Transaction {
     }
 }
 
-/// What was found of a row once it was locked.
+/// The state of a row once it was locked.
 enum Found {
     Unchanged,
     ChangedBy(Csn),

@@ -24,7 +24,7 @@ use crate::error::EngineError;
 #[derive(Debug, Default)]
 pub(super) struct Holds(Mutex<Vec<Weak<Mutex<Held>>>>);
 
-/// What one hold keeps.
+/// The part of the log that one hold keeps.
 #[derive(Debug)]
 struct Held {
     from: Lsn,

@@ -25,10 +25,11 @@
 //!   who own some of it already (and want more) stand at the front.
 //! * `waits` is changed and walked under one mutex, so of the waits that form a circle the last one
 //!   sees all others. A walk looks up owners shard by shard and still never finds a circle that is
-//!   none. Whoever it passes has been waiting since before it began, hence has let go of nothing. The
-//!   walk ends at what the walker owns, which it keeps meanwhile: so the one who waits for that
-//!   cannot move; so who waits for that one cannot; and so on back. Whoever was given what it waited
-//!   for and has not yet woken is in no queue any more, and passed by.
+//!   none. Every transaction that it passes has been waiting since before the walk began, hence has
+//!   released nothing. The walk ends at a lock that the walker owns and keeps meanwhile. So the
+//!   transaction that waits for this lock cannot move, nor can the one that waits for that
+//!   transaction, and so on back. A transaction that got its lock and has not yet woken is in no
+//!   queue any more, and the walk passes it by.
 //! * No order of locking can block: `waits` is taken before a shard, a shard before a waiter.
 //!
 //! The modes in which queries and changes of rows lock relations are noted elsewhere, until somebody
@@ -103,7 +104,7 @@ pub(crate) enum Acquired {
     Now,
 }
 
-/// What a transaction has to give back.
+/// A lock that a transaction has to give back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub row: RowHash,
@@ -130,12 +131,12 @@ pub(crate) enum LockFailure {
 pub enum WaitOver {
     /// Somebody called the waiter back.
     Interrupted,
-    /// Whoever has the lock waits, by ways that the engine does not see, for the waiter.
+    /// The owner of the lock waits, by ways that the engine does not see, for the waiter.
     Deadlock,
 }
 
-/// Is asked by whoever sleeps for a lock, every ten milliseconds and with the transactions that it waits for,
-/// whether it goes on doing so.
+/// A transaction that sleeps for a lock asks this every ten milliseconds whether to go on, with the
+/// transactions that it waits for.
 pub type WaitWatch = Box<dyn Fn(&[TxnId]) -> Result<(), WaitOver> + Send + Sync>;
 
 /// How often a [`WaitWatch`] is asked, in microseconds.
@@ -163,11 +164,11 @@ enum WaitState {
     Refused,
 }
 
-/// What tells a waiter that its wait is over.
+/// The way to tell a waiter that its wait is over.
 enum Wake {
     /// A thread sleeps on it.
     Thread(Condvar),
-    /// Whoever is elsewhere meanwhile is called.
+    /// The waiter is elsewhere meanwhile: it is called.
     Call(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -223,7 +224,7 @@ pub(crate) struct LockManager {
 pub struct RelationClaim {
     /// The number of the relation.
     pub relation: u32,
-    /// Who has the lock or waits for it.
+    /// The transaction that has the lock or waits for it.
     pub txn: TxnId,
     /// How strong it is: one claim for each mode.
     pub mode: RelationLock,
@@ -236,7 +237,7 @@ pub struct RelationClaim {
 /// A transaction that waits for a lock: [`LockManager::all_waits`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWait {
-    /// Who waits.
+    /// The waiting transaction.
     pub txn: TxnId,
     /// True where it waits for a relation; it waits for a row otherwise.
     pub is_relation: bool,
@@ -258,7 +259,8 @@ impl LockManager {
         }
     }
 
-    /// Has whoever sleeps from now on ask `watch`; false where there is one already.
+    /// Makes every transaction that sleeps from now on ask `watch`; false if there is a watch
+    /// already.
     pub(crate) fn set_watch(&self, watch: WaitWatch) -> bool {
         self.watch.set(watch).is_ok()
     }
@@ -293,8 +295,8 @@ impl LockManager {
         self.shard(row).lock().give(row, txn, modes);
     }
 
-    /// Who has locked these relations, and who waits to: readers too. Each list and each lock is looked
-    /// at once, however many relations there are.
+    /// Returns the transactions that have locked these relations, or wait to: readers too. Each
+    /// list and each lock is looked at once, however many relations there are.
     pub(crate) fn claims(
         &self,
         relations: &HashMap<RowHash, u32, FixedState>,
@@ -480,7 +482,8 @@ impl LockManager {
         None
     }
 
-    /// Whom `txn` waits for in the queue of `row`: nobody where it is not there any more.
+    /// Returns the transactions that `txn` waits for in the queue of `row`: none if it has left the
+    /// queue.
     fn blockers(&self, txn: TxnId, row: RowHash) -> Vec<TxnId> {
         let blockers = self.shard(row).lock().look(row, |lock| {
             let waiter = lock.queue().find(|waiter| waiter.txn == txn)?;
@@ -489,7 +492,7 @@ impl LockManager {
         blockers.flatten().unwrap_or_default()
     }
 
-    /// Whom `txn` waits for now: nobody where it does not wait.
+    /// Returns the transactions that `txn` waits for now: none if it does not wait.
     pub(crate) fn waits_for(&self, txn: TxnId) -> Vec<TxnId> {
         let waits = self.waits.lock();
         waits.get(&txn).map_or_else(Vec::new, |row| self.blockers(txn, *row))
@@ -591,7 +594,7 @@ impl LockManager {
     }
 }
 
-/// Whom a waiter in the queue of a lock waits for.
+/// Returns the transactions that a waiter in the queue of a lock waits for.
 fn blockers(lock: &Lock, waiter: &Waiter) -> Vec<TxnId> {
     let mut blockers: Vec<TxnId> = lock.against(waiter.txn, waiter.modes).collect();
     if waiter.modes.queues_fairly() {

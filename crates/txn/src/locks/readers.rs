@@ -76,7 +76,7 @@ impl Readers {
     }
 }
 
-/// What came of an attempt to note a lock.
+/// The result of an attempt to note a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Noting {
     /// It was noted before.

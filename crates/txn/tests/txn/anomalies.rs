@@ -154,7 +154,7 @@ const ANOMALIES: [Anomaly; 12] = [
     },
 ];
 
-/// What each level allows is this table, and no more.
+/// Each level allows the anomalies of this table, and no more.
 #[test]
 fn each_level_allows_what_it_claims() {
     let mut table = format!("{:44}{:>5}{:>5}{:>5}\n", "", "RC", "RR", "SER");

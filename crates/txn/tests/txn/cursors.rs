@@ -109,7 +109,7 @@ fn stay(options: EngineOptions) {
     }
 }
 
-/// What a cursor has passed counts as read under SERIALIZABLE, and nothing beyond it.
+/// Under SERIALIZABLE the keys that a cursor has passed count as read, and nothing beyond them.
 #[test]
 fn a_cursor_reads_as_far_as_it_came() {
     for (written, conflicts) in [(b"b", true), (b"h", false)] {

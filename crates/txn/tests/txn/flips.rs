@@ -46,7 +46,7 @@ fn extent(disk: &SimVfs, path: &PathBuf) -> u64 {
     bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1)
 }
 
-/// What the flips came to.
+/// The results of the flips.
 #[derive(Debug, Default)]
 struct Tally {
     refused: usize,

@@ -19,7 +19,7 @@ use vfs::{CrashPolicy, SimRandom};
 
 use crate::objects::Steps;
 
-/// What survives the process. A clone is the same one.
+/// The device that survives the process. A clone is the same one.
 #[derive(Clone)]
 pub struct LogDevice {
     medium: Arc<Mutex<Medium>>,
@@ -107,7 +107,7 @@ impl LogDevice {
             _ => SimRandom::new(seed.wrapping_add(at as u64)).below(lost + 1),
         };
         found.frames.truncate(found.durable + kept as usize);
-        // What was found once is found again.
+        // Frames that were found once are found again.
         found.durable = found.frames.len();
         let frames = found.frames.iter().map(|frame| (0, Op::Append(frame.clone())));
         let owners = (0..found.owner).map(|_| (0, Op::Open));
