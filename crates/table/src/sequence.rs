@@ -10,11 +10,12 @@
 //!   storage of the sequence    key  's'      value  last, 8 bytes · called, 1 byte
 //! ```
 //!
-//! What the store has is ahead of what was given out: after a crash a sequence goes on from there, and
-//! up to 31 numbers are never given out. After a clean close ([`Sequences::save`]) none are lost.
+//! The state in the store is ahead of the numbers that were given out: after a crash a sequence
+//! goes on from there, and up to 31 numbers are never given out. After a clean close
+//! ([`Sequences::save`]) none are lost.
 //!
-//! A session takes as many numbers at once as `CACHE` says, and gives out its own; those that it has
-//! left when it ends are lost, and so are they when the sequence is made to count otherwise.
+//! A session takes as many numbers at once as `CACHE` says, and gives out its own. The numbers
+//! that it has left when it ends are lost, also when the sequence is made to count otherwise.
 //!
 //! # Invariants
 //! * A number is given out only after a state at or past it has its place in the log.
@@ -97,7 +98,7 @@ pub struct Block {
 
 struct Open {
     state: SequenceState,
-    /// What the store has, or is about to.
+    /// The state in the store, or on its way there.
     stored: Option<SequenceState>,
     /// Numbers that may be given out before more must be reserved.
     reserved: u64,
@@ -253,7 +254,7 @@ impl Sequences {
     }
 }
 
-/// What a session has of sequences: `currval`, `lastval`, and the numbers that it has taken.
+/// The state of a session's sequences: `currval`, `lastval`, and the numbers that it has taken.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSequences {
     values: HashMap<Oid, i64, FixedState>,

@@ -124,7 +124,7 @@ impl CommitIndex {
         time.ok_or_else(|| damaged(csn, "commit page ends early"))
     }
 
-    /// Returns the author, time and message of a visible commit other than 0.
+    /// Returns the [`CommitInfo`] of a visible commit other than 0.
     pub(crate) fn info(&self, store: &Store, csn: Csn) -> Result<CommitInfo, TxnError> {
         let info = self.with_page(store, csn, |page| {
             page.entry(csn).map(|entry| CommitInfo::new(csn, entry).to_owned())
@@ -143,7 +143,7 @@ impl CommitIndex {
         tables.map_err(|source| TxnError::Damaged { csn, source })
     }
 
-    /// Returns author, time and message of each of `csns`, all visible and none of them 0.
+    /// Returns the [`CommitInfos`] of `csns`, all visible and none of them 0.
     pub(crate) fn infos(&self, store: &Store, csns: Vec<Csn>) -> Result<CommitInfos, TxnError> {
         let mut pages: Vec<Arc<Page>> = Vec::new();
         for &csn in &csns {

@@ -53,7 +53,7 @@ pub struct CatalogCache {
     next_oid: AtomicU32,
     tables: Tables,
     methods: Methods,
-    /// What hangs on tables, which goes with them.
+    /// The handles of tables with their state, which go with the tables.
     handles: OnceLock<Weak<Handles>>,
     /// The first commit whose records did not decode; the largest number where there is none.
     damaged_from: AtomicU64,
@@ -110,7 +110,7 @@ impl CatalogCache {
     /// Writes the catalog that a database begins with by a commit of its own, where the database has none.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Returns the error of the engine.
     pub fn begin(&self, engine: &Arc<Engine>) -> Result<()> {
         if self.is_written() {
             return Ok(());
@@ -349,7 +349,7 @@ impl Observer for CatalogCache {
     }
 }
 
-/// What a commit has changed of the catalog, in no order.
+/// The changes of a commit to the catalog, in no order.
 #[derive(Default)]
 struct Changes {
     put: Vec<Entry>,
@@ -396,7 +396,7 @@ impl Catalog {
     }
 }
 
-/// What the records as of one commit say.
+/// The catalog of the records as of one commit.
 struct Loaded {
     catalog: Catalog,
     next_oid: Oid,

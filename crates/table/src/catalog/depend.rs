@@ -17,7 +17,7 @@ use super::{
     IndexPart, Policy, Relation, RelationKind, SqlText, UserType, UserTypeKind,
 };
 
-/// What happens to an object when another goes that it depends on.
+/// The fate of an object when another one that it depends on is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Dependence {
     /// It keeps the other from going, unless that is dropped with `CASCADE`.
@@ -31,7 +31,7 @@ pub enum Dependence {
 /// That one object depends on another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
-    /// What depends.
+    /// The dependent object.
     pub from: Address,
     /// On what.
     pub to: Address,
@@ -75,7 +75,8 @@ fn on_collation(from: Address, collation: Oid, each: Each<'_>) {
     each(Reference { from, to, how: Dependence::Normal });
 }
 
-/// What a text names: parts of the relation `own` by `how`, the rest normally.
+/// Calls `each` with the objects that a text names: parts of the relation `own` by `how`, the rest
+/// normally.
 fn on_text(from: Address, text: &SqlText, own: Oid, how: Dependence, each: Each<'_>) {
     for to in text.references() {
         let how = if to.oid == own { how } else { Dependence::Normal };

@@ -10,7 +10,8 @@
 //!
 //! # Invariants
 //! * A collection is found as the newest catalog has it, or the catalog of the commit that was asked for.
-//! * What a table has given up (it was dropped or emptied) is read before the commit that gave it up.
+//! * The documents that a table has given up (it was dropped or emptied) are read before the commit
+//!   that gave them up.
 
 mod earlier;
 
@@ -64,7 +65,7 @@ pub struct GivenUp {
     past: PastStorage,
 }
 
-/// True for tables of documents that are there for all sessions.
+/// True for tables of documents that all sessions see.
 fn is_collection(relation: &Relation) -> bool {
     relation.persistence != Persistence::Temporary && storage_of(relation).is_some()
 }
@@ -239,7 +240,7 @@ impl Collections {
         let visible = self.engine.visible();
         let before = self.engine.snapshot_at(Csn(past.ended.0 - 1).min(visible))?;
         let Some((then, schema)) = self.catalogs.relation_at(&before, oid)? else {
-            // What a commit made and gave up at once had no documents for anybody else.
+            // A collection that one commit made and gave up had no documents for other readers.
             let Some((name, options)) = earlier::dropped(&self.engine.snapshot(), past.table)?
             else {
                 return Ok(None);
@@ -346,7 +347,7 @@ impl Collections {
     /// Keeps another part of the past of a collection from now on; false where there is none of that name.
     ///
     /// # Errors
-    /// What the transaction reports.
+    /// Returns the error of the transaction.
     pub fn set_history(&self, name: &str, history: Retention) -> Result<bool> {
         let catalog = self.catalogs.newest();
         let Some(relation) = relation_named(&catalog, name) else { return Ok(false) };

@@ -11,10 +11,11 @@
 //!                                         RESTRICT, NO ACTION: children left? 23503
 //! ```
 //!
-//! Whoever refers to a row holds it by a KEY SHARE lock until the commit, which gets along with other
-//! such locks and with changes that leave the keys alone. Whoever deletes a row, or changes its keys,
-//! has it locked for update, and so finds everything committed that refers to it, at whatever level of
-//! isolation: checks read what is committed *now*, with the transaction's own writes.
+//! A transaction that refers to a row holds it by a KEY SHARE lock until the commit. This lock gets
+//! along with other such locks and with changes that leave the keys alone. A transaction that
+//! deletes a row, or changes its keys, has it locked for update. So it finds every committed row
+//! that refers to it, at every level of isolation: checks read the newest commit *now*, with the
+//! transaction's own writes.
 //!
 //! # Invariants
 //! * A change of rows never returns with a check forgotten: what cannot be decided at once is in
@@ -84,14 +85,14 @@ struct Later {
     is_finished: bool,
 }
 
-/// What `SET CONSTRAINTS` has said.
+/// The modes that `SET CONSTRAINTS` has set.
 #[derive(Clone, Debug, Default)]
 struct Modes {
     all: Option<bool>,
     each: HashMap<Oid, bool, FixedState>,
 }
 
-/// What a transaction has left to be checked.
+/// The checks that a transaction has left.
 #[derive(Debug)]
 pub struct Checks {
     handles: Arc<Handles>,
@@ -170,9 +171,9 @@ impl Checks {
         self.end_statement(txn, values)
     }
 
-    /// `SET CONSTRAINTS`: those with these OIDs, or all that are deferrable, are checked at the commit
-    /// from now on, or at the end of each statement. What was put off and should not be any more is
-    /// checked at once.
+    /// `SET CONSTRAINTS`: those with these OIDs, or all that are deferrable, are checked at the
+    /// commit from now on, or at the end of each statement. Checks that were put off and should not
+    /// be any more are made at once.
     ///
     /// # Errors
     /// As [`Checks::end_statement`].
@@ -226,7 +227,7 @@ impl Checks {
     }
 
     fn push(&mut self, constraint: &Arc<Constraint>, what: What) {
-        // What foreign keys do to other rows is never put off.
+        // Actions of foreign keys on other rows are never put off.
         let is_check = match (&what, constraint.foreign_key()) {
             (What::Gone { new: None, .. }, Some(key)) => key.on_delete == Action::NoAction,
             (What::Gone { new: Some(_), .. }, Some(key)) => key.on_update == Action::NoAction,

@@ -240,9 +240,10 @@ pub trait RowScan: Send {
         Ok(None)
     }
 
-    /// Takes a scan apart that has given nothing yet: returns scans, for several threads, of about so many rows each,
-    /// which come in any order, and whose views are past ones at the snapshot of this one. What they do not have this
-    /// one gives. Returns none if the method cannot do that, or there would be one.
+    /// Takes a scan apart that has given nothing yet: returns scans, for several threads, of about
+    /// so many rows each, which come in any order, and whose views are past ones at the snapshot of
+    /// this one. This one gives the rows that they do not have. Returns none if the method cannot
+    /// do that, or there would be one.
     fn split(&mut self, _view: View<'_>, _rows_each: u64) -> Result<Vec<Box<dyn RowScan>>> {
         Ok(Vec::new())
     }

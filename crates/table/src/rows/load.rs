@@ -216,7 +216,7 @@ impl Load {
         }
     }
 
-    /// Ends the load: the rows are there for the transaction, and for all once it commits.
+    /// Ends the load: the transaction sees the rows, and all readers do once it commits.
     ///
     /// # Errors
     /// 23505 where two rows have equal keys; what writing files reports.

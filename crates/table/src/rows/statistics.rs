@@ -54,7 +54,7 @@ const BYTES: usize = 24;
 /// Values that take more bytes are not kept, only the beginnings of their keys.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// What the values of a column are like.
+/// The statistics of the values of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnStatistics {
     /// How they are held.
@@ -89,7 +89,7 @@ impl Kept {
     }
 }
 
-/// What the values of a table's columns are like.
+/// The statistics of the values of a table's columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// How many rows the table had.
@@ -180,8 +180,8 @@ fn short_key(value: DatumRef<'_>) -> Vec<u8> {
 pub(super) struct Sampled(Mutex<Option<Arc<Statistics>>>);
 
 impl Table {
-    /// What the values of its columns are like, of which it has about so many rows; `None` where that cannot be
-    /// read.
+    /// Returns the statistics of its columns' values, of which it has about so many rows; `None`
+    /// where they cannot be read.
     pub fn statistics(
         self: &Arc<Self>,
         engine: &Arc<Engine>,

@@ -6,9 +6,10 @@
 //!                      OIDs, row type, storage                    name "t", relation 16390
 //! ```
 //!
-//! What a statement says comes in as values; what it means for other objects is found here, with
+//! A statement comes in as values. This module finds what it means for other objects, with
 //! PostgreSQL's answers where it cannot be done. Expressions come in as texts with the objects that
-//! they name; rows are not touched: where rows must be written anew, [`Ddl::take_rewrites`] says so.
+//! they name; rows are not touched: where rows must be written anew, [`Ddl::take_rewrites`] says
+//! so.
 //!
 //! | module | has |
 //! |---|---|

@@ -21,20 +21,20 @@ pub struct NewPolicy {
     pub command: PolicyCommand,
     /// The roles that it is about.
     pub roles: Vec<Oid>,
-    /// What holds of rows that are seen.
+    /// The condition for rows that are seen.
     pub using: Option<SqlText>,
-    /// What holds of rows that are written.
+    /// The condition for rows that are written.
     pub check: Option<SqlText>,
 }
 
-/// What `ALTER POLICY` changes; `None` for what stays.
+/// The changes of `ALTER POLICY`; `None` for a part that stays.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyChange {
     /// The roles.
     pub roles: Option<Vec<Oid>>,
-    /// What holds of rows that are seen.
+    /// The condition for rows that are seen.
     pub using: Option<SqlText>,
-    /// What holds of rows that are written.
+    /// The condition for rows that are written.
     pub check: Option<SqlText>,
 }
 

@@ -227,7 +227,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Drops objects and all that hangs on them, whoever owns what.
+    /// Drops objects and all that hangs on them, whatever role owns them.
     fn drop_contents(&mut self, objects: &[Address]) -> Result<Option<Notice>> {
         let role = std::mem::replace(&mut self.acting.role, crate::catalog::POSTGRES_ROLE);
         let dropped = self.drop_objects(objects, Behavior::Cascade);

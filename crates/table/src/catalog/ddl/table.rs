@@ -94,7 +94,7 @@ pub struct NewView {
     pub columns: Vec<NewColumn>,
     /// Its query, which gives as many columns of these types.
     pub query: SqlText,
-    /// What must hold of rows that are written through it.
+    /// The condition for rows that are written through it.
     pub check: CheckOption,
     /// View options, such as `security_barrier`.
     pub options: Vec<(Arc<str>, Arc<str>)>,
@@ -329,7 +329,7 @@ impl Ddl<'_> {
     pub fn truncate(&mut self, tables: &[Oid], restart: bool) -> Result<()> {
         self.whole(|ddl| {
             for oid in tables {
-                // Who may empty a partitioned table may empty its partitions.
+                // A role that may empty a partitioned table may empty its partitions.
                 let above = ddl.catalog().partition_ancestors(*oid);
                 if !above.iter().any(|table| tables.contains(table)) {
                     ddl.check_privilege(Address::relation(*oid), Privileges::TRUNCATE)?;
@@ -533,7 +533,7 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Sets how much of a table's past is kept. What was forgotten does not come back.
+    /// Sets how much of a table's past is kept. Versions that were forgotten do not come back.
     ///
     /// # Errors
     /// 42809 where it is no table.

@@ -1,4 +1,5 @@
-//! What goes with what, and what PostgreSQL 17 says about it (asked of a real one).
+//! The objects that go with each other, and the messages of PostgreSQL 17 about it (asked of a real
+//! one).
 
 use types::{Oid, Type};
 

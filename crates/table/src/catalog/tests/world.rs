@@ -1,5 +1,5 @@
-//! What the tests share: a database on a simulated disk, statements in short, and what must hold of
-//! every catalog.
+//! The tools that the tests share: a database on a simulated disk, statements in short, and the
+//! rules for every catalog.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -236,8 +236,8 @@ pub fn dump(catalog: &Catalog) -> BTreeMap<String, String> {
     catalog.entries().map(|entry| (format!("{:?}", entry.key()), format!("{entry:?}"))).collect()
 }
 
-/// What must hold of every catalog: whatever is referred to is there, what is found by name or as a part
-/// is found by number, and all of it follows from the entries.
+/// Checks the rules for every catalog: each object that is referred to exists, each object that is
+/// found by name or as a part is found by number, and all of it follows from the entries.
 #[track_caller]
 pub fn check(catalog: &Catalog) {
     let mut anew = Catalog::default();
