@@ -54,7 +54,7 @@ pub enum Durability {
     /// The disk has it.
     #[default]
     Sync,
-    /// The disk has it; the one who writes for all first waits so long for company.
+    /// The disk has it; the leader of a group first waits so long for other commits.
     Group {
         /// How long, in microseconds.
         wait_us: u32,

@@ -107,7 +107,8 @@ impl Background {
     /// A memtable was frozen, or flushed.
     pub fn memtables_changed(&self, shared: &Shared, flushed: bool) {
         let mut signals = self.signals.lock();
-        // Looked at under the lock: of two who come at once the later one tells what is true.
+        // Read under the lock: of two threads that come at once the later one stores the true
+        // value.
         let state = shared.state();
         self.due.store(state.frozen.first().map_or(0, |f| f.mem.last()), Ordering::Release);
         self.frozen.store(state.frozen.len(), Ordering::Release);

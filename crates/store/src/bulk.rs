@@ -40,7 +40,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 const LEVEL: i32 = 3;
-/// That of files that are read once and go.
+/// The compression level of files that are read once and removed.
 const SCRATCH_LEVEL: i32 = 1;
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;

@@ -142,7 +142,7 @@ pub(crate) struct StripeBuilder {
     keys: Vec<u8>,
     values: Vec<u8>,
     rows: Vec<Row>,
-    /// That of the table. There is one where there are rows.
+    /// The encoder of the table. There is one where there are rows.
     encoder: Option<Arc<dyn ColumnEncoder>>,
 }
 

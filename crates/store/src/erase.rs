@@ -227,7 +227,7 @@ impl Shared {
         self.scrub_runs()
     }
 
-    /// Scrubs what the checkpoint covers. To be called by the one who merges.
+    /// Scrubs the runs that the checkpoint covers. Only the merging thread may call it.
     pub(crate) fn scrub_runs(&self) -> Result<(), StoreError> {
         let state = self.runs();
         let limit = self.scrub_limit().min(state.checkpoint.csn.0);
@@ -366,7 +366,7 @@ fn patched(run: &Arc<Run>, anew: &HashMap<u64, Vec<Arc<Segment>>>) -> Option<Arc
 mod tests {
     use super::*;
 
-    /// Spans that meet are one to the one who scrubs, and stay apart for the manifest.
+    /// Spans that meet are one span for scrubbing, and stay apart in the manifest.
     #[test]
     fn spans_that_meet_are_joined_for_scrubbing_alone() {
         let key = b"\0\0\0\x01k";

@@ -130,10 +130,10 @@ pub enum Op {
     Delta(Vec<u8>),
     /// Ends the key; it may be put again later.
     Delete,
-    /// Has the changes of the key by the commits from `from` on, up to below `to` (or this commit, where
-    /// there is none), never have been: no read finds them again, at whatever commit, and in time
-    /// the files lose their bytes. At `to` the key was put or deleted; where it is this commit, and the
-    /// key is live, by another write of it.
+    /// Removes the changes of the key by the commits from `from` on, up to below `to` (or this
+    /// commit, where there is none), for ever: no read finds them again, at whatever commit, and in
+    /// time the files lose their bytes. At `to` the key was put or deleted; where it is this
+    /// commit, and the key is live, by another write of it.
     Erase {
         /// The first commit; 0 for all there were.
         from: Csn,

@@ -216,8 +216,8 @@ fn threads_for(bytes: u64) -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
 }
 
-/// Has a thread of its own write each part but the first, which the calling one writes. The parts ascend, and become
-/// one load. Where one of them fails, or has a key twice, nothing is left.
+/// Writes each part but the first on a thread of its own; the calling thread writes the first. The
+/// parts ascend, and become one load. Where one of them fails, or has a key twice, nothing is left.
 fn by_threads<P: Send>(
     shared: &Arc<Shared>,
     parts: Vec<P>,
@@ -490,7 +490,7 @@ impl Sorter {
         bytes >= self.buffer_bytes || bytes > self.buffer_bytes / 2 && ends_stripe()
     }
 
-    /// Has another thread write the full buffer, as soon as it has written the one before.
+    /// Gives the full buffer to the writing thread, as soon as it has written the one before.
     fn spill(&mut self, store: &Store) -> Result<(), StoreError> {
         let empty = self.wait()?.unwrap_or_default();
         let full = std::mem::replace(&mut self.buffer, empty);

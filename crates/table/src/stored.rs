@@ -12,8 +12,8 @@
 //! everything.
 //!
 //! # Invariants
-//! * A table is known before anybody reads at or above the commit that made it.
-//! * Nothing is written to a table at or above the commit that gave it up: who writes holds a lock on
+//! * A table is known before any reader reads at or above the commit that made it.
+//! * Nothing is written to a table at or above the commit that gave it up: a writer holds a lock on
 //!   the relation that keeps it from being dropped.
 //! * The store hears of a shorter history only once no flush is on its way that did not know of it.
 
@@ -330,7 +330,7 @@ impl Tables {
         Arc::new(move |table| tables.find(table))
     }
 
-    /// Has what a relation has given up be forgotten before a commit too.
+    /// Forgets the past before `from` of the storages that a relation has given up.
     pub(crate) fn forget_past(&self, relation: Oid, from: Csn) {
         if from == Csn::ZERO {
             return;

@@ -1,4 +1,4 @@
-//! Looking up commits: who, when and why by number, and numbers by time.
+//! Looking up commits: author, time and message by number, and numbers by time.
 //!
 //! ```text
 //!   pages   [0] [1] [2] ... [95] [96]│ open page
@@ -287,7 +287,7 @@ struct Known {
     list: Vec<(u64, Csn)>,
     /// Commits between two of them.
     stride: u64,
-    /// Those of the past are in the list.
+    /// The milestones of the past are in the list.
     recalled: bool,
 }
 

@@ -56,7 +56,7 @@ impl KeyRange {
         Bound::Excluded(end)
     }
 
-    /// That key alone.
+    /// Returns the range of one key alone.
     pub fn only(key: Vec<u8>) -> KeyRange {
         KeyRange { lower: Bound::Included(key.clone()), upper: Bound::Included(key) }
     }

@@ -223,7 +223,7 @@ pub struct Engine {
     stopped: OnceLock<Stopped>,
     room: Room,
     follower: bool,
-    /// Held by the one who takes in the commits of a leader.
+    /// Held by the thread that applies the commits of a leader.
     following: Mutex<()>,
     next_txn: AtomicU64,
     /// Position at which it was last looked whether the log can be cut.
@@ -245,9 +245,9 @@ enum Stopped {
 }
 
 impl Engine {
-    /// Has `observer` see every commit from the next one on, as long as its owner keeps it. The caller
-    /// makes sure that no commit becomes visible between the snapshot from which the observer was filled
-    /// and this call.
+    /// Makes `observer` see every commit from the next one on, as long as its owner keeps it. The
+    /// caller makes sure that no commit becomes visible between the snapshot from which the
+    /// observer was filled and this call.
     pub fn observe(&self, observer: Weak<dyn Observer>) {
         self.observers.add(observer);
     }
@@ -298,7 +298,7 @@ impl Engine {
         self.locks.reader()
     }
 
-    /// Returns who has locked these relations now, and who waits to.
+    /// Returns the transactions that have locked these relations now, and those that wait to.
     pub fn relation_claims(&self, relations: impl IntoIterator<Item = u32>) -> Vec<RelationClaim> {
         let hashed = relations.into_iter();
         self.locks.claims(&hashed.map(|it| (self.hasher.hash_relation(it), it)).collect())
@@ -487,9 +487,9 @@ impl Engine {
         self.release_log()
     }
 
-    /// Has the bytes of what was erased go at once: from the store's files, as far as no snapshot is
-    /// older than the erasure, and from the log. Returns the commit up to which nothing erased is left
-    /// in either. Makes a commit of its own, without a write, with which the log begins anew.
+    /// Removes the erased bytes at once: from the store's files, as far as no snapshot is older
+    /// than the erasure, and from the log. Returns the commit up to which nothing erased is left in
+    /// either. Makes a commit of its own, without a write, with which the log begins anew.
     pub fn scrub(&self) -> Result<Csn, TxnError> {
         let upto = self.visible();
         let turned = self.log.turn()?;

@@ -24,7 +24,7 @@ use store::{Csn, MergeError, StoreError, TableId};
 
 use crate::bytes::Malformed;
 
-/// The failure of the disk that stopped all writing, for all who ask later.
+/// The failure of the disk that stopped all writing, for all later callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     words: Arc<str>,
@@ -210,7 +210,7 @@ pub enum EngineError {
     InUse {
         /// The directory.
         dir: PathBuf,
-        /// Tells who, where it is known.
+        /// Names the process that has it, where it is known.
         source: io::Error,
     },
     /// The directory cannot be made or locked.

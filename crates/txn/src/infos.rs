@@ -31,8 +31,8 @@ pub struct CommitInfo<Text = String> {
     pub author: Text,
     /// Why; may be empty.
     pub message: Text,
-    /// The authenticated role of the committing client; empty without authentication. The author is who the
-    /// client said it was.
+    /// The authenticated role of the committing client; empty without authentication. The author is
+    /// the name that the client gave.
     pub role: Text,
     /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,

@@ -1,4 +1,4 @@
-//! Commit pages: who committed when and why, 1024 commits to a value of one table.
+//! Commit pages: author, time and message of each commit, 1024 commits to a value of one table.
 //!
 //! The table of commits (`TableId` 1) is an ordinary table of the store whose keys are the big-endian
 //! number of a page and whose values are columns. Every commit appends one entry as a delta, the

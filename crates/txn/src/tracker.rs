@@ -106,7 +106,7 @@ impl<H> Readers<H> {
     }
 }
 
-/// The visible commit and everyone who reads.
+/// The visible commit and all readers.
 pub(crate) struct Tracker<H> {
     visible: AtomicU64,
     inner: Mutex<Inner<H>>,

@@ -216,7 +216,7 @@ impl Transaction {
         }
     }
 
-    /// Has the transaction, which has read and written nothing yet, see the database as of `csn`.
+    /// Makes the transaction, which has read and written nothing yet, see the database as of `csn`.
     ///
     /// # Errors
     /// [`TxnError::NoSuchCommit`] where that is not visible.
@@ -262,8 +262,8 @@ impl Transaction {
         self.reads.lock().add_range(table, lower, upper);
     }
 
-    /// Counts a range of keys as read, under SERIALIZABLE: for one who has looked at the past of its keys
-    /// up to the snapshot.
+    /// Counts a range of keys as read, under SERIALIZABLE: for a caller that has looked at the past
+    /// of its keys up to the snapshot.
     pub fn note_scan(&self, table: TableId, range: KeyRange) {
         if !self.is_serializable() {
             return;
@@ -280,8 +280,8 @@ impl Transaction {
         self.note_range(table, lower, upper);
     }
 
-    /// Fails with 40001 where the commit would: under SERIALIZABLE, something read was written meanwhile.
-    /// For one who is about to report what follows from that.
+    /// Fails with 40001 where the commit would: under SERIALIZABLE, something read was written
+    /// meanwhile. For a caller that is about to report a result of its reads.
     pub fn check_reads(&self) -> Result<(), TxnError> {
         let reads = self.reads.lock();
         if reads.is_empty() {
@@ -455,11 +455,11 @@ impl Transaction {
         own.fold(Modes::NONE, |all, (_, held)| all.with(held.modes))
     }
 
-    /// Takes a place in the queue of the row that was not to be had in time ([`TxnError::Blocked`]), for
-    /// one who has other things to do than to wait there: `call` is called when it is its turn, from
-    /// whatever thread that comes about on. Then, or when it would wait no longer, it calls
-    /// [`Transaction::leave_queue`], and tries again. False where there is no such row, or waiting is
-    /// hopeless: who tries again is told why.
+    /// Takes a place in the queue of the row that was not to be had in time
+    /// ([`TxnError::Blocked`]), for a caller that does not want to sleep there. The lock manager
+    /// calls `call` when it is the transaction's turn, from whatever thread. Then, or when the
+    /// caller would wait no longer, it calls [`Transaction::leave_queue`], and tries again. False
+    /// where there is no such row, or waiting is hopeless: the next try tells why.
     pub fn queue_up(&mut self, call: Box<dyn Fn() + Send + Sync>) -> bool {
         self.leave_queue();
         let Some(Held { row, modes }) = self.missed.take() else { return false };
@@ -623,7 +623,7 @@ impl Transaction {
         self.hints.push(Box::new(hint));
     }
 
-    /// Has the table of changes keep which keys of `table` the commit writes
+    /// Makes the table of changes keep which keys of `table` the commit writes
     /// ([`Engine::changes`](crate::Engine::changes)).
     pub fn note_changes(&mut self, table: TableId) {
         // From the end: neighbours write the same few tables, however many there are.
@@ -678,10 +678,11 @@ impl Transaction {
         self.write(CHANGES_TABLE, key.to_vec(), op)
     }
 
-    /// Has `hook` run with number and time just before the commit becomes visible, in the order of
-    /// commits. It must be quick, must not panic and must not use the engine: everyone waits for it.
-    /// It is for signals between the sessions of this process. State follows from the record of the
-    /// commit and belongs to an [`Observer`](crate::Observer), because a follower runs no hooks.
+    /// Runs `hook` with number and time just before the commit becomes visible, in the order of
+    /// commits. It must be quick, must not panic and must not use the engine: every commit waits
+    /// for it. It is for signals between the sessions of this process. State follows from the
+    /// record of the commit and belongs to an [`Observer`](crate::Observer), because a follower
+    /// runs no hooks.
     pub fn on_publish(&mut self, hook: impl FnOnce(Commit) + Send + 'static) {
         self.hooks.push(Box::new(move |csn, time_us| hook(Commit { csn: Csn(csn), time_us })));
     }

@@ -145,9 +145,9 @@ pub trait Vfs: Send + Sync + 'static {
     /// `WouldBlock` where another holder lives. The error's text names the holder's process id
     /// where it is known.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
-    /// Keeps those out who would take the lock file at `path`, and makes and changes nothing: others may
-    /// hold it to read at the same time. Fails with `WouldBlock` as [`Vfs::lock`] does. Where there is no
-    /// such file, or it cannot be locked, nobody is kept out.
+    /// Keeps other processes from taking the lock file at `path`, and makes and changes nothing:
+    /// others may hold it to read at the same time. Fails with `WouldBlock` as [`Vfs::lock`] does.
+    /// Where there is no such file, or it cannot be locked, no process is kept out.
     fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
 }
 

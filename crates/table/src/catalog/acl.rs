@@ -1,4 +1,4 @@
-//! Privileges: who may do what with an object, and who gave them that.
+//! Privileges: the rights of roles on an object, and the roles that gave them.
 //!
 //! ```text
 //!   {alice=arwdDxtm/alice, bob=r*/alice, =r/alice}      all letters to alice, r with grant option to

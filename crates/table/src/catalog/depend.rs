@@ -7,8 +7,8 @@
 //! ```
 //!
 //! They are not stored: each entry says what it refers to, and a [`Catalog`](super::Catalog) keeps
-//! the other direction. Schemas, databases and roles are not in it, because thousands of objects may
-//! hang on each; who drops one of these looks through all entries.
+//! the other direction. Schemas, databases and roles are not in it, because thousands of objects
+//! may hang on each; a statement that drops one of these looks through all entries.
 
 use types::{Oid, Type, extension};
 
@@ -28,14 +28,14 @@ pub enum Dependence {
     Internal,
 }
 
-/// That one object depends on another.
+/// The dependence of one object on another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
     /// The dependent object.
     pub from: Address,
-    /// On what.
+    /// The object that it depends on.
     pub to: Address,
-    /// How.
+    /// The kind of dependence.
     pub how: Dependence,
 }
 

@@ -203,7 +203,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Has the tables that a relation has given up be forgotten before a commit too.
+    /// Forgets the past before `from` of the storages that a relation has given up.
     pub(crate) fn forget_past(
         &mut self,
         txn: &mut Transaction,

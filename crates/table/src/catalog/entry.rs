@@ -77,7 +77,7 @@ pub struct RoleFlags {
     pub bypass_rls: bool,
 }
 
-/// That a role is a member of another.
+/// The membership of a role in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// Its OID.
@@ -308,14 +308,14 @@ pub enum ConstraintOn {
 /// The rule that a constraint enforces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConstraintKind {
-    /// That an expression is not false.
+    /// An expression is not false.
     Check {
         /// The expression, over the row, or over `VALUE`.
         expr: SqlText,
         /// The columns that it reads.
         columns: Vec<i16>,
     },
-    /// That no two rows have equal keys.
+    /// No two rows have equal keys.
     Key {
         /// The index that sees to it.
         index: Oid,
@@ -327,14 +327,14 @@ pub enum ConstraintKind {
         /// have ranges that do not overlap.
         is_period: bool,
     },
-    /// That no two rows have keys of which all operators of the index are true.
+    /// No two rows have keys of which all operators of the index are true.
     Exclude {
         /// The index that sees to it.
         index: Oid,
         /// The columns; 0 stands for an expression.
         columns: Vec<i16>,
     },
-    /// That the referenced table has a row with these values.
+    /// The referenced table has a row with these values.
     Foreign(ForeignKey),
 }
 

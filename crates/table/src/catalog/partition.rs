@@ -72,11 +72,11 @@ pub struct PartitionOf {
 pub enum PartitionBound {
     /// The rows that no other partition has.
     Default,
-    /// Those whose key is one of these; NULL may be among them.
+    /// The rows whose key is one of these; NULL may be among them.
     List(Vec<Datum>),
-    /// Those at or above the first end, and below the second.
+    /// The rows at or above the first end, and below the second.
     Range(Vec<RangeEnd>, Vec<RangeEnd>),
-    /// Those the hash of whose keys leaves a remainder.
+    /// The rows whose keys have a hash that leaves a remainder.
     Hash {
         /// By what it is divided; at least 1.
         modulus: u32,

@@ -455,7 +455,8 @@ fn make(
     nobodys: bool,
 ) -> Result<Arc<Relation>> {
     if nobodys {
-        // Always before a name is locked: two who make collections could wait for each other.
+        // Always before a name is locked: two transactions that make collections could wait for
+        // each other.
         let is_there = draft.catalog().role(COLLECTIONS_ROLE).is_some();
         let strength = if is_there { RowLock::KeyShare } else { RowLock::Update };
         draft.lock(txn, Key::Role(COLLECTIONS_ROLE), strength)?;

@@ -29,7 +29,7 @@ pub struct DocumentRows {
 }
 
 impl DocumentRows {
-    /// Those of a table, whose documents lie there.
+    /// Returns the rows of a table, whose documents lie there.
     pub fn new(
         catalogs: Arc<CatalogCache>,
         handles: Arc<Handles>,
@@ -140,8 +140,8 @@ fn row_key(table: &Table, key: &str) -> Result<(Vec<Datum>, Vec<u8>), DocumentEr
     Ok((values, key))
 }
 
-/// Has the row at `key` never been, which is locked and has entries in no index. Its document is for the
-/// caller to erase.
+/// Removes the row at `key` with its past; it is locked and has entries in no index. The caller
+/// erases its document.
 fn forget_row(table: &Table, txn: &mut Transaction, key: &[u8]) -> Result<()> {
     let (storage, latest) = (table.storage(), txn.latest());
     txn.note_changes(storage);

@@ -280,7 +280,8 @@ impl Checks {
         Ok(())
     }
 
-    /// Has the end of the statement look whether a row that was there before `constraint` meets it.
+    /// Makes the end of the statement check whether a row that was there before `constraint` meets
+    /// it.
     ///
     /// # Errors
     /// As [`Checks::end_statement`].
@@ -327,7 +328,7 @@ impl Checks {
         Ok(())
     }
 
-    /// A row of a partition was changed, or ended: those follow who refer to the tables above.
+    /// A row of a partition was changed, or ended: the rows that refer to the tables above follow.
     fn changed_in_partition(&mut self, table: &Table, old: &[Datum], new: Option<&[Datum]>) {
         if table.relation().partition_of().is_none() {
             return;

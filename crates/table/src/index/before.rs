@@ -204,12 +204,13 @@ fn entry_before(key: Vec<u8>, row_key: &[u8]) -> Entry {
     Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
 }
 
-/// Has an index forget what it says of versions that were over before it. False where it said nothing.
+/// Makes an index forget its entries for versions that were over before it. False where it had
+/// none.
 pub(crate) fn forget_before(txn: &mut Transaction, index: TableId) -> Result<bool> {
     let Some(before) = before_of(index) else { return Ok(false) };
     let latest = txn.latest();
     let mut keys = Vec::new();
-    // Those included that the transaction itself has made.
+    // The entries that the transaction itself has made are among them.
     txn::Cursor::new(before, KeyRange::ALL, false).fill::<Error>(
         View::of(txn, &latest),
         |key, row| {

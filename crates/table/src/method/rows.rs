@@ -202,8 +202,8 @@ pub trait Rows: Any + Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Has the row at `key` never been, from the commit on. The transaction has deleted it, where it existed:
-    /// `latest` is then its last state.
+    /// Removes the row at `key` with its past, from the commit on: it has then never been. The
+    /// transaction has deleted it, where it existed: `latest` is then its last state.
     fn erase(&self, txn: &mut Transaction, key: &[u8], latest: Option<&[Datum]>) -> Result<()>;
 }
 

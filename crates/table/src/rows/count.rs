@@ -137,7 +137,7 @@ impl RowCounts {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Has plans be made anew.
+    /// Makes the sessions plan anew.
     pub(super) fn plan_anew(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }

@@ -52,13 +52,13 @@ pub struct Erasure {
     pub is_clean: bool,
 }
 
-/// Has rows of a relation never been, from this commit on: those in `rows` and, where the relation had
-/// the same keys in other eras, the rows with the same keys there. Returns how many of them there were
-/// until now.
+/// Removes rows of a relation with their past, from this commit on: they have then never been.
+/// These are the rows in `rows` and, where the relation had the same keys in other eras, the rows
+/// with the same keys there. Returns how many of them there were until now.
 ///
 /// # Errors
-/// 23503 where other rows refer to one of them, whatever the foreign key would do if it were deleted;
-/// what locking them reports.
+/// 23503 where other rows refer to one of them, whatever the foreign key would do if it were
+/// deleted; the errors of locking them.
 pub fn erase(
     change: &mut Change<'_>,
     eras: &[Era],
@@ -141,8 +141,8 @@ pub fn erasures(engine: &Arc<Engine>) -> Result<Vec<Erasure>> {
     Ok(all)
 }
 
-/// Has the bytes of what was erased go from the store's files and the log, as far as no snapshot is older
-/// than the erasure; does nothing where nothing is left of any.
+/// Removes the erased bytes from the store's files and the log, as far as no snapshot is older than
+/// the erasure; does nothing where nothing is left of any.
 pub fn clean(engine: &Arc<Engine>) -> Result<()> {
     if erasures(engine)?.iter().all(|erasure| erasure.is_clean) {
         return Ok(());

@@ -81,7 +81,7 @@ pub struct Handles {
     moves: Mutex<HashMap<TableId, Arc<Moves>, FixedState>>,
     sampled: Mutex<HashMap<TableId, Arc<Sampled>, FixedState>>,
     usages: Mutex<HashMap<Oid, Arc<Usage>, FixedState>>,
-    /// Those of tables that relations have given up, the newest last.
+    /// The handles of tables that relations have given up, the newest last.
     past: Mutex<VecDeque<Arc<Table>>>,
     counts: Arc<RowCounts>,
 }

@@ -100,7 +100,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Those of a column, by its position; `None` where its values have no order.
+    /// Returns the statistics of a column, by its position; `None` where its values have no order.
     pub fn column(&self, position: usize) -> Option<&ColumnStatistics> {
         self.columns.get(position).filter(|column| column.repr.is_some())
     }
@@ -213,7 +213,7 @@ impl Table {
         self.sampled.0.lock().clone()
     }
 
-    /// Has the statistics be made anew when they are asked for next.
+    /// Forgets the statistics; the next call makes them anew.
     pub fn forget_statistics(&self) {
         *self.sampled.0.lock() = None;
     }
@@ -352,7 +352,7 @@ fn has_order(repr: Repr) -> bool {
 }
 
 impl ColumnStatistics {
-    /// Those of a column of a sample of a table with so many rows.
+    /// Returns the statistics of a column of a sample of a table with so many rows.
     fn of(sample: &[Vec<Datum>], at: usize, repr: Repr, rows: u64) -> ColumnStatistics {
         let there = sample.iter().map(|row| &row[at]).filter(|value| !value.as_ref().is_null());
         let mut keys: Vec<(Vec<u8>, usize, &Datum)> =

@@ -445,8 +445,9 @@ impl Table {
         self.indexes.iter().any(|index| index.storage().is_some())
     }
 
-    /// Brings the entries of a row up to date: `old` and `new` are its values before and after, `None` where there was or
-    /// is no row. For those who have an access method write the row itself.
+    /// Brings the entries of a row up to date: `old` and `new` are its values before and after,
+    /// `None` where there was or is no row. For callers that have an access method write the row
+    /// itself.
     ///
     /// # Errors
     /// As [`Table::insert`].

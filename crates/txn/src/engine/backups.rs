@@ -207,7 +207,7 @@ impl Engine {
         bytes_max: usize,
     ) -> Result<LogBatch, EngineError> {
         let lease = self.leased(id)?;
-        // The copy is whole: who reads the log has all files.
+        // The copy is whole: a client that reads the log has all files.
         drop(lease.files.lock().take());
         self.settle()?;
         let mut given = lease.given.lock();

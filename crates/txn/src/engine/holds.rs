@@ -40,7 +40,8 @@ impl Holds {
         from.min().map_or(upto, |from| from.min(upto))
     }
 
-    /// Has all holds keep the files of a record that ends at `lsn`; `files` is called where there are holds.
+    /// Makes all holds keep the files of a record that ends at `lsn`; `files` is called where there
+    /// are holds.
     pub fn keep(&self, lsn: Lsn, files: impl Fn() -> Option<KeptFiles>) {
         let mut holds = self.0.lock();
         holds.retain(|held| held.strong_count() > 0);

@@ -1,4 +1,5 @@
-//! Locks: who may write a row or change a relation now, who waits, and who would wait for ever.
+//! Locks: which transaction may write a row or change a relation now, which wait, and which would
+//! wait for ever.
 //!
 //! A row is known here by a 64-bit hash of (table, key), seeded at random when the engine opens; a
 //! relation by one of its number. Two that share a hash share a lock: they wait for one another
@@ -14,15 +15,15 @@
 //!   02..c1 is T9's · T9 waits for 7f..3a · that is T4's · yes
 //! ```
 //!
-//! Each lock has owners, each with the modes that it holds ([`mode`]), nearly always one; and those
-//! who wait, in order. A transaction waits for one lock at a time, so a circle is found by walking
+//! Each lock has owners, each with the modes that it holds ([`mode`]), nearly always one; and
+//! waiters, in order. A transaction waits for one lock at a time, so a circle is found by walking
 //! from waits to owners. The transaction whose wait would close the circle is the one that fails
-//! (40P01); nobody else is disturbed.
+//! (40P01); no other is disturbed.
 //!
 //! # Invariants
 //! * A lock that nobody owns is not in the table.
-//! * Locks are handed over at the moment an owner lets go, to all at the front who get along; those
-//!   who own some of it already (and want more) stand at the front.
+//! * When an owner releases a lock, the lock manager hands it at once to all waiters at the front
+//!   that get along. Waiters that own some of the lock already (and want more) stand at the front.
 //! * `waits` is changed and walked under one mutex, so of the waits that form a circle the last one
 //!   sees all others. A walk looks up owners shard by shard and still never finds a circle that is
 //!   none. Every transaction that it passes has been waiting since before the walk began, hence has
@@ -126,10 +127,10 @@ pub(crate) enum LockFailure {
     Poisoned,
 }
 
-/// Why somebody who waits for a lock is not to wait any longer.
+/// The reason why a transaction must not wait any longer for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitOver {
-    /// Somebody called the waiter back.
+    /// The waiter was called back.
     Interrupted,
     /// The owner of the lock waits, by ways that the engine does not see, for the waiter.
     Deadlock,
@@ -197,7 +198,7 @@ impl Waiter {
     }
 }
 
-/// A place in the queue of a row, of somebody who does not sleep there.
+/// A place in the queue of a row, of a transaction that does not sleep there.
 pub(crate) struct Queued {
     row: RowHash,
     waiter: Arc<Waiter>,
@@ -335,8 +336,8 @@ impl LockManager {
         claims
     }
 
-    /// Returns who waits now, for rows and for relations. The answer is true of each transaction by
-    /// itself: others go on meanwhile.
+    /// Returns the transactions that wait now, for rows and for relations. The answer is true of
+    /// each transaction by itself: others go on meanwhile.
     pub(crate) fn all_waits(&self) -> Vec<LockWait> {
         let mut rows: Vec<RowHash> = self.waits.lock().values().copied().collect();
         rows.sort_unstable_by_key(|row| row.0);
@@ -544,7 +545,7 @@ impl LockManager {
         was_there
     }
 
-    /// Lets go of what `txn` holds, and hands each lock to those who waited for that.
+    /// Releases the locks in `held` of `txn`, and hands each to its waiters.
     pub(crate) fn unlock(&self, txn: TxnId, held: &[Held]) {
         for Held { row, modes } in held.iter().rev() {
             self.shard(*row).lock().take(*row, txn, *modes);
@@ -566,7 +567,8 @@ impl LockManager {
         }
     }
 
-    /// Refuses everyone who waits now or later. Owners keep what they have until they let go.
+    /// Refuses every transaction that waits now or later. Owners keep their locks until they
+    /// release them.
     pub(crate) fn poison(&self) {
         let waits = self.waits.lock();
         self.poisoned.store(true, Ordering::Release);

@@ -123,7 +123,7 @@ impl Modes {
         Modes(1 << strength as u16)
     }
 
-    /// Those of them that are modes of relations.
+    /// Returns those of the modes that are modes of relations.
     pub(crate) fn relation_locks(self) -> impl Iterator<Item = RelationLock> {
         RelationLock::ALL.into_iter().filter(move |mode| self.meets(Modes::from(*mode)))
     }

@@ -93,7 +93,8 @@ fn a_watch_ends_waits() {
     }
 }
 
-/// A circle of three is found by the one who closes it; when that one gives up, the rest go on.
+/// The transaction that closes a circle of three finds it; when that one gives up, the others go
+/// on.
 #[test]
 fn a_circle_is_found_and_broken() {
     let locks = Arc::new(lock_manager());

@@ -52,7 +52,7 @@ fn stay(options: EngineOptions) {
                 match random.below(3) {
                     0 => drop(txn.delete(T, &key)),
                     1 => drop(txn.put(T, &key, vec![mark])),
-                    // Upon the newest version, as somebody does who has locked it.
+                    // Upon the newest version, as a transaction does that has locked it.
                     _ => {
                         if let Ok(txn::Locked::Unchanged) =
                             txn.lock_row(T, &key, RowLock::Update, Wait::Never)

@@ -91,7 +91,7 @@ fn keys_are_right<'k>(
     all
 }
 
-/// Reads everything as of now, as of every seventh commit from `from` on, and who made each.
+/// Reads everything as of now, as of every seventh commit from `from` on, and the author of each.
 fn read_all(engine: &Arc<Engine>, told: &Told, from: usize) -> bool {
     let newest = told.acknowledged.len();
     assert_eq!(engine.visible().0 as usize, newest, "commits are lost");

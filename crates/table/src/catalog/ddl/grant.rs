@@ -50,7 +50,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Takes privileges on an object away, and those that were given on by who had them.
+    /// Takes privileges on an object away, and those that their holders have given on.
     ///
     /// # Errors
     /// 2BP01 where others depend on them, and `behavior` is to restrict.

@@ -267,7 +267,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Has an index look as if its sort keys were of other tables of the language.
+    /// Makes an index look as if its sort keys were of other tables of the language.
     #[cfg(test)]
     pub(crate) fn age_sort_keys(&mut self, index: Oid) -> Result<()> {
         self.change_index(index, |data| {
@@ -277,7 +277,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Has the indexes of a table forget what they say of versions that were over before them.
+    /// Makes the indexes of a table forget their entries for versions that were over before them.
     pub(super) fn forget_before(&mut self, table: Oid) -> Result<()> {
         for index in self.table(table)?.indexes.clone() {
             if let Some(storage) = index.storage()

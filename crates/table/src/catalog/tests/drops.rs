@@ -184,7 +184,7 @@ fn types_and_what_has_them() {
     assert!(world.cache.newest().relation_named(PUBLIC, "m_i_seq").is_none());
 }
 
-/// A composite type is a type to those who drop it; the row type of a table is a part of the table.
+/// A statement drops a composite type as a type; the row type of a table is a part of the table.
 #[test]
 fn rows_as_types() {
     let world = World::new(3);

@@ -107,7 +107,7 @@ impl World {
         Ok(done)
     }
 
-    /// Has a relation have had something in its table of the store.
+    /// Writes something to the store's table of a relation.
     pub fn store_something(&self, name: &str) {
         let table = self.relation(name).storage().expect("it has a table");
         let mut txn = self.engine.begin(Isolation::ReadCommitted);
@@ -152,7 +152,7 @@ impl Follower {
     }
 }
 
-/// Has `engine` take in the records of the leader's log from a position on; returns where they end.
+/// Applies the records of the leader's log from a position on to `engine`; returns where they end.
 fn follow(engine: &Engine, leader: &World, from: Lsn) -> Lsn {
     let frames = leader.engine.records(from).expect("the log is there");
     let frames: Vec<_> = frames.map(|frame| frame.expect("the log is sound")).collect();
