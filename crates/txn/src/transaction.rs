@@ -12,7 +12,6 @@
 //! writers of one row come one after the other. Under REPEATABLE READ the first to commit wins: the
 //! second finds a version newer than its snapshot and fails. Readers lock nothing and wait for nobody.
 //!
-//! A delta is a change against something that was read. Under READ COMMITTED the way to write one is
 //! A delta is a change against a value that was read. Under READ COMMITTED a transaction writes one
 //! by [`Transaction::lock`], read, [`Transaction::delta`]: the lock moves the snapshot on where the
 //! row has changed, so that the delta stands on the value that was read. A delta on a row that

@@ -15,7 +15,6 @@
 //! row's key`, or `item │ row's key`. A reader that searches all of the past looks into both, and
 //! at the versions of the rows found. The cost, in time and in space, is that of the earlier
 //! changes: a row that has always been as it is has no entry here.
-//! entry here.
 //!
 //! A table that forgets the past, or part of it, has no such entries: they would remember.
 
