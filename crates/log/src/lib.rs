@@ -101,8 +101,8 @@ pub trait CommitLog: Send + Sync {
     /// Nothing below `upto` is needed any more: whole segments below it are recycled.
     fn release(&self, upto: Lsn) -> Result<(), LogError>;
 
-    /// Begins a new segment, durably, and returns its first position: a release up to there lets go of
-    /// all that was appended before.
+    /// Begins a new segment, durably, and returns its first position: a release up to there
+    /// releases all that was appended before.
     fn turn(&self) -> Result<Lsn, LogError>;
 
     /// Leaves no byte of what was released: spare files are removed, and those that are ready for use

@@ -1,4 +1,4 @@
-//! Opening a log: what is there, what counts, and what must never come back.
+//! Opening a log: the frames that are there, those that count, and those that must never come back.
 //!
 //! ```text
 //!                                   first bad place          does any later frame vouch for it?

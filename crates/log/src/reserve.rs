@@ -62,7 +62,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     stop: AtomicBool,
-    /// Set while somebody waits for the background thread.
+    /// Set while a caller waits for the background thread.
     hurry: AtomicBool,
 }
 

@@ -147,8 +147,8 @@ impl RowBlock {
 type Take<'f> = dyn FnMut(Given<'_>) -> ControlFlow<()> + 'f;
 
 impl BlockScan {
-    /// Returns the scan; `None` where only an ordered one knows what is seen: something of the table is erased, or
-    /// retention has let go of what it had at the commit.
+    /// Returns the scan; `None` where only an ordered one knows what is seen: something of the
+    /// table is erased, or retention has dropped versions that were current at the commit.
     pub(crate) fn new(
         shared: Arc<Shared>,
         table: TableId,

@@ -1,4 +1,4 @@
-//! Bulk loads: what one commit writes to very many keys goes straight into segment files, which the
+//! Bulk loads: a commit with very many keys writes them straight to segment files, which the
 //! caller's commit record names.
 //!
 //! ```text
@@ -58,7 +58,7 @@ pub struct Bulk {
     is_fresh: bool,
 }
 
-/// A finished bulk load: what the commit record must carry.
+/// A finished bulk load, which the commit record must carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     metas: Vec<Meta>,

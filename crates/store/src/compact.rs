@@ -1,4 +1,4 @@
-//! Compaction: adjacent runs become one, and what retention lets go is dropped.
+//! Compaction merges adjacent runs into one, and drops versions that retention does not keep.
 //!
 //! ```text
 //!   current   [run 1 ........][run 2 ..][run 3 .]      newest entry of a key wins; tombstones go at the bottom
@@ -455,7 +455,7 @@ impl Shared {
         self.replace(Half::Current, inputs, out.finish()?, &horizons.raised())
     }
 
-    /// True for a key that tells of a commit whose history has been let go of.
+    /// True for a key that tells of a commit whose history was dropped.
     fn is_forgotten(&self, full: &[u8], horizons: &mut Horizons<'_>) -> bool {
         let (id, key) = key::split(full);
         let Some((table, csn)) = horizons.of(id).table.tells_of(key) else { return false };

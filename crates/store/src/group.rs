@@ -437,7 +437,7 @@ impl Group {
     }
 }
 
-/// True where a group of this size takes no further anchor: what follows starts a new group.
+/// True where a group of this size takes no further anchor: the next entry starts a new group.
 #[inline]
 pub fn is_full(entries: u32, bytes: usize) -> bool {
     entries >= GROUP_ENTRIES || bytes >= GROUP_BYTES

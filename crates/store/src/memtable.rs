@@ -1,4 +1,4 @@
-//! The memtable: what commits wrote since the last flush, by key, versions of one key together.
+//! The memtable: the writes of commits since the last flush, by key, versions of one key together.
 //!
 //! ```text
 //!   key \ csn   41      42      43      44      45      46

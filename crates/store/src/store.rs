@@ -187,8 +187,8 @@ impl Shared {
         self.state.read().clone()
     }
 
-    /// The runs as they are now: what a long walk over files may hold on to, because no memory that waits
-    /// to be flushed stays for it.
+    /// The runs as they are now: a long walk over files may hold on to them, because they keep no
+    /// memtable that waits for its flush.
     pub fn runs(&self) -> State {
         State { active: Arc::default(), frozen: Vec::new(), ..(*self.state()).clone() }
     }

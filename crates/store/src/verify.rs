@@ -139,8 +139,8 @@ impl Store {
         self.files_of(self.shared.state())
     }
 
-    /// As [`Store::files`], without the files of bulk loads that only the log names so far: what may be pinned for
-    /// hours, because it holds no memtable.
+    /// As [`Store::files`], without the files of bulk loads that only the log names so far. A
+    /// caller may pin these for hours, because they hold no memtable.
     pub fn files_of_manifest(&self) -> Files {
         self.files_of(Arc::new(self.shared.runs()))
     }

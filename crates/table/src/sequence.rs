@@ -38,7 +38,7 @@ const KEY: &[u8] = b"s";
 /// Numbers reserved at once.
 const RESERVED: u64 = 32;
 
-/// Where a sequence stands: what `SELECT * FROM sequence` shows.
+/// The position of a sequence, as `SELECT * FROM sequence` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceState {
     /// The number given out last, or the first one.
@@ -132,7 +132,8 @@ impl Sequences {
     /// Takes the next numbers of a sequence: as many as its `CACHE` says, fewer at its end.
     ///
     /// # Errors
-    /// 2200H where it has come to its end and does not cycle; what the reservation's commit reports.
+    /// 2200H where it has come to its end and does not cycle; the errors of the reservation's
+    /// commit.
     pub fn take(&self, relation: &Relation) -> Result<Block> {
         let sequence = definition(relation)?;
         let open = self.open(sequence)?;
@@ -179,8 +180,8 @@ impl Sequences {
         Ok(())
     }
 
-    /// Makes a sequence begin anew at a number, at once and for all: what sessions have taken and not
-    /// given out is lost.
+    /// Makes a sequence begin anew at a number, at once and for all sessions: numbers that sessions
+    /// have taken and not given out are lost.
     ///
     /// # Errors
     /// As [`Sequences::set`].

@@ -38,7 +38,7 @@ use crate::heap::patch;
 use crate::rows::{COUNTS, ERASURES};
 use crate::shrink::shrink;
 
-/// How much of a table's past is kept: what retention says, and nothing before a commit.
+/// How much of a table's past is kept: as much as retention says, and nothing before a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Kept {
     pub retention: Retention,

@@ -559,7 +559,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives the commit its place: what can be done outside the commit mutex, then what cannot.
+    /// Gives the commit its place: first the work outside the commit mutex, then the work under it.
     fn place(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
         let durability = prepared.durability.unwrap_or(self.durability);
         let changes = changes::derive(

@@ -1,4 +1,4 @@
-//! Large transactions: what one writes to very many keys goes to files, not through memory and log.
+//! Large transactions: writes to very many keys go to files, not through memory and log.
 //!
 //! ```text
 //!   writes of the transaction      to whom                       at the commit

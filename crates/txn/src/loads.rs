@@ -1,4 +1,5 @@
-//! [`Loads`]: what a transaction has put into files and not committed: bulk loads, and pieces of its writes.
+//! [`Loads`]: the files that a transaction has written and not committed: bulk loads, and pieces of
+//! its writes.
 //!
 //! ```text
 //!   operations   0 .. 4 │        5 .. 9 │ 10 .. 1010

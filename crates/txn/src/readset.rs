@@ -357,7 +357,8 @@ mod tests {
         assert_eq!(window.validate(&reads, &hasher, Csn(11)), Verdict::TooOld);
     }
 
-    /// The window is bounded: what began too far back is told so, and memory does not grow.
+    /// The window is bounded: a transaction that began too far back is told so, and memory does not
+    /// grow.
     #[test]
     fn the_window_is_bounded() {
         let window = Window::starting_at(Csn(0));

@@ -1,4 +1,4 @@
-//! The commit record: what one commit is in the log.
+//! The commit record: one commit in the log.
 //!
 //! ```text
 //!   0      1       2          4            8        16         24

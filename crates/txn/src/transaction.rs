@@ -404,8 +404,8 @@ impl Transaction {
         self.take_relation(relation, mode, wait).map(drop)
     }
 
-    /// Locks a relation that a query is about to read ([`RelationLock::Read`]). True where that went
-    /// through the table of locks: what was committed while it was waited for is not in the snapshot.
+    /// Locks a relation that a query is about to read ([`RelationLock::Read`]). True where that
+    /// went through the table of locks: commits of the time of the wait are not in the snapshot.
     /// Fails as [`Transaction::lock_relation`] does.
     pub fn read_relation(&mut self, relation: u32, wait: Wait) -> Result<bool, TxnError> {
         self.take_relation(relation, RelationLock::Read, wait)
@@ -779,7 +779,7 @@ impl Transaction {
         self.relieve()
     }
 
-    /// Takes back what was written since the savepoint, and lets go of what was locked since. The
+    /// Takes back the writes since the savepoint, and releases the locks that were taken since. The
     /// savepoint can be used again; later ones are gone.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.writes.truncate(savepoint.operations);
@@ -810,7 +810,7 @@ impl Transaction {
         }
     }
 
-    /// Takes everything back and lets go of all locks; the same as dropping it.
+    /// Takes everything back and releases all locks; the same as dropping it.
     pub fn rollback(self) {}
 
     /// Commits; returns once the commit is as durable as asked for, and visible.

@@ -84,7 +84,7 @@ pub(crate) struct WriteSet {
     bytes: usize,
     /// The number of the next operation.
     serial: u32,
-    /// The last moment and the last position that somebody may come back to.
+    /// The last moment and the last position that a caller may come back to.
     asked: AtomicU32,
     marked: AtomicUsize,
 }

@@ -1,5 +1,5 @@
-//! Runs a list of steps on a simulated disk and keeps, outside of it, the truth: what was appended
-//! and what had been acknowledged by which operation of the disk. [`check`] holds any image of that
+//! Runs a list of steps on a simulated disk and keeps, outside of it, the truth: the entries that
+//! were appended and acknowledged up to each operation of the disk. [`check`] holds any image of that
 //! disk against the truth.
 
 use std::path::Path;

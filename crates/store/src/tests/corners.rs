@@ -595,9 +595,10 @@ fn the_blocks_of_a_small_load_are_cached() {
     assert!(reads_of(2, 2) > 10);
 }
 
-/// The log is replayed, and memory is full before the commit of a bulk load is reached: what is flushed
-/// then must not get the number of a file of that load. It once did, because the manifest had never heard
-/// of the load: both files shared their places in the cache, and reads of one found blocks of the other.
+/// The log is replayed, and memory is full before the commit of a bulk load is reached. The flush
+/// then must not use the number of a file of that load. It once did, because the manifest had never
+/// heard of the load: both files shared their places in the cache, and reads of one found blocks of
+/// the other.
 #[test]
 fn a_flush_during_replay_keeps_off_the_numbers_of_bulk_loads() {
     let mut world = world();

@@ -86,8 +86,8 @@ fn what_is_erased_leaves_no_byte() {
     });
 }
 
-/// Where a key belonged to somebody else before and after, these keep what they had, and between them
-/// there is nothing: neither what was erased nor what it had superseded.
+/// If a key belonged to other owners before and after, these keep their versions. Between them
+/// there is nothing: neither the erased versions nor those that they had superseded.
 #[test]
 fn a_stretch_of_a_key_is_erased_and_the_rest_stays() {
     let mut world = World::new(5, SimVfs::unrecorded(), small_options());

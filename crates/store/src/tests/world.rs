@@ -449,7 +449,7 @@ impl<M: Medium> World<M> {
         csn
     }
 
-    /// Commits as a large transaction does: what can go to a file does.
+    /// Commits as a large transaction does: all writes that can go to a file do.
     pub fn commit_late(&mut self, writes: Vec<Write>) -> u64 {
         let csn = self.last() + 1;
         let (late, rest) = late_keys(&writes);

@@ -1,4 +1,4 @@
-//! Dependencies: what would be left without meaning if an object went.
+//! Dependencies: the objects that would be left without meaning if another one went.
 //!
 //! ```text
 //!   default of b.id ──normal──> sequence b_id_seq ──auto──> column id of table b

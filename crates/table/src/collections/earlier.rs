@@ -214,7 +214,8 @@ mod tests {
         [&[version, 44, 1, 0, 0, flags], history].concat()
     }
 
-    /// The records of both versions are read; what was cut, or says what no release wrote, is refused.
+    /// The records of both versions are read; a record that was cut, or that no release wrote, is
+    /// refused.
     #[test]
     fn records_of_earlier_releases_are_read() {
         let an_hour = [&[1][..], &3_600_000_000_u64.to_le_bytes()].concat();

@@ -371,8 +371,8 @@ impl Collections {
         not_if_gone(dropped)
     }
 
-    /// Drops a collection where it is there, and lets go of the past of all that had its name and were
-    /// dropped; false where there was nothing to drop or to let go of.
+    /// Drops a collection where it is there, and removes the past of all that had its name and were
+    /// dropped; false where there was nothing to drop or to remove.
     ///
     /// # Errors
     /// As [`Collections::drop_collection`].
@@ -424,7 +424,7 @@ fn drop_table(ddl: &mut Ddl<'_>, relation: Oid) -> Result<()> {
     ddl.drop_objects(&[Address::relation(relation)], Behavior::Restrict).map(drop)
 }
 
-/// False where the table was gone already, because somebody else was faster.
+/// False where the table was gone already, because another transaction was faster.
 fn not_if_gone(done: Result<()>) -> Result<bool> {
     match done {
         Err(error) if error.sqlstate() == SqlState::UNDEFINED_TABLE => Ok(false),

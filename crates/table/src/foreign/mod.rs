@@ -1,5 +1,5 @@
-//! [`Checks`]: what is left to be checked, and done, after the rows of a statement have changed: foreign
-//! keys with their actions, and uniqueness that may be checked late.
+//! [`Checks`]: the checks and actions that are left after the rows of a statement have changed:
+//! foreign keys with their actions, and uniqueness that may be checked late.
 //!
 //! ```text
 //!   statement                              its end                            the commit
@@ -18,8 +18,8 @@
 //! transaction's own writes.
 //!
 //! # Invariants
-//! * A change of rows never returns with a check forgotten: what cannot be decided at once is in
-//!   `now` or in `later`.
+//! * A change of rows never returns with a check forgotten: a check that cannot be decided at once
+//!   is in `now` or in `later`.
 //! * Nothing is left in `now` between statements, and nothing in `later` when a commit is ordered.
 
 mod action;
@@ -130,10 +130,11 @@ impl Checks {
         self.now.is_empty() && self.later.iter().all(|later| later.is_finished)
     }
 
-    /// Checks what is due at the end of a statement, and does what foreign keys ask for.
+    /// Makes the checks that are due at the end of a statement, and carries out the actions of
+    /// foreign keys.
     ///
     /// # Errors
-    /// 23503 and 23505; what changes of rows report. The statement is then to be rolled back.
+    /// 23503 and 23505; the errors of changing rows. The statement is then to be rolled back.
     pub fn end_statement(
         &mut self,
         txn: &mut Transaction,

@@ -1,4 +1,4 @@
-//! Patches: what differs between the stored forms of a row before and after a small change.
+//! Patches: the difference between the stored forms of a row before and after a small change.
 //!
 //! ```text
 //!   before    03 04 00 │ 07 00 00 00 │ 05 h e l l o │ 2a 00 00 00 │ 90 01 ...400 bytes...

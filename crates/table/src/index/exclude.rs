@@ -25,7 +25,8 @@ use crate::catalog::{Constraint, ConstraintKind};
 use crate::rows::{Change, Table};
 use crate::{Error, Result};
 
-/// Behind the keys that are compared by `=`: what is locked. No entry has such a key.
+/// The byte behind the keys that are compared by `=`, for the key that is locked. No entry has such
+/// a key.
 const LOCK: u8 = u8::MAX;
 
 /// A row that stands in the way of another: its key and its values.

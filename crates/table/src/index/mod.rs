@@ -212,7 +212,7 @@ impl Index {
         self.is_valid
     }
 
-    /// True where none of its entries was ever committed: as far as anybody else knows it is not there.
+    /// True where none of its entries was ever committed: for other readers it is not there.
     pub(crate) fn is_fresh(&self, store: &Store) -> Result<bool> {
         let Some(storage) = self.storage else { return Ok(false) };
         if self.has_entries.load(Ordering::Relaxed) {
@@ -242,7 +242,7 @@ impl Index {
         }
     }
 
-    /// True where a row with a key that is there is refused at once: what `ON CONFLICT` can ask.
+    /// True where a row with a key that is there is refused at once: `ON CONFLICT` can name it.
     pub fn is_arbiter(&self) -> bool {
         matches!(self.kind, Kind::Unique { .. })
     }

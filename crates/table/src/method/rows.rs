@@ -1,4 +1,4 @@
-//! [`Rows`]: what an access method does for the rows of one table.
+//! [`Rows`]: the work of an access method for the rows of one table.
 //!
 //! A row goes by its key: the key form of the columns that the table is keyed by, or a hidden id of 8
 //! bytes. Keys ascend in the order of the table. A method gives and takes rows in the row form of

@@ -1,4 +1,5 @@
-//! [`Change`]: what a change of rows needs beside the rows; and [`RowValues`], what only SQL can say.
+//! [`Change`]: the context of a change of rows; and [`RowValues`], the values that only SQL can
+//! compute.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! [`Statistics`]: what the values of a table's columns are like, for planning.
+//! [`Statistics`]: statistics of the values of a table's columns, for planning.
 //!
 //! ```text
 //!   table  ── spots, evenly among its keys ──> some rows at each ──> of each column:
@@ -175,7 +175,7 @@ fn short_key(value: DatumRef<'_>) -> Vec<u8> {
     out
 }
 
-/// The statistics of a table of the store, once somebody has asked.
+/// The statistics of a table of the store, once a caller has asked for them.
 #[derive(Debug, Default)]
 pub(super) struct Sampled(Mutex<Option<Arc<Statistics>>>);
 

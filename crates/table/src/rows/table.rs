@@ -287,8 +287,9 @@ impl Table {
     /// a primary key ascend in the order of insertion.
     ///
     /// # Errors
-    /// 23502 where a value is NULL that may not be; 23505 where a key is there already, after waiting
-    /// for transactions that are about to write or delete it; what the transaction reports.
+    /// 23502 where a value is NULL that may not be; 23505 where a key is there already, after
+    /// waiting for transactions that are about to write or delete it; the errors of the
+    /// transaction.
     pub fn insert(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
         self.whole(change, |change| self.do_insert(change, row))
     }

@@ -195,8 +195,9 @@ impl Engine {
         Ok(self.store.read_file(name, offset, bytes)?)
     }
 
-    /// Gives the records of the commits after `after` that are durable, of about `bytes_max` bytes together and one at
-    /// least. It does not wait. The client has every commit up to `after` durably: what is below is let go of.
+    /// Gives the records of the commits after `after` that are durable, of about `bytes_max` bytes
+    /// together and one at least. It does not wait. The client has every commit up to `after`
+    /// durably: the hold releases the log below.
     ///
     /// # Errors
     /// [`EngineError::NoBackup`] where the backup has ended.

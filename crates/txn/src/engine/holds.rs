@@ -1,4 +1,5 @@
-//! [`LogHold`]: what of the log, and of the files that it names, is kept for a follower that is behind.
+//! [`LogHold`]: the part of the log, and the files that it names, which are kept for a follower
+//! that is behind.
 //!
 //! ```text
 //!   log      10 ─── 20 ─── 30 ─── 40 ─── 50        the store's files cover what is below 40
@@ -51,8 +52,8 @@ impl Holds {
     }
 }
 
-/// Keeps the log of a leader from a position on, and the files that its records name. Dropping it lets go of
-/// them.
+/// Keeps the log of a leader from a position on, and the files that its records name. Dropping it
+/// releases them.
 #[derive(Debug)]
 pub struct LogHold(Arc<Mutex<Held>>);
 

@@ -33,8 +33,8 @@
 //!   queue any more, and the walk passes it by.
 //! * No order of locking can block: `waits` is taken before a shard, a shard before a waiter.
 //!
-//! The modes in which queries and changes of rows lock relations are noted elsewhere, until somebody
-//! asks for a stronger one ([`readers`]).
+//! The modes in which queries and changes of rows lock relations are noted elsewhere, until a
+//! transaction asks for a stronger one ([`readers`]).
 
 mod mode;
 mod readers;

@@ -1,5 +1,5 @@
-//! Bulk loads within a transaction: what it sees of them, and what becomes of them when it writes to
-//! their keys and goes back to savepoints.
+//! Bulk loads within a transaction: it reads them, writes to their keys, and goes back to
+//! savepoints.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};

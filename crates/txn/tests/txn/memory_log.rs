@@ -9,7 +9,8 @@
 //! # Invariants
 //! * Only the owner that opened the device last appends and syncs; to others it says `Fenced`.
 //! * After a failed sync nothing more is appended or synced, until the device is opened again.
-//! * A new owner begins behind what is durable: what the owner before it had only appended is gone.
+//! * A new owner begins behind the last durable frame: frames that the former owner had only
+//!   appended are gone.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Engines on a log and on segments that are not files of a folder: what they read when they are opened, and
-//! what becomes of one that a successor has taken over from. The model and the power loss tests run on them
+//! Engines on a log and on segments that are not files of a folder: their reads at opening, and the
+//! fate of an engine whose successor has taken over. The model and the power loss tests run on them
 //! too (`model`, `crash`).
 //!
 //! ```text

@@ -423,7 +423,7 @@ impl<'a> Ddl<'a> {
     fn schema_to_create_in(&mut self, schema: Oid, name: &str) -> Result<Arc<Schema>> {
         self.rely_on(Key::Schema(schema))?;
         let Some(schema) = self.catalog().schema(schema).cloned() else {
-            // Somebody has dropped it since its name was looked up.
+            // Another transaction has dropped it since its name was looked up.
             let message = format!("schema with OID {schema} does not exist");
             return Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message));
         };

@@ -67,7 +67,7 @@ fn family() -> World {
     world
 }
 
-/// A table that others refer to stays, unless they go or let go of it.
+/// A table that others refer to stays, unless they are dropped or give up the reference.
 #[test]
 fn a_table_and_who_refers_to_it() {
     let world = family();

@@ -1,5 +1,5 @@
-//! Statements one by one: what they make, and what PostgreSQL 17 answers where they cannot be done
-//! (asked of a real one).
+//! Statements one by one: their effects, and the answers of PostgreSQL 17 where they cannot be
+//! carried out (asked of a real one).
 
 use types::{Modifier, Oid, Type};
 
