@@ -1,4 +1,4 @@
-//! What a commit costs above the floor of the disk.
+//! Measures how much longer a commit takes than the disk alone needs.
 //!
 //! ```text
 //! cargo run --release -p anywhen-log --example floor [directory] [seconds]
@@ -17,7 +17,7 @@ use log::{CommitLog, Durability, LogOptions, Lsn, SegmentedLog};
 use vfs::{DirLock, Env, File, OpenMode, Vfs};
 
 const PAYLOAD: [u8; 160] = [0x5a; 160];
-/// What a frame with that payload occupies.
+/// The bytes of a frame with that payload.
 const FRAME: usize = 184;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! What can go wrong with the log, and what the caller can do about it.
+//! The errors of the log, and how the caller can respond to each.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ pub enum LogError {
     /// and nothing else happened.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried: a verb.
+        /// The operation that failed: a verb.
         action: &'static str,
         /// On which file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Data that was acknowledged is damaged. Nothing was changed: restore a backup, or the disk.

@@ -9,10 +9,10 @@
 //!          checksum of ────>└──────────────────────────────────────────────┘
 //! ```
 //!
-//! The checksum starts from the epoch of the segment, so that what an earlier use left in a
-//! recycled file never verifies. `durable` is the position below which everything was durable when
-//! the frame was made: a frame thereby *vouches* for those before it, and recovery can tell a torn
-//! tail (nobody vouches for it) from damage (somebody does).
+//! The checksum starts from the epoch of the segment, so that bytes of an earlier use in a recycled
+//! file never verify. `durable` is the position below which everything was durable when the frame
+//! was made: a frame thereby *vouches* for those before it. So recovery can tell a torn tail (no
+//! frame vouches for it) from damage (a frame does).
 //!
 //! A payload that does not fit the rest of its segment is cut in pieces, each a frame of its own:
 //! first, middle ..., last. It counts once the last is there.
@@ -30,7 +30,7 @@ pub(crate) const ROOM_MIN: u64 = HEADER as u64 + 8;
 const LENGTH_BITS: u32 = 28;
 const LENGTH_MASK: u32 = (1 << LENGTH_BITS) - 1;
 
-/// What a frame holds.
+/// The part of a payload that a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A whole payload.

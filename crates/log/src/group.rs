@@ -1,4 +1,4 @@
-//! Group commit: the first caller writes and syncs for all who wait.
+//! Group commit: the first caller writes and syncs for all callers that wait.
 //!
 //! ```text
 //!   A  ──append──sync: nobody leads, A leads ══write═sync══> publishes 3, hands over to D, wakes B, C
@@ -7,10 +7,10 @@
 //!   D             ──append (A has taken the buffer)──sync: waits ...└─> leads ══write═sync══> ...
 //! ```
 //!
-//! A writer alone leads inline: two uncontended locks and no thread switch. Each waiter sleeps on
-//! a slot of its own and is woken exactly once, with a verdict, so that there is never a herd. The
-//! next leader is woken before those who are done: its disk write overlaps their wake-ups.
-//!
+//! A writer alone leads inline: two uncontended locks and no thread switch. Each waiter sleeps on a
+//! slot of its own and is woken exactly once, with a verdict, so that there is never a herd. The
+//! old leader wakes the next leader before the waiters that are done: the disk write of the next
+//! leader overlaps their wake-ups.
 //! # Invariants
 //! * At most one leader at a time; where anyone waits, there is a leader.
 //! * `durable` never falls, and is set by the leader only after its flush returned.
@@ -32,7 +32,7 @@ pub(crate) enum SyncError<E> {
     Beyond(u64),
 }
 
-/// Who leads, who waits, and what is durable.
+/// The leader, the waiting callers and the durable position.
 pub(crate) struct Group {
     durable: AtomicU64,
     state: Mutex<State>,
@@ -49,7 +49,7 @@ struct Waiter {
     slot: Arc<Slot>,
 }
 
-/// What a waiter is told.
+/// The answer that a waiter gets.
 #[derive(Clone, Copy)]
 enum Verdict {
     Durable,
@@ -129,7 +129,7 @@ impl Group {
         }
     }
 
-    /// Refuses everything from now on that is not durable yet, and tells those who wait.
+    /// Refuses every position that is not durable yet from now on, and tells the waiters.
     fn fail(&self) {
         let waiting = {
             let mut state = lock(&self.state);

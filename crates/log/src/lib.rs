@@ -19,7 +19,7 @@
 //! * acknowledged ⊆ recovered ⊆ appended, and what is recovered is a prefix of the order.
 //! * Positions only grow: released <= durable <= written <= appended.
 //! * After a failed write or sync nothing more is acknowledged until the log is reopened.
-//! * What recovery cut never comes back.
+//! * Frames that recovery cut never come back.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub enum Durability {
     /// The disk has it.
     #[default]
     Sync,
-    /// The disk has it; the one who writes for all first waits so long for company.
+    /// The disk has it; the leader of a group first waits so long for other commits.
     Group {
         /// How long, in microseconds.
         wait_us: u32,
@@ -66,8 +66,8 @@ pub enum Durability {
 /// A log of commits. [`SegmentedLog`] keeps it in files of this machine; another implementation can keep it
 /// elsewhere.
 ///
-/// Its owner opens it and hands it to the engine, ready to append. What was acknowledged before is durable,
-/// and [`CommitLog::tail`] gives it.
+/// The owner opens the log and hands it to the engine, ready to append. All frames that were
+/// acknowledged before are durable, and [`CommitLog::tail`] returns them.
 pub trait CommitLog: Send + Sync {
     /// Copies one frame into the log's buffer; returns the position just past it. The order of
     /// calls is the order in the log. Not durable yet, and not written where nobody calls `sync`.
@@ -101,8 +101,8 @@ pub trait CommitLog: Send + Sync {
     /// Nothing below `upto` is needed any more: whole segments below it are recycled.
     fn release(&self, upto: Lsn) -> Result<(), LogError>;
 
-    /// Begins a new segment, durably, and returns its first position: a release up to there lets go of
-    /// all that was appended before.
+    /// Begins a new segment, durably, and returns its first position: a release up to there
+    /// releases all that was appended before.
     fn turn(&self) -> Result<Lsn, LogError>;
 
     /// Leaves no byte of what was released: spare files are removed, and those that are ready for use
@@ -126,7 +126,7 @@ pub type Frames<'a> = Box<dyn Iterator<Item = Result<(Lsn, Vec<u8>), LogError>> 
 /// Shown each frame of a replay: the position just past it, and its payload.
 pub type Visitor<'a> = dyn FnMut(Lsn, &[u8]) -> Result<(), LogError> + 'a;
 
-/// What the log has done and holds.
+/// Counters of a log, and the size of what it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
     /// Bytes appended since the log was opened, headers included.
@@ -143,7 +143,7 @@ pub struct LogStats {
     pub reserve_bytes: u64,
 }
 
-/// How a log lays out its files. What exists keeps its layout when the options change.
+/// How a log lays out its files. Existing files keep their layout when the options change.
 #[derive(Clone, Debug)]
 pub struct LogOptions {
     /// The size of a segment file in bytes: 1 KiB to 128 MiB, rounded up to sectors of 512.

@@ -1,4 +1,4 @@
-//! What was appended and is not written yet: the log's buffer.
+//! The log's buffer: frames that were appended and are not written yet.
 //!
 //! Frames are encoded here, in the order of the calls, straight into the bytes that the next leader
 //! will write. The plan of segments is made here too, since a frame's checksum depends on the epoch

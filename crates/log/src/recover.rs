@@ -1,4 +1,4 @@
-//! Opening a log: what is there, what counts, and what must never come back.
+//! Opening a log: the frames that are there, those that count, and those that must never come back.
 //!
 //! ```text
 //!                                   first bad place          does any later frame vouch for it?
@@ -12,9 +12,9 @@
 //! The order is: look at everything, replay, judge; only then the first byte is changed.
 //!
 //! # Invariants
-//! * What is shown to the visitor is durable before the log accepts a new frame. A former process
-//!   may have left it in the page cache only, even marked clean by a sync that failed: so whatever
-//!   no frame vouches for is written again, and every file in use is synced.
+//! * Every frame that the visitor sees is durable before the log accepts a new frame. A former
+//!   process may have left it in the page cache only, even marked clean by a sync that failed. So
+//!   recovery writes again all bytes that no frame vouches for, and syncs every file in use.
 //! * Nothing that verifies is left past the cut, in this segment or in later ones: a frame that
 //!   recovery once did not show could otherwise join the stream behind new ones of equal length.
 //! * Running recovery again after it was interrupted anywhere gives the same answer.

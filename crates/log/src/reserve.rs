@@ -62,7 +62,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     stop: AtomicBool,
-    /// Set while somebody waits for the background thread.
+    /// Set while a caller waits for the background thread.
     hurry: AtomicBool,
 }
 
@@ -259,7 +259,7 @@ impl Shared {
                 spare.file
             }
             None => {
-                // What an earlier attempt left unfinished is in the way.
+                // An earlier attempt was interrupted and left a file of this name.
                 if self.fs.exists(&path).map_err(LogError::io("find", &path))? {
                     self.fs.remove(&path).map_err(LogError::io("remove", &path))?;
                 }
@@ -271,7 +271,8 @@ impl Shared {
                     Ok(true) => file,
                     Ok(false) => return Ok(None),
                     Err(error) => {
-                        // On a full disk others need the room. Who cannot remove it now does so next time.
+                        // On a full disk others need the room. If the removal fails, the next
+                        // attempt removes the file.
                         let _ = self.fs.remove(&path);
                         return Err(error);
                     }

@@ -32,7 +32,7 @@ pub(crate) const VERSION: u32 = 1;
 const MAGIC: [u8; 8] = *b"anywhenL";
 const HEADER_BYTES: usize = 52;
 
-/// What the first sector of a segment in use says.
+/// The content of the first sector of a segment in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub number: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Header {
     pub size: u64,
 }
 
-/// What was found in a first sector.
+/// The state of a first sector that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Zeroes, or the header of an earlier use under another number.

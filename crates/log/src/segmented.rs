@@ -7,7 +7,7 @@
 //! ```
 //!
 //! # Invariants
-//! * Bytes reach the files in the order of their positions: whoever writes holds `out`.
+//! * Bytes reach the files in the order of their positions: the writing thread holds `out`.
 //! * A position is published as durable only after the sync of every file that holds anything below
 //!   it began after its write returned.
 //! * Once `poison` is set nothing is written, synced or acknowledged.
@@ -50,7 +50,7 @@ pub struct SegmentedLog {
     reserve: Reserve,
 }
 
-/// What the one who writes works with.
+/// The state of the thread that writes.
 struct Out {
     /// Swapped with the pending one, so that no buffer is ever allocated twice.
     batch: Batch,

@@ -1,8 +1,8 @@
 //! Reading the durable frames of an open log, beside the writers.
 //!
-//! The end is fixed when the reading starts; whoever follows the log asks again from there. A
-//! segment that is released and filled anew meanwhile no longer verifies: the reader is then told
-//! that its position is gone, not that the log is damaged.
+//! The end is fixed when the reading starts; a reader that follows the log asks again from there.
+//! If a segment is released and filled anew meanwhile, it no longer verifies. The reader then
+//! learns that its position is gone, not that the log is damaged.
 
 use std::collections::VecDeque;
 

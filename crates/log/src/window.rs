@@ -36,7 +36,7 @@ impl Window {
         }
     }
 
-    /// What follows position `lsn`: at least `wanted` bytes, or all there are.
+    /// Returns the bytes from position `lsn` on: at least `wanted`, or all there are.
     fn at(&mut self, lsn: u64, wanted: usize) -> Result<&[u8], LogError> {
         let held = self.first..self.first + self.bytes.len() as u64;
         if !held.contains(&lsn) || held.end - lsn < wanted as u64 {
@@ -50,7 +50,7 @@ impl Window {
     /// The frame at position `lsn`, where one verifies.
     pub fn frame(&mut self, lsn: u64) -> Result<Option<Frame<'_>>, LogError> {
         let Some(size) = claim(self.at(lsn, HEADER)?, lsn) else { return Ok(None) };
-        // What claims more than the segment holds is not read for it.
+        // A frame that claims more bytes than the segment holds is not read.
         if size as u64 > self.segment.limit().saturating_sub(lsn) {
             return Ok(None);
         }

@@ -9,17 +9,18 @@
 //! # Back-pressure
 //! Writers that are faster than the flush are held back before their commit is numbered and logged,
 //! where they are in nobody's way; `apply` itself, which runs while all other commits wait, never
-//! waits. What waits is counted in memtables, the frozen ones and the filled part of the active one.
+//! waits. The backlog is counted in memtables: the frozen ones and the filled part of the active
+//! one.
 //!
 //! ```text
 //!   memtables waiting   0        1        2      2.5     3       3.5     4       4.5      5
 //!   a commit waits      not at all ...... |      0.2     0.5     1       2       5 ms     until one is flushed
 //! ```
 //!
-//! The curve is steep at its end, so that whatever the writers do they meet the rate of the flush
-//! somewhere on it, each commit a little late, instead of running into a wall all at once. Nobody is
-//! held back while the oldest memtable is not durable in the log: whoever would sync it may be among
-//! those who ask.
+//! The curve is steep at its end: at some point of it the writers meet the rate of the flush. Each
+//! commit is then a little late, and no writer runs into a wall all at once. No writer is held back
+//! while the oldest memtable is not durable in the log: the thread that would sync the log may be
+//! among the callers.
 //!
 //! A flush that fails (a full disk) is tried again every second, and the writers are told why once they
 //! would have to wait; reads go on. A failed manifest swap, or a panic in a table's merge, poisons the
@@ -38,7 +39,7 @@ use std::time::Duration;
 const SLOW_FROM: usize = 2;
 /// Memtables waiting at which they stop.
 const STOP_AT: usize = 5;
-/// What a commit waits halfway between the two.
+/// The wait of a commit halfway between the two.
 const DELAY: Duration = Duration::from_millis(1);
 const RETRY: Duration = Duration::from_secs(1);
 const FLUSH: &str = "store-flush";
@@ -46,7 +47,7 @@ const COMPACT: &str = "store-compact";
 
 type Work = fn(&Shared) -> Result<(), StoreError>;
 
-/// What the threads and the callers tell each other.
+/// The signals between the threads and the callers.
 #[derive(Default)]
 pub(crate) struct Background {
     signals: Mutex<Signals>,
@@ -106,7 +107,8 @@ impl Background {
     /// A memtable was frozen, or flushed.
     pub fn memtables_changed(&self, shared: &Shared, flushed: bool) {
         let mut signals = self.signals.lock();
-        // Looked at under the lock: of two who come at once the later one tells what is true.
+        // Read under the lock: of two threads that come at once the later one stores the true
+        // value.
         let state = shared.state();
         self.due.store(state.frozen.first().map_or(0, |f| f.mem.last()), Ordering::Release);
         self.frozen.store(state.frozen.len(), Ordering::Release);
@@ -118,8 +120,8 @@ impl Background {
         self.changed.notify_all();
     }
 
-    /// What is durable rose from one commit to another: where the oldest frozen memtable ends between
-    /// the two it may be flushed now.
+    /// The durable position rose from one commit to another. If the oldest frozen memtable ends
+    /// between the two, it may be flushed now.
     #[inline]
     pub fn durable_rose(&self, from: u64, to: u64) {
         let due = self.due.load(Ordering::Acquire);
@@ -153,7 +155,7 @@ impl Background {
             let mut signals = self.signals.lock();
             match delay(waiting) {
                 Some(Duration::ZERO) => return Ok(()),
-                // What happens meanwhile may be a flush: then it is weighed anew.
+                // An event meanwhile may be a flush: then the wait is computed anew.
                 Some(delay) if signals.events == events => {
                     if self.changed.wait_for(&mut signals, delay).timed_out() {
                         return Ok(());
@@ -196,7 +198,7 @@ fn run(shared: &Shared, work: Work) {
             if flushes || !shared.is_erasing() {
                 background.changed.wait(&mut signals);
             } else if background.changed.wait_for(&mut signals, RETRY).timed_out() {
-                // What is erased waits for snapshots, which tell nobody when they end.
+                // Erasures wait for snapshots, and the end of a snapshot raises no event.
                 break;
             }
         }

@@ -195,7 +195,7 @@ impl Block {
         }
     }
 
-    /// What follows the prefix in the key of a place.
+    /// Returns the bytes that follow the prefix in the key of a place.
     #[inline]
     pub fn suffix(&self, place: &Place) -> &[u8] {
         slice(&self.bytes, place.suffix)

@@ -189,7 +189,7 @@ fn both(
     if own == 0 || other == 0 {
         return;
     }
-    // What lies before the first own key, and behind the last one, is not looked at.
+    // The rows before the first own key and behind the last one are skipped.
     let from = first_that(0, other, |there| compare(0, there).is_le());
     let to = first_that(from, other, |there| compare(own - 1, there).is_lt());
     let are_few = (to - from) * 8 < own;

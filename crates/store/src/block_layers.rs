@@ -1,5 +1,5 @@
-//! [`Layers`]: what a [`BlockScan`](crate::BlockScan) reads, from the newest to the oldest, and which entries of one
-//! layer the others hide.
+//! [`Layers`]: the sources of a [`BlockScan`](crate::BlockScan), from the newest to the oldest, and
+//! the entries of one layer that the others hide.
 //!
 //! ```text
 //!   at or above the checkpoint            below it

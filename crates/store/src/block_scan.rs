@@ -92,7 +92,7 @@ struct Stretch {
     is_clear: bool,
 }
 
-/// What a scan gives.
+/// An item that a scan gives.
 pub enum Given<'a> {
     /// A key and its state.
     Row(&'a [u8], Seen<'a>),
@@ -143,12 +143,12 @@ impl RowBlock {
     }
 }
 
-/// What takes them.
+/// A callback that takes the items of a scan.
 type Take<'f> = dyn FnMut(Given<'_>) -> ControlFlow<()> + 'f;
 
 impl BlockScan {
-    /// Returns the scan; `None` where only an ordered one knows what is seen: something of the table is erased, or
-    /// retention has let go of what it had at the commit.
+    /// Returns the scan; `None` where only an ordered one knows what is seen: something of the
+    /// table is erased, or retention has dropped versions that were current at the commit.
     pub(crate) fn new(
         shared: Arc<Shared>,
         table: TableId,
@@ -180,12 +180,13 @@ impl BlockScan {
         BlockScan { shared, state, range, share, layers, passing: None, layer, place }
     }
 
-    /// Takes a scan apart that has given nothing yet: returns scans, for several threads, that together give all that
-    /// it would, each about so many rows at least; of a large table more, so that there are about [`PARTS_MAX`]. This one gives nothing any more. Returns none, and leaves the scan as
-    /// it is, if there would be one.
+    /// Takes a scan apart that has given nothing yet. Returns scans, for several threads, that
+    /// together give all that it would, each about so many rows at least; of a large table more, so
+    /// that there are about [`PARTS_MAX`]. This one gives nothing any more. Returns none, and
+    /// leaves the scan as it is, if there would be one.
     ///
     /// # Errors
-    /// What reading a file reports.
+    /// Fails if a file cannot be read.
     pub fn split(&mut self, rows_each: u64) -> Result<Vec<BlockScan>, StoreError> {
         let cuts = self.cuts(rows_each)?;
         if cuts.is_empty() {
@@ -255,7 +256,7 @@ impl BlockScan {
     /// Calls `f` with rows and blocks until it breaks (it has taken that one then) or nothing more comes.
     ///
     /// # Errors
-    /// What reading a file reports.
+    /// Fails if a file cannot be read.
     pub fn visit(&mut self, f: &mut Take<'_>) -> Result<(), StoreError> {
         while let Some(layer) = self.layer {
             let flow = match std::mem::replace(&mut self.place, Place::Start) {

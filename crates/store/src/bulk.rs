@@ -1,4 +1,4 @@
-//! Bulk loads: what one commit writes to very many keys goes straight into segment files, which the
+//! Bulk loads: a commit with very many keys writes them straight to segment files, which the
 //! caller's commit record names.
 //!
 //! ```text
@@ -40,7 +40,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 const LEVEL: i32 = 3;
-/// That of files that are read once and go.
+/// The compression level of files that are read once and removed.
 const SCRATCH_LEVEL: i32 = 1;
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
@@ -58,7 +58,7 @@ pub struct Bulk {
     is_fresh: bool,
 }
 
-/// A finished bulk load: what the commit record must carry.
+/// A finished bulk load, which the commit record must carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     metas: Vec<Meta>,
@@ -171,8 +171,8 @@ pub struct Span<'a> {
     pub last: Option<&'a [u8]>,
 }
 
-/// A finished load that can be read before it is part of a commit, by whoever made it. Its entries are
-/// of commit 0.
+/// A finished load that its maker can read before it is part of a commit. Its entries are of commit
+/// 0.
 #[derive(Clone)]
 pub struct Staged {
     run: Arc<Run>,
@@ -183,7 +183,8 @@ impl Staged {
         &self.run
     }
 
-    /// What the load says of a key: none where nothing, else its value, or none where it deletes the key.
+    /// Returns what the load does to a key: none where it writes nothing, else its value, or none
+    /// where it deletes the key.
     pub fn read(
         &self,
         table: TableId,

@@ -5,7 +5,7 @@
 //!                                    o o x o o       used since its last round stays, what was not goes
 //! ```
 //!
-//! What a reader holds stays alive through its `Arc`, cached or not.
+//! A block that a reader holds stays alive through its `Arc`, cached or not.
 //!
 //! # Invariants
 //! * A shard's slots never weigh more than its share of the budget.
@@ -111,7 +111,7 @@ impl BlockReads {
         OF_THREAD.get()
     }
 
-    /// Those that came after `before`.
+    /// Returns the reads that came after `before`.
     #[must_use]
     pub fn since(self, before: BlockReads) -> BlockReads {
         BlockReads { hit: self.hit - before.hit, read: self.read - before.read }
@@ -166,7 +166,7 @@ impl Cache {
         &self.shards[mixed as usize & (self.shards.len() - 1)]
     }
 
-    /// What is cached at a place.
+    /// Returns the block that is cached at a place.
     #[inline]
     pub fn get(&self, place: Place) -> Option<Cached> {
         let mut shard = self.shard(place).lock();
@@ -293,8 +293,9 @@ mod tests {
         assert_eq!(cache.bytes(), 0);
     }
 
-    /// What is read again and again gets into a cache that is full of other blocks. New blocks once pushed out each
-    /// other, so a table that was first read when the cache was full was read from its files for ever.
+    /// A block that is read again and again gets into a cache that is full of other blocks. New
+    /// blocks once pushed out each other, so a table that was first read when the cache was full
+    /// was read from its files for ever.
     #[test]
     fn a_full_cache_takes_in_what_is_read_again() {
         let cache = Cache::new(100_000);

@@ -18,7 +18,7 @@
 //! # Invariants
 //! * No entry of a block of columns is a delta. In a current run each key has one entry, in a history run it may
 //!   have several, by their commits.
-//! * What the decoder returns is byte for byte what the encoder got.
+//! * The decoder returns byte for byte what the encoder got.
 //!
 //! # Absent on purpose
 //! The store does not know what a value is: the encoder and the decoder are the caller's.
@@ -113,7 +113,7 @@ pub struct EncodedStripe {
 pub struct EncodedBlock {
     /// The number of rows.
     pub rows: usize,
-    /// What the decoder needs to know before it reads a part.
+    /// The bytes that the decoder needs before it reads a part.
     pub head: Vec<u8>,
     /// The parts.
     pub parts: Vec<EncodedPart>,
@@ -142,7 +142,7 @@ pub(crate) struct StripeBuilder {
     keys: Vec<u8>,
     values: Vec<u8>,
     rows: Vec<Row>,
-    /// That of the table. There is one where there are rows.
+    /// The encoder of the table. There is one where there are rows.
     encoder: Option<Arc<dyn ColumnEncoder>>,
 }
 
@@ -379,7 +379,7 @@ pub struct ColumnBlock {
     head: Vec<u8>,
     /// Offsets in the file and lengths.
     parts: Vec<(u64, u32)>,
-    /// What a reader has made of `head`.
+    /// The value that a reader has made of `head`.
     parsed: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -438,7 +438,7 @@ impl ColumnBlock {
 
     /// Returns the number of bytes that the block has in memory, parts aside.
     pub(crate) fn size(&self) -> usize {
-        // What a reader makes of the head takes about as much as the head twice more.
+        // The value that a reader makes of the head takes about as much as the head twice more.
         size_of::<ColumnBlock>() + 3 * self.head.len() + self.parts.len() * size_of::<(u64, u32)>()
     }
 

@@ -1,4 +1,4 @@
-//! Compaction: adjacent runs become one, and what retention lets go is dropped.
+//! Compaction merges adjacent runs into one, and drops versions that retention does not keep.
 //!
 //! ```text
 //!   current   [run 1 ........][run 2 ..][run 3 .]      newest entry of a key wins; tombstones go at the bottom
@@ -66,10 +66,10 @@ const SAMPLE_BLOCKS: (u64, u64) = (8, 128);
 type Progress<'p> = &'p mut dyn FnMut(u64, u64);
 
 impl Store {
-    /// Flushes, and merges runs, with retention applied and without what is erased, and packs the values of
-    /// tables that have a packer ([`Table::packer`]). What a merge would win is estimated before: runs that
-    /// hold next to nothing that newer ones supersede, or that a packer would make smaller, stay as they are,
-    /// because to write them anew takes long and wins nothing.
+    /// Flushes, and merges runs, with retention applied and without erased entries, and packs the
+    /// values of tables that have a packer ([`Table::packer`]). The gain of a merge is estimated
+    /// before. Some runs hold next to nothing that newer ones supersede, or that a packer would
+    /// make smaller. They stay as they are, because to write them anew takes long and wins nothing.
     pub fn compact(&self) -> Result<(), StoreError> {
         self.compact_with(&mut |_, _| ())
     }
@@ -155,7 +155,7 @@ struct Levels {
     packed: Option<i32>,
 }
 
-/// What is known of a table during a merge.
+/// The facts about a table that a merge needs.
 struct Horizon {
     table: Arc<dyn Table>,
     /// The last commit whose state must still be known; 0: keep everything.
@@ -336,7 +336,7 @@ impl Shared {
         if self.any_table(runs, horizons, |of| of.gone)? {
             return Ok(Some(all));
         }
-        // What was superseded before history was deleted must be in no file.
+        // Entries that were superseded before history was deleted must be in no file.
         for run in runs.iter().skip(1) {
             let is_due = |of: &Horizon| of.table.forgotten().0 >= run.csns.0;
             if self.any_table(std::slice::from_ref(run), horizons, is_due)? {
@@ -348,7 +348,8 @@ impl Shared {
             return Ok(Some(all));
         }
         let apart = self.apart(runs);
-        // What a merge drops of a run does not depend on how many older ones it takes, except at the bottom.
+        // A merge drops the same entries of a run however many older runs it takes, except at the
+        // bottom.
         let (mut bytes, mut won) = (0, 0);
         let mut found = None;
         for at in all.rev() {
@@ -454,7 +455,7 @@ impl Shared {
         self.replace(Half::Current, inputs, out.finish()?, &horizons.raised())
     }
 
-    /// True for a key that tells of a commit whose history has been let go of.
+    /// True for a key that tells of a commit whose history was dropped.
     fn is_forgotten(&self, full: &[u8], horizons: &mut Horizons<'_>) -> bool {
         let (id, key) = key::split(full);
         let Some((table, csn)) = horizons.of(id).table.tells_of(key) else { return false };

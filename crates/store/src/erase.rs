@@ -65,14 +65,14 @@ impl Span {
     }
 }
 
-/// What becomes of an entry.
+/// The decision about an entry.
 enum Verdict {
     Stays,
     Ends,
     Goes,
 }
 
-/// What is erased and not yet scrubbed: spans by key.
+/// The erasures that are not yet scrubbed: spans by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Erasures(BTreeMap<Vec<u8>, Vec<Span>>);
 
@@ -127,12 +127,12 @@ impl Erasures {
         self
     }
 
-    /// Those that commits up to `csn` have made.
+    /// Returns the spans that commits up to `csn` have made.
     pub fn up_to(&self, csn: u64) -> Erasures {
         self.filter(|span| span.by <= csn)
     }
 
-    /// Those that commits above `csn` have made.
+    /// Returns the spans that commits above `csn` have made.
     fn above(&self, csn: u64) -> Erasures {
         self.filter(|span| span.by > csn)
     }
@@ -227,7 +227,7 @@ impl Shared {
         self.scrub_runs()
     }
 
-    /// Scrubs what the checkpoint covers. To be called by the one who merges.
+    /// Scrubs the runs that the checkpoint covers. Only the merging thread may call it.
     pub(crate) fn scrub_runs(&self) -> Result<(), StoreError> {
         let state = self.runs();
         let limit = self.scrub_limit().min(state.checkpoint.csn.0);
@@ -250,7 +250,8 @@ impl Shared {
             });
             installed.map(|()| true)
         });
-        // What no manifest will name goes. After a failed swap the one on disk may: then files stay.
+        // Segments that no manifest will name are removed. After a failed swap the manifest on disk
+        // may name them: then the files stay.
         if !matches!(replaced, Ok(true)) && self.check_poison().is_ok() {
             anew.values().flatten().for_each(|segment| segment.doom());
         }
@@ -365,7 +366,7 @@ fn patched(run: &Arc<Run>, anew: &HashMap<u64, Vec<Arc<Segment>>>) -> Option<Arc
 mod tests {
     use super::*;
 
-    /// Spans that meet are one to the one who scrubs, and stay apart for the manifest.
+    /// Spans that meet are one span for scrubbing, and stay apart in the manifest.
     #[test]
     fn spans_that_meet_are_joined_for_scrubbing_alone() {
         let key = b"\0\0\0\x01k";

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, and what the caller can do about it.
+//! The errors of the store, and how the caller can respond to each.
 //!
 //! ```text
 //!   Io                      the disk said no: free space or repair, then try again (unless poisoned)
@@ -23,7 +23,7 @@ pub enum StoreError {
     /// A file operation failed; `file` names the file or directory.
     #[error("{what} {file}: {source}")]
     Io {
-        /// What was being done, as "cannot read".
+        /// The operation that failed, as "cannot read".
         what: &'static str,
         /// The file or directory.
         file: String,
@@ -128,7 +128,7 @@ pub enum StoreError {
         file: String,
         /// The epoch of the manifest that this opener wrote or read last.
         expected: Epoch,
-        /// That of the one that is there; none where there is no manifest.
+        /// The epoch of the existing manifest; none where there is no manifest.
         found: Option<Epoch>,
     },
     /// An earlier failure left the disk in an unknown state. Reads go on; reopen to write again.

@@ -39,9 +39,9 @@ const LEVEL: i32 = 3;
 type Runs = (Option<Arc<Run>>, Option<Arc<Run>>);
 
 impl Store {
-    /// Writes everything durable to segment files and waits until it is there. What is not durable yet
-    /// stays in memory. After an error nothing has changed and the call may be repeated, unless the store
-    /// is poisoned.
+    /// Writes everything durable to segment files and waits until it is there. Commits that are not
+    /// durable yet stay in memory. After an error nothing has changed and the call may be repeated,
+    /// unless the store is poisoned.
     pub fn flush(&self) -> Result<(), StoreError> {
         self.shared.flush()
     }

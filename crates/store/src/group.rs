@@ -27,7 +27,7 @@
 use crate::varint;
 use smallvec::SmallVec;
 
-/// What an entry is; the low two bits of its head.
+/// The kind of an entry; the low two bits of its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Tag {
@@ -58,7 +58,7 @@ impl Tag {
 pub struct Entry<'a> {
     /// The commit.
     pub csn: u64,
-    /// What it is.
+    /// The kind of the entry.
     pub tag: Tag,
     /// Value or delta.
     pub bytes: &'a [u8],
@@ -437,7 +437,7 @@ impl Group {
     }
 }
 
-/// True where a group of this size takes no further anchor: what follows starts a new group.
+/// True where a group of this size takes no further anchor: the next entry starts a new group.
 #[inline]
 pub fn is_full(entries: u32, bytes: usize) -> bool {
     entries >= GROUP_ENTRIES || bytes >= GROUP_BYTES

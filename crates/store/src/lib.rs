@@ -121,7 +121,7 @@ impl Csn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableId(pub u32);
 
-/// What a write does to its key.
+/// The effect of a write on its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Sets the whole value.
@@ -130,10 +130,10 @@ pub enum Op {
     Delta(Vec<u8>),
     /// Ends the key; it may be put again later.
     Delete,
-    /// Has the changes of the key by the commits from `from` on, up to below `to` (or this commit, where
-    /// there is none), never have been: no read finds them again, at whatever commit, and in time
-    /// the files lose their bytes. At `to` the key was put or deleted; where it is this commit, and the
-    /// key is live, by another write of it.
+    /// Removes the changes of the key by the commits from `from` on, up to below `to` (or this
+    /// commit, where there is none), for ever: no read finds them again, at whatever commit, and in
+    /// time the files lose their bytes. At `to` the key was put or deleted; where it is this
+    /// commit, and the key is live, by another write of it.
     Erase {
         /// The first commit; 0 for all there were.
         from: Csn,
@@ -149,11 +149,11 @@ pub struct Write {
     pub table: TableId,
     /// The key within the table, at most 65,000 bytes.
     pub key: Vec<u8>,
-    /// What happens to it; values are at most 1 GiB.
+    /// The change of the key; values are at most 1 GiB.
     pub op: Op,
 }
 
-/// What kind of change a version is.
+/// The kind of change that a version is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The bytes are the whole value.
@@ -169,7 +169,7 @@ pub enum Kind {
 pub struct Version<'a> {
     /// The commit that made it.
     pub csn: Csn,
-    /// What it is.
+    /// The kind of the version.
     pub kind: Kind,
     /// The value or delta.
     pub bytes: &'a [u8],
@@ -199,7 +199,7 @@ pub enum Compression {
     Small,
 }
 
-/// What a table tells the store about its values.
+/// The functions by which a table explains its values to the store.
 pub trait Table: Send + Sync + 'static {
     /// Appends to `out` the value of `key` after `deltas` (oldest first) upon `base`, which was current
     /// at `base_csn`. The same input gives the same output, for ever.
@@ -248,14 +248,14 @@ pub trait Table: Send + Sync + 'static {
         None
     }
 
-    /// What keeps the newest values of the table in columns; `None` where they are kept as rows. Files that
-    /// exist stay as they are.
+    /// Returns the encoder that keeps the newest values of the table in columns; `None` where they
+    /// are kept as rows. Existing files stay as they are.
     fn column_encoder(&self) -> Option<Arc<dyn ColumnEncoder>> {
         None
     }
 
-    /// What reads values of the table that are kept in columns. A table whose newest values were once kept in
-    /// columns says what for ever.
+    /// Returns the decoder for values of the table that are kept in columns. A table whose newest
+    /// values were once kept in columns returns a decoder for ever.
     fn column_decoder(&self) -> Option<Arc<dyn ColumnDecoder>> {
         None
     }
@@ -312,12 +312,12 @@ impl Default for StoreOptions {
     }
 }
 
-/// What the manifest covers: the caller replays its log above it.
+/// The commits that the manifest covers: the caller replays its log above them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Every commit up to this one is in segment files.
     pub csn: Csn,
-    /// What the caller gave with a commit at or below `csn`: replay from here and skip what is not
-    /// above `csn`.
+    /// The note that the caller gave with a commit at or below `csn`: replay from here and skip
+    /// commits that are not above `csn`.
     pub note: Vec<u8>,
 }

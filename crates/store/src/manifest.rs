@@ -42,7 +42,7 @@ pub struct Manifest {
     pub next: u64,
     /// From which commit on a table's past is whole, where retention has dropped some of it.
     pub horizons: Vec<(TableId, Csn)>,
-    /// What is erased and still in the files.
+    /// The erasures whose bytes are still in the files.
     pub erased: Erasures,
     pub current: Vec<Vec<Meta>>,
     pub history: Vec<Vec<Meta>>,
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What the footer says; none where the manifest does not tell.
+    /// Reads the outline of a footer; the inner option is none where the manifest does not have it.
     fn outline(&mut self) -> Option<Option<Outline>> {
         let format = u32::try_from(self.number()?).ok()?;
         if format == 0 {

@@ -1,4 +1,4 @@
-//! The memtable: what commits wrote since the last flush, by key, versions of one key together.
+//! The memtable: the writes of commits since the last flush, by key, versions of one key together.
 //!
 //! ```text
 //!   key \ csn   41      42      43      44      45      46
@@ -12,8 +12,8 @@
 //! else holds the group, else it copies that group first. So no reader ever sees a group change, and
 //! no lock is held while the caller's code runs.
 //!
-//! A memtable may stand on *late runs* ([`Late`]): sorted files of its first commit, which wrote too much
-//! for memory. What the memtable itself has of that commit is of other keys.
+//! A memtable may stand on *late runs* ([`Late`]): sorted files of its first commit, which wrote
+//! too much for memory. The entries of that commit in the memtable itself are of other keys.
 //!
 //! ```text
 //!   newest   memtable   44 45 46          the small writes of commit 44, and what came after
@@ -117,7 +117,7 @@ pub struct Late {
 /// A memtable.
 pub struct Memtable {
     map: RwLock<Map>,
-    /// What its first commit wrote to files, oldest first.
+    /// The files that its first commit wrote, oldest first.
     late: Vec<Late>,
     bytes: AtomicUsize,
     writes: AtomicUsize,
@@ -153,7 +153,7 @@ impl Memtable {
         mem
     }
 
-    /// What the first commit wrote to files, oldest first.
+    /// Returns the files that the first commit wrote, oldest first.
     pub fn late(&self) -> &[Late] {
         &self.late
     }
@@ -272,7 +272,7 @@ impl Memtable {
     }
 }
 
-/// What a key costs in the tree beside its bytes.
+/// The bytes of a key in the tree beside the key itself.
 pub const ENTRY_BYTES: usize = 64;
 
 /// A bound by reference.

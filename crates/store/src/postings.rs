@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What an item costs beside its bytes: its place in the table, and its two lengths.
+/// The bytes of an item beside its own: its place in the table, and its two lengths.
 const ITEM_BYTES: usize = 64;
 /// Bytes of the two lengths in front of a row.
 const LENGTHS: usize = 4;

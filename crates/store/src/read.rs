@@ -249,11 +249,11 @@ impl Store {
         Scan::new(self.shared.clone(), table, range, at, reverse, staged)
     }
 
-    /// Returns how many bytes of files a table takes, its past included: those of the blocks that begin with a key of
-    /// it.
+    /// Returns how many bytes of files a table takes, its past included: the bytes of the blocks
+    /// that begin with a key of it.
     ///
     /// # Errors
-    /// What reading an index reports.
+    /// Fails if an index cannot be read.
     pub fn table_bytes(&self, table: TableId) -> Result<u64, StoreError> {
         let state = self.shared.state();
         let (first, after) = (key::full(table, &[]), key::after(table));

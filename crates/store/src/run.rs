@@ -65,7 +65,7 @@ impl Run {
         })
     }
 
-    /// What the manifest says of the segments.
+    /// Returns the entries of the manifest for the segments.
     pub fn metas(&self) -> impl Iterator<Item = &Meta> {
         self.segments.iter().map(|s| &s.meta)
     }

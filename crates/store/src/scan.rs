@@ -230,7 +230,7 @@ impl Scan {
             });
             std::iter::once(cursor).chain(late)
         });
-        // What the reader itself has written and not committed hides all else.
+        // Uncommitted writes of the reader itself hide all other entries.
         let staged = staged.iter().map(Staged::run).filter(|r| r.meets(&range));
         let staged = staged.map(|r| Source::Late(RunCursor::lazy(r.clone(), reverse), false));
         let current = state.images().filter(|r| r.meets(&range));
@@ -377,7 +377,7 @@ impl Scan {
     /// the range ends.
     ///
     /// # Errors
-    /// What reading a file reports; the scan is over then.
+    /// Fails if a file cannot be read; the scan is over then.
     pub fn visit(
         &mut self,
         f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
@@ -461,7 +461,8 @@ impl Scan {
             }
         }
         let first = first?;
-        // What is behind the end of the range is of no interest, as are the keys of the others.
+        // The reader needs nothing behind the end of the range, nor from the next key of another
+        // source on.
         end.clear();
         match (&range.1, others) {
             (Bound::Included(last), Some(other)) if other <= last.as_slice() => end.extend(other),

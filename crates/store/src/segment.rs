@@ -85,11 +85,11 @@ thread_local! {
 pub enum Half {
     /// The newest image of each key.
     Current = 0,
-    /// What was superseded.
+    /// The superseded versions.
     History = 1,
 }
 
-/// What the manifest says of a segment.
+/// The entry of the manifest for a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meta {
     /// Unique in the store, never used again.
@@ -112,11 +112,11 @@ pub struct Meta {
     pub first: (Vec<u8>, u64),
     /// The last key.
     pub last_key: Vec<u8>,
-    /// What else the footer says; none where that is not known before the file is opened.
+    /// The rest of the footer; none where it is not known before the file is opened.
     pub outline: Option<Outline>,
 }
 
-/// What the footer of a segment says beyond its [`Meta`].
+/// The fields of a segment's footer beyond its [`Meta`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// The format of the file.
@@ -172,7 +172,7 @@ pub struct Footer {
 }
 
 impl Footer {
-    /// What it says beyond the [`Meta`] of the segment.
+    /// Returns the fields of the footer beyond the [`Meta`] of the segment.
     pub fn outline(&self) -> Outline {
         let Footer { format, is_packed, guide, blocks, .. } = *self;
         Outline { format, is_packed, guide: guide.0, blocks }
@@ -295,7 +295,7 @@ pub struct Guide {
     tastes: Tastes,
 }
 
-/// What the index says of a block.
+/// The entry of the index for a block.
 pub struct IndexEntry {
     /// The full key of its first group.
     pub key: Vec<u8>,
@@ -477,7 +477,7 @@ impl Drop for Source {
     }
 }
 
-/// What segments are read with.
+/// The tools that read segments.
 #[derive(Clone)]
 pub struct Reader {
     pub home: Arc<dyn SegmentStore>,
@@ -541,12 +541,12 @@ impl Segment {
         Ok(self.source.file.get_or_init(|| file))
     }
 
-    /// What blocks of the file are cached in.
+    /// Returns the cache for blocks of the file.
     pub fn cache(&self) -> &Cache {
         &self.reader.cache
     }
 
-    /// What messages call the file.
+    /// Returns the name of the file in messages.
     pub fn describe(&self) -> String {
         self.reader.home.describe(&self.meta.name())
     }

@@ -71,7 +71,7 @@ pub trait SegmentStore: Send + Sync + 'static {
     /// Replaces the manifest of epoch `expected`, or makes the first one, where that is [`Epoch::NONE`]. The
     /// new one has the epoch after it. It is durable, as are the names of all finished segments.
     fn swap_manifest(&self, expected: Epoch, new: &[u8]) -> Result<(), SwapError>;
-    /// What to call `name` in messages.
+    /// Returns the name of `name` in messages.
     fn describe(&self, name: &str) -> String;
 }
 

@@ -122,7 +122,7 @@ impl Gathered {
     }
 }
 
-/// What becomes of a full buffer.
+/// How a full buffer is written to a file.
 #[derive(Clone)]
 struct Form {
     table: TableId,
@@ -216,8 +216,8 @@ fn threads_for(bytes: u64) -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
 }
 
-/// Has a thread of its own write each part but the first, which the calling one writes. The parts ascend, and become
-/// one load. Where one of them fails, or has a key twice, nothing is left.
+/// Writes each part but the first on a thread of its own; the calling thread writes the first. The
+/// parts ascend, and become one load. Where one of them fails, or has a key twice, nothing is left.
 fn by_threads<P: Send>(
     shared: &Arc<Shared>,
     parts: Vec<P>,
@@ -316,7 +316,7 @@ impl WriterThread {
 impl Drop for WriterThread {
     fn drop(&mut self) {
         self.full = None;
-        // What it has failed of is told to nobody any more.
+        // No caller is left that could get the error of the thread.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -366,7 +366,7 @@ pub struct Twice {
     pub value: Vec<u8>,
 }
 
-/// What became of the entries.
+/// The result of a sort.
 #[derive(Debug)]
 pub enum Sorted {
     /// They are in files, durable, and invisible until [`Store::ingest`].
@@ -490,7 +490,7 @@ impl Sorter {
         bytes >= self.buffer_bytes || bytes > self.buffer_bytes / 2 && ends_stripe()
     }
 
-    /// Has another thread write the full buffer, as soon as it has written the one before.
+    /// Gives the full buffer to the writing thread, as soon as it has written the one before.
     fn spill(&mut self, store: &Store) -> Result<(), StoreError> {
         let empty = self.wait()?.unwrap_or_default();
         let full = std::mem::replace(&mut self.buffer, empty);
@@ -508,7 +508,7 @@ impl Sorter {
         Ok(())
     }
 
-    /// What becomes of the entries of one buffer.
+    /// Returns how the entries of one buffer are written.
     fn run_form(&self) -> Form {
         if self.will_merge { self.form.to_be_merged() } else { self.form.clone() }
     }
@@ -549,7 +549,7 @@ impl Sorter {
     /// Ends the sort.
     ///
     /// # Errors
-    /// What reading and writing files reports; nothing is left then.
+    /// Fails if files cannot be read or written; nothing is left then.
     pub fn finish(mut self, store: &Store) -> Result<Sorted, StoreError> {
         if !self.has_spilled() {
             return self.form.write(&store.shared, &mut self.buffer);
@@ -573,7 +573,7 @@ impl Sorter {
     /// Ends the sort and calls `each` with each key and value in order, until it fails. No key came twice.
     ///
     /// # Errors
-    /// What `each` returns, and what reading and writing files reports.
+    /// Returns the error of `each`, or fails if files cannot be read or written.
     pub fn walk<E: From<StoreError>>(
         mut self,
         store: &Store,

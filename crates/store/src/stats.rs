@@ -3,7 +3,7 @@
 use crate::store::Store;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What the store counts as it goes.
+/// The counters of the running store.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub flushes: AtomicU64,

@@ -66,7 +66,7 @@ pub(crate) struct State {
     pub history: Vec<Arc<Run>>,
     pub checkpoint: Checkpoint,
     pub horizons: Vec<(TableId, Csn)>,
-    /// What is erased and may still be in memtables and runs.
+    /// The erasures whose bytes may still be in memtables and runs.
     pub erased: Option<Arc<Erasures>>,
     /// No current run holds a commit below this one.
     pub current_from: u64,
@@ -119,7 +119,7 @@ impl State {
     }
 }
 
-/// What readers, the writer and the background threads share.
+/// The state that readers, the writer and the background threads share.
 pub(crate) struct Shared {
     pub options: StoreOptions,
     pub resolve: Resolve,
@@ -187,8 +187,8 @@ impl Shared {
         self.state.read().clone()
     }
 
-    /// The runs as they are now: what a long walk over files may hold on to, because no memory that waits
-    /// to be flushed stays for it.
+    /// The runs as they are now: a long walk over files may hold on to them, because they keep no
+    /// memtable that waits for its flush.
     pub fn runs(&self) -> State {
         State { active: Arc::default(), frozen: Vec::new(), ..(*self.state()).clone() }
     }
@@ -386,7 +386,7 @@ impl Shared {
         let mut image = Vec::new();
         let wanted = now.delta_count() > 0 && table.rebase(base_len, now.delta_bytes());
         let made = wanted && now.image_into(&*table, key, &mut image).is_ok();
-        // What is pinned would have to be copied before it can grow.
+        // A pinned group would have to be copied before it can grow.
         drop(now);
         let mut map = state.active.write();
         let Some(chain) = map.get_mut(full) else { return };
@@ -588,8 +588,8 @@ impl Store {
         remove_orphans(home, &list(home)?, &named, true)
     }
 
-    /// What segment files cover: the caller replays its log from the note on, and skips commits that are
-    /// not above `csn`.
+    /// Returns the commits that segment files cover: the caller replays its log from the note on,
+    /// and skips commits that are not above `csn`.
     pub fn checkpoint(&self) -> Checkpoint {
         self.shared.state().checkpoint.clone()
     }
@@ -625,8 +625,8 @@ impl Store {
         }
     }
 
-    /// Keeps the versions readable at `csn` while the returned guard lives. What retention has dropped
-    /// already stays dropped: see [`Store::horizon`].
+    /// Keeps the versions readable at `csn` while the returned guard lives. Versions that retention
+    /// has dropped already stay dropped: see [`Store::horizon`].
     pub fn hold(&self, csn: Csn) -> Hold {
         *self.shared.holds.lock().entry(csn).or_default() += 1;
         Hold { shared: self.shared.clone(), csn }

@@ -18,7 +18,7 @@ pub struct Tastes {
 }
 
 impl Tastes {
-    /// Those of keys that ascend.
+    /// Returns the tastes of ascending keys.
     pub fn of<'k>(count: usize, key: impl Fn(usize) -> &'k [u8]) -> Tastes {
         let shared = match count {
             0 => 0,
@@ -29,7 +29,7 @@ impl Tastes {
         Tastes { shared, values }
     }
 
-    /// Those of keys of which what they share has been taken off already.
+    /// Returns the tastes of keys whose common prefix has been taken off already.
     pub fn of_rests<'k>(count: usize, rest: impl Fn(usize) -> &'k [u8]) -> Tastes {
         Tastes { shared: 0, values: (0..count).map(|at| taste(rest(at))).collect() }
     }

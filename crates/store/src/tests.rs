@@ -14,7 +14,7 @@
 //! Every random test prints its seed when it fails; `ANYWHEN_SEED=<seed>` runs that one case,
 //! `ANYWHEN_TIMES=<n>` n times as many cases.
 
-/// What an implementation of [`SegmentStore`](crate::SegmentStore) needs.
+/// The names that an implementation of [`SegmentStore`](crate::SegmentStore) needs.
 mod seam {
     pub use crate::{Epoch, SegmentSink, SegmentStore, SwapError};
 }

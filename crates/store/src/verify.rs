@@ -28,7 +28,7 @@ use vfs::Env;
 /// The epoch of the manifest of a copy, which is the first of its store.
 const COPY: Epoch = Epoch(1);
 
-/// What a verification found.
+/// The findings of a verification.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct VerifyReport {
@@ -42,7 +42,7 @@ pub struct VerifyReport {
     pub entries: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// What is wrong; empty where all is well.
+    /// The problems; empty where all is well.
     pub problems: Vec<StoreError>,
 }
 
@@ -73,7 +73,7 @@ impl Files {
         self.state.segments().map(|s| (s.meta.name(), s.meta.bytes))
     }
 
-    /// What these files cover: a log to go with them begins at this note.
+    /// Returns the commits that these files cover: a log to go with them begins at this note.
     pub fn checkpoint(&self) -> crate::Checkpoint {
         self.state.checkpoint.clone()
     }
@@ -139,8 +139,8 @@ impl Store {
         self.files_of(self.shared.state())
     }
 
-    /// As [`Store::files`], without the files of bulk loads that only the log names so far: what may be pinned for
-    /// hours, because it holds no memtable.
+    /// As [`Store::files`], without the files of bulk loads that only the log names so far. A
+    /// caller may pin these for hours, because they hold no memtable.
     pub fn files_of_manifest(&self) -> Files {
         self.files_of(Arc::new(self.shared.runs()))
     }

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What keeps bytes alive.
+/// The owner that keeps bytes alive.
 #[derive(Clone)]
 pub(crate) enum Owner {
     Block(Arc<Block>),
@@ -156,7 +156,7 @@ pub fn merge_into<'d>(
     table.merge(key, base_csn, base, &mut deltas, out)
 }
 
-/// What the layers said so far about one key at one commit.
+/// The entries of the layers so far about one key at one commit.
 #[derive(Default)]
 pub(crate) struct Gather {
     /// Newest first, until an anchor is found.
@@ -166,7 +166,7 @@ pub(crate) struct Gather {
     pub newer: bool,
 }
 
-/// What a layer decided.
+/// The decision of a layer.
 pub(crate) enum Step {
     /// The state is known; `None` is deleted.
     Known(Option<Versioned>),

@@ -6,9 +6,9 @@
 //!   memtable  [46 52]
 //! ```
 //!
-//! What is done for a version is often a handful of instructions, and a value that is set again and again
-//! leaves thousands of deltas of the same few bytes. So such deltas are taken together, and their loop is
-//! one apart, with nothing in it but what is done for each.
+//! The work for a version is often a handful of instructions, and a value that is set again and
+//! again leaves thousands of deltas of the same few bytes. So the walk takes such deltas together.
+//! Their loop stands apart, and has nothing in it but the work for each.
 //!
 //! # Invariants
 //! * Commits ascend over all layers. An [`Tag::Image`] is a change of its own only where the change that

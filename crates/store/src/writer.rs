@@ -34,7 +34,7 @@ const BUFFER: usize = 256 << 10;
 /// An image offered after so many deltas is kept whatever the table says.
 const DELTAS_MAX: u32 = 4096;
 
-/// What every writer needs of the store.
+/// The state that every writer of the store needs.
 #[derive(Clone)]
 pub struct Workshop {
     pub home: Arc<dyn SegmentStore>,
@@ -264,7 +264,7 @@ impl RunWriter {
         self.encoder = Some((table, Some(encoder)));
     }
 
-    /// What keeps such an entry in columns; `None` where it is kept as a row.
+    /// Returns the encoder that keeps such an entry in columns; `None` where it is kept as a row.
     fn encoder_for(&mut self, key: &[u8], group: &Group) -> Option<Arc<dyn ColumnEncoder>> {
         match group.view().entries().any(|entry| entry.tag == Tag::Delta) {
             true => None,
@@ -272,7 +272,8 @@ impl RunWriter {
         }
     }
 
-    /// What keeps the entries of a table in columns; `None` where they are kept as rows.
+    /// Returns the encoder that keeps the entries of a table in columns; `None` where they are kept
+    /// as rows.
     pub fn encoder_of(&mut self, table: TableId) -> Option<Arc<dyn ColumnEncoder>> {
         if self.scratch {
             return None;

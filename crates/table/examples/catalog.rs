@@ -1,4 +1,4 @@
-//! What the catalog costs with many tables: making them, finding one, changing one, reading the past.
+//! Measures the catalog with many tables: making them, finding one, changing one, reading the past.
 //!
 //! ```sh
 //! cargo run --release -p table --example catalog -- 10000

@@ -1,4 +1,4 @@
-//! What rows cost: reading one by its key, inserting, updating, scanning.
+//! Measures rows: reading one by its key, inserting, updating, scanning.
 //!
 //! ```text
 //! cargo run --release -p table --example rows [rows]

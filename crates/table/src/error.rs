@@ -1,4 +1,4 @@
-//! What can go wrong with a table: what the user did, or what the engine below reports.
+//! The errors of a table: mistakes of the user, and errors of the engine below.
 
 use store::StoreError;
 use txn::TxnError;
@@ -11,7 +11,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What was asked for cannot be done: PostgreSQL's code, message, detail and hint.
+    /// The statement cannot be carried out: PostgreSQL's code, message, detail and hint.
     #[error(transparent)]
     Sql(#[from] types::Error),
     /// The transaction could not do it: a conflict, a deadlock, a failure below.
@@ -21,7 +21,7 @@ pub enum Error {
     /// was written by something else. Restore it from a backup.
     #[error("a stored record of a table does not decode: {what}")]
     Damaged {
-        /// What was found wrong.
+        /// The fault that was found.
         what: &'static str,
     },
 }

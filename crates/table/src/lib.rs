@@ -11,8 +11,9 @@
 //!      └── types, scalar     values, and how names are quoted
 //! ```
 //!
-//! Nothing here reads SQL. Expressions (defaults, checks, views) are kept as texts together with the
-//! objects that they name; whoever can read SQL computes them, and hands in the values.
+//! No module here reads SQL. Expressions (defaults, checks, views) are kept as texts together with
+//! the objects that they name. The caller, which can read SQL, computes them and hands in the
+//! values.
 //!
 //! # Invariants
 //! * Reads take rows and the catalog at one snapshot, so that the past is read with the tables of then.

@@ -10,11 +10,12 @@
 //!   storage of the sequence    key  's'      value  last, 8 bytes · called, 1 byte
 //! ```
 //!
-//! What the store has is ahead of what was given out: after a crash a sequence goes on from there, and
-//! up to 31 numbers are never given out. After a clean close ([`Sequences::save`]) none are lost.
+//! The state in the store is ahead of the numbers that were given out: after a crash a sequence
+//! goes on from there, and up to 31 numbers are never given out. After a clean close
+//! ([`Sequences::save`]) none are lost.
 //!
-//! A session takes as many numbers at once as `CACHE` says, and gives out its own; those that it has
-//! left when it ends are lost, and so are they when the sequence is made to count otherwise.
+//! A session takes as many numbers at once as `CACHE` says, and gives out its own. The numbers
+//! that it has left when it ends are lost, also when the sequence is made to count otherwise.
 //!
 //! # Invariants
 //! * A number is given out only after a state at or past it has its place in the log.
@@ -37,7 +38,7 @@ const KEY: &[u8] = b"s";
 /// Numbers reserved at once.
 const RESERVED: u64 = 32;
 
-/// Where a sequence stands: what `SELECT * FROM sequence` shows.
+/// The position of a sequence, as `SELECT * FROM sequence` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceState {
     /// The number given out last, or the first one.
@@ -97,7 +98,7 @@ pub struct Block {
 
 struct Open {
     state: SequenceState,
-    /// What the store has, or is about to.
+    /// The state in the store, or on its way there.
     stored: Option<SequenceState>,
     /// Numbers that may be given out before more must be reserved.
     reserved: u64,
@@ -131,7 +132,8 @@ impl Sequences {
     /// Takes the next numbers of a sequence: as many as its `CACHE` says, fewer at its end.
     ///
     /// # Errors
-    /// 2200H where it has come to its end and does not cycle; what the reservation's commit reports.
+    /// 2200H where it has come to its end and does not cycle; the errors of the reservation's
+    /// commit.
     pub fn take(&self, relation: &Relation) -> Result<Block> {
         let sequence = definition(relation)?;
         let open = self.open(sequence)?;
@@ -178,8 +180,8 @@ impl Sequences {
         Ok(())
     }
 
-    /// Makes a sequence begin anew at a number, at once and for all: what sessions have taken and not
-    /// given out is lost.
+    /// Makes a sequence begin anew at a number, at once and for all sessions: numbers that sessions
+    /// have taken and not given out are lost.
     ///
     /// # Errors
     /// As [`Sequences::set`].
@@ -253,7 +255,7 @@ impl Sequences {
     }
 }
 
-/// What a session has of sequences: `currval`, `lastval`, and the numbers that it has taken.
+/// The state of a session's sequences: `currval`, `lastval`, and the numbers that it has taken.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSequences {
     values: HashMap<Oid, i64, FixedState>,

@@ -1,5 +1,5 @@
-//! What the store asks of tables: how changes of a row or a document merge into it, how much of the past
-//! to keep, and when a table was given up.
+//! The answers of tables to the store: how changes of a row or a document merge into it, how much
+//! of the past to keep, and when a table was given up.
 //!
 //! ```text
 //!   csn        10                    30                  50
@@ -7,12 +7,13 @@
 //!   storage 7  written, read         ended 30: read at 10..29 as long as its history is kept
 //! ```
 //!
-//! There is one [`StoredTable`] for a table number, whoever asks. Numbers that are not known, because
-//! the catalog has not been read yet or the commit that makes them is on its way, keep everything.
+//! There is one [`StoredTable`] for a table number, for all callers. Numbers that are not known,
+//! because the catalog has not been read yet or the commit that makes them is on its way, keep
+//! everything.
 //!
 //! # Invariants
-//! * A table is known before anybody reads at or above the commit that made it.
-//! * Nothing is written to a table at or above the commit that gave it up: who writes holds a lock on
+//! * A table is known before any reader reads at or above the commit that made it.
+//! * Nothing is written to a table at or above the commit that gave it up: a writer holds a lock on
 //!   the relation that keeps it from being dropped.
 //! * The store hears of a shorter history only once no flush is on its way that did not know of it.
 
@@ -37,7 +38,7 @@ use crate::heap::patch;
 use crate::rows::{COUNTS, ERASURES};
 use crate::shrink::shrink;
 
-/// How much of a table's past is kept: what retention says, and nothing before a commit.
+/// How much of a table's past is kept: as much as retention says, and nothing before a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Kept {
     pub retention: Retention,
@@ -62,7 +63,7 @@ impl Kept {
     }
 }
 
-/// What the values of a table of the store are.
+/// The kind of values in a table of the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Holds {
     Rows,
@@ -77,7 +78,7 @@ pub struct StoredTable {
     kept: RwLock<Kept>,
     /// The commit that gave it up; none did as long as this is the largest number.
     ended: AtomicU64,
-    /// What keeps the newest rows in columns, where their access method asks for that.
+    /// The encoder that keeps the newest rows in columns, where their access method asks for that.
     encoder: RwLock<Option<Arc<dyn ColumnEncoder>>>,
 }
 
@@ -98,8 +99,8 @@ impl fmt::Debug for StoredTable {
     }
 }
 
-/// What a row weighs at least beside its patches, in bytes: a small row gets a fresh image after some twenty
-/// patches that change no byte of it, and not after every second one.
+/// The least weight of a row beside its patches, in bytes: a small row gets a fresh image after
+/// some twenty patches that change no byte of it, and not after every second one.
 const ROW_WEIGHT_MIN: usize = 256;
 
 impl Table for StoredTable {
@@ -211,12 +212,13 @@ pub struct PastStorage {
 #[derive(Clone, Debug)]
 pub struct Tables {
     known: Arc<RwLock<HashMap<TableId, Arc<StoredTable>, FixedState>>>,
-    /// What is not known yet keeps everything.
+    /// A table that is not known yet keeps everything.
     unknown_rows: Arc<StoredTable>,
     unknown_documents: Arc<StoredTable>,
     /// Histories that became shorter, and of which the store is to be told.
     shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
-    /// What the holders of collections share, one for each table with documents that has holders.
+    /// The state that the holders of collections share, one for each table with documents that has
+    /// holders.
     documents: Arc<RwLock<HashMap<TableId, Weak<DocumentTable>, FixedState>>>,
 }
 
@@ -253,7 +255,7 @@ impl Tables {
         match table {
             _ if Tables::has_documents(table) => known(table, &self.unknown_documents),
             _ if table >= CATALOG => known(table, &self.unknown_rows),
-            // What an index says of the time before it is kept as long as the index.
+            // The index entries of the time before an index are kept as long as the index.
             _ if table >= BEFORE => {
                 known(TableId(table.0 - BEFORE.0 + CATALOG.0), &self.unknown_rows)
             }
@@ -280,8 +282,9 @@ impl Tables {
         (FIRST_COLLECTION..BEFORE).contains(&table) || (DOCUMENTS..CATALOG).contains(&table)
     }
 
-    /// What all holders of the documents in a table share: how much of the past is kept, and the commit that
-    /// gave them up, which change for all of them at once. `options` say what else the documents carry.
+    /// Returns the state that all holders of the documents in a table share: how much of the past
+    /// is kept, and the commit that gave them up, which change for all of them at once. `options`
+    /// say what else the documents carry.
     pub(crate) fn documents(
         &self,
         table: TableId,
@@ -308,7 +311,8 @@ impl Tables {
         new
     }
 
-    /// What the holders of the documents in a table share; `None` without holders.
+    /// Returns the state that the holders of the documents in a table share; `None` without
+    /// holders.
     fn held_documents(&self, table: TableId) -> Option<Arc<DocumentTable>> {
         self.documents.read().get(&table).and_then(Weak::upgrade)
     }
@@ -320,13 +324,13 @@ impl Tables {
         [self.known.read().len(), self.documents.read().values().filter(held).count()]
     }
 
-    /// What an engine needs to know tables by their numbers.
+    /// Returns the function by which an engine finds tables by their numbers.
     pub fn resolver(&self) -> TableResolver {
         let tables = self.clone();
         Arc::new(move |table| tables.find(table))
     }
 
-    /// Has what a relation has given up be forgotten before a commit too.
+    /// Forgets the past before `from` of the storages that a relation has given up.
     pub(crate) fn forget_past(&self, relation: Oid, from: Csn) {
         if from == Csn::ZERO {
             return;
@@ -446,7 +450,7 @@ impl Tables {
         if self.shortened.lock().is_empty() {
             return;
         }
-        // What is shortened after this has another flush to wait for.
+        // A history that is shortened after this has another flush to wait for.
         let asked = self.shortened.lock().clone();
         store.after_flush();
         let known = self.known.read();

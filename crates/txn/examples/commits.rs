@@ -1,4 +1,5 @@
-//! What a commit costs above the floor of the disk, and how many a second many writers make.
+//! Measures how much longer a commit takes than the disk alone needs, and how many commits a second
+//! many writers make.
 //!
 //! ```text
 //! cargo run --release -p txn --example commits [directory] [seconds]
@@ -19,7 +20,7 @@ use txn::{CommitMeta, Engine, EngineOptions, Isolation, TxnError};
 use vfs::{Env, OpenMode, SimVfs};
 
 const T: TableId = TableId(9);
-/// What the frame of one such commit occupies in the log.
+/// The bytes of the frame of one such commit in the log.
 const FRAME_BYTES: usize = 184;
 const VALUE: [u8; 100] = [0x5a; 100];
 

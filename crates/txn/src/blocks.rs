@@ -16,7 +16,7 @@ use crate::snapshot::Snapshot;
 use crate::view::View;
 use crate::writeset::Moment;
 
-/// What a scan gives.
+/// An item that a scan gives.
 pub enum Given<'a> {
     /// A key and its state.
     Row(&'a [u8], &'a Row<'a>),
@@ -63,7 +63,7 @@ impl Blocks {
     /// there would be one.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Returns the error of the store.
     pub fn split(&mut self, rows_each: u64) -> Result<Vec<Blocks>, TxnError> {
         let scans = self.scan.split(rows_each)?;
         let part = |scan| Blocks {
@@ -91,7 +91,7 @@ impl Blocks {
     /// views are of the transaction of the first one, or of none.
     ///
     /// # Errors
-    /// What the store and `f` report.
+    /// Returns the error of the store or of `f`.
     pub fn fill<E: From<TxnError>>(
         &mut self,
         view: View<'_>,

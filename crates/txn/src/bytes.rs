@@ -31,11 +31,11 @@ pub(crate) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// What was wrong with bytes that should have decoded; the position is in bytes from the start.
+/// A fault of bytes that should have decoded; the position is in bytes from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} at byte {at}")]
 pub struct Malformed {
-    /// What was expected and not found.
+    /// The item that was expected and not found.
     pub what: &'static str,
     /// Where, in bytes from the start of the record or page.
     pub at: usize,

@@ -44,7 +44,7 @@ const ALL: u8 = 2;
 /// The key whose value is the first commit of which the changes are kept.
 const BEGIN: [u8; 12] = [0; 12];
 
-/// What a commit did to a table.
+/// The effect of a commit on a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Touched {
     /// It wrote these keys, ascending; of a document, its key without the number of a record.
@@ -67,7 +67,7 @@ fn split(key: &[u8]) -> Option<(TableId, Csn)> {
     Some((TableId(u32::from_be_bytes(*table)), Csn(u64::from_be_bytes(csn.try_into().ok()?))))
 }
 
-/// What the record of a commit says of a table that the commit has changed.
+/// The change of one table, as the record of the commit states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableChange {
     /// The table.
@@ -242,13 +242,14 @@ pub(crate) fn read_begin(store: &Store) -> Result<Option<Csn>, TxnError> {
     found.base().try_into().map(|bytes| Some(Csn(u64::from_le_bytes(bytes)))).map_err(damaged)
 }
 
-/// What a commit did to a table; `None` where it did nothing, or its changes are not kept.
+/// Reads the effect of a commit on a table; `None` where it did nothing, or its changes are not
+/// kept.
 pub(crate) fn read(store: &Store, table: TableId, csn: Csn) -> Result<Option<Touched>, TxnError> {
     let found = store.read(CHANGES_TABLE, &key(table, csn), Csn::MAX)?;
     found.map(|found| touched(found.base(), csn)).transpose()
 }
 
-/// What a value of the table says.
+/// Decodes a value of the table of changes.
 pub(crate) fn touched(value: &[u8], csn: Csn) -> Result<Touched, TxnError> {
     decode(value).map_err(|source| TxnError::Damaged { csn, source })
 }
@@ -300,7 +301,7 @@ impl Iterator for TableChanges {
     }
 }
 
-/// What the store must know of the table of changes.
+/// The functions that the store needs of the table of changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Changes;
 

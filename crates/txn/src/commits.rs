@@ -1,4 +1,4 @@
-//! Looking up commits: who, when and why by number, and numbers by time.
+//! Looking up commits: author, time and message by number, and numbers by time.
 //!
 //! ```text
 //!   pages   [0] [1] [2] ... [95] [96]│ open page
@@ -124,7 +124,7 @@ impl CommitIndex {
         time.ok_or_else(|| damaged(csn, "commit page ends early"))
     }
 
-    /// What is known of a visible commit other than 0.
+    /// Returns the [`CommitInfo`] of a visible commit other than 0.
     pub(crate) fn info(&self, store: &Store, csn: Csn) -> Result<CommitInfo, TxnError> {
         let info = self.with_page(store, csn, |page| {
             page.entry(csn).map(|entry| CommitInfo::new(csn, entry).to_owned())
@@ -132,7 +132,7 @@ impl CommitIndex {
         info.ok_or_else(|| damaged(csn, "commit page ends early"))
     }
 
-    /// What the application keeps with a visible commit other than 0.
+    /// Returns the bytes that the application keeps with a visible commit other than 0.
     pub(crate) fn extension(&self, store: &Store, csn: Csn) -> Result<Vec<u8>, TxnError> {
         self.with_page(store, csn, |page| page.extension(csn).to_vec())
     }
@@ -143,7 +143,7 @@ impl CommitIndex {
         tables.map_err(|source| TxnError::Damaged { csn, source })
     }
 
-    /// What is known of each of `csns`, all visible and none of them 0.
+    /// Returns the [`CommitInfos`] of `csns`, all visible and none of them 0.
     pub(crate) fn infos(&self, store: &Store, csns: Vec<Csn>) -> Result<CommitInfos, TxnError> {
         let mut pages: Vec<Arc<Page>> = Vec::new();
         for &csn in &csns {
@@ -272,12 +272,12 @@ const MILESTONES_MAX: usize = 4096;
 /// Milestones taken from the time before the engine was opened.
 const MILESTONES_PAST: u64 = 16;
 
-/// Some commits and their times, ascending, from which the store's compaction learns where a time
-/// lies without asking the engine. What it is told is at or before the truth: it may drop too little,
-/// never too much.
+/// Some commits and their times, ascending. From them the store's compaction learns where a time
+/// lies without asking the engine. The answer is at or before the true commit: compaction may drop
+/// too little, never too much.
 ///
-/// Those of the past are looked up when writing goes on ([`Milestones::recall`]), not by opening, which
-/// would read as many pages of the table of commits.
+/// Milestones of the past are looked up when writing goes on ([`Milestones::recall`]), not by
+/// opening, which would read as many pages of the table of commits.
 #[derive(Default)]
 pub(crate) struct Milestones {
     known: Mutex<Known>,
@@ -287,7 +287,7 @@ struct Known {
     list: Vec<(u64, Csn)>,
     /// Commits between two of them.
     stride: u64,
-    /// Those of the past are in the list.
+    /// The milestones of the past are in the list.
     recalled: bool,
 }
 

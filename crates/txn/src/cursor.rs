@@ -56,7 +56,7 @@ impl KeyRange {
         Bound::Excluded(end)
     }
 
-    /// That key alone.
+    /// Returns the range of one key alone.
     pub fn only(key: Vec<u8>) -> KeyRange {
         KeyRange { lower: Bound::Included(key.clone()), upper: Bound::Included(key) }
     }
@@ -68,7 +68,7 @@ pub struct Cursor {
     range: KeyRange,
     reverse: bool,
     stored: Option<Scan>,
-    /// What the store has given and nobody has taken: `key` belongs to it.
+    /// A state that the store has given and no caller has taken: `key` belongs to it.
     ahead: Option<Versioned>,
     key: Vec<u8>,
     /// The snapshot of the first fill, from its end on.

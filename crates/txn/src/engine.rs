@@ -9,10 +9,10 @@
 //!   (what is there)        apply
 //! ```
 //!
-//! What must be ordered happens under the commit mutex and nothing else does: no disk is touched and
-//! no flush is waited for there. Writers that are faster than the flush are held back one by one
-//! before it, by the store's `admit`. The store knows of a commit before the log has made it durable, but nobody sees it: readers
-//! read at the newest *visible* commit, and that moves only after the sync.
+//! The ordered steps run under the commit mutex, and no others: no thread touches the disk or waits
+//! for a flush there. Writers that are faster than the flush are held back one by one before it, by
+//! the store's `admit`. The store knows of a commit before the log has made it durable, but no
+//! reader sees it: readers read at the newest *visible* commit, and that moves only after the sync.
 //!
 //! # When the log fails
 //! A write or sync that fails leaves it unknown what the disk holds. The engine is then poisoned: the
@@ -92,7 +92,7 @@ const AFLOAT_US_MAX: u64 = 200_000;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EngineOptions {
-    /// What a commit waits for, unless it says otherwise itself.
+    /// The durability that a commit waits for, unless it has its own.
     pub durability: Durability,
     /// How long a transaction waits for a row lock, in microseconds; `None` for as long as it takes.
     pub lock_timeout_us: Option<u64>,
@@ -120,10 +120,10 @@ impl Default for EngineOptions {
     }
 }
 
-/// What a commit says of itself, beside its writes.
+/// The properties of a commit, beside its writes.
 #[derive(Clone, Debug, Default)]
 pub struct CommitMeta {
-    /// Who makes it, up to [`crate::AUTHOR_BYTES_MAX`]; may be empty.
+    /// The author, up to [`crate::AUTHOR_BYTES_MAX`]; may be empty.
     pub author: String,
     /// Why, up to [`crate::MESSAGE_BYTES_MAX`]; may be empty.
     pub message: String,
@@ -131,10 +131,10 @@ pub struct CommitMeta {
     pub role: Arc<str>,
     /// When it was made where it comes from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
-    /// What the application keeps with the commit ([`Engine::extension`]), up to [`crate::EXTENSION_BYTES_MAX`]; may be
-    /// empty.
+    /// The bytes that the application keeps with the commit ([`Engine::extension`]), up to
+    /// [`crate::EXTENSION_BYTES_MAX`]; may be empty.
     pub extension: Vec<u8>,
-    /// What to wait for, where not what the engine was opened with.
+    /// The durability to wait for, if not that of the engine's options.
     pub durability: Option<Durability>,
 }
 
@@ -169,7 +169,7 @@ pub struct EngineStats {
     pub store: store::StoreStats,
 }
 
-/// What the commit mutex guards: the last number and time given.
+/// The state under the commit mutex: the last number and time given.
 struct Sequencer {
     csn: Csn,
     time_us: u64,
@@ -186,7 +186,7 @@ pub(crate) struct Prepared<'a> {
     pub hints: Vec<Hint>,
     /// The tables that were changed, for the table of changes.
     pub changes: ChangeList,
-    /// What was read and at which commit, where that must be validated.
+    /// The reads and their commit, where they must be validated.
     pub reads: Option<(&'a ReadSet, Csn)>,
 }
 
@@ -223,14 +223,14 @@ pub struct Engine {
     stopped: OnceLock<Stopped>,
     room: Room,
     follower: bool,
-    /// Held by the one who takes in the commits of a leader.
+    /// Held by the thread that applies the commits of a leader.
     following: Mutex<()>,
     next_txn: AtomicU64,
     /// Position at which it was last looked whether the log can be cut.
     looked_at: AtomicLsn,
-    /// What of the log is kept for followers.
+    /// The parts of the log that are kept for followers.
     holds: Holds,
-    /// What clients copy.
+    /// The backups that clients copy.
     backups: Backups,
     /// Monotonic time of the last sync that `os` commits made.
     settled_us: AtomicU64,
@@ -245,9 +245,9 @@ enum Stopped {
 }
 
 impl Engine {
-    /// Has `observer` see every commit from the next one on, as long as its owner keeps it. The caller
-    /// makes sure that no commit becomes visible between the snapshot from which the observer was filled
-    /// and this call.
+    /// Makes `observer` see every commit from the next one on, as long as its owner keeps it. The
+    /// caller makes sure that no commit becomes visible between the snapshot from which the
+    /// observer was filled and this call.
     pub fn observe(&self, observer: Weak<dyn Observer>) {
         self.observers.add(observer);
     }
@@ -257,8 +257,8 @@ impl Engine {
         Snapshot::now(Arc::clone(self), false)
     }
 
-    /// The database as of `csn`. Fails where that is not visible yet. What retention has dropped is
-    /// reported by the reads.
+    /// Returns the database as of `csn`. Fails if `csn` is not visible yet. If retention has
+    /// dropped a version, the read of it fails.
     pub fn snapshot_at(self: &Arc<Self>, csn: Csn) -> Result<Snapshot, TxnError> {
         Snapshot::past(Arc::clone(self), csn)
     }
@@ -280,8 +280,8 @@ impl Engine {
         self.locks.interrupt(transaction);
     }
 
-    /// Has whoever sleeps for a lock from now on ask `watch` whether it goes on; false where there is one
-    /// already.
+    /// Makes every transaction that sleeps for a lock from now on ask `watch` whether it goes on.
+    /// Returns false if there is a watch already.
     pub fn watch_waits(&self, watch: WaitWatch) -> bool {
         self.locks.set_watch(watch)
     }
@@ -298,7 +298,7 @@ impl Engine {
         self.locks.reader()
     }
 
-    /// Returns who has locked these relations now, and who waits to.
+    /// Returns the transactions that have locked these relations now, and those that wait to.
     pub fn relation_claims(&self, relations: impl IntoIterator<Item = u32>) -> Vec<RelationClaim> {
         let hashed = relations.into_iter();
         self.locks.claims(&hashed.map(|it| (self.hasher.hash_relation(it), it)).collect())
@@ -333,12 +333,12 @@ impl Engine {
     /// Returns the time of a visible commit, in microseconds since 1970 UTC; 0 of commit 0.
     ///
     /// # Errors
-    /// What reading the table of commits reports.
+    /// Fails if the table of commits cannot be read.
     pub fn time_us(&self, csn: Csn) -> Result<u64, TxnError> {
         self.commits.time_us(&self.store, csn)
     }
 
-    /// Who made commit `csn`, when and why.
+    /// Returns the author, time and message of commit `csn`.
     pub fn commit_info(&self, csn: Csn) -> Result<CommitInfo, TxnError> {
         let newest = self.visible();
         if csn.0 == 0 || csn > newest {
@@ -401,7 +401,8 @@ impl Engine {
         self.commits.moments(&self.store, csns)
     }
 
-    /// Who made each of `csns`, when and why: many commits for little, without a copy of any text.
+    /// Returns author, time and message of each of `csns`: many commits at low cost, without a copy
+    /// of any text.
     pub fn infos(&self, csns: Vec<Csn>) -> Result<CommitInfos, TxnError> {
         let newest = self.visible();
         if let Some(csn) = csns.iter().copied().find(|csn| csn.0 == 0 || *csn > newest) {
@@ -435,7 +436,8 @@ impl Engine {
         Ok(changes)
     }
 
-    /// What commit `csn` did to `table`; `None` where it did nothing, or its changes are not kept.
+    /// Returns the effect of commit `csn` on `table`; `None` where it did nothing, or its changes
+    /// are not kept.
     pub fn change(&self, table: TableId, csn: Csn) -> Result<Option<Touched>, TxnError> {
         changes::read(&self.store, table, csn.min(self.visible()))
     }
@@ -485,9 +487,9 @@ impl Engine {
         self.release_log()
     }
 
-    /// Has the bytes of what was erased go at once: from the store's files, as far as no snapshot is
-    /// older than the erasure, and from the log. Returns the commit up to which nothing erased is left
-    /// in either. Makes a commit of its own, without a write, with which the log begins anew.
+    /// Removes the erased bytes at once: from the store's files, as far as no snapshot is older
+    /// than the erasure, and from the log. Returns the commit up to which nothing erased is left in
+    /// either. Makes a commit of its own, without a write, with which the log begins anew.
     pub fn scrub(&self) -> Result<Csn, TxnError> {
         let upto = self.visible();
         let turned = self.log.turn()?;
@@ -516,10 +518,11 @@ impl Engine {
     /// opened; more than that is flushed first, so that opening costs the same after any history.
     pub fn close(self: Arc<Self>) -> Result<(), EngineError> {
         let _ = self.stopped.set(Stopped::Closed);
-        drop(self.sequencer.lock()); // whoever was numbering is done
+        drop(self.sequencer.lock()); // the commit that was being numbered is done
         self.settle()?;
         if self.log.bytes_between(self.replay_from(), self.log.durable()) > REPLAY_BYTES_MAX {
-            // Not needed for safety: the next open is quick. What fails here the next open mends.
+            // Not needed for safety: it makes the next open quick. After an error here, the next
+            // open does the work.
             let _ = self.store.flush();
             let _ = self.release_log();
         }
@@ -556,7 +559,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives the commit its place: what can be done outside the commit mutex, then what cannot.
+    /// Gives the commit its place: first the work outside the commit mutex, then the work under it.
     fn place(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
         let durability = prepared.durability.unwrap_or(self.durability);
         let changes = changes::derive(
@@ -680,8 +683,8 @@ impl Engine {
         self.observers.tell(csn);
     }
 
-    /// What is due now and then, after a commit. Failures here are not the commit's: whoever comes
-    /// next meets them.
+    /// Does the maintenance that is due now and then, after a commit. A failure here is not the
+    /// commit's: the next caller meets it.
     fn maintain(&self, lsn: Lsn, durability: Durability) {
         if matches!(durability, Durability::Os) {
             let since_us =

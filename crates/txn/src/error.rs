@@ -1,4 +1,4 @@
-//! What can go wrong in a transaction or in opening an engine, and what the caller can do about it.
+//! The errors of a transaction and of opening an engine, and how the caller can respond to each.
 //!
 //! ```text
 //!   try again      Serialization 40001 · Deadlock 40P01 · LockTimeout, LockNotAvailable 55P03
@@ -10,7 +10,7 @@
 //!   call for help  Store or Log, XX001 where files are damaged · Damaged XX001
 //! ```
 //!
-//! What the disk is to blame for is 53100 where it is full, 58030 otherwise. An engine that a successor has
+//! An error of the disk is 53100 where it is full, 58030 otherwise. An engine that a successor has
 //! fenced says 25006: write there.
 
 use std::error::Error;
@@ -24,7 +24,7 @@ use store::{Csn, MergeError, StoreError, TableId};
 
 use crate::bytes::Malformed;
 
-/// The failure of the disk that stopped all writing, for all who ask later.
+/// The failure of the disk that stopped all writing, for all later callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     words: Arc<str>,
@@ -36,7 +36,7 @@ impl Failure {
         Failure { words: error.to_string().into(), state: disk_state(error) }
     }
 
-    /// What failed, in words.
+    /// Returns the failure in words.
     pub fn words(&self) -> &Arc<str> {
         &self.words
     }
@@ -103,7 +103,7 @@ pub enum TxnError {
     /// More than one transaction may hold. Divide it.
     #[error("{what} too large: {bytes} where {max} are allowed")]
     TooLarge {
-        /// What is too large.
+        /// The item that is too large.
         what: &'static str,
         /// Its size, in bytes (or operations).
         bytes: usize,
@@ -139,7 +139,7 @@ pub enum TxnError {
     Damaged {
         /// The commit asked for.
         csn: Csn,
-        /// What did not decode.
+        /// The part that did not decode.
         source: Malformed,
     },
     /// The store failed.
@@ -210,7 +210,7 @@ pub enum EngineError {
     InUse {
         /// The directory.
         dir: PathBuf,
-        /// Tells who, where it is known.
+        /// Names the process that has it, where it is known.
         source: io::Error,
     },
     /// The directory cannot be made or locked.
@@ -227,7 +227,7 @@ pub enum EngineError {
     Record {
         /// Just past the record; none of a record that is not in the log.
         lsn: Option<Lsn>,
-        /// What did not decode.
+        /// The part that did not decode.
         source: Malformed,
     },
     /// The log does not continue where the store ends. Restore it from a backup.
@@ -267,10 +267,10 @@ pub enum EngineError {
         /// The first commit after it that the log has.
         next: Csn,
     },
-    /// What the store noted about the log, or about commits, does not decode.
+    /// The store's note about the log, or about commits, does not decode.
     #[error("the store's checkpoint is damaged: {what}")]
     Checkpoint {
-        /// What did not decode.
+        /// The part that did not decode.
         what: &'static str,
     },
     /// Snapshots or transactions are still open; they must be dropped before the engine is closed.

@@ -1,4 +1,4 @@
-//! Who made commits, when and why: one at a time, or thousands in one answer.
+//! The authors, times and messages of commits: one at a time, or thousands in one answer.
 //!
 //! ```text
 //!   CommitInfos   csns   [4099][4098][ ... ][3071][3070]        as asked for, in that order
@@ -20,19 +20,19 @@ use store::Csn;
 use crate::pages::{Page, page_of};
 use crate::record::Note;
 
-/// What is known of a commit; the texts are owned, or borrowed (`CommitInfo<&str>`).
+/// The properties of a commit; the texts are owned, or borrowed (`CommitInfo<&str>`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitInfo<Text = String> {
     /// Its number.
     pub csn: Csn,
     /// When it was committed: microseconds since 1970 UTC, never decreasing with the number.
     pub time_us: u64,
-    /// Who made it; may be empty.
+    /// The author; may be empty.
     pub author: Text,
     /// Why; may be empty.
     pub message: Text,
-    /// The authenticated role of the committing client; empty without authentication. The author is who the
-    /// client said it was.
+    /// The authenticated role of the committing client; empty without authentication. The author is
+    /// the name that the client gave.
     pub role: Text,
     /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
@@ -58,7 +58,7 @@ impl<'a> CommitInfo<&'a str> {
     }
 }
 
-/// What is known of some commits, in the order in which they were asked for.
+/// The properties of some commits, in the order in which the caller asked for them.
 ///
 /// It shares the pages of the table of commits that it tells of, about 16 KB and the texts of 1,024
 /// commits each, and keeps them in memory for as long as it lives.

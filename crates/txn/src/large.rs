@@ -1,4 +1,4 @@
-//! Large transactions: what one writes to very many keys goes to files, not through memory and log.
+//! Large transactions: writes to very many keys go to files, not through memory and log.
 //!
 //! ```text
 //!   writes of the transaction      to whom                       at the commit
@@ -23,8 +23,9 @@
 //!   commit    a: piece 2  k: memory   m: memory   z: piece 2
 //! ```
 //!
-//! What observers read from the record stays in the record: the catalog, documents. So do deltas upon what
-//! was committed before, which the store merges by commit number, and erasures.
+//! Some writes stay in the record: those that observers read from it (the catalog, documents),
+//! deltas upon values that were committed before, which the store merges by commit number, and
+//! erasures.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -47,7 +48,7 @@ const TABLE_BYTES_MIN: usize = 64 << 10;
 /// the record.
 ///
 /// # Errors
-/// What writing files reports; then no file is left.
+/// Fails if a file cannot be written; then no file is left.
 pub(crate) fn split(
     engine: &Engine,
     writes: Vec<Write>,
@@ -82,7 +83,7 @@ pub(crate) fn split(
 /// where there are none.
 ///
 /// # Errors
-/// What writing files reports; then no file is left.
+/// Fails if a file cannot be written; then no file is left.
 pub(crate) fn piece<'a>(
     engine: &Engine,
     writes: impl IntoIterator<Item = &'a Write>,
@@ -109,7 +110,7 @@ fn place(write: &Write) -> (TableId, &[u8]) {
 /// Merges what is in memory with pieces.
 struct Merge<'e> {
     files: Files<'e>,
-    /// What stays for the record.
+    /// The writes that stay in the record.
     rest: Vec<Write>,
 }
 

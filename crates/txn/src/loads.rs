@@ -1,4 +1,5 @@
-//! [`Loads`]: what a transaction has put into files and not committed: bulk loads, and pieces of its writes.
+//! [`Loads`]: the files that a transaction has written and not committed: bulk loads, and pieces of
+//! its writes.
 //!
 //! ```text
 //!   operations   0 .. 4 │        5 .. 9 │ 10 .. 1010
@@ -16,7 +17,8 @@
 //!
 //! # Invariants
 //! * No two bulk loads hold the same key, and none a key that has a version.
-//! * What counts is joined into one load of the commit; the files of all else are removed.
+//! * All loads that count are joined into one load of the commit; the files of all others are
+//!   removed.
 
 use std::sync::Arc;
 
@@ -111,14 +113,15 @@ impl Loads {
         pieces.any(|load| load.loaded.spans().any(|span| span.table == table))
     }
 
-    /// What a scan at a moment has to look through too, newest first.
+    /// Returns the loads that a scan at a moment has to look through too, newest first.
     pub fn staged(&self, at: Moment) -> Vec<Staged> {
         let mut staged: Vec<Staged> = self.visible(at).map(|load| load.staged.clone()).collect();
         staged.reverse();
         staged
     }
 
-    /// What they say of a key at a moment: none where nothing, else its value, or none where it is deleted.
+    /// Returns what the loads do to a key at a moment: none where they write nothing, else its
+    /// value, or none where it is deleted.
     #[inline]
     pub fn read(
         &self,
@@ -144,7 +147,7 @@ impl Loads {
         Ok(None)
     }
 
-    /// What a load holds.
+    /// Returns the entries of a load.
     pub fn of(&self, at: usize) -> Staged {
         self.list[at].staged.clone()
     }
@@ -164,7 +167,7 @@ impl Loads {
         }
     }
 
-    /// What the commit loads.
+    /// Takes the loads of the commit, joined into one.
     pub fn take(&mut self) -> Option<Loaded> {
         let (count, written): (Vec<Load>, _) =
             self.list.drain(..).partition(|load| load.written.is_none());

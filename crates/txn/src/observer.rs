@@ -6,12 +6,12 @@
 //!                                commits 41, 42, 43: one after the other, each with its record
 //! ```
 //!
-//! A catalog in memory, a cache, a count is a function of the commits so far. It is read once from a
-//! snapshot, and from then on every commit is shown to it, before readers see the commit. What an
-//! observer makes of a commit follows from the commit's record alone, so that the same observer works
-//! in an engine that follows the log of another one. A committing transaction can add *hints*: values
-//! that it has at hand, such as an image that it has just built. An observer that finds a hint saves
-//! the work of deriving the same from the record.
+//! A catalog in memory, a cache, a count is a function of the commits so far. It is read once from
+//! a snapshot, and from then on every commit is shown to it, before readers see the commit. The
+//! result of an observer follows from the commit's record alone, so that the same observer works in
+//! an engine that follows the log of another one. A committing transaction can add *hints*: values
+//! that it has at hand, such as an image that it has just built. An observer that finds a hint
+//! saves the work of deriving the same from the record.
 //!
 //! # Invariants
 //! * Every observer sees the commits that write tables which it follows: each once, in the order of

@@ -58,7 +58,7 @@ impl Ordered {
 
 impl Drop for Ordered {
     fn drop(&mut self) {
-        // Nobody is left to be told; the engine, where it was stopped, tells whoever comes next.
+        // No caller is left for the error; if it has stopped the engine, the next caller gets it.
         let _ = self.finish();
     }
 }

@@ -1,4 +1,4 @@
-//! Commit pages: who committed when and why, 1024 commits to a value of one table.
+//! Commit pages: author, time and message of each commit, 1024 commits to a value of one table.
 //!
 //! The table of commits (`TableId` 1) is an ordinary table of the store whose keys are the big-endian
 //! number of a page and whose values are columns. Every commit appends one entry as a delta, the
@@ -98,8 +98,8 @@ pub(crate) struct Page {
     lists: Lists,
 }
 
-/// The strings of a page, numbered from 1, one after the other in one piece of memory: whoever copies
-/// or drops a page copies or drops seven pieces, however many strings it has.
+/// The strings of a page, numbered from 1, one after the other in one piece of memory: to copy or
+/// drop a page is to copy or drop seven pieces, however many strings it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Strings {
     text: String,
@@ -257,7 +257,7 @@ impl Page {
         self.position(csn).map_or(&[], |position| self.tables_at(position))
     }
 
-    /// What the application keeps with `csn`; nothing where it is not on this page.
+    /// Returns the bytes that the application keeps with `csn`; empty where it is not on this page.
     pub(crate) fn extension(&self, csn: Csn) -> &[u8] {
         self.position(csn).map_or(&[], |position| self.extension_at(position))
     }
@@ -654,7 +654,7 @@ pub(crate) fn assemble<'a>(
     Ok(open)
 }
 
-/// What the store must know of the table of commits.
+/// The functions that the store needs of the table of commits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Commits;
 

@@ -78,8 +78,8 @@ fn merging_in_any_division_gives_one_image() {
     assert_eq!(entries[0].1, whole(1), "the first entry of a page is its image");
 }
 
-/// A page whose commits are alike in author and message costs about a byte for each; that somebody has proved
-/// to be the author, a byte for all of them, whoever they are.
+/// A page whose commits are alike in author and message costs about a byte for each. If the authors
+/// are authenticated, that costs one byte for all commits together, whatever the authors are.
 #[test]
 fn plain_commits_are_small() {
     let bytes = |authors: &[&'static str], is_proved: bool| {

@@ -6,15 +6,15 @@
 //!                                  durable ^    ^ not yet
 //! ```
 //!
-//! One sync of the log covers everything appended before it, so whoever comes back from it first
-//! publishes for all: it takes from the front what is ready, runs the hook of each commit (which shows
-//! the commit to the engine's observers), and then moves visibility once. The others find their commit
-//! visible and go home.
+//! One sync of the log covers everything appended before it, so the first thread that comes back
+//! from it publishes for all. It takes from the front what is ready, runs the hook of each commit
+//! (which shows the commit to the engine's observers), and then moves visibility once. The other
+//! threads find their commit visible and go home.
 //!
 //! A commit that asked for `os` durability is ready once written, but not before those below it: a
-//! commit never becomes visible before an earlier one, and one that asked to be durable never before
-//! it is. What is visible but not durable is kept on a second list, because the store must not flush
-//! what the log could still lose.
+//! commit never becomes visible before an earlier one, and one that asked to be durable never
+//! before it is. Commits that are visible but not durable are kept on a second list, because the
+//! store must not flush a commit that the log could still lose.
 //!
 //! # Invariants
 //! * Both numbers and log positions ascend along the queue.
@@ -42,7 +42,7 @@ pub(crate) struct Pending {
     pub hook: Hook,
 }
 
-/// What only the one who publishes touches.
+/// The state that only the publishing thread touches.
 #[derive(Default)]
 struct Turn {
     /// Visible, not known to be durable: (csn, lsn).
@@ -52,8 +52,8 @@ struct Turn {
 
 /// Commits in order, from the log to visibility.
 ///
-/// Two mutexes, so that whoever appends (under the commit mutex) never waits for another commit's
-/// hooks: `turn` belongs to the one who publishes, `queue` is held for one step at a time.
+/// Two mutexes, so that an appending thread (under the commit mutex) never waits for another
+/// commit's hooks: `turn` belongs to the publishing thread, `queue` is held for one step at a time.
 #[derive(Default)]
 pub(crate) struct PublishQueue {
     turn: Mutex<Turn>,

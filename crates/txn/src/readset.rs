@@ -1,4 +1,4 @@
-//! What a serializable transaction has read, and the commits it must not have missed.
+//! The reads of a serializable transaction, and the commits it must not have missed.
 //!
 //! ```text
 //!  key
@@ -10,19 +10,20 @@
 //!       snapshot          commit
 //! ```
 //!
-//! A transaction that writes commits only if nothing that it read was written between its snapshot
-//! and its own number; then it might as well have run at the instant of its number, and the order of
-//! the log is a serial order. One that only reads ran at the instant of its snapshot and needs no
-//! proof. Reads are remembered as keys and as ranges of keys, so that two transactions which merely
-//! use the same table never abort one another. (Backward validation after Kung and Robinson, "On
-//! optimistic methods for concurrency control", 1981, with ranges for phantoms.)
+//! A transaction that writes commits only if no other commit between its snapshot and its own
+//! number wrote anything that it read. Then it might as well have run at the instant of its number,
+//! and the order of the log is a serial order. A transaction that only reads ran at the instant of
+//! its snapshot and needs no proof. Reads are remembered as keys and as ranges of keys, so that two
+//! transactions which merely use the same table never abort one another. (Backward validation after
+//! Kung and Robinson, "On optimistic methods for concurrency control", 1981, with ranges for
+//! phantoms.)
 //!
 //! # Invariants
 //! * Ranges are half open, do not overlap and do not touch within one table.
-//! * The window holds the keys of every commit above its floor, in order; the floor never passes the
-//!   newest visible commit nor the snapshot of a running serializable transaction, unless the window
-//!   would outgrow [`WINDOW_BYTES_MAX`]. Whoever began below the floor can no longer be validated
-//!   and is told to try again.
+//! * The window holds the keys of every commit above its floor, in order; the floor never passes
+//!   the newest visible commit nor the snapshot of a running serializable transaction, unless the
+//!   window would outgrow [`WINDOW_BYTES_MAX`]. A transaction that began below the floor can no
+//!   longer be validated and is told to try again.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ops::Bound;
@@ -356,7 +357,8 @@ mod tests {
         assert_eq!(window.validate(&reads, &hasher, Csn(11)), Verdict::TooOld);
     }
 
-    /// The window is bounded: what began too far back is told so, and memory does not grow.
+    /// The window is bounded: a transaction that began too far back is told so, and memory does not
+    /// grow.
     #[test]
     fn the_window_is_bounded() {
         let window = Window::starting_at(Csn(0));

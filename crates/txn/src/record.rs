@@ -1,4 +1,4 @@
-//! The commit record: what one commit is in the log.
+//! The commit record: one commit in the log.
 //!
 //! ```text
 //!   0      1       2          4            8        16         24
@@ -53,7 +53,7 @@ pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
 /// Longest extension, in bytes.
 pub const EXTENSION_BYTES_MAX: usize = 256 << 10;
 
-/// Who made a commit and why, borrowed.
+/// The author and the message of a commit, borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Note<'a> {
     pub author: &'a str,
@@ -63,7 +63,7 @@ pub(crate) struct Note<'a> {
     pub authored_us: Option<u64>,
     /// The tables of which the commit has noted changes, encoded: [`crate::changes::read_list`].
     pub tables: &'a [u8],
-    /// What the application keeps with the commit; may be empty.
+    /// The bytes that the application keeps with the commit; may be empty.
     pub extension: &'a [u8],
 }
 
@@ -262,11 +262,11 @@ pub struct WriteRef<'a> {
     pub table: TableId,
     /// The key.
     pub key: &'a [u8],
-    /// What becomes of the key.
+    /// The operation on the key.
     pub op: OpRef<'a>,
 }
 
-/// What a write does with its key, where it lies in the record: see [`Op`].
+/// The operation of a write on its key, where it lies in the record: see [`Op`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpRef<'a> {
     /// The key gets this value.
@@ -365,7 +365,7 @@ mod tests {
         (bytes, writes)
     }
 
-    /// What was encoded is what is decoded.
+    /// A decoded record equals the encoded one.
     #[test]
     fn a_record_comes_back_as_it_went_in() {
         for (role, role_bytes) in [("ada", 4), ("", 0), ("Ada", 0)] {

@@ -13,7 +13,7 @@ use crate::writeset::{Own, OwnBase};
 
 /// The state of a key within a transaction: a base and the deltas upon it, unmerged.
 ///
-/// What the transaction itself wrote has no number yet and carries [`Csn::MAX`].
+/// A write of the transaction itself has no number yet and carries [`Csn::MAX`].
 pub struct Row<'t> {
     stored: Option<Seen<'t>>,
     own: Option<Own<'t>>,
@@ -84,7 +84,7 @@ impl<'t> Row<'t> {
         self.state().into_iter().flat_map(Versioned::deltas).chain(own)
     }
 
-    /// What the store has, where it is no whole value.
+    /// Returns the state in the store, where it is no whole value.
     fn state(&self) -> Option<&Versioned> {
         match &self.stored {
             Some(Seen::State(state)) => Some(state),

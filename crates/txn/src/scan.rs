@@ -6,9 +6,10 @@
 //!   scan          b  c          f      h  i
 //! ```
 //!
-//! Under SERIALIZABLE the scan remembers how far it came. When it is dropped, the range from where it
-//! started to the last key it gave (or to its end, if it came so far) is added to what the transaction
-//! has read: keys, and the absence of keys between them. Whoever stops early has read only so much.
+//! Under SERIALIZABLE the scan remembers how far it came. When it is dropped, the range from where
+//! it started to the last key it gave (or to its end, if it came so far) is added to the reads of
+//! the transaction: keys, and the absence of keys between them. A scan that stops early has read
+//! only so much.
 //!
 //! # Invariants
 //! * Keys come in strict order, each at most once.

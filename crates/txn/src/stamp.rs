@@ -50,7 +50,7 @@ impl Stamp {
         Stamp { number, is_asked: AtomicBool::new(false) }
     }
 
-    /// What the commit is to keep with it, where the application keeps nothing else.
+    /// Returns the bytes that the commit keeps, where the application keeps nothing else.
     pub fn extension(&self) -> Vec<u8> {
         match self.is_asked.load(Ordering::Relaxed) {
             true => {

@@ -10,9 +10,10 @@
 //! (commit, number of readers) is sorted by itself, the oldest is its front, and joining and leaving
 //! cost a step or a short binary search whatever the number of snapshots.
 //!
-//! Visibility moves on under the same mutex. That is the point: a snapshot's hold is in place before
-//! anything above it becomes visible, so whoever drops old versions (and does so only below what is
-//! visible) cannot slip between choosing a commit to read and saying so.
+//! Visibility moves on under the same mutex. That is the point: a snapshot's hold is in place
+//! before anything above it becomes visible. So a thread that drops old versions (and does so only
+//! below the newest visible commit) cannot slip in between the choice of a commit to read and its
+//! hold.
 //!
 //! # Invariants
 //! * Entries ascend; the first and the last have readers, or the queue is empty.
@@ -105,7 +106,7 @@ impl<H> Readers<H> {
     }
 }
 
-/// The visible commit and everyone who reads.
+/// The visible commit and all readers.
 pub(crate) struct Tracker<H> {
     visible: AtomicU64,
     inner: Mutex<Inner<H>>,

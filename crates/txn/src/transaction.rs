@@ -12,21 +12,22 @@
 //! writers of one row come one after the other. Under REPEATABLE READ the first to commit wins: the
 //! second finds a version newer than its snapshot and fails. Readers lock nothing and wait for nobody.
 //!
-//! A delta is a change against something that was read. Under READ COMMITTED the way to write one is
-//! [`Transaction::lock`], read, [`Transaction::delta`]: the lock moves the snapshot on where the row
-//! has changed, so that what is read is what the delta will stand on. A delta on a row that changed
-//! and was not locked before is refused (40001) at every level, because it would be applied to
-//! something its author never saw.
+//! A delta is a change against a value that was read. Under READ COMMITTED a transaction writes one
+//! by [`Transaction::lock`], read, [`Transaction::delta`]: the lock moves the snapshot on where the
+//! row has changed, so that the delta stands on the value that was read. A delta on a row that
+//! changed and was not locked before is refused (40001) at every level, because it would be applied
+//! to a value that its author never saw.
 //!
-//! A layer that knows its rows better locks them with [`Transaction::lock_row`], as strongly as what it
-//! means to do asks for. That never moves the snapshot: of a row that changed, and of that alone, the
-//! newest committed version is read ([`Transaction::latest`]), which the lock keeps as it is. What it
-//! has locked, or what hangs on a row that it has locked, it writes with [`Transaction::write`], which
-//! locks nothing.
+//! A layer that knows its rows better locks them with [`Transaction::lock_row`], as strongly as its
+//! purpose needs. That never moves the snapshot: of a row that changed, and of that alone, the
+//! layer reads the newest committed version ([`Transaction::latest`]), which the lock keeps as it
+//! is. It writes a row that it has locked, or that hangs on a locked row, with
+//! [`Transaction::write`], which locks nothing.
 //!
 //! # Invariants
 //! * A row with a write of this transaction is locked by it, or hangs on one that is.
-//! * What was locked after a savepoint is let go of by the rollback to it, and not before.
+//! * The rollback to a savepoint releases the locks that were taken after it; nothing releases them
+//!   before.
 //! * The snapshot moves only under READ COMMITTED, and only forward.
 //! * A transaction that is dropped without commit leaves nothing behind.
 
@@ -67,7 +68,7 @@ const MEMORY_PARTS: usize = 4;
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 65_000;
 
-/// What transactions may see of one another.
+/// The changes of other transactions that a transaction may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Isolation {
     /// Each statement sees what was committed before it began.
@@ -78,7 +79,7 @@ pub enum Isolation {
     Serializable,
 }
 
-/// What was found when a row was locked.
+/// The state of a row once it was locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locked {
     /// The row is as the transaction's snapshot has it.
@@ -88,7 +89,7 @@ pub enum Locked {
     Changed,
 }
 
-/// What to do where another transaction has what is to be locked.
+/// The choice where another transaction holds the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Wait for it, up to the lock timeout.
@@ -132,7 +133,7 @@ pub struct Transaction {
     pub(crate) reads: Mutex<ReadSet>,
     hooks: Vec<Hook>,
     hints: Vec<Hint>,
-    /// What the table of changes is to be told, in the order of the operations.
+    /// The changes for the table of changes, in the order of the operations.
     changes: Vec<TableChange>,
     pub(crate) loads: Loads,
     /// Bytes of writes in memory from which on some are moved to a piece.
@@ -181,7 +182,7 @@ impl Transaction {
         &self.engine
     }
 
-    /// What it sees of others.
+    /// Returns the state of other transactions that this one sees.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -214,7 +215,7 @@ impl Transaction {
         }
     }
 
-    /// Has the transaction, which has read and written nothing yet, see the database as of `csn`.
+    /// Makes the transaction, which has read and written nothing yet, see the database as of `csn`.
     ///
     /// # Errors
     /// [`TxnError::NoSuchCommit`] where that is not visible.
@@ -260,8 +261,8 @@ impl Transaction {
         self.reads.lock().add_range(table, lower, upper);
     }
 
-    /// Counts a range of keys as read, under SERIALIZABLE: for one who has looked at the past of its keys
-    /// up to the snapshot.
+    /// Counts a range of keys as read, under SERIALIZABLE: for a caller that has looked at the past
+    /// of its keys up to the snapshot.
     pub fn note_scan(&self, table: TableId, range: KeyRange) {
         if !self.is_serializable() {
             return;
@@ -278,8 +279,8 @@ impl Transaction {
         self.note_range(table, lower, upper);
     }
 
-    /// Fails with 40001 where the commit would: under SERIALIZABLE, something read was written meanwhile.
-    /// For one who is about to report what follows from that.
+    /// Fails with 40001 where the commit would: under SERIALIZABLE, something read was written
+    /// meanwhile. For a caller that is about to report a result of its reads.
     pub fn check_reads(&self) -> Result<(), TxnError> {
         let reads = self.reads.lock();
         if reads.is_empty() {
@@ -331,18 +332,18 @@ impl Transaction {
         View::of(self, &self.snapshot)
     }
 
-    /// What has been committed by now, as a snapshot of its own to lay the transaction's writes over
-    /// ([`View::of`]): for rows that are locked, and for whatever must hold whoever looks.
+    /// Returns a snapshot of everything committed by now, to lay the transaction's writes over
+    /// ([`View::of`]): for rows that are locked, and for rules that must hold for every reader.
     pub fn latest(&self) -> Snapshot {
         Snapshot::now(Arc::clone(&self.engine), false)
     }
 
     // --- locking and writing ---------------------------------------------------------------------
 
-    /// Locks the row for update, waiting for whoever has it. Under READ COMMITTED a row that changed
-    /// after the snapshot moves the snapshot on ([`Locked::Changed`]: read again); at the other levels
-    /// it fails with 40001. Fails with 40P01 where waiting would be a deadlock, with 55P03 where the
-    /// lock timeout runs out.
+    /// Locks the row for update, waiting for its owner. Under READ COMMITTED a row that changed
+    /// after the snapshot moves the snapshot on ([`Locked::Changed`]: read again); at the other
+    /// levels it fails with 40001. Fails with 40P01 where waiting would be a deadlock, with 55P03
+    /// where the lock timeout runs out.
     pub fn lock(&mut self, table: TableId, key: &[u8]) -> Result<Locked, TxnError> {
         let found = self.acquire(table, key, RowLock::Update, Wait::Allowed)?;
         self.refresh(found)
@@ -403,8 +404,8 @@ impl Transaction {
         self.take_relation(relation, mode, wait).map(drop)
     }
 
-    /// Locks a relation that a query is about to read ([`RelationLock::Read`]). True where that went
-    /// through the table of locks: what was committed while it was waited for is not in the snapshot.
+    /// Locks a relation that a query is about to read ([`RelationLock::Read`]). True where that
+    /// went through the table of locks: commits of the time of the wait are not in the snapshot.
     /// Fails as [`Transaction::lock_relation`] does.
     pub fn read_relation(&mut self, relation: u32, wait: Wait) -> Result<bool, TxnError> {
         self.take_relation(relation, RelationLock::Read, wait)
@@ -453,11 +454,11 @@ impl Transaction {
         own.fold(Modes::NONE, |all, (_, held)| all.with(held.modes))
     }
 
-    /// Takes a place in the queue of the row that was not to be had in time ([`TxnError::Blocked`]), for
-    /// one who has other things to do than to wait there: `call` is called when it is its turn, from
-    /// whatever thread that comes about on. Then, or when it would wait no longer, it calls
-    /// [`Transaction::leave_queue`], and tries again. False where there is no such row, or waiting is
-    /// hopeless: who tries again is told why.
+    /// Takes a place in the queue of the row that was not to be had in time
+    /// ([`TxnError::Blocked`]), for a caller that does not want to sleep there. The lock manager
+    /// calls `call` when it is the transaction's turn, from whatever thread. Then, or when the
+    /// caller would wait no longer, it calls [`Transaction::leave_queue`], and tries again. False
+    /// where there is no such row, or waiting is hopeless: the next try tells why.
     pub fn queue_up(&mut self, call: Box<dyn Fn() + Send + Sync>) -> bool {
         self.leave_queue();
         let Some(Held { row, modes }) = self.missed.take() else { return false };
@@ -521,8 +522,8 @@ impl Transaction {
         if self.granted(answer)? == Acquired::Now {
             self.held.push(Held { row, modes });
         }
-        // Whoever had the row has let go of it only after its commit was visible: where nothing has
-        // become visible since the snapshot, nothing can have changed.
+        // The former owner of the row has released it only after its commit was visible. If no
+        // commit has become visible since the snapshot, the row cannot have changed.
         if self.engine.visible() == self.snapshot.csn() {
             return Ok(Found::Unchanged);
         }
@@ -621,7 +622,7 @@ impl Transaction {
         self.hints.push(Box::new(hint));
     }
 
-    /// Has the table of changes keep which keys of `table` the commit writes
+    /// Makes the table of changes keep which keys of `table` the commit writes
     /// ([`Engine::changes`](crate::Engine::changes)).
     pub fn note_changes(&mut self, table: TableId) {
         // From the end: neighbours write the same few tables, however many there are.
@@ -644,7 +645,7 @@ impl Transaction {
         key: &[u8],
         mut csns: Vec<Csn>,
     ) -> Result<(), TxnError> {
-        // What retention has dropped of the table may still be among the changes.
+        // Versions of the table that retention has dropped may still be among the changes.
         let engine = Arc::clone(&self.engine);
         let horizon = engine.store.horizon(table);
         for change in TableChanges::new(&engine.store, table, Csn::ZERO, horizon) {
@@ -676,10 +677,11 @@ impl Transaction {
         self.write(CHANGES_TABLE, key.to_vec(), op)
     }
 
-    /// Has `hook` run with number and time just before the commit becomes visible, in the order of
-    /// commits. It must be quick, must not panic and must not use the engine: everyone waits for it.
-    /// It is for signals between the sessions of this process. State follows from the record of the
-    /// commit and belongs to an [`Observer`](crate::Observer), because a follower runs no hooks.
+    /// Runs `hook` with number and time just before the commit becomes visible, in the order of
+    /// commits. It must be quick, must not panic and must not use the engine: every commit waits
+    /// for it. It is for signals between the sessions of this process. State follows from the
+    /// record of the commit and belongs to an [`Observer`](crate::Observer), because a follower
+    /// runs no hooks.
     pub fn on_publish(&mut self, hook: impl FnOnce(Commit) + Send + 'static) {
         self.hooks.push(Box::new(move |csn, time_us| hook(Commit { csn: Csn(csn), time_us })));
     }
@@ -767,17 +769,17 @@ impl Transaction {
         }
     }
 
-    /// Says that nobody rolls back to the savepoint, nor to a later one: what was written since may leave
-    /// memory.
+    /// Says that nobody rolls back to the savepoint, nor to a later one: the writes since then may
+    /// leave memory.
     ///
     /// # Errors
-    /// What writing a file reports, where that is done now; the savepoint is released all the same.
+    /// Fails if a file has to be written now and cannot be; the savepoint is released all the same.
     pub fn release(&mut self, savepoint: Savepoint) -> Result<(), TxnError> {
         self.writes.unmark((savepoint.operations, savepoint.marked_before));
         self.relieve()
     }
 
-    /// Takes back what was written since the savepoint, and lets go of what was locked since. The
+    /// Takes back the writes since the savepoint, and releases the locks that were taken since. The
     /// savepoint can be used again; later ones are gone.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.writes.truncate(savepoint.operations);
@@ -808,7 +810,7 @@ impl Transaction {
         }
     }
 
-    /// Takes everything back and lets go of all locks; the same as dropping it.
+    /// Takes everything back and releases all locks; the same as dropping it.
     pub fn rollback(self) {}
 
     /// Commits; returns once the commit is as durable as asked for, and visible.
@@ -820,9 +822,9 @@ impl Transaction {
         self.order(meta)?.wait()
     }
 
-    /// Does the part of a commit that decides whether it happens, and where among the others; what is
-    /// left is to wait for the disk ([`Ordered::wait`]). One who serves many transactions orders those
-    /// that are ready and then waits for them: the first wait serves them all.
+    /// Does the part of a commit that decides whether it happens, and where among the others. The
+    /// rest is to wait for the disk ([`Ordered::wait`]). A thread that serves many transactions
+    /// orders those that are ready and then waits for them: the first wait serves them all.
     ///
     /// Fails as [`Transaction::commit`] does.
     pub fn order(mut self, meta: CommitMeta) -> Result<Ordered, TxnError> {
@@ -869,7 +871,8 @@ impl Transaction {
             reads: (!reads.is_empty()).then_some((&reads, self.snapshot.csn())),
         };
         let place = self.engine.order(prepared)?;
-        // Whoever waits long for the disk, or not at all yet, keeps nobody's past.
+        // A transaction that waits long for the disk, or does not wait yet, must keep no old
+        // versions alive.
         self.snapshot.release();
         Ok(Ordered::waiting(self, place))
     }
@@ -882,7 +885,7 @@ impl Drop for Transaction {
     }
 }
 
-/// What was found of a row once it was locked.
+/// The state of a row once it was locked.
 enum Found {
     Unchanged,
     ChangedBy(Csn),

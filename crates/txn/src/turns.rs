@@ -1,10 +1,11 @@
 //! [`Turns`]: long work of a preferred thread gives the other threads of the machine their turn.
 //!
-//! A thread with a negative nice value or a real-time priority that never waits leaves next to nothing of its
-//! processor to threads of ordinary priority, some of the kernel's own among them. A large transaction waits for
-//! nothing for seconds, so it pauses for a moment after each millisecond or so. It sleeps, because who only
-//! yields lets nobody of a lower priority go on. With ordinary priority the system divides the processors
-//! fairly, and nothing pauses.
+//! A thread with a negative nice value or a real-time priority that never waits leaves next to
+//! nothing of its processor to threads of ordinary priority, some of the kernel's own among them. A
+//! large transaction waits for nothing for seconds, so it pauses for a moment after each
+//! millisecond or so. It sleeps, because a thread that only yields lets no thread of a lower
+//! priority go on. With ordinary priority the system divides the processors fairly, and nothing
+//! pauses.
 //!
 //! `make bench SUITE=large` runs at nice -20 and tells what it brings. Without pauses one run added 87 to 125
 //! milliseconds to the p99.9 of other commits, and another 3 to 6; with them a run added 2 to 5.

@@ -1,4 +1,4 @@
-//! [`View`]: what a reader sees, be it a transaction or somebody who looks at the past.
+//! [`View`]: the database as a reader sees it, be it a transaction or a reader of the past.
 //!
 //! ```text
 //!                       snapshot                own writes

@@ -1,4 +1,4 @@
-//! What a transaction has written and not yet committed: a list of operations with an index on it.
+//! The uncommitted writes of a transaction: a list of operations with an index on it.
 //!
 //! ```text
 //!   position    0          1          2          3          4
@@ -84,21 +84,21 @@ pub(crate) struct WriteSet {
     bytes: usize,
     /// The number of the next operation.
     serial: u32,
-    /// The last moment and the last position that somebody may come back to.
+    /// The last moment and the last position that a caller may come back to.
     asked: AtomicU32,
     marked: AtomicUsize,
 }
 
-/// What a transaction's own writes say of one key.
+/// The transaction's own writes of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Own<'a> {
-    /// What the deltas stand on.
+    /// The base of the deltas.
     pub base: OwnBase<'a>,
     /// Oldest first.
     pub deltas: Vec<&'a [u8]>,
 }
 
-/// What a transaction's own deltas stand on.
+/// The base of the transaction's own deltas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnBase<'a> {
     /// On the state in the snapshot.
@@ -267,7 +267,8 @@ impl WriteSet {
         Some(operation)
     }
 
-    /// What the transaction's own writes said of `key` at a moment; `None` where it had not written it.
+    /// Returns the transaction's own writes of `key` as of a moment; `None` where it had not
+    /// written it.
     #[inline]
     pub(crate) fn own(&self, table: TableId, key: &[u8], at: Moment) -> Option<Own<'_>> {
         self.table(table)?.get(&Key::new(key)).and_then(|position| self.own_at(*position, at))
@@ -414,8 +415,8 @@ mod tests {
         }
     }
 
-    /// What was written later is not seen at an earlier moment, also where it stands in the place of
-    /// what was rolled back.
+    /// A later write is not seen at an earlier moment, also where it stands in the place of a write
+    /// that was rolled back.
     #[test]
     fn a_moment_does_not_see_what_comes_after() {
         let mut set = WriteSet::default();

@@ -40,7 +40,7 @@
 //! [`SimVfs::fail`] makes the n-th operation fail, [`SimVfs::disable`] turns syncs into lies (so
 //! that a test can prove it would notice a forgotten one), [`SimVfs::flip_bit`] rots the disk.
 //!
-//! # What is assumed of a disk
+//! # Assumptions about a disk
 //! * A write is durable only after a [`File::sync_data`] (or `sync_all`) that began after it
 //!   returned without error. Before that it may be there, not there, or there in part.
 //! * A sector of 512 bytes is written whole or not at all; anything larger can tear.
@@ -145,9 +145,9 @@ pub trait Vfs: Send + Sync + 'static {
     /// `WouldBlock` where another holder lives. The error's text names the holder's process id
     /// where it is known.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
-    /// Keeps those out who would take the lock file at `path`, and makes and changes nothing: others may
-    /// hold it to read at the same time. Fails with `WouldBlock` as [`Vfs::lock`] does. Where there is no
-    /// such file, or it cannot be locked, nobody is kept out.
+    /// Keeps other processes from taking the lock file at `path`, and makes and changes nothing:
+    /// others may hold it to read at the same time. Fails with `WouldBlock` as [`Vfs::lock`] does.
+    /// Where there is no such file, or it cannot be locked, no process is kept out.
     fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
 }
 

@@ -168,7 +168,7 @@ impl Vfs for OsVfs {
     }
 }
 
-/// Why a lock was not given, and who has it.
+/// The reason why a lock was not given, and the process that has it.
 fn refused(errno: rustix::io::Errno, file: &fs::File, path: &Path) -> io::Error {
     if errno != rustix::io::Errno::WOULDBLOCK {
         return errno.into();

@@ -32,7 +32,7 @@ pub struct Overlay {
     names: Mutex<Names>,
 }
 
-/// What differs from the names below.
+/// The names that differ from the file system below.
 #[derive(Default)]
 struct Names {
     /// Files that were opened to be written, were made or renamed.

@@ -40,7 +40,7 @@ pub use self::random::{SimClock, SimRandom};
 pub use self::seeds::{seed, seeds, steps};
 use crate::{DirLock, File, OpenMode, Vfs};
 
-/// What kind of change an [`OpRecord`] tells of.
+/// The kind of change that an [`OpRecord`] records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OpKind {
     /// A directory was created (durably).
@@ -68,7 +68,7 @@ pub enum OpKind {
 /// One change of the disk, for tests that look for a certain moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpRecord {
-    /// What was done.
+    /// The kind of the operation.
     pub kind: OpKind,
     /// To which file or directory; for a rename, the old name.
     pub path: PathBuf,

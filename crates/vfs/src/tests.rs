@@ -289,7 +289,7 @@ fn the_simulated_file_system_answers_as_the_real_one() {
     assert_eq!(real, script(&plain, sim_root));
     assert_eq!(plain.op_count(), 0);
 
-    // So does an overlay, which writes nothing below; its locks are those of readers.
+    // An overlay gives the same answers and writes nothing below. Its locks are those of readers.
     let below = SimVfs::new(4);
     below.create_dir_all(sim_root).unwrap();
     let before = below.op_count();

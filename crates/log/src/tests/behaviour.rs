@@ -187,9 +187,9 @@ fn a_log_that_is_released_regularly_needs_no_new_files() {
     assert!(moved(OpKind::Rename) > 40, "{}", moved(OpKind::Rename));
 }
 
-/// A log that turns lets go of all that was appended before, however full its segment was, and once it is
-/// wiped no file of it has a byte of that, those included that wait for their next use. What is appended
-/// afterwards is replayed.
+/// A log that turns releases everything that was appended before, however full its segment was.
+/// Once it is wiped, no file has a byte of that, not even a file that waits for its next use.
+/// Frames that are appended afterwards are replayed.
 #[test]
 fn a_log_that_turns_and_is_wiped_has_nothing_of_what_was_before() {
     let (disk, env, log) = fresh();

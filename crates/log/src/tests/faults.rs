@@ -28,7 +28,7 @@ fn run_with(plan: FaultPlan, steps: &[Step]) -> Result<bool, String> {
             .map_err(|e| format!("{e} after {policy:?}"))?;
     }
     // Or only the process ends, and the next one opens what the page cache holds, although a failed
-    // sync has marked it clean. What it is shown must then survive the power loss.
+    // sync has marked it clean. The frames that this process sees must then survive the power loss.
     run.open()?;
     let at = run.disk.op_count();
     let image = run.disk.image(at, &CrashPolicy::SyncedOnly, seed());

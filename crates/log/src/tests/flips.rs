@@ -16,7 +16,7 @@ pub fn closed(steps: &[Step]) -> (SimVfs, Vec<Entry>) {
     (disk, shown)
 }
 
-/// What one flipped bit came to.
+/// The result of one flipped bit.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Outcome {
     Found,

@@ -106,7 +106,7 @@ fn every_writer_returns_and_none_too_early() {
     );
 }
 
-/// A flush fails: from then on everyone is refused, and those who wait are told.
+/// A flush fails: from then on every caller is refused, and the waiters are told.
 #[test]
 fn a_failed_flush_refuses_everyone_and_hangs_nobody() {
     shuttle::check_random(

@@ -63,7 +63,8 @@ fn every_rename_of_a_recycled_segment_is_needed() {
     each_is_needed(Mutation::Rename, 0, "segments are recycled");
 }
 
-/// What a killed process had only written is shown by the next one: by then it must be durable.
+/// The next process shows frames that a killed process had only written: by then they must be
+/// durable.
 #[test]
 fn the_sync_of_what_recovery_shows_is_needed() {
     let steps = [Step::Append(40), Step::Write, Step::Kill];

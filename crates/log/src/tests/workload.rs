@@ -1,5 +1,5 @@
-//! Runs a list of steps on a simulated disk and keeps, outside of it, the truth: what was appended
-//! and what had been acknowledged by which operation of the disk. [`check`] holds any image of that
+//! Runs a list of steps on a simulated disk and keeps, outside of it, the truth: the entries that
+//! were appended and acknowledged up to each operation of the disk. [`check`] holds any image of that
 //! disk against the truth.
 
 use std::path::Path;
@@ -39,7 +39,8 @@ pub struct Entry {
     pub payload: Vec<u8>,
 }
 
-/// What one process did: what it found and appended, from its operation `since` on.
+/// The actions of one process: the entries that it found and appended, from its operation `since`
+/// on.
 #[derive(Clone, Debug, Default)]
 pub struct Life {
     pub since: usize,
@@ -57,8 +58,8 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// What is known of a disk on which `at` operations have happened: all appended entries, how
-    /// many of them are acknowledged, and where a replay starts.
+    /// Returns what is known of a disk on which `at` operations have happened: all appended
+    /// entries, how many of them are acknowledged, and where a replay starts.
     fn at(&self, at: usize) -> (&[Entry], usize, Lsn) {
         let life = self.lives.iter().rev().find(|life| life.since <= at);
         let acknowledged = self.acknowledged.iter().rev().find(|a| a.0 <= at);
@@ -138,7 +139,7 @@ impl Run {
         };
         let known = compare(entries, acknowledged, from, &shown)?;
         let life = Life { since: self.disk.op_count(), entries: entries[..known].to_vec() };
-        // What a process was shown it may act on: that counts as acknowledged.
+        // A process may act on the entries that it saw: they count as acknowledged.
         self.truth.acknowledged.push((life.since, known));
         self.truth.lives.push(life);
         self.log = Some(log);

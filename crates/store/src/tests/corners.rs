@@ -69,7 +69,8 @@ fn a_delta_after_a_flush_finds_its_base() {
     world.check_all();
 }
 
-/// A delta without a live version is refused: at once where the memtable shows it, else by whoever looks.
+/// A delta without a live version is refused: at once if the memtable shows it, else by the first
+/// reader.
 #[test]
 fn a_delta_on_nothing_is_loud() {
     let store = world().store;
@@ -570,8 +571,9 @@ fn bulk_loads() {
     assert!(store.verify(&mut |_, _| {}).unwrap().problems.is_empty());
 }
 
-/// What a small load has written is read from the cache after its commit, at the commit that it got: no block is read
-/// from the file. A larger load would push out what others use.
+/// Blocks that a small load has written are read from the cache after its commit, at the commit
+/// that it got: no block is read from the file. A larger load would push out the blocks of other
+/// readers.
 #[test]
 fn the_blocks_of_a_small_load_are_cached() {
     let world = world();
@@ -593,9 +595,10 @@ fn the_blocks_of_a_small_load_are_cached() {
     assert!(reads_of(2, 2) > 10);
 }
 
-/// The log is replayed, and memory is full before the commit of a bulk load is reached: what is flushed
-/// then must not get the number of a file of that load. It once did, because the manifest had never heard
-/// of the load: both files shared their places in the cache, and reads of one found blocks of the other.
+/// The log is replayed, and memory is full before the commit of a bulk load is reached. The flush
+/// then must not use the number of a file of that load. It once did, because the manifest had never
+/// heard of the load: both files shared their places in the cache, and reads of one found blocks of
+/// the other.
 #[test]
 fn a_flush_during_replay_keeps_off_the_numbers_of_bulk_loads() {
     let mut world = world();
@@ -724,8 +727,8 @@ fn bulk_loads_refuse_old_and_unordered_keys() {
     assert!(segments(&world.disk).is_empty());
 }
 
-/// What was once answered for a commit is answered for ever: 10,000 pairs of commit and question, asked
-/// again after later commits, merges and reopenings, byte for byte.
+/// An answer for a commit stays the same for ever: 10,000 pairs of commit and question, asked again
+/// after later commits, merges and reopenings, byte for byte.
 #[test]
 fn history_is_immutable() {
     seeds(500, 4, |seed| {
@@ -854,8 +857,9 @@ fn readers_beside_writer_and_threads() {
     assert!(store.verify(&mut |_, _| {}).unwrap().problems.is_empty());
 }
 
-/// A merge of all current runs once wrote a large run anew for a few keys that newer runs supersede: it took minutes,
-/// and won as good as nothing. What is asked for is what wins: the small runs, or all where enough is superseded.
+/// A merge of all current runs once wrote a large run anew for a few keys that newer runs
+/// supersede: it took minutes, and won as good as nothing. The store now merges only where it wins:
+/// the small runs, or all of them if enough is superseded.
 #[test]
 fn a_merge_that_wins_nothing_is_left_out() {
     let mut world = World::new(3, SimVfs::unrecorded(), small_options());

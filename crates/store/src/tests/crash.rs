@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, Mutation, OpClasses, SimVfs, Which};
 
-/// What the outside knew after a number of operations on the disk.
+/// The state that the caller knew after a number of operations on the disk.
 struct Moment {
     ops: usize,
     /// The log was durable up to here.
@@ -67,7 +67,8 @@ impl<M: Medium> Story<M> {
         self.moments.push(Moment { ops, durable, covered: self.world.store.checkpoint().csn.0 });
     }
 
-    /// What the outside knew when operation `at` was the last to happen.
+    /// Returns the durable and the covered commit that the caller knew when operation `at` was the
+    /// last to happen.
     fn known(&self, at: usize) -> (u64, u64) {
         let before = self.moments.iter().rev().find(|m| m.ops <= at);
         // The log is another disk, synced before the store's next operation.

@@ -24,9 +24,9 @@ fn segments(disk: &SimVfs) -> BTreeSet<PathBuf> {
     disk.files().into_iter().map(|file| file.0).filter(is_segment).collect()
 }
 
-/// What is erased is gone for every reader with the commit that says so, also for one who had a snapshot
-/// before; its bytes, key included, are gone from every file once nobody has such a snapshot. Segments
-/// that never knew of it stay as they are.
+/// An erased key is gone for every reader from the commit that erases it, also for a reader that
+/// had a snapshot before. Its bytes, key included, are gone from every file once no such snapshot
+/// is open. Segments that never had the key stay as they are.
 #[test]
 fn what_is_erased_leaves_no_byte() {
     seeds(900, 8, |seed| {
@@ -86,8 +86,8 @@ fn what_is_erased_leaves_no_byte() {
     });
 }
 
-/// Where a key belonged to somebody else before and after, these keep what they had, and between them
-/// there is nothing: neither what was erased nor what it had superseded.
+/// If a key belonged to other owners before and after, these keep their versions. Between them
+/// there is nothing: neither the erased versions nor those that they had superseded.
 #[test]
 fn a_stretch_of_a_key_is_erased_and_the_rest_stays() {
     let mut world = World::new(5, SimVfs::unrecorded(), small_options());

@@ -255,7 +255,7 @@ impl SegmentStore for ObjectSegments {
             return Err(SwapError::Fenced { found });
         }
         for old in epochs.into_iter().filter(|epoch| *epoch < next) {
-            // One that stays counts for nothing, and the next swap tries again.
+            // An old manifest that stays has no effect, and the next swap tries again.
             let _ = self.0.delete(&manifest(old));
         }
         Ok(())

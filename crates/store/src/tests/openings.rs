@@ -1,4 +1,5 @@
-//! What opening a store reads, and what becomes of an opener when another one takes the store over.
+//! The files that opening a store reads, and the fate of an opener when another one takes the store
+//! over.
 //!
 //! ```text
 //!   opens of files     manifest of today: 0 of 1,000      of an earlier release: each, once

@@ -12,9 +12,9 @@ use vfs::{Clock, Env, File, SimVfs};
 
 /// Writes that a memtable takes here.
 const WRITES: u64 = 20;
-/// What is to happen soon has happened by then, or the test fails.
+/// The time limit for an expected event: after it the test fails.
 const SOON_US: u64 = 20_000_000;
-/// What is not to happen has had so much time.
+/// The time that an event gets which must not happen.
 const A_WHILE: Duration = Duration::from_millis(50);
 
 /// A gate before every new segment: while it is closed nothing is flushed.
@@ -176,8 +176,8 @@ fn writers_are_slowed_down_and_then_stopped_before_they_hold_a_lock() {
     bench.soon("everything whole is flushed", || bench.store.checkpoint().csn == Csn(WRITES * 8));
 }
 
-/// Where the oldest memtable is not durable there is nothing to wait for: whoever is to sync the log
-/// may be the one who asks.
+/// If the oldest memtable is not durable, a writer has nothing to wait for: the caller itself may
+/// be the thread that is to sync the log.
 #[test]
 fn nobody_waits_for_what_the_log_has_not_made_durable() {
     let bench = Bench::new();

@@ -86,8 +86,8 @@ impl Table for Texts {
     }
 }
 
-/// Packs texts as their length and the difference of each byte to the byte before, be that of another text. Those
-/// that begin with `x` stay as they are.
+/// Packs texts as their length and the difference of each byte to the byte before, even if that
+/// byte belongs to another text. Texts that begin with `x` stay as they are.
 #[derive(Default)]
 pub struct TextPacker(u8);
 
@@ -231,11 +231,11 @@ impl Model {
 
 /// Where a store of the tests keeps its files, with a record of what was done. A clone is the same one.
 pub trait Medium: Clone {
-    /// One that keeps a record.
+    /// Returns a medium that keeps a record.
     fn new(seed: u64) -> Self;
     /// How many operations have changed something.
     fn op_count(&self) -> usize;
-    /// What a power loss just after operation `at` leaves.
+    /// Returns the content that a power loss just after operation `at` leaves.
     fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> Self;
     /// The ways in which it can lose power.
     fn policies() -> &'static [CrashPolicy] {
@@ -449,7 +449,7 @@ impl<M: Medium> World<M> {
         csn
     }
 
-    /// Commits as a large transaction does: what can go to a file does.
+    /// Commits as a large transaction does: all writes that can go to a file do.
     pub fn commit_late(&mut self, writes: Vec<Write>) -> u64 {
         let csn = self.last() + 1;
         let (late, rest) = late_keys(&writes);

@@ -1,4 +1,4 @@
-//! Privileges: who may do what with an object, and who gave them that.
+//! Privileges: the rights of roles on an object, and the roles that gave them.
 //!
 //! ```text
 //!   {alice=arwdDxtm/alice, bob=r*/alice, =r/alice}      all letters to alice, r with grant option to
@@ -140,16 +140,16 @@ impl fmt::Debug for Privileges {
     }
 }
 
-/// What one role has given to another.
+/// The privileges that one role has given to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AclItem {
-    /// Who has it; none for everybody.
+    /// The role that has them; none for everybody.
     pub grantee: Oid,
-    /// Who gave it.
+    /// The role that gave them.
     pub grantor: Oid,
-    /// What may be done.
+    /// The privileges.
     pub privileges: Privileges,
-    /// What of that the grantee may give on.
+    /// The privileges among them that the grantee may give on.
     pub grantable: Privileges,
 }
 
@@ -158,7 +158,8 @@ pub struct AclItem {
 pub struct Acl(pub Vec<AclItem>);
 
 impl Acl {
-    /// What is given to `grantee` alone (not by way of PUBLIC or of roles that it is a member of).
+    /// Returns the privileges that are given to `grantee` alone (not by way of PUBLIC or of roles
+    /// that it is a member of).
     pub fn of(&self, grantee: Oid) -> Privileges {
         let own = self.0.iter().filter(|item| item.grantee == grantee);
         own.fold(Privileges::NONE, |all, item| all | item.privileges)

@@ -1,4 +1,4 @@
-//! What a new database comes with: PostgreSQL's schemas, databases and roles, under its OIDs.
+//! The objects of a new database: PostgreSQL's schemas, databases and roles, under its OIDs.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub const PG_CATALOG: Oid = Oid(11);
 pub const INFORMATION_SCHEMA: Oid = Oid(13_212);
 /// The schema `public` of the database `postgres`; those of others have OIDs of their own.
 pub const PUBLIC: Oid = Oid(2_200);
-/// The role that whoever owns the database is a member of.
+/// The role that the owner of the database is a member of.
 pub const DATABASE_OWNER_ROLE: Oid = Oid(6_171);
 
 pub(super) const TEMPLATE1: Oid = Oid(1);

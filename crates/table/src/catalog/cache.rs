@@ -48,12 +48,12 @@ const PAST_MAX: usize = 8;
 /// The catalogs of a database: the newest one, and some of the past.
 pub struct CatalogCache {
     newest: RwLock<Arc<Catalog>>,
-    /// Those used last are last.
+    /// Catalogs of the past; the last used one is last.
     past: Mutex<Vec<Arc<Catalog>>>,
     next_oid: AtomicU32,
     tables: Tables,
     methods: Methods,
-    /// What hangs on tables, which goes with them.
+    /// The handles of tables with their state, which go with the tables.
     handles: OnceLock<Weak<Handles>>,
     /// The first commit whose records did not decode; the largest number where there is none.
     damaged_from: AtomicU64,
@@ -110,7 +110,7 @@ impl CatalogCache {
     /// Writes the catalog that a database begins with by a commit of its own, where the database has none.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Returns the error of the engine.
     pub fn begin(&self, engine: &Arc<Engine>) -> Result<()> {
         if self.is_written() {
             return Ok(());
@@ -238,13 +238,13 @@ impl CatalogCache {
         Oid(self.next_oid.load(Ordering::Relaxed))
     }
 
-    /// Has handles forget the tables that are dropped from now on.
+    /// Gives the cache the handles, which then forget tables that are dropped.
     pub(crate) fn tell(&self, handles: &Arc<Handles>) {
         // Once set it stays: there is one for an engine.
         let _ = self.handles.set(Arc::downgrade(handles));
     }
 
-    /// Has the handles forget what relations have given up.
+    /// Makes the handles forget the storages that relations have given up.
     pub(crate) fn forget(&self, given_up: &[GivenUp]) {
         if let Some(handles) = self.handles.get().and_then(Weak::upgrade) {
             handles.forget(given_up);
@@ -328,7 +328,7 @@ impl CatalogCache {
     }
 }
 
-/// Has the entries of a columnar index be laid out in columns.
+/// Makes the store lay out the entries of a columnar index in columns.
 fn tell_index(tables: &Tables, relation: &Relation) {
     if let (Some(storage), Some(encoder)) = (relation.storage(), index::encoder(relation)) {
         tables.encode_by(storage, Some(encoder));
@@ -349,7 +349,7 @@ impl Observer for CatalogCache {
     }
 }
 
-/// What a commit has changed of the catalog, in no order.
+/// The changes of a commit to the catalog, in no order.
 #[derive(Default)]
 struct Changes {
     put: Vec<Entry>,
@@ -396,7 +396,7 @@ impl Catalog {
     }
 }
 
-/// What the records as of one commit say.
+/// The catalog of the records as of one commit.
 struct Loaded {
     catalog: Catalog,
     next_oid: Oid,

@@ -1,4 +1,4 @@
-//! Dependencies: what would be left without meaning if an object went.
+//! Dependencies: the objects that would be left without meaning if another one went.
 //!
 //! ```text
 //!   default of b.id ──normal──> sequence b_id_seq ──auto──> column id of table b
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! They are not stored: each entry says what it refers to, and a [`Catalog`](super::Catalog) keeps
-//! the other direction. Schemas, databases and roles are not in it, because thousands of objects may
-//! hang on each; who drops one of these looks through all entries.
+//! the other direction. Schemas, databases and roles are not in it, because thousands of objects
+//! may hang on each; a statement that drops one of these looks through all entries.
 
 use types::{Oid, Type, extension};
 
@@ -17,7 +17,7 @@ use super::{
     IndexPart, Policy, Relation, RelationKind, SqlText, UserType, UserTypeKind,
 };
 
-/// What happens to an object when another goes that it depends on.
+/// The fate of an object when another one that it depends on is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Dependence {
     /// It keeps the other from going, unless that is dropped with `CASCADE`.
@@ -28,14 +28,14 @@ pub enum Dependence {
     Internal,
 }
 
-/// That one object depends on another.
+/// The dependence of one object on another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
-    /// What depends.
+    /// The dependent object.
     pub from: Address,
-    /// On what.
+    /// The object that it depends on.
     pub to: Address,
-    /// How.
+    /// The kind of dependence.
     pub how: Dependence,
 }
 
@@ -75,7 +75,8 @@ fn on_collation(from: Address, collation: Oid, each: Each<'_>) {
     each(Reference { from, to, how: Dependence::Normal });
 }
 
-/// What a text names: parts of the relation `own` by `how`, the rest normally.
+/// Calls `each` with the objects that a text names: parts of the relation `own` by `how`, the rest
+/// normally.
 fn on_text(from: Address, text: &SqlText, own: Oid, how: Dependence, each: Each<'_>) {
     for to in text.references() {
         let how = if to.oid == own { how } else { Dependence::Normal };

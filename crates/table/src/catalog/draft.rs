@@ -73,7 +73,7 @@ pub struct Draft {
 }
 
 impl Drop for Draft {
-    /// What hangs on the tables of a transaction that is rolled back goes with it.
+    /// The handles and state of tables that only a rolled back transaction had go with it.
     fn drop(&mut self) {
         if self.made.is_empty() {
             return;
@@ -162,7 +162,7 @@ impl Draft {
     /// are none, nothing happens. Afterwards, [`Tables::settle`](crate::Tables::settle) is to be called.
     ///
     /// # Errors
-    /// What the transaction reports: another that changes the catalog is waited for.
+    /// Returns the error of the transaction: it waits for another one that changes the catalog.
     pub fn publish(mut self, txn: &mut Transaction) -> Result<()> {
         self.made.clear();
         if self.is_empty() {
@@ -203,7 +203,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Has the tables that a relation has given up be forgotten before a commit too.
+    /// Forgets the past before `from` of the storages that a relation has given up.
     pub(crate) fn forget_past(
         &mut self,
         txn: &mut Transaction,

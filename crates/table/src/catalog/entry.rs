@@ -16,9 +16,9 @@ pub struct Database {
     pub name: Arc<str>,
     /// The role that owns it.
     pub owner: Oid,
-    /// Who may do what.
+    /// The privileges of roles.
     pub acl: Option<Acl>,
-    /// True where others may be made from it by whoever may make databases.
+    /// True if each role that may make databases may make others from it.
     pub is_template: bool,
     /// False where nobody can connect.
     pub allows_connections: bool,
@@ -37,7 +37,7 @@ pub struct Schema {
     pub name: Arc<str>,
     /// The role that owns it.
     pub owner: Oid,
-    /// Who may do what.
+    /// The privileges of roles.
     pub acl: Option<Acl>,
 }
 
@@ -48,7 +48,7 @@ pub struct Role {
     pub oid: Oid,
     /// Its name.
     pub name: Arc<str>,
-    /// What it may do everywhere.
+    /// Its rights everywhere.
     pub may: RoleFlags,
     /// Connections at most; -1 for as many as there are.
     pub connection_limit: i32,
@@ -58,7 +58,7 @@ pub struct Role {
     pub valid_until_us: Option<i64>,
 }
 
-/// What a role may do everywhere.
+/// The rights of a role everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RoleFlags {
     /// Everything.
@@ -77,7 +77,7 @@ pub struct RoleFlags {
     pub bypass_rls: bool,
 }
 
-/// That a role is a member of another.
+/// The membership of a role in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// Its OID.
@@ -86,7 +86,7 @@ pub struct Membership {
     pub role: Oid,
     /// The member.
     pub member: Oid,
-    /// Who granted it.
+    /// The role that granted it.
     pub grantor: Oid,
     /// True where the member may grant it to others.
     pub admin: bool,
@@ -143,24 +143,24 @@ pub struct UserType {
     pub name: Arc<str>,
     /// The role that owns it.
     pub owner: Oid,
-    /// Who may do what.
+    /// The privileges of roles.
     pub acl: Option<Acl>,
     /// The type of arrays of it.
     pub array: Type,
     /// The name of the array type: `_` and the name, unless that was taken.
     pub array_name: Arc<str>,
-    /// What it is.
+    /// Its kind.
     pub kind: UserTypeKind,
 }
 
-/// What a type that a user made is.
+/// The kind of a type that a user made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserTypeKind {
     /// One of a list of labels.
     Enum(Enum),
     /// A type with constraints.
     Domain(Domain),
-    /// What lies between two bounds.
+    /// The values between two bounds.
     Range(RangeType),
     /// Any number of ranges of this type, of which it is a part.
     Multirange(Type),
@@ -182,7 +182,7 @@ pub struct RangeType {
 /// The labels of an enum, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enum {
-    /// What `pg_enum` has: OID, place, label; in the order of the places.
+    /// The rows of `pg_enum`: OID, place, label; in the order of the places.
     pub labels: Vec<(Oid, EnumOrder, Arc<str>)>,
     /// The same as values are read and written by.
     pub known: Arc<EnumLabels>,
@@ -249,7 +249,7 @@ pub struct Collation {
     pub name: Arc<str>,
     /// The role that owns it.
     pub owner: Oid,
-    /// What orders its texts.
+    /// The provider that orders its texts.
     pub provider: CollationProvider,
     /// False where texts can be equal that are not the same.
     pub is_deterministic: bool,
@@ -263,7 +263,7 @@ pub struct Collation {
     pub version: Option<Arc<str>>,
 }
 
-/// What orders the texts of a collation.
+/// The provider that orders the texts of a collation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum CollationProvider {
@@ -282,7 +282,7 @@ pub struct Constraint {
     pub oid: Oid,
     /// Its name, unique among those of its table or domain.
     pub name: Arc<str>,
-    /// What it constrains.
+    /// The table or domain that it constrains.
     pub on: ConstraintOn,
     /// True where it can be checked later than at once.
     pub is_deferrable: bool,
@@ -290,13 +290,13 @@ pub struct Constraint {
     pub is_deferred: bool,
     /// False for `NOT VALID`: rows that were there before may break it.
     pub is_validated: bool,
-    /// What it asks for.
+    /// The rule that it enforces.
     pub kind: ConstraintKind,
     /// The constraint of the partitioned table that it is a part of.
     pub partition_of: Option<Oid>,
 }
 
-/// What a constraint constrains.
+/// The object of a constraint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConstraintOn {
     /// The rows of a table.
@@ -305,17 +305,17 @@ pub enum ConstraintOn {
     Domain(Type),
 }
 
-/// What a constraint asks for.
+/// The rule that a constraint enforces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConstraintKind {
-    /// That an expression is not false.
+    /// An expression is not false.
     Check {
         /// The expression, over the row, or over `VALUE`.
         expr: SqlText,
         /// The columns that it reads.
         columns: Vec<i16>,
     },
-    /// That no two rows have equal keys.
+    /// No two rows have equal keys.
     Key {
         /// The index that sees to it.
         index: Oid,
@@ -327,14 +327,14 @@ pub enum ConstraintKind {
         /// have ranges that do not overlap.
         is_period: bool,
     },
-    /// That no two rows have keys of which all operators of the index are true.
+    /// No two rows have keys of which all operators of the index are true.
     Exclude {
         /// The index that sees to it.
         index: Oid,
         /// The columns; 0 stands for an expression.
         columns: Vec<i16>,
     },
-    /// That the referenced table has a row with these values.
+    /// The referenced table has a row with these values.
     Foreign(ForeignKey),
 }
 
@@ -351,9 +351,9 @@ pub struct ForeignKey {
     pub index: Oid,
     /// When NULLs are let through.
     pub match_type: MatchType,
-    /// What happens when the key that is referred to changes.
+    /// The action when the key that is referred to changes.
     pub on_update: Action,
-    /// What happens when the row that is referred to is deleted.
+    /// The action when the row that is referred to is deleted.
     pub on_delete: Action,
     /// The columns that `ON DELETE SET NULL` and `SET DEFAULT` set; empty for all.
     pub on_delete_columns: Vec<i16>,
@@ -373,7 +373,7 @@ pub enum MatchType {
     Full = b'f',
 }
 
-/// What happens to the rows that refer to another that goes.
+/// The action on the rows that refer to another row which goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Action {
@@ -406,9 +406,9 @@ pub struct Policy {
     pub command: PolicyCommand,
     /// The roles that it is about; [`Oid::NONE`] for all.
     pub roles: Vec<Oid>,
-    /// What holds of rows that are seen.
+    /// The condition for rows that are seen.
     pub using: Option<SqlText>,
-    /// What holds of rows that are written; where there is none, what holds of rows that are seen.
+    /// The condition for rows that are written; where there is none, `using` is the condition.
     pub check: Option<SqlText>,
 }
 

@@ -39,7 +39,7 @@ impl Catalog {
             .map(|facts| facts.ty)
     }
 
-    /// What depends on the objects of an extension in its database.
+    /// Returns the references to the objects of an extension in its database.
     pub(crate) fn dependents_of_extension<'c>(
         &'c self,
         extension: &Extension,

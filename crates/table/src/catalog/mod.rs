@@ -9,10 +9,10 @@
 //!   reads at        15 ↑              25 ↑            35 ↑
 //! ```
 //!
-//! Entries are rows of a table like any other, so DDL is transactional and has a past. What is read
-//! is never those rows but a [`Catalog`]: all entries as of one commit, in memory, found by number and
-//! by name, shared and never changed. The newest one is kept by the [`CatalogCache`], which makes those
-//! of the past when somebody reads there.
+//! Entries are rows of a table like any other, so DDL is transactional and has a past. Readers
+//! never read those rows but a [`Catalog`]: all entries as of one commit, in memory, found by
+//! number and by name, shared and never changed. The [`CatalogCache`] keeps the newest one, and
+//! makes those of the past when a reader asks for them.
 //!
 //! A transaction that changes the catalog has a [`Draft`]: a catalog of its own, which shares with the
 //! newest one what it has not touched. Every change goes into the transaction's writes at once, and

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use types::Oid;
 
-/// What kind of object an OID names: the system catalog that PostgreSQL keeps it in.
+/// The kind of object that an OID names: the system catalog that PostgreSQL keeps it in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Class {
@@ -95,7 +95,7 @@ impl Class {
 /// An object, or a part of one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address {
-    /// What kind of object.
+    /// The kind of the object.
     pub class: Class,
     /// Which.
     pub oid: Oid,
@@ -134,7 +134,7 @@ pub struct SqlText {
     pub text: Arc<str>,
     /// Where it names objects by identifiers that a rename changes; in the order of the places.
     pub names: Vec<NamePlace>,
-    /// What else it depends on, without naming it: by its number, or through `*`.
+    /// The other objects that it depends on, without naming them: by their number, or through `*`.
     pub depends: Vec<Address>,
 }
 
@@ -145,7 +145,7 @@ pub struct NamePlace {
     pub at: u32,
     /// Its length, in bytes.
     pub len: u32,
-    /// What it names. For a schema in front of a name this is the schema.
+    /// The object that it names. For a schema in front of a name this is the schema.
     pub object: Address,
 }
 

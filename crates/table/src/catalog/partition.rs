@@ -23,7 +23,7 @@ use super::{Catalog, IndexPart, Relation, TableDef};
 pub struct Partitioning {
     /// How the partition of a row is found.
     pub strategy: PartitionStrategy,
-    /// What of a row decides.
+    /// The parts of a row that decide.
     pub keys: Vec<PartitionKey>,
     /// The partitions, in the order in which they were attached.
     pub partitions: Vec<Oid>,
@@ -44,7 +44,7 @@ pub enum PartitionStrategy {
 /// A part of what decides in which partition a row is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionKey {
-    /// What it is of the row.
+    /// The part of the row.
     pub part: IndexPart,
     /// The type of its values.
     pub ty: Type,
@@ -70,17 +70,17 @@ pub struct PartitionOf {
 /// The rows that a partition has. Values are of the types of the keys.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PartitionBound {
-    /// Those that no other partition has.
+    /// The rows that no other partition has.
     Default,
-    /// Those whose key is one of these; NULL may be among them.
+    /// The rows whose key is one of these; NULL may be among them.
     List(Vec<Datum>),
-    /// Those at or above the first end, and below the second.
+    /// The rows at or above the first end, and below the second.
     Range(Vec<RangeEnd>, Vec<RangeEnd>),
-    /// Those the hash of whose keys leaves a remainder.
+    /// The rows whose keys have a hash that leaves a remainder.
     Hash {
         /// By what it is divided; at least 1.
         modulus: u32,
-        /// What is left; below the modulus.
+        /// The remainder; below the modulus.
         remainder: u32,
     },
 }
@@ -98,11 +98,11 @@ pub enum RangeEnd {
 
 /// The order of the values of a key.
 const ORDER: KeyOrder = KeyOrder { is_descending: false, has_nulls_first: false };
-/// What stands for [`RangeEnd::Min`] and [`RangeEnd::Max`], around [`key::VALUE`].
+/// The bytes for [`RangeEnd::Min`] and [`RangeEnd::Max`], around [`key::VALUE`].
 const MIN: u8 = key::VALUE - 1;
 const MAX: u8 = key::VALUE + 1;
 
-/// An end of a range in key form. What follows `MINVALUE` or `MAXVALUE` does not count.
+/// An end of a range in key form. Values after `MINVALUE` or `MAXVALUE` do not count.
 fn end_form(end: &[RangeEnd]) -> Vec<u8> {
     let mut form = Vec::new();
     for value in end {

@@ -1,4 +1,4 @@
-//! Who may do what: ownership, memberships, privileges.
+//! The rights of roles: ownership, memberships, privileges.
 //!
 //! ```text
 //!   alice ──member──> staff ──member──> admins        alice has what was given to alice, to staff,
@@ -117,7 +117,8 @@ impl Catalog {
         }
     }
 
-    /// What was given on an object, the owner's and everybody's usual privileges where nothing was.
+    /// Returns the privileges that were given on an object, or the usual privileges of its owner
+    /// and of everybody if none were given.
     pub fn acl_of(&self, object: Address) -> Acl {
         let given = match object.class {
             Class::Relation => {
@@ -139,7 +140,7 @@ impl Catalog {
         given.unwrap_or_else(|| self.usual_acl(object))
     }
 
-    /// What an object's owner and everybody have where nothing was given or taken.
+    /// Returns the privileges of an object's owner and of everybody where none were given or taken.
     pub fn usual_acl(&self, object: Address) -> Acl {
         let Some(owner) = self.owner_of(object) else { return Acl::default() };
         let all = self.all_privileges(object);
@@ -161,8 +162,8 @@ impl Catalog {
         }
     }
 
-    /// What of `wanted` a role may do with an object: as its owner, by itself, as a member of others,
-    /// or as everybody may.
+    /// Returns the privileges among `wanted` that a role has on an object: as its owner, by itself,
+    /// as a member of others, or as everybody has them.
     pub fn privileges_on(
         &self,
         role: Oid,
@@ -192,8 +193,9 @@ impl Catalog {
         has & wanted
     }
 
-    /// What of `wanted` a role may give to others on an object: all of it as its owner, else what it
-    /// was given with that right, itself or as a member of others.
+    /// Returns the privileges among `wanted` that a role may give to others on an object. Its owner
+    /// may give all of them. Another role may give those that it was given with that right, itself
+    /// or as a member of others.
     pub fn grantable_on(
         &self,
         role: Oid,
@@ -215,8 +217,8 @@ impl Catalog {
         all.fold(Privileges::NONE, |all, item| all | item.grantable) & wanted
     }
 
-    /// What the members of `pg_read_all_data`, `pg_write_all_data` and `pg_maintain` may do with
-    /// all tables.
+    /// Returns the privileges of the members of `pg_read_all_data`, `pg_write_all_data` and
+    /// `pg_maintain` on all tables.
     fn predefined_privileges(&self, role: Oid, database: Oid) -> Privileges {
         let writes = Privileges::INSERT | Privileges::UPDATE | Privileges::DELETE;
         [(6_181, Privileges::SELECT), (6_182, writes), (6_337, Privileges::MAINTAIN)]
@@ -229,14 +231,15 @@ impl Catalog {
         [6_181, 6_182].into_iter().any(|other| self.has_privileges_of(role, Oid(other), database))
     }
 
-    /// What a role may do with an object that it owns, or whose owner it is a member of.
+    /// True where a role owns an object, or has the privileges of its owner.
     pub fn is_owner(&self, role: Oid, object: Address, database: Oid) -> bool {
         self.owner_of(object).is_some_and(|owner| self.has_privileges_of(role, owner, database))
     }
 }
 
 impl Acl {
-    /// What the owner and everybody have on an object of a class where nothing was given or taken.
+    /// Returns the privileges of the owner and of everybody on an object of a class where none were
+    /// given or taken.
     pub fn usual(owner: Oid, all: Privileges, class: Class) -> Acl {
         let everybody = match class {
             Class::Database => Privileges::CONNECT | Privileges::TEMPORARY,

@@ -19,7 +19,7 @@ pub struct Relation {
     pub name: Arc<str>,
     /// The role that owns it.
     pub owner: Oid,
-    /// Who may do what; `None` for what the owner's defaults are.
+    /// The privileges of roles; `None` for the owner's defaults.
     pub acl: Option<Acl>,
     /// How long it lives.
     pub persistence: Persistence,
@@ -30,7 +30,7 @@ pub struct Relation {
     pub columns: Vec<Column>,
     /// Storage parameters as they were given, such as `fillfactor`.
     pub options: Vec<(Arc<str>, Arc<str>)>,
-    /// What it is, and what only that kind has.
+    /// Its kind, with the data that only this kind has.
     pub kind: RelationKind,
 }
 
@@ -47,7 +47,7 @@ pub enum Persistence {
     Temporary = b't',
 }
 
-/// What a relation is.
+/// The kind of a relation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RelationKind {
     /// A table, or a materialized view.
@@ -122,7 +122,7 @@ pub struct Identity {
     pub is_always: bool,
 }
 
-/// What only a table has.
+/// The data that only a table has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableData {
     /// Where its rows lie. Another one after `TRUNCATE` and whatever writes all rows anew.
@@ -156,7 +156,7 @@ pub struct RowSecurity {
     pub is_forced: bool,
 }
 
-/// What a materialized view has beside what a table has.
+/// The data of a materialized view beside those of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Materialized {
     /// The query that a refresh runs. Its columns are taken by position.
@@ -165,23 +165,23 @@ pub struct Materialized {
     pub is_populated: bool,
 }
 
-/// What the catalog keeps for the access method of a table.
+/// The catalog's data for the access method of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodData {
     /// The access method, by its number in `pg_am`.
     pub oid: Oid,
     /// The tables of the store that the method has beside that of the rows. Others after `TRUNCATE`.
     pub storages: Vec<TableId>,
-    /// What only the method reads.
+    /// The settings, which only the method reads.
     pub settings: Vec<u8>,
 }
 
-/// What only a view has.
+/// The data that only a view has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// The query. Its columns are taken by position; their names are those of the relation.
     pub query: SqlText,
-    /// What must hold of rows that are written through it.
+    /// The condition for rows that are written through it.
     pub check: CheckOption,
 }
 
@@ -198,7 +198,7 @@ pub enum CheckOption {
     Cascaded = 2,
 }
 
-/// What only an index has.
+/// The data that only an index has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
     /// The table.
@@ -207,7 +207,7 @@ pub struct Index {
     pub storage: Option<TableId>,
     /// How it is searched.
     pub method: IndexMethod,
-    /// What it orders by.
+    /// The keys that it orders by.
     pub keys: Vec<IndexKey>,
     /// Columns of the table whose values are kept beside.
     pub include: Vec<i16>,
@@ -239,9 +239,9 @@ pub struct Index {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum IndexMethod {
-    /// By order: equality, ranges, sorting. What `hash` indexes are, too.
+    /// By order: equality, ranges, sorting. So are `hash` indexes.
     Btree = 1,
-    /// What was asked for as `USING hash`: kept in order, searched by equality.
+    /// An index by `USING hash`: kept in order, searched by equality.
     Hash = 2,
     /// By the items that values are made of: elements of arrays, keys and values of `jsonb`.
     Gin = 3,
@@ -249,18 +249,18 @@ pub enum IndexMethod {
     Columnar = 4,
     /// By the place of intervals, below keys that are equal.
     Gist = 5,
-    /// What was asked for as `USING brin`: kept in order.
+    /// An index by `USING brin`: kept in order.
     Brin = 6,
     /// By the values of each column, any of which may be asked for.
     Bloom = 7,
-    /// What was asked for as `USING spgist`: intervals as `gist` has them, and text in order.
+    /// An index by `USING spgist`: intervals as `gist` has them, and text in order.
     Spgist = 8,
 }
 
 /// A key of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexKey {
-    /// What it is of the row.
+    /// The part of the row.
     pub part: IndexPart,
     /// The type of its values.
     pub ty: Type,
@@ -294,7 +294,7 @@ impl SortForm {
     }
 }
 
-/// What a key of an index is of the row.
+/// The part of the row that is a key of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexPart {
     /// A column, by its number.
@@ -303,7 +303,7 @@ pub enum IndexPart {
     Expr(SqlText),
 }
 
-/// What only a sequence has. Where it stands is a row of its storage.
+/// The data that only a sequence has. Its position is a row of its storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// Where its state lies.
@@ -338,7 +338,7 @@ pub struct OwnedBy {
 }
 
 impl Relation {
-    /// What the relation is called in messages: `table`, `view`, `index`.
+    /// Returns the name of the relation's kind in messages: `table`, `view`, `index`.
     pub fn kind_name(&self) -> &'static str {
         match self.kind {
             RelationKind::Table(_) if self.materialized().is_some() => "materialized view",
@@ -363,12 +363,12 @@ impl Relation {
         }
     }
 
-    /// What a table or a materialized view has, where it is one.
+    /// Returns the data of a table or a materialized view; none for other relations.
     pub fn table(&self) -> Option<&TableData> {
         if let RelationKind::Table(table) = &self.kind { Some(table) } else { None }
     }
 
-    /// What only a materialized view has, where it is one.
+    /// Returns the data of a materialized view; none for other relations.
     pub fn materialized(&self) -> Option<&Materialized> {
         self.table()?.materialized.as_ref()
     }
@@ -386,17 +386,17 @@ impl Relation {
         }
     }
 
-    /// What only a view has, where it is one.
+    /// Returns the data of a view; none for other relations.
     pub fn view(&self) -> Option<&View> {
         if let RelationKind::View(view) = &self.kind { Some(view) } else { None }
     }
 
-    /// What only an index has, where it is one.
+    /// Returns the data of an index; none for other relations.
     pub fn index(&self) -> Option<&Index> {
         if let RelationKind::Index(index) = &self.kind { Some(index) } else { None }
     }
 
-    /// What only a sequence has, where it is one.
+    /// Returns the data of a sequence; none for other relations.
     pub fn sequence(&self) -> Option<&Sequence> {
         if let RelationKind::Sequence(sequence) = &self.kind { Some(sequence) } else { None }
     }

@@ -94,7 +94,7 @@ impl<'a> Scope<'a> {
         format_type(&self, ty, modifier)
     }
 
-    /// What messages call an object: `table t`, `column a of table t`, `type color`.
+    /// Returns the name of an object in messages: `table t`, `column a of table t`, `type color`.
     pub fn describe(self, object: Address) -> String {
         let Address { class, oid, sub } = object;
         let named = |kind: &str, name: Option<&str>| match name {

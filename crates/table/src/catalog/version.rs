@@ -102,7 +102,7 @@ pub struct TableDef {
     pub policies: Vec<Arc<Policy>>,
 }
 
-/// What a type of users belongs to.
+/// The object that a type of users belongs to.
 #[derive(Clone, Debug)]
 pub enum TypeEntry {
     /// An enum or a domain.
@@ -351,7 +351,7 @@ impl Catalog {
 
     // --- types -----------------------------------------------------------------------------------
 
-    /// What a type of users belongs to.
+    /// Returns the object that a type of users belongs to.
     pub fn type_entry(&self, ty: Type) -> Option<&TypeEntry> {
         self.types.get(&ty.oid())
     }
@@ -448,8 +448,8 @@ impl Catalog {
         self.collations.values()
     }
 
-    /// What depends on the object with this OID or on parts of it. The contents of schemas and
-    /// databases and the belongings of roles are not told.
+    /// Returns the references to the object with this OID or to parts of it. The contents of
+    /// schemas and databases and the belongings of roles are not among them.
     pub fn dependents(&self, oid: Oid) -> &[Reference] {
         self.dependents.get(&oid).map_or(&[], |all| all)
     }

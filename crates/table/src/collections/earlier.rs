@@ -6,10 +6,10 @@
 //!             "n"          ->  the next table number
 //! ```
 //!
-//! Opening makes tables of them, by one commit: each gets the rows that its documents need, and its documents
-//! stay where they are. That commit deletes the records of what is there and the next number. The records of
-//! dropped collections stay: they alone have the names. What was there before that commit is found by the
-//! records as of then.
+//! Opening makes tables of them, by one commit: each gets the rows that its documents need, and its
+//! documents stay where they are. That commit deletes the records of existing collections and the
+//! next number. The records of dropped collections stay: they alone have the names. A collection
+//! that existed before that commit is found by the records as of then.
 
 use std::ops::Bound;
 use std::time::Duration;
@@ -214,7 +214,8 @@ mod tests {
         [&[version, 44, 1, 0, 0, flags], history].concat()
     }
 
-    /// The records of both versions are read; what was cut, or says what no release wrote, is refused.
+    /// The records of both versions are read; a record that was cut, or that no release wrote, is
+    /// refused.
     #[test]
     fn records_of_earlier_releases_are_read() {
         let an_hour = [&[1][..], &3_600_000_000_u64.to_le_bytes()].concat();

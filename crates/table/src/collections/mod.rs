@@ -10,7 +10,8 @@
 //!
 //! # Invariants
 //! * A collection is found as the newest catalog has it, or the catalog of the commit that was asked for.
-//! * What a table has given up (it was dropped or emptied) is read before the commit that gave it up.
+//! * The documents that a table has given up (it was dropped or emptied) are read before the commit
+//!   that gave them up.
 
 mod earlier;
 
@@ -64,7 +65,7 @@ pub struct GivenUp {
     past: PastStorage,
 }
 
-/// True for tables of documents that are there for all sessions.
+/// True for tables of documents that all sessions see.
 fn is_collection(relation: &Relation) -> bool {
     relation.persistence != Persistence::Temporary && storage_of(relation).is_some()
 }
@@ -239,7 +240,7 @@ impl Collections {
         let visible = self.engine.visible();
         let before = self.engine.snapshot_at(Csn(past.ended.0 - 1).min(visible))?;
         let Some((then, schema)) = self.catalogs.relation_at(&before, oid)? else {
-            // What a commit made and gave up at once had no documents for anybody else.
+            // A collection that one commit made and gave up had no documents for other readers.
             let Some((name, options)) = earlier::dropped(&self.engine.snapshot(), past.table)?
             else {
                 return Ok(None);
@@ -346,7 +347,7 @@ impl Collections {
     /// Keeps another part of the past of a collection from now on; false where there is none of that name.
     ///
     /// # Errors
-    /// What the transaction reports.
+    /// Returns the error of the transaction.
     pub fn set_history(&self, name: &str, history: Retention) -> Result<bool> {
         let catalog = self.catalogs.newest();
         let Some(relation) = relation_named(&catalog, name) else { return Ok(false) };
@@ -370,8 +371,8 @@ impl Collections {
         not_if_gone(dropped)
     }
 
-    /// Drops a collection where it is there, and lets go of the past of all that had its name and were
-    /// dropped; false where there was nothing to drop or to let go of.
+    /// Drops a collection where it is there, and removes the past of all that had its name and were
+    /// dropped; false where there was nothing to drop or to remove.
     ///
     /// # Errors
     /// As [`Collections::drop_collection`].
@@ -423,7 +424,7 @@ fn drop_table(ddl: &mut Ddl<'_>, relation: Oid) -> Result<()> {
     ddl.drop_objects(&[Address::relation(relation)], Behavior::Restrict).map(drop)
 }
 
-/// False where the table was gone already, because somebody else was faster.
+/// False where the table was gone already, because another transaction was faster.
 fn not_if_gone(done: Result<()>) -> Result<bool> {
     match done {
         Err(error) if error.sqlstate() == SqlState::UNDEFINED_TABLE => Ok(false),
@@ -454,7 +455,8 @@ fn make(
     nobodys: bool,
 ) -> Result<Arc<Relation>> {
     if nobodys {
-        // Always before a name is locked: two who make collections could wait for each other.
+        // Always before a name is locked: two transactions that make collections could wait for
+        // each other.
         let is_there = draft.catalog().role(COLLECTIONS_ROLE).is_some();
         let strength = if is_there { RowLock::KeyShare } else { RowLock::Update };
         draft.lock(txn, Key::Role(COLLECTIONS_ROLE), strength)?;

@@ -270,7 +270,7 @@ impl RowEncoder {
         if !names.is_empty() {
             return self.write_shredded(blocks, at, repr, &names, stripe);
         }
-        // What a dictionary would hold of numbers is better kept as decimals.
+        // Numbers are better kept as decimals than in a dictionary.
         let mut coded = match repr {
             Repr::Numeric => Coded::default(),
             _ => self.coded(strings_of(blocks, at), stripe),
@@ -414,7 +414,7 @@ fn strings_of(blocks: &[Block], at: usize) -> impl Iterator<Item = &[u8]> {
     strings.flat_map(ByteStrings::iter)
 }
 
-/// What the head of a block says of a column.
+/// The part of a block's head for a column.
 #[derive(Debug)]
 pub(crate) struct ColumnHead {
     /// The representation of the values.
@@ -436,7 +436,7 @@ pub(crate) struct ChunkHead {
     pub zone: Zone,
 }
 
-/// What the head of a block says of a shredded column.
+/// The part of a block's head for a shredded column.
 #[derive(Debug)]
 pub(crate) struct FieldsHead {
     /// True if every value is an object.

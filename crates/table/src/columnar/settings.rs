@@ -41,7 +41,7 @@ pub struct OrderedColumn {
     pub order: KeyOrder,
 }
 
-/// What the parameters of a columnar table say; `None` where they say nothing.
+/// The parameters of a columnar table; `None` for those that are not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     pub(crate) compressing: Compressing,

@@ -1,9 +1,10 @@
-//! [`DocumentRows`]: the rows of a table of documents, for who changes its documents without SQL.
+//! [`DocumentRows`]: the rows of a table of documents, for callers that change its documents
+//! without SQL.
 //!
-//! A program or a client of HTTP that puts a document makes a row of it: the values of its key are read
-//! from the document's key, and all other columns are NULL. What a row of the table needs beyond that,
-//! because it has other indexes, checks, foreign keys or defaults, or no primary key, only SQL can compute:
-//! documents of such a table are read by everybody and changed by SQL alone.
+//! A program or a client of HTTP that puts a document makes a row of it: the values of its key are
+//! read from the document's key, and all other columns are NULL. Some tables need more for a row,
+//! because they have other indexes, checks, foreign keys or defaults, or no primary key. Only SQL
+//! can compute that: documents of such a table are read by everybody and changed by SQL alone.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ pub struct DocumentRows {
 }
 
 impl DocumentRows {
-    /// Those of a table, whose documents lie there.
+    /// Returns the rows of a table, whose documents lie there.
     pub fn new(
         catalogs: Arc<CatalogCache>,
         handles: Arc<Handles>,
@@ -116,7 +117,7 @@ impl Rows for DocumentRows {
     }
 }
 
-/// What of a table only SQL can compute, in words; `None` where there is no such thing.
+/// Returns the feature of a table that only SQL can compute, in words; `None` where it has none.
 fn refusal(table: &Table) -> Option<&'static str> {
     let def = table.def();
     if table.keyed_by().is_empty() {
@@ -139,8 +140,8 @@ fn row_key(table: &Table, key: &str) -> Result<(Vec<Datum>, Vec<u8>), DocumentEr
     Ok((values, key))
 }
 
-/// Has the row at `key` never been, which is locked and has entries in no index. Its document is for the
-/// caller to erase.
+/// Removes the row at `key` with its past; it is locked and has entries in no index. The caller
+/// erases its document.
 fn forget_row(table: &Table, txn: &mut Transaction, key: &[u8]) -> Result<()> {
     let (storage, latest) = (table.storage(), txn.latest());
     txn.note_changes(storage);

@@ -99,7 +99,7 @@ fn flags(hashes: bool, path_summary: bool) -> u8 {
     (if hashes { HASHES } else { 0 }) | (if path_summary { PATH_SUMMARY } else { 0 })
 }
 
-/// What the catalog keeps of a table of documents.
+/// The catalog's data of a table of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DocumentData {
     /// The column whose values are documents.
@@ -114,7 +114,7 @@ pub(crate) struct DocumentData {
 }
 
 impl DocumentData {
-    /// What the catalog keeps of this relation; `None` where it is no table of documents.
+    /// Returns the catalog's data of this relation; `None` where it is no table of documents.
     pub fn of(relation: &Relation) -> Option<DocumentData> {
         DocumentData::read(&relation.table()?.method)
     }

@@ -396,7 +396,8 @@ impl Rows for RowDocuments {
         self.heap.erase(txn, key, None)?;
         let name = match latest {
             Some(row) => self.name_of(key, row),
-            // What the last commit wrote before the table was given up is nobody's, and has no document.
+            // A row that the last commit wrote before the table was given up has no reader and no
+            // document.
             None => match self.versions(&txn.latest(), key, Csn::ZERO, Csn::MAX)?.first() {
                 Some(version) => self.name_of(key, &version.row.to_datums()?),
                 None => return Ok(()),
@@ -499,7 +500,7 @@ impl RowScan for DocumentScan {
     }
 }
 
-/// What stands in the place of a document in the stored row.
+/// Returns the value that stands in the place of a document in the stored row.
 fn mark(value: &Datum) -> Datum {
     if value.as_ref().is_null() { Datum::Null } else { Jsonb::default().into() }
 }

@@ -1,4 +1,4 @@
-//! What happens to rows that refer to one that is gone, or has another key now.
+//! The actions on rows that refer to one that is gone, or has another key now.
 //!
 //! | action | where it was deleted | where its key changed |
 //! |---|---|---|

@@ -14,8 +14,8 @@
 //! integers near 2^53 to one float, all texts with spaces at the end to one `char(n)`.
 //!
 //! # Absent on purpose
-//! `timestamptz` beside the other two: which rows refer to which would depend on the time zone of whoever
-//! changes them.
+//! `timestamptz` beside the other two: which rows refer to which would depend on the time zone of
+//! the session that changes them.
 
 use types::time::{Date, Timestamp};
 use types::{Datum, Modifier, Repr, Type, builtin, text};

@@ -181,7 +181,7 @@ impl Checks {
         Ok(found)
     }
 
-    /// What values of the columns of a foreign key mean.
+    /// Returns the meaning of values in the columns of a foreign key.
     pub(super) fn meaning(&self, table: &Table, key: &ForeignKey) -> Result<Meaning> {
         let parent = self.handles.table(&self.catalog, key.references).ok_or_else(gone_table)?;
         let pairs = key.columns.iter().zip(&key.referenced);
@@ -210,7 +210,7 @@ impl Checks {
         self.catalog.base_type(column.ty, column.modifier).0
     }
 
-    /// True where a row with the key is there, whoever made it: no lock is taken.
+    /// True where a row with the key is there, whatever transaction made it: no lock is taken.
     pub(super) fn is_back(
         &self,
         txn: &mut Transaction,
@@ -225,7 +225,7 @@ impl Checks {
     }
 }
 
-/// What values of referring columns mean in the columns that they refer to.
+/// The meaning of values of referring columns in the columns that they refer to.
 pub(super) struct Meaning {
     /// The types of each pair of columns: of the one that refers, and of the one that it refers to.
     types: Vec<(Type, Type)>,

@@ -1,5 +1,5 @@
-//! [`Checks`]: what is left to be checked, and done, after the rows of a statement have changed: foreign
-//! keys with their actions, and uniqueness that may be checked late.
+//! [`Checks`]: the checks and actions that are left after the rows of a statement have changed:
+//! foreign keys with their actions, and uniqueness that may be checked late.
 //!
 //! ```text
 //!   statement                              its end                            the commit
@@ -11,14 +11,15 @@
 //!                                         RESTRICT, NO ACTION: children left? 23503
 //! ```
 //!
-//! Whoever refers to a row holds it by a KEY SHARE lock until the commit, which gets along with other
-//! such locks and with changes that leave the keys alone. Whoever deletes a row, or changes its keys,
-//! has it locked for update, and so finds everything committed that refers to it, at whatever level of
-//! isolation: checks read what is committed *now*, with the transaction's own writes.
+//! A transaction that refers to a row holds it by a KEY SHARE lock until the commit. This lock gets
+//! along with other such locks and with changes that leave the keys alone. A transaction that
+//! deletes a row, or changes its keys, has it locked for update. So it finds every committed row
+//! that refers to it, at every level of isolation: checks read the newest commit *now*, with the
+//! transaction's own writes.
 //!
 //! # Invariants
-//! * A change of rows never returns with a check forgotten: what cannot be decided at once is in
-//!   `now` or in `later`.
+//! * A change of rows never returns with a check forgotten: a check that cannot be decided at once
+//!   is in `now` or in `later`.
 //! * Nothing is left in `now` between statements, and nothing in `later` when a commit is ordered.
 
 mod action;
@@ -84,14 +85,14 @@ struct Later {
     is_finished: bool,
 }
 
-/// What `SET CONSTRAINTS` has said.
+/// The modes that `SET CONSTRAINTS` has set.
 #[derive(Clone, Debug, Default)]
 struct Modes {
     all: Option<bool>,
     each: HashMap<Oid, bool, FixedState>,
 }
 
-/// What a transaction has left to be checked.
+/// The checks that a transaction has left.
 #[derive(Debug)]
 pub struct Checks {
     handles: Arc<Handles>,
@@ -129,10 +130,11 @@ impl Checks {
         self.now.is_empty() && self.later.iter().all(|later| later.is_finished)
     }
 
-    /// Checks what is due at the end of a statement, and does what foreign keys ask for.
+    /// Makes the checks that are due at the end of a statement, and carries out the actions of
+    /// foreign keys.
     ///
     /// # Errors
-    /// 23503 and 23505; what changes of rows report. The statement is then to be rolled back.
+    /// 23503 and 23505; the errors of changing rows. The statement is then to be rolled back.
     pub fn end_statement(
         &mut self,
         txn: &mut Transaction,
@@ -170,9 +172,9 @@ impl Checks {
         self.end_statement(txn, values)
     }
 
-    /// `SET CONSTRAINTS`: those with these OIDs, or all that are deferrable, are checked at the commit
-    /// from now on, or at the end of each statement. What was put off and should not be any more is
-    /// checked at once.
+    /// `SET CONSTRAINTS`: those with these OIDs, or all that are deferrable, are checked at the
+    /// commit from now on, or at the end of each statement. Checks that were put off and should not
+    /// be any more are made at once.
     ///
     /// # Errors
     /// As [`Checks::end_statement`].
@@ -226,7 +228,7 @@ impl Checks {
     }
 
     fn push(&mut self, constraint: &Arc<Constraint>, what: What) {
-        // What foreign keys do to other rows is never put off.
+        // Actions of foreign keys on other rows are never put off.
         let is_check = match (&what, constraint.foreign_key()) {
             (What::Gone { new: None, .. }, Some(key)) => key.on_delete == Action::NoAction,
             (What::Gone { new: Some(_), .. }, Some(key)) => key.on_update == Action::NoAction,
@@ -279,7 +281,8 @@ impl Checks {
         Ok(())
     }
 
-    /// Has the end of the statement look whether a row that was there before `constraint` meets it.
+    /// Makes the end of the statement check whether a row that was there before `constraint` meets
+    /// it.
     ///
     /// # Errors
     /// As [`Checks::end_statement`].
@@ -326,7 +329,7 @@ impl Checks {
         Ok(())
     }
 
-    /// A row of a partition was changed, or ended: those follow who refer to the tables above.
+    /// A row of a partition was changed, or ended: the rows that refer to the tables above follow.
     fn changed_in_partition(&mut self, table: &Table, old: &[Datum], new: Option<&[Datum]>) {
         if table.relation().partition_of().is_none() {
             return;

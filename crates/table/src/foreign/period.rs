@@ -6,8 +6,8 @@
 //!                └── covered by both; without either it is refused (23503)
 //! ```
 //!
-//! Whoever refers holds all rows that it needs by KEY SHARE locks. What else is said of foreign keys holds
-//! for these, which have no actions but NO ACTION.
+//! A transaction that refers to rows holds all rows that it needs by KEY SHARE locks. The other
+//! rules of foreign keys hold for these too, which have no actions but NO ACTION.
 
 use scalar::range;
 use txn::{RowLock, Transaction, View, Wait};
@@ -48,7 +48,7 @@ impl Checks {
         for row in &locked {
             txn.lock_latest(parent.storage(), row, RowLock::KeyShare, Wait::Allowed)?;
         }
-        // What counts is what is there once it cannot go.
+        // Only rows that are there once they are locked, and so cannot go, count.
         let mut held = Vec::new();
         for row_key in look(txn)?.iter().filter(|row| locked.contains(row)) {
             let Some(row) = parent.latest(txn, row_key)? else { continue };

@@ -53,7 +53,7 @@ impl AccessMethod for Heap {
 pub struct HeapRows {
     pub(crate) storage: TableId,
     layout: Arc<Layout>,
-    /// What the files of loads are laid out by, where they have another form than rows.
+    /// The encoder for the files of loads, where they have another form than rows.
     encoder: Option<Arc<dyn ColumnEncoder>>,
 }
 

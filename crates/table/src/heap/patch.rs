@@ -1,4 +1,4 @@
-//! Patches: what differs between the stored forms of a row before and after a small change.
+//! Patches: the difference between the stored forms of a row before and after a small change.
 //!
 //! ```text
 //!   before    03 04 00 │ 07 00 00 00 │ 05 h e l l o │ 2a 00 00 00 │ 90 01 ...400 bytes...
@@ -10,9 +10,9 @@
 //!             add      varint   bytes that come in their place, and then these
 //! ```
 //!
-//! A version of a large row of which a column changes costs so the column, not the row. What is told
-//! apart are whole values, so the pieces are as many as the columns that changed; but a patch knows
-//! nothing of columns, and whoever merges needs no catalog. It fits the one row that it was made from:
+//! So a version of a large row in which one column changes costs the column, not the row. The
+//! comparison is of whole values, so there are as many pieces as columns that changed. But a patch
+//! knows nothing of columns, and a merge needs no catalog. It fits the one row that it was made from:
 //! rows are changed one after the other, under their locks.
 
 use store::MergeError;

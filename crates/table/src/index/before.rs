@@ -1,4 +1,5 @@
-//! What an index says of versions that were over when it was made, and which rows it finds by any version.
+//! The entries of an index for versions that were over when it was made, and the rows that it finds
+//! by any version.
 //!
 //! ```text
 //!   csn              10       20         30  CREATE INDEX          40
@@ -9,11 +10,11 @@
 //!   entries                                  (grace, 7) ────────── (joan, 7)    a version as long as the row's
 //! ```
 //!
-//! Entries that are made when versions are over cannot be told apart by commits, so they have a table of
-//! the store of their own, in which a key leads to one row whatever the index: `columns │ row's key`, or
-//! `item │ row's key`. Whoever asks what ever was looks into both, and at the versions of the rows found.
-//! That costs what was changed before, in time and in space: a row that has always been as it is has no
-//! entry here.
+//! Entries that are made when versions are over cannot be told apart by commits, so they have a
+//! table of the store of their own, in which a key leads to one row whatever the index: `columns │
+//! row's key`, or `item │ row's key`. A reader that searches all of the past looks into both, and
+//! at the versions of the rows found. The cost, in time and in space, is that of the earlier
+//! changes: a row that has always been as it is has no entry here.
 //!
 //! A table that forgets the past, or part of it, has no such entries: they would remember.
 
@@ -152,7 +153,7 @@ impl Table {
         let mut rows = self.rows().keys_changed(&engine);
         while let Some(row_key) = rows.advance()? {
             let mut versions = self.versions(&latest, row_key, Csn::ZERO, Csn::MAX)?;
-            // What is so still is a row, and has its entry, unless the transaction has changed it.
+            // A current version is a row and has its entry, unless the transaction has changed it.
             versions.retain(|version| is_own || version.to.is_some());
             if versions.is_empty() {
                 continue;
@@ -170,7 +171,7 @@ impl Table {
         }
     }
 
-    /// What an index says of versions of a row, and does not say of the row.
+    /// Returns the keys that an index has for versions of a row, and not for the row.
     fn keys_of_past(
         self: &Arc<Self>,
         change: &mut Change<'_>,
@@ -202,12 +203,13 @@ fn entry_before(key: Vec<u8>, row_key: &[u8]) -> Entry {
     Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
 }
 
-/// Has an index forget what it says of versions that were over before it. False where it said nothing.
+/// Makes an index forget its entries for versions that were over before it. False where it had
+/// none.
 pub(crate) fn forget_before(txn: &mut Transaction, index: TableId) -> Result<bool> {
     let Some(before) = before_of(index) else { return Ok(false) };
     let latest = txn.latest();
     let mut keys = Vec::new();
-    // Those included that the transaction itself has made.
+    // The entries that the transaction itself has made are among them.
     txn::Cursor::new(before, KeyRange::ALL, false).fill::<Error>(
         View::of(txn, &latest),
         |key, row| {

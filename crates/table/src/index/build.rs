@@ -6,9 +6,9 @@
 //!                                          └─────many─> store::Sorter, a load of the transaction
 //! ```
 //!
-//! The entries become part of the commit that makes the index, and so do those of the past ([`before`]). Of a large table they go to the store's
-//! files, in bounded memory, and the log only names them. Keys that must be unique are seen to where the
-//! entries lie sorted: equal ones are neighbours.
+//! The entries become part of the commit that makes the index, as do those of the past
+//! ([`before`]). Of a large table they go to the store's files, in bounded memory, and the log only
+//! names them. Unique keys are checked where the entries lie sorted: equal ones are neighbours.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;

@@ -6,9 +6,9 @@
 //!   insert (101, [9, 11))   lock room 101 ── entries of 101 that overlap ── && on their rows? 23P01
 //! ```
 //!
-//! Whoever adds a row locks the keys that are compared by `=` till the commit, so writers of different
-//! rooms do not meet, and writers of the same room come one after the other. A constraint without such a
-//! key has one lock for the whole table.
+//! A transaction that adds a row locks the keys that are compared by `=` till the commit, so
+//! writers of different rooms do not meet, and writers of the same room come one after the other. A
+//! constraint without such a key has one lock for the whole table.
 //!
 //! `UNIQUE` and `PRIMARY KEY` with `WITHOUT OVERLAPS` are such constraints, whose last operator is `&&`.
 
@@ -25,7 +25,8 @@ use crate::catalog::{Constraint, ConstraintKind};
 use crate::rows::{Change, Table};
 use crate::{Error, Result};
 
-/// Behind the keys that are compared by `=`: what is locked. No entry has such a key.
+/// The byte behind the keys that are compared by `=`, for the key that is locked. No entry has such
+/// a key.
 const LOCK: u8 = u8::MAX;
 
 /// A row that stands in the way of another: its key and its values.
@@ -211,7 +212,7 @@ fn networks_overlap(one: &[u8], other: &[u8]) -> bool {
     one.is_within_or_equal(other) || other.is_within_or_equal(one)
 }
 
-/// What rows must have that may exclude one with these keys, none of which is NULL.
+/// Returns the conditions of rows that may exclude one with these keys, none of which is NULL.
 fn asked_of(intervals: &Intervals, keys: &[Datum]) -> Vec<Asked> {
     let equal = intervals.equal().map(|part| (part, Ask::Equal));
     let interval = intervals.interval().map(|part| (part, Ask::Overlaps));

@@ -12,9 +12,9 @@
 //!   an item          column of the index, 1 byte │ kind, 1 byte │ key form of the item
 //! ```
 //!
-//! A text within an array counts as a name, as in PostgreSQL, because `?` asks for both. What an index
-//! finds may be too much (items are there, but not where they should be, or hashes agree): whoever
-//! searches looks at the rows again. It never finds too little, for questions that imply items.
+//! A text within an array counts as a name, as in PostgreSQL, because `?` asks for both. An index
+//! may find too much (items are there, but not where they should be, or hashes agree): the reader
+//! looks at the rows again. It never finds too little, for questions that imply items.
 
 use scalar::extension::trgm;
 use types::hstore::{self, Hstore};
@@ -236,7 +236,7 @@ pub(super) fn of_lexeme(column: usize, text: &str) -> Vec<u8> {
     item(column, LEXEME, DatumRef::Text(text))
 }
 
-/// What the items of all lexemes begin with that begin with a text.
+/// Returns the prefix of the items of all lexemes that begin with a text.
 pub(super) fn of_prefix(column: usize, text: &str) -> Vec<u8> {
     let mut item = of_lexeme(column, text);
     // The key form of a text ends with one byte.

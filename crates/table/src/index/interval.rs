@@ -11,9 +11,10 @@
 //!                              nodes above 6, on its right (8)     those that begin at 6 or before
 //! ```
 //!
-//! A place is a number of 64 bits: the first 8 bytes of the key form of a bound. So intervals whose places
-//! overlap may still not overlap, or only touch: whoever searches looks at the rows again. An interval has two entries,
-//! in the order of where it begins and of where it ends; the empty range, which overlaps nothing, has one.
+//! A place is a number of 64 bits: the first 8 bytes of the key form of a bound. So intervals whose
+//! places overlap may still not overlap, or only touch: the reader looks at the rows again. An
+//! interval has two entries, in the order of where it begins and of where it ends; the empty range,
+//! which overlaps nothing, has one.
 //!
 //! ```text
 //!   keys that are compared by = │ 0 │ node │ lower place │ row's key
@@ -56,7 +57,7 @@ pub(super) struct Intervals {
     interval: Option<(usize, Values)>,
 }
 
-/// What intervals are made of.
+/// The values that intervals are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Values {
     /// Ranges and lists of them, from bound to bound.
@@ -78,7 +79,7 @@ pub(super) enum Interval {
     Places(u64, u64),
 }
 
-/// What the values of a key are, where they are intervals.
+/// Returns the kind of a key's values, where they are intervals.
 fn values_of(key: &IndexKey) -> Option<Values> {
     match key.ty {
         _ if matches!(key.repr, Repr::Range | Repr::Multirange) => Some(Values::Ranges),
@@ -119,7 +120,8 @@ impl Intervals {
         self.equal.iter().map(|(at, _)| *at)
     }
 
-    /// What the entries of all rows begin with whose keys are equal to these; `None` where one is NULL.
+    /// Returns the prefix of the entries of all rows whose keys are equal to these; `None` where
+    /// one is NULL.
     pub(super) fn prefix(&self, keys: &[Datum]) -> Option<Vec<u8>> {
         let mut prefix = Vec::with_capacity(32);
         for (at, _) in &self.equal {
@@ -185,7 +187,7 @@ impl Intervals {
     }
 }
 
-/// What finds the paths that a path contains, or those that contain it, or itself.
+/// Returns the query for the paths that a path contains, or those that contain it, or itself.
 fn tree_query(prefix: &[u8], ask: Ask, held: &[u8]) -> Query {
     let at = |held: &[u8]| {
         let place = place(DatumRef::Bytea(held));
@@ -317,7 +319,7 @@ fn interval_of(value: DatumRef<'_>, values: Values) -> Interval {
                 let (first, last) = (net.network().address(), net.broadcast().address());
                 Interval::Places(place_of_address(first), place_of_address(last))
             }
-            // What cannot be read may be anywhere: who looks at the row finds the damage.
+            // A value that cannot be read may be anywhere: the reader of the row finds the damage.
             Err(_) => Interval::Places(0, u64::MAX),
         },
         other => {

@@ -11,15 +11,16 @@
 //!   columnar             the row's key                         the columns, in row form
 //! ```
 //!
-//! Entries are versions under the same commits as their rows: a look into the past finds the entries
-//! of then, at the price of a look at the present. What was over before an index was made has entries of
-//! another kind ([`before`]).
+//! Entries are versions under the same commits as their rows: a look into the past finds the
+//! entries of then, at the price of a look at the present. Versions that were over before an index
+//! was made have entries of another kind ([`before`]).
 //!
-//! That keys are unique is seen to by the key itself. Whoever writes or ends an entry of a unique index
-//! holds a lock on its key till the commit; whoever comes second waits for the outcome, and then finds
-//! the entry there or not. A NULL is different from every other (unless `NULLS NOT DISTINCT` says that
-//! it is not), so an entry with one goes by the row's key as well. Where the check may come later
-//! (deferrable constraints), entries with equal columns may stand beside each other until it does.
+//! The key itself makes sure that keys are unique. A transaction that writes or ends an entry of a
+//! unique index holds a lock on its key till the commit. A second one waits for the outcome, and
+//! then finds the entry there or not. A NULL is different from every other (unless `NULLS NOT
+//! DISTINCT` says that it is not), so an entry with one goes by the row's key as well. Where the
+//! check may come later (deferrable constraints), entries with equal columns may stand beside each
+//! other until it does.
 //!
 //! The index of the primary key by which rows are keyed has no table of its own: it is the rows.
 //!
@@ -102,7 +103,7 @@ pub struct Index {
     has_entries: AtomicBool,
 }
 
-/// What an index says of a row.
+/// The entry of an index for a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub key: Vec<u8>,
@@ -186,7 +187,7 @@ impl Index {
         })
     }
 
-    /// What the catalog says of it.
+    /// Returns the catalog's entry of it.
     pub fn relation(&self) -> &Arc<Relation> {
         &self.relation
     }
@@ -211,7 +212,7 @@ impl Index {
         self.is_valid
     }
 
-    /// True where none of its entries was ever committed: as far as anybody else knows it is not there.
+    /// True where none of its entries was ever committed: for other readers it is not there.
     pub(crate) fn is_fresh(&self, store: &Store) -> Result<bool> {
         let Some(storage) = self.storage else { return Ok(false) };
         if self.has_entries.load(Ordering::Relaxed) {
@@ -241,7 +242,7 @@ impl Index {
         }
     }
 
-    /// True where a row with a key that is there is refused at once: what `ON CONFLICT` can ask.
+    /// True where a row with a key that is there is refused at once: `ON CONFLICT` can name it.
     pub fn is_arbiter(&self) -> bool {
         matches!(self.kind, Kind::Unique { .. })
     }
@@ -325,7 +326,7 @@ impl Index {
         Ok(Some(keys.collect()))
     }
 
-    /// What it says of a row: nothing, one entry, or, where it is a GIN, one for each item.
+    /// Returns its entries for a row: none, one, or, where it is a GIN, one for each item.
     pub(crate) fn entries(
         &self,
         row: &[Datum],

@@ -1,4 +1,4 @@
-//! What a GIN is asked, and which rows it finds.
+//! The questions to a GIN, and the rows that it finds.
 //!
 //! ```text
 //!   tags && '{a,b}'              ──Ask, value──>  Query  any of  item a, item b
@@ -7,9 +7,9 @@
 //!   the keys of the rows behind each item, in order ────────┴── merged ──> keys of rows
 //! ```
 //!
-//! A query finds every row that meets the condition it was made of, and perhaps others: whoever asks
-//! looks at the rows again. One that would need all rows says so ([`Query::is_all`]): a row without
-//! items has no entry.
+//! A query finds every row that meets the condition it was made of, and perhaps others: the reader
+//! looks at the rows again. A query that would need all rows says so ([`Query::is_all`]): a row
+//! without items has no entry.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ use super::{Entry, Index};
 use crate::rows::Table;
 use crate::{Error, Result};
 
-/// What is asked of a column, by the operator.
+/// The question about a column, by the operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ask {
     /// `@>` and, of arrays, `=`: everything that the value has.
@@ -179,7 +179,7 @@ fn in_order(mut rows: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
 }
 
 impl Index {
-    /// What rows must have of which all conditions are true.
+    /// Returns the query for rows of which all conditions are true.
     ///
     /// # Errors
     /// Where the value of one is no path, and one is asked for.
@@ -189,7 +189,7 @@ impl Index {
         }
         let mut queries = Vec::with_capacity(asked.len());
         for Asked { part, ask, value } in asked {
-            // What no row can have.
+            // No row can have this.
             let nothing = Query::Any(Vec::new());
             queries.push(self.query_of(*part, *ask, value)?.unwrap_or(nothing));
         }
@@ -276,7 +276,7 @@ impl Entries for EntriesOf<'_> {
     }
 }
 
-/// What two sorted lists have in common.
+/// Returns the items that two sorted lists have in common.
 fn both(mut one: Vec<Vec<u8>>, other: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut at = 0;
     one.retain(|key| {

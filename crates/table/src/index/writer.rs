@@ -41,7 +41,8 @@ pub(crate) struct EntryWriter {
 }
 
 impl Index {
-    /// What makes its entries of rows as they are stored; `None` where that takes [`Index::entries`].
+    /// Returns the writer that makes its entries of rows as they are stored; `None` where that
+    /// takes [`Index::entries`].
     pub(crate) fn entry_writer(&self) -> Option<EntryWriter> {
         if self.is_computed || !self.sorts.is_empty() || matches!(self.kind, Kind::Gist(_)) {
             return None;

@@ -22,7 +22,7 @@
 //! # Invariants
 //! * Outside of the module of a method nothing asks which method a table has.
 //! * A transaction holds the lock of a row before it has the method change the row.
-//! * What a method keeps in memory follows from the log.
+//! * The state that a method keeps in memory follows from the log.
 
 pub(crate) mod parameters;
 mod rows;
@@ -134,8 +134,8 @@ pub trait AccessMethod: Send + Sync {
         None
     }
 
-    /// What keeps the newest rows of a table in columns in the files of the store; `None` where they are
-    /// kept as rows.
+    /// Returns the encoder that keeps the newest rows of a table in columns in the files of the
+    /// store; `None` where they are kept as rows.
     fn column_encoder(&self, _relation: &Relation) -> Option<Arc<dyn ColumnEncoder>> {
         None
     }
@@ -189,7 +189,7 @@ impl Methods {
         })
     }
 
-    /// What the catalog is to keep of a new table with these columns, whose rows lie in `rows`.
+    /// Returns the catalog's data for a new table with these columns, whose rows lie in `rows`.
     pub(crate) fn define(
         &self,
         new: NewMethod,

@@ -1,4 +1,4 @@
-//! Values of storage parameters: what is allowed, and the errors that say so.
+//! Values of storage parameters: the allowed ones, and the errors for others.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! [`Rows`]: what an access method does for the rows of one table.
+//! [`Rows`]: the work of an access method for the rows of one table.
 //!
 //! A row goes by its key: the key form of the columns that the table is keyed by, or a hidden id of 8
 //! bytes. Keys ascend in the order of the table. A method gives and takes rows in the row form of
@@ -202,8 +202,8 @@ pub trait Rows: Any + Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Has the row at `key` never been, from the commit on. The transaction has deleted it, where it existed:
-    /// `latest` is then its last state.
+    /// Removes the row at `key` with its past, from the commit on: it has then never been. The
+    /// transaction has deleted it, where it existed: `latest` is then its last state.
     fn erase(&self, txn: &mut Transaction, key: &[u8], latest: Option<&[Datum]>) -> Result<()>;
 }
 
@@ -240,9 +240,10 @@ pub trait RowScan: Send {
         Ok(None)
     }
 
-    /// Takes a scan apart that has given nothing yet: returns scans, for several threads, of about so many rows each,
-    /// which come in any order, and whose views are past ones at the snapshot of this one. What they do not have this
-    /// one gives. Returns none if the method cannot do that, or there would be one.
+    /// Takes a scan apart that has given nothing yet: returns scans, for several threads, of about
+    /// so many rows each, which come in any order, and whose views are past ones at the snapshot of
+    /// this one. This one gives the rows that they do not have. Returns none if the method cannot
+    /// do that, or there would be one.
     fn split(&mut self, _view: View<'_>, _rows_each: u64) -> Result<Vec<Box<dyn RowScan>>> {
         Ok(Vec::new())
     }

@@ -62,7 +62,7 @@ impl<'a> Record<'a> {
     /// Returns the id of the transaction that made the record.
     ///
     /// # Errors
-    /// What reading the time of the commit reports.
+    /// Fails if the time of the commit cannot be read.
     pub fn tid(&self, engine: &Engine) -> Result<Tid> {
         match self.tid {
             Some(tid) => Ok(tid),
@@ -176,7 +176,7 @@ impl ObjectRows {
     /// Calls `f` with the record of an object that a view shows; `None` if there is none.
     ///
     /// # Errors
-    /// What reading and `f` report.
+    /// Fails if the record cannot be read, or returns the error of `f`.
     pub fn record<R>(
         &self,
         view: View<'_>,
@@ -192,7 +192,7 @@ impl ObjectRows {
     /// Calls `f` with the record that a key of the store has, unmerged.
     ///
     /// # Errors
-    /// What reading and `f` report.
+    /// Fails if the record cannot be read, or returns the error of `f`.
     pub fn record_of<R>(
         &self,
         found: &txn::Row<'_>,
@@ -219,7 +219,7 @@ impl ObjectRows {
     /// Writes a record of an object, whose row the transaction has locked. Returns the objects that it refers to.
     ///
     /// # Errors
-    /// What the transaction reports.
+    /// Returns the error of the transaction.
     pub fn put(
         &self,
         txn: &mut Transaction,
@@ -254,7 +254,7 @@ impl ObjectRows {
     /// Removes the row of an object, which the transaction has locked.
     ///
     /// # Errors
-    /// What the transaction reports.
+    /// Returns the error of the transaction.
     pub fn remove(&self, txn: &mut Transaction, key: &[u8]) -> Result<()> {
         self.heap.change(txn, key.to_vec(), Op::Delete)
     }
@@ -434,8 +434,8 @@ impl Rows for ObjectRows {
     }
 }
 
-/// A scan of a table of objects. What is stored comes as from a heap; rows of which more is wanted are read by their
-/// keys.
+/// A scan of a table of objects. Stored values come as from a heap; rows of which more is wanted
+/// are read by their keys.
 struct ObjectScan {
     rows: ObjectRows,
     range: KeyRange,

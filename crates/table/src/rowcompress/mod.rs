@@ -46,7 +46,7 @@ impl RowCompress {
     }
 }
 
-/// What the parameters of a table say; `None` where they say nothing.
+/// The parameters of a table; `None` for those that are not set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchSettings {
     compressing: Compressing,

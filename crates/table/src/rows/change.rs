@@ -1,4 +1,5 @@
-//! [`Change`]: what a change of rows needs beside the rows; and [`RowValues`], what only SQL can say.
+//! [`Change`]: the context of a change of rows; and [`RowValues`], the values that only SQL can
+//! compute.
 
 use std::sync::LazyLock;
 
@@ -9,8 +10,8 @@ use crate::catalog::Relation;
 use crate::foreign::Checks;
 use crate::{Error, Result};
 
-/// What of a row only the one who reads SQL can compute. Asked for expressions alone: of a table
-/// without any, [`NoValues`] says enough.
+/// The values of a row that only a caller with SQL can compute. Asked for expressions alone: for a
+/// table without any, [`NoValues`] is enough.
 pub trait RowValues {
     /// Whether a row is in a partial index; where it is, appends the values of the index's keys that
     /// are expressions, in their order. Asked of indexes that have a predicate or expressions.
@@ -75,8 +76,8 @@ fn no_values(relation: &Relation) -> Error {
 pub struct Change<'a> {
     /// The transaction.
     pub txn: &'a mut Transaction,
-    /// What only SQL can say of its rows.
+    /// The values of its rows that only SQL can compute.
     pub values: &'a mut dyn RowValues,
-    /// What is left to be checked at the end of the statement, or later.
+    /// The checks that are left for the end of the statement, or later.
     pub checks: &'a mut Checks,
 }

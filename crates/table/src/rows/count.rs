@@ -131,13 +131,13 @@ impl RowCounts {
         counts.tables.len()
     }
 
-    /// A number that grows whenever plans are to be made anew, because a table has doubled or halved, or because
-    /// somebody has asked for it.
+    /// A number that grows whenever the sessions must plan anew, because a table has doubled or
+    /// halved, or because a session has asked for it.
     pub(super) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Has plans be made anew.
+    /// Makes the sessions plan anew.
     pub(super) fn plan_anew(&self) {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }

@@ -26,7 +26,7 @@ pub struct Cursor {
     source: Source,
 }
 
-/// What a cursor goes over.
+/// The source of a cursor.
 enum Source {
     Rows(Box<dyn RowScan>),
     Entries(Box<txn::Cursor>),
@@ -60,12 +60,13 @@ impl Cursor {
         &self.table
     }
 
-    /// Takes a cursor apart that has given nothing yet: returns cursors, for several threads, of about so many rows each.
-    /// They are filled to blocks ([`Cursor::fill_to_block`]) with past views at the snapshot of `view`. What they do not
-    /// have this one gives. Returns none if its table cannot do that, or there would be one.
+    /// Takes a cursor apart that has given nothing yet: returns cursors, for several threads, of
+    /// about so many rows each. They are filled to blocks ([`Cursor::fill_to_block`]) with past
+    /// views at the snapshot of `view`. This one gives the rows that they do not have. Returns none
+    /// if its table cannot do that, or there would be one.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Returns the error of the store.
     pub fn split(&mut self, view: View<'_>, rows_each: u64) -> Result<Vec<Cursor>> {
         let Source::Rows(scan) = &mut self.source else { return Ok(Vec::new()) };
         let parts = scan.split(view, rows_each)?;

@@ -7,8 +7,9 @@
 //!   storage 12                                       rows 4, 5      the last era has no end
 //! ```
 //!
-//! Each has a handle by the catalog of its last commit: its columns are those that it had then. What a
-//! transaction has given up itself is an era as well, which has not ended for anybody else.
+//! Each has a handle by the catalog of its last commit: its columns are those that it had then. A
+//! storage that the transaction itself has given up is an era as well, which has not ended for
+//! other readers.
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ pub struct Era {
 }
 
 impl Era {
-    /// Those that `now` is the last of, by the catalog of the transaction that asks, and that were not over at commit `from`, oldest first.
+    /// Returns the eras that end with `now`, by the catalog of the calling transaction, and that
+    /// were not over at commit `from`, oldest first.
     pub fn of(
         now: &Arc<Table>,
         snapshot: &Snapshot,
@@ -45,12 +47,13 @@ impl Era {
             let last = Csn(past.ended.0 - 1);
             let then = snapshot.engine().snapshot_at(last).map_err(Error::from)?;
             let table = handles.table(&*cache.at(&then)?, now.relation().oid);
-            // What a commit made and gave up at once had no rows for anybody else.
+            // A storage that one commit made and gave up had no rows for other readers.
             let table = table.filter(|table| table.storage() == past.table);
             eras.extend(table.map(|table| Era { table, ended: Some(past.ended) }));
         }
         if cache.tables().kept(now.storage()).is_none() {
-            // The transaction has made it. What it replaces has the rows that everybody else sees.
+            // The transaction has made it. Other readers see the rows of the storage that it
+            // replaces.
             let committed = handles.table(&*cache.at(snapshot)?, now.relation().oid);
             eras.extend(committed.map(|table| Era { table, ended: None }));
         }

@@ -6,9 +6,9 @@
 //!   email_key  a@x: [10 row 7] [20 ended] [25 row 9]       of a key that others have had: its part
 //! ```
 //!
-//! A row goes by its key. What indexes say of it follows from its versions; of indexes that are gone, or
-//! belong to a table of the store that was given up, every entry is looked at, because what they were
-//! made of may not be known any more.
+//! A row goes by its key. Its entries in indexes follow from its versions. Of indexes that are
+//! gone, or belong to a table of the store that was given up, every entry is looked at, because
+//! their definition may not be known any more.
 //!
 //! How many rows each commit has erased of which relation is kept as versions of a key for each
 //! relation, so that one can tell what was erased when, and whether the bytes are gone.
@@ -37,7 +37,7 @@ const CLEAN: &[u8] = b"";
 /// A row: the table of the store that it is in, or was, and its key there.
 pub type RowAt = (TableId, Vec<u8>);
 
-/// What a commit has erased.
+/// The rows of a relation that a commit has erased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Erasure {
     /// The commit.
@@ -52,13 +52,13 @@ pub struct Erasure {
     pub is_clean: bool,
 }
 
-/// Has rows of a relation never been, from this commit on: those in `rows` and, where the relation had
-/// the same keys in other eras, the rows with the same keys there. Returns how many of them there were
-/// until now.
+/// Removes rows of a relation with their past, from this commit on: they have then never been.
+/// These are the rows in `rows` and, where the relation had the same keys in other eras, the rows
+/// with the same keys there. Returns how many of them there were until now.
 ///
 /// # Errors
-/// 23503 where other rows refer to one of them, whatever the foreign key would do if it were deleted;
-/// what locking them reports.
+/// 23503 where other rows refer to one of them, whatever the foreign key would do if it were
+/// deleted; the errors of locking them.
 pub fn erase(
     change: &mut Change<'_>,
     eras: &[Era],
@@ -109,7 +109,7 @@ pub fn erase(
     Ok(live)
 }
 
-/// What was erased of relations, oldest first.
+/// Returns the erasures of rows of relations, oldest first.
 pub fn erasures(engine: &Arc<Engine>) -> Result<Vec<Erasure>> {
     let now = engine.snapshot();
     let pending: BTreeMap<Csn, usize> = engine.store().erasures().into_iter().collect();
@@ -141,8 +141,8 @@ pub fn erasures(engine: &Arc<Engine>) -> Result<Vec<Erasure>> {
     Ok(all)
 }
 
-/// Has the bytes of what was erased go from the store's files and the log, as far as no snapshot is older
-/// than the erasure; does nothing where nothing is left of any.
+/// Removes the erased bytes from the store's files and the log, as far as no snapshot is older than
+/// the erasure; does nothing where nothing is left of any.
 pub fn clean(engine: &Arc<Engine>) -> Result<()> {
     if erasures(engine)?.iter().all(|erasure| erasure.is_clean) {
         return Ok(());
@@ -311,7 +311,7 @@ impl Table {
             for index in self.indexes() {
                 let Some(storage) = index.storage() else { continue };
                 let entries = match index.entries(&row, key, change.values) {
-                    // What cannot be computed of it was never written.
+                    // An entry that cannot be computed of it was never written.
                     Err(error) if is_of_data(&error) => continue,
                     entries => entries?,
                 };

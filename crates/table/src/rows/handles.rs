@@ -1,8 +1,8 @@
 //! [`Handles`]: the handles of all tables of an engine, each made once for a state of its definition.
 //!
-//! What a table has that no catalog tells of, because it is of the moment, hangs here as well: the next
-//! row ids, where rows went, and how many there are. It goes by the number of the table in the store, so that a
-//! table that was emptied begins anew.
+//! A table has state that no catalog has, because it is of the moment: the next row ids, where rows
+//! went, and how many there are. It hangs here as well, by the number of the table in the store, so
+//! that a table that was emptied begins anew.
 //!
 //! ```text
 //!   DROP TABLE t       commit ──> catalog ──> forget(t, its storages)         all that hangs on them goes
@@ -11,8 +11,8 @@
 //! ```
 //!
 //! # Invariants
-//! * What hangs on a storage stays while a relation of the newest catalog, or of a draft, has the storage: row ids
-//!   that an open transaction has taken are given to nobody else.
+//! * The state of a storage stays while a relation of the newest catalog, or of a draft, has the
+//!   storage: row ids that an open transaction has taken are given to nobody else.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Handles {
     }
 }
 
-/// What a relation has given up.
+/// The storages that a relation has given up.
 #[derive(Debug)]
 pub(crate) struct GivenUp {
     pub relation: Oid,
@@ -81,7 +81,7 @@ pub struct Handles {
     moves: Mutex<HashMap<TableId, Arc<Moves>, FixedState>>,
     sampled: Mutex<HashMap<TableId, Arc<Sampled>, FixedState>>,
     usages: Mutex<HashMap<Oid, Arc<Usage>, FixedState>>,
-    /// Those of tables that relations have given up, the newest last.
+    /// The handles of tables that relations have given up, the newest last.
     past: Mutex<VecDeque<Arc<Table>>>,
     counts: Arc<RowCounts>,
 }

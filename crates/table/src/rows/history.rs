@@ -57,8 +57,8 @@ pub struct RowChange {
 
 impl Table {
     /// The versions of the row at `key` that were the newest at some commit in `from..=to`, oldest
-    /// first, as `now` knows them. What retention has dropped is not among them. Values that the method keeps
-    /// apart are missing ([`Rows::complete`](crate::method::Rows::complete)).
+    /// first, as `now` knows them. Versions that retention has dropped are not among them. Values
+    /// that the method keeps apart are missing ([`Rows::complete`](crate::method::Rows::complete)).
     pub fn versions(
         &self,
         now: &Snapshot,

@@ -216,10 +216,10 @@ impl Load {
         }
     }
 
-    /// Ends the load: the rows are there for the transaction, and for all once it commits.
+    /// Ends the load: the transaction sees the rows, and all readers do once it commits.
     ///
     /// # Errors
-    /// 23505 where two rows have equal keys; what writing files reports.
+    /// 23505 where two rows have equal keys; the errors of writing files.
     pub fn finish(self, change: &mut Change<'_>) -> Result<()> {
         let Load { table, sorting, mut files } = self;
         if let Some(sorting) = sorting {

@@ -5,9 +5,9 @@
 //!   waiting     update t set n = 5 where id = 1         finds 1 gone, and goes on with 2
 //! ```
 //!
-//! A row is stored by its key, so that a change of the key ends one row and begins another. Whoever
-//! waited for the first must go on with the second, as long as statements run that began before. That
-//! is known for the moves made last, in memory: nobody waits across an open.
+//! A row is stored by its key, so that a change of the key ends one row and begins another. A
+//! transaction that waited for the first must go on with the second, as long as statements run that
+//! began before. The newest moves are kept in memory for that: nobody waits across an open.
 
 use std::collections::VecDeque;
 

@@ -34,7 +34,7 @@ pub(crate) struct Attribute {
 }
 
 impl Parts {
-    /// Those of the columns of a relation, by position.
+    /// Returns the parts of the columns of a relation, by position.
     pub fn of_columns(catalog: &Catalog, relation: &Relation) -> Vec<Parts> {
         relation.columns.iter().map(|column| Parts::of(catalog, column.ty)).collect()
     }

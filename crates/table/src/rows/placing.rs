@@ -73,7 +73,7 @@ pub fn place(
 /// Whether a row belongs to the partition that it is to be in. It does where the table is no partition.
 ///
 /// # Errors
-/// What computing the values that decide reports.
+/// Fails if the values that decide cannot be computed.
 pub fn is_at_home(
     (handles, catalog): (&Handles, &Catalog),
     values: &mut dyn RowValues,

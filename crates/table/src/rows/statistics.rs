@@ -1,4 +1,4 @@
-//! [`Statistics`]: what the values of a table's columns are like, for planning.
+//! [`Statistics`]: statistics of the values of a table's columns, for planning.
 //!
 //! ```text
 //!   table  ── spots, evenly among its keys ──> some rows at each ──> of each column:
@@ -54,7 +54,7 @@ const BYTES: usize = 24;
 /// Values that take more bytes are not kept, only the beginnings of their keys.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// What the values of a column are like.
+/// The statistics of the values of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnStatistics {
     /// How they are held.
@@ -89,7 +89,7 @@ impl Kept {
     }
 }
 
-/// What the values of a table's columns are like.
+/// The statistics of the values of a table's columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// How many rows the table had.
@@ -100,7 +100,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Those of a column, by its position; `None` where its values have no order.
+    /// Returns the statistics of a column, by its position; `None` where its values have no order.
     pub fn column(&self, position: usize) -> Option<&ColumnStatistics> {
         self.columns.get(position).filter(|column| column.repr.is_some())
     }
@@ -175,13 +175,13 @@ fn short_key(value: DatumRef<'_>) -> Vec<u8> {
     out
 }
 
-/// The statistics of a table of the store, once somebody has asked.
+/// The statistics of a table of the store, once a caller has asked for them.
 #[derive(Debug, Default)]
 pub(super) struct Sampled(Mutex<Option<Arc<Statistics>>>);
 
 impl Table {
-    /// What the values of its columns are like, of which it has about so many rows; `None` where that cannot be
-    /// read.
+    /// Returns the statistics of its columns' values, of which it has about so many rows; `None`
+    /// where they cannot be read.
     pub fn statistics(
         self: &Arc<Self>,
         engine: &Arc<Engine>,
@@ -213,7 +213,7 @@ impl Table {
         self.sampled.0.lock().clone()
     }
 
-    /// Has the statistics be made anew when they are asked for next.
+    /// Forgets the statistics; the next call makes them anew.
     pub fn forget_statistics(&self) {
         *self.sampled.0.lock() = None;
     }
@@ -352,7 +352,7 @@ fn has_order(repr: Repr) -> bool {
 }
 
 impl ColumnStatistics {
-    /// Those of a column of a sample of a table with so many rows.
+    /// Returns the statistics of a column of a sample of a table with so many rows.
     fn of(sample: &[Vec<Datum>], at: usize, repr: Repr, rows: u64) -> ColumnStatistics {
         let there = sample.iter().map(|row| &row[at]).filter(|value| !value.as_ref().is_null());
         let mut keys: Vec<(Vec<u8>, usize, &Datum)> =

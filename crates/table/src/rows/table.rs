@@ -129,13 +129,13 @@ impl Table {
         Some(Arc::new(Table::new(def, data, schema.into(), beside, method)))
     }
 
-    /// What finds the partition of a row, where it is a partitioned table; `catalog` is the one that has its
-    /// definition.
+    /// Returns the router that finds the partition of a row, where it is a partitioned table;
+    /// `catalog` is the one that has its definition.
     pub fn router(&self, catalog: &Catalog) -> Option<&Router> {
         self.router.get_or_init(|| Router::of(catalog, self.relation())).as_ref()
     }
 
-    /// What the catalog says of it.
+    /// Returns the catalog's definition of it.
     pub fn def(&self) -> &Arc<TableDef> {
         &self.def
     }
@@ -267,8 +267,8 @@ impl Table {
         Ok(txn.lock_row(self.storage, key, strength, wait)?)
     }
 
-    /// How strongly a row is to be locked of which the columns at these positions change: whoever
-    /// changes no key gets along with foreign keys that refer to the row.
+    /// Returns how strongly a row must be locked if the columns at these positions change: a change
+    /// of no key gets along with foreign keys that refer to the row.
     pub fn update_lock(&self, changes: impl Fn(usize) -> bool) -> RowLock {
         let is_key = |index: &Index| {
             let is_referred = index.can_be_referred_to() || index.has_periods(self);
@@ -287,8 +287,9 @@ impl Table {
     /// a primary key ascend in the order of insertion.
     ///
     /// # Errors
-    /// 23502 where a value is NULL that may not be; 23505 where a key is there already, after waiting
-    /// for transactions that are about to write or delete it; what the transaction reports.
+    /// 23502 where a value is NULL that may not be; 23505 where a key is there already, after
+    /// waiting for transactions that are about to write or delete it; the errors of the
+    /// transaction.
     pub fn insert(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
         self.whole(change, |change| self.do_insert(change, row))
     }
@@ -421,7 +422,7 @@ impl Table {
                 None => true,
             });
             if index.is_columnar() {
-                // What takes the place of an entry need not end it first.
+                // An old entry that a new one replaces need not be ended first.
                 before.retain(|entry| after.iter().all(|other| other.key != entry.key));
             }
             for entry in before {
@@ -445,8 +446,9 @@ impl Table {
         self.indexes.iter().any(|index| index.storage().is_some())
     }
 
-    /// Brings the entries of a row up to date: `old` and `new` are its values before and after, `None` where there was or
-    /// is no row. For those who have an access method write the row itself.
+    /// Brings the entries of a row up to date: `old` and `new` are its values before and after,
+    /// `None` where there was or is no row. For callers that have an access method write the row
+    /// itself.
     ///
     /// # Errors
     /// As [`Table::insert`].

@@ -18,7 +18,7 @@ use types::Oid;
 /// How many shards a relation has.
 const SHARDS: usize = 8;
 
-/// What is counted of a relation.
+/// The event that is counted of a relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Counter {
@@ -84,7 +84,7 @@ impl<const COUNT: usize> Shards<COUNT> {
         std::array::from_fn(sum)
     }
 
-    /// Has all counters begin at 0 again. What is counted meanwhile may be lost.
+    /// Makes all counters begin at 0 again. Events that are counted meanwhile may be lost.
     pub fn reset(&self) {
         self.0.iter().flat_map(|shard| &shard.0).for_each(|count| count.store(0, Relaxed));
     }
@@ -112,7 +112,7 @@ struct Analyzed {
     changes: AtomicU64,
 }
 
-/// Who had the statistics of a table made.
+/// The origin of a table's statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum AnalyzedBy {
@@ -196,7 +196,7 @@ impl Usage {
         self.counts().changes().saturating_sub(self.analyzed.changes.load(Relaxed))
     }
 
-    /// Has all counters begin at 0 again. What is counted meanwhile may be lost.
+    /// Makes all counters begin at 0 again. Events that are counted meanwhile may be lost.
     pub fn reset(&self) {
         self.counts.reset();
         let Analyzed { last, count, changes } = &self.analyzed;

@@ -40,7 +40,7 @@ const TRIES: usize = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BackupId(pub u64);
 
-/// What a client copies.
+/// The files and the position that a client copies.
 #[derive(Clone, Debug)]
 pub struct BackupPlan {
     /// The backup.
@@ -64,7 +64,7 @@ pub struct LogBatch {
     pub complete_us: u64,
 }
 
-/// What a record of the log says of its commit.
+/// The head of a commit's record in the log.
 #[derive(Clone, Debug)]
 pub struct RecordHead {
     /// The number of the commit.
@@ -95,7 +95,7 @@ struct Lease {
     /// The files of the plan; none for a copy that is whole.
     files: Mutex<Option<Files>>,
     hold: LogHold,
-    /// What the client was given last: the commit, and where it ends in the log.
+    /// The last record that the client got: its commit, and where it ends in the log.
     given: Mutex<(Csn, Lsn)>,
     used_us: AtomicU64,
 }
@@ -117,11 +117,11 @@ impl Backups {
 }
 
 impl Engine {
-    /// Begins a backup: everything committed is written to files, which stay as they are until the backup ends,
-    /// and so does the log from the newest of these commits on.
+    /// Begins a backup: everything committed is written to files. The files, and the log from the
+    /// newest of these commits on, stay as they are until the backup ends.
     ///
     /// # Errors
-    /// What a checkpoint reports.
+    /// Returns the error of the checkpoint.
     pub fn begin_backup(&self) -> Result<BackupPlan, EngineError> {
         self.backups.expire(self.clock.monotonic_us());
         let hold = self.hold_checkpoint()?;
@@ -146,7 +146,7 @@ impl Engine {
     /// [`EngineError::LogGone`] where the log does not reach back to it any more: the client begins with a new backup.
     pub fn follow_log(&self, after: Csn, time_us: u64) -> Result<BackupId, EngineError> {
         self.backups.expire(self.clock.monotonic_us());
-        // What is visible is durable then, and so in the log.
+        // After this every visible commit is durable, and so in the log.
         self.settle()?;
         let newest = self.visible();
         if after > newest || self.time_us(after)? != time_us {
@@ -195,8 +195,9 @@ impl Engine {
         Ok(self.store.read_file(name, offset, bytes)?)
     }
 
-    /// Gives the records of the commits after `after` that are durable, of about `bytes_max` bytes together and one at
-    /// least. It does not wait. The client has every commit up to `after` durably: what is below is let go of.
+    /// Gives the records of the commits after `after` that are durable, of about `bytes_max` bytes
+    /// together and one at least. It does not wait. The client has every commit up to `after`
+    /// durably: the hold releases the log below.
     ///
     /// # Errors
     /// [`EngineError::NoBackup`] where the backup has ended.
@@ -207,7 +208,7 @@ impl Engine {
         bytes_max: usize,
     ) -> Result<LogBatch, EngineError> {
         let lease = self.leased(id)?;
-        // The copy is whole: who reads the log has all files.
+        // The copy is whole: a client that reads the log has all files.
         drop(lease.files.lock().take());
         self.settle()?;
         let mut given = lease.given.lock();

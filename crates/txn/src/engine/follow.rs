@@ -49,8 +49,8 @@ impl Engine {
         Ok(self.store.recovered()?)
     }
 
-    /// The durable records of the log from `from` on, each with the position just past it: what a
-    /// follower is to be given. `from` is [`Lsn::START`] or a position that came with a record.
+    /// Returns the durable records of the log from `from` on, for a follower, each with the
+    /// position just past it. `from` is [`Lsn::START`] or a position that came with a record.
     ///
     /// # Errors
     /// [`LogError::Released`] where a checkpoint has cut the log above `from`.
@@ -123,7 +123,8 @@ impl Engine {
     /// buffer from an offset of a file of the leader.
     ///
     /// # Errors
-    /// [`EngineError::Record`] where the record does not decode; what `read` and the disk report.
+    /// [`EngineError::Record`] where the record does not decode; the errors of `read` and of the
+    /// disk.
     pub fn adopt<E: From<EngineError>>(
         &self,
         record: &[u8],

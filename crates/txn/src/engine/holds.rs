@@ -1,4 +1,5 @@
-//! [`LogHold`]: what of the log, and of the files that it names, is kept for a follower that is behind.
+//! [`LogHold`]: the part of the log, and the files that it names, which are kept for a follower
+//! that is behind.
 //!
 //! ```text
 //!   log      10 ─── 20 ─── 30 ─── 40 ─── 50        the store's files cover what is below 40
@@ -24,7 +25,7 @@ use crate::error::EngineError;
 #[derive(Debug, Default)]
 pub(super) struct Holds(Mutex<Vec<Weak<Mutex<Held>>>>);
 
-/// What one hold keeps.
+/// The part of the log that one hold keeps.
 #[derive(Debug)]
 struct Held {
     from: Lsn,
@@ -40,7 +41,8 @@ impl Holds {
         from.min().map_or(upto, |from| from.min(upto))
     }
 
-    /// Has all holds keep the files of a record that ends at `lsn`; `files` is called where there are holds.
+    /// Makes all holds keep the files of a record that ends at `lsn`; `files` is called where there
+    /// are holds.
     pub fn keep(&self, lsn: Lsn, files: impl Fn() -> Option<KeptFiles>) {
         let mut holds = self.0.lock();
         holds.retain(|held| held.strong_count() > 0);
@@ -50,8 +52,8 @@ impl Holds {
     }
 }
 
-/// Keeps the log of a leader from a position on, and the files that its records name. Dropping it lets go of
-/// them.
+/// Keeps the log of a leader from a position on, and the files that its records name. Dropping it
+/// releases them.
 #[derive(Debug)]
 pub struct LogHold(Arc<Mutex<Held>>);
 

@@ -62,10 +62,10 @@ impl Engine {
         Engine::start(env, Parts { store, log: Arc::new(log), resolve, dir }, options)
     }
 
-    /// As [`Engine::open`], on a log and on a home of segments that the caller gives. The log is open, and
-    /// has shut out whoever wrote to it before; the engine does the same with the segments. Files, except
-    /// those of `segments`, are not touched: `env` gives clock and randomness, and `options.log` means
-    /// nothing.
+    /// As [`Engine::open`], on a log and on a home of segments that the caller gives. The log is
+    /// open, and has shut out its former writer; the engine does the same with the segments. Files,
+    /// except those of `segments`, are not touched: `env` gives clock and randomness, and
+    /// `options.log` has no effect.
     pub fn open_on(
         env: &Env,
         log: Arc<dyn CommitLog>,

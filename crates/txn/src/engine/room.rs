@@ -28,8 +28,8 @@ impl Room {
 }
 
 impl Engine {
-    /// True where the disk had no room for the last commit. The next one that has room ends that, and so does
-    /// [`Engine::found_room`].
+    /// True where the disk had no room for the last commit. The next commit that has room clears
+    /// this, as does [`Engine::found_room`].
     pub fn is_disk_full(&self) -> bool {
         self.room.0.load(Ordering::Relaxed)
     }

@@ -1,4 +1,5 @@
-//! Locks: who may write a row or change a relation now, who waits, and who would wait for ever.
+//! Locks: which transaction may write a row or change a relation now, which wait, and which would
+//! wait for ever.
 //!
 //! A row is known here by a 64-bit hash of (table, key), seeded at random when the engine opens; a
 //! relation by one of its number. Two that share a hash share a lock: they wait for one another
@@ -14,25 +15,26 @@
 //!   02..c1 is T9's · T9 waits for 7f..3a · that is T4's · yes
 //! ```
 //!
-//! Each lock has owners, each with the modes that it holds ([`mode`]), nearly always one; and those
-//! who wait, in order. A transaction waits for one lock at a time, so a circle is found by walking
+//! Each lock has owners, each with the modes that it holds ([`mode`]), nearly always one; and
+//! waiters, in order. A transaction waits for one lock at a time, so a circle is found by walking
 //! from waits to owners. The transaction whose wait would close the circle is the one that fails
-//! (40P01); nobody else is disturbed.
+//! (40P01); no other is disturbed.
 //!
 //! # Invariants
 //! * A lock that nobody owns is not in the table.
-//! * Locks are handed over at the moment an owner lets go, to all at the front who get along; those
-//!   who own some of it already (and want more) stand at the front.
+//! * When an owner releases a lock, the lock manager hands it at once to all waiters at the front
+//!   that get along. Waiters that own some of the lock already (and want more) stand at the front.
 //! * `waits` is changed and walked under one mutex, so of the waits that form a circle the last one
 //!   sees all others. A walk looks up owners shard by shard and still never finds a circle that is
-//!   none. Whoever it passes has been waiting since before it began, hence has let go of nothing. The
-//!   walk ends at what the walker owns, which it keeps meanwhile: so the one who waits for that
-//!   cannot move; so who waits for that one cannot; and so on back. Whoever was given what it waited
-//!   for and has not yet woken is in no queue any more, and passed by.
+//!   none. Every transaction that it passes has been waiting since before the walk began, hence has
+//!   released nothing. The walk ends at a lock that the walker owns and keeps meanwhile. So the
+//!   transaction that waits for this lock cannot move, nor can the one that waits for that
+//!   transaction, and so on back. A transaction that got its lock and has not yet woken is in no
+//!   queue any more, and the walk passes it by.
 //! * No order of locking can block: `waits` is taken before a shard, a shard before a waiter.
 //!
-//! The modes in which queries and changes of rows lock relations are noted elsewhere, until somebody
-//! asks for a stronger one ([`readers`]).
+//! The modes in which queries and changes of rows lock relations are noted elsewhere, until a
+//! transaction asks for a stronger one ([`readers`]).
 
 mod mode;
 mod readers;
@@ -103,7 +105,7 @@ pub(crate) enum Acquired {
     Now,
 }
 
-/// What a transaction has to give back.
+/// A lock that a transaction has to give back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub row: RowHash,
@@ -125,17 +127,17 @@ pub(crate) enum LockFailure {
     Poisoned,
 }
 
-/// Why somebody who waits for a lock is not to wait any longer.
+/// The reason why a transaction must not wait any longer for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitOver {
-    /// Somebody called the waiter back.
+    /// The waiter was called back.
     Interrupted,
-    /// Whoever has the lock waits, by ways that the engine does not see, for the waiter.
+    /// The owner of the lock waits, by ways that the engine does not see, for the waiter.
     Deadlock,
 }
 
-/// Is asked by whoever sleeps for a lock, every ten milliseconds and with the transactions that it waits for,
-/// whether it goes on doing so.
+/// A transaction that sleeps for a lock asks this every ten milliseconds whether to go on, with the
+/// transactions that it waits for.
 pub type WaitWatch = Box<dyn Fn(&[TxnId]) -> Result<(), WaitOver> + Send + Sync>;
 
 /// How often a [`WaitWatch`] is asked, in microseconds.
@@ -163,11 +165,11 @@ enum WaitState {
     Refused,
 }
 
-/// What tells a waiter that its wait is over.
+/// The way to tell a waiter that its wait is over.
 enum Wake {
     /// A thread sleeps on it.
     Thread(Condvar),
-    /// Whoever is elsewhere meanwhile is called.
+    /// The waiter is elsewhere meanwhile: it is called.
     Call(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -196,7 +198,7 @@ impl Waiter {
     }
 }
 
-/// A place in the queue of a row, of somebody who does not sleep there.
+/// A place in the queue of a row, of a transaction that does not sleep there.
 pub(crate) struct Queued {
     row: RowHash,
     waiter: Arc<Waiter>,
@@ -223,7 +225,7 @@ pub(crate) struct LockManager {
 pub struct RelationClaim {
     /// The number of the relation.
     pub relation: u32,
-    /// Who has the lock or waits for it.
+    /// The transaction that has the lock or waits for it.
     pub txn: TxnId,
     /// How strong it is: one claim for each mode.
     pub mode: RelationLock,
@@ -236,7 +238,7 @@ pub struct RelationClaim {
 /// A transaction that waits for a lock: [`LockManager::all_waits`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockWait {
-    /// Who waits.
+    /// The waiting transaction.
     pub txn: TxnId,
     /// True where it waits for a relation; it waits for a row otherwise.
     pub is_relation: bool,
@@ -258,7 +260,8 @@ impl LockManager {
         }
     }
 
-    /// Has whoever sleeps from now on ask `watch`; false where there is one already.
+    /// Makes every transaction that sleeps from now on ask `watch`; false if there is a watch
+    /// already.
     pub(crate) fn set_watch(&self, watch: WaitWatch) -> bool {
         self.watch.set(watch).is_ok()
     }
@@ -293,8 +296,8 @@ impl LockManager {
         self.shard(row).lock().give(row, txn, modes);
     }
 
-    /// Who has locked these relations, and who waits to: readers too. Each list and each lock is looked
-    /// at once, however many relations there are.
+    /// Returns the transactions that have locked these relations, or wait to: readers too. Each
+    /// list and each lock is looked at once, however many relations there are.
     pub(crate) fn claims(
         &self,
         relations: &HashMap<RowHash, u32, FixedState>,
@@ -333,8 +336,8 @@ impl LockManager {
         claims
     }
 
-    /// Returns who waits now, for rows and for relations. The answer is true of each transaction by
-    /// itself: others go on meanwhile.
+    /// Returns the transactions that wait now, for rows and for relations. The answer is true of
+    /// each transaction by itself: others go on meanwhile.
     pub(crate) fn all_waits(&self) -> Vec<LockWait> {
         let mut rows: Vec<RowHash> = self.waits.lock().values().copied().collect();
         rows.sort_unstable_by_key(|row| row.0);
@@ -480,7 +483,8 @@ impl LockManager {
         None
     }
 
-    /// Whom `txn` waits for in the queue of `row`: nobody where it is not there any more.
+    /// Returns the transactions that `txn` waits for in the queue of `row`: none if it has left the
+    /// queue.
     fn blockers(&self, txn: TxnId, row: RowHash) -> Vec<TxnId> {
         let blockers = self.shard(row).lock().look(row, |lock| {
             let waiter = lock.queue().find(|waiter| waiter.txn == txn)?;
@@ -489,7 +493,7 @@ impl LockManager {
         blockers.flatten().unwrap_or_default()
     }
 
-    /// Whom `txn` waits for now: nobody where it does not wait.
+    /// Returns the transactions that `txn` waits for now: none if it does not wait.
     pub(crate) fn waits_for(&self, txn: TxnId) -> Vec<TxnId> {
         let waits = self.waits.lock();
         waits.get(&txn).map_or_else(Vec::new, |row| self.blockers(txn, *row))
@@ -541,7 +545,7 @@ impl LockManager {
         was_there
     }
 
-    /// Lets go of what `txn` holds, and hands each lock to those who waited for that.
+    /// Releases the locks in `held` of `txn`, and hands each to its waiters.
     pub(crate) fn unlock(&self, txn: TxnId, held: &[Held]) {
         for Held { row, modes } in held.iter().rev() {
             self.shard(*row).lock().take(*row, txn, *modes);
@@ -563,7 +567,8 @@ impl LockManager {
         }
     }
 
-    /// Refuses everyone who waits now or later. Owners keep what they have until they let go.
+    /// Refuses every transaction that waits now or later. Owners keep their locks until they
+    /// release them.
     pub(crate) fn poison(&self) {
         let waits = self.waits.lock();
         self.poisoned.store(true, Ordering::Release);
@@ -591,7 +596,7 @@ impl LockManager {
     }
 }
 
-/// Whom a waiter in the queue of a lock waits for.
+/// Returns the transactions that a waiter in the queue of a lock waits for.
 fn blockers(lock: &Lock, waiter: &Waiter) -> Vec<TxnId> {
     let mut blockers: Vec<TxnId> = lock.against(waiter.txn, waiter.modes).collect();
     if waiter.modes.queues_fairly() {

@@ -58,7 +58,7 @@ pub enum RelationLock {
     Exclusive,
     /// Nobody beside it: `LOCK TABLE` where it names no mode.
     AccessExclusive,
-    /// What a query reads. Conflicts with ACCESS EXCLUSIVE only, not with DEFINE.
+    /// The lock of a query that reads. Conflicts with ACCESS EXCLUSIVE only, not with DEFINE.
     Read,
     /// Nobody beside it but readers: `DROP TABLE`, most of `ALTER TABLE`.
     Define,
@@ -123,7 +123,7 @@ impl Modes {
         Modes(1 << strength as u16)
     }
 
-    /// Those of them that are modes of relations.
+    /// Returns those of the modes that are modes of relations.
     pub(crate) fn relation_locks(self) -> impl Iterator<Item = RelationLock> {
         RelationLock::ALL.into_iter().filter(move |mode| self.meets(Modes::from(*mode)))
     }
@@ -166,7 +166,7 @@ impl Modes {
         self.0 & others.0 != 0
     }
 
-    /// What another transaction cannot hold beside any of these.
+    /// Returns the modes that another transaction cannot hold beside any of these.
     #[inline]
     pub(crate) fn conflicts(self) -> Modes {
         let mut rest = self.0;
@@ -178,13 +178,14 @@ impl Modes {
         Modes(all)
     }
 
-    /// True where whoever holds these keeps out all that `mode` would: it need not be asked for.
+    /// True if the owner of these keeps out all that `mode` would: it need not ask for `mode`.
     pub(crate) fn cover(self, mode: Modes) -> bool {
         mode.conflicts().without(self.conflicts()).is_empty()
     }
 
-    /// True of the modes of relations: who comes later does not overtake who waits. Of rows, whoever
-    /// gets along with the owners goes in, so that nobody waits for one who merely waits.
+    /// True of the modes of relations: a new transaction does not overtake a waiting one. Of rows,
+    /// a transaction that gets along with the owners goes in, so that no transaction waits for one
+    /// that merely waits.
     pub(crate) fn queues_fairly(self) -> bool {
         self.0 & !ROW_MODES != 0
     }

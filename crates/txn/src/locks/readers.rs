@@ -76,7 +76,7 @@ impl Readers {
     }
 }
 
-/// What came of an attempt to note a lock.
+/// The result of an attempt to note a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Noting {
     /// It was noted before.
@@ -132,8 +132,8 @@ impl LockManager {
         }
     }
 
-    /// Has weak locks of a relation go to the table of locks from now on, and moves those there that
-    /// were noted before. [`LockManager::weaken`] ends that.
+    /// Sends weak locks of a relation to the table of locks from now on, and moves the locks there
+    /// that were noted before. [`LockManager::weaken`] ends that.
     pub(crate) fn strengthen(&self, row: RowHash) {
         self.readers.strong(row).fetch_add(1, Ordering::AcqRel);
         for reader in self.readers.all() {

@@ -254,7 +254,7 @@ impl Locks {
         }
     }
 
-    /// Takes modes from an owner of the lock of a row, and hands it to those who waited for that.
+    /// Takes modes from an owner of the lock of a row, and hands the lock to its waiters.
     pub(super) fn take(&mut self, row: RowHash, txn: TxnId, modes: Modes) {
         if let Entry::Occupied(mut slot) = self.alone.entry(row) {
             let (owner, held) = (slot.get().owner(), slot.get().modes());

@@ -43,7 +43,7 @@ fn a_row_has_one_owner() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Those who wait are served in the order in which they came.
+/// Waiting transactions are served in the order in which they came.
 #[test]
 fn waiters_are_served_in_order() {
     let locks = Arc::new(lock_manager());
@@ -65,7 +65,8 @@ fn waiters_are_served_in_order() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Whoever waits asks again and again, with those that it waits for; an answer ends the wait, and only that one.
+/// A waiting transaction asks the watch again and again, with the transactions that it waits for;
+/// an answer ends the wait, and only that one.
 #[test]
 fn a_watch_ends_waits() {
     for (over, failure) in [
@@ -92,7 +93,8 @@ fn a_watch_ends_waits() {
     }
 }
 
-/// A circle of three is found by the one who closes it; when that one gives up, the rest go on.
+/// The transaction that closes a circle of three finds it; when that one gives up, the others go
+/// on.
 #[test]
 fn a_circle_is_found_and_broken() {
     let locks = Arc::new(lock_manager());
@@ -137,7 +139,7 @@ fn a_queue_is_no_circle() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Poisoning wakes everyone who waits, and turns away whoever would wait later.
+/// Poisoning wakes every transaction that waits, and turns away every later one.
 #[test]
 fn poison_wakes_all() {
     let locks = Arc::new(lock_manager());
@@ -199,8 +201,8 @@ fn no_hang_under_random_locking() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Those who share a row hold it together; who would change it waits for all of them; and who wants
-/// no more than the others goes in past whoever waits.
+/// Transactions that share a row hold it together. A transaction that would change it waits for all
+/// of them. A transaction that wants no more than the owners goes in past a waiting one.
 #[test]
 fn a_row_is_shared() {
     let locks = Arc::new(lock_manager());
@@ -269,7 +271,7 @@ fn relations_are_waited_for_in_line() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Whoever is called back stops waiting at once, also where the call came before the wait.
+/// A transaction that is called back stops waiting at once, also if the call came before the wait.
 #[test]
 fn a_wait_can_be_interrupted() {
     let locks = Arc::new(lock_manager());
@@ -290,8 +292,8 @@ fn a_wait_can_be_interrupted() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Who stands in a queue without sleeping there is called when it is its turn, called back, sent away where
-/// it closes a circle, and may leave before.
+/// A transaction in a queue that does not sleep there is called when it is its turn, called back,
+/// refused if it closes a circle, and may leave before.
 #[test]
 fn a_queue_without_a_thread() {
     let locks = lock_manager();
@@ -400,8 +402,8 @@ fn no_two_hold_what_conflicts() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// What a session notes is in the table of locks as soon as somebody asks for a strong mode, who then
-/// waits for it; whoever comes after that waits behind.
+/// The noted locks of a session are in the table of locks as soon as another transaction asks for a
+/// strong mode. This transaction then waits for them, and every later one waits behind it.
 #[test]
 fn noted_locks_are_found() {
     let locks = Arc::new(lock_manager());
@@ -468,8 +470,8 @@ fn noted_and_strong_exclude_each_other() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Who waits is told with whom it waits for and since when; a relation that is locked is told once, whether
-/// its lock was noted or not.
+/// A waiting transaction is listed with the transactions that it waits for and since when. A locked
+/// relation is listed once, whether its lock was noted or not.
 #[test]
 fn waits_and_claims_are_told() {
     let locks = lock_manager();

@@ -154,7 +154,7 @@ const ANOMALIES: [Anomaly; 12] = [
     },
 ];
 
-/// What each level allows is this table, and no more.
+/// Each level allows the anomalies of this table, and no more.
 #[test]
 fn each_level_allows_what_it_claims() {
     let mut table = format!("{:44}{:>5}{:>5}{:>5}\n", "", "RC", "RR", "SER");
@@ -184,7 +184,8 @@ fn each_level_allows_what_it_claims() {
     .assert_eq(&table);
 }
 
-/// Every run word for word: who waits, who is told to try again, and what is left in the end.
+/// Every run word for word: the transactions that wait, those that must try again, and the rows in
+/// the end.
 #[test]
 fn the_runs_in_full() {
     let mut text = String::new();
@@ -229,7 +230,8 @@ fn sharing_a_table_aborts_nobody() {
     .assert_eq(&done.text);
 }
 
-/// Two transactions that wait for one another: the one who closes the circle fails, the other goes on.
+/// Two transactions that wait for one another: the one that closes the circle fails, the other goes
+/// on.
 #[test]
 fn a_deadlock_is_broken() {
     let schedule = "

@@ -62,8 +62,8 @@ impl<'a> Run<'a> {
         self.told.states[self.told.acknowledged.len()].clone()
     }
 
-    /// Commits, and notes when that was begun and acknowledged. What is known not to have happened
-    /// was never begun.
+    /// Commits, and notes when the commit was begun and acknowledged. A commit that is known not to
+    /// have happened was never begun.
     fn commit(
         &mut self,
         next: State,
@@ -256,7 +256,7 @@ fn power_loss_inside_recovery() {
         let (least, most) = told.bounds(at);
         let recovered = try_open(&Env::sim(&image, seed + 1), small()).unwrap();
         let recovery = image.op_count();
-        // What was shown once may not be taken back by a second power loss.
+        // A second power loss may not take back a commit that was shown once.
         let shown = recovered.visible().0 as usize;
         recovered.checkpoint().unwrap();
         for again in 0..=image.op_count() {

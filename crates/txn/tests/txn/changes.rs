@@ -24,8 +24,8 @@ const U: TableId = TableId(8);
 /// A table whose changes nobody notes.
 const INDEX: TableId = TableId(9);
 
-/// What each commit has done to each table, and by how many rows; none for so many keys that the table of
-/// changes says *all*.
+/// The keys that each commit has changed in each table, and by how many rows; none for so many keys
+/// that the table of changes says *all*.
 type Model = BTreeMap<(TableId, Csn), Done>;
 type Done = (Option<BTreeSet<Vec<u8>>>, i64);
 

@@ -1,4 +1,5 @@
-//! What the tests share: a table whose deltas append, engines on simulated disks, and seeds.
+//! The tools that the tests share: a table whose deltas append, engines on simulated disks, and
+//! seeds.
 
 use std::io::ErrorKind;
 use std::ops::Bound;
@@ -68,7 +69,7 @@ pub trait Medium: Clone {
     fn blank(seed: u64) -> Self;
     /// How many operations have changed something.
     fn op_count(&self) -> usize;
-    /// What a power loss just after operation `at` leaves.
+    /// Returns the content that a power loss just after operation `at` leaves.
     fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> Self;
     /// The operation after `nth` others that change something fails.
     fn fail(&self, nth: usize, kind: FaultKind);

@@ -19,8 +19,8 @@ use crate::common::{
 
 pub type State = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What a workload did: the state after each commit, and where in the record of operations it was
-/// begun and acknowledged.
+/// The record of a workload: the state after each commit, and where in the record of operations it
+/// was begun and acknowledged.
 pub struct Told {
     pub states: Vec<State>,
     pub begun: Vec<usize>,

@@ -52,7 +52,7 @@ fn stay(options: EngineOptions) {
                 match random.below(3) {
                     0 => drop(txn.delete(T, &key)),
                     1 => drop(txn.put(T, &key, vec![mark])),
-                    // Upon the newest version, as somebody does who has locked it.
+                    // Upon the newest version, as a transaction does that has locked it.
                     _ => {
                         if let Ok(txn::Locked::Unchanged) =
                             txn.lock_row(T, &key, RowLock::Update, Wait::Never)
@@ -109,7 +109,7 @@ fn stay(options: EngineOptions) {
     }
 }
 
-/// What a cursor has passed counts as read under SERIALIZABLE, and nothing beyond it.
+/// Under SERIALIZABLE the keys that a cursor has passed count as read, and nothing beyond them.
 #[test]
 fn a_cursor_reads_as_far_as_it_came() {
     for (written, conflicts) in [(b"b", true), (b"h", false)] {

@@ -45,9 +45,9 @@ fn holder(disk: &SimVfs) -> Option<PathBuf> {
     files.find(holds).map(|(path, _)| path)
 }
 
-/// Whenever power fails: what was erased and acknowledged is read by nobody, at no commit; what was not
-/// acknowledged is erased whole or not at all; and once all is scrubbed, no file of the database has a
-/// byte of it, the log and its spare files included.
+/// Whenever power fails, no reader finds erased and acknowledged rows, at any commit. An erasure
+/// that was not acknowledged happened whole or not at all. Once all is scrubbed, no file of the
+/// database has a byte of it, the log and its spare files included.
 #[test]
 fn power_loss_around_an_erasure() {
     let seed = seed(41);

@@ -46,7 +46,7 @@ fn extent(disk: &SimVfs, path: &PathBuf) -> u64 {
     bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1)
 }
 
-/// What the flips came to.
+/// The results of the flips.
 #[derive(Debug, Default)]
 struct Tally {
     refused: usize,
@@ -91,7 +91,7 @@ fn keys_are_right<'k>(
     all
 }
 
-/// Reads everything as of now, as of every seventh commit from `from` on, and who made each.
+/// Reads everything as of now, as of every seventh commit from `from` on, and the author of each.
 fn read_all(engine: &Arc<Engine>, told: &Told, from: usize) -> bool {
     let newest = told.acknowledged.len();
     assert_eq!(engine.visible().0 as usize, newest, "commits are lost");

@@ -11,7 +11,7 @@
 //! | level | checked |
 //! |---|---|
 //! | all | reads are prefixes of the final list: nothing aborted, nothing intermediate, nothing torn |
-//! | REPEATABLE READ | all reads are of one snapshot; whoever reads and appends loses no update between |
+//! | REPEATABLE READ | all reads are of one snapshot; a transaction that reads and appends loses no update between |
 //! | SERIALIZABLE | the graph of ww, wr and rw has no circle; replaying in the order of commits gives every read |
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,7 +25,7 @@ use crate::common::{SimRandom, T, contents, engine, get, meta, seed};
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// What was read of a key before the transaction's own appends to it.
+    /// The value of a key that was read before the transaction's own appends to it.
     Read(u8, Vec<u32>),
     Append(u8, u32),
 }
@@ -241,7 +241,7 @@ fn check_circles(done: &[Done], lists: &Lists) -> Result<(), String> {
             }
         }
     }
-    // Kahn: take away whoever has nobody before; what remains goes in circles.
+    // Kahn: take away each transaction without a predecessor; the remaining ones form circles.
     let mut before = vec![0usize; done.len()];
     after.iter().flatten().for_each(|to| before[*to] += 1);
     let mut free: Vec<usize> = (0..done.len()).filter(|at| before[*at] == 0).collect();

@@ -1,5 +1,5 @@
-//! Bulk loads within a transaction: what it sees of them, and what becomes of them when it writes to
-//! their keys and goes back to savepoints.
+//! Bulk loads within a transaction: it reads them, writes to their keys, and goes back to
+//! savepoints.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -163,8 +163,9 @@ fn a_piece_that_cannot_be_opened_takes_nothing_along() {
     assert!(failures > 10, "{failures}");
 }
 
-/// Whoever has read, at SERIALIZABLE, that there was nothing where a load puts keys has missed it, and so
-/// has whoever read a single key; who has read another table has not.
+/// A SERIALIZABLE transaction that has read, where a load puts keys, that there was nothing has
+/// missed the load. The same holds for a read of a single key there, and not for a read of another
+/// table.
 #[test]
 fn a_load_is_a_write_to_serializable_readers() {
     type Read = fn(&Transaction);

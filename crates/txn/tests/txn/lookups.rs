@@ -67,7 +67,7 @@ fn verify(engine: &Arc<Engine>, times: &[u64], random: &SimRandom) {
     assert_eq!(newest, [COMMITS, COMMITS - 1, COMMITS - 2]);
 }
 
-/// What some commits of the test carry for their application.
+/// The bytes that some commits of the test carry for their application.
 fn extension_of(number: u64) -> Vec<u8> {
     if number.is_multiple_of(5) { number.to_be_bytes().to_vec() } else { Vec::new() }
 }

@@ -1,7 +1,7 @@
-//! Transactions end to end, on a simulated disk: what each isolation level allows, what survives a
-//! power loss, what happens when the disk fails, and a random history checked by its own logic.
+//! Transactions end to end, on a simulated disk: the anomalies that each isolation level allows,
+//! power losses, failures of the disk, and a random history checked by its own logic.
 
-/// What an implementation of [`SegmentStore`](store::SegmentStore) needs.
+/// The names that an implementation of [`SegmentStore`](store::SegmentStore) needs.
 mod seam {
     pub use store::{Epoch, SegmentSink, SegmentStore, SwapError};
 }

@@ -9,7 +9,8 @@
 //! # Invariants
 //! * Only the owner that opened the device last appends and syncs; to others it says `Fenced`.
 //! * After a failed sync nothing more is appended or synced, until the device is opened again.
-//! * A new owner begins behind what is durable: what the owner before it had only appended is gone.
+//! * A new owner begins behind the last durable frame: frames that the former owner had only
+//!   appended are gone.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use vfs::{CrashPolicy, SimRandom};
 
 use crate::objects::Steps;
 
-/// What survives the process. A clone is the same one.
+/// The device that survives the process. A clone is the same one.
 #[derive(Clone)]
 pub struct LogDevice {
     medium: Arc<Mutex<Medium>>,
@@ -107,7 +108,7 @@ impl LogDevice {
             _ => SimRandom::new(seed.wrapping_add(at as u64)).below(lost + 1),
         };
         found.frames.truncate(found.durable + kept as usize);
-        // What was found once is found again.
+        // Frames that were found once are found again.
         found.durable = found.frames.len();
         let frames = found.frames.iter().map(|frame| (0, Op::Append(frame.clone())));
         let owners = (0..found.owner).map(|_| (0, Op::Open));

@@ -30,7 +30,8 @@ fn the_first_wait_serves_all() {
     assert_eq!(engine.visible().0, 10);
 }
 
-/// Rows stay locked until the commit is visible, so that whoever locks one next sees the commit.
+/// Rows stay locked until the commit is visible, so that the next owner of the lock sees the
+/// commit.
 #[test]
 fn rows_stay_locked_until_the_wait_is_over() {
     let engine = engine(2);
@@ -42,7 +43,7 @@ fn rows_stay_locked_until_the_wait_is_over() {
     assert_eq!(get(&other, b"k").unwrap().as_deref(), Some(&b"new"[..]));
 }
 
-/// What has its place in the log cannot be taken back: to let go of it is to wait for it.
+/// A commit with a place in the log cannot be taken back: dropping it waits for it.
 #[test]
 fn dropping_an_ordered_commit_waits_for_it() {
     let engine = engine(3);

@@ -1,5 +1,5 @@
-//! Engines on a log and on segments that are not files of a folder: what they read when they are opened, and
-//! what becomes of one that a successor has taken over from. The model and the power loss tests run on them
+//! Engines on a log and on segments that are not files of a folder: their reads at opening, and the
+//! fate of an engine whose successor has taken over. The model and the power loss tests run on them
 //! too (`model`, `crash`).
 //!
 //! ```text
@@ -64,8 +64,8 @@ fn an_engine_whose_segments_are_taken_over_stops() {
     assert_eq!(commit(&first, b"k", b"lost").unwrap_err().sqlstate(), "25006");
 }
 
-/// What the engine relies on in any log: one sync is for all, a tail begins where it is asked to, and what is
-/// gone, was never there or is not durable yet is said to be.
+/// Checks the rules that the engine needs of any log. One sync is for all, and a tail begins at the
+/// given position. A tail reports frames that are gone, were never there or are not durable yet.
 fn keeps_the_contract(log: &dyn CommitLog) {
     let ends: Vec<Lsn> = (0..4u8).map(|i| log.append(&[i; 10]).unwrap()).collect();
     assert!(ends.windows(2).all(|pair| pair[0] < pair[1]) && Lsn::START < ends[0]);

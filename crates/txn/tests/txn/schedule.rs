@@ -68,7 +68,7 @@ pub fn run(isolation: Isolation, schedule: &str) -> Run {
         driver.given.push(String::new());
         driver.settle();
     }
-    drop(actors); // whoever has not committed is rolled back
+    drop(actors); // transactions that have not committed are rolled back
     drop(answer);
     while let Ok((step, answer)) = driver.answers.recv() {
         driver.given[step] = answer;

@@ -98,7 +98,7 @@ impl Content {
 
     pub fn set_len(&mut self, len: u64) {
         if len < self.len {
-            // What is cut must read as zeroes should the file grow again.
+            // The cut bytes must read as zeroes should the file grow again.
             let tail = (len % PAGE as u64) as usize;
             self.pages.truncate(len.div_ceil(PAGE as u64) as usize);
             if tail > 0

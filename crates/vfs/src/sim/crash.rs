@@ -1,4 +1,4 @@
-//! What is on the disk after the power failed.
+//! The content of the disk after a power failure.
 //!
 //! ```text
 //!   operation   1 create a    2 write a    3 sync a   4 write a   5 sync_dir    6 write a
@@ -30,7 +30,7 @@ use super::random::SimRandom;
 /// A file, whatever its name.
 pub(super) type Inode = u32;
 
-/// What survives of that which was not synced when the power failed.
+/// Which of the unsynced changes survive a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CrashPolicy {
     /// Nothing.
@@ -115,7 +115,7 @@ pub(super) enum Action {
     },
 }
 
-/// What a sync really did.
+/// The true result of a sync.
 pub(super) enum Outcome {
     Done,
     /// Reported success and did nothing.
@@ -231,7 +231,7 @@ impl Replay {
                 }
             }
         }
-        // What no name leads to is gone.
+        // A file that no name leads to is gone.
         let reachable: BTreeSet<Inode> = state.names.values().copied().collect();
         state.contents.retain(|inode, _| reachable.contains(inode));
         state

@@ -1,5 +1,5 @@
-//! What can be done with objects of all kinds: renaming, moving to another schema, giving them to
-//! another role, commenting on them.
+//! Changes of objects of all kinds: renaming, moving to another schema, giving them to another
+//! role, commenting on them.
 //!
 //! A rename writes the new name into every text that names the object, see [`SqlText`].
 
@@ -16,7 +16,7 @@ use crate::catalog::{
 };
 use crate::{Error, Result};
 
-/// What the names of columns mean in a text that the catalog keeps.
+/// The meaning of the names of columns in a text that the catalog keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextOf {
     /// It is a query, which has its own tables.
@@ -231,7 +231,7 @@ impl Ddl<'_> {
     /// Changes the texts that the catalog keeps for a database, each of which is bound as [`TextOf`] says.
     ///
     /// # Errors
-    /// What writing the catalog reports.
+    /// Fails if the catalog cannot be written.
     pub fn retext_each(
         &mut self,
         database: Oid,

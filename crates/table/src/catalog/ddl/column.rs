@@ -40,7 +40,7 @@ pub enum ColumnChange {
 }
 
 impl ColumnChange {
-    /// What it is called, and whether views and composite types know it.
+    /// Returns the name of the change, and whether views and composite types allow it.
     fn action(&self) -> (&'static str, [bool; 2]) {
         match self {
             ColumnChange::Type { .. } => ("ALTER COLUMN ... SET DATA TYPE", [false, true]),

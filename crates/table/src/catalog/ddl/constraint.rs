@@ -19,7 +19,7 @@ use crate::{Error, Result};
 pub struct NewConstraint {
     /// Its name; one is chosen where there is none.
     pub name: Option<Arc<str>>,
-    /// What it asks for.
+    /// The rule that it enforces.
     pub kind: NewConstraintKind,
     /// `DEFERRABLE`.
     pub is_deferrable: bool,
@@ -31,7 +31,7 @@ pub struct NewConstraint {
     pub partition_of: Option<Oid>,
 }
 
-/// What a constraint to be made asks for.
+/// The rule that a new constraint enforces.
 #[derive(Clone, Debug)]
 pub enum NewConstraintKind {
     /// `CHECK`. The relation with OID 0 is the table.
@@ -71,9 +71,9 @@ pub enum NewConstraintKind {
         referenced: Vec<Arc<str>>,
         /// When NULLs are let through.
         match_type: MatchType,
-        /// What happens when the key that is referred to changes.
+        /// The action when the key that is referred to changes.
         on_update: Action,
-        /// What happens when the row that is referred to is deleted.
+        /// The action when the row that is referred to is deleted.
         on_delete: Action,
         /// The columns that `ON DELETE SET ...` sets; empty for all.
         on_delete_columns: Vec<Arc<str>>,

@@ -7,9 +7,10 @@
 //!     <──normal── view v <──normal── w   w, v              normal, of v, of a  keep a from going
 //! ```
 //!
-//! What depends is found depth first, newer objects before older ones, so that each object comes after
-//! all that depends on it; that is also the order in which they go. The message lists them the other
-//! way round. This is how PostgreSQL does it, and its messages are made of it.
+//! The search finds dependents depth first, newer objects before older ones, so that each object
+//! comes after all that depends on it. That is also the order in which they are dropped. The
+//! message lists them the other way round. This is how PostgreSQL does it, and its messages are
+//! made of it.
 
 use ::types::{Error as SqlError, Oid, SqlState, Type};
 use txn::{RelationLock, RowLock, Wait};
@@ -23,7 +24,7 @@ use crate::{Error, Result};
 /// Objects that a message lists at most.
 const LISTED_MAX: usize = 100;
 
-/// What becomes of the objects that depend on one that is dropped.
+/// The fate of the objects that depend on a dropped one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
     /// They keep it from being dropped.
@@ -49,7 +50,7 @@ struct Target {
     is_original: bool,
     /// It goes silently, as a part of another.
     is_part: bool,
-    /// What it was found to depend on.
+    /// The object through which the search found it: it depends on this one.
     on: Address,
 }
 
@@ -180,7 +181,7 @@ impl Ddl<'_> {
                     self.remove_comment(object)?;
                     self.remove(Key::Type(object.oid))
                 }
-                // What goes with a relation, or another type.
+                // A type that goes with a relation, or with another type.
                 _ => Ok(()),
             },
             Class::Schema => {
@@ -254,9 +255,9 @@ fn find(catalog: &Catalog, objects: &[Address], scope: Scope<'_>) -> Result<Vec<
 
 struct Search<'c> {
     catalog: &'c Catalog,
-    /// What goes, each after what depends on it.
+    /// The objects to drop, each after its dependents.
     targets: Vec<Target>,
-    /// What is being visited.
+    /// The objects that the search is visiting.
     stack: Vec<Target>,
 }
 
@@ -264,7 +265,7 @@ impl Search<'_> {
     fn visit(&mut self, target: Target) {
         let object = target.object;
         let same = |known: &&mut Target| known.object == object || known.object == object.whole();
-        // What is found again adds only how it was found.
+        // A target that is found again only adds how it was found.
         let found = self.stack.iter_mut().chain(self.targets.iter_mut()).find(same);
         if let Some(known) = found {
             known.is_original |= target.is_original && known.object == object;
@@ -286,7 +287,7 @@ impl Search<'_> {
         }
     }
 
-    /// What depends on an object, each with how.
+    /// Returns the objects that depend on an object, each with how.
     fn dependents(&self, object: Address) -> Vec<Target> {
         let mut found = Vec::new();
         let mut add = |from: Address, on: Address, how: Dependence| {
@@ -408,7 +409,7 @@ impl Catalog {
         }
     }
 
-    /// What an object is a part of, so that it cannot go alone.
+    /// Returns the owner of an object that is a part of it, and so cannot go alone.
     fn owner_by_part(&self, object: Address) -> Option<Address> {
         if object.class == Class::Type {
             return match self.type_entry(Type(object.oid))? {
@@ -444,7 +445,7 @@ impl Catalog {
         }
     }
 
-    /// What goes with an object because it is a part of it: the type of a table's rows, the type of
+    /// Returns the parts of an object, which go with it: the type of a table's rows, the type of
     /// arrays of a type, the columns of a composite type.
     fn parts_of(&self, object: Address) -> Vec<Address> {
         let of_type = |ty: Type| Address::of(Class::Type, ty.oid());
@@ -467,7 +468,7 @@ impl Catalog {
         }
     }
 
-    /// What is in a schema, but for what belongs to something else there.
+    /// Returns the objects of a schema, except those that belong to another object there.
     fn contents(&self, schema: Oid) -> Vec<(Address, Dependence)> {
         let mut found = Vec::new();
         for entry in self.entries() {

@@ -13,7 +13,7 @@ use super::{Address, Behavior, Class, Ddl, Entry, Notice, Relation};
 use crate::catalog::{Acl, AclItem, Database, DefaultAcl, Key, Privileges, Schema, UserType};
 use crate::{Error, Result};
 
-/// What is given, or taken away.
+/// The privileges that a statement gives or takes away.
 #[derive(Clone, Debug)]
 pub struct Grant {
     /// The privileges.
@@ -25,8 +25,8 @@ pub struct Grant {
 }
 
 impl Ddl<'_> {
-    /// Gives privileges on an object, or on a column. What the acting role cannot give is left out, and
-    /// the warning says so.
+    /// Gives privileges on an object, or on a column. Privileges that the acting role cannot give
+    /// are left out, and the warning says so.
     ///
     /// # Errors
     /// 42501 where it has no privilege on the object at all, 0LP01 for privileges that there are not.
@@ -50,7 +50,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Takes privileges on an object away, and those that were given on by who had them.
+    /// Takes privileges on an object away, and those that their holders have given on.
     ///
     /// # Errors
     /// 2BP01 where others depend on them, and `behavior` is to restrict.
@@ -67,7 +67,7 @@ impl Ddl<'_> {
                 revoke(&mut acl, *grantee, grantor, allowed, grant.grant_option, behavior)?;
             }
             ddl.set_acl(object, acl)?;
-            // What is taken away on a table is taken away on its columns.
+            // A privilege that is taken away on a table is taken away on its columns.
             if object.class == Class::Relation && object.sub == 0 {
                 let relation = ddl.relation(object.oid)?;
                 let given = relation.live_columns().filter(|column| column.acl.is_some());
@@ -245,7 +245,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// What is given on an object that the acting role makes; `None` for what is usual.
+    /// Returns the privileges on an object that the acting role makes; `None` for the usual ones.
     pub(super) fn initial_acl(
         &self,
         schema: Oid,
@@ -305,7 +305,7 @@ fn revoke(
 }
 
 impl Acl {
-    /// What a role may give on.
+    /// Returns the privileges that a role may give on.
     fn grantable_by(&self, grantee: Oid) -> Privileges {
         let own = self.0.iter().filter(|item| item.grantee == grantee);
         own.fold(Privileges::NONE, |all, item| all | item.grantable)

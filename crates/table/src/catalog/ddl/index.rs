@@ -28,7 +28,7 @@ pub struct NewIndex {
     pub name: Option<Arc<str>>,
     /// How it is searched.
     pub method: IndexMethod,
-    /// What it orders by.
+    /// The keys that it orders by.
     pub keys: Vec<NewIndexKey>,
     /// Columns whose values are kept beside.
     pub include: Vec<Arc<str>>,
@@ -51,11 +51,11 @@ pub struct NewIndex {
 /// A key of an index to be made.
 #[derive(Clone, Debug)]
 pub struct NewIndexKey {
-    /// What it is of the row.
+    /// The part of the row.
     pub part: IndexPart,
     /// The type of an expression; that of a column is known.
     pub ty: Type,
-    /// What an expression is called; a column has its own name.
+    /// The name of an expression; a column has its own name.
     pub name: Arc<str>,
     /// True for `DESC`.
     pub is_descending: bool,
@@ -82,7 +82,7 @@ impl NewIndexKey {
     }
 }
 
-/// What an index stands for, beside itself.
+/// The role of an index, beside being an index.
 #[derive(Clone, Copy, Default)]
 pub(super) struct IndexRole {
     pub constraint: Option<Oid>,
@@ -179,8 +179,9 @@ impl Ddl<'_> {
             }
         }
         let storage = if is_table { None } else { Some(self.new_storage()?) };
-        // Who builds it beside others that write does not know when the first rows came, and where the
-        // past is to be forgotten, what was over before is better not written down again.
+        // A session that builds the index beside other writers does not know when the first rows
+        // came. If the past is to be forgotten, the versions that are over are better not written
+        // down again.
         let is_whole = match relation.table() {
             Some(data) if new.is_valid => {
                 data.history == Retention::Forever && storage.and_then(before_of).is_some()
@@ -266,7 +267,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Has an index look as if its sort keys were of other tables of the language.
+    /// Makes an index look as if its sort keys were of other tables of the language.
     #[cfg(test)]
     pub(crate) fn age_sort_keys(&mut self, index: Oid) -> Result<()> {
         self.change_index(index, |data| {
@@ -276,7 +277,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Has the indexes of a table forget what they say of versions that were over before them.
+    /// Makes the indexes of a table forget their entries for versions that were over before them.
     pub(super) fn forget_before(&mut self, table: Oid) -> Result<()> {
         for index in self.table(table)?.indexes.clone() {
             if let Some(storage) = index.storage()
@@ -543,7 +544,7 @@ impl Catalog {
                 IndexMethod::Hash if matches!(ty, Type::TSVECTOR | Type::TSQUERY | Type::MONEY) => {
                     false
                 }
-                // What `<` and `=` say of these is no order of values.
+                // `<` and `=` of these types do not define an order of values.
                 _ if is_geometric(ty) || facts.is_array() && is_geometric(facts.element) => {
                     method == IndexMethod::Gist
                         && matches!(ty, Type::POINT | Type::BOX | Type::POLYGON | Type::CIRCLE)

@@ -36,8 +36,8 @@ impl Ddl<'_> {
         })
     }
 
-    /// Has a materialized view begin with an empty storage, which is about to get the rows of its query where
-    /// `is_populated` is set.
+    /// Gives a materialized view an empty storage, which is about to get the rows of its query
+    /// where `is_populated` is set.
     ///
     /// # Errors
     /// 42501 where the role may not maintain it.

@@ -6,9 +6,10 @@
 //!                      OIDs, row type, storage                    name "t", relation 16390
 //! ```
 //!
-//! What a statement says comes in as values; what it means for other objects is found here, with
+//! A statement comes in as values. This module finds what it means for other objects, with
 //! PostgreSQL's answers where it cannot be done. Expressions come in as texts with the objects that
-//! they name; rows are not touched: where rows must be written anew, [`Ddl::take_rewrites`] says so.
+//! they name; rows are not touched: where rows must be written anew, [`Ddl::take_rewrites`] says
+//! so.
 //!
 //! | module | has |
 //! |---|---|
@@ -422,7 +423,7 @@ impl<'a> Ddl<'a> {
     fn schema_to_create_in(&mut self, schema: Oid, name: &str) -> Result<Arc<Schema>> {
         self.rely_on(Key::Schema(schema))?;
         let Some(schema) = self.catalog().schema(schema).cloned() else {
-            // Somebody has dropped it since its name was looked up.
+            // Another transaction has dropped it since its name was looked up.
             let message = format!("schema with OID {schema} does not exist");
             return Err(Error::new(SqlState::INVALID_SCHEMA_NAME, message));
         };

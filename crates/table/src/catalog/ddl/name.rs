@@ -1,7 +1,8 @@
 //! Names: which can be had, and which are chosen where the user gives none.
 //!
 //! Relations of a schema share one space of names, types another; a table takes a name of both. The
-//! array type of a type is called `_` and its name, and steps aside for whoever wants that name.
+//! array type of a type is called `_` and its name, and takes another name as soon as an object
+//! wants that name.
 
 use std::sync::Arc;
 

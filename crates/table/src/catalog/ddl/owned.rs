@@ -1,4 +1,4 @@
-//! What belongs to roles: to be told, given to another, dropped.
+//! The objects that belong to roles: listing them, giving them to another role, dropping them.
 //!
 //! ```text
 //!   DROP ROLE ann                   refused: owner of table t, 2 objects in database shop
@@ -78,7 +78,8 @@ impl Ddl<'_> {
         self.catalog().owner_of(object).is_none_or(|owner| !roles.contains(&owner))
     }
 
-    /// What roles own in the session's database, but for what goes with its table.
+    /// Returns the objects that roles own in the session's database, except those that go with
+    /// their table.
     fn owned_by(&self, roles: &[Oid]) -> impl Iterator<Item = Address> {
         let owned = self.catalog().entries().filter_map(|entry| {
             let object = entry.address()?;
@@ -116,7 +117,8 @@ impl Ddl<'_> {
         Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, message))
     }
 
-    /// What keeps a role from being dropped, a line each; of other databases how much there is.
+    /// Returns the objects that keep a role from being dropped, a line each; of other databases
+    /// only their number.
     pub(super) fn belongings(&self, role: Oid) -> Vec<String> {
         let scope = self.scope();
         let mut lines: Vec<(Oid, String)> = Vec::new();

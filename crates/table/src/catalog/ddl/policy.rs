@@ -21,20 +21,20 @@ pub struct NewPolicy {
     pub command: PolicyCommand,
     /// The roles that it is about.
     pub roles: Vec<Oid>,
-    /// What holds of rows that are seen.
+    /// The condition for rows that are seen.
     pub using: Option<SqlText>,
-    /// What holds of rows that are written.
+    /// The condition for rows that are written.
     pub check: Option<SqlText>,
 }
 
-/// What `ALTER POLICY` changes; `None` for what stays.
+/// The changes of `ALTER POLICY`; `None` for a part that stays.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyChange {
     /// The roles.
     pub roles: Option<Vec<Oid>>,
-    /// What holds of rows that are seen.
+    /// The condition for rows that are seen.
     pub using: Option<SqlText>,
-    /// What holds of rows that are written.
+    /// The condition for rows that are written.
     pub check: Option<SqlText>,
 }
 
@@ -42,7 +42,8 @@ impl Ddl<'_> {
     /// Makes a policy of a table.
     ///
     /// # Errors
-    /// 42710 where the table has one of that name; 42809 where it is no table; 42501 for who does not own it.
+    /// 42710 where the table has one of that name; 42809 where it is no table; 42501 if the role is
+    /// not the owner.
     pub fn create_policy(&mut self, table: Oid, new: NewPolicy) -> Result<()> {
         self.whole(|ddl| {
             let relation = ddl.secured_table(table)?;
@@ -58,8 +59,8 @@ impl Ddl<'_> {
     /// Changes a policy.
     ///
     /// # Errors
-    /// 42601 where the statements that it is about see no rows, or write none; 42501 for who does not own the
-    /// table.
+    /// 42601 where the statements that it is about see no rows, or write none; 42501 if the role
+    /// does not own the table.
     pub fn alter_policy(&mut self, policy: Oid, change: PolicyChange) -> Result<()> {
         self.whole(|ddl| {
             let mut policy = Policy::clone(&*ddl.policy_to_change(policy)?);
@@ -84,7 +85,7 @@ impl Ddl<'_> {
     /// Says whether the policies of a table are in force; `None` for what stays.
     ///
     /// # Errors
-    /// 42809 where it is no table; 42501 for who does not own it.
+    /// 42809 where it is no table; 42501 if the role is not the owner.
     pub fn set_row_security(
         &mut self,
         table: Oid,

@@ -8,7 +8,7 @@ use super::{Address, Behavior, Class, Ddl, Entry};
 use crate::catalog::{Key, Membership, POSTGRES_ROLE, Role, RoleFlags, Settings};
 use crate::{Error, Result};
 
-/// What a statement says of a role; `None` where it says nothing.
+/// The properties that a statement sets for a role; `None` for those that it does not name.
 #[derive(Clone, Debug, Default)]
 pub struct RoleChange {
     /// `SUPERUSER`.
@@ -103,7 +103,8 @@ impl Ddl<'_> {
             change.apply(&mut role);
             let role = Arc::new(role);
             ddl.put(Entry::Role(role.clone()))?;
-            // Who may make roles without being a superuser looks after those that it has made.
+            // A role that may make roles without being a superuser administers those that it has
+            // made.
             if !ddl.catalog().is_superuser(ddl.acting.role) {
                 let membership = Membership {
                     oid: ddl.new_oid()?,

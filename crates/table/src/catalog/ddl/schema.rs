@@ -86,8 +86,8 @@ impl Ddl<'_> {
         }
     }
 
-    /// Makes a database with an empty schema `public`. `template`, which is `template1` where none is
-    /// named, must be as empty: what is in another database is not copied.
+    /// Makes a database with an empty schema `public`. `template`, which is `template1` where none
+    /// is named, must be as empty: objects of another database are not copied.
     ///
     /// # Errors
     /// 42P04 where the name is taken, 42501 where the role may not make databases, or not for that
@@ -227,7 +227,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Drops objects and all that hangs on them, whoever owns what.
+    /// Drops objects and all that hangs on them, whatever role owns them.
     fn drop_contents(&mut self, objects: &[Address]) -> Result<Option<Notice>> {
         let role = std::mem::replace(&mut self.acting.role, crate::catalog::POSTGRES_ROLE);
         let dropped = self.drop_objects(objects, Behavior::Cascade);

@@ -15,7 +15,7 @@ use super::{Address, Class, Ddl, Relation, RelationKind};
 use crate::catalog::{OwnedBy, Persistence, Privileges, Sequence};
 use crate::{Error, Result};
 
-/// What a statement says of a sequence; `None` where it says nothing.
+/// The properties that a statement sets for a sequence; `None` for those that it does not name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SequenceOptions {
     /// `AS type`.
@@ -49,7 +49,7 @@ fn invalid(message: impl Into<String>) -> Error {
 }
 
 impl SequenceOptions {
-    /// What a sequence is that was `old` before, or that is new.
+    /// Returns the sequence that results from `old`, or a new one.
     fn apply(&self, old: Option<&Sequence>, new: Sequence) -> Result<Sequence> {
         let mut made = old.cloned().unwrap_or(new);
         let old_range = old.map(|old| range_of(old.data_type)).transpose()?;

@@ -47,7 +47,7 @@ impl Ddl<'_> {
         )))
     }
 
-    /// Has the rows of all tables written anew that have rows of this relation in their columns.
+    /// Requires new rows for all tables that have rows of this relation in their columns.
     pub(super) fn rewrite_stores(&mut self, relation: Oid) -> Result<()> {
         let changed = self.relation(relation)?;
         let Stores { tables, in_range } = self.catalog().find_stores(&changed);

@@ -94,7 +94,7 @@ pub struct NewView {
     pub columns: Vec<NewColumn>,
     /// Its query, which gives as many columns of these types.
     pub query: SqlText,
-    /// What must hold of rows that are written through it.
+    /// The condition for rows that are written through it.
     pub check: CheckOption,
     /// View options, such as `security_barrier`.
     pub options: Vec<(Arc<str>, Arc<str>)>,
@@ -329,7 +329,7 @@ impl Ddl<'_> {
     pub fn truncate(&mut self, tables: &[Oid], restart: bool) -> Result<()> {
         self.whole(|ddl| {
             for oid in tables {
-                // Who may empty a partitioned table may empty its partitions.
+                // A role that may empty a partitioned table may empty its partitions.
                 let above = ddl.catalog().partition_ancestors(*oid);
                 if !above.iter().any(|table| tables.contains(table)) {
                     ddl.check_privilege(Address::relation(*oid), Privileges::TRUNCATE)?;
@@ -419,9 +419,9 @@ impl Ddl<'_> {
         self.put_relation(relation).map(drop)
     }
 
-    /// Has the rows of a table written anew, keyed by its primary key where that has been asked for
-    /// and can be. The keys of rows are others where the key is another one, or has other values, in the
-    /// column that was `changed`.
+    /// Requires the rows of a table to be written anew, keyed by its primary key where that has
+    /// been asked for and can be. The keys of rows are others where the key is another one, or has
+    /// other values, in the column that was `changed`.
     pub(super) fn rewrite(
         &mut self,
         table: Oid,
@@ -492,8 +492,8 @@ impl Ddl<'_> {
         })
     }
 
-    /// Has the rows of a table written anew under hidden ids, or under the keys that they have. The primary
-    /// key of rows that had their place by it is an index from then on.
+    /// Requires the rows of a table to be written anew under hidden ids, or under the keys that
+    /// they have. The primary key of rows that had their place by it is an index from then on.
     ///
     /// # Errors
     /// 42809 if it is no table, 42501 if the role is not the owner.
@@ -517,7 +517,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Has the rows of a table written anew, where and as `change` says.
+    /// Requires the rows of a table to be written anew, where and as `change` says.
     fn rewrite_as(&mut self, table: Oid, change: impl FnOnce(&mut TableData)) -> Result<()> {
         let before = self.table(table)?;
         let mut relation = Relation::clone(&before.relation);
@@ -533,7 +533,7 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Sets how much of a table's past is kept. What was forgotten does not come back.
+    /// Sets how much of a table's past is kept. Versions that were forgotten do not come back.
     ///
     /// # Errors
     /// 42809 where it is no table.
@@ -552,7 +552,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Has the past of a table before a commit be forgotten.
+    /// Forgets the past of a table before a commit.
     ///
     /// # Errors
     /// 42809 where it is no table, 42501 where the role is not the owner.

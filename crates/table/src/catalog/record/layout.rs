@@ -1,4 +1,4 @@
-//! What each entry is made of, field by field, and what must hold of it.
+//! The layout of each entry, field by field, and the rules that it must keep.
 
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ impl Field for MethodData {
 impl Field for Retention {
     fn put(&self, out: &mut Vec<u8>) {
         match self {
-            // What is unsettled is a state of the store, and never that of an entry.
+            // An unsettled retention is a state of the store, and never that of an entry.
             Retention::Forever | Retention::Unsettled => out.push(0),
             Retention::Since(us) => {
                 out.push(1);

@@ -126,8 +126,8 @@ fn comment_key(bytes: &[u8]) -> Option<Key> {
     }))
 }
 
-/// The key that is locked by who takes a name within a schema or a database, or, within nothing, that
-/// of a role or a database.
+/// The key that a transaction locks when it takes a name within a schema or a database, or, within
+/// nothing, that of a role or a database.
 pub(crate) fn name_key_of(within: Oid, name: &str) -> Vec<u8> {
     [b"n", &within.0.to_be_bytes()[..], name.as_bytes()].concat()
 }

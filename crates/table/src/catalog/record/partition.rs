@@ -84,7 +84,7 @@ impl Field for RangeEnd {
     }
 }
 
-/// What a constraint is a part of, before what it asks for.
+/// The tag before the constraint that another is a part of; the kind of the other one follows.
 pub(super) const PART: u8 = 7;
 
 /// The constraint that another is a part of, where its record says so.

@@ -1,4 +1,5 @@
-//! What goes with what, and what PostgreSQL 17 says about it (asked of a real one).
+//! The objects that go with each other, and the messages of PostgreSQL 17 about it (asked of a real
+//! one).
 
 use types::{Oid, Type};
 
@@ -66,7 +67,7 @@ fn family() -> World {
     world
 }
 
-/// A table that others refer to stays, unless they go or let go of it.
+/// A table that others refer to stays, unless they are dropped or give up the reference.
 #[test]
 fn a_table_and_who_refers_to_it() {
     let world = family();
@@ -183,7 +184,7 @@ fn types_and_what_has_them() {
     assert!(world.cache.newest().relation_named(PUBLIC, "m_i_seq").is_none());
 }
 
-/// A composite type is a type to those who drop it; the row type of a table is a part of the table.
+/// A statement drops a composite type as a type; the row type of a table is a part of the table.
 #[test]
 fn rows_as_types() {
     let world = World::new(3);

@@ -13,7 +13,7 @@ use crate::Catalog;
 use crate::catalog::ddl::{Behavior, ColumnChange, NewColumn, NewIndex, NewIndexKey};
 use crate::catalog::{Address, Class, IndexMethod, POSTGRES_ROLE, PUBLIC, RelationKind};
 
-/// What the model knows of a schema: by name, the names of columns, with what they are.
+/// The model of a schema: by kind and name of a relation, the names of its columns.
 type Model = BTreeMap<String, BTreeSet<String>>;
 
 /// The model, as a catalog has it.
@@ -121,7 +121,8 @@ impl History<'_> {
         }
     }
 
-    /// What goes with it is found here by asking for all that depends, again and again.
+    /// Drops a table or view. The test finds the objects that go with it by asking for all
+    /// dependents, again and again.
     fn drop_something(&mut self, session: &mut Session) {
         let any = self
             .any(session, |kind| matches!(kind, RelationKind::Table(_) | RelationKind::View(_)));
@@ -221,7 +222,7 @@ impl History<'_> {
         session.run(|ddl| ddl.create_index(table, index)).expect("any column will do");
     }
 
-    /// What changes nothing that the model knows of, or a column that goes.
+    /// Makes a change that the model does not know of, or drops a column.
     fn others(&mut self, session: &mut Session) {
         let Some(table) = self.table(session) else { return };
         let relation = session.draft.catalog().relation(table).expect("it is there").clone();

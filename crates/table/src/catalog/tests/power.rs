@@ -16,7 +16,7 @@ fn a_catalog_is_whole_after_a_power_loss() {
     let random = SimRandom::new(seed);
     let disk = SimVfs::new(seed);
     let world = World::on(&disk, seed);
-    // What the catalog was after each commit, and how many operations the disk had done then.
+    // The catalog after each commit, and how many operations the disk had done then.
     let mut states = vec![(disk.op_count(), dump(&world.cache.newest()))];
     for number in 0..24 {
         let parent = world.cache.newest().relation_named(crate::catalog::PUBLIC, "t0").cloned();

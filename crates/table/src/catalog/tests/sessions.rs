@@ -39,7 +39,8 @@ fn drafts_are_put_together() {
     assert_eq!(dump(&world.cache.newest()), kept);
 }
 
-/// Whoever wants a name that another transaction has taken waits for it, and finds it taken or free.
+/// A transaction that wants a name which another one has taken waits for it, and finds it taken or
+/// free.
 #[test]
 fn a_name_is_taken_once() {
     for commits in [true, false] {

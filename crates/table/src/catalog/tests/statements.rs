@@ -1,5 +1,5 @@
-//! Statements one by one: what they make, and what PostgreSQL 17 answers where they cannot be done
-//! (asked of a real one).
+//! Statements one by one: their effects, and the answers of PostgreSQL 17 where they cannot be
+//! carried out (asked of a real one).
 
 use types::{Modifier, Oid, Type};
 
@@ -420,7 +420,7 @@ fn permissions() {
     );
     world.run(|ddl| ddl.revoke(object, &taken, Behavior::Cascade)).unwrap();
     assert!(!select(bob) && !select(carol));
-    // What a group has, its members have.
+    // The members of a group have its privileges.
     let group = role("staff");
     world.run(|ddl| ddl.grant(object, &grant(Privileges::SELECT, &[group], false))).unwrap();
     world.run(|ddl| ddl.grant_role(group, carol, Default::default())).unwrap();
@@ -487,7 +487,8 @@ fn databases_and_comments() {
     assert_eq!(catalog.databases().count(), 3);
 }
 
-/// Changes of relations are told from those that may matter to whoever has looked up other relations only.
+/// The catalog tells changes of relations from changes that may matter to a session that has looked
+/// up other relations only.
 #[test]
 fn what_matters_beyond_relations() {
     let world = World::new(11);

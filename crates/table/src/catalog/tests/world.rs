@@ -1,5 +1,5 @@
-//! What the tests share: a database on a simulated disk, statements in short, and what must hold of
-//! every catalog.
+//! The tools that the tests share: a database on a simulated disk, statements in short, and the
+//! rules for every catalog.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -107,7 +107,7 @@ impl World {
         Ok(done)
     }
 
-    /// Has a relation have had something in its table of the store.
+    /// Writes something to the store's table of a relation.
     pub fn store_something(&self, name: &str) {
         let table = self.relation(name).storage().expect("it has a table");
         let mut txn = self.engine.begin(Isolation::ReadCommitted);
@@ -152,7 +152,7 @@ impl Follower {
     }
 }
 
-/// Has `engine` take in the records of the leader's log from a position on; returns where they end.
+/// Applies the records of the leader's log from a position on to `engine`; returns where they end.
 fn follow(engine: &Engine, leader: &World, from: Lsn) -> Lsn {
     let frames = leader.engine.records(from).expect("the log is there");
     let frames: Vec<_> = frames.map(|frame| frame.expect("the log is sound")).collect();
@@ -236,8 +236,8 @@ pub fn dump(catalog: &Catalog) -> BTreeMap<String, String> {
     catalog.entries().map(|entry| (format!("{:?}", entry.key()), format!("{entry:?}"))).collect()
 }
 
-/// What must hold of every catalog: whatever is referred to is there, what is found by name or as a part
-/// is found by number, and all of it follows from the entries.
+/// Checks the rules for every catalog: each object that is referred to exists, each object that is
+/// found by name or as a part is found by number, and all of it follows from the entries.
 #[track_caller]
 pub fn check(catalog: &Catalog) {
     let mut anew = Catalog::default();

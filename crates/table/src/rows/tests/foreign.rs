@@ -126,8 +126,8 @@ fn set_null_and_default() {
     }
 }
 
-/// Whoever refers to nobody is refused, at once or, where the constraint is deferred, at the commit;
-/// there it may have come by its parent meanwhile.
+/// A row that refers to no row is refused, at once or, where the constraint is deferred, at the
+/// commit; by then its parent may have come.
 #[test]
 fn children_need_parents() {
     let world = family(Action::NoAction, Action::NoAction, false);
@@ -233,7 +233,7 @@ fn uniqueness_is_checked_late() {
     .assert_eq(&told(session.insert(&t, &[int(3)])));
     session.defer(true).unwrap();
     session.insert(&t, &[int(3)]).unwrap();
-    // What was checked after a savepoint is to be checked again after the rollback to it.
+    // A check that was made after a savepoint must be made again after the rollback to it.
     let (savepoint, saved) = (session.txn().savepoint(), session.checks.save());
     let twice = session.insert(&t, &[int(4)]).unwrap();
     assert!(told(session.defer(false)).starts_with("23505"));

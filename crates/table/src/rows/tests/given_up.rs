@@ -1,4 +1,4 @@
-//! What hangs on tables goes when they go.
+//! The state that hangs on tables goes when they go.
 
 use txn::Isolation;
 use types::Type;
@@ -9,7 +9,7 @@ use crate::catalog::{Address, Draft, PUBLIC};
 
 const INT: Type = Type::INT4;
 
-/// What the maps of a world have, with the rows that each table is said to have written down.
+/// Returns the sizes of a world's maps, with the rows that each table is said to have written down.
 fn sizes(world: &World) -> ([usize; 6], [usize; 2]) {
     world.handles.save_counts(&world.engine).expect("counts are written");
     (world.handles.sizes(), world.cache.tables().sizes())

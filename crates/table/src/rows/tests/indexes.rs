@@ -10,7 +10,7 @@ use crate::catalog::IndexMethod;
 use crate::catalog::ddl::NewIndexKey;
 use crate::index::{Ask, Asked};
 
-/// What PostgreSQL says where a key is there already, or a value is missing.
+/// PostgreSQL's messages where a key is there already, or a value is missing.
 #[test]
 fn what_is_refused_is_told_as_postgres_tells_it() {
     let world = World::new();
@@ -130,7 +130,7 @@ fn an_index_is_filled() {
     }
 }
 
-/// What contains an item is found by it: elements of arrays; names, texts and values of jsonb.
+/// An item finds the values that contain it: elements of arrays; names, texts and values of jsonb.
 #[test]
 fn gin_finds_by_items() {
     let world = World::new();

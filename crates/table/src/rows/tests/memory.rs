@@ -145,7 +145,7 @@ impl Rows for MemoryRows {
         _: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
-        // What the store says of the key only tells whether the row is the transaction's own.
+        // The store's state of the key only tells whether the row is the transaction's own.
         let Some(found) = view.read(self.storage, key)? else { return Ok(false) };
         if found.is_own() {
             out.extend_from_slice(found.base());

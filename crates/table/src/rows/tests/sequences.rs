@@ -107,7 +107,7 @@ fn sessions_take_several() {
     for number in [21, 22, 23, 24, 25, 1] {
         assert_eq!(next(&mut one, &s), number);
     }
-    // What others set is for those who take anew.
+    // A value that another session sets is for sessions that take numbers anew.
     sequences.set(&s, SequenceState { last: 15, is_called: true }).unwrap();
     other.set(&s, 15, true);
     assert_eq!((next(&mut one, &s), next(&mut other, &s)), (2, 16));
