@@ -22,7 +22,7 @@ use types::{Datum, DatumRef, KeyOrder, Object, Oid, SqlState, key, row, text};
 
 use super::change::{Change, RowValues};
 use super::ids::RowIds;
-use super::layout::{Batch, Layout, Row, RowRef};
+use super::layout::{Batch, Layout, Row};
 use super::moves::Moves;
 use super::parts::Parts;
 use super::statistics::Sampled;
@@ -728,11 +728,4 @@ pub(crate) fn same(one: &Datum, other: &Datum) -> bool {
 
 fn wrong_row(what: &str) -> Error {
     Error::new(SqlState::INTERNAL_ERROR, format!("a row must have {what}"))
-}
-
-impl RowRef<'_> {
-    /// The row as one that is owned.
-    pub fn to_row(self, table: &Table) -> Row {
-        Row::new(self.key(), &table.layout, self.bytes())
-    }
 }
