@@ -63,6 +63,8 @@ pub struct Error {
     pub inner: Option<Box<(String, u32)>>,
     /// The routine of PostgreSQL that reports it, where drivers act on its name.
     pub routine: Option<&'static str>,
+    /// The line of the code, from 1, that reports it: of a `DO` block, for what `RAISE` says.
+    pub line: Option<u32>,
 }
 
 impl Error {
@@ -138,7 +140,14 @@ impl Error {
 
 impl From<types::Error> for Error {
     fn from(cause: types::Error) -> Self {
-        Self { severity: Severity::Error, position: None, inner: None, cause, routine: None }
+        Self {
+            severity: Severity::Error,
+            position: None,
+            inner: None,
+            cause,
+            routine: None,
+            line: None,
+        }
     }
 }
 

@@ -12,6 +12,8 @@
 //! with equal numbers are in the order in which they came: in an index over few values, that of the rows, and they need
 //! no sorting. Where they do, they are sorted by the 8 bytes that come next.
 
+use std::ops::Range;
+
 use crate::sorter::Twice;
 
 /// A buffer grows step by step up to so many bytes: most tables are small.
@@ -63,7 +65,12 @@ impl Buffer {
 
     /// The entries, in the order in which they came, or sorted after [`Buffer::sort`].
     pub fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.starts.iter().map(|start| self.entry(*start))
+        self.entries_in(0..self.len())
+    }
+
+    /// Those of them with these numbers.
+    pub fn entries_in(&self, range: Range<usize>) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.starts[range].iter().map(|start| self.entry(*start))
     }
 
     fn lengths(&self, start: u32) -> (usize, usize) {
@@ -107,7 +114,8 @@ impl Buffer {
             return Err((key.len(), value));
         }
         self.bytes[start + 2..start + LENGTHS].copy_from_slice(&(value as u32).to_le_bytes());
-        self.is_mixed |= self.starts.last().is_some_and(|last| self.key(*last) >= key);
+        self.is_mixed =
+            self.is_mixed || self.starts.last().is_some_and(|last| self.key(*last) >= key);
         self.starts.push(start as u32);
         Ok(())
     }

@@ -293,6 +293,11 @@ impl Bulk {
         self.push(table, key, Tag::Put, value)
     }
 
+    /// True if entries of the table go to stripes of columns.
+    pub(crate) fn takes_columns(&mut self, table: TableId) -> bool {
+        self.run.encoder_of(table).is_some()
+    }
+
     /// As [`Bulk::put_new`], of many keys and values in order. The values of a stripe of columns are read where
     /// they lie.
     pub(crate) fn put_all<'e>(

@@ -211,6 +211,11 @@ impl StripeBuilder {
         Some((StripeRows { table, rows }, self.encoder.as_deref()?))
     }
 
+    /// True without entries.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     pub fn clear(&mut self) {
         self.keys.clear();
         self.values.clear();

@@ -11,6 +11,7 @@
 //! An entry takes eight bytes here, and is counted to its place. As a key with its value it takes four times as much,
 //! and two keys are told apart behind the item that they have in common.
 
+use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ pub(crate) struct Postings {
     rows: Vec<u8>,
     /// Where each row begins.
     starts: Vec<usize>,
-    numbers: HashMap<Box<[u8]>, u32>,
+    numbers: HashMap<Box<[u8]>, u32, RandomState>,
     item_bytes: usize,
     /// The number of the item, and that of the row in the lower half. Once sorted, that of the item is its place.
     entries: Vec<u64>,

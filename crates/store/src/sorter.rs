@@ -128,12 +128,23 @@ struct Form {
     table: TableId,
     encoder: Option<Arc<dyn ColumnEncoder>>,
     is_scratch: bool,
+    /// How many threads write and merge; 0 where the size decides.
+    threads: usize,
 }
 
 impl Form {
     /// As of files that are merged into others.
     fn to_be_merged(&self) -> Form {
-        Form { table: self.table, encoder: None, is_scratch: true }
+        Form { encoder: None, is_scratch: true, ..self.clone() }
+    }
+
+    /// How many threads write files of so many bytes in all.
+    fn threads_for(&self, bytes: u64) -> usize {
+        match self.threads {
+            0 if bytes < ONE_THREAD_BYTES => 1,
+            0 => std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
+            fixed => fixed,
+        }
     }
 
     fn bulk(&self, shared: &Arc<Shared>) -> Bulk {
@@ -144,29 +155,28 @@ impl Form {
         bulk
     }
 
-    /// Sorts a buffer and writes it to files, of items by several threads.
+    /// Sorts a buffer and writes it to files, by several threads unless these are of columns: a stripe would end short
+    /// where a thread ends.
     fn write(&self, shared: &Arc<Shared>, gathered: &mut Gathered) -> Result<Sorted, StoreError> {
         if let Some(twice) = gathered.sort() {
             return Ok(Sorted::Twice(twice));
         }
-        match gathered {
-            Gathered::Entries(buffer) => {
-                let mut bulk = self.bulk(shared);
-                bulk.put_all(self.table, buffer.entries())?;
-                bulk.finish().map(Sorted::Loaded)
-            }
-            Gathered::Items(postings) => {
-                let (entries, bytes) = (postings.len(), postings.bytes() as u64);
-                let threads = threads_for(bytes);
-                let cuts = (0..threads)
-                    .map(|part| entries * part / threads..entries * (part + 1) / threads);
-                by_threads(shared, cuts.collect(), |part| {
-                    let mut bulk = self.bulk(shared);
+        let (entries, bytes) = (gathered.len(), gathered.bytes() as u64);
+        let in_columns = self.bulk(shared).takes_columns(self.table);
+        let threads = if in_columns { 1 } else { self.threads_for(bytes) };
+        let parts =
+            (0..threads).map(|part| entries * part / threads..entries * (part + 1) / threads);
+        let gathered = &*gathered;
+        by_threads(shared, parts.collect(), |part| {
+            let mut bulk = self.bulk(shared);
+            match gathered {
+                Gathered::Entries(buffer) => bulk.put_all(self.table, buffer.entries_in(part))?,
+                Gathered::Items(postings) => {
                     postings.each(part, |key, value| bulk.put_new(self.table, key, value))?;
-                    bulk.finish().map(Sorted::Loaded)
-                })
+                }
             }
-        }
+            bulk.finish().map(Sorted::Loaded)
+        })
     }
 
     /// The same, and opens the files.
@@ -206,14 +216,6 @@ impl Form {
             None => Sorted::Loaded(bulk.finish()?),
         })
     }
-}
-
-/// How many threads write files of so many bytes in all.
-fn threads_for(bytes: u64) -> usize {
-    if bytes < ONE_THREAD_BYTES {
-        return 1;
-    }
-    std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX)
 }
 
 /// Writes each part but the first on a thread of its own; the calling thread writes the first. The
@@ -330,8 +332,6 @@ pub struct Sorter {
     runs: Vec<Spilled>,
     /// The runs are merged, whatever is in them: the entries of the first did not come in order.
     will_merge: bool,
-    /// How many threads merge; 0 where their size decides.
-    merge_parts: usize,
     twice: Option<Twice>,
 }
 
@@ -409,21 +409,20 @@ impl Sorter {
     /// The same, with a buffer of so many bytes.
     pub(crate) fn with_buffer(table: TableId, buffer_bytes: usize) -> Sorter {
         Sorter {
-            form: Form { table, encoder: None, is_scratch: false },
+            form: Form { table, encoder: None, is_scratch: false, threads: 0 },
             buffer_bytes,
             buffer: Gathered::default(),
             writer: None,
             runs: Vec::new(),
             will_merge: false,
-            merge_parts: 0,
             twice: None,
         }
     }
 
-    /// The same, whose runs so many threads merge.
+    /// The same, whose files so many threads write and merge.
     #[cfg(test)]
-    pub(crate) fn merged_by(mut self, threads: usize) -> Sorter {
-        self.merge_parts = threads;
+    pub(crate) fn by_threads(mut self, threads: usize) -> Sorter {
+        self.form.threads = threads;
         self
     }
 
@@ -599,8 +598,7 @@ impl Sorter {
     fn merge(&self, store: &Store) -> Result<Sorted, StoreError> {
         let runs = self.staged();
         let bytes: u64 = runs.iter().flat_map(|run| run.metas()).map(|meta| meta.bytes).sum();
-        let threads = if self.merge_parts > 0 { self.merge_parts } else { threads_for(bytes) };
-        let keys = part_keys(&runs, threads)?;
+        let keys = part_keys(&runs, self.form.threads_for(bytes))?;
         let (form, shared) = (&self.form, &store.shared);
         by_threads(shared, Part::between(&keys), |part| form.merge(shared, &runs, part))
     }

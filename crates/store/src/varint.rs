@@ -10,7 +10,12 @@
 /// Appends `value`.
 #[inline]
 pub fn put(out: &mut impl Extend<u8>, value: u64) {
-    let len = if value == 0 { 1 } else { (70 - value.leading_zeros() as usize) / 7 };
+    if value < 0x80 {
+        // One byte, as nearly always.
+        out.extend(Some(value as u8));
+        return;
+    }
+    let len = (70 - value.leading_zeros() as usize) / 7;
     out.extend((0..len).map(|i| {
         let more = if i + 1 < len { 0x80 } else { 0 };
         (value >> (7 * i)) as u8 & 0x7f | more

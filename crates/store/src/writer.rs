@@ -394,6 +394,9 @@ impl RunWriter {
 
     /// Writes the entries that wait for their stripe.
     fn end_stripe(&mut self) -> Result<(), StoreError> {
+        if self.stripe.is_empty() {
+            return Ok(());
+        }
         let mut stripe = std::mem::take(&mut self.stripe);
         if let Some((rows, encoder)) = stripe.rows() {
             self.write_stripe(&rows, encoder)?;

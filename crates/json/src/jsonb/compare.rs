@@ -31,7 +31,9 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use super::form::{Jsonb, JsonbRef, Value};
+use super::number::Number;
 use super::walk::{Token, Walk};
+use crate::tape::Kind;
 
 /// The classes of values, as the first byte of their keys.
 const EMPTY_ARRAY_AT_TOP: u8 = 0;
@@ -46,6 +48,9 @@ const OBJECT: u8 = 7;
 impl JsonbRef<'_> {
     /// Appends bytes whose order is the order of the values, and of which none begins another.
     pub fn write_key(self, out: &mut Vec<u8>) {
+        if !self.kind().is_container() {
+            return write_scalar_key(self, out);
+        }
         if self.is_empty_array() {
             return out.push(EMPTY_ARRAY_AT_TOP);
         }
@@ -63,17 +68,7 @@ impl JsonbRef<'_> {
                     out.extend_from_slice(name);
                     out.push(0);
                 }
-                Token::Scalar(value) => {
-                    out.push(class(value));
-                    match value.value() {
-                        Value::Number(number) => number.write_key(out),
-                        Value::String(string) => {
-                            out.extend_from_slice(string.as_bytes());
-                            out.push(0);
-                        }
-                        _ => {}
-                    }
-                }
+                Token::Scalar(value) => write_scalar_key(value, out),
                 Token::Close => {}
             }
         }
@@ -84,16 +79,29 @@ impl JsonbRef<'_> {
     }
 }
 
+/// Appends the key of a value that is not a container.
+fn write_scalar_key(value: JsonbRef<'_>, out: &mut Vec<u8>) {
+    out.push(class(value));
+    match value.kind() {
+        Kind::Number => Number::new(value.tag(), value.payload()).write_key(out),
+        Kind::String => {
+            out.extend_from_slice(value.payload());
+            out.push(0);
+        }
+        _ => {}
+    }
+}
+
 /// Where a value stands among the classes of values.
 fn class(value: JsonbRef<'_>) -> u8 {
-    match value.value() {
-        Value::Null => NULL,
-        Value::String(_) => STRING,
-        Value::Number(_) => NUMBER,
-        Value::Bool(false) => FALSE,
-        Value::Bool(true) => TRUE,
-        Value::Array(_) => ARRAY,
-        Value::Object(_) => OBJECT,
+    match value.kind() {
+        Kind::Null => NULL,
+        Kind::String => STRING,
+        Kind::Number => NUMBER,
+        Kind::False => FALSE,
+        Kind::True => TRUE,
+        Kind::Array => ARRAY,
+        Kind::Object => OBJECT,
     }
 }
 

@@ -529,7 +529,7 @@ impl<'a> Object<'a> {
 
     /// The name of a field below [`Object::len`], as bytes.
     #[inline]
-    pub(super) fn name_bytes(self, field: usize) -> &'a [u8] {
+    pub fn name_bytes(self, field: usize) -> &'a [u8] {
         self.0.get(field)
     }
 

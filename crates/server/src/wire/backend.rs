@@ -317,6 +317,7 @@ pub(crate) fn report(out: &mut Vec<u8>, charset: Charset, report: &Error) {
         field(b'c', cause.object(Object::Column));
         field(b'd', cause.object(Object::Type));
         field(b'n', cause.object(Object::Constraint));
+        field(b'L', report.line.map(|line| line.to_string()).as_deref());
         field(b'R', report.routine);
         out.push(0);
     });

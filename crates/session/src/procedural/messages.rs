@@ -86,6 +86,8 @@ impl Runner<'_> {
         if severity == Severity::Error {
             return Err(told.into());
         }
+        // Listeners for messages of drivers read both.
+        (told.routine, told.line) = (Some("exec_stmt_raise"), Some(self.line));
         self.tell(with_context(told, &place(self.line, "at RAISE")))
     }
 

@@ -286,7 +286,7 @@ impl Printer<'_> {
     pub(super) fn cast(&mut self, expr: &Expr, implicit: bool) {
         let ExprKind::Cast { expr: inner, .. } = &expr.kind else { return };
         if let ExprKind::Keyword(word) = &inner.kind
-            && matches!(expr.kind, ExprKind::Cast { how: Cast::Modifier { .. }, .. })
+            && matches!(expr.kind, ExprKind::Cast { how: Cast::Modifier { explicit: true }, .. })
         {
             return self.push(&format!("{}({})", word.to_uppercase(), expr.modifier.0));
         }

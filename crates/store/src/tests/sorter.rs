@@ -31,7 +31,7 @@ fn whatever_the_order_it_is_one_load() {
         let buffer = [1, 200, 2_000, 1 << 20][dice.below(4) as usize];
         let table = [PLAIN, COLUMNS][dice.below(2) as usize];
         let threads = 1 + dice.below(3) as usize;
-        let mut sorter = Sorter::with_buffer(table, buffer).merged_by(threads);
+        let mut sorter = Sorter::with_buffer(table, buffer).by_threads(threads);
         if table == COLUMNS {
             sorter = sorter.in_columns(Arc::new(TextColumns));
         }
@@ -66,7 +66,7 @@ fn items_of_rows_become_entries() {
         let world = world(seed);
         let buffer = [1, 200, 2_000, 1 << 20][dice.below(4) as usize];
         let threads = 1 + dice.below(3) as usize;
-        let mut sorter = Sorter::with_buffer(PLAIN, buffer).merged_by(threads);
+        let mut sorter = Sorter::with_buffer(PLAIN, buffer).by_threads(threads);
         let mut expected = BTreeMap::new();
         for row in 0..dice.below(200) as u16 {
             let items: Vec<Vec<u8>> =
@@ -183,7 +183,7 @@ fn a_failing_disk_fails_the_sorter() {
                 | OpClasses::SYNC
                 | OpClasses::SYNC_DIR;
             world.disk.fail(FaultPlan { nth, kind, once, on });
-            let mut sorter = Sorter::with_buffer(table, 600).merged_by(1 + nth % 2);
+            let mut sorter = Sorter::with_buffer(table, 600).by_threads(1 + nth % 2);
             if table == COLUMNS {
                 sorter = sorter.in_columns(Arc::new(TextColumns));
             }
@@ -216,7 +216,7 @@ fn a_failing_disk_fails_the_sorter() {
 fn a_key_that_comes_twice_is_found() {
     for buffer in [1, 60, 1 << 20] {
         let world = world(1);
-        let mut sorter = Sorter::with_buffer(PLAIN, buffer).merged_by(2);
+        let mut sorter = Sorter::with_buffer(PLAIN, buffer).by_threads(2);
         for (at, key) in ["d", "a", "c", "b", "e", "c", "f"].iter().enumerate() {
             let value = |out: &mut Vec<u8>| out.extend_from_slice(format!("value {at}").as_bytes());
             sorter.put(&world.store, key.as_bytes(), value).unwrap();

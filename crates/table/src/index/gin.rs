@@ -105,7 +105,11 @@ pub(super) fn scalar(column: usize, value: JsonbRef<'_>) -> Vec<u8> {
 /// The item of a scalar of a `jsonb` at the end of a way of names.
 pub(super) fn hashed(column: usize, way: &[String], value: JsonbRef<'_>) -> Vec<u8> {
     let mut found = Items::default();
-    found.hashes(column, value, way.iter().fold(HASH_START, |way, name| step(way, name)));
+    found.hashes(
+        column,
+        value,
+        way.iter().fold(HASH_START, |way, name| step(way, name.as_bytes())),
+    );
     found.iter().last().unwrap_or_default().to_vec()
 }
 
@@ -207,8 +211,8 @@ impl Items {
 
     fn hashes(&mut self, column: usize, value: JsonbRef<'_>, way: u64) {
         if let Some(object) = value.as_object() {
-            for (name, value) in object.iter() {
-                self.hashes(column, value, step(way, name));
+            for field in 0..object.len() {
+                self.hashes(column, object.value(field), step(way, object.name_bytes(field)));
             }
         } else if let Some(array) = value.as_array() {
             array.iter().for_each(|element| self.hashes(column, element, way));
@@ -258,8 +262,8 @@ fn write_item(column: usize, kind: u8, value: DatumRef<'_>, out: &mut Vec<u8>) {
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// The hash of the way to a value by one more name.
-fn step(way: u64, name: &str) -> u64 {
-    hash(hash(way, name.as_bytes()), &[0])
+fn step(way: u64, name: &[u8]) -> u64 {
+    hash(hash(way, name), &[0])
 }
 
 /// FNV-1a: it is stored, so it stays what it is.
