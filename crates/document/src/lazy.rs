@@ -11,9 +11,9 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::amend::amend;
 use crate::collection::Collection;
 use crate::edit::{Edit, Place};
+use crate::jsonb_diff::apply_diff;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::jsonb::Jsonb;
@@ -124,7 +124,7 @@ impl Collection {
 fn apply(edit: &mut Edit<'_>, action: &Action) -> Result<()> {
     match action {
         Action::Set { node, old: Some(old), value } => {
-            amend(edit, NodeKey(node.number), old.root(), value.root())
+            apply_diff(edit, NodeKey(node.number), old.root(), value.root())
         }
         Action::Set { node, old: None, value } => {
             edit.set(NodeKey(node.number), value.to_string()).map(drop)

@@ -18,7 +18,6 @@
 //! * *Placed*: a node whose place does not follow from its key (see [`tree`]).
 
 mod admit;
-mod amend;
 mod axes;
 mod beside;
 mod chunk;
@@ -39,6 +38,7 @@ mod hash;
 mod history;
 mod image;
 mod import;
+mod jsonb_diff;
 mod key;
 mod lazy;
 mod limits;
@@ -68,7 +68,6 @@ mod working;
 mod writer;
 
 pub use admit::{Marked, jsonb_of};
-pub use amend::tape_of;
 pub use axes::TimeAxis;
 pub use beside::{Rows, Stands};
 pub use collection::{Collection, CollectionAt, Document, Documents, Keys, Moment};
@@ -79,6 +78,7 @@ pub use erased::Changed;
 pub use error::{Damaged, DocumentError};
 pub use hash::{digest, subtree as subtree_hash};
 pub use history::{BlameLine, NodeVersion};
+pub use jsonb_diff::tape_of;
 pub use key::name_of;
 pub use limits::{DEPTH_MAX, KEY_BYTES_MAX, limits};
 pub use listing::{History, HistoryIter, RevisionInfo};

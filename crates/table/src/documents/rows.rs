@@ -378,7 +378,7 @@ impl Rows for RowDocuments {
                 let name = self.name_of(key, new);
                 match after.changes_of(before) {
                     Some(changes) => self.collection.change_values_within(txn, &name, changes)?,
-                    None => self.collection.amend_within(txn, &name, before, after)?,
+                    None => self.collection.apply_diff_in_txn(txn, &name, before, after)?,
                 }
                 Ok(())
             }

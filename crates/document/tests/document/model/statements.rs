@@ -38,9 +38,10 @@ impl Case {
                     let tree = docs.tree_within(txn.view(), KEY, false).expect("reads");
                     let old = tree.expect("is there").jsonb().expect("is a value");
                     values::mutate(&mut self.dice, value);
-                    self.log.push(format!("amend {}", cut(&value.to_string())));
+                    self.log.push(format!("apply_diff {}", cut(&value.to_string())));
                     let new = json::jsonb::Jsonb::parse(&value.to_string()).expect("is a value");
-                    docs.amend_within(&mut txn, KEY, &old, &new).expect("amends");
+                    docs.apply_diff_in_txn(&mut txn, KEY, &old, &new)
+                        .expect("applies the differences");
                     // New fields come after the others, and a number may stay as it was written.
                     let tree = docs.tree_within(txn.view(), KEY, false).expect("reads");
                     let tree = tree.expect("is there");
