@@ -19,7 +19,6 @@
 
 mod admit;
 mod axes;
-mod beside;
 mod chunk;
 mod chunk_buf;
 mod codec;
@@ -55,6 +54,7 @@ mod paths;
 mod revert;
 mod revisions;
 mod rewrite;
+mod row_link;
 mod scan;
 mod serialize;
 mod stands;
@@ -69,7 +69,6 @@ mod writer;
 
 pub use admit::{Marked, jsonb_of};
 pub use axes::TimeAxis;
-pub use beside::{Rows, Stands};
 pub use collection::{Collection, CollectionAt, Document, Documents, Keys, Moment};
 pub use container::{ContainerPage, ContainerVersion};
 pub use diff::{Change, ChangeOp, Diff, Position, diff};
@@ -86,6 +85,7 @@ pub use meta::{Allowed, Committed, Meta};
 pub use node::{CHUNK_NODES, Header, Node};
 pub use part::{Metadata, Options, type_name, write_part};
 pub use paths::{PathClass, path_summary};
+pub use row_link::{Existence, RowLink};
 pub use scan::Scalar;
 pub use table::{BadRetention, CollectionOptions, DocumentTable, Retention};
 pub use transaction::{DocumentSavepoint, DocumentTransaction};

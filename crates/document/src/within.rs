@@ -195,7 +195,7 @@ impl Collection {
         let is_new = writing.working.found().tree.is_none();
         if writing.working.found().revision.0 > 0 {
             if let Some(rows) = &self.rows {
-                rows.forget(&mut writing.txn, key)?;
+                rows.erase(&mut writing.txn, key)?;
             }
             self.erase_records(&mut writing.txn, &writing.prefix)?;
         }
