@@ -34,7 +34,7 @@ impl Collection {
         old: &Jsonb,
         new: &Jsonb,
     ) -> Result<()> {
-        self.edit_within(txn, key, |edit| {
+        self.edit_in_txn(txn, key, |edit| {
             let root = edit.nodes().root();
             apply_diff(edit, root, old.root(), new.root())
         })

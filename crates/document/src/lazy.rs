@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Tree::value ──> Jsonb, lazy ──  ->> 'a'       finds one node
-//!                                ──  jsonb_set     notes a change at one node ──> change_values_within
+//!                                ──  jsonb_set     notes a change at one node ──> change_values_in_txn
 //!                                ──  the rest      Tree::jsonb
 //! ```
 //!
@@ -109,13 +109,13 @@ impl Source for TreeValue {
 
 impl Collection {
     /// Makes changes of the document's value, which was read as the transaction sees it.
-    pub fn change_values_within(
+    pub fn change_values_in_txn(
         &self,
         txn: &mut Transaction,
         key: &str,
         changes: &[Change],
     ) -> Result<()> {
-        self.edit_within(txn, key, |edit| {
+        self.edit_in_txn(txn, key, |edit| {
             changes.iter().try_for_each(|change| apply(edit, change.action()))
         })
     }

@@ -62,8 +62,8 @@ mod state;
 pub mod table;
 mod transaction;
 mod tree;
+mod txn_ops;
 mod value;
-mod within;
 mod working;
 mod writer;
 

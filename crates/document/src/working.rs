@@ -47,7 +47,7 @@ impl Working {
     }
 
     /// A document that the transaction may have changed before.
-    pub fn within((found, is_own): (State, bool), options: CollectionOptions) -> Working {
+    pub fn in_txn((found, is_own): (State, bool), options: CollectionOptions) -> Working {
         Working { is_own, ..Working::new(found, options) }
     }
 

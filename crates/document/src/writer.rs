@@ -7,7 +7,7 @@
 //!
 //!   Writing               one document, a transaction of its own         put, edit, remove, import, replace
 //!   DocumentTransaction   many documents, written when it commits        the library, HTTP
-//!   change_within         a document of a transaction that has more      tables of SQL
+//!   change_in_txn         a document of a transaction that has more      tables of SQL
 //! ```
 //!
 //! # Invariants

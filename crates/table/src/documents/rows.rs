@@ -203,7 +203,7 @@ impl RowDocuments {
             return Ok(());
         }
         let keep = access == Access::Point;
-        self.fill(key, from, out, |name| Ok(self.collection.tree_within(view, name, keep)?))
+        self.fill(key, from, out, |name| Ok(self.collection.tree_in_view(view, name, keep)?))
     }
 
     /// Adds the rows that a scan has found in a view, with their documents, to a batch.
@@ -232,10 +232,10 @@ impl RowDocuments {
     /// becomes this one.
     fn put(&self, txn: &mut Transaction, key: &[u8], row: &[Datum]) -> Result<()> {
         let Datum::Jsonb(value) = &row[self.at] else {
-            return Ok(self.collection.remove_within(txn, &self.name_of(key, row))?);
+            return Ok(self.collection.remove_in_txn(txn, &self.name_of(key, row))?);
         };
         let nodes = document::tape_of(value)?;
-        Ok(self.collection.put_within(txn, &self.name_of(key, row), &nodes)?)
+        Ok(self.collection.put_in_txn(txn, &self.name_of(key, row), &nodes)?)
     }
 
     /// Takes the document of a row away, where it has one.
@@ -243,7 +243,7 @@ impl RowDocuments {
         if row[self.at].as_ref().is_null() {
             return Ok(());
         }
-        Ok(self.collection.remove_within(txn, &self.name_of(key, row))?)
+        Ok(self.collection.remove_in_txn(txn, &self.name_of(key, row))?)
     }
 }
 
@@ -284,7 +284,7 @@ impl Rows for RowDocuments {
         }
         let row = RowView::new(&out[from..], self.layout.reprs())?;
         let keep = access == Access::Point;
-        let tree = |name: &str| Ok(self.collection.tree_within(view, name, keep)?);
+        let tree = |name: &str| Ok(self.collection.tree_in_view(view, name, keep)?);
         let value = match self.tree_of(key, row, tree)? {
             Some(tree) => tree.value()?.into(),
             None => Datum::Null,
@@ -302,7 +302,7 @@ impl Rows for RowDocuments {
 
     fn text(&self, view: View<'_>, row: RowRef<'_>, _: usize) -> Result<Option<String>> {
         let (key, row) = (row.key(), RowView::new(row.bytes(), self.layout.reprs())?);
-        let tree = |name: &str| Ok(self.collection.tree_within(view, name, true)?);
+        let tree = |name: &str| Ok(self.collection.tree_in_view(view, name, true)?);
         let tree = self.tree_of(key, row, tree)?;
         Ok(tree.map(|tree| tree.jsonb_text()).transpose()?)
     }
@@ -377,7 +377,7 @@ impl Rows for RowDocuments {
             (Datum::Jsonb(before), Datum::Jsonb(after)) => {
                 let name = self.name_of(key, new);
                 match after.changes_of(before) {
-                    Some(changes) => self.collection.change_values_within(txn, &name, changes)?,
+                    Some(changes) => self.collection.change_values_in_txn(txn, &name, changes)?,
                     None => self.collection.apply_diff_in_txn(txn, &name, before, after)?,
                 }
                 Ok(())
@@ -403,7 +403,7 @@ impl Rows for RowDocuments {
                 None => return Ok(()),
             },
         };
-        Ok(self.collection.erase_within(txn, &name)?)
+        Ok(self.collection.erase_in_txn(txn, &name)?)
     }
 }
 
