@@ -5,7 +5,7 @@
 //!   socket ──> TLS ─ rules ─ SCRAM ─ cancel ──────> connection ─ conversation ─ session              │
 //!            └──────────────────────────────┘      │    │            │                               │
 //!                                                  │  channel     messages in, messages out (wire)   │
-//!                                                  │    └── desk: one wait for many commits          │
+//!                                                  │    └── commit_waiter: one wait for many commits │
 //!                                                  └─────────────────────────────────────────────────┘
 //! ```
 //!
@@ -16,7 +16,7 @@
 //! | `door`, `auth` | listeners, rules of access, proofs of identity |
 //! | `conversation` | the protocol itself, without sockets: a message in, answers and the next wait out |
 //! | `connection` | a conversation on a socket: reads, sends, waits, timeouts |
-//! | `core`, `desk` | threads, and the wait for the disk |
+//! | `core`, `commit_waiter` | threads, and the wait for the disk |
 //! | `server`, `options`, `metrics` | starting, stopping, counting |
 //!
 //! # Invariants
@@ -33,10 +33,10 @@
 pub mod auth;
 mod busy_poll;
 mod channel;
+mod commit_waiter;
 mod connection;
 mod conversation;
 mod core;
-mod desk;
 mod door;
 mod metrics;
 mod options;

@@ -22,8 +22,8 @@ use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
 use crate::auth::hba::Rules;
+use crate::commit_waiter::CommitThread;
 use crate::core;
-use crate::desk::Waiter;
 use crate::door::Door;
 use crate::metrics::{Counters, Metrics};
 use crate::options::Options;
@@ -103,10 +103,10 @@ impl Server {
             shared,
         };
         let mut entrances = Vec::new();
-        let waiter = Waiter::start(Arc::clone(&handle.shared.counters))?;
+        let commit_thread = CommitThread::start(Arc::clone(&handle.shared.counters))?;
         for number in 0..cores {
             let (entrance, thread) =
-                core::start(Arc::clone(&handle.shared), waiter.clone(), number)?;
+                core::start(Arc::clone(&handle.shared), commit_thread.clone(), number)?;
             handle.counters.push(Arc::clone(&entrance.counters));
             handle.threads.push(thread);
             entrances.push(entrance);
