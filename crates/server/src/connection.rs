@@ -32,7 +32,7 @@ use crate::channel::Channel;
 use crate::commit_waiter::Block;
 use crate::conversation::{Conversation, OUT_BYTES_MAX, Step};
 use crate::core::Core;
-use crate::door::Arrival;
+use crate::listener::Arrival;
 use crate::metrics::add;
 use crate::wire::startup::MINOR_LONG_SECRET;
 use crate::wire::{Inbox, backend};
@@ -92,7 +92,7 @@ type GoesOn = bool;
 
 /// Serves an admitted client, to the end.
 pub(crate) async fn serve(core: &Core, arrival: Arrival) {
-    let Arrival { channel, inbox, out, start, peer, seats } = arrival;
+    let Arrival { channel, inbox, out, start, peer, slots } = arrival;
     let Ok(mut channel) = channel.attach() else {
         return tracing::error!("a connection could not be taken over");
     };
@@ -155,7 +155,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
     // The locks of the transaction are free before the client sees the end.
     drop(conversation);
     channel.close().await;
-    drop(seats);
+    drop(slots);
 }
 
 impl Connection<'_> {

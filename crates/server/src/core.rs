@@ -2,7 +2,7 @@
 //! beginning to their end.
 //!
 //! ```text
-//!   door ──Arrival──> core 0   session · session · session ──┐
+//!   listener ──Arrival──> core 0   session · session · session ──┐
 //!        ──Arrival──> core 1   session · session             ├─> threads that may wait: locks, COPY
 //!                              └─ commit_waiter: one wait for many commits
 //! ```
@@ -21,7 +21,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::commit_waiter::{CommitThread, CommitWaiter};
 use crate::connection;
-use crate::door::{Arrival, Entrance};
+use crate::listener::{Arrival, CoreHandle};
 use crate::metrics::Counters;
 use crate::server::Shared;
 
@@ -38,12 +38,12 @@ pub(crate) struct Core {
     empty: Notify,
 }
 
-/// Starts a core; it ends after its entrance is dropped and its sessions are gone.
+/// Starts a core; it ends after its handle is dropped and its sessions are gone.
 pub(crate) fn start(
     shared: Arc<Shared>,
     commit_thread: CommitThread,
     number: usize,
-) -> io::Result<(Entrance, JoinHandle<()>)> {
+) -> io::Result<(CoreHandle, JoinHandle<()>)> {
     let counters = Arc::new(Counters::default());
     let (sender, arrivals) = unbounded_channel();
     let limits = &shared.options.limits;
@@ -71,7 +71,7 @@ pub(crate) fn start(
             // A session that has not ended in time is left behind, on its own thread.
             runtime.shutdown_background();
         })?;
-    Ok((Entrance { sender, counters }, thread))
+    Ok((CoreHandle { sender, counters }, thread))
 }
 
 /// Serves the clients that arrive.

@@ -27,12 +27,9 @@ const PRIVATE: &[(&str, &str)] = &[
 /// Names that are still to be changed: the file that defines them, and the name.
 const KNOWN: &[(&str, &str)] = &[
     ("crates/exec/src/op/scan.rs", "Chance"),
-    ("crates/http/src/server.rs", "Door"),
     ("crates/http/src/v1/transactions.rs", "Before"),
     ("crates/plan/src/tree/mod.rs", "Chance"),
     ("crates/posix/src/parse.rs", "Within"),
-    ("crates/server/src/door.rs", "Door"),
-    ("crates/server/src/lib.rs", "door"),
     ("crates/table/src/index/mod.rs", "before"),
     ("crates/table/src/rows/eras.rs", "Era"),
     ("crates/table/src/rows/mod.rs", "eras"),
