@@ -31,8 +31,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("crates/plan/src/tree/mod.rs", "Chance"),
     ("crates/posix/src/parse.rs", "Within"),
     ("crates/table/src/index/mod.rs", "before"),
-    ("crates/table/src/rows/eras.rs", "Era"),
-    ("crates/table/src/rows/mod.rs", "eras"),
 ];
 
 /// Words that introduce a name.

@@ -26,7 +26,8 @@ use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
 use table::method::Wanted;
 use table::rows::{
-    Change, Counter, Counting, Era, Handles, Load, Reads, Row, RowAt, RowRef, RowValues, Table,
+    Change, Counter, Counting, Handles, Load, Reads, Row, RowAt, RowRef, RowValues, StorageEpoch,
+    Table,
 };
 use txn::{Isolation, RowLock, Transaction, TxnError, View, Wait};
 use types::time::TimestampTz;
@@ -576,10 +577,10 @@ impl Tables for Stored<'_> {
         for leaf in self.catalog.leaves(relation) {
             let table = self.table(leaf)?;
             let latest = self.txn.borrow().latest();
-            let eras =
-                Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
+            let epochs = StorageEpoch::of(&table, &latest, Csn::ZERO, (self.cache, self.handles))
+                .map_err(error)?;
             let tables = self.cache.tables();
-            let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
+            let gone = self.change(|change| table::rows::erase(change, &epochs, tables, &rows))?;
             if gone == 0 {
                 continue;
             }

@@ -12,7 +12,7 @@ use store::Csn;
 use table::columnar::Block;
 use table::index::{Index, RowKeys};
 use table::method::Wanted;
-use table::rows::{Batch, Cursor, Era, PastCursor, Reads, RowVersion, Table};
+use table::rows::{Batch, Cursor, PastCursor, Reads, RowVersion, StorageEpoch, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
@@ -68,9 +68,9 @@ enum Source {
         at: usize,
         rows_next: usize,
     },
-    /// Versions that were current between two commits, era by era; then, perhaps, the rows of now that
+    /// Versions that were current between two commits, epoch by epoch; then, perhaps, the rows of now that
     /// the transaction itself has written.
-    Versions { eras: VecDeque<Walk>, now: Snapshot, from: Csn, to: Csn, own: Option<Own> },
+    Versions { epochs: VecDeque<Walk>, now: Snapshot, from: Csn, to: Csn, own: Option<Own> },
 }
 
 /// By what rows are wanted.
@@ -112,9 +112,9 @@ impl By<'_> {
     }
 }
 
-/// A walk over the versions of an era.
+/// A walk over the versions of an epoch.
 struct Walk {
-    era: Era,
+    epoch: StorageEpoch,
     cursor: PastCursor,
     found: VecDeque<RowVersion>,
 }
@@ -248,22 +248,23 @@ impl Scan {
             batch: Batch::new(),
             at: 0,
         });
-        let eras = Era::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
-        let walk = |era: Era| {
-            let is_now = era.ended.is_none() && era.table.storage() == table.storage();
-            let is_same = is_now || has_key(&era.table, &table, None);
+        let epochs =
+            StorageEpoch::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
+        let walk = |epoch: StorageEpoch| {
+            let is_now = epoch.ended.is_none() && epoch.table.storage() == table.storage();
+            let is_same = is_now || has_key(&epoch.table, &table, None);
             let found = if is_now { by.rows_ever(stored, &table, &now)? } else { None };
             let cursor = match found {
-                Some(found) => PastCursor::of_rows(&era.table, found),
+                Some(found) => PastCursor::of_rows(&epoch.table, found),
                 None if by.index.is_none() && is_same => {
-                    PastCursor::over(&era.table, range.clone())
+                    PastCursor::over(&epoch.table, range.clone())
                 }
-                None => PastCursor::over(&era.table, KeyRange::ALL),
+                None => PastCursor::over(&epoch.table, KeyRange::ALL),
             };
-            Ok(Walk { era, cursor, found: VecDeque::new() })
+            Ok(Walk { epoch, cursor, found: VecDeque::new() })
         };
-        let eras = eras.into_iter().map(walk).collect::<Result<_>>()?;
-        let source = Source::Versions { eras, now, from, to, own };
+        let epochs = epochs.into_iter().map(walk).collect::<Result<_>>()?;
+        let source = Source::Versions { epochs, now, from, to, own };
         Ok(Self {
             attnums: reach.attnums.to_vec(),
             plain: None,
@@ -694,11 +695,11 @@ impl Scan {
                 }
                 Ok(true)
             }
-            Source::Versions { eras, now, from, to, own } => {
+            Source::Versions { epochs, now, from, to, own } => {
                 let has_own = own.is_some();
-                while let Some(walk) = eras.front_mut() {
+                while let Some(walk) = epochs.front_mut() {
                     let Some((version, ended)) = walk.next(now, (*from, *to), attnums)? else {
-                        eras.pop_front();
+                        epochs.pop_front();
                         continue;
                     };
                     if let Some((first, last)) = within
@@ -711,15 +712,15 @@ impl Scan {
                         out.push(match *attnum {
                             1.. => {
                                 let row = version.row.as_ref();
-                                stored.column_then(&walk.era.table, table, row, *attnum)?
+                                stored.column_then(&walk.epoch.table, table, row, *attnum)?
                             }
                             system::KEY if has_own => {
-                                key_within(&walk.era.table, version.row.key())
+                                key_within(&walk.epoch.table, version.row.key())
                             }
                             system::KEY => Datum::bytea(version.row.key()),
                             system::PLACED_KEY => super::placed(table, version.row.key()),
                             system::TABLE => Datum::Oid(table.relation().oid),
-                            system::ROW => super::row_number(&walk.era.table, version.row.key())?,
+                            system::ROW => super::row_number(&walk.epoch.table, version.row.key())?,
                             other => stored.version_column(version.from, ended, other)?,
                         });
                     }
@@ -783,7 +784,7 @@ impl Walk {
         (from, to): (Csn, Csn),
         attnums: &[i16],
     ) -> Result<Option<(RowVersion, Option<Csn>)>> {
-        let last = self.era.ended.map_or(to, |ended| to.min(Csn(ended.0 - 1)));
+        let last = self.epoch.ended.map_or(to, |ended| to.min(Csn(ended.0 - 1)));
         while self.found.is_empty() {
             if from > last || self.cursor.is_at_end() {
                 return Ok(None);
@@ -795,7 +796,7 @@ impl Walk {
         }
         let version = self.found.pop_front();
         Ok(version.map(|version| {
-            let ended = version.to.or(self.era.ended);
+            let ended = version.to.or(self.epoch.ended);
             (version, ended)
         }))
     }

@@ -21,7 +21,7 @@ use store::{Csn, Kind, Op, TableId};
 use txn::{CommitMeta, Engine, Isolation, RowLock, Transaction, Wait};
 use types::Oid;
 
-use super::eras::Era;
+use super::storage_epochs::StorageEpoch;
 use super::{Change, Table};
 use crate::catalog::{CATALOG, Entry as Known, IndexMethod, Key, Record, decode, key_of};
 use crate::index::{Entry, Index, is_of_data};
@@ -53,7 +53,7 @@ pub struct Erasure {
 }
 
 /// Removes rows of a relation with their past, from this commit on: they have then never been.
-/// These are the rows in `rows` and, where the relation had the same keys in other eras, the rows
+/// These are the rows in `rows` and, where the relation had the same keys in other epochs, the rows
 /// with the same keys there. Returns how many of them there were until now.
 ///
 /// # Errors
@@ -61,15 +61,18 @@ pub struct Erasure {
 /// deleted; the errors of locking them.
 pub fn erase(
     change: &mut Change<'_>,
-    eras: &[Era],
+    epochs: &[StorageEpoch],
     tables: &Tables,
     rows: &[RowAt],
 ) -> Result<i64> {
-    let Some(now) = eras.last() else { return Ok(0) };
+    let Some(now) = epochs.last() else { return Ok(0) };
     let mut found: BTreeMap<TableId, HashSet<&[u8]>> = BTreeMap::new();
     for (storage, key) in rows {
-        let Some(era) = eras.iter().find(|era| era.table.storage() == *storage) else { continue };
-        for other in eras.iter().filter(|o| o.has_keys_of(era) || o.table.storage() == *storage) {
+        let Some(epoch) = epochs.iter().find(|epoch| epoch.table.storage() == *storage) else {
+            continue;
+        };
+        for other in epochs.iter().filter(|o| o.has_keys_of(epoch) || o.table.storage() == *storage)
+        {
             found.entry(other.table.storage()).or_default().insert(key);
         }
     }
@@ -78,19 +81,20 @@ pub fn erase(
     for key in sorted(found.get(&now.table.storage()).unwrap_or(&none)) {
         live += i64::from(now.table.erase(change, key)?);
     }
-    for era in eras.iter().filter(|era| era.table.storage() != now.table.storage()) {
-        let storage = era.table.storage();
+    for epoch in epochs.iter().filter(|epoch| epoch.table.storage() != now.table.storage()) {
+        let storage = epoch.table.storage();
         let keys = found.get(&storage).unwrap_or(&none);
         for key in sorted(keys) {
             // Of what the transaction itself has changed before it wrote the rows anew nothing stays either.
             if change.txn.read(storage, key)?.is_some_and(|row| row.csn() == Csn::MAX) {
                 change.txn.write(storage, key.to_vec(), Op::Delete)?;
             }
-            era.table.erase_changes(change.txn, key)?;
-            era.table.rows().erase(change.txn, key, None)?;
+            epoch.table.erase_changes(change.txn, key)?;
+            epoch.table.rows().erase(change.txn, key, None)?;
         }
         // The indexes of others are among those that are gone.
-        let own = era.table.indexes().iter().filter(|_| era.ended.is_none() && !keys.is_empty());
+        let own =
+            epoch.table.indexes().iter().filter(|_| epoch.ended.is_none() && !keys.is_empty());
         for index in own {
             if let Some(storage) = index.storage() {
                 forget_entries_of(change.txn, (storage, index.is_columnar()), keys)?;
@@ -98,8 +102,8 @@ pub fn erase(
         }
     }
     for (index, ended) in gone_indexes(change.txn, tables, now.table.relation().oid)? {
-        let of = eras.iter().find(|era| era.ended.is_none_or(|end| end >= ended));
-        let keys = of.and_then(|era| found.get(&era.table.storage()));
+        let of = epochs.iter().find(|epoch| epoch.ended.is_none_or(|end| end >= ended));
+        let keys = of.and_then(|epoch| found.get(&epoch.table.storage()));
         if let Some(keys) = keys.filter(|keys| !keys.is_empty()) {
             forget_entries_of(change.txn, index, keys)?;
         }
