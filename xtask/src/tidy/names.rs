@@ -27,7 +27,6 @@ const PRIVATE: &[(&str, &str)] = &[
 /// Names that are still to be changed: the file that defines them, and the name.
 const KNOWN: &[(&str, &str)] = &[
     ("crates/exec/src/op/scan.rs", "Chance"),
-    ("crates/http/src/v1/transactions.rs", "Before"),
     ("crates/plan/src/tree/mod.rs", "Chance"),
     ("crates/posix/src/parse.rs", "Within"),
     ("crates/table/src/index/mod.rs", "before"),
