@@ -28,7 +28,6 @@ const PRIVATE: &[(&str, &str)] = &[
 const KNOWN: &[(&str, &str)] = &[
     ("crates/exec/src/op/scan.rs", "Chance"),
     ("crates/plan/src/tree/mod.rs", "Chance"),
-    ("crates/posix/src/parse.rs", "Within"),
     ("crates/table/src/index/mod.rs", "before"),
 ];
 
