@@ -25,11 +25,8 @@ const PRIVATE: &[(&str, &str)] = &[
 ];
 
 /// Names that are still to be changed: the file that defines them, and the name.
-const KNOWN: &[(&str, &str)] = &[
-    ("crates/exec/src/op/scan.rs", "Chance"),
-    ("crates/plan/src/tree/mod.rs", "Chance"),
-    ("crates/table/src/index/mod.rs", "before"),
-];
+const KNOWN: &[(&str, &str)] =
+    &[("crates/exec/src/op/scan.rs", "Chance"), ("crates/plan/src/tree/mod.rs", "Chance")];
 
 /// Words that introduce a name.
 const DEFINING: &[&str] = &["mod", "struct", "enum", "trait", "type"];

@@ -74,7 +74,7 @@ impl Table {
         if index.excludes() {
             self.check_exclusions(change, index)?;
         }
-        self.build_before(change, index)
+        self.build_backfill(change, index)
     }
 
     /// Refuses an index of which two rows exclude each other.

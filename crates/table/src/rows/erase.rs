@@ -25,7 +25,7 @@ use super::storage_epochs::StorageEpoch;
 use super::{Change, Table};
 use crate::catalog::{CATALOG, Entry as Known, IndexMethod, Key, Record, decode, key_of};
 use crate::index::{Entry, Index, is_of_data};
-use crate::stored::{Tables, before_of};
+use crate::stored::{Tables, backfill_of};
 use crate::{Error, Result};
 
 /// Where it is noted what was erased: a key for each relation (its OID, big end first), whose value is the
@@ -187,11 +187,11 @@ fn forget(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<()> {
     Ok(txn.write(table, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?)
 }
 
-/// Erases what an index says of a version that was over before it.
-fn forget_before(txn: &mut Transaction, index: &Index, entry: &[u8]) -> Result<()> {
-    match index.before() {
-        Some(before) if txn.engine().store().latest(before, entry)?.is_some() => {
-            forget(txn, before, entry)
+/// Erases an entry of the backfill of an index.
+fn erase_backfill(txn: &mut Transaction, index: &Index, entry: &[u8]) -> Result<()> {
+    match index.backfill() {
+        Some(backfill) if txn.engine().store().latest(backfill, entry)?.is_some() => {
+            forget(txn, backfill, entry)
         }
         _ => Ok(()),
     }
@@ -285,7 +285,7 @@ fn forget_entries_of(
         // Entries have the keys of their rows.
         return sorted(rows).into_iter().try_for_each(|row| forget(txn, index, row));
     }
-    let mut all = [Some(index), before_of(index)].into_iter().flatten();
+    let mut all = [Some(index), backfill_of(index)].into_iter().flatten();
     all.try_for_each(|entries| forget_entries(txn, entries, rows))
 }
 
@@ -323,7 +323,7 @@ impl Table {
                     if !done.insert((storage, entry.key.clone())) {
                         continue;
                     }
-                    forget_before(change.txn, index, &entry.key_before(key))?;
+                    erase_backfill(change.txn, index, &entry.backfill_key(key))?;
                     if entry.is_exclusive {
                         let (strength, wait) = (RowLock::Update, Wait::Allowed);
                         change.txn.lock_latest(storage, &entry.key, strength, wait)?;

@@ -596,7 +596,7 @@ impl Table {
             && index.is_fresh(change.txn.engine().store())?
             && self.is_committed(change.txn, key)?;
         if is_untold {
-            index.tell_before(change.txn, key, &entry)?;
+            index.write_backfill(change.txn, key, &entry)?;
         }
         change.txn.write(storage, entry.key, Op::Delete)?;
         Ok(())
