@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The entries become part of the commit that makes the index, as do those of the past
-//! ([`before`]). Of a large table they go to the store's files, in bounded memory, and the log only
+//! ([`backfill`]). Of a large table they go to the store's files, in bounded memory, and the log only
 //! names them. Unique keys are checked where the entries lie sorted: equal ones are neighbours.
 
 use std::panic::resume_unwind;
