@@ -37,7 +37,7 @@ use crate::op::path::Path;
 use crate::op::probe::Probe;
 use crate::op::rank::Rank;
 use crate::op::recheck::{Given, Recheck};
-use crate::op::scan::{Chance, Columns, Sample, Scan, When};
+use crate::op::scan::{Columns, ConditionalPath, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
@@ -320,10 +320,10 @@ impl Builder<'_> {
             }
         };
         let path = self.path(&scan.path)?;
-        let chance = match &scan.chance {
-            Some(chance) => Some(Chance {
-                provisos: self.programs(&chance.provisos)?,
-                path: self.path(&chance.path)?,
+        let conditional = match &scan.conditional {
+            Some(conditional) => Some(ConditionalPath {
+                start_conditions: self.programs(&conditional.start_conditions)?,
+                path: self.path(&conditional.path)?,
             }),
             None => None,
         };
@@ -346,7 +346,7 @@ impl Builder<'_> {
         debug_assert_eq!(width, types.len());
         let condition = self.maybe(scan.condition.as_ref())?;
         let attnums = scan.attnums.clone();
-        let paths = (path, chance);
+        let paths = (path, conditional);
         let scan = Scan::new(scan.relation, scan.computed, attnums, when, paths, sample, condition);
         Ok(scan.with_columns(columns))
     }
@@ -463,14 +463,14 @@ impl Builder<'_> {
                         arbiters: conflict
                             .arbiters
                             .iter()
-                            .filter(|known| known.provisos.is_empty())
+                            .filter(|known| known.start_conditions.is_empty())
                             .map(|known| known.index)
                             .collect(),
-                        provided: conflict
+                        conditional_arbiters: conflict
                             .arbiters
                             .iter()
-                            .filter(|known| !known.provisos.is_empty())
-                            .map(|known| Ok((known.index, self.programs(&known.provisos)?)))
+                            .filter(|known| !known.start_conditions.is_empty())
+                            .map(|known| Ok((known.index, self.programs(&known.start_conditions)?)))
                             .collect::<Result<_>>()?,
                         update: match &conflict.update {
                             None => None,

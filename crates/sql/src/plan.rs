@@ -509,7 +509,7 @@ pub struct Arbiter {
     /// The index.
     pub index: Oid,
     /// It decides only where all of these are true, which see no row.
-    pub provisos: Vec<Expr>,
+    pub start_conditions: Vec<Expr>,
 }
 
 /// `ON CONFLICT DO UPDATE`: the expressions see the row that is there, then the one that was to be

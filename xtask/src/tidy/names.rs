@@ -24,10 +24,6 @@ const PRIVATE: &[(&str, &str)] = &[
     ("within", "`txn_ops`, or inside of what"),
 ];
 
-/// Names that are still to be changed: the file that defines them, and the name.
-const KNOWN: &[(&str, &str)] =
-    &[("crates/exec/src/op/scan.rs", "Chance"), ("crates/plan/src/tree/mod.rs", "Chance")];
-
 /// Words that introduce a name.
 const DEFINING: &[&str] = &["mod", "struct", "enum", "trait", "type"];
 
@@ -43,9 +39,7 @@ pub(super) fn private(tree: &Tree) -> Vec<Finding> {
                 let name = name_after(&code, at + word.len());
                 let snake = name.to_lowercase();
                 let private = PRIVATE.iter().find(|(private, _)| *private == snake);
-                if let Some((_, term)) = private
-                    && !KNOWN.contains(&(path, name))
-                {
+                if let Some((_, term)) = private {
                     let line = scan::line_of(source, at);
                     let message = format!("`{name}` is a private word: call it {term}");
                     findings.push(Finding::new(path, line, message));

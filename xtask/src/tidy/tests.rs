@@ -232,7 +232,6 @@ fn a_private_word_as_a_name_is_found() {
                 "//! A door.\nfn is_within() {}\nlet before = 1;\nstruct Doors;\n// mod desk;\n",
             ),
             ("crates/a/tests/a.rs", "struct Twins;"),
-            ("crates/server/src/lib.rs", "mod door;"),
         ],
     );
 }

@@ -1,8 +1,8 @@
 //! Scans of tables: the rows of some ranges of a key, or those that an index of items finds.
 //!
 //! ```text
-//!   path      ranges one after the other ──> rows ──condition──> out
-//!   chance    another path, taken where its provisos hold when the scan starts
+//!   path          ranges one after the other ──> rows ──condition──> out
+//!   conditional   another path, taken if its start conditions hold when the scan starts
 //! ```
 
 use std::collections::VecDeque;
@@ -39,15 +39,15 @@ pub(crate) struct Sample {
 }
 
 /// A path, and the conditions under which it finds all rows that are wanted.
-pub(crate) struct Chance {
-    pub(crate) provisos: Vec<Program>,
+pub(crate) struct ConditionalPath {
+    pub(crate) start_conditions: Vec<Program>,
     pub(crate) path: Path,
 }
 
-impl Chance {
+impl ConditionalPath {
     fn is_taken(&self, env: &Env<'_>) -> Result<bool> {
-        for proviso in &self.provisos {
-            if !env.test(proviso, EvalRow::NONE)? {
+        for start_condition in &self.start_conditions {
+            if !env.test(start_condition, EvalRow::NONE)? {
                 return Ok(false);
             }
         }
@@ -71,7 +71,7 @@ pub(crate) struct Scan {
     attnums: Vec<i16>,
     when: When,
     path: Path,
-    chance: Option<Chance>,
+    conditional: Option<ConditionalPath>,
     sample: Option<Sample>,
     condition: Option<Program>,
     columns: Option<Columns>,
@@ -81,8 +81,8 @@ pub(crate) struct Scan {
     row: Row,
     /// True if `next_piece` does not evaluate the condition: the operator above does.
     leaves_condition: bool,
-    /// True where the chance is taken.
-    by_chance: bool,
+    /// True where the conditional path is taken.
+    takes_conditional: bool,
     /// The searches of an index of items.
     asked: Vec<Asked>,
     /// The ranges that are still ahead.
@@ -103,7 +103,7 @@ impl Scan {
         is_computed: bool,
         attnums: Vec<i16>,
         when: When,
-        (path, chance): (Path, Option<Chance>),
+        (path, conditional): (Path, Option<ConditionalPath>),
         sample: Option<Sample>,
         condition: Option<Program>,
     ) -> Self {
@@ -113,14 +113,14 @@ impl Scan {
             attnums,
             when,
             path,
-            chance,
+            conditional,
             sample,
             condition,
             columns: None,
             computes_columns: false,
             row: Row::new(),
             leaves_condition: false,
-            by_chance: false,
+            takes_conditional: false,
             asked: Vec::new(),
             ranges: None,
             open: None,
@@ -143,16 +143,16 @@ impl Scan {
 
     /// The path that is taken.
     fn chosen(&self) -> &Path {
-        match &self.chance {
-            Some(chance) if self.by_chance => &chance.path,
+        match &self.conditional {
+            Some(conditional) if self.takes_conditional => &conditional.path,
             _ => &self.path,
         }
     }
 
     /// Chooses the path, and computes what is read by it.
     fn choose(&mut self, env: &Env<'_>) -> Result<()> {
-        self.by_chance = match &self.chance {
-            Some(chance) => chance.is_taken(env)?,
+        self.takes_conditional = match &self.conditional {
+            Some(conditional) => conditional.is_taken(env)?,
             None => false,
         };
         if let Some(sample) = &self.sample {
@@ -225,7 +225,7 @@ impl Scan {
 
     /// True where there is one row at most, which is found by its key.
     fn looks_up(&self) -> bool {
-        self.path.is_single && matches!(self.when, When::Now) && self.chance.is_none()
+        self.path.is_single && matches!(self.when, When::Now) && self.conditional.is_none()
     }
 
     /// The one row that has a key.

@@ -560,11 +560,11 @@ impl Teller<'_> {
             let title = if is_asked { "Recheck Cond" } else { "Index Cond" };
             entry.properties.push((title, text(condition)));
         }
-        if let Some(chance) = &scan.chance {
-            let provisos: Vec<String> =
-                chance.provisos.iter().map(|proviso| self.expr(&[], proviso)).collect();
-            let condition = self.index_condition(&chance.path, prefix).unwrap_or_default();
-            let told = format!("{} {condition} if {}", chance.path.name, provisos.join(" AND "));
+        if let Some(conditional) = &scan.conditional {
+            let when: Vec<String> =
+                conditional.start_conditions.iter().map(|expr| self.expr(&[], expr)).collect();
+            let condition = self.index_condition(&conditional.path, prefix).unwrap_or_default();
+            let told = format!("{} {condition} if {}", conditional.path.name, when.join(" AND "));
             entry.properties.push(("Index If Possible", text(told)));
         }
         if let Some(condition) = &scan.condition {

@@ -13,7 +13,7 @@
 //! kept for a row that was changed by somebody else.
 //!
 //! Where it depends on the value of a parameter whether an index has the rows, the path by it is a
-//! *chance*: taken or left when the scan starts. No condition is left out then, and no order expected.
+//! *conditional path*: taken or left when the scan starts. No condition is left out then, and no order expected.
 //!
 //! The past is narrowed down too, as far as the table had the same keys then, or has an index that knows
 //! what was before it. Whether that is so is known when the scan starts, and where it is not, all rows are
@@ -26,7 +26,7 @@ use super::append;
 use super::expr::{all_of, comparison, conjuncts, has_subplan, sees_nothing};
 use super::keys::{self, Part};
 use crate::schema::{Ask, ItemClass, KeyFacts, Schema, TableFacts};
-use crate::tree::{Asked, Chance, End, Equal, Kind, Node, Path, Plan, Scan, is_volatile};
+use crate::tree::{Asked, ConditionalPath, End, Equal, Kind, Node, Path, Plan, Scan, is_volatile};
 
 /// Chooses a key for each scan.
 pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
@@ -71,7 +71,7 @@ pub(super) fn forget_sure(plan: &mut Plan) {
 /// Whether a scan of a range of a key gives just the rows of that range, in the order of the key: not
 /// in the past, when the table may have had other keys.
 pub(super) fn can_range(scan: &Scan) -> bool {
-    can_look_up(scan) && scan.chance.is_none()
+    can_look_up(scan) && scan.conditional.is_none()
 }
 
 /// Whether the rows of a scan can be looked up by the keys that the table has now.
@@ -88,29 +88,32 @@ fn choose(scan: &mut Scan, types: &dyn TypeSource, schema: &dyn Schema) {
     let Some(facts) = schema.table(scan.relation) else { return };
     let Some(condition) = scan.condition.take() else { return };
     let list = conjuncts(condition);
-    let (mut best, mut chance): (Option<Match>, Option<Match>) = (None, None);
+    let (mut best, mut conditional): (Option<Match>, Option<Match>) = (None, None);
     for key in &facts.keys {
         let Some(found) = Match::of(key, &facts, scan, &list, types) else { continue };
         if !is_one_state && !found.finds_versions(key, scan) {
             continue;
         }
-        let place = if found.provisos.is_empty() { &mut best } else { &mut chance };
+        let place = if found.start_conditions.is_empty() { &mut best } else { &mut conditional };
         // Of equals the first is taken.
         if place.as_ref().is_none_or(|known| known.score < found.score) {
             *place = Some(found);
         }
     }
-    if let Some(found) = chance
+    if let Some(found) = conditional
         && best.as_ref().is_none_or(|known| known.score < found.score)
     {
-        scan.chance = Some(Box::new(Chance { provisos: found.provisos, path: found.path }));
+        scan.conditional = Some(Box::new(ConditionalPath {
+            start_conditions: found.start_conditions,
+            path: found.path,
+        }));
     }
     let Some(best) = best else {
         scan.condition = all_of(list);
         return;
     };
     scan.path = best.path;
-    if !is_now || scan.chance.is_some() {
+    if !is_now || scan.conditional.is_some() {
         scan.condition = all_of(list);
         return;
     }
@@ -142,7 +145,7 @@ struct Match {
     /// The conditions that the path makes sure of.
     used: Vec<usize>,
     /// When it has all of the rows.
-    provisos: Vec<Expr>,
+    start_conditions: Vec<Expr>,
     score: Score,
 }
 
@@ -154,7 +157,7 @@ impl Match {
         list: &[Expr],
         types: &dyn TypeSource,
     ) -> Option<Match> {
-        let provisos = keys::covers(key, facts, scan, list)?;
+        let start_conditions = keys::covers(key, facts, scan, list)?;
         let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
         let mut used = Vec::new();
         let parts = keys::parts(key, facts, scan, types);
@@ -187,7 +190,7 @@ impl Match {
             is_partial,
             is_own: key.index.is_none(),
         };
-        Some(Match { path, used, provisos, score })
+        Some(Match { path, used, start_conditions, score })
     }
 }
 

@@ -214,7 +214,7 @@ pub struct Scan {
     /// How the rows are found.
     pub path: Path,
     /// How they are found where that turns out to be possible when the scan starts.
-    pub chance: Option<Box<Chance>>,
+    pub conditional: Option<Box<ConditionalPath>>,
     /// Which of them are wanted.
     pub condition: Option<Expr>,
     /// The condition that the path guarantees, for a row that was changed and is tested again.
@@ -277,9 +277,9 @@ pub struct IndexColumns {
 
 /// A path by an index that has only some of the rows.
 #[derive(Clone, Debug)]
-pub struct Chance {
+pub struct ConditionalPath {
     /// Where all of these are true the index has all the rows that are wanted. They see no row.
-    pub provisos: Vec<Expr>,
+    pub start_conditions: Vec<Expr>,
     /// The path. It makes sure of nothing.
     pub path: Path,
 }

@@ -165,9 +165,9 @@ fn scan(scan: &mut Scan, f: &mut dyn FnMut(&mut Expr, Sees)) {
         sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
     }
     path(&mut scan.path, f);
-    if let Some(chance) = &mut scan.chance {
-        chance.provisos.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
-        path(&mut chance.path, f);
+    if let Some(conditional) = &mut scan.conditional {
+        conditional.start_conditions.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
+        path(&mut conditional.path, f);
     }
     scan.sure.iter_mut().for_each(|expr| f(expr, Sees::Input));
     scan.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));

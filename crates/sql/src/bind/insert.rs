@@ -594,7 +594,7 @@ impl Binder<'_> {
                     return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
                 }
                 self.read_index(used, index);
-                Ok(vec![plan::Arbiter { index: index.oid, provisos: Vec::new() }])
+                Ok(vec![plan::Arbiter { index: index.oid, start_conditions: Vec::new() }])
             }
             Arbiter::Index { keys, filter, at } => {
                 let row = self.relation_columns(relation);
@@ -638,7 +638,7 @@ impl Binder<'_> {
             if self.index_keys(index, relation, row)? != wanted {
                 continue;
             }
-            let provisos = match &index.predicate {
+            let start_conditions = match &index.predicate {
                 None => Some(Vec::new()),
                 Some(predicate) => {
                     let predicate = self.stored(predicate, Some((relation, row)))?;
@@ -648,7 +648,9 @@ impl Binder<'_> {
                 }
             };
             let index = index.oid;
-            found.extend(provisos.map(|provisos| plan::Arbiter { index, provisos }));
+            found.extend(
+                start_conditions.map(|start_conditions| plan::Arbiter { index, start_conditions }),
+            );
         }
         if found.is_empty() {
             return Err(Error::new(

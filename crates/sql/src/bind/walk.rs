@@ -253,8 +253,9 @@ pub fn action(action: &mut Action, f: &mut dyn FnMut(&mut Expr, Sees)) {
         Action::Insert { generated, conflict } => {
             generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
             let Some(conflict) = conflict else { return };
-            let provisos = conflict.arbiters.iter_mut().flat_map(|known| &mut known.provisos);
-            provisos.for_each(|expr| f(expr, Sees::Nothing));
+            let at_start =
+                conflict.arbiters.iter_mut().flat_map(|known| &mut known.start_conditions);
+            at_start.for_each(|expr| f(expr, Sees::Nothing));
             if let Some(update) = &mut conflict.update {
                 update.set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Conflict));
                 update.filter.iter_mut().for_each(|expr| f(expr, Sees::Conflict));
