@@ -62,6 +62,7 @@ mod filter;
 mod flush;
 mod group;
 mod key;
+mod key_prefixes;
 mod manifest;
 mod memtable;
 mod merging;
@@ -77,7 +78,6 @@ mod sorter;
 mod stats;
 mod store;
 mod stripes;
-mod taste;
 #[cfg(test)]
 mod tests;
 mod varint;
