@@ -99,7 +99,7 @@ pub use error::{MergeError, StoreError};
 pub use pack::{Packed, Packer, Unpacking};
 pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, Epoch, SegmentSink, SegmentStore, SwapError};
-pub use sorter::{Sorted, Sorter, Twice};
+pub use sorter::{DuplicateKey, Sorted, Sorter};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use stripes::{BlockStats, StripeStats};

@@ -84,7 +84,7 @@ impl Gathered {
     }
 
     /// Sorts the entries. Returns a key that is there twice, if there is one.
-    fn sort(&mut self) -> Option<Twice> {
+    fn sort(&mut self) -> Option<DuplicateKey> {
         match self {
             Gathered::Entries(buffer) => buffer.sort(),
             Gathered::Items(postings) => {
@@ -146,8 +146,8 @@ impl Form {
 
     /// Sorts a buffer and writes it to files, of items by several threads.
     fn write(&self, shared: &Arc<Shared>, gathered: &mut Gathered) -> Result<Sorted, StoreError> {
-        if let Some(twice) = gathered.sort() {
-            return Ok(Sorted::Twice(twice));
+        if let Some(duplicate) = gathered.sort() {
+            return Ok(Sorted::Duplicate(duplicate));
         }
         match gathered {
             Gathered::Entries(buffer) => {
@@ -170,9 +170,13 @@ impl Form {
     }
 
     /// The same, and opens the files.
-    fn spill(&self, shared: &Arc<Shared>, full: &mut Gathered) -> Result<RunOrTwice, StoreError> {
+    fn spill(
+        &self,
+        shared: &Arc<Shared>,
+        full: &mut Gathered,
+    ) -> Result<RunOrDuplicate, StoreError> {
         match self.write(shared, full)? {
-            Sorted::Twice(twice) => Ok(Err(twice)),
+            Sorted::Duplicate(duplicate) => Ok(Err(duplicate)),
             Sorted::Loaded(loaded) => {
                 // Its files go with it where they cannot be opened.
                 let mut run =
@@ -191,18 +195,18 @@ impl Form {
         part: Part<'_>,
     ) -> Result<Sorted, StoreError> {
         let mut bulk = self.bulk(shared);
-        let (mut last, mut twice) = (Vec::new(), None);
+        let (mut last, mut duplicate) = (Vec::new(), None);
         each_of_runs(runs, part, |key, value| {
             if last == key && bulk.has_any() {
-                twice = Some(Twice { key: key.to_vec(), value: value.to_vec() });
+                duplicate = Some(DuplicateKey { key: key.to_vec(), value: value.to_vec() });
                 return Ok(ControlFlow::Break(()));
             }
             last.clear();
             last.extend_from_slice(key);
             bulk.put_new(self.table, key, value).map(ControlFlow::Continue)
         })?;
-        Ok(match twice {
-            Some(twice) => Sorted::Twice(twice),
+        Ok(match duplicate {
+            Some(duplicate) => Sorted::Duplicate(duplicate),
             None => Sorted::Loaded(bulk.finish()?),
         })
     }
@@ -253,14 +257,14 @@ fn by_threads<P: Send>(
 }
 
 /// A run, or why there is none.
-type RunOrTwice = Result<Spilled, Twice>;
+type RunOrDuplicate = Result<Spilled, DuplicateKey>;
 
 /// A thread that writes buffers, one at a time, and gives them back. Dropped, it is waited for, and the files go that
 /// nobody has taken.
 struct WriterThread {
     /// `None` once no more buffers come.
     full: Option<SyncSender<Gathered>>,
-    written: Receiver<(Gathered, Result<RunOrTwice, StoreError>)>,
+    written: Receiver<(Gathered, Result<RunOrDuplicate, StoreError>)>,
     /// It has a buffer.
     is_busy: bool,
     thread: Option<JoinHandle<()>>,
@@ -296,7 +300,7 @@ impl WriterThread {
     }
 
     /// Waits for the buffer that it has.
-    fn wait(&mut self) -> Result<Option<(Gathered, RunOrTwice)>, StoreError> {
+    fn wait(&mut self) -> Result<Option<(Gathered, RunOrDuplicate)>, StoreError> {
         if !std::mem::take(&mut self.is_busy) {
             return Ok(None);
         }
@@ -332,7 +336,7 @@ pub struct Sorter {
     will_merge: bool,
     /// How many threads merge; 0 where their size decides.
     merge_parts: usize,
-    twice: Option<Twice>,
+    duplicate: Option<DuplicateKey>,
 }
 
 /// A sorted run in files, which are removed where nobody takes them.
@@ -357,9 +361,9 @@ impl Drop for Spilled {
     }
 }
 
-/// A key that came at least twice.
+/// A key that came more than once.
 #[derive(Debug)]
-pub struct Twice {
+pub struct DuplicateKey {
     /// The key.
     pub key: Vec<u8>,
     /// Its second value.
@@ -372,7 +376,7 @@ pub enum Sorted {
     /// They are in files, durable, and invisible until [`Store::ingest`].
     Loaded(Loaded),
     /// They cannot be.
-    Twice(Twice),
+    Duplicate(DuplicateKey),
 }
 
 impl Store {
@@ -416,7 +420,7 @@ impl Sorter {
             runs: Vec::new(),
             will_merge: false,
             merge_parts: 0,
-            twice: None,
+            duplicate: None,
         }
     }
 
@@ -495,7 +499,7 @@ impl Sorter {
         let empty = self.wait()?.unwrap_or_default();
         let full = std::mem::replace(&mut self.buffer, empty);
         // Where a key came twice, nothing will come of it: what is still put is forgotten.
-        if self.twice.is_none() {
+        if self.duplicate.is_none() {
             let writer = match self.writer.take() {
                 Some(writer) => writer,
                 None => {
@@ -521,16 +525,16 @@ impl Sorter {
         Ok(Some(buffer))
     }
 
-    fn take(&mut self, run: RunOrTwice) {
+    fn take(&mut self, run: RunOrDuplicate) {
         match run {
             Ok(run) => self.runs.push(run),
-            Err(twice) => self.twice = self.twice.take().or(Some(twice)),
+            Err(duplicate) => self.duplicate = self.duplicate.take().or(Some(duplicate)),
         }
     }
 
     /// Writes the rest where some was written already.
     fn end_runs(&mut self, store: &Store) -> Result<(), StoreError> {
-        let last = match self.buffer.len() == 0 || self.twice.is_some() {
+        let last = match self.buffer.len() == 0 || self.duplicate.is_some() {
             true => None,
             // Beside the other thread.
             false => Some(self.run_form().spill(&store.shared, &mut self.buffer)?),
@@ -543,7 +547,7 @@ impl Sorter {
     }
 
     fn has_spilled(&self) -> bool {
-        self.writer.is_some() || !self.runs.is_empty() || self.twice.is_some()
+        self.writer.is_some() || !self.runs.is_empty() || self.duplicate.is_some()
     }
 
     /// Ends the sort.
@@ -555,8 +559,8 @@ impl Sorter {
             return self.form.write(&store.shared, &mut self.buffer);
         }
         self.end_runs(store)?;
-        if let Some(twice) = self.twice.take() {
-            return Ok(Sorted::Twice(twice));
+        if let Some(duplicate) = self.duplicate.take() {
+            return Ok(Sorted::Duplicate(duplicate));
         }
         let are_in_order =
             self.runs.windows(2).all(|pair| match (pair[0].ends(), pair[1].ends()) {
