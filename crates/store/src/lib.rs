@@ -88,7 +88,7 @@ mod writer;
 
 use std::sync::Arc;
 
-pub use block_scan::{BlockScan, Given, RowBlock};
+pub use block_scan::{BlockScan, RowBlock, ScanItem};
 pub use bulk::{Bulk, KeptFiles, Loaded, Span, Staged, StagedCursor};
 pub use cache::BlockReads;
 pub use columns::{

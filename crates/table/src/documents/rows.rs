@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use document::Collection;
 use store::{Csn, Op};
-use txn::{Engine, Given, KeyRange, Locked, Snapshot, Transaction, View};
+use txn::{Engine, KeyRange, Locked, ScanItem, Snapshot, Transaction, View};
 use types::{Context, Datum, DatumRef, Jsonb, KeyOrder, Modifier, RowView, Style, Type, text};
 
 use crate::catalog::{Relation, TableData};
@@ -459,20 +459,20 @@ impl RowScan for DocumentScan {
         let mut key = Vec::new();
         blocks.fill(view, |given| {
             match given {
-                Given::Row(key, row) if !has_document => {
+                ScanItem::Row(key, row) if !has_document => {
                     return heap::put_row(batch, key, row, wanted, end);
                 }
-                Given::Row(key, _) => {
+                ScanItem::Row(key, _) => {
                     keys.push(key, |_| Ok::<bool, Error>(true))?;
                 }
-                Given::Rows(rows) if !has_document => batch.push_block(rows),
-                Given::Rows(rows) => {
+                ScanItem::Rows(rows) if !has_document => batch.push_block(rows),
+                ScanItem::Rows(rows) => {
                     for at in 0..rows.len() {
                         rows.key_into(at, &mut key);
                         keys.push(&key, |_| Ok::<bool, Error>(true))?;
                     }
                 }
-                Given::Columns(_) => {
+                ScanItem::Columns(_) => {
                     return Err(Error::Damaged { what: "a block of columns among documents" });
                 }
             }
