@@ -233,8 +233,8 @@ impl<'a> Stored<'a> {
         Ok(())
     }
 
-    /// The text of a column of a row that a view has, which was read without values that are apart. The table
-    /// may be one of the past, in which the column was not apart, or did not exist.
+    /// The text of a column of a row that a view has, which was read without values that are out of line. The table
+    /// may be one of the past, in which the column was not out of line, or did not exist.
     fn text_column(
         &self,
         table: &Table,
@@ -243,7 +243,7 @@ impl<'a> Stored<'a> {
         attnum: i16,
     ) -> Result<Datum> {
         let at = position(system::TEXT_OF - attnum);
-        if table.rows().is_apart(at) {
+        if table.rows().is_out_of_line(at) {
             let text = table.rows().text(view, row, at).map_err(error)?;
             return Ok(text.map_or(Datum::Null, Datum::text));
         }

@@ -424,7 +424,7 @@ impl Scan {
             return Ok(());
         };
         *cursor = None;
-        batch.take_apart(true);
+        batch.take_out_of_line(true);
         let view = View::past(snapshot);
         let Some(key) = found(&self.table, view, index, key)? else { return Ok(()) };
         self.table.get_into(view, &key, Wanted::Columns(&self.attnums), batch).map_err(error)?;
@@ -560,7 +560,7 @@ impl Scan {
             return piece_of_rows(f, |out| self.next(stored, out));
         }
         batch.clear();
-        batch.take_apart(false);
+        batch.take_out_of_line(false);
         *at = 0;
         let wanted = Wanted::Columns(attnums);
         let block = {
@@ -621,7 +621,7 @@ impl Scan {
             return Ok(false);
         }
         batch.clear();
-        batch.take_apart(true);
+        batch.take_out_of_line(true);
         *at = 0;
         let txn = stored.txn.borrow();
         let view = match past {

@@ -12,7 +12,7 @@ use crate::columnar::Block;
 use crate::heap::{self, HeapRows, Unordered, image, patch};
 use crate::index::RowKeys;
 use crate::method::{Access, ChangedKeys, KeyWalk, RowScan, Rows, Wanted};
-use crate::rows::{Apart, Batch, Layout, RowRef, RowVersion, Table, position, same};
+use crate::rows::{Batch, Layout, OutOfLineValue, RowRef, RowVersion, Table, position, same};
 use crate::{Error, Result};
 
 static STYLE: LazyLock<Style> = LazyLock::new(Style::default);
@@ -248,7 +248,7 @@ impl RowDocuments {
 }
 
 impl Rows for RowDocuments {
-    fn is_apart(&self, position: usize) -> bool {
+    fn is_out_of_line(&self, position: usize) -> bool {
         position == self.at
     }
 
@@ -268,14 +268,14 @@ impl Rows for RowDocuments {
         self.write_row(view, key, &found, wanted, access, out).map(|()| true)
     }
 
-    fn read_apart(
+    fn read_out_of_line(
         &self,
         view: View<'_>,
         key: &[u8],
         wanted: Wanted<'_>,
         access: Access,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Option<Apart>>> {
+    ) -> Result<Option<Option<OutOfLineValue>>> {
         let Some(found) = view.read(self.heap.storage, key)? else { return Ok(None) };
         let from = out.len();
         image(&found, out)?;
@@ -289,7 +289,7 @@ impl Rows for RowDocuments {
             Some(tree) => tree.value()?.into(),
             None => Datum::Null,
         };
-        Ok(Some(Some(Apart { position: self.at, value })))
+        Ok(Some(Some(OutOfLineValue { position: self.at, value })))
     }
 
     fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {

@@ -341,7 +341,7 @@ fn not_by_sql(what: &str) -> Error {
 }
 
 impl Rows for ObjectRows {
-    fn is_apart(&self, position: usize) -> bool {
+    fn is_out_of_line(&self, position: usize) -> bool {
         position == STATE
     }
 

@@ -63,7 +63,7 @@ pub use erase::{Erasure, RowAt, clean, erase, erasures};
 pub(crate) use handles::GivenUp;
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
-pub use layout::{Apart, Batch, Layout, Row, RowRef};
+pub use layout::{Batch, Layout, OutOfLineValue, Row, RowRef};
 pub use load::{LOAD_BYTES_MIN, Load};
 pub use replacement::Replacement;
 pub use statistics::{ColumnStatistics, Statistics};
