@@ -386,8 +386,9 @@ impl Builder<'_> {
                 Equal::Null => Equal::Null,
             })
         });
-        let asked = path.asked.iter();
-        let asked = asked.map(|asked| Ok((asked.part, asked.ask, self.program(&asked.value)?)));
+        let scan_keys = path.scan_keys.iter();
+        let scan_keys =
+            scan_keys.map(|one| Ok((one.part, one.strategy, self.program(&one.value)?)));
         Ok(Path {
             index: path.index,
             is_backward: path.backward,
@@ -397,7 +398,7 @@ impl Builder<'_> {
             equal: equal.collect::<Result<_>>()?,
             low: end(&path.low)?,
             high: end(&path.high)?,
-            asked: asked.collect::<Result<_>>()?,
+            scan_keys: scan_keys.collect::<Result<_>>()?,
         })
     }
 

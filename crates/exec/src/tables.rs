@@ -10,7 +10,7 @@ pub use batch::Piece;
 pub use plan::Range;
 use sql::eval::Row as EvalRow;
 use sql::plan::{LockStrength, LockWait};
-pub use table::index::Asked;
+pub use table::index::ScanKey;
 use types::time::TimestampTz;
 use types::{Datum, Oid, Result};
 
@@ -54,7 +54,7 @@ pub struct Reach<'a> {
     pub ranges: Vec<Range>,
     /// Where the index is one of items, what its rows must have: at least the rows that have all of it
     /// come, in any order.
-    pub asked: Vec<Asked>,
+    pub scan_keys: Vec<ScanKey>,
     /// From the end to the beginning.
     pub is_backward: bool,
     /// True where at most one row is in the range, whose key, or entry in the index, is what it begins with.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sql::bind::Relation;
 use sql::plan::Expr;
 use table::catalog::Router;
-pub use table::index::{Ask, ItemClass};
+pub use table::index::{ItemClass, Strategy};
 use table::rows::Statistics;
 use types::{KeyOrder, Oid};
 

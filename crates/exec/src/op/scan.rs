@@ -17,7 +17,7 @@ use super::path::Path;
 use super::{Operator, Row, count_given};
 use crate::crew::{Part, Parts, TakePiece};
 use crate::ctx::{Env, Shared, TICKS_MAX};
-use crate::tables::{Asked, Moment, Piece, Range, Reach, Scanning, TablePart, piece_of_rows};
+use crate::tables::{Moment, Piece, Range, Reach, ScanKey, Scanning, TablePart, piece_of_rows};
 use plan::explain::seen::Report;
 
 /// Which states are read, ready to be computed.
@@ -84,7 +84,7 @@ pub(crate) struct Scan {
     /// True where the conditional path is taken.
     takes_conditional: bool,
     /// The searches of an index of items.
-    asked: Vec<Asked>,
+    scan_keys: Vec<ScanKey>,
     /// The ranges that are still ahead.
     ranges: Option<VecDeque<Range>>,
     open: Option<Scanning>,
@@ -121,7 +121,7 @@ impl Scan {
             row: Row::new(),
             leaves_condition: false,
             takes_conditional: false,
-            asked: Vec::new(),
+            scan_keys: Vec::new(),
             ranges: None,
             open: None,
             key: Vec::new(),
@@ -158,12 +158,12 @@ impl Scan {
         if let Some(sample) = &self.sample {
             self.chance_of_row = Some(sample.start(env)?);
         }
-        let Some(asked) = self.chosen().asked(env)? else {
+        let Some(scan_keys) = self.chosen().scan_keys(env)? else {
             self.ranges = Some(VecDeque::new());
             return Ok(());
         };
         self.ranges = Some(self.chosen().ranges(env)?);
-        self.asked = asked;
+        self.scan_keys = scan_keys;
         Ok(())
     }
 
@@ -203,7 +203,7 @@ impl Scan {
             moment: moment(env, &self.when)?,
             index: self.chosen().index,
             ranges,
-            asked: self.asked.clone(),
+            scan_keys: self.scan_keys.clone(),
             is_backward: self.chosen().is_backward,
             is_single: self.chosen().is_single,
             may_read_all: self.chosen().may_read_all,

@@ -18,7 +18,7 @@ use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use super::{Stored, error, position};
 use crate::tables::{
-    Asked, Moment, Piece, Reach, TablePart, count_given, first_that, piece_of_rows,
+    Moment, Piece, Reach, ScanKey, TablePart, count_given, first_that, piece_of_rows,
 };
 
 /// How many rows are read at once at first, and at most.
@@ -80,7 +80,7 @@ struct By<'a> {
     /// There is one range, in which at most one row is at a moment.
     is_single: bool,
     /// Where the index is one of items, what rows must have.
-    asked: &'a [Asked],
+    scan_keys: &'a [ScanKey],
 }
 
 impl By<'_> {
@@ -101,10 +101,10 @@ impl By<'_> {
         if then != index.storage() {
             return Ok(None);
         }
-        if self.asked.is_empty() {
+        if self.scan_keys.is_empty() {
             return index.rows_ever(now, &self.ranges).map(Some).map_err(error);
         }
-        let query = index.query(self.asked).map_err(error)?;
+        let query = index.query(self.scan_keys).map_err(error)?;
         if query.is_all() {
             return Ok(None);
         }
@@ -190,7 +190,7 @@ impl Scan {
             index: reach.index,
             ranges: ranges.collect(),
             is_single: reach.is_single,
-            asked: &reach.asked,
+            scan_keys: &reach.scan_keys,
         };
         let range = by.ranges.first().cloned().unwrap_or(KeyRange::ALL);
         let table = stored.table(reach.relation)?;
@@ -207,9 +207,9 @@ impl Scan {
                 if reach.may_read_all && Self::has_many(stored, &table, index)? {
                     return Ok(Self::over(table, attnums, None, KeyRange::ALL, false, None));
                 }
-                return match &reach.asked[..] {
+                return match &reach.scan_keys[..] {
                     [] => Ok(Self::over(table, attnums, index, range, backward, None)),
-                    asked => Self::with_items(stored, table, attnums, (index, asked), None),
+                    scan_keys => Self::with_items(stored, table, attnums, (index, scan_keys), None),
                 };
             }
             Moment::AsOf(time) => {
@@ -341,8 +341,8 @@ impl Scan {
                 None => scan,
             });
         }
-        if !by.asked.is_empty() {
-            return Self::with_items(stored, table, attnums, (index, by.asked), Some(snapshot));
+        if !by.scan_keys.is_empty() {
+            return Self::with_items(stored, table, attnums, (index, by.scan_keys), Some(snapshot));
         }
         // Entries may have stood beside each other then.
         let is_single = by.is_single && index_of(&table, index).is_none_or(Index::is_arbiter);
@@ -370,7 +370,7 @@ impl Scan {
         stored: &Stored<'_>,
         table: Arc<Table>,
         attnums: &[i16],
-        (oid, asked): (Option<types::Oid>, &[Asked]),
+        (oid, scan_keys): (Option<types::Oid>, &[ScanKey]),
         past: Option<Snapshot>,
     ) -> Result<Self> {
         let all = KeyRange::ALL;
@@ -378,7 +378,7 @@ impl Scan {
         let Some(index) = index else {
             return Ok(Self::over(table, attnums, None, all, false, past));
         };
-        let query = index.query(asked).map_err(error)?;
+        let query = index.query(scan_keys).map_err(error)?;
         if query.is_all() {
             return Ok(Self::over(table, attnums, None, all, false, past));
         }

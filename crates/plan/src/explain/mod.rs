@@ -255,8 +255,8 @@ fn path(path: &Path) -> String {
                 &format!(" {} {}", if end.inclusive { inclusive } else { exclusive }, end.value);
         }
     }
-    if !path.asked.is_empty() {
-        let asked = path.asked.iter();
+    if !path.scan_keys.is_empty() {
+        let asked = path.scan_keys.iter();
         let asked: Vec<String> =
             asked.map(|asked| format!("{} {}", asked.symbol, asked.value)).collect();
         line += &format!(" asked ({})", asked.join(", "));

@@ -511,7 +511,7 @@ impl Teller<'_> {
             false => format!(" on {table} {alias}"),
         };
         let by_index = !path.name.is_empty();
-        let is_asked = !path.asked.is_empty();
+        let is_asked = !path.scan_keys.is_empty();
         let condition = self.index_condition(path, prefix);
         let mut entry = match (scan.sample.is_some(), is_asked, by_index) {
             (true, ..) => self.over(node, "Sample Scan", vec![]),
@@ -639,10 +639,12 @@ impl Teller<'_> {
                 all.push(format!("({} {symbol} {value})", part(path.equal.len())));
             }
         }
-        for asked in &path.asked {
+        for asked in &path.scan_keys {
             let value = self.expr(&[], &asked.value);
-            all.push(match asked.ask {
-                crate::schema::Ask::Element => format!("({value} = ANY ({}))", part(asked.part)),
+            all.push(match asked.strategy {
+                crate::schema::Strategy::Element => {
+                    format!("({value} = ANY ({}))", part(asked.part))
+                }
                 _ => format!("({} {} {value})", part(asked.part), asked.symbol),
             });
         }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use table::catalog::Router;
 use types::{KeyOrder, Oid, Repr, Type};
 
-use crate::schema::{Ask, TableFacts};
+use crate::schema::{Strategy, TableFacts};
 
 /// A plan that can be run.
 #[derive(Clone, Debug)]
@@ -310,16 +310,16 @@ pub struct Path {
     /// Where it ends.
     pub high: Option<End>,
     /// The searches of an index of items.
-    pub asked: Vec<Asked>,
+    pub scan_keys: Vec<ScanKey>,
 }
 
-/// A search of an index of items.
+/// A condition on a key of an index of items: strategy and value.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ScanKey {
     /// Which part of the key, from 0.
     pub part: usize,
-    /// How it stands to the value.
-    pub ask: Ask,
+    /// The operator.
+    pub strategy: Strategy,
     /// The value; it sees no row.
     pub value: Expr,
     /// The operator that it stands for.
@@ -349,7 +349,10 @@ pub struct End {
 impl Path {
     /// True where all rows are read.
     pub fn is_full(&self) -> bool {
-        self.equal.is_empty() && self.low.is_none() && self.high.is_none() && self.asked.is_empty()
+        self.equal.is_empty()
+            && self.low.is_none()
+            && self.high.is_none()
+            && self.scan_keys.is_empty()
     }
 }
 

@@ -186,7 +186,7 @@ fn path(path: &mut Path, f: &mut dyn FnMut(&mut Expr, Sees)) {
     }
     path.low.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
     path.high.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
-    path.asked.iter_mut().for_each(|asked| f(&mut asked.value, Sees::Nothing));
+    path.scan_keys.iter_mut().for_each(|asked| f(&mut asked.value, Sees::Nothing));
 }
 
 /// Calls `f` for an expression and each part of it, from the outside in; parts of those for which

@@ -19,7 +19,7 @@ use txn::{RowLock, View, Wait};
 use types::geometry::is_geometric;
 use types::{Datum, Inet, Object, SqlState};
 
-use super::search::{Ask, Asked, Query};
+use super::search::{Query, ScanKey, Strategy};
 use super::{Index, Intervals};
 use crate::catalog::{Constraint, ConstraintKind};
 use crate::rows::{Change, Table};
@@ -213,9 +213,10 @@ fn networks_overlap(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Returns the conditions of rows that may exclude one with these keys, none of which is NULL.
-fn asked_of(intervals: &Intervals, keys: &[Datum]) -> Vec<Asked> {
-    let equal = intervals.equal().map(|part| (part, Ask::Equal));
-    let interval = intervals.interval().map(|part| (part, Ask::Overlaps));
-    let asked = |(part, ask): (usize, Ask)| Asked { part, ask, value: keys[part].clone() };
+fn asked_of(intervals: &Intervals, keys: &[Datum]) -> Vec<ScanKey> {
+    let equal = intervals.equal().map(|part| (part, Strategy::Equal));
+    let interval = intervals.interval().map(|part| (part, Strategy::Overlaps));
+    let asked =
+        |(part, strategy): (usize, Strategy)| ScanKey { part, strategy, value: keys[part].clone() };
     equal.chain(interval).map(asked).collect()
 }

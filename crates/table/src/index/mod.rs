@@ -49,7 +49,7 @@ pub(crate) use backfill::{erase_backfill, is_of_data};
 pub(crate) use columns::encoder;
 pub use fit::{Fit, fit};
 pub use gin::ItemClass;
-pub use search::{Ask, Asked, Query};
+pub use search::{Query, ScanKey, Strategy};
 pub use shape::KeyShape;
 pub(crate) use writer::{EntryWriter, Written};
 
