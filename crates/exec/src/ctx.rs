@@ -43,26 +43,26 @@ pub struct Ctx<'a> {
     /// The statement ends with [`Again::BudgetSpent`] when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
     pub rows_max: Option<u64>,
-    /// Which threads may help the calling one.
-    pub help: Help,
+    /// The worker threads that may take part.
+    pub parallelism: Parallelism,
     /// Microseconds from an arbitrary start, where operators are looked at and their times wanted.
     pub clock: Option<&'a dyn Fn() -> u64>,
 }
 
-/// Which threads may help with a large read.
+/// The worker threads that may take part in a large read.
 #[derive(Clone, Copy, Debug)]
-pub struct Help {
+pub struct Parallelism {
     /// How many of them.
     pub threads_max: usize,
     /// A thread takes about so many rows at once: a table with fewer is read by one.
     pub rows_each: u64,
 }
 
-impl Help {
+impl Parallelism {
     /// The usual number of rows that a thread takes at once.
     pub const ROWS_EACH: u64 = 16 << 10;
     /// No threads.
-    pub const NONE: Help = Help { threads_max: 0, rows_each: Help::ROWS_EACH };
+    pub const NONE: Parallelism = Parallelism { threads_max: 0, rows_each: Parallelism::ROWS_EACH };
 }
 
 /// When operators write rows to files, and where.

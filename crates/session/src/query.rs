@@ -221,7 +221,7 @@ pub(crate) struct Means {
     /// The memory that an operator holds before it writes rows to files, and that of one with a
     /// hash table.
     work: Option<(usize, usize)>,
-    help: exec::Help,
+    parallelism: exec::Parallelism,
 }
 
 impl Means {
@@ -241,10 +241,10 @@ impl Means {
             (count("max_parallel_workers_per_gather"), count("max_parallel_workers"));
         let rows_each = match settings.integer("min_parallel_table_scan_size") {
             0 => 1,
-            _ => exec::Help::ROWS_EACH,
+            _ => exec::Parallelism::ROWS_EACH,
         };
-        let help = exec::Help { threads_max: of_statement.min(of_all), rows_each };
-        Means { bytes_max, work: Some((work, hash)), help }
+        let parallelism = exec::Parallelism { threads_max: of_statement.min(of_all), rows_each };
+        Means { bytes_max, work: Some((work, hash)), parallelism }
     }
 
     /// How many bytes of a result are kept in memory before the others go to files.
@@ -440,9 +440,11 @@ impl Session {
         };
         let means = match planned.prepared.holds_rows() {
             true => Means::of(&self.client),
-            false => {
-                Means { bytes_max: instance.memory_bytes_max, work: None, help: exec::Help::NONE }
-            }
+            false => Means {
+                bytes_max: instance.memory_bytes_max,
+                work: None,
+                parallelism: exec::Parallelism::NONE,
+            },
         };
         let base = exec::stored::Base {
             cache: &instance.catalogs,
@@ -464,7 +466,7 @@ impl Session {
             memory_total: self.client.instance.memory_total.as_ref(),
             spill: means.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
-            help: means.help,
+            parallelism: means.parallelism,
             clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();

@@ -12,8 +12,8 @@ use types::{Datum, Result};
 use super::aggregate::Aggregate;
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
-use crate::crew::{self, Gather, Helped, Parts, Sink};
 use crate::ctx::{Env, Held, Shared};
+use crate::parallel::{self, Gather, Parts, Sink, WorkerUse};
 use crate::tables::{Piece, piece_of_rows};
 
 /// One row for each group.
@@ -23,7 +23,7 @@ pub(crate) struct Batches {
     is_filled: bool,
     /// The group that comes out next.
     at: usize,
-    helped: Helped,
+    worker_use: WorkerUse,
     waiting: Waiting,
 }
 
@@ -112,17 +112,17 @@ impl Sink for Aggregation {
 
 impl Batches {
     pub(crate) fn new(input: Input, aggregation: Aggregation, rest: Aggregate) -> Self {
-        let helped = Helped { gives_up: !aggregation.merges(), threads: 0 };
+        let worker_use = WorkerUse { gives_up: !aggregation.merges(), threads: 0 };
         let groups = Groups { aggregation, rest, has_rest: false, held: Held::default() };
-        Self { input, groups, is_filled: false, at: 0, helped, waiting: Waiting::default() }
+        Self { input, groups, is_filled: false, at: 0, worker_use, waiting: Waiting::default() }
     }
 
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
         let tick = |rows| env.ticks(rows);
         let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
-        let Self { input, groups, helped, .. } = self;
+        let Self { input, groups, worker_use, .. } = self;
         let room = groups.held.room(env);
-        crew::take(env, input, room, helped, groups)?;
+        parallel::take(env, input, room, worker_use, groups)?;
         while input.next_piece(env, &mut |piece| groups.take(env, run, &piece))? {}
         self.is_filled = true;
         self.groups.rest.take_put_off()
@@ -169,7 +169,7 @@ impl Operator for Batches {
     }
 
     fn report(&self) -> Report {
-        self.helped.report()
+        self.worker_use.report()
     }
 
     fn rewind(&mut self, shared: &Shared) {

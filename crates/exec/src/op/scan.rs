@@ -15,8 +15,8 @@ use types::{Datum, Error, Oid, Result, SqlState, key};
 
 use super::path::Path;
 use super::{Operator, Row, count_given};
-use crate::crew::{Part, Parts, TakePiece};
 use crate::ctx::{Env, Shared, TICKS_MAX};
+use crate::parallel::{Part, Parts, TakePiece};
 use crate::tables::{Moment, Piece, Range, Reach, ScanKey, Scanning, TablePart, piece_of_rows};
 use plan::explain::seen::Report;
 
@@ -405,7 +405,7 @@ impl Operator for Scan {
             return Ok(Parts::new());
         }
         let Some(rows) = &mut self.open else { return Ok(Parts::new()) };
-        let parts = env.ctx.tables.split(rows, env.ctx.help.rows_each)?;
+        let parts = env.ctx.tables.split(rows, env.ctx.parallelism.rows_each)?;
         if parts.is_empty() {
             return Ok(Parts::new());
         }

@@ -445,7 +445,7 @@ impl Teller<'_> {
     fn put_seen(&self, entry: &mut Entry, node: &Node) {
         if let Some(mut seen) = self.seen(node) {
             if let Some(own) = entry.seen {
-                (seen.report.sort, seen.report.helpers) = (own.report.sort, own.report.helpers);
+                (seen.report.sort, seen.report.workers) = (own.report.sort, own.report.workers);
             }
             entry.seen = Some(seen);
         }
