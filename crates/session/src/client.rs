@@ -23,7 +23,7 @@ use crate::error::{Error, Result, Severity};
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::names::Names;
 use crate::notify::Note;
-use crate::settings::{Extent, Settings, Who};
+use crate::settings::{Extent, SessionIdentity, Settings};
 use crate::snapshots::ExportName;
 use crate::transaction::Modes;
 
@@ -149,7 +149,7 @@ impl Client {
             return self.settings.borrow_mut().set_at(name, text, extent, now);
         }
         let mut settings = self.settings.borrow_mut();
-        let session = Box::clone(&settings.who().session_user);
+        let session = Box::clone(&settings.identity().session_user);
         let user: &str = match text {
             None if !is_role => &self.login,
             None | Some("none") if is_role => &session,
@@ -298,7 +298,7 @@ impl Client {
 pub(crate) struct Surroundings<'a> {
     pub client: &'a Client,
     pub style: Arc<Style>,
-    pub who: Arc<Who>,
+    pub identity: Arc<SessionIdentity>,
     pub names: Arc<Names>,
     /// When the transaction began.
     pub started: TimestampTz,
@@ -312,7 +312,7 @@ impl<'a> Surroundings<'a> {
         Surroundings {
             client,
             style: Arc::clone(client.settings.borrow().style()),
-            who: Arc::clone(client.settings.borrow().who()),
+            identity: Arc::clone(client.settings.borrow().identity()),
             names: Arc::clone(names),
             started,
             statement: now(&client.instance.env),
@@ -324,7 +324,7 @@ impl<'a> Surroundings<'a> {
         Surroundings {
             client: self.client,
             style: Arc::clone(&self.style),
-            who: Arc::clone(&self.who),
+            identity: Arc::clone(&self.identity),
             names: Arc::clone(names),
             started: self.started,
             statement: self.statement,
@@ -370,11 +370,11 @@ impl scalar::Session for Surroundings<'_> {
     }
 
     fn user(&self) -> &str {
-        &self.who.user
+        &self.identity.user
     }
 
     fn session_user(&self) -> &str {
-        &self.who.session_user
+        &self.identity.session_user
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct Planned {
     /// The role that was last found to have the rights.
     allowed: AtomicU32,
     /// The part of the catalog that it was made of.
-    made_of: MadeOf,
+    dependencies: PlanDependencies,
     /// The role that it was made for, where policies of tables make a difference.
     role: Option<Oid>,
 }
@@ -86,9 +86,9 @@ impl Planned {
 
 /// The part of the catalog that a plan was made of. The planner makes the same plan of another catalog that has the
 /// same part, and that catalog gives the same rights.
-struct MadeOf {
+struct PlanDependencies {
     /// The relations; none for a plan that was made of more, which stands in one version of the catalog only.
-    relations: Option<Box<[Made]>>,
+    relations: Option<Box<[DependedRelation]>>,
     /// [`Catalog::changed_widely`]
     wide: Csn,
     /// The version of a catalog that has this part: the last one that was compared.
@@ -96,7 +96,7 @@ struct MadeOf {
 }
 
 /// A relation that a plan was made of.
-struct Made {
+struct DependedRelation {
     oid: Oid,
     definition: Definition,
     /// True where its name alone finds it.
@@ -133,19 +133,19 @@ impl Definition {
     }
 }
 
-impl MadeOf {
+impl PlanDependencies {
     /// The catalog objects of a plan that was just made, for a statement that uses these relations.
-    fn looked_up(looked: Looked, names: &Names, uses: &Uses) -> MadeOf {
+    fn looked_up(looked: Looked, names: &Names, uses: &Uses) -> PlanDependencies {
         let Looked { mut relations, further, .. } = looked;
         relations.extend(uses.relations.iter().map(|used| used.relation));
         relations.sort_unstable();
         relations.dedup();
-        let made = |oid: Oid| Made {
+        let made = |oid: Oid| DependedRelation {
             oid,
             definition: Definition::of(&names.catalog, oid),
             is_found: names.finds_by_name(oid),
         };
-        MadeOf {
+        PlanDependencies {
             relations: (!further).then(|| relations.into_iter().map(made).collect()),
             wide: names.catalog.changed_widely(),
             version: AtomicU64::new(names.catalog.version().0),
@@ -159,7 +159,7 @@ impl MadeOf {
             return true;
         }
         let Some(relations) = &self.relations else { return false };
-        let is_same = |made: &Made| {
+        let is_same = |made: &DependedRelation| {
             made.definition.is_of(&names.catalog, made.oid)
                 && made.is_found == names.finds_by_name(made.oid)
         };
@@ -195,7 +195,7 @@ impl Planned {
 impl Planned {
     /// True where a plan that was made with other names is the same with these.
     pub fn stands_in(&self, names: &Names) -> bool {
-        self.files.is_empty() && self.is_for(names.role) && self.made_of.stands_in(names)
+        self.files.is_empty() && self.is_for(names.role) && self.dependencies.stands_in(names)
     }
 
     /// True where a role sees the same rows as the role that it was made for.
@@ -216,7 +216,7 @@ impl Planned {
 }
 
 /// The memory and threads that a statement may use.
-pub(crate) struct Means {
+pub(crate) struct StatementResources {
     bytes_max: usize,
     /// The memory that an operator holds before it writes rows to files, and that of one with a
     /// hash table.
@@ -224,9 +224,9 @@ pub(crate) struct Means {
     parallelism: exec::Parallelism,
 }
 
-impl Means {
+impl StatementResources {
     /// As the settings of a session say.
-    pub fn of(client: &Client) -> Means {
+    pub fn of(client: &Client) -> StatementResources {
         let settings = client.settings.borrow();
         let bytes = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0) << 10;
         let most = client.instance.memory_bytes_max;
@@ -244,7 +244,7 @@ impl Means {
             _ => exec::Parallelism::ROWS_EACH,
         };
         let parallelism = exec::Parallelism { threads_max: of_statement.min(of_all), rows_each };
-        Means { bytes_max, work: Some((work, hash)), parallelism }
+        StatementResources { bytes_max, work: Some((work, hash)), parallelism }
     }
 
     /// How many bytes of a result are kept in memory before the others go to files.
@@ -306,7 +306,7 @@ impl Session {
         let keeps_order = self.client.settings.borrow().keeps_join_order();
         let basis = Basis::new(generation, &names.path, params, keeps_order, &surroundings.style);
         if let Some(planned) = known.plan(&basis, names.role)
-            && planned.made_of.stands_in(names)
+            && planned.dependencies.stands_in(names)
         {
             return Ok(planned);
         }
@@ -438,9 +438,9 @@ impl Session {
             cursors: &self.cursors,
             files: &planned.files,
         };
-        let means = match planned.prepared.holds_rows() {
-            true => Means::of(&self.client),
-            false => Means {
+        let resources = match planned.prepared.holds_rows() {
+            true => StatementResources::of(&self.client),
+            false => StatementResources {
                 bytes_max: instance.memory_bytes_max,
                 work: None,
                 parallelism: exec::Parallelism::NONE,
@@ -462,11 +462,11 @@ impl Session {
             frame: evaluator.frame(),
             cancel: &self.client.slot.stop,
             tables: &stored,
-            memory_bytes_max: means.bytes_max,
+            memory_bytes_max: resources.bytes_max,
             memory_total: self.client.instance.memory_total.as_ref(),
-            spill: means.spill(instance.temporary.as_ref()),
+            spill: resources.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
-            parallelism: means.parallelism,
+            parallelism: resources.parallelism,
             clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
@@ -654,7 +654,7 @@ fn plan_bound(
         calls_server,
         files: files.into(),
         role: looked.at_role.then_some(names.role),
-        made_of: MadeOf::looked_up(looked, names, &bound.uses),
+        dependencies: PlanDependencies::looked_up(looked, names, &bound.uses),
         variables: bound.variables.into(),
         uses: bound.uses,
         open_to_superusers,

@@ -390,7 +390,7 @@ impl Session {
     fn commit_meta(&self) -> txn::CommitMeta {
         let settings = self.client.settings.borrow();
         let author = match settings.text("commit.author") {
-            "" => settings.who().user.to_string(),
+            "" => settings.identity().user.to_string(),
             author => author.to_owned(),
         };
         let message = settings.text("commit.message").to_owned();

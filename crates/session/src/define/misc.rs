@@ -112,14 +112,16 @@ pub fn create_schema(
 ) -> Result<Option<Oid>> {
     let user = match owner {
         Some(owner) => maker.role(owner)?,
-        None => maker.catalog().role_named(&maker.around.who.user).map_or(Oid(10), |role| role.oid),
+        None => {
+            maker.catalog().role_named(&maker.around.identity.user).map_or(Oid(10), |role| role.oid)
+        }
     };
     let name = match (name, owner) {
         (Some(name), _) => name.text.clone(),
         (None, Some(_)) => {
             maker.catalog().role(user).map_or(String::new(), |role| role.name.to_string())
         }
-        (None, None) => maker.around.who.user.to_string(),
+        (None, None) => maker.around.identity.user.to_string(),
     };
     if if_not_exists && maker.names.schema_oid(&name).is_some() {
         let message = format!("schema \"{name}\" already exists, skipping");

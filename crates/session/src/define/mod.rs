@@ -212,8 +212,8 @@ impl Maker<'_, '_> {
     /// The role of this name.
     pub fn role(&self, name: &Name) -> Result<Oid> {
         let text = match name.text.as_str() {
-            "current_user" | "current_role" => &*self.around.who.user,
-            "session_user" => &*self.around.who.session_user,
+            "current_user" | "current_role" => &*self.around.identity.user,
+            "session_user" => &*self.around.identity.session_user,
             other => other,
         };
         self.catalog().role_named(text).map(|role| role.oid).ok_or_else(|| {

@@ -382,7 +382,7 @@ pub fn membership(
             let known = maker.ddl.revoke_role(role, member, only, behavior(false))?;
             if !known {
                 let of = maker.catalog().role(role).map_or("???", |role| &role.name);
-                let user = &maker.around.who.user;
+                let user = &maker.around.identity.user;
                 maker.around.client.notice(
                     Severity::Warning,
                     SqlState::WARNING,

@@ -52,7 +52,7 @@ pub(super) fn call(
     let of_column = name == "has_column_privilege";
     let own = if of_column { 3 } else { 2 };
     let (role, rest) = match args.len() == own {
-        true => (role_named(around, &around.who.user)?, args),
+        true => (role_named(around, &around.identity.user)?, args),
         false => (role_of(around, args[0])?, &args[1..]),
     };
     let object = match (rest[0], by_name) {
@@ -142,7 +142,7 @@ fn role_of(around: &Surroundings<'_>, role: DatumRef<'_>) -> Result<Oid> {
 fn has_role(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
     let (member, rest) = match args.len() {
         3 => (role_of(around, args[0])?, &args[1..]),
-        _ => (role_named(around, &around.who.user)?, args),
+        _ => (role_named(around, &around.identity.user)?, args),
     };
     let role = match rest[0] {
         DatumRef::Oid(_) => oid(rest, 0),

@@ -100,7 +100,7 @@ pub(super) fn call(
         "inet_client_port" => tcp(around).map_or(Datum::Null, |(client, _)| peer::port(client)),
         "inet_server_addr" => tcp(around).map_or(Datum::Null, |(_, server)| peer::address(server)),
         "inet_server_port" => tcp(around).map_or(Datum::Null, |(_, server)| peer::port(server)),
-        "getpgusername" => Datum::text(&*around.who.user),
+        "getpgusername" => Datum::text(&*around.identity.user),
         "pg_postmaster_start_time" => Datum::TimestampTz(client.instance.started),
         "pg_export_snapshot" => Datum::text(client.export_snapshot()?),
         "pg_tablespace_location" => match super::oid(args, 0) {
