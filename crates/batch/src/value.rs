@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use scalar::cast::How;
+use scalar::cast::CoercionPath;
 use scalar::registry;
 use sql::bind::walk;
 use sql::eval::{Around, Frame, Program, Row};
@@ -92,7 +92,7 @@ impl Compiler<'_> {
 pub(crate) fn uncast(expr: &Expr) -> &Expr {
     let is_text = |ty| matches!(ty, Type::TEXT | Type::VARCHAR);
     match &expr.kind {
-        ExprKind::Cast { expr: inner, how: Cast::Type { how: How::Relabel, .. } }
+        ExprKind::Cast { expr: inner, how: Cast::Type { how: CoercionPath::Relabel, .. } }
             if is_text(expr.ty) && is_text(inner.ty) =>
         {
             uncast(inner)

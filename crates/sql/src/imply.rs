@@ -217,7 +217,7 @@ fn constant(expr: &Expr) -> Option<Datum> {
         ExprKind::Const(value) if !value.is_null() => Some(value.clone()),
         ExprKind::Cast { expr: inner, how: Cast::Type { how, .. } } => {
             let value = constant(inner)?;
-            if matches!(how, scalar::cast::How::Relabel) {
+            if matches!(how, scalar::cast::CoercionPath::Relabel) {
                 return Some(value);
             }
             let number = match &value {
@@ -302,11 +302,10 @@ fn is_same(one: &Datum, other: &Datum) -> bool {
 /// An expression without casts that make one kind of text of another and leave the value as it is.
 fn unlabelled(expr: &Expr) -> &Expr {
     match &expr.kind {
-        ExprKind::Cast { expr: inner, how: Cast::Type { how: scalar::cast::How::Relabel, .. } }
-            if [Type::TEXT, Type::VARCHAR].contains(&expr.ty) =>
-        {
-            unlabelled(inner)
-        }
+        ExprKind::Cast {
+            expr: inner,
+            how: Cast::Type { how: scalar::cast::CoercionPath::Relabel, .. },
+        } if [Type::TEXT, Type::VARCHAR].contains(&expr.ty) => unlabelled(inner),
         _ => expr,
     }
 }

@@ -20,7 +20,7 @@ mod row_check;
 
 use std::sync::Arc;
 
-use scalar::cast::{Circumstance, How};
+use scalar::cast::{CoercionContext, CoercionPath};
 use scalar::standard::{Construct, Search};
 use types::{Datum, Modifier, Oid, Type};
 
@@ -799,9 +799,9 @@ pub enum Cast {
     /// As `scalar` casts it.
     Type {
         /// How.
-        how: How,
-        /// In which circumstance: some casts cut where they are explicit.
-        when: Circumstance,
+        how: CoercionPath,
+        /// In which context: some casts cut where they are explicit.
+        when: CoercionContext,
     },
     /// It is fitted to the modifier of the expression.
     Modifier {

@@ -302,7 +302,7 @@ pub(super) fn casts(scene: Scene<'_>, rows: &mut Rows) {
             continue;
         }
         let function = match cast.how() {
-            scalar::cast::How::Function(function) => function,
+            scalar::cast::CoercionPath::Function(function) => function,
             _ => Oid::NONE,
         };
         rows.row(&[
@@ -313,16 +313,16 @@ pub(super) fn casts(scene: Scene<'_>, rows: &mut Rows) {
             (
                 "castcontext",
                 letter(match cast.when {
-                    scalar::cast::Circumstance::Implicit => 'i',
-                    scalar::cast::Circumstance::Assignment => 'a',
-                    scalar::cast::Circumstance::Explicit => 'e',
+                    scalar::cast::CoercionContext::Implicit => 'i',
+                    scalar::cast::CoercionContext::Assignment => 'a',
+                    scalar::cast::CoercionContext::Explicit => 'e',
                 }),
             ),
             (
                 "castmethod",
                 letter(match cast.how() {
-                    scalar::cast::How::Function(_) => 'f',
-                    scalar::cast::How::Relabel => 'b',
+                    scalar::cast::CoercionPath::Function(_) => 'f',
+                    scalar::cast::CoercionPath::Relabel => 'b',
                     _ => 'i',
                 }),
             ),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use scalar::cast::Circumstance;
+use scalar::cast::CoercionContext;
 use types::{Modifier, Shape, SqlState, Type};
 
 use super::join::join_plan;
@@ -721,7 +721,7 @@ impl Binder<'_> {
             count
         })?;
         let (source, at) = (count.ty, count.at);
-        self.coerce(count, Type::INT8, Circumstance::Assignment)?.ok_or_else(|| {
+        self.coerce(count, Type::INT8, CoercionContext::Assignment)?.ok_or_else(|| {
             let message = format!(
                 "argument of {} must be type bigint, not type {}",
                 clause.name,

@@ -21,7 +21,7 @@ mod list;
 use std::cell::OnceCell;
 
 use interrupt::Pace;
-use scalar::cast::{self, Circumstance, How};
+use scalar::cast::{self, CoercionContext, CoercionPath};
 use scalar::function::{Call, Eval};
 use scalar::standard::{Construct, Found, Search};
 use scalar::{Comparison, Context, Function};
@@ -253,7 +253,7 @@ struct Invoke {
 /// A step of a cast.
 #[derive(Debug)]
 enum Step {
-    Type { how: How, source: Type, target: Type, when: Circumstance },
+    Type { how: CoercionPath, source: Type, target: Type, when: CoercionContext },
     Fit(Type, Modifier, bool),
     Domain(Type),
 }
