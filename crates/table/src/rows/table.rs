@@ -624,7 +624,7 @@ impl Table {
         for &at in arbiters {
             let index = &self.indexes[at];
             if index.excludes() {
-                if let Some((key, _)) = self.rival(change, index, None, row)? {
+                if let Some((key, _)) = self.conflicting_row(change, index, None, row)? {
                     return Ok(Some(key));
                 }
                 continue;
