@@ -18,7 +18,7 @@ use sql::bind::walk;
 use sql::plan::{Call, Cast, Expr, ExprKind};
 use types::{Datum, Oid, Type};
 
-use super::{Kind, Node, Plan, Sees};
+use super::{ExprScope, Kind, Node, Plan};
 
 /// The value of an expression as far as it is known without a row. `V` is the form of values: as
 /// expressions in a plan, as programs when it is run.
@@ -266,8 +266,8 @@ impl Plan {
                 _ => false,
             };
         if !is_at_once {
-            node.exprs(&mut |expr, sees| {
-                if sees != Sees::Changed {
+            node.exprs(&mut |expr, scope| {
+                if scope != ExprScope::Changed {
                     let constant = self.constant(expr);
                     found.extend(Some(constant).filter(Constant::may_fail));
                 }

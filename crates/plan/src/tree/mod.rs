@@ -18,7 +18,7 @@ mod walk;
 
 pub use constants::{Constant, with_known_once};
 pub use reads::{Reads, slots_of};
-pub use walk::{Sees, each_part, is_volatile};
+pub use walk::{ExprScope, each_part, is_volatile};
 
 use sql::At;
 use sql::plan::{
