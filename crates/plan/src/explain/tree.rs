@@ -64,8 +64,8 @@ pub enum Value {
 /// The observed counts of the operators of a plan, by their addresses.
 pub type Observed = HashMap<usize, Seen>;
 
-/// How a plan is shown.
-pub struct Manner<'a> {
+/// The context in which a plan is shown.
+pub struct ExplainContext<'a> {
     /// The names of types.
     pub types: &'a dyn TypeSource,
     /// The known facts about tables.
@@ -115,9 +115,10 @@ impl Name {
     }
 }
 
-struct Teller<'a> {
+/// Makes the entries of a plan.
+struct Explainer<'a> {
     plan: &'a Plan,
-    manner: &'a Manner<'a>,
+    context: &'a ExplainContext<'a>,
     /// True where columns are shown with their tables.
     has_prefix: bool,
     /// The names of what stands in slots.
@@ -127,7 +128,7 @@ struct Teller<'a> {
 }
 
 /// The entries of a plan.
-pub fn tree(plan: &Plan, manner: &Manner<'_>) -> Entry {
+pub fn tree(plan: &Plan, context: &ExplainContext<'_>) -> Entry {
     let mut relations = 0;
     plan.clone().each(&mut |node| {
         relations += u32::from(matches!(
@@ -137,7 +138,7 @@ pub fn tree(plan: &Plan, manner: &Manner<'_>) -> Entry {
     });
     let has_prefix = relations > 1;
     let mut teller =
-        Teller { plan, manner, has_prefix, slots: HashMap::new(), tables: HashMap::new() };
+        Explainer { plan, context, has_prefix, slots: HashMap::new(), tables: HashMap::new() };
     let (mut root, names) = teller.entry(&plan.root);
     for (number, subplan) in plan.subplans.iter().enumerate() {
         if !plan.uses_subplan(number as u32) {
@@ -151,7 +152,7 @@ pub fn tree(plan: &Plan, manner: &Manner<'_>) -> Entry {
         root.below.push(entry);
     }
     let is_change = matches!(plan.root.main().kind, Kind::Modify(_));
-    if manner.verbose && !is_change {
+    if context.verbose && !is_change {
         root.properties.insert(0, ("Output", Value::List(outputs(&names, &plan.columns))));
     }
     root
@@ -168,14 +169,14 @@ fn text(value: impl Into<String>) -> Value {
     Value::Text(value.into())
 }
 
-impl Teller<'_> {
+impl Explainer<'_> {
     fn show<R>(&self, names: &[Name], f: impl FnOnce(&Shown<'_>) -> R) -> R {
         let column = |at: usize| names.get(at).map(Name::shown).unwrap_or_default();
         let slot = |slot: u32| match self.slots.get(&slot) {
             Some(name) => name.clone(),
             None => format!("${slot}"),
         };
-        f(&Shown { columns: &column, slots: &slot, types: self.manner.types })
+        f(&Shown { columns: &column, slots: &slot, types: self.context.types })
     }
 
     fn expr(&self, names: &[Name], expr: &Expr) -> String {
@@ -184,7 +185,7 @@ impl Teller<'_> {
 
     /// An entry of this type over others.
     fn over(&self, node: &Node, kind: &str, below: Vec<Entry>) -> Entry {
-        let rows = estimate(node, self.manner.schema);
+        let rows = estimate(node, self.context.schema);
         let width = |ty: &types::Type| match types::builtin::facts(*ty) {
             Some(facts) if facts.length > 0 => facts.length as u32,
             _ => 32,
@@ -212,7 +213,7 @@ impl Teller<'_> {
     }
 
     fn seen(&self, node: &Node) -> Option<Seen> {
-        let observed = self.manner.observed?;
+        let observed = self.context.observed?;
         Some(observed.get(&std::ptr::from_ref(node).addr()).copied().unwrap_or_default())
     }
 
@@ -236,7 +237,7 @@ impl Teller<'_> {
                 };
                 let shown = self.expr(&plain, condition);
                 entry.properties.push(("Filter", text(shown)));
-                entry.rows = estimate(node, self.manner.schema);
+                entry.rows = estimate(node, self.context.schema);
                 self.put_seen(&mut entry, node);
                 (entry, names)
             }
@@ -286,7 +287,7 @@ impl Teller<'_> {
                 entry.facts.push(("Function Name", text(&*name)));
                 let calls = functions.iter().map(|(expr, _)| self.expr(&[], expr));
                 let calls: Vec<String> = calls.collect();
-                if self.manner.verbose {
+                if self.context.verbose {
                     entry.properties.push(("Function Call", text(calls.join(", "))));
                 }
                 let names = columns
@@ -494,14 +495,14 @@ impl Teller<'_> {
             names = columns.values.iter().map(name).collect();
         }
         // Conditions of a scan name its table only in verbose output.
-        let prefix = if self.manner.verbose { format!("{alias}.") } else { String::new() };
+        let prefix = if self.context.verbose { format!("{alias}.") } else { String::new() };
         let prefix = prefix.as_str();
         let own_names: Vec<Name> = names.iter().map(|name| name.of_scan(prefix)).collect();
         let path = &scan.path;
         let table = scalar::quote::identifier(&scan.name);
-        let schema = self.manner.schema.table(scan.relation);
+        let schema = self.context.schema.table(scan.relation);
         let schema =
-            schema.filter(|_| self.manner.verbose).map(|facts| facts.relation.schema.clone());
+            schema.filter(|_| self.context.verbose).map(|facts| facts.relation.schema.clone());
         let table = match &schema {
             Some(schema) => format!("{}.{table}", scalar::quote::identifier(schema)),
             None => table,
@@ -592,7 +593,7 @@ impl Teller<'_> {
 
     /// The estimated cost of a scan, in PostgreSQL's unit: a page read in order.
     fn cost(&self, scan: &Scan, rows: f64) -> (f64, f64) {
-        let facts = self.manner.schema.table(scan.relation);
+        let facts = self.context.schema.table(scan.relation);
         let all = facts.map_or(1000.0, |facts| facts.rows as f64);
         match (scan.path.index, scan.path.is_full()) {
             (None, true) => (0.0, all * 0.02 + 1.0),
