@@ -228,11 +228,11 @@ fn of_libc(locale: &str) -> Result<()> {
 
 /// A locale of ICU in its standard form.
 fn of_icu(maker: &Maker<'_, '_>, written: &str) -> Result<String> {
-    let unfit = |unfit: collate::Unfit| {
+    let unfit = |unfit: collate::LocaleError| {
         let message = format!("could not open collator for locale \"{written}\": {unfit}");
         let state = match unfit {
-            collate::Unfit::NoLocale => SqlState::INVALID_PARAMETER_VALUE,
-            collate::Unfit::Keyword(..) => SqlState::FEATURE_NOT_SUPPORTED,
+            collate::LocaleError::NoLocale => SqlState::INVALID_PARAMETER_VALUE,
+            collate::LocaleError::Keyword(..) => SqlState::FEATURE_NOT_SUPPORTED,
         };
         Error::new(state, message)
     };
