@@ -55,7 +55,7 @@ mod texts;
 mod value;
 mod vector;
 
-pub use aggregation::{Aggregation, PutOff, Shape, can_aggregate};
+pub use aggregation::{Aggregation, Shape, SpillRow, can_aggregate};
 pub use cutoff::Cutoff;
 pub use join::{Builder, Join, JoinShape, Partners, Probing, Side, can_join};
 pub use projection::Projection;

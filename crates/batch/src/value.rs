@@ -13,7 +13,7 @@ use std::sync::Arc;
 use scalar::cast::CoercionPath;
 use scalar::registry;
 use sql::bind::walk;
-use sql::eval::{Around, Frame, Program, Row};
+use sql::eval::{Frame, OuterValues, Program, Row};
 use sql::plan::{Cast, Expr, ExprKind};
 use types::{Datum, DatumRef, Repr, Result, Type, TypeSource};
 
@@ -31,7 +31,7 @@ pub struct Run<'r> {
     /// The statement and its session.
     pub frame: Frame<'r>,
     /// The values of outer queries and the subqueries, which programs ask for.
-    pub around: &'r dyn Around,
+    pub around: &'r dyn OuterValues,
     /// Counts rows that were looked at, and says whether the statement may go on.
     pub tick: &'r dyn Fn(u64) -> Result<()>,
 }

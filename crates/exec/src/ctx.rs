@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use foldhash::fast::FixedState;
-use sql::eval::{Around, Frame, Kept, Program, Row as EvalRow};
+use sql::eval::{Frame, Kept, OuterValues, Program, Row as EvalRow};
 use types::{Again, Datum, DatumRef, Error, Oid, Result, SqlState, TypeSource};
 
 use crate::op::Row;
@@ -311,7 +311,7 @@ impl Env<'_> {
 /// After how many rows it is looked whether the statement has looked at too many.
 pub(crate) const TICKS_MAX: u64 = 256;
 
-impl Around for Env<'_> {
+impl OuterValues for Env<'_> {
     fn slot(&self, number: usize) -> Datum {
         self.shared.slots.borrow()[number].clone()
     }

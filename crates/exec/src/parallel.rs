@@ -23,7 +23,7 @@ use plan::explain::seen::Report;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use scalar::function::{Call, Function};
 use scalar::{Clock, Random, Session};
-use sql::eval::{Around, Frame, Host, Kept};
+use sql::eval::{Frame, Host, Kept, OuterValues};
 use store::BlockReads;
 use types::time::TimestampTz;
 use types::{Datum, DatumRef, Domains, Error, Objects, Oid, Result, Shape, SqlState, Type};
@@ -387,7 +387,7 @@ impl<'m> Participant<'m> {
     }
 }
 
-impl Around for Participant<'_> {
+impl OuterValues for Participant<'_> {
     fn slot(&self, number: usize) -> Datum {
         self.run.slots[number].clone()
     }

@@ -40,16 +40,16 @@ impl Groups {
     fn take(&mut self, env: &Env<'_>, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
         let Self { aggregation, rest, has_rest, held } = self;
         let folder = held.is_over(env, true);
-        let mut put_off;
-        let put_off: Option<&mut batch::PutOff<'_>> = match folder {
+        let mut spill_row;
+        let spill_row: Option<&mut batch::SpillRow<'_>> = match folder {
             None => None,
             Some(folder) => {
                 *has_rest = true;
-                put_off = |row: &[Datum]| rest.put_off(env, folder, &row.to_vec());
-                Some(&mut put_off)
+                spill_row = |row: &[Datum]| rest.spill_row(env, folder, &row.to_vec());
+                Some(&mut spill_row)
             }
         };
-        let kept = aggregation.take(run, piece, put_off)?;
+        let kept = aggregation.take(run, piece, spill_row)?;
         self.count_bytes(env)?;
         Ok(kept)
     }

@@ -17,7 +17,9 @@ use super::path::Path;
 use super::{Operator, Row, count_given};
 use crate::ctx::{Env, Shared, TICKS_MAX};
 use crate::parallel::{Part, Parts, TakePiece};
-use crate::tables::{Moment, Piece, Range, Reach, ScanKey, Scanning, TablePart, piece_of_rows};
+use crate::tables::{
+    Moment, Piece, Range, ScanKey, ScanRequest, Scanning, TablePart, piece_of_rows,
+};
 use plan::explain::seen::Report;
 
 /// Which states are read, ready to be computed.
@@ -184,19 +186,19 @@ impl Scan {
     }
 
     fn start(&mut self, env: &Env<'_>, ranges: Vec<Range>) -> Result<Scanning> {
-        let reach = self.reach(env, ranges)?;
+        let request = self.request(env, ranges)?;
         if let Some(Columns { index, numbers, .. }) = &self.columns {
-            let scanning = env.ctx.tables.scan_columns(&reach, *index, numbers)?;
+            let scanning = env.ctx.tables.scan_columns(&request, *index, numbers)?;
             let computes_columns = scanning.is_none();
-            let scanning = scanning.map_or_else(|| env.ctx.tables.scan(reach), Ok)?;
+            let scanning = scanning.map_or_else(|| env.ctx.tables.scan(request), Ok)?;
             self.computes_columns = computes_columns;
             return Ok(scanning);
         }
-        env.ctx.tables.scan(reach)
+        env.ctx.tables.scan(request)
     }
 
-    fn reach(&self, env: &Env<'_>, ranges: Vec<Range>) -> Result<Reach<'_>> {
-        Ok(Reach {
+    fn request(&self, env: &Env<'_>, ranges: Vec<Range>) -> Result<ScanRequest<'_>> {
+        Ok(ScanRequest {
             relation: self.relation,
             is_computed: self.is_computed,
             attnums: &self.attnums,

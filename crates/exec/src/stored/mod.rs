@@ -36,7 +36,7 @@ use types::{Again, Datum, Error, Oid, Result, SqlState};
 pub use values::{Programs, Values};
 
 use crate::tables::{
-    Inserted, Locked, Piece, Reach, Scanning, TablePart, Tables, count_given, first_that,
+    Inserted, Locked, Piece, ScanRequest, Scanning, TablePart, Tables, count_given, first_that,
     piece_of_rows,
 };
 use partitions::placed_columns;
@@ -395,20 +395,20 @@ pub(crate) fn error(error: table::Error) -> Error {
 }
 
 impl Tables for Stored<'_> {
-    fn scan(&self, reach: Reach<'_>) -> Result<Scanning> {
-        Ok(match reach.is_computed {
-            true => Box::new(self.computed.rows(reach.relation, reach.attnums)?),
-            false => Box::new(Scan::start_counted(self, reach)?),
+    fn scan(&self, request: ScanRequest<'_>) -> Result<Scanning> {
+        Ok(match request.is_computed {
+            true => Box::new(self.computed.rows(request.relation, request.attnums)?),
+            false => Box::new(Scan::start_counted(self, request)?),
         })
     }
 
     fn scan_columns(
         &self,
-        reach: &Reach<'_>,
+        request: &ScanRequest<'_>,
         index: Oid,
         numbers: &[i16],
     ) -> Result<Option<Scanning>> {
-        let scan = columns::start(self, reach, index, numbers)?;
+        let scan = columns::start(self, request, index, numbers)?;
         Ok(scan.map(|scan| Box::new(scan) as Scanning))
     }
 

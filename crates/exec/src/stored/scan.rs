@@ -18,7 +18,7 @@ use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use super::{Stored, error, position};
 use crate::tables::{
-    Moment, Piece, Reach, ScanKey, TablePart, count_given, first_that, piece_of_rows,
+    Moment, Piece, ScanKey, ScanRequest, TablePart, count_given, first_that, piece_of_rows,
 };
 
 /// How many rows are read at once at first, and at most.
@@ -158,8 +158,8 @@ enum Way {
 
 impl Scan {
     /// The same, counted as a use of the table and of its index.
-    pub(super) fn start_counted(stored: &Stored<'_>, reach: Reach<'_>) -> Result<Self> {
-        let mut scan = Self::start(stored, reach)?;
+    pub(super) fn start_counted(stored: &Stored<'_>, request: ScanRequest<'_>) -> Result<Self> {
+        let mut scan = Self::start(stored, request)?;
         let usage = scan.table.usage();
         let reads = match scan.way {
             Way::All => Reads::of_table(usage, stored.counting),
@@ -184,37 +184,37 @@ impl Scan {
         }
     }
 
-    pub(super) fn start(stored: &Stored<'_>, reach: Reach<'_>) -> Result<Self> {
-        let ranges = reach.ranges.into_iter().map(|(lower, upper)| KeyRange { lower, upper });
+    pub(super) fn start(stored: &Stored<'_>, request: ScanRequest<'_>) -> Result<Self> {
+        let ranges = request.ranges.into_iter().map(|(lower, upper)| KeyRange { lower, upper });
         let by = By {
-            index: reach.index,
+            index: request.index,
             ranges: ranges.collect(),
-            is_single: reach.is_single,
-            scan_keys: &reach.scan_keys,
+            is_single: request.is_single,
+            scan_keys: &request.scan_keys,
         };
         let range = by.ranges.first().cloned().unwrap_or(KeyRange::ALL);
-        let table = stored.table(reach.relation)?;
+        let table = stored.table(request.relation)?;
         let before = |time: types::time::TimestampTz| {
             stored.csn_at(types::time::TimestampTz(time.0.saturating_sub(1)))
         };
         let now = || stored.txn.borrow().snapshot().clone();
         let newest = now().csn();
         let mut within = None;
-        let (from, to) = match reach.moment {
+        let (from, to) = match request.moment {
             Moment::Now => {
-                let backward = reach.is_backward;
-                let (index, attnums) = (reach.index, reach.attnums);
-                if reach.may_read_all && Self::has_many(stored, &table, index)? {
+                let backward = request.is_backward;
+                let (index, attnums) = (request.index, request.attnums);
+                if request.may_read_all && Self::has_many(stored, &table, index)? {
                     return Ok(Self::over(table, attnums, None, KeyRange::ALL, false, None));
                 }
-                return match &reach.scan_keys[..] {
+                return match &request.scan_keys[..] {
                     [] => Ok(Self::over(table, attnums, index, range, backward, None)),
                     scan_keys => Self::with_items(stored, table, attnums, (index, scan_keys), None),
                 };
             }
             Moment::AsOf(time) => {
                 let csn = stored.csn_at(time)?;
-                return Self::past(stored, reach.attnums, &table, by, csn);
+                return Self::past(stored, request.attnums, &table, by, csn);
             }
             Moment::AtVersion(version) => {
                 let csn = Csn(u64::try_from(version).unwrap_or_default());
@@ -224,7 +224,7 @@ impl Scan {
                         format!("there is no version {version}; the newest is {}", newest.0),
                     ));
                 }
-                return Self::past(stored, reach.attnums, &table, by, csn);
+                return Self::past(stored, request.attnums, &table, by, csn);
             }
             Moment::FromTo(from, to) if from >= to => (Csn(1), Csn(0)),
             Moment::FromTo(from, to) => (stored.csn_at(from)?, before(to)?),
@@ -240,10 +240,10 @@ impl Scan {
         let now = now();
         // A version that begins or ends later changes the answer.
         if to >= newest {
-            let range = if reach.index.is_some() { KeyRange::ALL } else { range.clone() };
+            let range = if request.index.is_some() { KeyRange::ALL } else { range.clone() };
             stored.txn.borrow().note_scan(table.storage(), range);
         }
-        let own = (reach.moment == Moment::Ever).then(|| Own {
+        let own = (request.moment == Moment::Ever).then(|| Own {
             cursor: Cursor::over(&table, range.clone(), false),
             batch: Batch::new(),
             at: 0,
@@ -266,14 +266,14 @@ impl Scan {
         let epochs = epochs.into_iter().map(walk).collect::<Result<_>>()?;
         let source = Source::Versions { epochs, now, from, to, own };
         Ok(Self {
-            attnums: reach.attnums.to_vec(),
+            attnums: request.attnums.to_vec(),
             plain: None,
             now: None,
             table,
             source,
             within,
             then: VecDeque::new(),
-            way: if reach.index.is_some() { Way::Key } else { Way::All },
+            way: if request.index.is_some() { Way::Key } else { Way::All },
             reads: None,
         })
     }

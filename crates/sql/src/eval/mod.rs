@@ -130,8 +130,8 @@ impl<'a, const N: usize> From<&'a [DatumRef<'a>; N]> for Row<'a> {
     }
 }
 
-/// The values around the row, which the executor knows.
-pub trait Around {
+/// The values outside of the row, which the executor knows: slots, kept values, subplans.
+pub trait OuterValues {
     /// The value that is kept under this number.
     fn slot(&self, number: usize) -> Datum;
 
@@ -163,7 +163,7 @@ pub enum Kept {
 /// Nothing is around the row.
 struct Alone;
 
-impl Around for Alone {
+impl OuterValues for Alone {
     fn slot(&self, _: usize) -> Datum {
         Datum::Null
     }
@@ -188,7 +188,7 @@ impl SetProgram {
         &self,
         row: impl Into<Row<'r>>,
         frame: Frame<'_>,
-        around: &dyn Around,
+        around: &dyn OuterValues,
     ) -> Result<scalar::Rows> {
         let run = Run { row: row.into(), frame, around };
         let values = run.values(&self.call.args, DatumRef::Null)?;
@@ -350,7 +350,7 @@ impl Program {
         &self,
         row: impl Into<Row<'r>>,
         frame: Frame<'_>,
-        around: &dyn Around,
+        around: &dyn OuterValues,
     ) -> Result<Datum> {
         let run = Run { row: row.into(), frame, around };
         Ok(run.value(&self.root, DatumRef::Null)?.into_datum())
@@ -372,7 +372,7 @@ impl Program {
         &self,
         row: impl Into<Row<'r>>,
         frame: Frame<'_>,
-        around: &dyn Around,
+        around: &dyn OuterValues,
     ) -> Result<bool> {
         let run = Run { row: row.into(), frame, around };
         Ok(run.bool(&self.root, DatumRef::Null)? == Some(true))
@@ -391,7 +391,7 @@ impl Program {
 struct Run<'r> {
     row: Row<'r>,
     frame: Frame<'r>,
-    around: &'r dyn Around,
+    around: &'r dyn OuterValues,
 }
 
 impl<'r> Run<'r> {
