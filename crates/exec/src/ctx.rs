@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use foldhash::fast::FixedState;
 use sql::eval::{Frame, Kept, OuterValues, Program, Row as EvalRow};
-use types::{Again, Datum, DatumRef, Error, Oid, Result, SqlState, TypeSource};
+use types::{Datum, DatumRef, Error, Oid, Result, RetryReason, SqlState, TypeSource};
 
 use crate::op::Row;
 use crate::op::subplan::Subplan;
@@ -302,7 +302,7 @@ impl Env<'_> {
     #[cold]
     fn may_go_on(&self, ticks: u64) -> Result<()> {
         if self.ctx.rows_max.is_some_and(|rows_max| ticks >= rows_max) {
-            return Err(Error::again(Again::BudgetSpent));
+            return Err(Error::retry(RetryReason::BudgetSpent));
         }
         Ok(())
     }

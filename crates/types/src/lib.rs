@@ -54,7 +54,7 @@ pub use bits::{BITS_MAX, Bits};
 pub use builtin::Facts;
 pub use context::{Builtins, Context, Domains, EnumLabels, Field, Objects, Shape, TypeSource};
 pub use datum::{Datum, DatumRef, EnumOrder, NumericRef, Repr};
-pub use error::{Again, Error, Object, Result};
+pub use error::{Error, Object, Result, RetryReason};
 pub use extension::{Extension, Origins};
 pub use json::jsonb::{Jsonb, JsonbRef};
 pub use key::KeyOrder;

@@ -31,7 +31,7 @@ use table::rows::{
 };
 use txn::{Isolation, RowLock, Transaction, TxnError, View, Wait};
 use types::time::TimestampTz;
-use types::{Again, Datum, Error, Oid, Result, SqlState};
+use types::{Datum, Error, Oid, Result, RetryReason, SqlState};
 
 pub use values::{Programs, Values};
 
@@ -383,7 +383,7 @@ pub(crate) fn error(error: table::Error) -> Error {
         )
         .with_detail(format!("{why}.")),
         table::Error::Txn(TxnError::Deadlock) => Error::new(state, "deadlock detected"),
-        table::Error::Txn(TxnError::Blocked) => Error::again(Again::Blocked),
+        table::Error::Txn(TxnError::Blocked) => Error::retry(RetryReason::Blocked),
         table::Error::Txn(TxnError::LockTimeout) => {
             Error::new(state, "canceling statement due to lock timeout")
         }

@@ -26,7 +26,7 @@ use store::Csn;
 use table::catalog::{Address, Privileges};
 use table::documents::RowDocuments;
 use types::time::TimestampTz;
-use types::{Again, Datum, DatumRef, Error, Jsonb, Repr, Result, SqlState, Type};
+use types::{Datum, DatumRef, Error, Jsonb, Repr, Result, RetryReason, SqlState, Type};
 
 use super::{integer, oid, text};
 use crate::client::Surroundings;
@@ -73,7 +73,7 @@ fn asked_whole<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<A
     if around.client.inline.get() && asked.newest.0 > 0 {
         let newest = asked.collection.get_at(asked.key, asked.newest).map_err(error)?;
         if newest.is_some_and(|newest| newest.tree().header().nodes > INLINE_NODES_MAX) {
-            return Err(Error::again(Again::BudgetSpent));
+            return Err(Error::retry(RetryReason::BudgetSpent));
         }
     }
     Ok(asked)
@@ -176,7 +176,7 @@ fn node(args: &[DatumRef<'_>], at: usize) -> Result<NodeRef> {
 fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let (names, name) = (&around.names, text(args, 0));
     if around.client.inline.get() {
-        return Err(Error::again(Again::BudgetSpent));
+        return Err(Error::retry(RetryReason::BudgetSpent));
     }
     let seen = seen(around)?;
     let instance = &around.client.instance;

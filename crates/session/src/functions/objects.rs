@@ -14,7 +14,7 @@ use std::sync::Arc;
 use object::{Meta, Storage, Tid, Waits, Write, Writing};
 use scalar::Columns;
 use table::catalog::{Address, Privileges};
-use types::{Again, Array, Datum, DatumRef, Error, Repr, Result, SqlState, Type};
+use types::{Array, Datum, DatumRef, Error, Repr, Result, RetryReason, SqlState, Type};
 
 use super::{bool, integer, oid, text};
 use crate::client::Surroundings;
@@ -83,7 +83,7 @@ fn waits(around: &Surroundings<'_>) -> Waits {
 /// Refuses what takes long where nothing may block: the statement is run again where it may.
 fn may_wait(around: &Surroundings<'_>) -> Result<()> {
     if around.client.inline.get() {
-        return Err(Error::again(Again::Blocked));
+        return Err(Error::retry(RetryReason::Blocked));
     }
     Ok(())
 }
@@ -370,7 +370,7 @@ fn writing<R>(
     client.slot.transaction.store(number, std::sync::atomic::Ordering::Release);
     done.map_err(|source| {
         let error = error(source);
-        if error.is_again().is_none() {
+        if error.retry_reason().is_none() {
             *held = None;
         }
         error

@@ -216,7 +216,7 @@ fn sleep(client: &Client, us: u64) -> Result<()> {
 pub(crate) fn pause(client: &Client, us: u64) -> Result<()> {
     if client.inline.get() {
         // The statement is run again where it may wait.
-        return Err(types::Error::again(types::Again::Blocked));
+        return Err(types::Error::retry(types::RetryReason::Blocked));
     }
     if let Some(stopped) = client.slot.stopped() {
         return Err(stopped.cause);
