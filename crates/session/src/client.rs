@@ -1,5 +1,5 @@
 //! State that a session keeps beyond single statements, and that evaluation reads: settings, user,
-//! messages, random numbers. Evaluation sees it through a [`Surroundings`], made for a statement.
+//! messages, random numbers. Evaluation sees it through a [`StatementContext`], made for a statement.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -295,7 +295,7 @@ impl Client {
 }
 
 /// The context in which one statement is evaluated.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct StatementContext<'a> {
     pub client: &'a Client,
     pub style: Arc<Style>,
     pub identity: Arc<SessionIdentity>,
@@ -306,10 +306,10 @@ pub(crate) struct Surroundings<'a> {
     pub statement: TimestampTz,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> StatementContext<'a> {
     /// The context of a statement that begins now.
     pub fn of(client: &'a Client, names: &Arc<Names>, started: TimestampTz) -> Self {
-        Surroundings {
+        StatementContext {
             client,
             style: Arc::clone(client.settings.borrow().style()),
             identity: Arc::clone(client.settings.borrow().identity()),
@@ -321,7 +321,7 @@ impl<'a> Surroundings<'a> {
 
     /// The same for a part of the statement that knows what an earlier one has defined.
     pub fn seeing(&self, names: &Arc<Names>) -> Self {
-        Surroundings {
+        StatementContext {
             client: self.client,
             style: Arc::clone(&self.style),
             identity: Arc::clone(&self.identity),
@@ -354,13 +354,13 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-impl Clock for Surroundings<'_> {
+impl Clock for StatementContext<'_> {
     fn now(&self) -> TimestampTz {
         now(&self.client.instance.env)
     }
 }
 
-impl scalar::Session for Surroundings<'_> {
+impl scalar::Session for StatementContext<'_> {
     fn setting(&self, name: &str) -> Option<String> {
         self.client.settings.borrow().show(name)
     }

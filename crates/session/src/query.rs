@@ -16,7 +16,7 @@ use store::Csn;
 use table::catalog::{Catalog, Persistence, Relation, TableDef};
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
-use crate::client::{Client, Surroundings};
+use crate::client::{Client, StatementContext};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::files::FileTable;
@@ -424,7 +424,7 @@ impl Session {
         let now_us = || clock.monotonic_us();
         let open = self.transaction.as_mut().expect("it has been begun");
         open.looked = true;
-        let surroundings = Surroundings::of(&self.client, &self.names, open.started);
+        let surroundings = StatementContext::of(&self.client, &self.names, open.started);
         let names = &*self.names;
         let evaluator = Evaluator::with_params(&surroundings, names, &portal.params);
         let mut values = evaluator.values();
@@ -585,7 +585,7 @@ pub(crate) fn plan(
     statement: &Statement,
     source: &str,
     params: &[Type],
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatementContext<'_>,
 ) -> Result<Planned> {
     plan_for(statement, source, params, &[], surroundings)
 }
@@ -595,7 +595,7 @@ pub(crate) fn plan_with_variables(
     statement: &Statement,
     source: &str,
     variables: &dyn Variables,
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatementContext<'_>,
 ) -> Result<Planned> {
     let context = surroundings.types();
     plan_bound(statement, source, &[], surroundings, |names| {
@@ -609,7 +609,7 @@ fn plan_for(
     source: &str,
     params: &[Type],
     values: &[Datum],
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatementContext<'_>,
 ) -> Result<Planned> {
     plan_bound(statement, source, values, surroundings, |names| {
         sql::bind::statement(statement, names, surroundings.types(), params)
@@ -620,7 +620,7 @@ fn plan_bound(
     statement: &Statement,
     source: &str,
     values: &[Datum],
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatementContext<'_>,
     bind: impl FnOnce(&Names) -> sql::Result<sql::bind::Bound>,
 ) -> Result<Planned> {
     let in_text = |error| Error::in_text(error, source);

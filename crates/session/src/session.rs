@@ -15,7 +15,7 @@ use sql::parse::ast::{Command, Statement};
 use types::{Datum, Oid, SqlState, Style, Type};
 
 use crate::backend_status::About;
-use crate::client::{Client, Surroundings};
+use crate::client::{Client, StatementContext};
 use crate::counters::Event;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -481,10 +481,10 @@ impl Session {
     }
 
     /// The context in which a statement is evaluated.
-    pub(crate) fn surroundings(&self) -> Surroundings<'_> {
+    pub(crate) fn surroundings(&self) -> StatementContext<'_> {
         let env = &self.client.instance.env;
         let started = self.transaction.as_ref().map_or_else(|| now(env), |open| open.started);
-        Surroundings::of(&self.client, &self.names, started)
+        StatementContext::of(&self.client, &self.names, started)
     }
 
     /// Looks whether a statement may begin, and begins the transaction that it needs.

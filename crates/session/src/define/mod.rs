@@ -42,7 +42,7 @@ use ::table::foreign::Checks;
 use sql::parse::ast::{Define, Name, Path, TypeName};
 use types::{Modifier, Oid, SqlState, Type, TypeSource};
 
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::error::{Error, Result, Severity};
 use crate::names::Names;
 use crate::portal::{Portal, Work};
@@ -52,7 +52,7 @@ use crate::session::{Session, done};
 /// The context of a definition.
 pub(crate) struct Maker<'a, 'd> {
     pub ddl: Ddl<'d>,
-    pub around: &'a Surroundings<'a>,
+    pub around: &'a StatementContext<'a>,
     /// The catalog as the statement has made it so far.
     pub names: Arc<Names>,
     pub source: &'a str,
@@ -481,7 +481,7 @@ impl Session {
         let names = Arc::clone(&self.names);
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let inner = open.inner.as_mut().expect("a transaction that goes on is open");
-        let around = Surroundings::of(&self.client, &names, open.started);
+        let around = StatementContext::of(&self.client, &names, open.started);
         let cache = &self.client.instance.catalogs;
         let draft = open.draft.get_or_insert_with(|| ::table::Draft::new(cache));
         let acting = Acting { role, database: names.database, path: &names.path };

@@ -6,7 +6,7 @@ use types::{Array, Datum, DatumRef, Oid, Repr, Result, Type};
 
 use super::{bool, text};
 use crate::backend_status::WaitEvent;
-use crate::client::{Client, Surroundings};
+use crate::client::{Client, StatementContext};
 use crate::instance::Stop;
 use crate::names::TEMPORARY;
 use crate::peer;
@@ -17,7 +17,7 @@ use crate::system::PG_CATALOG;
 pub const VERSION: &str = concat!("PostgreSQL 17.6 (Anywhen ", env!("CARGO_PKG_VERSION"), ")");
 
 /// How many commits, or transactions, are newer than the one with a stamp (`xmin`).
-fn age(around: &Surroundings<'_>, stamp: u32) -> i32 {
+fn age(around: &StatementContext<'_>, stamp: u32) -> i32 {
     const MASK: u32 = i32::MAX as u32;
     let newest = match stamp {
         // PostgreSQL takes frozen rows for older than all others.
@@ -29,7 +29,7 @@ fn age(around: &Surroundings<'_>, stamp: u32) -> i32 {
 }
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -193,7 +193,7 @@ pub(super) fn call(
 }
 
 /// The addresses of the client and of the server that it has connected to.
-fn tcp(around: &Surroundings<'_>) -> Option<(SocketAddr, SocketAddr)> {
+fn tcp(around: &StatementContext<'_>) -> Option<(SocketAddr, SocketAddr)> {
     around.client.slot.status.about().peer.tcp()
 }
 
@@ -227,7 +227,7 @@ pub(crate) fn pause(client: &Client, us: u64) -> Result<()> {
 }
 
 /// The rows of `pg_listening_channels`.
-pub(super) fn channels(around: &Surroundings<'_>) -> scalar::Rows {
+pub(super) fn channels(around: &StatementContext<'_>) -> scalar::Rows {
     let client = around.client;
     let channels = client.instance.hub.of(client.slot.process);
     Box::new(channels.into_iter().map(|channel| Ok(Datum::text(channel))))
