@@ -27,7 +27,7 @@ use crate::portal::{Column, Done, Output, Portal, Tag, Work};
 use crate::rights;
 use crate::session::Session;
 use crate::statement::Parsed;
-use crate::system::rows::Scene;
+use crate::system::rows::CatalogContext;
 
 /// How many rows a statement may look at where it holds up the other sessions of its core: a few
 /// milliseconds' worth.
@@ -431,7 +431,7 @@ impl Session {
         let txn = open.inner.as_mut().ok_or_else(gone)?;
         open.checks.set_catalog(Arc::clone(&names.catalog));
         let instance = &self.client.instance;
-        let scene = Scene {
+        let scene = CatalogContext {
             names,
             client: &self.client,
             statements: &self.statements,
