@@ -50,7 +50,7 @@ use crate::rights::Rights;
 use crate::session::{Session, done};
 
 /// The context of a definition.
-pub(crate) struct Maker<'a, 'd> {
+pub(crate) struct DdlContext<'a, 'd> {
     pub ddl: Ddl<'d>,
     pub around: &'a StatementContext<'a>,
     /// The catalog as the statement has made it so far.
@@ -64,7 +64,7 @@ pub(crate) struct Maker<'a, 'd> {
     pub using: Vec<(Oid, i16, sql::plan::Expr)>,
 }
 
-impl Maker<'_, '_> {
+impl DdlContext<'_, '_> {
     /// Sees what the statement has changed.
     pub fn see(&mut self) {
         let catalog = Arc::clone(self.ddl.catalog());
@@ -464,7 +464,7 @@ impl Session {
     pub(crate) fn make<T>(
         &mut self,
         source: &str,
-        make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
+        make: impl FnOnce(&mut DdlContext<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let role = self.names.role;
         self.make_as(role, source, make)
@@ -475,7 +475,7 @@ impl Session {
         &mut self,
         role: Oid,
         source: &str,
-        make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
+        make: impl FnOnce(&mut DdlContext<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         self.show_writes();
         let names = Arc::clone(&self.names);
@@ -486,7 +486,7 @@ impl Session {
         let draft = open.draft.get_or_insert_with(|| ::table::Draft::new(cache));
         let acting = Acting { role, database: names.database, path: &names.path };
         let ddl = draft.ddl(inner, acting);
-        let mut maker = Maker {
+        let mut maker = DdlContext {
             before: Arc::clone(ddl.catalog()),
             ddl,
             around: &around,

@@ -13,7 +13,7 @@ use sql::bind::{ColumnDefault, walk};
 use sql::plan::{Cast, Expr, ExprKind};
 use types::{Error as SqlError, Repr, SqlState, Type, builtin};
 
-use super::Maker;
+use super::DdlContext;
 use crate::error::{Error, Result};
 use crate::names::Names;
 
@@ -144,7 +144,7 @@ fn cast_changes(how: &CoercionPath, source: Type, target: Type) -> bool {
 
 /// Binds a default, or the expression of a generated column over the columns of its table.
 pub fn check_default(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     text: &str,
     over: Option<&sql::bind::Relation>,
     column: &sql::bind::RelationColumn,

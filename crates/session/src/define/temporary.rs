@@ -18,7 +18,7 @@ use sql::parse::ast::Path;
 use store::Retention;
 use types::{Datum, Oid, SqlState};
 
-use super::Maker;
+use super::DdlContext;
 use crate::client::StatementContext;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
@@ -45,7 +45,7 @@ pub(crate) fn usual_history(persistence: Persistence) -> Retention {
     }
 }
 
-impl Maker<'_, '_> {
+impl DdlContext<'_, '_> {
     /// The schema and the name that a new relation is to have, and how long it lives.
     pub fn new_relation<'n>(
         &mut self,
