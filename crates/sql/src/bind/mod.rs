@@ -18,14 +18,18 @@
 //! Every column gets a number of its own while a statement is bound, and expressions refer to
 //! columns by it; [`place`] turns the numbers into places at the end.
 
+mod aggregate;
 mod call;
 mod coerce;
 mod collation;
+mod conflict;
 mod dml;
 mod equivalence;
 mod expr;
 mod file;
 mod from;
+mod from_functions;
+mod from_table;
 mod group;
 mod insert;
 mod join;
@@ -33,12 +37,14 @@ mod json;
 mod late;
 mod merge;
 mod names;
+mod operator;
 mod outline;
 mod part;
 mod place;
 mod policy;
 mod portion;
 mod query;
+mod row_locks;
 mod scope;
 mod select;
 mod subquery;
