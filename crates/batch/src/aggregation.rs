@@ -15,11 +15,13 @@ use crate::ROWS_MAX;
 use crate::condition::{Condition, Known};
 use crate::counts::Counts;
 use crate::distinct::Distinct;
+use crate::extremes::Extremes;
 use crate::groups::{Groups, KEYS_MAX, NONE};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source;
-use crate::state::{Extremes, FEW, Floats, Merging, Missing, Rows, State, Totals};
+use crate::state::{Floats, Merging, Missing, Rows, State};
+use crate::totals::{FEW, Totals};
 use crate::value::{Compiler, Run, Value};
 use crate::vector::{Ints, Lent, Values, Vector};
 
