@@ -20,7 +20,8 @@ use crate::rewrite::{estimate, substitute};
 use crate::schema::Schema;
 use crate::shown::Shown;
 use crate::tree::{
-    Append, Body, Equal, Join, JoinKind, Kind, Modify, Node, Path, Plan, Scan, each_part,
+    Aggregate, Append, Body, Equal, Join, JoinKind, Kind, Modify, Node, Path, Plan, Scan, Table,
+    each_part,
 };
 
 /// An operator as it is shown.
@@ -222,38 +223,8 @@ impl Explainer<'_> {
             Kind::Scan(scan) => self.scan(node, scan),
             Kind::Append(append) => self.append(node, append),
             Kind::Barrier(input) => self.entry(input),
-            Kind::Filter { input, condition } => {
-                let (mut entry, names) = self.entry(input);
-                self.note_subplans(&names, condition);
-                // A column of the operator itself is shown without the table and without
-                // parentheses.
-                let plain = match &input.kind {
-                    Kind::Aggregate(_)
-                    | Kind::CteScan { .. }
-                    | Kind::WorkTable { .. }
-                    | Kind::Functions { .. }
-                    | Kind::Values(_) => own(&names),
-                    _ => names.clone(),
-                };
-                let shown = self.expr(&plain, condition);
-                entry.properties.push(("Filter", text(shown)));
-                entry.rows = estimate(node, self.context.schema);
-                self.put_seen(&mut entry, node);
-                (entry, names)
-            }
-            Kind::Project { input, exprs } => {
-                let (mut entry, below) = self.entry(input);
-                exprs.iter().for_each(|expr| self.note_subplans(&below, expr));
-                if let Some(seen) = self.seen(node) {
-                    let report = entry.seen.map(|seen| seen.report).unwrap_or_default();
-                    entry.seen = Some(Seen { report, ..seen });
-                }
-                let name = |expr: &Expr| match expr.kind {
-                    ExprKind::Column { index, .. } => below[index as usize].clone(),
-                    _ => Name::computed(self.expr(&below, expr)),
-                };
-                (entry, exprs.iter().map(name).collect())
-            }
+            Kind::Filter { input, condition } => self.filter(node, input, condition),
+            Kind::Project { input, exprs } => self.project(node, input, exprs),
             Kind::ProjectSet { input, sets } => {
                 let (below, mut names) = self.entry(input);
                 let sets = sets.iter().map(|set| Name::computed(self.expr(&names, set)));
@@ -261,81 +232,10 @@ impl Explainer<'_> {
                 names.extend(sets);
                 (self.over(node, "ProjectSet", outer(below)), names)
             }
-            Kind::Values(rows) => {
-                let is_one = rows.len() == 1;
-                let mut entry =
-                    self.over(node, if is_one { "Result" } else { "Values Scan" }, vec![]);
-                if !is_one {
-                    entry.head += " on \"*VALUES*\"";
-                    entry.facts.push(("Alias", text("*VALUES*")));
-                }
-                let prefix = if self.has_prefix { "\"*VALUES*\"." } else { "" };
-                let name = |at: usize| match is_one {
-                    true => Name::computed(self.expr(&[], &rows[0][at])),
-                    false => Name::column(prefix, format!("column{}", at + 1)),
-                };
-                let names = (0..node.width()).map(name).collect();
-                (entry, names)
-            }
-            Kind::Functions { functions, columns, .. } => {
-                let name = match functions.first().map(|(expr, _)| &expr.kind) {
-                    Some(ExprKind::Call(call)) => call.name.clone(),
-                    _ => "function".to_owned(),
-                };
-                let mut entry = self.over(node, "Function Scan", vec![]);
-                entry.head += &format!(" on {name}");
-                entry.facts.push(("Function Name", text(&*name)));
-                let calls = functions.iter().map(|(expr, _)| self.expr(&[], expr));
-                let calls: Vec<String> = calls.collect();
-                if self.context.verbose {
-                    entry.properties.push(("Function Call", text(calls.join(", "))));
-                }
-                let names = columns
-                    .iter()
-                    .map(|column| Name::column("", scalar::quote::identifier(column)));
-                (entry, names.collect())
-            }
+            Kind::Values(rows) => self.values(node, rows),
+            Kind::Functions { functions, columns, .. } => self.functions(node, functions, columns),
             Kind::Join(join) => self.join(node, join),
-            Kind::Aggregate(aggregate) => {
-                let (below, names) = self.entry(&aggregate.input);
-                let is_plain = aggregate.keys.is_empty();
-                let mut entry = self.over(node, "Aggregate", outer(below));
-                let (head, strategy) =
-                    if is_plain { ("Aggregate", "Plain") } else { ("HashAggregate", "Hashed") };
-                entry.head = head.to_owned();
-                entry.facts.push(("Strategy", text(strategy)));
-                if aggregate.batches.is_some() {
-                    entry.properties.push(("Batches", text("columns")));
-                }
-                let keys: Vec<String> =
-                    aggregate.keys.iter().map(|key| self.expr(&names, key)).collect();
-                let all: Vec<usize> = (0..keys.len()).collect();
-                for set in &aggregate.sets {
-                    let of_set: Vec<String> = set.iter().map(|key| keys[*key].clone()).collect();
-                    let is_whole = aggregate.sets.len() == 1 && *set == all;
-                    if !of_set.is_empty() {
-                        let title = if is_whole { "Group Key" } else { "Hash Key" };
-                        entry.properties.push((title, Value::List(of_set)));
-                    } else if aggregate.sets.len() > 1 {
-                        entry.properties.push(("Group Key", text("()")));
-                    }
-                }
-                let key = |(key, text): (&Expr, &String)| match key.kind {
-                    ExprKind::Column { index, .. } => names[index as usize].clone(),
-                    _ => Name::computed(text.clone()),
-                };
-                let mut found: Vec<Name> = aggregate.keys.iter().zip(&keys).map(key).collect();
-                found.extend(aggregate.calls.iter().map(|call| {
-                    let mut call = call.clone();
-                    call.direct.iter_mut().for_each(|arg| substitute(arg, &aggregate.keys));
-                    Name::computed(self.show(&names, |shown| shown.aggregate(&call)))
-                }));
-                found.extend(aggregate.masks.iter().map(|mask| {
-                    let of: Vec<&str> = mask.iter().map(|key| &*keys[*key]).collect();
-                    Name::computed(format!("GROUPING({})", of.join(", ")))
-                }));
-                (entry, found)
-            }
+            Kind::Aggregate(aggregate) => self.aggregate(node, aggregate),
             Kind::Window { input, calls } => {
                 let (below, mut names) = self.entry(input);
                 let calls: Vec<Name> = calls
@@ -372,52 +272,9 @@ impl Explainer<'_> {
             Kind::SetOperation { op, all, left, right } => {
                 self.set_operation(node, (*op, *all), left, right)
             }
-            Kind::With { tables, input } => {
-                let mut before = Vec::new();
-                for table in tables {
-                    let (mut entry, names) = match &table.body {
-                        Body::Plan(body) => self.entry(body),
-                        Body::Recursive { start, step, .. } => {
-                            let (first, names) = self.entry(start);
-                            self.tables.insert(table.number, bare(&names));
-                            let (second, _) = self.entry(step);
-                            let mut entry =
-                                self.over(start, "Recursive Union", both(first, second));
-                            entry.seen = None;
-                            (entry, names)
-                        }
-                    };
-                    self.tables.insert(table.number, bare(&names));
-                    entry.relationship = "InitPlan";
-                    entry.subplan = Some(format!("CTE {}", table.name));
-                    before.push(entry);
-                }
-                let (mut entry, names) = self.entry(input);
-                before.append(&mut entry.below);
-                entry.below = before;
-                (entry, names)
-            }
+            Kind::With { tables, input } => self.with(tables, input),
             Kind::CteScan { table, name, columns } | Kind::WorkTable { table, name, columns } => {
-                let is_work = matches!(node.kind, Kind::WorkTable { .. });
-                let kind = if is_work { "WorkTable Scan" } else { "CTE Scan" };
-                let mut entry = self.over(node, kind, vec![]);
-                entry.head += &format!(" on {name}");
-                entry.facts.push(("CTE Name", text(&**name)));
-                entry.facts.push(("Alias", text(&**name)));
-                let known = self.tables.get(table).cloned();
-                let prefix = if self.has_prefix { format!("{name}.") } else { String::new() };
-                let place = |at: usize| {
-                    let known = known.as_ref().and_then(|names| names.get(at));
-                    match (columns.get(at), known) {
-                        (Some(column), _) => {
-                            Name::column(&prefix, scalar::quote::identifier(column))
-                        }
-                        (None, Some(name)) => name.clone(),
-                        (None, None) => Name::column(&prefix, format!("column{}", at + 1)),
-                    }
-                };
-                let names = (0..node.width()).map(place).collect();
-                (entry, names)
+                self.with_scan(node, *table, name, columns)
             }
             Kind::Modify(modify) => self.modify(node, modify),
             Kind::LockRows { input, .. } => {
@@ -426,6 +283,171 @@ impl Explainer<'_> {
             }
             Kind::Given => (self.over(node, "Result", vec![]), Vec::new()),
         }
+    }
+
+    fn filter(&mut self, node: &Node, input: &Node, condition: &Expr) -> (Entry, Vec<Name>) {
+        let (mut entry, names) = self.entry(input);
+        self.note_subplans(&names, condition);
+        // A column of the operator itself is shown without the table and without
+        // parentheses.
+        let plain = match &input.kind {
+            Kind::Aggregate(_)
+            | Kind::CteScan { .. }
+            | Kind::WorkTable { .. }
+            | Kind::Functions { .. }
+            | Kind::Values(_) => own(&names),
+            _ => names.clone(),
+        };
+        let shown = self.expr(&plain, condition);
+        entry.properties.push(("Filter", text(shown)));
+        entry.rows = estimate(node, self.context.schema);
+        self.put_seen(&mut entry, node);
+        (entry, names)
+    }
+
+    fn project(&mut self, node: &Node, input: &Node, exprs: &[Expr]) -> (Entry, Vec<Name>) {
+        let (mut entry, below) = self.entry(input);
+        exprs.iter().for_each(|expr| self.note_subplans(&below, expr));
+        if let Some(seen) = self.seen(node) {
+            let report = entry.seen.map(|seen| seen.report).unwrap_or_default();
+            entry.seen = Some(Seen { report, ..seen });
+        }
+        let name = |expr: &Expr| match expr.kind {
+            ExprKind::Column { index, .. } => below[index as usize].clone(),
+            _ => Name::computed(self.expr(&below, expr)),
+        };
+        (entry, exprs.iter().map(name).collect())
+    }
+
+    fn values(&mut self, node: &Node, rows: &[Vec<Expr>]) -> (Entry, Vec<Name>) {
+        let is_one = rows.len() == 1;
+        let mut entry = self.over(node, if is_one { "Result" } else { "Values Scan" }, vec![]);
+        if !is_one {
+            entry.head += " on \"*VALUES*\"";
+            entry.facts.push(("Alias", text("*VALUES*")));
+        }
+        let prefix = if self.has_prefix { "\"*VALUES*\"." } else { "" };
+        let name = |at: usize| match is_one {
+            true => Name::computed(self.expr(&[], &rows[0][at])),
+            false => Name::column(prefix, format!("column{}", at + 1)),
+        };
+        let names = (0..node.width()).map(name).collect();
+        (entry, names)
+    }
+
+    fn functions(
+        &mut self,
+        node: &Node,
+        functions: &[(Expr, usize)],
+        columns: &[String],
+    ) -> (Entry, Vec<Name>) {
+        let name = match functions.first().map(|(expr, _)| &expr.kind) {
+            Some(ExprKind::Call(call)) => call.name.clone(),
+            _ => "function".to_owned(),
+        };
+        let mut entry = self.over(node, "Function Scan", vec![]);
+        entry.head += &format!(" on {name}");
+        entry.facts.push(("Function Name", text(&*name)));
+        let calls = functions.iter().map(|(expr, _)| self.expr(&[], expr));
+        let calls: Vec<String> = calls.collect();
+        if self.context.verbose {
+            entry.properties.push(("Function Call", text(calls.join(", "))));
+        }
+        let names =
+            columns.iter().map(|column| Name::column("", scalar::quote::identifier(column)));
+        (entry, names.collect())
+    }
+
+    fn aggregate(&mut self, node: &Node, aggregate: &Aggregate) -> (Entry, Vec<Name>) {
+        let (below, names) = self.entry(&aggregate.input);
+        let is_plain = aggregate.keys.is_empty();
+        let mut entry = self.over(node, "Aggregate", outer(below));
+        let (head, strategy) =
+            if is_plain { ("Aggregate", "Plain") } else { ("HashAggregate", "Hashed") };
+        entry.head = head.to_owned();
+        entry.facts.push(("Strategy", text(strategy)));
+        if aggregate.batches.is_some() {
+            entry.properties.push(("Batches", text("columns")));
+        }
+        let keys: Vec<String> = aggregate.keys.iter().map(|key| self.expr(&names, key)).collect();
+        let all: Vec<usize> = (0..keys.len()).collect();
+        for set in &aggregate.sets {
+            let of_set: Vec<String> = set.iter().map(|key| keys[*key].clone()).collect();
+            let is_whole = aggregate.sets.len() == 1 && *set == all;
+            if !of_set.is_empty() {
+                let title = if is_whole { "Group Key" } else { "Hash Key" };
+                entry.properties.push((title, Value::List(of_set)));
+            } else if aggregate.sets.len() > 1 {
+                entry.properties.push(("Group Key", text("()")));
+            }
+        }
+        let key = |(key, text): (&Expr, &String)| match key.kind {
+            ExprKind::Column { index, .. } => names[index as usize].clone(),
+            _ => Name::computed(text.clone()),
+        };
+        let mut found: Vec<Name> = aggregate.keys.iter().zip(&keys).map(key).collect();
+        found.extend(aggregate.calls.iter().map(|call| {
+            let mut call = call.clone();
+            call.direct.iter_mut().for_each(|arg| substitute(arg, &aggregate.keys));
+            Name::computed(self.show(&names, |shown| shown.aggregate(&call)))
+        }));
+        found.extend(aggregate.masks.iter().map(|mask| {
+            let of: Vec<&str> = mask.iter().map(|key| &*keys[*key]).collect();
+            Name::computed(format!("GROUPING({})", of.join(", ")))
+        }));
+        (entry, found)
+    }
+
+    fn with(&mut self, tables: &[Table], input: &Node) -> (Entry, Vec<Name>) {
+        let mut before = Vec::new();
+        for table in tables {
+            let (mut entry, names) = match &table.body {
+                Body::Plan(body) => self.entry(body),
+                Body::Recursive { start, step, .. } => {
+                    let (first, names) = self.entry(start);
+                    self.tables.insert(table.number, bare(&names));
+                    let (second, _) = self.entry(step);
+                    let mut entry = self.over(start, "Recursive Union", both(first, second));
+                    entry.seen = None;
+                    (entry, names)
+                }
+            };
+            self.tables.insert(table.number, bare(&names));
+            entry.relationship = "InitPlan";
+            entry.subplan = Some(format!("CTE {}", table.name));
+            before.push(entry);
+        }
+        let (mut entry, names) = self.entry(input);
+        before.append(&mut entry.below);
+        entry.below = before;
+        (entry, names)
+    }
+
+    fn with_scan(
+        &mut self,
+        node: &Node,
+        table: u32,
+        name: &str,
+        columns: &[String],
+    ) -> (Entry, Vec<Name>) {
+        let is_work = matches!(node.kind, Kind::WorkTable { .. });
+        let kind = if is_work { "WorkTable Scan" } else { "CTE Scan" };
+        let mut entry = self.over(node, kind, vec![]);
+        entry.head += &format!(" on {name}");
+        entry.facts.push(("CTE Name", text(name)));
+        entry.facts.push(("Alias", text(name)));
+        let known = self.tables.get(&table).cloned();
+        let prefix = if self.has_prefix { format!("{name}.") } else { String::new() };
+        let place = |at: usize| {
+            let known = known.as_ref().and_then(|names| names.get(at));
+            match (columns.get(at), known) {
+                (Some(column), _) => Name::column(&prefix, scalar::quote::identifier(column)),
+                (None, Some(name)) => name.clone(),
+                (None, None) => Name::column(&prefix, format!("column{}", at + 1)),
+            }
+        };
+        let names = (0..node.width()).map(place).collect();
+        (entry, names)
     }
 
     /// The arguments of subplans stand in their slots.
