@@ -161,7 +161,7 @@ struct Shared {
     collections: Arc<table::Collections>,
     objects: Arc<object::Storages>,
     /// One at a time: backup, compaction, verification.
-    care: Mutex<()>,
+    maintenance: Mutex<()>,
     /// How they are set up.
     #[cfg(feature = "sql")]
     sql: SqlOptions,
@@ -259,7 +259,7 @@ impl Database {
             documents,
             objects: Arc::new(object::Storages::new(Arc::clone(&collections))),
             collections,
-            care: Mutex::new(()),
+            maintenance: Mutex::new(()),
             #[cfg(feature = "sql")]
             sql: SqlOptions {
                 statement_bytes: options.statement_bytes,
@@ -370,7 +370,7 @@ impl Database {
         written
     }
 
-    // --- care ------------------------------------------------------------------------------------
+    // --- maintenance -----------------------------------------------------------------------------
 
     /// Writes everything committed to files and frees the log.
     pub fn checkpoint(&self) -> Result<()> {
@@ -387,7 +387,7 @@ impl Database {
     /// As [`compact`](Database::compact); `progress` gets the merged bytes and their total. Returns the figures before
     /// the merges and after them.
     pub fn compact_with(&self, mut progress: impl FnMut(u64, u64)) -> Result<(Stats, Stats)> {
-        let _one = self.shared.care.lock();
+        let _one = self.shared.maintenance.lock();
         self.engine().checkpoint()?;
         let before = self.stats();
         let is_erasing = !self.engine().store().erasures().is_empty();

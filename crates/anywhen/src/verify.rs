@@ -87,7 +87,7 @@ impl Database {
     /// bytes and documents that were read, now and then. Fails only where the check itself cannot go on;
     /// what is wrong is in the report.
     pub fn verify(&self, mut progress: impl FnMut(u64)) -> Result<VerifyReport> {
-        let _one = self.shared.care.lock();
+        let _one = self.shared.maintenance.lock();
         self.engine().checkpoint()?;
         let mut done = 0;
         let stored = self.engine().store().verify(&mut |bytes, _| {

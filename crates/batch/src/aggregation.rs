@@ -15,11 +15,13 @@ use crate::ROWS_MAX;
 use crate::condition::{Condition, Known};
 use crate::counts::Counts;
 use crate::distinct::Distinct;
+use crate::extremes::Extremes;
 use crate::groups::{Groups, KEYS_MAX, NONE};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source;
-use crate::state::{Extremes, FEW, Floats, Merging, Missing, Rows, State, Totals};
+use crate::state::{Floats, Merging, Missing, Rows, State};
+use crate::totals::{FEW, Totals};
 use crate::value::{Compiler, Run, Value};
 use crate::vector::{Ints, Lent, Values, Vector};
 
@@ -159,8 +161,8 @@ impl Call {
     }
 }
 
-/// A function that takes rows for whose groups the memory has no room.
-pub type PutOff<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
+/// A function that spills a row, because the memory has no room for its group.
+pub type SpillRow<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
 
 /// An aggregate over the scan of one table, and what it has come to.
 pub struct Aggregation {
@@ -384,12 +386,12 @@ impl Aggregation {
     /// wanted.
     ///
     /// # Errors
-    /// The errors of reading the rows, the programs, the aggregates and `put_off`.
+    /// The errors of reading the rows, the programs, the aggregates and `spill_row`.
     pub fn take(
         &mut self,
         run: Run<'_>,
         piece: &Piece<'_, '_>,
-        mut put_off: Option<&mut PutOff<'_>>,
+        mut spill_row: Option<&mut SpillRow<'_>>,
     ) -> Result<u64> {
         let (known, mut is_told) = (self.reader.known(run, piece), Vec::new());
         if let Piece::Block(block, _) = piece
@@ -408,7 +410,7 @@ impl Aggregation {
         let (mut reader, mut numbers) =
             (std::mem::take(&mut self.reader), std::mem::take(&mut self.numbers));
         let kept = reader.read_known(run, piece, known, &mut |slice, rows| {
-            self.take_selected(run, slice, rows, &is_told, put_off.as_deref_mut(), &mut numbers)
+            self.take_selected(run, slice, rows, &is_told, spill_row.as_deref_mut(), &mut numbers)
         });
         (self.reader, self.numbers) = (reader, numbers);
         kept
@@ -450,7 +452,7 @@ impl Aggregation {
         slice: &Slice<'_>,
         mut rows: Selection,
         is_told: &[bool],
-        put_off: Option<&mut PutOff<'_>>,
+        spill_row: Option<&mut SpillRow<'_>>,
         numbers: &mut Vec<u32>,
     ) -> Result<()> {
         let mut groups = None;
@@ -458,9 +460,9 @@ impl Aggregation {
             let keys = self.keys.iter().map(|key| key.vector(run, slice, &rows));
             let keys = keys.collect::<Result<Vec<Lent<'_, '_>>>>()?;
             let vectors: Vec<&Vector<'_>> = keys.iter().map(|key| &**key).collect();
-            let may_grow = put_off.is_none();
+            let may_grow = spill_row.is_none();
             self.groups.numbers(&vectors, &rows, may_grow, numbers, slice.rows());
-            if let Some(put_off) = put_off {
+            if let Some(spill_row) = spill_row {
                 let all: Vec<usize> = (0..slice.width()).collect();
                 rows.try_retain(|row| {
                     if numbers[row] != NONE {
@@ -469,7 +471,7 @@ impl Aggregation {
                     slice.with_row(row, &all, |values| {
                         let values: Vec<Datum> =
                             values.iter().map(|one| DatumRef::to_owned(*one)).collect();
-                        put_off(&values)
+                        spill_row(&values)
                     })?;
                     Ok(false)
                 })?;

@@ -10,7 +10,7 @@ use scalar::Comparison;
 use stripe::{Bounds, Zone};
 use types::{Datum, KeyOrder, Repr, Result, key};
 
-use crate::condition::keep_numbers;
+use crate::compare::keep_numbers;
 use crate::slice::Selection;
 use crate::vector::{Vector, int_of, is_int};
 

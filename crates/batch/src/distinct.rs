@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use foldhash::fast::FixedState;
 
-use crate::groups::KeyValues;
+use crate::key_values::KeyValues;
 use crate::state::{Merging, Rows};
 use crate::vector::Vector;
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use types::{Datum, DatumRef, Repr};
 
 use crate::slice::Selection;
-use crate::vector::{Decimals, Floats, Ints, Shown, Values, Vector, Words};
+use crate::vector::{Decimals, Floats, Ints, Shown, Values, Vector};
+use crate::words::Words;
 
 /// The number of a row that is not there: its values are NULL.
 pub(crate) const NO_ROW: u32 = u32::MAX;

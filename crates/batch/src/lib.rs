@@ -19,14 +19,14 @@
 //!
 //! | module | contains |
 //! |---|---|
-//! | `vector` | `Vector`: the values of a column or an expression; `Words`: a dictionary |
+//! | `vector`, `words` | `Vector`: the values of a column or an expression; `Words`: a dictionary |
 //! | `slice` | `Slice`: up to 1,024 rows; `Selection`: some of them |
 //! | `source` | blocks of columns, and rows, as slices |
 //! | `reader` | [`Piece`]: rows that come together; slices of the rows that a condition selects |
-//! | `value` | expressions over slices |
-//! | `condition`, `texts` | conditions over slices, and their results from the bounds of a block |
-//! | `groups` | the numbers of groups |
-//! | `state`, `counts`, `distinct` | the states of calls of aggregates, for all groups |
+//! | `value`, `arithmetic`, `by_row` | expressions over slices |
+//! | `condition`, `compare`, `texts` | conditions over slices, and their results from the bounds of a block |
+//! | `groups`, `key_values` | the numbers of groups, and of the values of their keys |
+//! | `state`, `totals`, `extremes`, `counts`, `distinct` | the states of calls of aggregates, for all groups |
 //! | `aggregation` | [`Aggregation`]: all of it together |
 //! | `kept`, `key_table` | the rows that a join keeps; which of them have a key |
 //! | `join` | [`Join`]: slices of pairs |
@@ -37,14 +37,19 @@
 //! No scans, no transactions, no memory limits: the executor gives the rows and counts the bytes.
 
 mod aggregation;
+mod arithmetic;
+mod by_row;
+mod compare;
 mod condition;
 mod counts;
 mod cutoff;
 mod distinct;
+mod extremes;
 mod groups;
 mod join;
 mod kept;
 mod key_table;
+mod key_values;
 mod projection;
 mod reader;
 mod row_words;
@@ -52,10 +57,12 @@ mod slice;
 mod source;
 mod state;
 mod texts;
+mod totals;
 mod value;
 mod vector;
+mod words;
 
-pub use aggregation::{Aggregation, PutOff, Shape, can_aggregate};
+pub use aggregation::{Aggregation, Shape, SpillRow, can_aggregate};
 pub use cutoff::Cutoff;
 pub use join::{Builder, Join, JoinShape, Partners, Probing, Side, can_join};
 pub use projection::Projection;

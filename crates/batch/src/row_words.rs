@@ -15,7 +15,7 @@ use foldhash::fast::FixedState;
 use types::{Datum, Repr, Result, row};
 
 use crate::slice::Selection;
-use crate::vector::Words;
+use crate::words::Words;
 
 /// A dictionary has at most so many texts.
 const WORDS_MAX: usize = 256;

@@ -13,7 +13,8 @@ use crate::ROWS_MAX;
 use crate::reader::TakeSlice;
 use crate::row_words::RowWords;
 use crate::slice::{Load, Selection, Slice};
-use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Words};
+use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector};
+use crate::words::Words;
 
 /// The user's form of an error of a table.
 fn reported(error: table::Error) -> Error {

@@ -14,19 +14,17 @@
 
 use std::ops::Range;
 
-use numeric::{Numeric, Sum};
 use scalar::aggregate::Accumulator;
 use scalar::function::Call;
-use stripe::{Bounds, Zone};
+use stripe::Zone;
 use types::{Datum, DatumRef, Repr, Result};
 
 use crate::counts::Counts;
 use crate::distinct::Distinct;
+use crate::extremes::Extremes;
 use crate::slice::Selection;
-use crate::value::rescaled;
-use crate::vector::{
-    Decimals, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, int_datum, numeric, power,
-};
+use crate::totals::Totals;
+use crate::vector::{Ints, Values, Vector, bound_of};
 
 /// The selected rows of a slice and their groups.
 #[derive(Clone, Copy)]
@@ -43,7 +41,7 @@ impl Rows<'_> {
     /// Calls `f` with the value and the group of each row, if all rows of the slice are selected and have a value in
     /// one of several groups; false if not.
     #[inline]
-    fn each_of_all<T: Copy>(
+    pub(crate) fn each_of_all<T: Copy>(
         &self,
         vector: &Vector<'_>,
         values: &[T],
@@ -92,7 +90,7 @@ pub struct Merging<'m> {
 
 impl Merging<'_> {
     /// Returns the groups that come, the number of rows of each, and the groups that they become.
-    fn groups(&self) -> impl Iterator<Item = (usize, u64, usize)> {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (usize, u64, usize)> {
         let pairs = self.rows.iter().zip(self.groups);
         pairs.enumerate().map(|(from, (rows, to))| (from, *rows, *to as usize))
     }
@@ -123,7 +121,7 @@ pub enum State {
 pub struct Missing(Vec<u64>);
 
 impl Missing {
-    fn add(&mut self, group: usize, count: usize) {
+    pub(crate) fn add(&mut self, group: usize, count: usize) {
         if self.0.len() <= group {
             self.0.resize(count.max(group + 1), 0);
         }
@@ -131,14 +129,14 @@ impl Missing {
     }
 
     /// Notes so many rows of the first group.
-    fn add_many(&mut self, rows: u64) {
+    pub(crate) fn add_many(&mut self, rows: u64) {
         if self.0.is_empty() {
             self.0.push(0);
         }
         self.0[0] += rows;
     }
 
-    fn merge(&mut self, other: &Missing, merging: Merging<'_>) {
+    pub(crate) fn merge(&mut self, other: &Missing, merging: Merging<'_>) {
         for (count, to) in other.0.iter().zip(merging.groups).filter(|(count, _)| **count > 0) {
             let to = *to as usize;
             self.0.resize(self.0.len().max(to + 1), 0);
@@ -147,258 +145,14 @@ impl Missing {
     }
 
     /// Returns the number of values of a group of so many rows.
-    fn present(&self, group: usize, rows: u64) -> u64 {
+    pub(crate) fn present(&self, group: usize, rows: u64) -> u64 {
         rows - self.0.get(group).copied().unwrap_or(0)
     }
 
-    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) {
+    pub(crate) fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) {
         if !vector.nulls.is_empty() {
             rows.each(vector, |_, _| {}, |group| self.add(group, rows.count));
         }
-    }
-}
-
-/// Exact sums of integers and decimals.
-#[derive(Default)]
-pub struct Totals {
-    missing: Missing,
-    /// The part of each sum that fits 64 bits, and how much can still be added to any without a look.
-    narrow: Vec<i64>,
-    room: u64,
-    wide: Vec<i128>,
-    /// The digits after the point that all sums have.
-    scale: u32,
-    /// The digits that all values so far show; `None` if each group has its own in `shown`.
-    shown_by_all: Option<u8>,
-    shown: Vec<u8>,
-    begun: bool,
-}
-
-impl Totals {
-    fn reach(&mut self, count: usize) {
-        self.narrow.resize(count, 0);
-        self.wide.resize(count, 0);
-        if self.shown_by_all.is_none() {
-            self.shown.resize(count, 0);
-        }
-    }
-
-    /// Moves what is in 64 bits to where 128 are.
-    fn widen(&mut self) {
-        for (narrow, wide) in self.narrow.iter_mut().zip(&mut self.wide) {
-            *wide += i128::from(std::mem::take(narrow));
-        }
-        self.room = i64::MAX as u64;
-    }
-
-    /// Has all sums have as many digits after the point as `numbers`, or these as many as the sums.
-    fn align<'d>(&mut self, numbers: &'d Decimals) -> Option<(std::borrow::Cow<'d, [i64]>, u64)> {
-        if numbers.scale > self.scale {
-            self.widen();
-            let factor = i128::from(power(numbers.scale - self.scale));
-            if self.wide.iter().any(|sum| sum.checked_mul(factor).is_none()) {
-                return None;
-            }
-            self.wide.iter_mut().for_each(|sum| *sum *= factor);
-            self.scale = numbers.scale;
-        }
-        rescaled(numbers, self.scale)
-    }
-
-    fn note_shown(&mut self, shown: &Shown, vector: &Vector<'_>, rows: Rows<'_>) {
-        if !self.begun {
-            self.begun = true;
-            if let Shown::Same(digits) = shown {
-                self.shown_by_all = Some(*digits);
-            }
-        }
-        match (self.shown_by_all, shown) {
-            (Some(all), Shown::Same(digits)) if all == *digits => return,
-            (Some(all), _) => {
-                self.shown_by_all = None;
-                self.shown.clear();
-                self.shown.resize(rows.count, all);
-            }
-            (None, _) => {}
-        }
-        self.shown.resize(rows.count, 0);
-        let known = &mut self.shown;
-        rows.each(vector, |row, group| known[group] = known[group].max(shown.get(row)), |_| {});
-    }
-
-    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
-        self.reach(rows.count);
-        match &vector.values {
-            Values::Ints(ints) => {
-                self.note_shown(&Shown::Same(0), vector, rows);
-                self.add(&ints.values, ints.bound, vector, rows);
-            }
-            Values::Decimals(numbers) => {
-                let Some((values, bound)) = self.align(numbers) else { return false };
-                self.note_shown(&numbers.shown, vector, rows);
-                self.add(&values, bound, vector, rows);
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    fn add(&mut self, values: &[i64], bound: u64, vector: &Vector<'_>, rows: Rows<'_>) {
-        self.missing.update(vector, rows);
-        let most = bound.saturating_mul(rows.rows.len() as u64);
-        if most > i64::MAX as u64 / 2 {
-            let wide = &mut self.wide;
-            return rows.each(vector, |row, group| wide[group] += i128::from(values[row]), |_| {});
-        }
-        if most > self.room {
-            self.widen();
-        }
-        self.room -= most;
-        let narrow = &mut self.narrow;
-        match (rows.groups, rows.rows, vector.nulls.is_empty()) {
-            (None, Selection::All(count), true) => {
-                narrow[0] += values[..*count].iter().sum::<i64>();
-            }
-            (None, _, _) => {
-                let mut sum = 0;
-                rows.each(vector, |row, _| sum += values[row], |_| {});
-                narrow[0] += sum;
-            }
-            (Some(groups), selected, true) if narrow.len() <= FEW => {
-                add_to_few(values, groups, selected, narrow);
-            }
-            _ => {
-                let narrow = &mut narrow[..];
-                if !rows.each_of_all(vector, values, |value, group| narrow[group] += value) {
-                    rows.each(vector, |row, group| narrow[group] += values[row], |_| {});
-                }
-            }
-        }
-    }
-
-    /// Takes in other sums; false if that would take more than 128 bits.
-    fn merge(&mut self, mut other: Totals, merging: Merging<'_>) -> bool {
-        self.reach(merging.rows_before.len());
-        other.reach(merging.groups.len());
-        if !other.begun {
-            self.missing.merge(&other.missing, merging);
-            return true;
-        }
-        let scale = self.scale.max(other.scale);
-        for totals in [&mut *self, &mut other] {
-            totals.widen();
-            let factor = i128::from(power(scale - totals.scale));
-            for sum in &mut totals.wide {
-                let Some(scaled) = sum.checked_mul(factor) else { return false };
-                *sum = scaled;
-            }
-            totals.scale = scale;
-        }
-        if !self.begun {
-            (self.begun, self.shown_by_all) = (true, other.shown_by_all);
-        }
-        if self.shown_by_all.is_none() || self.shown_by_all != other.shown_by_all {
-            self.shown_by_each(merging.rows_before);
-            other.shown_by_each(merging.rows);
-            for (from, _, to) in merging.groups() {
-                self.shown[to] = self.shown[to].max(other.shown[from]);
-            }
-        }
-        self.missing.merge(&other.missing, merging);
-        for (from, _, to) in merging.groups() {
-            let Some(sum) = self.wide[to].checked_add(other.wide[from]) else { return false };
-            self.wide[to] = sum;
-        }
-        true
-    }
-
-    /// Notes for each group which digits its values show. The groups have so many rows.
-    fn shown_by_each(&mut self, rows: &[u64]) {
-        self.shown.resize(rows.len(), 0);
-        if let Some(all) = self.shown_by_all.take() {
-            for (group, (shown, rows)) in self.shown.iter_mut().zip(rows).enumerate() {
-                *shown = if self.missing.present(group, *rows) > 0 { all } else { 0 };
-            }
-        }
-    }
-
-    /// Returns the sums of groups, whose numbers of rows these are, as `sum` gives them; `None` if one has more than 64
-    /// bits.
-    fn sums<'a>(&self, groups: Range<usize>, rows: &[u64], repr: Repr) -> Option<Vector<'a>> {
-        let is_integer = matches!(repr, Repr::Int8) && self.scale == 0;
-        if !is_integer && repr != Repr::Numeric || self.scale > SCALE_MAX {
-            return None;
-        }
-        let (mut values, mut nulls) = (Vec::with_capacity(groups.len()), Vec::new());
-        let mut shown = Vec::new();
-        for (at, group) in groups.clone().enumerate() {
-            let has_value = self.missing.present(group, rows[group]) > 0;
-            if !has_value {
-                nulls.resize(groups.len(), false);
-                nulls[at] = true;
-            }
-            let wide = self.wide.get(group).copied().unwrap_or(0);
-            let narrow = self.narrow.get(group).copied().unwrap_or(0);
-            values.push(i64::try_from(wide.checked_add(narrow.into())?).ok()?);
-            if self.shown_by_all.is_none() {
-                shown.push(self.shown.get(group).copied().unwrap_or(0));
-            }
-        }
-        let bound = bound_of(&values);
-        let shown = self.shown_by_all.map_or(Shown::Each(shown), Shown::Same);
-        let values = match is_integer {
-            true => Values::Ints(Ints { repr, values, bound }),
-            false => {
-                Values::Decimals(Decimals { scale: self.scale, mantissas: values, shown, bound })
-            }
-        };
-        Some(Vector { values, nulls })
-    }
-
-    /// Returns the sum of a group of so many rows.
-    fn sum(&self, group: usize, rows: u64) -> Sum {
-        let mut sum = Sum::new();
-        let count = self.missing.present(group, rows);
-        let Some(wide) = self.wide.get(group).filter(|_| count > 0) else { return sum };
-        let total = wide + i128::from(self.narrow[group]);
-        let shown = self.shown_by_all.unwrap_or_else(|| self.shown[group]);
-        let cut = total / i128::from(power(self.scale - u32::from(shown)));
-        let total = Numeric::new(cut, shown.into()).expect("a scale of two digits");
-        sum.add_total(&total, count);
-        sum
-    }
-}
-
-/// Up to so many groups have several tables each.
-pub const FEW: usize = 64;
-
-/// Adds values to the sums of up to [`FEW`] groups.
-fn add_to_few(values: &[i64], groups: &[u32], rows: &Selection, sums: &mut [i64]) {
-    // Neighbours are often of one group: in tables of their own no addition waits for the one before it.
-    let mut tables = [[0_i64; FEW]; 4];
-    let mut add = |table: usize, value: i64, group: u32| {
-        tables[table][group as usize % FEW] += value;
-    };
-    match rows {
-        Selection::All(count) => {
-            let (fours, rest) = values[..*count].as_chunks::<4>();
-            let (of_fours, of_rest) = groups[..*count].as_chunks::<4>();
-            for (values, groups) in fours.iter().zip(of_fours) {
-                (0..4).for_each(|at| add(at, values[at], groups[at]));
-            }
-            rest.iter().zip(of_rest).for_each(|(value, group)| add(0, *value, *group));
-        }
-        Selection::Some(rows) => {
-            let (fours, rest) = rows.as_chunks::<4>();
-            let mut add_row = |at: usize, row: u16| {
-                add(at, values[usize::from(row)], groups[usize::from(row)]);
-            };
-            fours.iter().for_each(|rows| (0..4).for_each(|at| add_row(at, rows[at])));
-            rest.iter().for_each(|row| add_row(0, *row));
-        }
-    }
-    for table in tables {
-        sums.iter_mut().zip(table).for_each(|(sum, more)| *sum += more);
     }
 }
 
@@ -413,7 +167,7 @@ pub struct Floats {
 const CALM_MAX: f64 = 1e140;
 
 impl Floats {
-    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
+    pub(crate) fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
         let Values::Floats(numbers) = &vector.values else { return false };
         let values = &numbers.values;
         let is_far = |value: f64| value.is_nan() || value.abs() > CALM_MAX;
@@ -452,115 +206,11 @@ impl Floats {
 }
 
 impl Floats {
-    fn merge(&mut self, other: &Floats, merging: Merging<'_>) {
+    pub(crate) fn merge(&mut self, other: &Floats, merging: Merging<'_>) {
         self.missing.merge(&other.missing, merging);
         self.sums.resize(merging.rows_before.len(), 0.0);
         for (sum, to) in other.sums.iter().zip(merging.groups) {
             self.sums[*to as usize] += sum;
-        }
-    }
-}
-
-/// The least or the greatest values.
-pub struct Extremes {
-    is_least: bool,
-    repr: Repr,
-    best: Vec<i64>,
-    shown: Vec<u8>,
-    has: Vec<bool>,
-    /// The digits after the point that all values have; `None` before the first one, and for integers.
-    scale: Option<u32>,
-}
-
-impl Extremes {
-    /// Returns the state of `min`, or of `max`, over values that are held like this.
-    pub fn new(is_least: bool, repr: Repr) -> Extremes {
-        let (best, shown, has) = (Vec::new(), Vec::new(), Vec::new());
-        Extremes { is_least, repr, best, shown, has, scale: None }
-    }
-
-    fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
-        let (values, shown) = match &vector.values {
-            Values::Ints(ints) => (&ints.values, None),
-            Values::Decimals(numbers) => {
-                if *self.scale.get_or_insert(numbers.scale) != numbers.scale {
-                    return false;
-                }
-                (&numbers.mantissas, Some(&numbers.shown))
-            }
-            _ => return false,
-        };
-        self.best.resize(rows.count, 0);
-        self.has.resize(rows.count, false);
-        self.shown.resize(rows.count, 0);
-        // Where all show the same digits the value alone decides, once each group has one.
-        let is_same = match shown {
-            Some(Shown::Same(digits)) => self.shown.iter().all(|shown| shown == digits),
-            Some(Shown::Each(_)) => false,
-            None => true,
-        };
-        if is_same && self.has.iter().all(|has| *has) {
-            let best = &mut self.best[..];
-            let is_done = match self.is_least {
-                true => rows.each_of_all(vector, values, |value, group| {
-                    best[group] = best[group].min(value);
-                }),
-                false => rows.each_of_all(vector, values, |value, group| {
-                    best[group] = best[group].max(value);
-                }),
-            };
-            if is_done {
-                return true;
-            }
-        }
-        let (best, has, digits) = (&mut self.best, &mut self.has, &mut self.shown);
-        let is_least = self.is_least;
-        let take = |row: usize, group: usize| {
-            let (value, so_far) = (values[row], best[group]);
-            let is_better = if is_least { value < so_far } else { value > so_far };
-            // The first of equal values stays, as it shows its own digits.
-            if is_better || !has[group] {
-                (best[group], has[group]) = (value, true);
-                if let Some(shown) = shown {
-                    digits[group] = shown.get(row);
-                }
-            }
-        };
-        rows.each(vector, take, |_| {});
-        true
-    }
-
-    /// Takes in other extremes; false if they have another number of digits after the point.
-    fn merge(&mut self, other: &Extremes, merging: Merging<'_>) -> bool {
-        let groups = merging.rows_before.len();
-        self.best.resize(groups, 0);
-        self.has.resize(groups, false);
-        self.shown.resize(groups, 0);
-        self.scale = self.scale.or(other.scale);
-        if other.scale.is_some() && other.scale != self.scale {
-            return false;
-        }
-        for (from, to) in merging.groups.iter().enumerate() {
-            let to = *to as usize;
-            if !other.has.get(from).is_some_and(|has| *has) {
-                continue;
-            }
-            let (value, so_far) = (other.best[from], self.best[to]);
-            let is_better = if self.is_least { value < so_far } else { value > so_far };
-            if is_better || !self.has[to] {
-                (self.best[to], self.has[to], self.shown[to]) = (value, true, other.shown[from]);
-            }
-        }
-        true
-    }
-
-    fn value(&self, group: usize) -> Datum {
-        if !self.has.get(group).is_some_and(|has| *has) {
-            return Datum::Null;
-        }
-        match self.scale {
-            Some(scale) => Datum::from(numeric(self.best[group], scale, self.shown[group])),
-            None => int_datum(self.repr, self.best[group]).to_owned(),
         }
     }
 }
@@ -716,31 +366,8 @@ impl State {
                 missing.add_many(nulls);
                 true
             }
-            State::Totals(totals) => {
-                let Some(sum) = zone.sum else { return false };
-                let (scale, shown) = scale.unwrap_or((0, 0));
-                let is_alike = (totals.shown_by_all, totals.scale) == (Some(shown), scale);
-                if totals.begun && !is_alike {
-                    return false;
-                }
-                (totals.begun, totals.shown_by_all, totals.scale) = (true, Some(shown), scale);
-                totals.reach(1);
-                let Some(total) = totals.wide[0].checked_add(sum) else { return false };
-                totals.wide[0] = total;
-                totals.missing.add_many(nulls);
-                true
-            }
-            State::Extremes(extremes) => match (&zone.bounds, scale) {
-                (Bounds::Nothing, _) => true,
-                (Bounds::Ints(min, max), None) => {
-                    let value = if extremes.is_least { *min } else { *max };
-                    let ints = Ints { repr: extremes.repr, values: vec![value], bound: u64::MAX };
-                    let vector = Vector { values: Values::Ints(ints), nulls: Vec::new() };
-                    let rows = Rows { rows: &Selection::All(1), groups: None, count: 1 };
-                    extremes.update(&vector, rows)
-                }
-                _ => false,
-            },
+            State::Totals(totals) => totals.update_by_zone(zone, scale),
+            State::Extremes(extremes) => extremes.update_by_zone(zone, scale),
             _ => false,
         }
     }
@@ -753,33 +380,5 @@ impl State {
             State::Each(groups) => groups.iter().map(|one| 64 + one.held_bytes()).sum(),
             _ => 0,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Sums stay exact where 64 bits do not suffice, and where scales differ.
-    #[test]
-    fn sums_are_exact() {
-        let mut totals = Totals::default();
-        let rows = Selection::All(4);
-        let rows = Rows { rows: &rows, groups: Some(&[0, 1, 0, 1]), count: 2 };
-        let ints = |all: [i64; 4]| Vector::of_datums(Repr::Int8, all.map(Datum::Int8).into());
-        assert!(totals.update(&ints([i64::MAX, 1, i64::MAX, 2]), rows));
-        assert!(totals.update(&ints([-5, 1, 3, i64::MIN]), rows));
-        let sum = |totals: &Totals, group| totals.sum(group, 4).sum().unwrap().unwrap().to_string();
-        assert_eq!(sum(&totals, 0), "18446744073709551612");
-        assert_eq!(sum(&totals, 1), "-9223372036854775804");
-
-        let mut totals = Totals::default();
-        let texts = |all: [&str; 4]| {
-            let number = |text: &str| Datum::from(text.parse::<Numeric>().unwrap());
-            Vector::of_datums(Repr::Numeric, all.map(number).into())
-        };
-        assert!(totals.update(&texts(["1.5", "2.5", "0.5", "0.5"]), rows));
-        assert!(totals.update(&texts(["1.25", "7", "0.125", "0"]), rows));
-        assert_eq!((sum(&totals, 0), sum(&totals, 1)), ("3.375".into(), "10.0".into()));
     }
 }

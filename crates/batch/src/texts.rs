@@ -7,7 +7,7 @@
 //! ```
 
 use memchr::memmem::Finder;
-use scalar::cast::How;
+use scalar::cast::CoercionPath;
 use scalar::registry;
 use sql::plan::{Cast, Expr, ExprKind};
 use types::{Datum, DatumRef, Type};
@@ -180,7 +180,7 @@ fn texts_of(list: &Expr) -> Option<Vec<Box<str>>> {
 fn part_of(expr: &Expr) -> Option<(bool, Option<(usize, usize)>)> {
     match &uncast(expr).kind {
         ExprKind::Column { levels_up: 0, .. } => Some((false, None)),
-        ExprKind::Cast { expr: inner, how: Cast::Type { how: How::Function(_), .. } }
+        ExprKind::Cast { expr: inner, how: Cast::Type { how: CoercionPath::Function(_), .. } }
             if inner.ty == Type::BPCHAR
                 && matches!(expr.ty, Type::TEXT | Type::VARCHAR)
                 && matches!(inner.kind, ExprKind::Column { levels_up: 0, .. }) =>

@@ -25,7 +25,7 @@ use icu_casemap::options::TitlecaseOptions;
 use icu_collator::CollatorBorrowed;
 use icu_locale_core::LanguageIdentifier;
 
-pub use locale::{Locale, Unfit};
+pub use locale::{Locale, LocaleError};
 pub use system::{Provider, System, named, numbered, system};
 
 /// The version of the tables that sort keys are made with: that of the crate with the tables.
@@ -58,7 +58,7 @@ thread_local! {
 ///
 /// # Errors
 /// Where the locale is none, or asks for something that the tables do not have.
-pub fn of(locale: &str) -> Result<Arc<Collation>, Unfit> {
+pub fn of(locale: &str) -> Result<Arc<Collation>, LocaleError> {
     static KNOWN: LazyLock<RwLock<HashMap<Box<str>, Arc<Collation>>>> =
         LazyLock::new(RwLock::default);
     let last = LAST.with_borrow(|last| match last {

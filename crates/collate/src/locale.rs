@@ -27,7 +27,7 @@ pub struct Locale {
 
 /// Why a locale cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unfit {
+pub enum LocaleError {
     /// It is not the name of a locale.
     NoLocale,
     /// A keyword asks for something that is not there: the keyword and its value.
@@ -68,7 +68,7 @@ impl Locale {
     ///
     /// # Errors
     /// Where it is none.
-    pub fn read(text: &str) -> Result<Self, Unfit> {
+    pub fn read(text: &str) -> Result<Self, LocaleError> {
         let (name, of_icu) = text.split_once('@').unwrap_or((text, ""));
         let name = match name {
             "" | "root" => "und".to_owned(),
@@ -77,7 +77,7 @@ impl Locale {
         let (tag, unknown): (Tag, _) = match name.parse() {
             Ok(tag) => (tag, None),
             Err(_) if could_be_name(&name) => (Tag::UNKNOWN, Some(name)),
-            Err(_) => return Err(Unfit::NoLocale),
+            Err(_) => return Err(LocaleError::NoLocale),
         };
         let written = tag.extensions.unicode.keywords.iter();
         let mut keywords: Vec<(String, String)> = written
@@ -87,7 +87,7 @@ impl Locale {
             })
             .collect();
         for keyword in of_icu.split(';').filter(|keyword| !keyword.is_empty()) {
-            let (key, value) = keyword.split_once('=').ok_or(Unfit::NoLocale)?;
+            let (key, value) = keyword.split_once('=').ok_or(LocaleError::NoLocale)?;
             let (key, value) = (key.to_ascii_lowercase(), value.to_ascii_lowercase());
             let same = |list: &[(&str, &str)], word: &str| {
                 list.iter().find(|(icu, _)| *icu == word).map(|(_, known)| (*known).to_owned())
@@ -107,11 +107,11 @@ impl Locale {
     }
 
     /// How it compares.
-    pub(crate) fn collation(&self) -> Result<Collation, Unfit> {
+    pub(crate) fn collation(&self) -> Result<Collation, LocaleError> {
         let mut tag = self.tag.clone();
         let mut options = CollatorOptions::default();
         for (key, value) in &self.keywords {
-            let unfit = || Unfit::Keyword(key.clone(), value.clone());
+            let unfit = || LocaleError::Keyword(key.clone(), value.clone());
             match (key.as_str(), value.as_str()) {
                 ("ks", "level1") => options.strength = Some(Strength::Primary),
                 ("ks", "level2") => options.strength = Some(Strength::Secondary),
@@ -142,7 +142,7 @@ impl Locale {
         let language = tag.id.clone();
         let preferences = CollatorPreferences::from(&tag);
         let collator =
-            CollatorBorrowed::try_new(preferences, options).map_err(|_| Unfit::NoLocale)?;
+            CollatorBorrowed::try_new(preferences, options).map_err(|_| LocaleError::NoLocale)?;
         Ok(Collation { collator, language })
     }
 }
@@ -176,13 +176,13 @@ impl fmt::Display for Locale {
     }
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for LocaleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unfit::NoLocale => f.write_str("it is not the name of a locale"),
-            Unfit::Keyword(key, value) => write!(f, "{key}-{value} is not supported"),
+            LocaleError::NoLocale => f.write_str("it is not the name of a locale"),
+            LocaleError::Keyword(key, value) => write!(f, "{key}-{value} is not supported"),
         }
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for LocaleError {}

@@ -1,6 +1,6 @@
 //! The guarantees of collations: the orders of languages, and keys that give their texts back.
 
-use super::{Collation, Locale, Unfit, VERSION, named, numbered, of, system, text_of};
+use super::{Collation, Locale, LocaleError, VERSION, named, numbered, of, system, text_of};
 
 fn sorted(locale: &str, words: &str) -> String {
     let collation = of(locale).expect("a locale");
@@ -70,7 +70,7 @@ fn locales() {
         Ok("und-u-kn-true-ks-level2")
     );
     assert_eq!(read("en-u-kn").as_deref(), Ok("en-u-kn-true"));
-    assert_eq!(read("not a locale"), Err(Unfit::NoLocale));
+    assert_eq!(read("not a locale"), Err(LocaleError::NoLocale));
     assert!(of("und-u-kr-latn").is_err());
     assert!(of("nonsense-nowhere").is_ok());
 }

@@ -10,9 +10,9 @@ use anywhen::{
 use indicatif::ProgressBar;
 
 use crate::args::{At, BackupArgs, RestoreArgs};
-use crate::care::answer;
 use crate::failure::{Failure, Kind, Outcome};
 use crate::json_out::Object;
+use crate::maintenance::answer;
 use crate::progress;
 use crate::remote::HttpSource;
 use crate::screen;

@@ -3,9 +3,9 @@
 use anywhen::{CollectionOptions, Database, DocumentError};
 
 use crate::args::{AlterArgs, At, CreateArgs, DropArgs, LsArgs};
-use crate::care::answer;
 use crate::failure::{Failure, Outcome};
 use crate::json_out::{Object, array, quoted};
+use crate::maintenance::answer;
 use crate::read::moment;
 use crate::render::{pad, widest};
 use crate::screen;

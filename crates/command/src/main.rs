@@ -4,7 +4,7 @@
 //! could, and prints the answer.
 //!
 //! ```text
-//!   words ──args──> Command ──run──> read · write · collections · import · export · tables · care · backups · serve · sql · explore
+//!   words ──args──> Command ──run──> read · write · collections · import · export · tables · maintenance · backups · serve · sql · explore
 //!                                       |         (each: Session -> Outcome)
 //!                                       v
 //!                            Database (the library)     render, screen ──> stdout
@@ -22,7 +22,6 @@
 mod args;
 mod backups;
 mod budget;
-mod care;
 mod collections;
 mod explore;
 mod explorer_files;
@@ -33,6 +32,7 @@ mod git;
 mod import;
 mod json_out;
 mod log_file;
+mod maintenance;
 mod manual;
 mod paint;
 mod progress;
@@ -94,7 +94,7 @@ fn wants_json() -> bool {
 /// Carries out one command. The shell calls this once for each line it reads.
 fn run(session: &mut Session, command: &Command) -> Outcome {
     match command {
-        Command::Init => care::init(session),
+        Command::Init => maintenance::init(session),
         Command::Put(a) => write::put(session, a),
         Command::Get(a) => read::get(session, a),
         Command::Edit(a) => write::edit(session, a),
@@ -115,11 +115,11 @@ fn run(session: &mut Session, command: &Command) -> Outcome {
         Command::Revert(a) => write::revert(session, a),
         Command::Import(a) => import::import(session, a),
         Command::Export(a) => export::export(session, a),
-        Command::Verify => care::verify(session),
-        Command::Compact => care::compact(session),
+        Command::Verify => maintenance::verify(session),
+        Command::Compact => maintenance::compact(session),
         Command::Backup(a) => backups::backup(session, a),
         Command::Restore(a) => backups::restore(session, a),
-        Command::Stats => care::stats(session),
+        Command::Stats => maintenance::stats(session),
         Command::Shell => shell::shell(session),
         Command::Completions(a) => manual::completions(a),
         Command::ManPages(a) => manual::man_pages(a),

@@ -1,6 +1,5 @@
 //! Collections: documents by key, now and at any moment of their history.
 
-use crate::beside::Rows;
 use crate::chunk::Chunk;
 use crate::diff::{Diff, diff};
 use crate::edit::{Edit, NodeRef, find};
@@ -11,6 +10,7 @@ use crate::observe::CacheObserver;
 use crate::part::{Options, write_part};
 use crate::paths::{Counts, PathClass, path_summary};
 use crate::revisions::Touched;
+use crate::row_link::RowLink;
 use crate::state::{Cache, RevisionList, State, Timed, timed};
 use crate::table::{CollectionOptions, DocumentTable};
 use crate::tree::{Nodes, Source, Tree};
@@ -108,7 +108,7 @@ pub struct Collection {
     id: TableId,
     table: Arc<DocumentTable>,
     /// Where it is a table of SQL.
-    pub(crate) rows: Option<Arc<dyn Rows>>,
+    pub(crate) rows: Option<Arc<dyn RowLink>>,
 }
 
 /// Fetches chunks of one document at one commit.

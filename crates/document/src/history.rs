@@ -2,7 +2,7 @@
 //! node.
 //!
 //! A node is asked for by its key, which gives the values that it had wherever it stood, or by a path,
-//! which gives the values of all nodes that ever stood there ([`crate::stands`]).
+//! which gives the values of all nodes that ever stood there ([`crate::path_history`]).
 //!
 //! The history of one node is found in one of two ways, whichever is the shorter:
 //!
@@ -22,7 +22,7 @@ use crate::delta::Op;
 use crate::edit::{NodeRef, find, parse_path};
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
-use crate::stands::Stand;
+use crate::path_history::PathNode;
 use crate::state::State;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result, Revision};
@@ -186,38 +186,38 @@ impl Collection {
             let events = self.events(&prefix, &state, target)?;
             return self.runs(&state, events.into_iter().map(|(csn, value)| (csn, target, value)));
         };
-        let stands = self.stands(&prefix, &state, &parse_path(path)?)?;
-        if stands.is_empty() {
+        let nodes = self.path_history(&prefix, &state, &parse_path(path)?)?;
+        if nodes.is_empty() {
             return Err(DocumentError::NeverNode { node: path.clone(), key: key.to_owned() });
         }
         let mut events = Vec::new();
-        for stand in stands {
-            self.values_within(&prefix, &state, &stand, &mut events)?;
+        for at_path in nodes {
+            self.values_at_path(&prefix, &state, &at_path, &mut events)?;
         }
         self.runs(&state, events)
     }
 
     /// Adds the values of a node while it stood at a path, each with the commit that gave it, or put the
     /// node there; and after them the commit that took the node away.
-    fn values_within(
+    fn values_at_path(
         &self,
         prefix: &Prefix,
         state: &State,
-        stand: &Stand,
+        at_path: &PathNode,
         out: &mut Vec<(Csn, NodeKey, Option<String>)>,
     ) -> Result<()> {
-        let last = stand.end.map_or(state.csn, |end| Csn(end.0 - 1));
-        let events = self.events_between(prefix, state, stand.node, stand.from, last)?;
+        let last = at_path.end.map_or(state.csn, |end| Csn(end.0 - 1));
+        let events = self.events_between(prefix, state, at_path.node, at_path.from, last)?;
         out.reserve(events.len() + 1);
         let begin = out.len();
         for (csn, value) in events {
-            if csn <= stand.from {
+            if csn <= at_path.from {
                 // Of the values of before it had the last one when it came there.
                 out.truncate(begin);
             }
-            out.push((csn.max(stand.from), stand.node, value));
+            out.push((csn.max(at_path.from), at_path.node, value));
         }
-        out.extend(stand.end.map(|end| (end, stand.node, None)));
+        out.extend(at_path.end.map(|end| (end, at_path.node, None)));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Tree::value ──> Jsonb, lazy ──  ->> 'a'       finds one node
-//!                                ──  jsonb_set     notes a change at one node ──> change_values_within
+//!                                ──  jsonb_set     notes a change at one node ──> change_values_in_txn
 //!                                ──  the rest      Tree::jsonb
 //! ```
 //!
@@ -11,9 +11,9 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::amend::amend;
 use crate::collection::Collection;
 use crate::edit::{Edit, Place};
+use crate::jsonb_diff::apply_diff;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::jsonb::Jsonb;
@@ -109,13 +109,13 @@ impl Source for TreeValue {
 
 impl Collection {
     /// Makes changes of the document's value, which was read as the transaction sees it.
-    pub fn change_values_within(
+    pub fn change_values_in_txn(
         &self,
         txn: &mut Transaction,
         key: &str,
         changes: &[Change],
     ) -> Result<()> {
-        self.edit_within(txn, key, |edit| {
+        self.edit_in_txn(txn, key, |edit| {
             changes.iter().try_for_each(|change| apply(edit, change.action()))
         })
     }
@@ -124,7 +124,7 @@ impl Collection {
 fn apply(edit: &mut Edit<'_>, action: &Action) -> Result<()> {
     match action {
         Action::Set { node, old: Some(old), value } => {
-            amend(edit, NodeKey(node.number), old.root(), value.root())
+            apply_diff(edit, NodeKey(node.number), old.root(), value.root())
         }
         Action::Set { node, old: None, value } => {
             edit.set(NodeKey(node.number), value.to_string()).map(drop)

@@ -1,7 +1,6 @@
 //! A document inside a transaction: its state before the transaction, and its state in it.
 
 use crate::admit::check_values;
-use crate::beside::Stands;
 use crate::draft::{Draft, Sealed, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
@@ -10,6 +9,7 @@ use crate::observe::hint;
 use crate::paths::Counts;
 use crate::revisions::{Entry, PAGE, Touched, fresh_page, page_after};
 use crate::rewrite::rewrite;
+use crate::row_link::Existence;
 use crate::state::State;
 use crate::table::CollectionOptions;
 use crate::tree::{Nodes, Tree};
@@ -47,7 +47,7 @@ impl Working {
     }
 
     /// A document that the transaction may have changed before.
-    pub fn within((found, is_own): (State, bool), options: CollectionOptions) -> Working {
+    pub fn in_txn((found, is_own): (State, bool), options: CollectionOptions) -> Working {
         Working { is_own, ..Working::new(found, options) }
     }
 
@@ -70,9 +70,9 @@ impl Working {
         }
     }
 
-    /// Whether there was a document when it was found, and whether there is one now.
-    pub fn stands(&self) -> Stands {
-        Stands { before: self.found.tree.is_some(), after: self.is_there() }
+    /// Whether the document existed when it was found, and whether it exists now.
+    pub fn existence(&self) -> Existence {
+        Existence { before: self.found.tree.is_some(), after: self.is_there() }
     }
 
     /// True where there is a document as the transaction sees it.

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   lock ──> state, the transaction's own changes included ──> Working: edits ──> write_into ──> commit
-//!                                                                                 the row follows,
+//!                                                                                 update of the row,
 //!                                                                                 chunks, revision
 //!
 //!   Writing               one document, a transaction of its own         put, edit, remove, import, replace
 //!   DocumentTransaction   many documents, written when it commits        the library, HTTP
-//!   change_within         a document of a transaction that has more      tables of SQL
+//!   change_in_txn         a document of a transaction that has more      tables of SQL
 //! ```
 //!
 //! # Invariants
@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 use txn::{Isolation, Transaction};
 
-use crate::beside::{Rows, Stands};
 use crate::collection::Collection;
 use crate::key::{Prefix, Record};
 use crate::meta::{Committed, Meta};
 use crate::paths::Counts;
+use crate::row_link::{Existence, RowLink};
 use crate::working::Working;
 use crate::{Result, Revision};
 use store::Csn;
@@ -41,7 +41,7 @@ pub(crate) struct Written {
 
 impl Collection {
     /// The same collection, whose documents have rows beside them.
-    pub fn with_rows(mut self, rows: Arc<dyn Rows>) -> Collection {
+    pub fn with_rows(mut self, rows: Arc<dyn RowLink>) -> Collection {
         self.rows = Some(rows);
         self
     }
@@ -54,12 +54,17 @@ impl Collection {
         }
     }
 
-    /// Tells the row of a document, if there are rows, that it changes.
-    pub(crate) fn follow(&self, txn: &mut Transaction, key: &str, stands: Stands) -> Result<()> {
-        self.rows.as_ref().map_or(Ok(()), |rows| rows.follow(txn, key, stands))
+    /// Updates the row of a document, if there are rows, with a change of the document.
+    pub(crate) fn update_row(
+        &self,
+        txn: &mut Transaction,
+        key: &str,
+        existence: Existence,
+    ) -> Result<()> {
+        self.rows.as_ref().map_or(Ok(()), |rows| rows.update(txn, key, existence))
     }
 
-    /// Writes what became of a document into a transaction that holds its lock, and has its row follow.
+    /// Writes what became of a document into a transaction that holds its lock, and updates its row.
     /// `None` where nothing became of it; a revision that changes nothing where `keep_unchanged` asks for one
     /// and the document has revisions.
     pub(crate) fn write_into(
@@ -76,7 +81,7 @@ impl Collection {
         }
         let created = changed && found.tree.is_none() && working.is_there();
         let revision = working.next_revision();
-        self.follow(txn, key, working.stands())?;
+        self.update_row(txn, key, working.existence())?;
         match changed {
             true => working.write(txn, self.id(), prefix)?,
             false => working.write_empty(txn, self.id(), prefix)?,
@@ -130,7 +135,7 @@ impl Writing<'_> {
     pub fn commit_loaded(self, counts: Option<Counts>, meta: &Meta) -> Result<Committed> {
         let Writing { collection, key, prefix, mut txn, working } = self;
         let revision = working.next_revision();
-        collection.follow(&mut txn, key, Stands { before: false, after: true })?;
+        collection.update_row(&mut txn, key, Existence { before: false, after: true })?;
         working.write_loaded(&mut txn, collection.id(), prefix, counts)?;
         commit(txn, meta, Written { revision, changed: true, created: true })
     }

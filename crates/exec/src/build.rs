@@ -1,6 +1,9 @@
 //! From plans to machines: every operator with its programs and buffers, ready to be run.
 
+mod aggregate;
 mod batches;
+mod modify;
+mod scan;
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -8,44 +11,34 @@ use std::collections::HashMap;
 use std::iter;
 
 use scalar::facts::Facts;
-use scalar::function::Eval;
-use scalar::{registry, resolve};
-use sql::At;
 use sql::eval::{Program, SetProgram};
-use sql::plan::{self as bound, Expr, ExprKind, FrameUnit};
-use types::{Error, KeyOrder, Modifier, Result, SqlState, Type, TypeSource};
+use sql::plan::{self as bound, Expr};
+use types::{Error, KeyOrder, Result, SqlState, TypeSource};
 
 use self::batches::Pieces;
 use crate::ctx::Shared;
 use crate::op::Input;
-use crate::op::aggregate::{Aggregate, AggregateCall};
-use crate::op::append::{Append, Pruning};
+use crate::op::aggregate::Aggregate;
 use crate::op::basic::{Filter, Project, ProjectSet, Values};
 use crate::op::depends::Depends;
 use crate::op::distinct::{Distinct, DistinctOn};
-use crate::op::frame::{Bound, Frame};
 use crate::op::functions::{Function, Functions};
 use crate::op::grouped::Grouped;
-use crate::op::guard::{self, Guard};
 use crate::op::hash_join::{HashJoin, Side};
 use crate::op::limit::Limit;
 use crate::op::lock::{Lock, LockRows};
 use crate::op::loop_join::LoopJoin;
-use crate::op::merge;
-use crate::op::modify::{self, Conflict, Modify, Target};
-use crate::op::path::Path;
+
 use crate::op::probe::Probe;
-use crate::op::rank::Rank;
 use crate::op::recheck::{Given, Recheck};
-use crate::op::scan::{Chance, Columns, Sample, Scan, When};
 use crate::op::set::SetOperation;
 use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
-use crate::op::window::{self, Ordering, Window, WindowCall};
+use crate::op::window::Window;
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
 use plan::explain::seen::Seen;
 use plan::explain::tree::Observed;
-use plan::{self, Body, Constant, Equal, Join, Kind, Link, Node, Plan, Reads, Table, each_part};
+use plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Table};
 
 /// A plan with everything that is needed to run it, once at a time.
 pub(crate) struct Machine {
@@ -304,231 +297,6 @@ impl Builder<'_> {
         })
     }
 
-    fn scan(&mut self, scan: &plan::Scan, types: &[Type]) -> Result<Scan> {
-        let when = match &scan.moment {
-            bound::Moment::Now => When::Now,
-            bound::Moment::All => When::All,
-            bound::Moment::Ever => When::Ever,
-            bound::Moment::AsOf(at) => When::AsOf(self.program(at)?),
-            bound::Moment::AtVersion(version) => When::AtVersion(self.program(version)?),
-            bound::Moment::FromTo(from, to) => When::FromTo(self.program(from)?, self.program(to)?),
-            bound::Moment::Between(from, to) => {
-                When::Between(self.program(from)?, self.program(to)?)
-            }
-            bound::Moment::ContainedIn(from, to) => {
-                When::ContainedIn(self.program(from)?, self.program(to)?)
-            }
-        };
-        let path = self.path(&scan.path)?;
-        let chance = match &scan.chance {
-            Some(chance) => Some(Chance {
-                provisos: self.programs(&chance.provisos)?,
-                path: self.path(&chance.path)?,
-            }),
-            None => None,
-        };
-        let sample = match &scan.sample {
-            None => None,
-            Some(sample) => Some(Sample {
-                percent: self.program(&sample.percent)?,
-                seed: self.maybe(sample.seed.as_ref())?,
-            }),
-        };
-        let columns = match &scan.columns {
-            None => None,
-            Some(columns) => Some(Columns {
-                index: columns.index,
-                numbers: columns.numbers.clone(),
-                values: self.programs(&columns.values)?,
-            }),
-        };
-        let width = columns.as_ref().map_or(scan.attnums.len(), |columns| columns.numbers.len());
-        debug_assert_eq!(width, types.len());
-        let condition = self.maybe(scan.condition.as_ref())?;
-        let attnums = scan.attnums.clone();
-        let paths = (path, chance);
-        let scan = Scan::new(scan.relation, scan.computed, attnums, when, paths, sample, condition);
-        Ok(scan.with_columns(columns))
-    }
-
-    /// The scans of partitions, which leave their condition to the operator above where it evaluates that.
-    fn append(&mut self, append: &plan::Append, leaves_condition: bool) -> Result<Append> {
-        let pruning = |level: &plan::Level| {
-            Ok(match level.path.is_full() {
-                true => None,
-                false => Some(Pruning { level: level.clone(), path: self.path(&level.path)? }),
-            })
-        };
-        let prunings = append.levels.iter().map(pruning).collect::<Result<_>>()?;
-        let mut parts = Vec::with_capacity(append.parts.len());
-        for part in &append.parts {
-            let input = match &part.node.kind {
-                Kind::Scan(scan) if leaves_condition => {
-                    let scan = self.scan(scan, &part.node.types)?.leaving_condition();
-                    self.looked_at(&part.node, Box::new(scan))
-                }
-                _ => self.node(&part.node)?,
-            };
-            parts.push((input, part.within.clone()));
-        }
-        Ok(Append::new(prunings, parts))
-    }
-
-    fn path(&self, path: &plan::Path) -> Result<Path> {
-        let end = |end: &Option<plan::End>| match end {
-            Some(end) => Ok::<_, Error>(Some((self.program(&end.value)?, end.inclusive))),
-            None => Ok(None),
-        };
-        let equal = path.equal.iter().map(|equal| {
-            Ok(match equal {
-                Equal::One(expr) => Equal::One(self.program(expr)?),
-                Equal::AnyOf(expr) => Equal::AnyOf(self.program(expr)?),
-                Equal::Null => Equal::Null,
-            })
-        });
-        let asked = path.asked.iter();
-        let asked = asked.map(|asked| Ok((asked.part, asked.ask, self.program(&asked.value)?)));
-        Ok(Path {
-            index: path.index,
-            is_backward: path.backward,
-            is_single: path.is_single,
-            may_read_all: path.may_read_all,
-            columns: path.columns.clone(),
-            equal: equal.collect::<Result<_>>()?,
-            low: end(&path.low)?,
-            high: end(&path.high)?,
-            asked: asked.collect::<Result<_>>()?,
-        })
-    }
-
-    fn modify(&mut self, modify: &plan::Modify, is_main: bool) -> Result<Modify> {
-        let facts = modify.facts.as_ref().ok_or_else(|| internal("a table is not known"))?;
-        let relation = &facts.relation;
-        let set = |set: &[(usize, Expr)]| -> Result<Vec<(usize, Program)>> {
-            set.iter().map(|(place, expr)| Ok((*place, self.program(expr)?))).collect()
-        };
-        let generated = match &modify.action {
-            bound::Action::Insert { generated, .. }
-            | bound::Action::Update { generated, .. }
-            | bound::Action::Merge { generated, .. } => set(generated)?,
-            bound::Action::Delete | bound::Action::Erase => match &modify.rest {
-                Some(rest) => set(&rest.generated)?,
-                None => Vec::new(),
-            },
-        };
-        let columns = relation.columns.iter().map(|column| guard::Column {
-            name: column.name.clone(),
-            ty: column.ty,
-            modifier: column.modifier,
-            not_null: column.not_null,
-        });
-        let checks = modify
-            .checks
-            .iter()
-            .map(|check| {
-                let (by, of) = (check.by.clone(), check.of);
-                Ok(guard::Check { by, of, program: self.program(&check.expr)? })
-            })
-            .collect::<Result<_>>()?;
-        let guard = Guard {
-            schema: relation.schema.clone(),
-            table: relation.name.clone(),
-            columns: columns.collect(),
-            checks,
-            is_partition: facts.is_partition,
-        };
-        let inserts = matches!(modify.action, bound::Action::Insert { .. });
-        let scan = if inserts { None } else { modify.input.clone().scanned(modify.width) };
-        let recheck = if inserts { None } else { modify.input.with_given(modify.width) };
-        let rest = match &modify.rest {
-            Some(rest) => Some(modify::Rest { place: rest.place, left: self.program(&rest.left)? }),
-            None => None,
-        };
-        let target = Target {
-            relation: modify.relation,
-            width: modify.width,
-            own_attnums: relation.columns.iter().map(|column| column.attnum).collect(),
-            attnums: scan.map(|scan| scan.attnums).unwrap_or_default(),
-            generated,
-            guard,
-            recheck: recheck.map(Recheck::new),
-            is_each_once: modify.input.gives_each_once() && self.plan.clone().changes() == 1,
-            rest,
-        };
-        let action = match &modify.action {
-            bound::Action::Insert { conflict, .. } => {
-                modify::Action::Insert(match conflict.as_deref() {
-                    None => None,
-                    Some(conflict) => Some(Conflict {
-                        arbiters: conflict
-                            .arbiters
-                            .iter()
-                            .filter(|known| known.provisos.is_empty())
-                            .map(|known| known.index)
-                            .collect(),
-                        provided: conflict
-                            .arbiters
-                            .iter()
-                            .filter(|known| !known.provisos.is_empty())
-                            .map(|known| Ok((known.index, self.programs(&known.provisos)?)))
-                            .collect::<Result<_>>()?,
-                        update: match &conflict.update {
-                            None => None,
-                            Some(update) => {
-                                Some((set(&update.set)?, self.maybe(update.filter.as_ref())?))
-                            }
-                        },
-                    }),
-                })
-            }
-            bound::Action::Update { set: list, .. } => modify::Action::Update(set(list)?),
-            bound::Action::Delete => modify::Action::Delete,
-            bound::Action::Erase => modify::Action::Erase,
-            bound::Action::Merge { clauses, matched, .. } => {
-                let clauses = clauses.iter().map(|clause| {
-                    Ok(merge::Clause {
-                        when: clause.when,
-                        filter: self.maybe(clause.filter.as_ref())?,
-                        action: match &clause.action {
-                            bound::MergeAction::Nothing => merge::Action::Nothing,
-                            bound::MergeAction::Delete => merge::Action::Delete,
-                            bound::MergeAction::Update(list) => merge::Action::Update(set(list)?),
-                            bound::MergeAction::Insert(row) => {
-                                merge::Action::Insert(self.programs(row)?)
-                            }
-                        },
-                    })
-                });
-                modify::Action::Merge(merge::Merge {
-                    clauses: clauses.collect::<Result<_>>()?,
-                    matched: *matched,
-                    merged: modify.merged,
-                })
-            }
-        };
-        let returning = modify.returning.as_ref().map(|exprs| self.programs(exprs)).transpose()?;
-        let (mut streams, mut may_be_many) = (inserts, false);
-        modify.input.clone().each(&mut |node| {
-            may_be_many |= match &node.kind {
-                Kind::Values(rows) => rows.len() >= VALUES_MANY,
-                Kind::Given | Kind::Project { .. } | Kind::Filter { .. } => false,
-                _ => true,
-            };
-            let reads = matches!(node.kind, Kind::Scan(_) | Kind::Append(_) | Kind::CteScan { .. });
-            streams &= !reads;
-            node.exprs(&mut |expr, _| {
-                each_part(expr, &mut |part| {
-                    streams &= !matches!(part.kind, ExprKind::Subplan { .. });
-                    streams
-                });
-            });
-        });
-        let input = self.node(&modify.input)?;
-        let is_plain = is_main && matches!(action, modify::Action::Insert(None));
-        let may_load = is_plain && may_be_many && self.plan.clone().changes() == 1;
-        Ok(Modify::new(input, target, action, returning, streams, is_main, may_load))
-    }
-
     /// The input of a limit: a sort below it, or below a projection, needs to keep only the rows
     /// that it lets through.
     fn limited(
@@ -607,139 +375,6 @@ impl Builder<'_> {
         }
         self.sources.push((table.number, source, depends(&reads)));
         Ok(run)
-    }
-
-    fn aggregate_call(&self, call: &bound::AggregateCall) -> Result<AggregateCall> {
-        let kernel = match registry::function(call.function).map(|function| function.eval) {
-            Some(Eval::Aggregate(kernel)) => kernel,
-            _ => return Err(internal(format!("{} is no aggregate", call.name))),
-        };
-        let types = |exprs: &[Expr]| exprs.iter().map(|expr| expr.ty).collect::<Vec<_>>();
-        let all = [types(&call.direct), types(&call.args)].concat();
-        Ok(AggregateCall {
-            keeps: (kernel.start)(&all).keeps(),
-            kernel,
-            args: self.programs(&call.args)?,
-            types: types(&call.args),
-            direct: self.programs(&call.direct)?,
-            direct_types: types(&call.direct),
-            distinct: call.distinct,
-            order: self.sort_keys(&call.order)?,
-            filter: self.maybe(call.filter.as_ref())?,
-            ty: call.ty,
-        })
-    }
-
-    /// The calls of windows, those together that see the rows in the same order.
-    fn orderings(&self, calls: &[bound::WindowCall]) -> Result<Vec<Ordering>> {
-        let mut known: Vec<String> = Vec::new();
-        let mut orderings: Vec<Ordering> = Vec::new();
-        for (place, call) in calls.iter().enumerate() {
-            let partition = call.partition.iter().map(Expr::to_string);
-            let order = call.order.iter().map(|key| key.to_string());
-            let text: Vec<String> = partition.chain(["order".to_owned()]).chain(order).collect();
-            let text = text.join(", ");
-            let at = match known.iter().position(|known| *known == text) {
-                Some(at) => at,
-                None => {
-                    let partition = call.partition.iter().map(|expr| {
-                        Ok(SortKey { program: self.program(expr)?, order: KeyOrder::ASCENDING })
-                    });
-                    orderings.push(Ordering {
-                        partition: partition.collect::<Result<_>>()?,
-                        order: self.sort_keys(&call.order)?,
-                        calls: Vec::new(),
-                    });
-                    known.push(text);
-                    known.len() - 1
-                }
-            };
-            let call = WindowCall {
-                function: self.window_function(call)?,
-                frame: self.frame(call)?,
-                place,
-            };
-            orderings[at].calls.push(call);
-        }
-        Ok(orderings)
-    }
-
-    fn window_function(&self, call: &bound::WindowCall) -> Result<window::Function> {
-        let function = registry::function(call.function)
-            .ok_or_else(|| internal(format!("there is no function {}", call.function)))?;
-        if let Eval::Aggregate(kernel) = function.eval {
-            let types: Vec<Type> = call.args.iter().map(|arg| arg.ty).collect();
-            return Ok(window::Function::Aggregate(AggregateCall {
-                keeps: (kernel.start)(&types).keeps(),
-                kernel,
-                args: self.programs(&call.args)?,
-                types,
-                direct: Vec::new(),
-                direct_types: Vec::new(),
-                distinct: false,
-                order: Vec::new(),
-                filter: self.maybe(call.filter.as_ref())?,
-                ty: call.ty,
-            }));
-        }
-        let rank = Rank::named(function.name)
-            .ok_or_else(|| internal(format!("{} is no window function", call.name)))?;
-        Ok(window::Function::Rank(rank, self.programs(&call.args)?))
-    }
-
-    fn frame(&self, call: &bound::WindowCall) -> Result<Frame> {
-        let frame = &call.frame;
-        let bound = |bound: &bound::Bound| -> Result<Bound> {
-            Ok(match bound {
-                bound::Bound::UnboundedPreceding => Bound::UnboundedPreceding,
-                bound::Bound::Preceding(offset) => Bound::Preceding(self.program(offset)?),
-                bound::Bound::CurrentRow => Bound::CurrentRow,
-                bound::Bound::Following(offset) => Bound::Following(self.program(offset)?),
-                bound::Bound::UnboundedFollowing => Bound::UnboundedFollowing,
-            })
-        };
-        let offset = [&frame.start, &frame.end].into_iter().find_map(|bound| match bound {
-            bound::Bound::Preceding(offset) | bound::Bound::Following(offset) => Some(offset.ty),
-            _ => None,
-        });
-        let shift = match (frame.unit, &call.order[..], offset) {
-            (FrameUnit::Range, [key], Some(offset)) => Some(self.shift(key.expr.ty, offset)?),
-            _ => None,
-        };
-        Ok(Frame {
-            unit: frame.unit,
-            start: bound(&frame.start)?,
-            end: bound(&frame.end)?,
-            exclude: frame.exclude,
-            shift,
-        })
-    }
-
-    /// Programs for a value plus and minus an offset.
-    fn shift(&self, value: Type, offset: Type) -> Result<(Program, Program)> {
-        let value = match Facts(self.types).base(value) {
-            Type::INT2 | Type::INT4 => Type::INT8,
-            Type::FLOAT4 => Type::FLOAT8,
-            Type::DATE => Type::TIMESTAMP,
-            other => other,
-        };
-        let shift = |symbol: &str| {
-            let found = resolve::operator(self.types, symbol, Some(value), offset)?;
-            let column = |index, ty| {
-                let kind = ExprKind::Column { levels_up: 0, index };
-                Expr { kind, ty, modifier: Modifier::NONE, at: At::NONE }
-            };
-            let call = bound::Call {
-                function: found.operator.function,
-                name: symbol.to_owned(),
-                operator: true,
-                args: vec![column(0, value), column(1, offset)],
-                set: false,
-                variadic: false,
-            };
-            self.program(&Expr::of(ExprKind::Call(call), found.ret, At::NONE))
-        };
-        Ok((shift("+")?, shift("-")?))
     }
 
     fn subplan(&mut self, number: usize) -> Result<Subplan> {

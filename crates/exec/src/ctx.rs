@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use foldhash::fast::FixedState;
-use sql::eval::{Around, Frame, Kept, Program, Row as EvalRow};
-use types::{Again, Datum, DatumRef, Error, Oid, Result, SqlState, TypeSource};
+use sql::eval::{Frame, Kept, OuterValues, Program, Row as EvalRow};
+use types::{Datum, DatumRef, Error, Oid, Result, RetryReason, SqlState, TypeSource};
 
 use crate::op::Row;
 use crate::op::subplan::Subplan;
@@ -43,26 +43,26 @@ pub struct Ctx<'a> {
     /// The statement ends with [`Again::BudgetSpent`] when its operators have looked at so many rows: it is to be
     /// run where it holds up nobody. None for as many as it takes.
     pub rows_max: Option<u64>,
-    /// Which threads may help the calling one.
-    pub help: Help,
+    /// The worker threads that may take part.
+    pub parallelism: Parallelism,
     /// Microseconds from an arbitrary start, where operators are looked at and their times wanted.
     pub clock: Option<&'a dyn Fn() -> u64>,
 }
 
-/// Which threads may help with a large read.
+/// The worker threads that may take part in a large read.
 #[derive(Clone, Copy, Debug)]
-pub struct Help {
+pub struct Parallelism {
     /// How many of them.
     pub threads_max: usize,
     /// A thread takes about so many rows at once: a table with fewer is read by one.
     pub rows_each: u64,
 }
 
-impl Help {
+impl Parallelism {
     /// The usual number of rows that a thread takes at once.
     pub const ROWS_EACH: u64 = 16 << 10;
     /// No threads.
-    pub const NONE: Help = Help { threads_max: 0, rows_each: Help::ROWS_EACH };
+    pub const NONE: Parallelism = Parallelism { threads_max: 0, rows_each: Parallelism::ROWS_EACH };
 }
 
 /// When operators write rows to files, and where.
@@ -302,7 +302,7 @@ impl Env<'_> {
     #[cold]
     fn may_go_on(&self, ticks: u64) -> Result<()> {
         if self.ctx.rows_max.is_some_and(|rows_max| ticks >= rows_max) {
-            return Err(Error::again(Again::BudgetSpent));
+            return Err(Error::retry(RetryReason::BudgetSpent));
         }
         Ok(())
     }
@@ -311,7 +311,7 @@ impl Env<'_> {
 /// After how many rows it is looked whether the statement has looked at too many.
 pub(crate) const TICKS_MAX: u64 = 256;
 
-impl Around for Env<'_> {
+impl OuterValues for Env<'_> {
     fn slot(&self, number: usize) -> Datum {
         self.shared.slots.borrow()[number].clone()
     }

@@ -24,14 +24,14 @@
 //! one thing, rows that an operator cannot hold, in a folder that the caller names.
 
 mod build;
-mod crew;
 mod ctx;
 mod op;
+mod parallel;
 mod prepared;
 mod spill;
 pub mod stored;
 pub mod tables;
 
-pub use ctx::{Ctx, Help, MemoryTotal, Spill, row_bytes};
+pub use ctx::{Ctx, MemoryTotal, Parallelism, Spill, row_bytes};
 pub use prepared::{Prepared, Run};
 pub use spill::{RowSpool, SpooledRows, TempBytes, TempFolder};

@@ -104,8 +104,8 @@ impl Prepared {
     }
 
     /// The plan as PostgreSQL shows it.
-    pub fn tree(&self, manner: &explain::tree::Manner<'_>) -> explain::tree::Entry {
-        explain::tree::tree(&self.plan, manner)
+    pub fn tree(&self, context: &explain::tree::ExplainContext<'_>) -> explain::tree::Entry {
+        explain::tree::tree(&self.plan, context)
     }
 
     /// Begins an execution.

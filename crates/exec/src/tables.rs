@@ -10,7 +10,7 @@ pub use batch::Piece;
 pub use plan::Range;
 use sql::eval::Row as EvalRow;
 use sql::plan::{LockStrength, LockWait};
-pub use table::index::Asked;
+pub use table::index::ScanKey;
 use types::time::TimestampTz;
 use types::{Datum, Oid, Result};
 
@@ -36,9 +36,9 @@ pub enum Moment {
     Ever,
 }
 
-/// The rows that a scan wants.
+/// A request for a scan: the table, the rows and the columns.
 #[derive(Debug)]
-pub struct Reach<'a> {
+pub struct ScanRequest<'a> {
     /// The table.
     pub relation: Oid,
     /// True for a table of `pg_catalog` or `information_schema` that is computed.
@@ -54,7 +54,7 @@ pub struct Reach<'a> {
     pub ranges: Vec<Range>,
     /// Where the index is one of items, what its rows must have: at least the rows that have all of it
     /// come, in any order.
-    pub asked: Vec<Asked>,
+    pub scan_keys: Vec<ScanKey>,
     /// From the end to the beginning.
     pub is_backward: bool,
     /// True where at most one row is in the range, whose key, or entry in the index, is what it begins with.
@@ -106,14 +106,14 @@ pub trait Tables {
     ///
     /// # Errors
     /// The errors of the store.
-    fn scan(&self, reach: Reach<'_>) -> Result<Scanning>;
+    fn scan(&self, request: ScanRequest<'_>) -> Result<Scanning>;
 
-    /// Begins a scan that gives the columns of a columnar index with these numbers in the place of those that `reach`
+    /// Begins a scan that gives the columns of a columnar index with these numbers in the place of those that `request`
     /// names, of the same rows; `None` if the index does not know all rows of that moment.
     ///
     /// # Errors
     /// As [`Tables::scan`].
-    fn scan_columns(&self, _: &Reach<'_>, _: Oid, _: &[i16]) -> Result<Option<Scanning>> {
+    fn scan_columns(&self, _: &ScanRequest<'_>, _: Oid, _: &[i16]) -> Result<Option<Scanning>> {
         Ok(None)
     }
 

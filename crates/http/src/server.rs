@@ -71,7 +71,7 @@ impl Server {
         }
         let shared = Arc::clone(&app);
         let thread = std::thread::Builder::new()
-            .name("http-door".to_owned())
+            .name("http-listener".to_owned())
             .spawn(move || serve(&shared, runtime, listeners, config))?;
         Ok(Handle { addresses, app, thread: Some(thread) })
     }
@@ -104,7 +104,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// The state that the connections of a server share.
-struct Door {
+struct Listener {
     app: Arc<App>,
     service: Service,
     http: auto::Builder<TokioExecutor>,
@@ -131,7 +131,7 @@ fn serve(
         .keep_alive_interval(limits.idle)
         .keep_alive_timeout(limits.idle)
         .max_header_list_size(limits.header_bytes_max.try_into().unwrap_or(u32::MAX));
-    let door = Arc::new(Door {
+    let listener = Arc::new(Listener {
         app: Arc::clone(app),
         service: Service::new(app),
         http,
@@ -142,16 +142,16 @@ fn serve(
     let shared = Arc::clone(app);
     runtime.spawn(async move { shared.guard.keep().await });
     runtime.block_on(async {
-        for listener in listeners {
-            match tokio::net::TcpListener::from_std(listener) {
-                Ok(listener) => drop(tokio::spawn(accept(Arc::clone(&door), listener))),
+        for socket in listeners {
+            match tokio::net::TcpListener::from_std(socket) {
+                Ok(socket) => drop(tokio::spawn(accept(Arc::clone(&listener), socket))),
                 Err(error) => tracing::error!("cannot listen: {error}"),
             }
         }
         told(&mut app.stopping.subscribe()).await;
         let ends = tokio::time::Instant::now() + limits.shutdown;
         // Connections hold their places until they end.
-        let ended = tokio::time::timeout(limits.shutdown * 4 / 5, door.connections.are_gone());
+        let ended = tokio::time::timeout(limits.shutdown * 4 / 5, listener.connections.are_gone());
         if ended.await.is_err() {
             tracing::warn!("requests that go on for too long are cancelled");
             app.cutting.send_replace(true);
@@ -159,7 +159,7 @@ fn serve(
         // Threads stop when they see that their clients have gone; their unfinished work is rolled
         // back then.
         let gone = async {
-            door.connections.are_gone().await;
+            listener.connections.are_gone().await;
             app.is_idle().await;
         };
         if tokio::time::timeout_at(ends, gone).await.is_err() {
@@ -199,20 +199,20 @@ async fn told(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
 }
 
-async fn accept(door: Arc<Door>, listener: tokio::net::TcpListener) {
-    let mut stopping = door.app.stopping.subscribe();
+async fn accept(listener: Arc<Listener>, socket: tokio::net::TcpListener) {
+    let mut stopping = listener.app.stopping.subscribe();
     loop {
         let accepted = tokio::select! {
             biased;
             () = told(&mut stopping) => return,
-            accepted = listener.accept() => accepted,
+            accepted = socket.accept() => accepted,
         };
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
                 // Out of descriptors, most likely: one becomes free when a client leaves.
                 tracing::warn!("a connection could not be accepted: {error}");
-                door.connections.evict();
+                listener.connections.evict();
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -220,28 +220,28 @@ async fn accept(door: Arc<Door>, listener: tokio::net::TcpListener) {
         let slot = tokio::select! {
             biased;
             () = told(&mut stopping) => return,
-            slot = door.connections.take() => slot,
+            slot = listener.connections.take() => slot,
         };
         let Some(slot) = slot else { return };
-        let door = Arc::clone(&door);
+        let listener = Arc::clone(&listener);
         tokio::spawn(async move {
-            door.app.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
-            let _counted = Counted::new(&door.app.metrics.connections);
-            serve_connection(&door, &slot, stream).await;
+            listener.app.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
+            let _counted = Counted::new(&listener.app.metrics.connections);
+            serve_connection(&listener, &slot, stream).await;
         });
     }
 }
 
 /// Serves a connection until it ends, or has to.
-async fn serve_connection(door: &Door, slot: &Slot, stream: TcpStream) {
+async fn serve_connection(listener: &Listener, slot: &Slot, stream: TcpStream) {
     // Answers are written as a whole; waiting for more would only make them late.
     let _ = stream.set_nodelay(true);
     let connection = &slot.connection;
     let stream = ActiveStream::new(stream, connection);
-    let header = door.app.options.limits.header;
-    let mut cutting = door.app.cutting.subscribe();
+    let header = listener.app.options.limits.header;
+    let mut cutting = listener.app.cutting.subscribe();
     tokio::select! {
-        () = greet(door, connection, stream) => {}
+        () = greet(listener, connection, stream) => {}
         () = connection.evicted() => tracing::debug!("an idle connection was evicted"),
         () = connection.silence(header) => tracing::debug!("a connection without a request"),
         () = told(&mut cutting) => {}
@@ -249,23 +249,23 @@ async fn serve_connection(door: &Door, slot: &Slot, stream: TcpStream) {
 }
 
 /// Encrypts a connection where that is to be done.
-async fn greet(door: &Door, connection: &Arc<Connection>, stream: ActiveStream<TcpStream>) {
-    let Some(acceptor) = &door.tls else { return converse(door, connection, stream).await };
+async fn greet(listener: &Listener, connection: &Arc<Connection>, stream: ActiveStream<TcpStream>) {
+    let Some(acceptor) = &listener.tls else { return converse(listener, connection, stream).await };
     match acceptor.accept(stream).await {
-        Ok(stream) => converse(door, connection, stream).await,
+        Ok(stream) => converse(listener, connection, stream).await,
         Err(error) => tracing::debug!("a handshake failed: {error}"),
     }
 }
 
 async fn converse(
-    door: &Door,
+    listener: &Listener,
     connection: &Arc<Connection>,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
 ) {
-    let service = TowerToHyperService::new(door.service.of(connection));
-    let talk = door.http.serve_connection(TokioIo::new(stream), service);
+    let service = TowerToHyperService::new(listener.service.of(connection));
+    let talk = listener.http.serve_connection(TokioIo::new(stream), service);
     let mut talk = std::pin::pin!(talk);
-    let mut stopping: watch::Receiver<bool> = door.app.stopping.subscribe();
+    let mut stopping: watch::Receiver<bool> = listener.app.stopping.subscribe();
     let done = tokio::select! {
         done = talk.as_mut() => done,
         () = told(&mut stopping) => {

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use crate::Class;
 use crate::error::{Error, Refused};
 use crate::literal::Big;
-use crate::machine::{Heap, Machine, Making};
+use crate::machine::{Construction, Heap, Machine};
 use crate::tree::{Id, Node, Tree};
 
 /// Up to so many references, duplicates are found by looking through those before.
@@ -245,7 +245,7 @@ impl<'a> Heap<'a> for Tags<'_> {
         }
     }
 
-    fn make(&mut self, _: Making, _: Tag, _: Tag, _: Option<Tag>) -> Result<Tag, Refused> {
+    fn make(&mut self, _: Construction, _: Tag, _: Tag, _: Option<Tag>) -> Result<Tag, Refused> {
         Ok(Tag::Other)
     }
 

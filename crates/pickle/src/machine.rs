@@ -31,9 +31,9 @@ pub(crate) const RECORD_BYTES_MAX: usize = 1 << 29;
 /// The most marks that may be open at once: Python's own recursion limit allows about 1,000.
 const MARKS_MAX: usize = 4096;
 
-/// How an object comes into being.
+/// How an object is constructed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Making {
+pub(crate) enum Construction {
     /// `callable(*args)`: the opcodes REDUCE, INST and OBJ.
     Call,
     /// `class.__new__(class, *args, **kwargs)`: the opcodes NEWOBJ and NEWOBJ_EX.
@@ -88,7 +88,7 @@ pub(crate) trait Heap<'a> {
     /// An object that Python would make by a call.
     fn make(
         &mut self,
-        making: Making,
+        construction: Construction,
         callable: Self::Value,
         args: Self::Value,
         kwargs: Option<Self::Value>,
@@ -285,13 +285,13 @@ impl<'a, H: Heap<'a>> Machine<'a, H> {
                 b'R' => {
                     let args = self.pop()?;
                     let callable = self.pop()?;
-                    let value = self.heap.make(Making::Call, callable, args, None);
+                    let value = self.heap.make(Construction::Call, callable, args, None);
                     self.push(value)?;
                 }
                 0x81 => {
                     let args = self.pop()?;
                     let class = self.pop()?;
-                    let value = self.heap.make(Making::New, class, args, None);
+                    let value = self.heap.make(Construction::New, class, args, None);
                     self.push(value)?;
                 }
                 b'b' => {
@@ -396,7 +396,7 @@ impl<'a, H: Heap<'a>> Machine<'a, H> {
                 let kwargs = self.pop()?;
                 let args = self.pop()?;
                 let class = self.pop()?;
-                let value = self.heap.make(Making::New, class, args, Some(kwargs));
+                let value = self.heap.make(Construction::New, class, args, Some(kwargs));
                 self.push(value)?;
             }
             b'i' => {
@@ -525,7 +525,7 @@ impl<'a, H: Heap<'a>> Machine<'a, H> {
     fn call_with_rest(&mut self, class: H::Value, to: usize, args: usize) -> Result<(), Error> {
         let args = self.heap.tuple(&self.stack[args..]);
         self.stack.truncate(to);
-        let value = self.heap.make(Making::Call, class, args, None);
+        let value = self.heap.make(Construction::Call, class, args, None);
         self.push(value)
     }
 

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use crate::error::Refused;
 use crate::literal::Big;
-use crate::machine::{Heap, Making};
+use crate::machine::{Construction, Heap};
 
 /// The index of a node.
 pub(crate) type Id = u32;
@@ -64,7 +64,7 @@ pub(crate) enum Reference {
 /// An object that Python would make by a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
-    pub making: Making,
+    pub construction: Construction,
     pub callable: Id,
     /// A tuple, or `None`.
     pub args: Id,
@@ -386,7 +386,7 @@ impl<'a> Heap<'a> for Tree<'a> {
 
     fn make(
         &mut self,
-        making: Making,
+        construction: Construction,
         callable: Id,
         args: Id,
         kwargs: Option<Id>,
@@ -401,13 +401,13 @@ impl<'a> Heap<'a> for Tree<'a> {
         if kwargs.is_some_and(|kwargs| !matches!(self.node(kwargs), Node::Dict(_))) {
             return Err("the named arguments of a call are not a dict");
         }
-        if making == Making::Call
+        if construction == Construction::Call
             && let Some(bytes) = self.called_bytes(callable, args)
         {
             return Ok(bytes);
         }
         Ok(self.add(Node::Object(Box::new(Object {
-            making,
+            construction,
             callable,
             args,
             kwargs,

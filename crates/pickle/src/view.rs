@@ -25,7 +25,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::btree::Shape;
 use crate::error::Error;
 use crate::head;
-use crate::machine::{Machine, Making};
+use crate::machine::{Construction, Machine};
 use crate::tree::{Id, Node, Object, Reference, Tree};
 
 /// The limits of a state's JSON; a state beyond them is refused, never cut.
@@ -495,7 +495,7 @@ impl<'t> Writer<'t, '_, '_> {
         if object.kwargs.is_some() {
             return None;
         }
-        let is_instance = object.making == Making::New || object.state.is_some();
+        let is_instance = object.construction == Construction::New || object.state.is_some();
         match (tree.python3_class(object.callable), args) {
             (Some(("copyreg", "_reconstructor")), &[class, base, state])
                 if tree.python3_class(base) == Some(("builtins", "object"))

@@ -42,7 +42,7 @@ use types::{Context, Datum, Result};
 pub use ranges::{Binding, Range};
 pub use rewrite::{all_of, asks};
 pub use schema::{
-    Ask, ItemClass, KeyFacts, KeyPart, PartFacts, PartitionFacts, Schema, TableFacts, Values,
+    ItemClass, KeyFacts, KeyPart, PartFacts, PartitionFacts, Schema, Strategy, TableFacts, Values,
 };
 pub use stored::facts;
 pub use tree::*;

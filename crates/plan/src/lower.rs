@@ -136,7 +136,7 @@ impl Lowering<'_> {
                 moment: scan.moment,
                 sample: scan.sample,
                 path: Path::default(),
-                chance: None,
+                conditional: None,
                 condition: None,
                 sure: None,
                 in_batches: false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sql::bind::Relation;
 use sql::plan::Expr;
 use table::catalog::Router;
-pub use table::index::{Ask, ItemClass};
+pub use table::index::{ItemClass, Strategy};
 use table::rows::Statistics;
 use types::{KeyOrder, Oid};
 
@@ -22,9 +22,9 @@ pub struct TableFacts {
     pub relation: Arc<Relation>,
     /// The orders in which its rows can be read, its own key first.
     pub keys: Vec<KeyFacts>,
-    /// The columns whose values are kept apart from their rows, by number: the text of such a value is read
+    /// The columns whose values are kept out of line, by number: the text of such a value is read
     /// without making the value.
-    pub apart: Vec<i16>,
+    pub out_of_line: Vec<i16>,
     /// The names of its checks, and the texts of their expressions.
     pub checks: Vec<(String, String)>,
     /// True where a scan of all of it gives blocks of columns.

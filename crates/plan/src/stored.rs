@@ -59,11 +59,11 @@ pub fn facts(
     checks.sort();
     let rows = handles.row_count(data.storage);
     let table = handles.table(catalog, oid);
-    let apart = table.iter().flat_map(|table| {
+    let out_of_line = table.iter().flat_map(|table| {
         let live = table.relation().live_columns().map(|column| column.attnum);
-        live.filter(|attnum| table.rows().is_apart(position(*attnum)))
+        live.filter(|attnum| table.rows().is_out_of_line(position(*attnum)))
     });
-    let apart = apart.collect();
+    let out_of_line = out_of_line.collect();
     let has_blocks = table.as_ref().is_some_and(|table| table.rows().has_blocks());
     let values = table.map(|table| {
         let engine = Arc::downgrade(handles.engine());
@@ -82,7 +82,7 @@ pub fn facts(
     Some(TableFacts {
         relation,
         keys,
-        apart,
+        out_of_line,
         checks,
         has_blocks,
         columnar,

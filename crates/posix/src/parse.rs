@@ -65,7 +65,7 @@ pub(crate) fn parse(pattern: &str, options: Options, groups_wanted: bool) -> Res
         unconstrained: HashMap::new(),
         asserts: false,
     };
-    let root = parser.alternatives(Token::End, Within { look: false, depth: 0 })?;
+    let root = parser.alternatives(Token::End, Nesting { look: false, depth: 0 })?;
     if !groups_wanted {
         parser.forget_groups(root);
     }
@@ -74,9 +74,9 @@ pub(crate) fn parse(pattern: &str, options: Options, groups_wanted: bool) -> Res
     Ok(Parsed { nodes, root, sets, looks, groups, asserts, any_case })
 }
 
-/// Where a part stands.
+/// The groups and lookaround constraints around a part of the expression.
 #[derive(Clone, Copy)]
-struct Within {
+struct Nesting {
     /// In a lookaround constraint, where no group captures.
     look: bool,
     depth: usize,
@@ -163,14 +163,14 @@ impl Parser {
     }
 
     /// Branches up to `end`, which stays the token.
-    fn alternatives(&mut self, end: Token, within: Within) -> Result<NodeId> {
-        if within.depth > NESTING_MAX {
+    fn alternatives(&mut self, end: Token, nesting: Nesting) -> Result<NodeId> {
+        if nesting.depth > NESTING_MAX {
             return Err(Error::TooComplex);
         }
         let mut branches = Vec::new();
         let mut traits = Traits::preferring(Some(Preference::Longest));
         loop {
-            let branch = self.branch(end, within)?;
+            let branch = self.branch(end, nesting)?;
             traits = traits.with(self.node(branch).traits);
             branches.push(branch);
             if !self.lexer.sees(Token::Or) {
@@ -189,16 +189,16 @@ impl Parser {
         self.add(shape, traits, Rc::new(Expr::Alternatives(exprs)))
     }
 
-    fn branch(&mut self, end: Token, within: Within) -> Result<NodeId> {
+    fn branch(&mut self, end: Token, nesting: Nesting) -> Result<NodeId> {
         let mut cuts: Vec<Cut> = Vec::new();
         let mut gathered = Gathered::default();
         while !matches!(self.lexer.token, Token::Or | Token::End) && !self.lexer.sees(end) {
-            if let Some(constraint) = self.constraint(within)? {
+            if let Some(constraint) = self.constraint(nesting)? {
                 gathered.parts.push(constraint);
                 gathered.begun = true;
                 continue;
             }
-            let atom = self.atom(within)?;
+            let atom = self.atom(nesting)?;
             let quantifier = self.quantifier()?;
             cuts.extend(self.piece(&mut gathered, atom, quantifier)?);
         }
@@ -327,7 +327,7 @@ impl Parser {
     }
 
     /// A part that matches no character, if one follows. It takes no quantifier.
-    fn constraint(&mut self, within: Within) -> Result<Option<Rc<Expr>>> {
+    fn constraint(&mut self, nesting: Nesting) -> Result<Option<Rc<Expr>>> {
         let lines = self.lexer.options.breaks_anchor;
         let assertion = match self.lexer.token {
             Token::LineStart if lines => Assertion::LineStart,
@@ -340,7 +340,7 @@ impl Parser {
             Token::NotWordBoundary => Assertion::NotWordBoundary,
             Token::Look { behind, negative } => {
                 self.lexer.next()?;
-                let inner = Within { look: true, depth: within.depth + 1 };
+                let inner = Nesting { look: true, depth: nesting.depth + 1 };
                 let node = self.alternatives(Token::Close, inner)?;
                 self.lexer.next()?;
                 let number = self.looks.len() as u32;
@@ -354,12 +354,12 @@ impl Parser {
         Ok(Some(Rc::new(Expr::Assert(assertion))))
     }
 
-    fn atom(&mut self, within: Within) -> Result<Atom> {
+    fn atom(&mut self, nesting: Nesting) -> Result<Atom> {
         let options = self.lexer.options;
         let set = match self.lexer.token {
-            Token::Open { captures } => return self.group(captures, within),
+            Token::Open { captures } => return self.group(captures, nesting),
             Token::Backreference(group) => {
-                if within.look || !self.groups.contains_key(&group) {
+                if nesting.look || !self.groups.contains_key(&group) {
                     return Err(Error::Backreference);
                 }
                 let node = self.groups[&group];
@@ -386,14 +386,14 @@ impl Parser {
         if self.lexer.options.any_case { chars::both_cases(c) } else { CharSet::one(c) }
     }
 
-    fn group(&mut self, captures: bool, within: Within) -> Result<Atom> {
-        let captures = captures && !within.look;
+    fn group(&mut self, captures: bool, nesting: Nesting) -> Result<Atom> {
+        let captures = captures && !nesting.look;
         if captures {
             self.lexer.groups += 1;
         }
         let number = self.lexer.groups;
         self.lexer.next()?;
-        let inner = Within { depth: within.depth + 1, ..within };
+        let inner = Nesting { depth: nesting.depth + 1, ..nesting };
         let mut node = self.alternatives(Token::Close, inner)?;
         self.lexer.next()?;
         if captures {

@@ -29,9 +29,9 @@ use crate::registry;
 /// `int4multirange(int4range)`, whose body takes a range of any type.
 const MULTIRANGE: Oid = Oid(4281);
 
-/// Where a cast is to be made; each circumstance allows what the ones before it allow.
+/// The context of a cast; each context allows what the ones before it allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Circumstance {
+pub enum CoercionContext {
     /// In an expression, without anybody asking.
     Implicit,
     /// To store a value in a column.
@@ -40,19 +40,19 @@ pub enum Circumstance {
     Explicit,
 }
 
-impl Circumstance {
+impl CoercionContext {
     /// Whether a value that is too long for its modifier is cut.
     pub fn coercion(self) -> Coercion {
         match self {
-            Circumstance::Implicit | Circumstance::Assignment => Coercion::Assignment,
-            Circumstance::Explicit => Coercion::Explicit,
+            CoercionContext::Implicit | CoercionContext::Assignment => Coercion::Assignment,
+            CoercionContext::Explicit => Coercion::Explicit,
         }
     }
 }
 
 /// How a value of one type becomes one of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
+pub enum CoercionPath {
     /// The value stays what it is, `varchar` as `text`; at most it is held differently, `int4` as
     /// `oid`.
     Relabel,
@@ -64,16 +64,21 @@ pub enum How {
     /// By the text form: written as the one, read as the other.
     InOut,
     /// Each element of an array by itself.
-    Elements(Box<How>),
+    Elements(Box<CoercionPath>),
     /// A named composite type from a record, field by field.
     Record,
 }
 
-/// How a value of `source` becomes one of `target` in a circumstance; `None` where it does not.
-pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) -> Option<How> {
+/// How a value of `source` becomes one of `target` in a context; `None` where it does not.
+pub fn find(
+    facts: Facts<'_>,
+    source: Type,
+    target: Type,
+    when: CoercionContext,
+) -> Option<CoercionPath> {
     let (source, target) = (facts.base(source), facts.base(target));
     if source == target {
-        return Some(How::Relabel);
+        return Some(CoercionPath::Relabel);
     }
     if let Some(cast) = declared(source, target) {
         return (cast.when <= when).then(|| cast.how());
@@ -82,23 +87,24 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
     if facts.is_true_array(target)
         && let (Some(from), Some(to)) = (facts.element(source), facts.element(target))
     {
-        return Some(How::Elements(Box::new(find(facts, from, to, when)?)));
+        return Some(CoercionPath::Elements(Box::new(find(facts, from, to, when)?)));
     }
     // The multirange type of a range type of users; the table has those that are built in.
     if facts.range_of(target) == Some(source) {
-        return (when >= Circumstance::Explicit).then_some(How::Function(MULTIRANGE));
+        return (when >= CoercionContext::Explicit).then_some(CoercionPath::Function(MULTIRANGE));
     }
     if facts.is_composite(source) && target == Type::RECORD {
-        return Some(How::Relabel);
+        return Some(CoercionPath::Relabel);
     }
     if source == Type::RECORD && facts.is_composite(target) {
-        return Some(How::Record);
+        return Some(CoercionPath::Record);
     }
     // Every type has a text form.
-    if facts.category(target) == 'S' && when >= Circumstance::Assignment {
-        return Some(How::InOut);
+    if facts.category(target) == 'S' && when >= CoercionContext::Assignment {
+        return Some(CoercionPath::InOut);
     }
-    (facts.category(source) == 'S' && when >= Circumstance::Explicit).then_some(How::InOut)
+    (facts.category(source) == 'S' && when >= CoercionContext::Explicit)
+        .then_some(CoercionPath::InOut)
 }
 
 /// Makes a cast, without a modifier of the target type. A value of a domain meets the constraints of
@@ -108,11 +114,11 @@ pub fn find(facts: Facts<'_>, source: Type, target: Type, when: Circumstance) ->
 /// The errors of the function or the target's text form; 42846 for a record that has other fields
 /// than the composite type; 23502 and 23514 where the target is a domain that refuses the value.
 pub fn apply(
-    how: &How,
+    how: &CoercionPath,
     value: DatumRef<'_>,
     source: Type,
     target: Type,
-    when: Circumstance,
+    when: CoercionContext,
     context: &Context<'_>,
 ) -> Result<Datum> {
     if !context.types.types.is_domain(target) {
@@ -125,11 +131,11 @@ pub fn apply(
 
 /// Makes a cast to a type that is no domain.
 fn to_base(
-    how: &How,
+    how: &CoercionPath,
     value: DatumRef<'_>,
     source: Type,
     target: Type,
-    when: Circumstance,
+    when: CoercionContext,
     context: &Context<'_>,
 ) -> Result<Datum> {
     if value.is_null() {
@@ -137,23 +143,24 @@ fn to_base(
     }
     let facts = Facts(context.types.types);
     match how {
-        How::Relabel => hold_as(value, target, context),
-        How::Function(oid) | How::Bits(oid, _) => {
+        CoercionPath::Relabel => hold_as(value, target, context),
+        CoercionPath::Function(oid) | CoercionPath::Bits(oid, _) => {
             let function = registry::function(*oid)
                 .ok_or_else(|| internal(format!("there is no function {oid}")))?;
-            let modifier = if let How::Bits(_, modifier) = how { *modifier } else { -1 };
+            let modifier = if let CoercionPath::Bits(_, modifier) = how { *modifier } else { -1 };
             // Length coercions take a modifier, and some whether they may cut.
-            let more = [DatumRef::Int4(modifier), DatumRef::Bool(when == Circumstance::Explicit)];
+            let more =
+                [DatumRef::Int4(modifier), DatumRef::Bool(when == CoercionContext::Explicit)];
             let args: Vec<_> = iter::once(value).chain(more).take(function.args.len()).collect();
             let call = Call { context, args: function.args, ret: function.ret, spread: false };
             hold_as(function.call(&call, &args)?.as_ref(), target, context)
         }
-        How::InOut => {
+        CoercionPath::InOut => {
             let text = types::text::try_to_string(value, source, Modifier::NONE, &context.types)?;
             let text = text.unwrap_or_default();
             types::text::parse(&text, target, Modifier::NONE, &context.types)
         }
-        How::Elements(each) => {
+        CoercionPath::Elements(each) => {
             let DatumRef::Array(array) = value else {
                 return Err(internal(format!("{value:?} is no array")));
             };
@@ -175,7 +182,7 @@ fn to_base(
             let values = values.iter().map(Datum::as_ref);
             Ok(Array::new(to, repr, &array.dimensions(), values)?.into())
         }
-        How::Record => fields(value, target, when, context),
+        CoercionPath::Record => fields(value, target, when, context),
     }
 }
 
@@ -183,7 +190,7 @@ fn to_base(
 fn fields(
     value: DatumRef<'_>,
     target: Type,
-    when: Circumstance,
+    when: CoercionContext,
     context: &Context<'_>,
 ) -> Result<Datum> {
     let facts = Facts(context.types.types);
@@ -248,8 +255,8 @@ pub struct Cast {
     pub source: Type,
     /// The type that it becomes.
     pub target: Type,
-    /// The least circumstance that allows it.
-    pub when: Circumstance,
+    /// The least context that allows it.
+    pub when: CoercionContext,
     /// The method.
     pub(crate) method: Method,
 }
@@ -263,11 +270,11 @@ pub(crate) enum Method {
 
 impl Cast {
     /// How the cast is made.
-    pub fn how(&self) -> How {
+    pub fn how(&self) -> CoercionPath {
         match self.method {
-            Method::Binary => How::Relabel,
-            Method::InOut => How::InOut,
-            Method::Function(oid) => How::Function(Oid(oid)),
+            Method::Binary => CoercionPath::Relabel,
+            Method::InOut => CoercionPath::InOut,
+            Method::Function(oid) => CoercionPath::Function(Oid(oid)),
         }
     }
 }
@@ -291,7 +298,7 @@ macro_rules! casts {
         &[$($crate::cast::Cast {
             source: types::Type::$source,
             target: types::Type::$target,
-            when: $crate::cast::Circumstance::$when,
+            when: $crate::cast::CoercionContext::$when,
             method: $crate::cast::Method::$method $(($oid))?,
         }),*]
     };

@@ -29,6 +29,7 @@ mod enums;
 pub mod extension;
 pub mod facts;
 mod float;
+mod format;
 pub mod fulltext;
 pub mod function;
 pub mod geometry;

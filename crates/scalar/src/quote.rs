@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use types::bounded::{self, TextBuilder};
-use types::{Datum, DatumRef, Error, Modifier, Result, SqlState, Type};
+use types::{DatumRef, Error, Modifier, Result, SqlState, Type};
 
 use crate::array;
+use crate::format::format_text;
 use crate::function::{Call, Function, functions};
-use crate::search::{self, pieces};
+use crate::search::pieces;
 
 /// The text form of a value of a type; `None` for NULL.
 pub(crate) fn text_of(call: &Call<'_>, value: DatumRef<'_>, ty: Type) -> Option<String> {
@@ -37,7 +38,7 @@ pub fn literal(text: &str) -> String {
 }
 
 /// As [`identifier`], of a text that may be long.
-fn bounded_identifier(name: &str) -> Result<TextBuilder> {
+pub(crate) fn bounded_identifier(name: &str) -> Result<TextBuilder> {
     let mut out = TextBuilder::new();
     if name.len() <= QUOTED_AT_ONCE_BYTES {
         out.push(&identifier(name))?;
@@ -54,7 +55,7 @@ fn bounded_identifier(name: &str) -> Result<TextBuilder> {
 }
 
 /// As [`literal`], of a text that may be long.
-fn bounded_literal(text: &str) -> Result<TextBuilder> {
+pub(crate) fn bounded_literal(text: &str) -> Result<TextBuilder> {
     let mut out = TextBuilder::new();
     if text.len() <= QUOTED_AT_ONCE_BYTES {
         out.push(&literal(text))?;
@@ -101,7 +102,7 @@ const KEYWORDS: &str = "\
 
 /// The arguments behind the first `fixed`, as values with their types: those of the array where one
 /// was spread by `VARIADIC`.
-fn variadic<'a>(
+pub(crate) fn variadic<'a>(
     call: &Call<'_>,
     args: &[DatumRef<'a>],
     fixed: usize,
@@ -156,125 +157,6 @@ fn glue<'a>(texts: impl Iterator<Item = Cow<'a, str>>, separator: &str) -> Resul
         out.push(&text)?;
     }
     Ok(out)
-}
-
-/// `format(template, ...)`: `%s` a text, `%I` an identifier, `%L` a literal.
-fn format_text(call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Option<TextBuilder>> {
-    let DatumRef::Text(template) = args[0] else { return Ok(None) };
-    let values = variadic(call, args, 1)?.unwrap_or_default();
-    let refuse = |message: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, message);
-    let unterminated = || {
-        refuse("unterminated format() type specifier".to_owned())
-            .with_hint("For a single \"%\" use \"%%\".")
-    };
-    let mut out = TextBuilder::with_capacity(template.len());
-    let mut chars = template.chars().peekable();
-    let mut next = 0;
-    let too_few = || refuse("too few arguments for format()".to_owned());
-    while let Some(c) = chars.next() {
-        if c != '%' {
-            out.push_char(c)?;
-            continue;
-        }
-        if chars.peek() == Some(&'%') {
-            chars.next();
-            out.push("%")?;
-            continue;
-        }
-        let number = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>| -> Result<Option<i64>> {
-            let mut value = None;
-            while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
-                value = Some(value.unwrap_or(0) * 10 + i64::from(digit));
-                if value > Some(i64::from(i32::MAX)) {
-                    return Err(Error::new(
-                        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
-                        "number is out of range",
-                    ));
-                }
-                chars.next();
-            }
-            Ok(value)
-        };
-        // %[position$][-][width]type
-        let mut position = None;
-        let mut width = number(&mut chars)?;
-        if width.is_some() && chars.peek() == Some(&'$') {
-            chars.next();
-            position = width.take();
-        }
-        let mut left = false;
-        if width.is_none() {
-            while chars.peek() == Some(&'-') {
-                left = true;
-                chars.next();
-            }
-            width = number(&mut chars)?;
-        }
-        if width.is_none() && chars.peek() == Some(&'*') {
-            chars.next();
-            let at = number(&mut chars)?;
-            if at.is_some() && chars.next() != Some('$') {
-                return Err(refuse("width argument position must be ended by \"$\"".to_owned()));
-            }
-            let at = match at {
-                Some(0) => {
-                    return Err(refuse(
-                        "format specifies argument 0, but arguments are numbered from 1".to_owned(),
-                    ));
-                }
-                Some(at) => at as usize - 1,
-                None => next,
-            };
-            next = at + 1;
-            let (value, ty) = values.get(at).copied().ok_or_else(too_few)?;
-            let text = text_of(call, value, ty).unwrap_or_else(|| "0".to_owned());
-            let wanted: i32 =
-                match types::text::parse(&text, Type::INT4, Modifier::NONE, &call.context.types)? {
-                    Datum::Int4(wanted) => wanted,
-                    _ => 0,
-                };
-            left |= wanted < 0;
-            width = Some(i64::from(wanted).abs());
-        }
-        let Some(conversion) = chars.next() else { return Err(unterminated()) };
-        if !matches!(conversion, 's' | 'I' | 'L') {
-            return Err(refuse(format!("unrecognized format() type specifier \"{conversion}\""))
-                .with_hint("For a single \"%\" use \"%%\"."));
-        }
-        let at = match position {
-            Some(0) => {
-                return Err(refuse(
-                    "format specifies argument 0, but arguments are numbered from 1".to_owned(),
-                ));
-            }
-            Some(position) => position as usize - 1,
-            None => next,
-        };
-        next = at + 1;
-        let (value, ty) = values.get(at).copied().ok_or_else(too_few)?;
-        let text = text_of(call, value, ty);
-        let text = match (conversion, text) {
-            ('I', None) => {
-                return Err(Error::new(
-                    SqlState::NULL_VALUE_NOT_ALLOWED,
-                    "null values cannot be formatted as an SQL identifier",
-                ));
-            }
-            ('I', Some(text)) => bounded_identifier(&text)?.finish(),
-            ('L', None) => "NULL".to_owned(),
-            ('L', Some(text)) => bounded_literal(&text)?.finish(),
-            (_, text) => text.unwrap_or_default(),
-        };
-        let fill = (width.unwrap_or(0) as usize).saturating_sub(search::count(&text)?);
-        if !left {
-            out.push_repeated(" ", fill)?;
-        }
-        out.push(&text)?;
-        if left {
-            out.push_repeated(" ", fill)?;
-        }
-    }
-    Ok(Some(out))
 }
 
 /// The elements of an array, with a separator between them; NULLs as a text, or left out.

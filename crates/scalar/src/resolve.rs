@@ -14,7 +14,7 @@
 
 use types::{Error, Origins, Result, SqlState, Type, TypeSource};
 
-use crate::cast::{self, Circumstance};
+use crate::cast::{self, CoercionContext};
 use crate::facts::Facts;
 use crate::function::Function;
 use crate::operators::{self, Operator};
@@ -159,7 +159,7 @@ fn range_constructor(
     })?;
     let fits = |(actual, wanted): (&Type, &Type)| {
         *actual == Type::UNKNOWN
-            || cast::find(facts, *actual, *wanted, Circumstance::Implicit).is_some()
+            || cast::find(facts, *actual, *wanted, CoercionContext::Implicit).is_some()
     };
     let all_fit = args.len() == wanted.len() && args.iter().zip(&wanted).all(fits);
     all_fit.then_some(Resolved { function, args: wanted, gathered, ret: ty })
@@ -168,13 +168,13 @@ fn range_constructor(
 /// True where `name(argument)` is another spelling of a cast: the type must take the value as it
 /// is, or be reached through a text form from an unknown literal.
 fn is_cast(facts: Facts<'_>, source: Type, target: Type) -> bool {
-    use cast::How;
+    use cast::CoercionPath;
     if source == Type::UNKNOWN {
         return true;
     }
-    match cast::find(facts, source, target, Circumstance::Explicit) {
-        Some(How::Relabel) => true,
-        Some(How::InOut) => {
+    match cast::find(facts, source, target, CoercionContext::Explicit) {
+        Some(CoercionPath::Relabel) => true,
+        Some(CoercionPath::InOut) => {
             !(facts.is_composite(source) || source == Type::RECORD) || facts.category(target) != 'S'
         }
         _ => false,
@@ -353,7 +353,7 @@ enum Choice {
 /// Chooses among candidates by the steps in the head of this module.
 fn choose<T>(facts: Facts<'_>, candidates: &[Candidate<T>], args: &[Type]) -> Choice {
     let mut left: Vec<usize> = (0..candidates.len())
-        .filter(|at| can_become(facts, args, &candidates[*at].args, Circumstance::Implicit))
+        .filter(|at| can_become(facts, args, &candidates[*at].args, CoercionContext::Implicit))
         .collect();
     match left[..] {
         [] => return Choice::None,
@@ -428,9 +428,9 @@ fn choose<T>(facts: Facts<'_>, candidates: &[Candidate<T>], args: &[Type]) -> Ch
         && types.all(|ty| ty == first)
     {
         let same = vec![first; args.len()];
-        let mut fitting = left
-            .iter()
-            .filter(|at| can_become(facts, &same, &candidates[**at].args, Circumstance::Implicit));
+        let mut fitting = left.iter().filter(|at| {
+            can_become(facts, &same, &candidates[**at].args, CoercionContext::Implicit)
+        });
         if let (Some(one), None) = (fitting.next(), fitting.next()) {
             return Choice::One(*one);
         }
@@ -438,12 +438,12 @@ fn choose<T>(facts: Facts<'_>, candidates: &[Candidate<T>], args: &[Type]) -> Ch
     Choice::Many
 }
 
-/// True where every actual type becomes the declared one, in a circumstance.
+/// True where every actual type becomes the declared one, in a context.
 pub fn can_become(
     facts: Facts<'_>,
     actual: &[Type],
     declared: &[Type],
-    when: Circumstance,
+    when: CoercionContext,
 ) -> bool {
     let mut polymorphic = false;
     for (&actual, &declared) in actual.iter().zip(declared) {
@@ -491,7 +491,7 @@ pub fn common_type(facts: Facts<'_>, types: &[Type], context: &str) -> Result<Ty
                 ),
             ));
         }
-        let becomes = |from, to| cast::find(facts, from, to, Circumstance::Implicit).is_some();
+        let becomes = |from, to| cast::find(facts, from, to, CoercionContext::Implicit).is_some();
         if !facts.is_preferred(chosen) && becomes(chosen, ty) && !becomes(ty, chosen) {
             chosen = ty;
         }

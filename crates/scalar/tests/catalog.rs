@@ -85,7 +85,7 @@ fn operators_fit_their_functions() {
 fn casts_fit_their_functions() {
     let mut missing = Vec::new();
     for cast in cast::all() {
-        let cast::How::Function(oid) = cast.how() else { continue };
+        let cast::CoercionPath::Function(oid) = cast.how() else { continue };
         match registry::function(oid) {
             None => missing.push(format!("{} -> {} {oid}", name(cast.source), name(cast.target))),
             // A cast between types with the same bits needs no function of its own: any of the

@@ -5,7 +5,7 @@
 //!          v                                              │
 //!   wait: bytes │ a nudge │ time is up      messages ─> steps ─> send
 //!                  │          │                      │
-//!                  │          └ 57P05 25P03          ├─ commit: the core's desk
+//!                  │          └ 57P05 25P03          ├─ commit: the core's commit waiter
 //!                  └ NOTIFY, the end (57P01)         └─ blocked: a row's queue, a thread that may wait
 //! ```
 //!
@@ -29,10 +29,10 @@ use types::SqlState;
 
 use crate::busy_poll::BusyPoll;
 use crate::channel::Channel;
+use crate::commit_waiter::Block;
 use crate::conversation::{Conversation, OUT_BYTES_MAX, Step};
 use crate::core::Core;
-use crate::desk::Block;
-use crate::door::Arrival;
+use crate::listener::Arrival;
 use crate::metrics::add;
 use crate::wire::startup::MINOR_LONG_SECRET;
 use crate::wire::{Inbox, backend};
@@ -72,7 +72,7 @@ struct Connection<'c> {
     /// How receiving ended while the conversation was on another thread: what came before is dealt with first.
     ended: Option<io::Result<usize>>,
     nudge: Arc<Notify>,
-    /// The state of its transaction block, as the desk knows it.
+    /// The state of its transaction block, as the commit waiter knows it.
     block: Block<'c>,
     poll: BusyPoll,
 }
@@ -92,7 +92,7 @@ type GoesOn = bool;
 
 /// Serves an admitted client, to the end.
 pub(crate) async fn serve(core: &Core, arrival: Arrival) {
-    let Arrival { channel, inbox, out, start, peer, seats } = arrival;
+    let Arrival { channel, inbox, out, start, peer, slots } = arrival;
     let Ok(mut channel) = channel.attach() else {
         return tracing::error!("a connection could not be taken over");
     };
@@ -138,7 +138,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         leaving: Vec::new(),
         ended: None,
         nudge,
-        block: Block::none(&core.desk),
+        block: Block::none(&core.commit_waiter),
         poll: BusyPoll::new(core.shared.busy_poll),
     };
     let ended = connection.run().await;
@@ -155,7 +155,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
     // The locks of the transaction are free before the client sees the end.
     drop(conversation);
     channel.close().await;
-    drop(seats);
+    drop(slots);
 }
 
 impl Connection<'_> {
@@ -269,7 +269,7 @@ impl Connection<'_> {
                     self.send_due().await?;
                     self.note_block();
                     self.talk().session().set_wait(WaitEvent::WalSync);
-                    let outcome = self.core.desk.wait(*ordered).await;
+                    let outcome = self.core.commit_waiter.wait(*ordered).await;
                     self.talk().session().set_wait(WaitEvent::None);
                     self.talk().guarded(|talk| talk.committed(outcome))
                 }
@@ -281,7 +281,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Has the desk know whether the session is in a transaction block.
+    /// Tells the commit waiter whether the session is in a transaction block.
     fn note_block(&mut self) {
         let is_open = self.talk().is_in_transaction();
         self.block.set(is_open);

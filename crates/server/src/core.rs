@@ -2,9 +2,9 @@
 //! beginning to their end.
 //!
 //! ```text
-//!   door ──Arrival──> core 0   session · session · session ──┐
+//!   listener ──Arrival──> core 0   session · session · session ──┐
 //!        ──Arrival──> core 1   session · session             ├─> threads that may wait: locks, COPY
-//!                              └─ desk: one wait for many commits
+//!                              └─ commit_waiter: one wait for many commits
 //! ```
 //!
 //! A session stays where it is: its statements run on the thread that read them, and the answer
@@ -19,9 +19,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::commit_waiter::{CommitThread, CommitWaiter};
 use crate::connection;
-use crate::desk::{Desk, Waiter};
-use crate::door::{Arrival, Entrance};
+use crate::listener::{Arrival, CoreHandle};
 use crate::metrics::Counters;
 use crate::server::Shared;
 
@@ -31,19 +31,19 @@ const STACK_BYTES: usize = 16 << 20;
 /// The state that the sessions of a core share.
 pub(crate) struct Core {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) desk: Desk,
+    pub(crate) commit_waiter: CommitWaiter,
     pub(crate) counters: Arc<Counters>,
     /// How many connections are served, and who waits for there to be none.
     open: AtomicUsize,
     empty: Notify,
 }
 
-/// Starts a core; it ends after its entrance is dropped and its sessions are gone.
+/// Starts a core; it ends after its handle is dropped and its sessions are gone.
 pub(crate) fn start(
     shared: Arc<Shared>,
-    waiter: Waiter,
+    commit_thread: CommitThread,
     number: usize,
-) -> io::Result<(Entrance, JoinHandle<()>)> {
+) -> io::Result<(CoreHandle, JoinHandle<()>)> {
     let counters = Arc::new(Counters::default());
     let (sender, arrivals) = unbounded_channel();
     let limits = &shared.options.limits;
@@ -57,7 +57,7 @@ pub(crate) fn start(
         .thread_name(format!("waiter-{number}"))
         .build()?;
     let core = Arc::new(Core {
-        desk: Desk::new(Arc::clone(&counters), waiter),
+        commit_waiter: CommitWaiter::new(Arc::clone(&counters), commit_thread),
         counters: Arc::clone(&counters),
         open: AtomicUsize::new(0),
         empty: Notify::new(),
@@ -71,7 +71,7 @@ pub(crate) fn start(
             // A session that has not ended in time is left behind, on its own thread.
             runtime.shutdown_background();
         })?;
-    Ok((Entrance { sender, counters }, thread))
+    Ok((CoreHandle { sender, counters }, thread))
 }
 
 /// Serves the clients that arrive.

@@ -1,11 +1,11 @@
 //! The server: PostgreSQL's protocol over TCP, from the socket to a [`session::Session`] and back.
 //!
 //! ```text
-//!            ┌──────────── door ────────────┐      ┌──────────────── core, one for each ─────────────┐
+//!            ┌────────── listener ──────────┐      ┌──────────────── core, one for each ─────────────┐
 //!   socket ──> TLS ─ rules ─ SCRAM ─ cancel ──────> connection ─ conversation ─ session              │
 //!            └──────────────────────────────┘      │    │            │                               │
 //!                                                  │  channel     messages in, messages out (wire)   │
-//!                                                  │    └── desk: one wait for many commits          │
+//!                                                  │    └── commit_waiter: one wait for many commits │
 //!                                                  └─────────────────────────────────────────────────┘
 //! ```
 //!
@@ -13,10 +13,10 @@
 //! |---|---|
 //! | `wire` | messages as bytes |
 //! | `channel`, `tls` | bytes to and from a client, encrypted or not |
-//! | `door`, `auth` | listeners, rules of access, proofs of identity |
+//! | `listener`, `auth` | sockets that listen, rules of access, proofs of identity |
 //! | `conversation` | the protocol itself, without sockets: a message in, answers and the next wait out |
 //! | `connection` | a conversation on a socket: reads, sends, waits, timeouts |
-//! | `core`, `desk` | threads, and the wait for the disk |
+//! | `core`, `commit_waiter` | threads, and the wait for the disk |
 //! | `server`, `options`, `metrics` | starting, stopping, counting |
 //!
 //! # Invariants
@@ -33,11 +33,11 @@
 pub mod auth;
 mod busy_poll;
 mod channel;
+mod commit_waiter;
 mod connection;
 mod conversation;
 mod core;
-mod desk;
-mod door;
+mod listener;
 mod metrics;
 mod options;
 mod server;

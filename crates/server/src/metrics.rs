@@ -3,7 +3,7 @@
 //! ```text
 //!   core 0: Counters ┐
 //!   core 1: Counters ┼─ sum ──> Metrics ──> anywhen_statements_total 1234
-//!   the door         ┘
+//!   the listener     ┘
 //! ```
 //!
 //! Each core counts for itself, so that cores do not pass a line of memory to and fro with each

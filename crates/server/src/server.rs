@@ -1,11 +1,11 @@
 //! [`Server`]: the listeners, and the threads behind them; [`Handle`]: the way to stop it.
 //!
 //! ```text
-//!   Server::start ──> thread "door"      accepts, lets in
+//!   Server::start ──> thread "listener"  accepts, authenticates
 //!                 ──> thread "core-0"    serves sessions
 //!                 ──> thread "core-1" ...
 //!                 ──> thread "commits"   waits for the disk
-//!   Handle::shutdown: the door closes ─> sessions are told ─> threads end
+//!   Handle::shutdown: the listener closes ─> sessions are told ─> threads end
 //! ```
 
 use std::io;
@@ -22,9 +22,9 @@ use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
 use crate::auth::hba::Rules;
+use crate::commit_waiter::CommitThread;
 use crate::core;
-use crate::desk::Waiter;
-use crate::door::Door;
+use crate::listener::Listener;
 use crate::metrics::{Counters, Metrics};
 use crate::options::Options;
 use crate::tls::Encryption;
@@ -102,17 +102,17 @@ impl Server {
             threads: Vec::new(),
             shared,
         };
-        let mut entrances = Vec::new();
-        let waiter = Waiter::start(Arc::clone(&handle.shared.counters))?;
+        let mut core_handles = Vec::new();
+        let commit_thread = CommitThread::start(Arc::clone(&handle.shared.counters))?;
         for number in 0..cores {
-            let (entrance, thread) =
-                core::start(Arc::clone(&handle.shared), waiter.clone(), number)?;
-            handle.counters.push(Arc::clone(&entrance.counters));
+            let (core_handle, thread) =
+                core::start(Arc::clone(&handle.shared), commit_thread.clone(), number)?;
+            handle.counters.push(Arc::clone(&core_handle.counters));
             handle.threads.push(thread);
-            entrances.push(entrance);
+            core_handles.push(core_handle);
         }
-        let door = Door::new(Arc::clone(&handle.shared), entrances);
-        let thread = open(door, tcp, unix, Arc::clone(&handle.close))?;
+        let listener = Listener::new(Arc::clone(&handle.shared), core_handles);
+        let thread = open(listener, tcp, unix, Arc::clone(&handle.close))?;
         handle.threads.push(thread);
         for address in &handle.addresses {
             tracing::info!("listening on {address}, {cores} cores");
@@ -158,7 +158,7 @@ fn listen_unix(path: &PathBuf) -> io::Result<UnixListener> {
 
 /// Starts the listeners; they stop with the server.
 fn open(
-    door: Arc<Door>,
+    listener: Arc<Listener>,
     tcp: Vec<TcpListener>,
     unix: Option<UnixListener>,
     close: Arc<Notify>,
@@ -166,17 +166,17 @@ fn open(
     let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
     {
         let _on = runtime.enter();
-        for listener in tcp {
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            runtime.spawn(Arc::clone(&door).listen_tcp(listener));
+        for socket in tcp {
+            let socket = tokio::net::TcpListener::from_std(socket)?;
+            runtime.spawn(Arc::clone(&listener).listen_tcp(socket));
         }
-        if let Some(listener) = unix {
-            let listener = tokio::net::UnixListener::from_std(listener)?;
-            runtime.spawn(Arc::clone(&door).listen_unix(listener));
+        if let Some(socket) = unix {
+            let socket = tokio::net::UnixListener::from_std(socket)?;
+            runtime.spawn(Arc::clone(&listener).listen_unix(socket));
         }
     }
-    runtime.spawn(door.watch());
-    std::thread::Builder::new().name("door".to_owned()).spawn(move || {
+    runtime.spawn(listener.watch());
+    std::thread::Builder::new().name("listener".to_owned()).spawn(move || {
         runtime.block_on(close.notified());
         runtime.shutdown_background();
     })

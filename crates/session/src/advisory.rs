@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use types::time::TimestampTz;
-use types::{Again, Oid, SqlState};
+use types::{Oid, RetryReason, SqlState};
 
 use crate::client::Client;
 use crate::error::{Error, Result, Severity};
@@ -211,7 +211,7 @@ impl Client {
             }
             if self.inline.get() {
                 // The statement is run again where it may wait.
-                return Err(types::Error::again(Again::Blocked).into());
+                return Err(types::Error::retry(RetryReason::Blocked).into());
             }
             let claim = Claim { waits_since: Some(now(&self.instance.env)), ..claim };
             table.waiting.push(claim);

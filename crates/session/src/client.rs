@@ -1,5 +1,5 @@
 //! State that a session keeps beyond single statements, and that evaluation reads: settings, user,
-//! messages, random numbers. Evaluation sees it through a [`Surroundings`], made for a statement.
+//! messages, random numbers. Evaluation sees it through a [`StatementContext`], made for a statement.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result, Severity};
 use crate::instance::{Instance, Login, Slot, StartUp, now};
 use crate::names::Names;
 use crate::notify::Note;
-use crate::settings::{Extent, Settings, Who};
+use crate::settings::{Extent, SessionIdentity, Settings};
 use crate::snapshots::ExportName;
 use crate::transaction::Modes;
 
@@ -149,7 +149,7 @@ impl Client {
             return self.settings.borrow_mut().set_at(name, text, extent, now);
         }
         let mut settings = self.settings.borrow_mut();
-        let session = Box::clone(&settings.who().session_user);
+        let session = Box::clone(&settings.identity().session_user);
         let user: &str = match text {
             None if !is_role => &self.login,
             None | Some("none") if is_role => &session,
@@ -295,10 +295,10 @@ impl Client {
 }
 
 /// The context in which one statement is evaluated.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct StatementContext<'a> {
     pub client: &'a Client,
     pub style: Arc<Style>,
-    pub who: Arc<Who>,
+    pub identity: Arc<SessionIdentity>,
     pub names: Arc<Names>,
     /// When the transaction began.
     pub started: TimestampTz,
@@ -306,13 +306,13 @@ pub(crate) struct Surroundings<'a> {
     pub statement: TimestampTz,
 }
 
-impl<'a> Surroundings<'a> {
+impl<'a> StatementContext<'a> {
     /// The context of a statement that begins now.
     pub fn of(client: &'a Client, names: &Arc<Names>, started: TimestampTz) -> Self {
-        Surroundings {
+        StatementContext {
             client,
             style: Arc::clone(client.settings.borrow().style()),
-            who: Arc::clone(client.settings.borrow().who()),
+            identity: Arc::clone(client.settings.borrow().identity()),
             names: Arc::clone(names),
             started,
             statement: now(&client.instance.env),
@@ -321,10 +321,10 @@ impl<'a> Surroundings<'a> {
 
     /// The same for a part of the statement that knows what an earlier one has defined.
     pub fn seeing(&self, names: &Arc<Names>) -> Self {
-        Surroundings {
+        StatementContext {
             client: self.client,
             style: Arc::clone(&self.style),
-            who: Arc::clone(&self.who),
+            identity: Arc::clone(&self.identity),
             names: Arc::clone(names),
             started: self.started,
             statement: self.statement,
@@ -354,13 +354,13 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-impl Clock for Surroundings<'_> {
+impl Clock for StatementContext<'_> {
     fn now(&self) -> TimestampTz {
         now(&self.client.instance.env)
     }
 }
 
-impl scalar::Session for Surroundings<'_> {
+impl scalar::Session for StatementContext<'_> {
     fn setting(&self, name: &str) -> Option<String> {
         self.client.settings.borrow().show(name)
     }
@@ -370,11 +370,11 @@ impl scalar::Session for Surroundings<'_> {
     }
 
     fn user(&self) -> &str {
-        &self.who.user
+        &self.identity.user
     }
 
     fn session_user(&self) -> &str {
-        &self.who.session_user
+        &self.identity.session_user
     }
 }
 

@@ -140,7 +140,7 @@ impl Session {
                 cursor.portal.rows = 0;
                 cursor.rows.clear();
             }
-            if done.as_ref().is_err_and(|error| error.cause.is_again().is_none()) {
+            if done.as_ref().is_err_and(|error| error.cause.retry_reason().is_none()) {
                 cursor.portal.has_failed = true;
             }
             cursor.at_end = matches!(done?, Done::Complete(_));

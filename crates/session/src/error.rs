@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use types::{Again, SqlState};
+use types::{RetryReason, SqlState};
 
 use crate::statement::Parsed;
 
@@ -165,7 +165,7 @@ impl From<txn::TxnError> for Error {
     fn from(error: txn::TxnError) -> Self {
         use txn::TxnError;
         if matches!(error, TxnError::Blocked) {
-            return types::Error::again(Again::Blocked).into();
+            return types::Error::retry(RetryReason::Blocked).into();
         }
         let (message, detail, hint) = match &error {
             TxnError::Serialization { why: txn::SerializationFailure::Updated(_) } => {

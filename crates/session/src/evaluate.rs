@@ -7,7 +7,7 @@ use sql::eval::{Frame, Program, Row};
 use sql::plan::Expr;
 use types::{Datum, Result};
 
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::host::Host;
 use crate::names::Names;
 
@@ -22,13 +22,13 @@ pub(crate) struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     /// Expressions without parameters. `names` may be newer than those of the statement: a
     /// definition goes on with the catalog that it has made so far.
-    pub fn new(surroundings: &'a Surroundings<'a>, names: &'a Names) -> Self {
+    pub fn new(surroundings: &'a StatementContext<'a>, names: &'a Names) -> Self {
         Self::with_params(surroundings, names, &[])
     }
 
     /// Expressions with the values of their parameters.
     pub fn with_params(
-        surroundings: &'a Surroundings<'a>,
+        surroundings: &'a StatementContext<'a>,
         names: &'a Names,
         params: &'a [Datum],
     ) -> Self {

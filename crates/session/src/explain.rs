@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use plan::explain::render::{self, Format, Options};
-use plan::explain::tree::{Manner, Observed};
+use plan::explain::tree::{ExplainContext, Observed};
 use sql::parse::ast::{Command, Define, RowsOf, Statement};
 use types::{Context, Datum, SqlState};
 
@@ -38,7 +38,7 @@ const SHOWN: [&str; 9] = [
 
 /// The options of `EXPLAIN`.
 #[derive(Default)]
-struct Asked {
+struct ExplainOptions {
     format: Format,
     analyze: bool,
     verbose: bool,
@@ -57,8 +57,8 @@ fn refuse(state: SqlState, message: impl Into<String>) -> Error {
 ///
 /// # Errors
 /// `42601` for one that there is not, `22023` for those that do not go together.
-fn asked(options: &[(String, Option<String>)]) -> Result<Asked> {
-    let mut asked = Asked::default();
+fn asked(options: &[(String, Option<String>)]) -> Result<ExplainOptions> {
+    let mut asked = ExplainOptions::default();
     for (name, given) in options {
         let switch = || {
             let on = given.as_deref().map_or(Some(true), value::bool_of);
@@ -184,13 +184,13 @@ impl Session {
             planning_ms: summary.then_some(planning_ms),
             execution_ms: execution_ms.filter(|_| summary),
         };
-        let manner = Manner {
+        let context = ExplainContext {
             types: &*self.names,
             schema: &*self.names,
             verbose: asked.verbose,
             observed: observed.as_ref(),
         };
-        let text = render::render(&planned.prepared.tree(&manner), &told);
+        let text = render::render(&planned.prepared.tree(&context), &told);
         // Text is a row for each line, all else is one value.
         let rows: VecDeque<Vec<Datum>> = match asked.format {
             Format::Text => text.lines().map(|line| vec![Datum::text(line)]).collect(),

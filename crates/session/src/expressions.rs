@@ -8,7 +8,7 @@ use table::catalog::{Catalog, POSTGRES_DATABASE};
 use table::rows::RowValues;
 use types::SqlState;
 
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::evaluate::Evaluator;
 use crate::files::Files;
 use crate::instance::{Instance, now};
@@ -59,7 +59,7 @@ impl Expressions for IndexExpressions {
         let instance = self.instance.upgrade().ok_or_else(closed)?;
         let client = instance.nobody();
         let names = self.names(&instance, catalog);
-        let around = Surroundings::of(&client, &names, now(&instance.env));
+        let around = StatementContext::of(&client, &names, now(&instance.env));
         let evaluator = Evaluator::new(&around, &names);
         f(&mut evaluator.values())
     }

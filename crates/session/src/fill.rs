@@ -5,7 +5,7 @@ use std::sync::Arc;
 use table::rows::{Change, LOAD_BYTES_MIN, Table};
 use types::{Datum, Oid, SqlState};
 
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::cursor::Taken;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
@@ -51,7 +51,7 @@ impl Session {
         let names = Arc::clone(&self.names);
         let open = self.transaction.as_mut().ok_or_else(gone)?;
         let txn = open.inner.as_mut().ok_or_else(gone)?;
-        let around = Surroundings::of(&self.client, &names, open.started);
+        let around = StatementContext::of(&self.client, &names, open.started);
         let evaluator = Evaluator::new(&around, &names);
         let mut values = evaluator.values();
         open.checks.set_catalog(Arc::clone(&names.catalog));

@@ -6,12 +6,12 @@ use scalar::function::Call;
 use sql::eval::Frame;
 use types::{Datum, DatumRef, Domains, Error, Object, Oid, Result, SqlState, Type, TypeSource};
 
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::functions;
 
 /// The server as expressions see it.
 pub(crate) struct Host<'a> {
-    pub surroundings: &'a Surroundings<'a>,
+    pub surroundings: &'a StatementContext<'a>,
 }
 
 impl sql::eval::Host for Host<'_> {
@@ -36,7 +36,7 @@ impl sql::eval::Host for Host<'_> {
 /// How deep checks of domains may use domains in turn: one that uses its own would go on for ever.
 const CHECKS_DEPTH_MAX: u32 = 64;
 
-impl Domains for Surroundings<'_> {
+impl Domains for StatementContext<'_> {
     fn check(&self, domain: Type, value: DatumRef<'_>) -> Result<()> {
         let depth = self.client.checks_depth.get();
         if depth >= CHECKS_DEPTH_MAX {
@@ -50,7 +50,7 @@ impl Domains for Surroundings<'_> {
     }
 }
 
-impl Surroundings<'_> {
+impl StatementContext<'_> {
     fn check_value(&self, domain: Type, value: DatumRef<'_>) -> Result<()> {
         let names = &self.names;
         let known = names.domain(domain, self.types())?;

@@ -60,7 +60,7 @@ impl Session {
             let done = self.run(portal, rows_max, out);
             return match (done, &mut portal.work) {
                 (Err(error), Work::Plan(running))
-                    if error.cause.is_again().is_some() && !running.has_given =>
+                    if error.cause.retry_reason().is_some() && !running.has_given =>
                 {
                     running.restart();
                     portal.rows = 0;
@@ -68,7 +68,7 @@ impl Session {
                     Ok(Done::Blocked)
                 }
                 // A cursor that had given nothing, and stands where it stood.
-                (Err(error), Work::Command) if error.cause.is_again().is_some() => {
+                (Err(error), Work::Command) if error.cause.retry_reason().is_some() => {
                     self.client.unlock_since(locks);
                     Ok(Done::Blocked)
                 }
@@ -82,7 +82,7 @@ impl Session {
         let timeout_ms = self.client.settings.get_mut().integer("lock_timeout");
         self.set_patience((timeout_ms > 0).then(|| timeout_ms.unsigned_abs() * 1_000));
         match done {
-            Err(error) if error.cause.is_again().is_some() => {
+            Err(error) if error.cause.retry_reason().is_some() => {
                 if is_new {
                     self.transaction = None;
                 } else {

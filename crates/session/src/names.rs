@@ -652,7 +652,7 @@ impl plan::Schema for Names {
             return Some(Arc::new(TableFacts {
                 relation: Arc::clone(&file.relation),
                 keys: Vec::new(),
-                apart: Vec::new(),
+                out_of_line: Vec::new(),
                 checks: Vec::new(),
                 has_blocks: false,
                 columnar: Vec::new(),

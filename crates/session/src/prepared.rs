@@ -165,7 +165,7 @@ impl Session {
         let names = Arc::clone(&self.names);
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let txn = open.inner.as_mut().expect("a transaction that goes on is open");
-        let around = crate::client::Surroundings::of(&self.client, &names, open.started);
+        let around = crate::client::StatementContext::of(&self.client, &names, open.started);
         let evaluator = Evaluator::new(&around, &names);
         let which = if all { None } else { Some(&oids[..]) };
         open.checks.set(txn, &mut evaluator.values(), which, deferred)?;

@@ -16,7 +16,7 @@ use store::Csn;
 use table::catalog::{Catalog, Persistence, Relation, TableDef};
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
-use crate::client::{Client, Surroundings};
+use crate::client::{Client, StatementContext};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::files::FileTable;
@@ -27,7 +27,7 @@ use crate::portal::{Column, Done, Output, Portal, Tag, Work};
 use crate::rights;
 use crate::session::Session;
 use crate::statement::Parsed;
-use crate::system::rows::Scene;
+use crate::system::rows::CatalogContext;
 
 /// How many rows a statement may look at where it holds up the other sessions of its core: a few
 /// milliseconds' worth.
@@ -62,7 +62,7 @@ pub(crate) struct Planned {
     /// The role that was last found to have the rights.
     allowed: AtomicU32,
     /// The part of the catalog that it was made of.
-    made_of: MadeOf,
+    dependencies: PlanDependencies,
     /// The role that it was made for, where policies of tables make a difference.
     role: Option<Oid>,
 }
@@ -86,9 +86,9 @@ impl Planned {
 
 /// The part of the catalog that a plan was made of. The planner makes the same plan of another catalog that has the
 /// same part, and that catalog gives the same rights.
-struct MadeOf {
+struct PlanDependencies {
     /// The relations; none for a plan that was made of more, which stands in one version of the catalog only.
-    relations: Option<Box<[Made]>>,
+    relations: Option<Box<[DependedRelation]>>,
     /// [`Catalog::changed_widely`]
     wide: Csn,
     /// The version of a catalog that has this part: the last one that was compared.
@@ -96,7 +96,7 @@ struct MadeOf {
 }
 
 /// A relation that a plan was made of.
-struct Made {
+struct DependedRelation {
     oid: Oid,
     definition: Definition,
     /// True where its name alone finds it.
@@ -133,19 +133,19 @@ impl Definition {
     }
 }
 
-impl MadeOf {
+impl PlanDependencies {
     /// The catalog objects of a plan that was just made, for a statement that uses these relations.
-    fn looked_up(looked: Looked, names: &Names, uses: &Uses) -> MadeOf {
+    fn looked_up(looked: Looked, names: &Names, uses: &Uses) -> PlanDependencies {
         let Looked { mut relations, further, .. } = looked;
         relations.extend(uses.relations.iter().map(|used| used.relation));
         relations.sort_unstable();
         relations.dedup();
-        let made = |oid: Oid| Made {
+        let made = |oid: Oid| DependedRelation {
             oid,
             definition: Definition::of(&names.catalog, oid),
             is_found: names.finds_by_name(oid),
         };
-        MadeOf {
+        PlanDependencies {
             relations: (!further).then(|| relations.into_iter().map(made).collect()),
             wide: names.catalog.changed_widely(),
             version: AtomicU64::new(names.catalog.version().0),
@@ -159,7 +159,7 @@ impl MadeOf {
             return true;
         }
         let Some(relations) = &self.relations else { return false };
-        let is_same = |made: &Made| {
+        let is_same = |made: &DependedRelation| {
             made.definition.is_of(&names.catalog, made.oid)
                 && made.is_found == names.finds_by_name(made.oid)
         };
@@ -195,7 +195,7 @@ impl Planned {
 impl Planned {
     /// True where a plan that was made with other names is the same with these.
     pub fn stands_in(&self, names: &Names) -> bool {
-        self.files.is_empty() && self.is_for(names.role) && self.made_of.stands_in(names)
+        self.files.is_empty() && self.is_for(names.role) && self.dependencies.stands_in(names)
     }
 
     /// True where a role sees the same rows as the role that it was made for.
@@ -216,17 +216,17 @@ impl Planned {
 }
 
 /// The memory and threads that a statement may use.
-pub(crate) struct Means {
+pub(crate) struct StatementResources {
     bytes_max: usize,
     /// The memory that an operator holds before it writes rows to files, and that of one with a
     /// hash table.
     work: Option<(usize, usize)>,
-    help: exec::Help,
+    parallelism: exec::Parallelism,
 }
 
-impl Means {
+impl StatementResources {
     /// As the settings of a session say.
-    pub fn of(client: &Client) -> Means {
+    pub fn of(client: &Client) -> StatementResources {
         let settings = client.settings.borrow();
         let bytes = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0) << 10;
         let most = client.instance.memory_bytes_max;
@@ -241,10 +241,10 @@ impl Means {
             (count("max_parallel_workers_per_gather"), count("max_parallel_workers"));
         let rows_each = match settings.integer("min_parallel_table_scan_size") {
             0 => 1,
-            _ => exec::Help::ROWS_EACH,
+            _ => exec::Parallelism::ROWS_EACH,
         };
-        let help = exec::Help { threads_max: of_statement.min(of_all), rows_each };
-        Means { bytes_max, work: Some((work, hash)), help }
+        let parallelism = exec::Parallelism { threads_max: of_statement.min(of_all), rows_each };
+        StatementResources { bytes_max, work: Some((work, hash)), parallelism }
     }
 
     /// How many bytes of a result are kept in memory before the others go to files.
@@ -306,7 +306,7 @@ impl Session {
         let keeps_order = self.client.settings.borrow().keeps_join_order();
         let basis = Basis::new(generation, &names.path, params, keeps_order, &surroundings.style);
         if let Some(planned) = known.plan(&basis, names.role)
-            && planned.made_of.stands_in(names)
+            && planned.dependencies.stands_in(names)
         {
             return Ok(planned);
         }
@@ -424,25 +424,27 @@ impl Session {
         let now_us = || clock.monotonic_us();
         let open = self.transaction.as_mut().expect("it has been begun");
         open.looked = true;
-        let surroundings = Surroundings::of(&self.client, &self.names, open.started);
+        let surroundings = StatementContext::of(&self.client, &self.names, open.started);
         let names = &*self.names;
         let evaluator = Evaluator::with_params(&surroundings, names, &portal.params);
         let mut values = evaluator.values();
         let txn = open.inner.as_mut().ok_or_else(gone)?;
         open.checks.set_catalog(Arc::clone(&names.catalog));
         let instance = &self.client.instance;
-        let scene = Scene {
+        let scene = CatalogContext {
             names,
             client: &self.client,
             statements: &self.statements,
             cursors: &self.cursors,
             files: &planned.files,
         };
-        let means = match planned.prepared.holds_rows() {
-            true => Means::of(&self.client),
-            false => {
-                Means { bytes_max: instance.memory_bytes_max, work: None, help: exec::Help::NONE }
-            }
+        let resources = match planned.prepared.holds_rows() {
+            true => StatementResources::of(&self.client),
+            false => StatementResources {
+                bytes_max: instance.memory_bytes_max,
+                work: None,
+                parallelism: exec::Parallelism::NONE,
+            },
         };
         let base = exec::stored::Base {
             cache: &instance.catalogs,
@@ -460,11 +462,11 @@ impl Session {
             frame: evaluator.frame(),
             cancel: &self.client.slot.stop,
             tables: &stored,
-            memory_bytes_max: means.bytes_max,
+            memory_bytes_max: resources.bytes_max,
             memory_total: self.client.instance.memory_total.as_ref(),
-            spill: means.spill(instance.temporary.as_ref()),
+            spill: resources.spill(instance.temporary.as_ref()),
             rows_max: *look_max,
-            help: means.help,
+            parallelism: resources.parallelism,
             clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
@@ -583,7 +585,7 @@ pub(crate) fn plan(
     statement: &Statement,
     source: &str,
     params: &[Type],
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatementContext<'_>,
 ) -> Result<Planned> {
     plan_for(statement, source, params, &[], surroundings)
 }
@@ -593,7 +595,7 @@ pub(crate) fn plan_with_variables(
     statement: &Statement,
     source: &str,
     variables: &dyn Variables,
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatementContext<'_>,
 ) -> Result<Planned> {
     let context = surroundings.types();
     plan_bound(statement, source, &[], surroundings, |names| {
@@ -607,7 +609,7 @@ fn plan_for(
     source: &str,
     params: &[Type],
     values: &[Datum],
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatementContext<'_>,
 ) -> Result<Planned> {
     plan_bound(statement, source, values, surroundings, |names| {
         sql::bind::statement(statement, names, surroundings.types(), params)
@@ -618,7 +620,7 @@ fn plan_bound(
     statement: &Statement,
     source: &str,
     values: &[Datum],
-    surroundings: &Surroundings<'_>,
+    surroundings: &StatementContext<'_>,
     bind: impl FnOnce(&Names) -> sql::Result<sql::bind::Bound>,
 ) -> Result<Planned> {
     let in_text = |error| Error::in_text(error, source);
@@ -652,7 +654,7 @@ fn plan_bound(
         calls_server,
         files: files.into(),
         role: looked.at_role.then_some(names.role),
-        made_of: MadeOf::looked_up(looked, names, &bound.uses),
+        dependencies: PlanDependencies::looked_up(looked, names, &bound.uses),
         variables: bound.variables.into(),
         uses: bound.uses,
         open_to_superusers,

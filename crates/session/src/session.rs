@@ -15,7 +15,7 @@ use sql::parse::ast::{Command, Statement};
 use types::{Datum, Oid, SqlState, Style, Type};
 
 use crate::backend_status::About;
-use crate::client::{Client, Surroundings};
+use crate::client::{Client, StatementContext};
 use crate::counters::Event;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -27,7 +27,7 @@ use crate::names::{Names, Seen};
 use crate::portal::{Column, Done, Format, Output, Portal, Tag, Work};
 use crate::portals::in_failed_transaction;
 use crate::query;
-use crate::settings::{Extent, Who};
+use crate::settings::{Extent, SessionIdentity};
 use crate::statement::{Params, Parsed, Prepared, given};
 use crate::transaction::{Block, Open, Status};
 
@@ -44,7 +44,7 @@ pub struct Session {
     pub(crate) names: Arc<Names>,
     /// The search path that `names` was made with.
     seen_path: Arc<[String]>,
-    seen_who: Arc<Who>,
+    seen_identity: Arc<SessionIdentity>,
     style: Arc<Style>,
     /// The text that others see it run, or have run last.
     shown: Arc<str>,
@@ -78,7 +78,7 @@ impl Session {
             copying: None,
             names,
             seen_path: Arc::new([]),
-            seen_who: Arc::default(),
+            seen_identity: Arc::default(),
             style: Arc::default(),
             shown: Arc::from(""),
             inline: false,
@@ -481,10 +481,10 @@ impl Session {
     }
 
     /// The context in which a statement is evaluated.
-    pub(crate) fn surroundings(&self) -> Surroundings<'_> {
+    pub(crate) fn surroundings(&self) -> StatementContext<'_> {
         let env = &self.client.instance.env;
         let started = self.transaction.as_ref().map_or_else(|| now(env), |open| open.started);
-        Surroundings::of(&self.client, &self.names, started)
+        StatementContext::of(&self.client, &self.names, started)
     }
 
     /// Looks whether a statement may begin, and begins the transaction that it needs.
@@ -563,12 +563,12 @@ impl Session {
             Some(time) => catalogs.at(&instance.snapshot_at(time)?)?,
         };
         let path = Arc::clone(self.client.settings.get_mut().search_path());
-        let who = Arc::clone(self.client.settings.get_mut().who());
+        let identity = Arc::clone(self.client.settings.get_mut().identity());
         let same = Arc::ptr_eq(&self.names.catalog, &catalog)
             && Arc::ptr_eq(&self.names.present, &present)
             && self.names.moment == moment
             && Arc::ptr_eq(&self.seen_path, &path)
-            && Arc::ptr_eq(&self.seen_who, &who);
+            && Arc::ptr_eq(&self.seen_identity, &identity);
         if !same {
             if present.database(self.client.database_oid).is_none() {
                 let message = format!("database \"{}\" does not exist", self.client.database);
@@ -580,11 +580,11 @@ impl Session {
                 Arc::clone(&self.client.instance.handles),
                 self.names.files.next(),
                 self.client.database_oid,
-                &who.user,
+                &identity.user,
                 &path,
                 self.client.slot.process,
             ));
-            (self.seen_path, self.seen_who) = (path, who);
+            (self.seen_path, self.seen_identity) = (path, identity);
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use types::time::TimestampTz;
 use types::{SqlState, Style};
 
 use crate::backend_status::WaitEvent;
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::counters::Event;
 use crate::error::{Error, Result, Severity};
 use crate::evaluate::Evaluator;
@@ -335,7 +335,7 @@ impl Session {
         let notes = std::mem::take(self.client.notes.get_mut());
         if let Some(mut inner) = open.inner.take() {
             if !open.checks.is_empty() {
-                let around = Surroundings::of(&self.client, &self.names, open.started);
+                let around = StatementContext::of(&self.client, &self.names, open.started);
                 let evaluator = Evaluator::new(&around, &self.names);
                 open.checks.end_transaction(&mut inner, &mut evaluator.values())?;
             }
@@ -390,7 +390,7 @@ impl Session {
     fn commit_meta(&self) -> txn::CommitMeta {
         let settings = self.client.settings.borrow();
         let author = match settings.text("commit.author") {
-            "" => settings.who().user.to_string(),
+            "" => settings.identity().user.to_string(),
             author => author.to_owned(),
         };
         let message = settings.text("commit.message").to_owned();

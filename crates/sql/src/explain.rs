@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use scalar::cast::How;
+use scalar::cast::CoercionPath;
 use types::{Context, Datum, Modifier, Style, Type, builtin};
 
 use crate::plan::{
@@ -407,11 +407,13 @@ impl Display for Expr {
             ExprKind::Call(call) => call.fmt(f),
             ExprKind::Cast { expr, how } => {
                 let how = match how {
-                    Cast::Type { how: How::Relabel, .. } => "relabel",
-                    Cast::Type { how: How::Function(_) | How::Bits(..), .. } => "cast",
-                    Cast::Type { how: How::InOut, .. } => "text",
-                    Cast::Type { how: How::Elements(_), .. } => "elements",
-                    Cast::Type { how: How::Record, .. } => "record",
+                    Cast::Type { how: CoercionPath::Relabel, .. } => "relabel",
+                    Cast::Type {
+                        how: CoercionPath::Function(_) | CoercionPath::Bits(..), ..
+                    } => "cast",
+                    Cast::Type { how: CoercionPath::InOut, .. } => "text",
+                    Cast::Type { how: CoercionPath::Elements(_), .. } => "elements",
+                    Cast::Type { how: CoercionPath::Record, .. } => "record",
                     Cast::Modifier { .. } => {
                         return write!(f, "fit({expr}, {})", self.modifier.0);
                     }

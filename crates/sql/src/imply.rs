@@ -10,8 +10,8 @@
 //!   kind in ('a', 'b')                kind in ('a', 'b', 'c')    each value by itself
 //! ```
 //!
-//! A part that cannot be decided before the values of parameters are known is a *proviso*: a
-//! condition over values alone, which is tested when the plan starts. This is the useful part of
+//! A part that cannot be decided before the values of parameters are known is a *start
+//! condition*: a condition over values alone, which is tested when the plan starts. This is the useful part of
 //! what PostgreSQL's `predicate_implied_by` proves; it never says that something follows that does
 //! not.
 
@@ -22,8 +22,8 @@ use types::{Datum, KeyOrder, Type, key};
 use crate::error::At;
 use crate::plan::{Call, Cast, Expr, ExprKind, Subscript};
 
-/// Whether a predicate follows from conditions that are all true; then the provisos under which it
-/// does, which see no row. None where it does not follow.
+/// Whether a predicate follows from conditions that are all true; then the start conditions under which
+/// it does, which see no row. None where it does not follow.
 pub fn implied(conditions: &[Expr], predicate: &Expr) -> Option<Vec<Expr>> {
     match &predicate.kind {
         ExprKind::And(parts) => all(parts.iter().map(|part| implied(conditions, part))),
@@ -38,7 +38,7 @@ pub fn implied(conditions: &[Expr], predicate: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
-/// The provisos of all; none where one does not follow.
+/// The start conditions of all; none where one does not follow.
 fn all(ways: impl Iterator<Item = Option<Vec<Expr>>>) -> Option<Vec<Expr>> {
     let lists = ways.collect::<Option<Vec<_>>>()?;
     Some(lists.into_iter().flatten().collect())
@@ -217,7 +217,7 @@ fn constant(expr: &Expr) -> Option<Datum> {
         ExprKind::Const(value) if !value.is_null() => Some(value.clone()),
         ExprKind::Cast { expr: inner, how: Cast::Type { how, .. } } => {
             let value = constant(inner)?;
-            if matches!(how, scalar::cast::How::Relabel) {
+            if matches!(how, scalar::cast::CoercionPath::Relabel) {
                 return Some(value);
             }
             let number = match &value {
@@ -302,11 +302,10 @@ fn is_same(one: &Datum, other: &Datum) -> bool {
 /// An expression without casts that make one kind of text of another and leave the value as it is.
 fn unlabelled(expr: &Expr) -> &Expr {
     match &expr.kind {
-        ExprKind::Cast { expr: inner, how: Cast::Type { how: scalar::cast::How::Relabel, .. } }
-            if [Type::TEXT, Type::VARCHAR].contains(&expr.ty) =>
-        {
-            unlabelled(inner)
-        }
+        ExprKind::Cast {
+            expr: inner,
+            how: Cast::Type { how: scalar::cast::CoercionPath::Relabel, .. },
+        } if [Type::TEXT, Type::VARCHAR].contains(&expr.ty) => unlabelled(inner),
         _ => expr,
     }
 }

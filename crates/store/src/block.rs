@@ -18,7 +18,7 @@
 //!   a file holds.
 
 use crate::group::{Found, Group, GroupRef, Tag, slice};
-use crate::taste::{Tastes, shared};
+use crate::key_prefixes::{KeyPrefixes, shared};
 use crate::varint;
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -26,8 +26,8 @@ use std::sync::OnceLock;
 /// A decoded block.
 pub struct Block {
     bytes: Vec<u8>,
-    /// The tastes of the suffixes, made when a key is first sought: a scan seeks none.
-    tastes: OnceLock<Tastes>,
+    /// The prefixes of the suffixes, made when a key is first sought: a scan seeks none.
+    key_prefixes: OnceLock<KeyPrefixes>,
     prefix: (u32, u32),
     directory: u32,
     count: u32,
@@ -56,7 +56,7 @@ impl Block {
             return None;
         }
         let block = Block {
-            tastes: OnceLock::new(),
+            key_prefixes: OnceLock::new(),
             prefix: (2, 2 + prefix_len as u32),
             directory: directory as u32,
             count,
@@ -67,9 +67,9 @@ impl Block {
     }
 
     #[inline]
-    fn tastes(&self) -> &Tastes {
-        self.tastes.get_or_init(|| {
-            Tastes::of_rests(self.count as usize, |at| self.suffix(&self.place(at as u32)))
+    fn key_prefixes(&self) -> &KeyPrefixes {
+        self.key_prefixes.get_or_init(|| {
+            KeyPrefixes::of_rests(self.count as usize, |at| self.suffix(&self.place(at as u32)))
         })
     }
 
@@ -138,7 +138,7 @@ impl Block {
 
     /// Bytes held in memory.
     pub fn size(&self) -> usize {
-        self.bytes.len() + Tastes::size_of(self.count as usize) + size_of::<Block>()
+        self.bytes.len() + KeyPrefixes::size_of(self.count as usize) + size_of::<Block>()
     }
 
     /// The bytes that [`Place`] points into.
@@ -232,7 +232,7 @@ impl Block {
             let order = self.suffix(&place).cmp(rest);
             order.then_with(|| self.group(&place).first_csn().cmp(&from))
         };
-        self.tastes().before(rest, || &[], compare) as u32
+        self.key_prefixes().before(rest, || &[], compare) as u32
     }
 
     /// True where the key of `place` is `key`.

@@ -93,7 +93,7 @@ struct Stretch {
 }
 
 /// An item that a scan gives.
-pub enum Given<'a> {
+pub enum ScanItem<'a> {
     /// A key and its state.
     Row(&'a [u8], Seen<'a>),
     /// Rows of a block.
@@ -144,7 +144,7 @@ impl RowBlock {
 }
 
 /// A callback that takes the items of a scan.
-type Take<'f> = dyn FnMut(Given<'_>) -> ControlFlow<()> + 'f;
+type Take<'f> = dyn FnMut(ScanItem<'_>) -> ControlFlow<()> + 'f;
 
 impl BlockScan {
     /// Returns the scan; `None` where only an ordered one knows what is seen: something of the
@@ -406,7 +406,7 @@ impl BlockScan {
             let (file, columns) = (open.file().clone(), open.file().columns(&open.guide, number)?);
             self.enter(open, number + 1)?;
             return Ok(match ColumnRows::new(file, columns).with(seen, &recent) {
-                Some(rows) => f(Given::Columns(rows)),
+                Some(rows) => f(ScanItem::Columns(rows)),
                 None => ControlFlow::Continue(()),
             });
         }
@@ -437,7 +437,7 @@ impl BlockScan {
         }
         Ok(match rows.is_empty() {
             true => ControlFlow::Continue(()),
-            false => f(Given::Rows(RowBlock { block, rows })),
+            false => f(ScanItem::Rows(RowBlock { block, rows })),
         })
     }
 
@@ -522,10 +522,10 @@ impl BlockScan {
             Some(anchor) if anchor.tag == Tag::Delete => ControlFlow::Continue(()),
             Some(anchor) => {
                 let bytes = slice(group.body, (anchor.start, anchor.start + anchor.len));
-                f(Given::Row(key, Seen::Image { csn: Csn(found.csn), bytes }))
+                f(ScanItem::Row(key, Seen::Image { csn: Csn(found.csn), bytes }))
             }
             None => match self.shared.read_in(&self.state, full, Csn(self.layers.at))? {
-                Some(state) => f(Given::Row(key, Seen::State(state))),
+                Some(state) => f(ScanItem::Row(key, Seen::State(state))),
                 None => ControlFlow::Continue(()),
             },
         })

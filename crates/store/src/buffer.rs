@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use crate::sorter::Twice;
+use crate::sorter::DuplicateKey;
 
 /// A buffer grows step by step up to so many bytes: most tables are small.
 const GROWS_MAX: usize = 1 << 20;
@@ -139,7 +139,7 @@ impl Buffer {
 
     /// Sorts the entries by their keys; equal keys stay as they came. Returns a key that is there twice, if there
     /// is one.
-    pub fn sort(&mut self) -> Option<Twice> {
+    pub fn sort(&mut self) -> Option<DuplicateKey> {
         if !self.is_mixed {
             return None;
         }
@@ -147,9 +147,10 @@ impl Buffer {
         let mut ranked: Vec<Ranked> = ranked.collect();
         self.rank(&mut ranked, 0, ROUNDS_MAX);
         self.starts.iter_mut().zip(&ranked).for_each(|(start, ranked)| *start = ranked.start);
-        let twice = self.starts.windows(2).find(|pair| self.key(pair[0]) == self.key(pair[1]))?;
-        let (key, value) = self.entry(twice[1]);
-        Some(Twice { key: key.to_vec(), value: value.to_vec() })
+        let duplicate =
+            self.starts.windows(2).find(|pair| self.key(pair[0]) == self.key(pair[1]))?;
+        let (key, value) = self.entry(duplicate[1]);
+        Some(DuplicateKey { key: key.to_vec(), value: value.to_vec() })
     }
 
     /// Sorts entries whose keys have their first `skip` bytes in common.
@@ -233,9 +234,9 @@ mod tests {
                 assert_eq!(put, Ok(()));
             }
             expected.sort_by(|one, other| one.0.cmp(&other.0));
-            let twice = expected.windows(2).find(|pair| pair[0].0 == pair[1].0);
-            let found = buffer.sort().map(|twice| (twice.key, twice.value));
-            assert_eq!(found.as_ref(), twice.map(|pair| &pair[1]));
+            let duplicate = expected.windows(2).find(|pair| pair[0].0 == pair[1].0);
+            let found = buffer.sort().map(|duplicate| (duplicate.key, duplicate.value));
+            assert_eq!(found.as_ref(), duplicate.map(|pair| &pair[1]));
             let sorted = buffer.entries().map(|(key, value)| (key.to_vec(), value.to_vec()));
             assert_eq!(sorted.collect::<Vec<_>>(), expected);
         });

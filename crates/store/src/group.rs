@@ -214,16 +214,16 @@ impl<'a> Entries<'a> {
     /// The deltas of `len` bytes that follow at once, where there are four at least, and the entries
     /// after them; none where one would be above commit `to`. Costs next to nothing where there are none.
     #[inline(always)]
-    pub fn alike(&self, len: usize, to: u64) -> Option<(Alike<'a>, Entries<'a>)> {
+    pub fn same_length(&self, len: usize, to: u64) -> Option<(SameLengthDeltas<'a>, Entries<'a>)> {
         // A head of two bytes: the step, below 128, and length and tag, which are the same for all.
         let head = (len as u64) << 2 | Tag::Delta as u64;
         let first = self.heads.first_chunk::<8>()?;
         let worthwhile = head < 0x80 && four_steps(*first, head).is_some();
-        if worthwhile { Self::take_alike(*self, head, to) } else { None }
+        if worthwhile { Self::take_same_length(*self, head, to) } else { None }
     }
 
     #[inline(never)]
-    fn take_alike(self, head: u64, to: u64) -> Option<(Alike<'a>, Entries<'a>)> {
+    fn take_same_length(self, head: u64, to: u64) -> Option<(SameLengthDeltas<'a>, Entries<'a>)> {
         let fours = self.heads.as_chunks::<8>().0.iter();
         let (mut count, mut csn) = (0, self.csn);
         for steps in fours.map_while(|four| four_steps(*four, head)) {
@@ -235,8 +235,8 @@ impl<'a> Entries<'a> {
         let len = (head >> 2) as usize;
         let (heads, heads_after) = self.heads.split_at(2 * count);
         let (body, body_after) = self.body.split_at(count * len);
-        let alike = Alike { csn: self.csn, heads: heads.as_chunks().0, body, len };
-        Some((alike, Entries { heads: heads_after, body: body_after, csn }))
+        let same_length = SameLengthDeltas { csn: self.csn, heads: heads.as_chunks().0, body, len };
+        Some((same_length, Entries { heads: heads_after, body: body_after, csn }))
     }
 }
 
@@ -244,9 +244,9 @@ impl<'a> Entries<'a> {
 #[inline(always)]
 fn four_steps(heads: [u8; 8], head: u64) -> Option<u64> {
     let heads = u64::from_le_bytes(heads);
-    let alike = heads & 0xff80_ff80_ff80_ff80 == head * 0x0100_0100_0100_0100;
+    let same_length = heads & 0xff80_ff80_ff80_ff80 == head * 0x0100_0100_0100_0100;
     // Each step in a field of 16 bits; the product has the sum of all in the highest.
-    alike.then(|| (heads & 0x007f_007f_007f_007f).wrapping_mul(0x0001_0001_0001_0001) >> 48)
+    same_length.then(|| (heads & 0x007f_007f_007f_007f).wrapping_mul(0x0001_0001_0001_0001) >> 48)
 }
 
 /// The sums of the steps and of the lengths of four heads, where all are of two bytes and of deltas.
@@ -260,15 +260,15 @@ fn four_deltas(heads: &[u8; 8]) -> Option<(u64, u32)> {
     deltas.then(|| (sum(steps), sum(lens) as u32))
 }
 
-/// Deltas in a row of as many bytes each: commit and bytes, oldest first.
-pub struct Alike<'a> {
+/// Consecutive deltas of the same length in bytes: commit and bytes, oldest first.
+pub struct SameLengthDeltas<'a> {
     csn: u64,
     heads: &'a [[u8; 2]],
     body: &'a [u8],
     len: usize,
 }
 
-impl<'a> Iterator for Alike<'a> {
+impl<'a> Iterator for SameLengthDeltas<'a> {
     type Item = (u64, &'a [u8]);
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
@@ -517,8 +517,8 @@ mod tests {
             let (mut entries, mut seen, mut count) = (g.view().entries(), Vec::new(), 0);
             while let Some(Entry { csn, tag, bytes }) = entries.next().filter(|e| e.csn <= to) {
                 seen.push((csn, tag, bytes.to_vec()));
-                if let Some((alike, after)) = entries.alike(bytes.len(), to) {
-                    for (csn, bytes) in alike {
+                if let Some((same_length, after)) = entries.same_length(bytes.len(), to) {
+                    for (csn, bytes) in same_length {
                         seen.push((csn, Tag::Delta, bytes.to_vec()));
                         count += 1;
                     }

@@ -62,6 +62,7 @@ mod filter;
 mod flush;
 mod group;
 mod key;
+mod key_prefixes;
 mod manifest;
 mod memtable;
 mod merging;
@@ -77,7 +78,6 @@ mod sorter;
 mod stats;
 mod store;
 mod stripes;
-mod taste;
 #[cfg(test)]
 mod tests;
 mod varint;
@@ -88,7 +88,7 @@ mod writer;
 
 use std::sync::Arc;
 
-pub use block_scan::{BlockScan, Given, RowBlock};
+pub use block_scan::{BlockScan, RowBlock, ScanItem};
 pub use bulk::{Bulk, KeptFiles, Loaded, Span, Staged, StagedCursor};
 pub use cache::BlockReads;
 pub use columns::{
@@ -99,7 +99,7 @@ pub use error::{MergeError, StoreError};
 pub use pack::{Packed, Packer, Unpacking};
 pub use scan::{Keys, Scan, Seen};
 pub use segment_store::{DirectoryStore, Epoch, SegmentSink, SegmentStore, SwapError};
-pub use sorter::{Sorted, Sorter, Twice};
+pub use sorter::{DuplicateKey, Sorted, Sorter};
 pub use stats::StoreStats;
 pub use store::{Hold, Resolve, Store, TimeFloor};
 pub use stripes::{BlockStats, StripeStats};

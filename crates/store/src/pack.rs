@@ -21,8 +21,8 @@
 
 use crate::block::{Block, BlockBuilder};
 use crate::group::Tag;
+use crate::key_prefixes::shared;
 use crate::store::Resolve;
-use crate::taste::shared;
 use crate::{Csn, Kind, MergeError, Table, TableId, key, varint};
 use std::ops::Range;
 use std::sync::Arc;

@@ -19,9 +19,9 @@ use crate::columns::ColumnRows;
 use crate::error::StoreError;
 use crate::group::{Found, GroupRef};
 use crate::key::{self, Range, TABLE_LEN};
+use crate::key_prefixes::KeyPrefixes;
 use crate::scan::Seen;
 use crate::segment::{Guide, Half, Meta, Segment};
-use crate::taste::Tastes;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ pub struct Run {
     /// Smallest and largest commit inside.
     pub csns: (u64, u64),
     pub bytes: u64,
-    /// The tastes of the segments' first keys.
-    tastes: Tastes,
+    /// The prefixes of the segments' first keys.
+    key_prefixes: KeyPrefixes,
 }
 
 impl Run {
@@ -42,8 +42,8 @@ impl Run {
         let csns = segments.iter().map(|s| s.meta.csns);
         let csns = csns.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
         let bytes = segments.iter().map(|s| s.meta.bytes).sum();
-        let tastes = Tastes::of(segments.len(), |at| &segments[at].meta.first.0);
-        Run { half, segments, csns, bytes, tastes }
+        let key_prefixes = KeyPrefixes::of(segments.len(), |at| &segments[at].meta.first.0);
+        Run { half, segments, csns, bytes, key_prefixes }
     }
 
     /// True where some key of a range may be in it, as far as that is known without a look at a block.
@@ -76,7 +76,7 @@ impl Run {
             let (first, csn) = &self.segments[at].meta.first;
             first.as_slice().cmp(key).then_with(|| csn.cmp(&from))
         };
-        self.tastes.before(key, || &self.segments[0].meta.first.0, compare).checked_sub(1)
+        self.key_prefixes.before(key, || &self.segments[0].meta.first.0, compare).checked_sub(1)
     }
 
     /// The state of `key` at `at`, where a group of it here begins at or below that.

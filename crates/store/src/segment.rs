@@ -25,11 +25,11 @@ use crate::columns::{ColumnBlock, ColumnError};
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::Found;
+use crate::key_prefixes::KeyPrefixes;
 use crate::pack;
 use crate::part::{self, corrupt};
 use crate::segment_store::{BULK_SUFFIX, SUFFIX, SegmentStore};
 use crate::store::Resolve;
-use crate::taste::Tastes;
 use crate::{TableId, key, varint};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -291,8 +291,8 @@ pub struct Guide {
     raw: Vec<u8>,
     filter: u32,
     blocks: Vec<BlockInfo>,
-    /// The tastes of the blocks' first keys.
-    tastes: Tastes,
+    /// The prefixes of the blocks' first keys.
+    key_prefixes: KeyPrefixes,
 }
 
 /// The entry of the index for a block.
@@ -369,15 +369,15 @@ impl Guide {
         if infos.len() != blocks as usize || !ascend {
             return None;
         }
-        let tastes = Tastes::of(infos.len(), key);
-        Some(Guide { filter: end as u32, blocks: infos, tastes, raw })
+        let key_prefixes = KeyPrefixes::of(infos.len(), key);
+        Some(Guide { filter: end as u32, blocks: infos, key_prefixes, raw })
     }
 
     /// Bytes in memory.
     pub fn size(&self) -> usize {
         self.raw.len()
             + self.blocks.len() * size_of::<BlockInfo>()
-            + self.tastes.size()
+            + self.key_prefixes.size()
             + size_of::<Guide>()
     }
 
@@ -411,7 +411,7 @@ impl Guide {
             let block = &self.blocks[at];
             self.key(block).cmp(key).then_with(|| block.first.cmp(&from))
         };
-        self.tastes.before(key, || self.key(&self.blocks[0]), compare)
+        self.key_prefixes.before(key, || self.key(&self.blocks[0]), compare)
     }
 }
 

@@ -84,7 +84,7 @@ impl Gathered {
     }
 
     /// Sorts the entries. Returns a key that is there twice, if there is one.
-    fn sort(&mut self) -> Option<Twice> {
+    fn sort(&mut self) -> Option<DuplicateKey> {
         match self {
             Gathered::Entries(buffer) => buffer.sort(),
             Gathered::Items(postings) => {
@@ -158,8 +158,8 @@ impl Form {
     /// Sorts a buffer and writes it to files, by several threads unless these are of columns: a stripe would end short
     /// where a thread ends.
     fn write(&self, shared: &Arc<Shared>, gathered: &mut Gathered) -> Result<Sorted, StoreError> {
-        if let Some(twice) = gathered.sort() {
-            return Ok(Sorted::Twice(twice));
+        if let Some(duplicate) = gathered.sort() {
+            return Ok(Sorted::Duplicate(duplicate));
         }
         let (entries, bytes) = (gathered.len(), gathered.bytes() as u64);
         let in_columns = self.bulk(shared).takes_columns(self.table);
@@ -180,9 +180,13 @@ impl Form {
     }
 
     /// The same, and opens the files.
-    fn spill(&self, shared: &Arc<Shared>, full: &mut Gathered) -> Result<RunOrTwice, StoreError> {
+    fn spill(
+        &self,
+        shared: &Arc<Shared>,
+        full: &mut Gathered,
+    ) -> Result<RunOrDuplicate, StoreError> {
         match self.write(shared, full)? {
-            Sorted::Twice(twice) => Ok(Err(twice)),
+            Sorted::Duplicate(duplicate) => Ok(Err(duplicate)),
             Sorted::Loaded(loaded) => {
                 // Its files go with it where they cannot be opened.
                 let mut run =
@@ -201,18 +205,18 @@ impl Form {
         part: Part<'_>,
     ) -> Result<Sorted, StoreError> {
         let mut bulk = self.bulk(shared);
-        let (mut last, mut twice) = (Vec::new(), None);
+        let (mut last, mut duplicate) = (Vec::new(), None);
         each_of_runs(runs, part, |key, value| {
             if last == key && bulk.has_any() {
-                twice = Some(Twice { key: key.to_vec(), value: value.to_vec() });
+                duplicate = Some(DuplicateKey { key: key.to_vec(), value: value.to_vec() });
                 return Ok(ControlFlow::Break(()));
             }
             last.clear();
             last.extend_from_slice(key);
             bulk.put_new(self.table, key, value).map(ControlFlow::Continue)
         })?;
-        Ok(match twice {
-            Some(twice) => Sorted::Twice(twice),
+        Ok(match duplicate {
+            Some(duplicate) => Sorted::Duplicate(duplicate),
             None => Sorted::Loaded(bulk.finish()?),
         })
     }
@@ -255,14 +259,14 @@ fn by_threads<P: Send>(
 }
 
 /// A run, or why there is none.
-type RunOrTwice = Result<Spilled, Twice>;
+type RunOrDuplicate = Result<Spilled, DuplicateKey>;
 
 /// A thread that writes buffers, one at a time, and gives them back. Dropped, it is waited for, and the files go that
 /// nobody has taken.
 struct WriterThread {
     /// `None` once no more buffers come.
     full: Option<SyncSender<Gathered>>,
-    written: Receiver<(Gathered, Result<RunOrTwice, StoreError>)>,
+    written: Receiver<(Gathered, Result<RunOrDuplicate, StoreError>)>,
     /// It has a buffer.
     is_busy: bool,
     thread: Option<JoinHandle<()>>,
@@ -298,7 +302,7 @@ impl WriterThread {
     }
 
     /// Waits for the buffer that it has.
-    fn wait(&mut self) -> Result<Option<(Gathered, RunOrTwice)>, StoreError> {
+    fn wait(&mut self) -> Result<Option<(Gathered, RunOrDuplicate)>, StoreError> {
         if !std::mem::take(&mut self.is_busy) {
             return Ok(None);
         }
@@ -332,7 +336,7 @@ pub struct Sorter {
     runs: Vec<Spilled>,
     /// The runs are merged, whatever is in them: the entries of the first did not come in order.
     will_merge: bool,
-    twice: Option<Twice>,
+    duplicate: Option<DuplicateKey>,
 }
 
 /// A sorted run in files, which are removed where nobody takes them.
@@ -357,9 +361,9 @@ impl Drop for Spilled {
     }
 }
 
-/// A key that came at least twice.
+/// A key that came more than once.
 #[derive(Debug)]
-pub struct Twice {
+pub struct DuplicateKey {
     /// The key.
     pub key: Vec<u8>,
     /// Its second value.
@@ -372,7 +376,7 @@ pub enum Sorted {
     /// They are in files, durable, and invisible until [`Store::ingest`].
     Loaded(Loaded),
     /// They cannot be.
-    Twice(Twice),
+    Duplicate(DuplicateKey),
 }
 
 impl Store {
@@ -415,7 +419,7 @@ impl Sorter {
             writer: None,
             runs: Vec::new(),
             will_merge: false,
-            twice: None,
+            duplicate: None,
         }
     }
 
@@ -494,7 +498,7 @@ impl Sorter {
         let empty = self.wait()?.unwrap_or_default();
         let full = std::mem::replace(&mut self.buffer, empty);
         // Where a key came twice, nothing will come of it: what is still put is forgotten.
-        if self.twice.is_none() {
+        if self.duplicate.is_none() {
             let writer = match self.writer.take() {
                 Some(writer) => writer,
                 None => {
@@ -520,16 +524,16 @@ impl Sorter {
         Ok(Some(buffer))
     }
 
-    fn take(&mut self, run: RunOrTwice) {
+    fn take(&mut self, run: RunOrDuplicate) {
         match run {
             Ok(run) => self.runs.push(run),
-            Err(twice) => self.twice = self.twice.take().or(Some(twice)),
+            Err(duplicate) => self.duplicate = self.duplicate.take().or(Some(duplicate)),
         }
     }
 
     /// Writes the rest where some was written already.
     fn end_runs(&mut self, store: &Store) -> Result<(), StoreError> {
-        let last = match self.buffer.len() == 0 || self.twice.is_some() {
+        let last = match self.buffer.len() == 0 || self.duplicate.is_some() {
             true => None,
             // Beside the other thread.
             false => Some(self.run_form().spill(&store.shared, &mut self.buffer)?),
@@ -542,7 +546,7 @@ impl Sorter {
     }
 
     fn has_spilled(&self) -> bool {
-        self.writer.is_some() || !self.runs.is_empty() || self.twice.is_some()
+        self.writer.is_some() || !self.runs.is_empty() || self.duplicate.is_some()
     }
 
     /// Ends the sort.
@@ -554,8 +558,8 @@ impl Sorter {
             return self.form.write(&store.shared, &mut self.buffer);
         }
         self.end_runs(store)?;
-        if let Some(twice) = self.twice.take() {
-            return Ok(Sorted::Twice(twice));
+        if let Some(duplicate) = self.duplicate.take() {
+            return Ok(Sorted::Duplicate(duplicate));
         }
         let are_in_order =
             self.runs.windows(2).all(|pair| match (pair[0].ends(), pair[1].ends()) {

@@ -14,7 +14,7 @@
 //! * Commits ascend over all layers. An [`Tag::Image`] is a change of its own only where the change that
 //!   it stands for is not there any more.
 
-use crate::group::{Alike, Entry, GroupRef, Tag};
+use crate::group::{Entry, GroupRef, SameLengthDeltas, Tag};
 use crate::store::{State, Store};
 use crate::{Csn, Kind, StoreError, TableId, Version};
 use crate::{filter, key};
@@ -96,8 +96,8 @@ where
                 Tag::Delete => Kind::Delete,
             };
             f(Version { csn: Csn(csn), kind, bytes })?;
-            if let Some((alike, after)) = entries.alike(bytes.len(), to) {
-                visit_alike(alike, &mut f)?;
+            if let Some((same_length, after)) = entries.same_length(bytes.len(), to) {
+                visit_same_length(same_length, &mut f)?;
                 (entries, last) = (after, after.csn);
             }
         }
@@ -138,11 +138,11 @@ where
 }
 
 #[inline(never)]
-fn visit_alike<F>(alike: Alike<'_>, f: &mut F) -> ControlFlow<()>
+fn visit_same_length<F>(same_length: SameLengthDeltas<'_>, f: &mut F) -> ControlFlow<()>
 where
     F: FnMut(Version<'_>) -> ControlFlow<()>,
 {
-    for (csn, bytes) in alike {
+    for (csn, bytes) in same_length {
         f(Version { csn: Csn(csn), kind: Kind::Delta, bytes })?;
     }
     ControlFlow::Continue(())

@@ -175,20 +175,20 @@ impl Table for StoredTable {
     }
 }
 
-/// From here to [`BEFORE`] lie the documents of collections that releases before 0.2 made.
+/// From here to [`BACKFILL`] lie the documents of collections that releases before 0.2 made.
 const FIRST_COLLECTION: TableId = TableId(16);
 
 /// From here to [`CATALOG`] lie documents.
 const DOCUMENTS: TableId = TableId(0x2000_0000);
 
-/// Where entries lie of versions that were over when an index was made: as far above [`BEFORE`] as those of
+/// Where entries lie of versions that were over when an index was made: as far above [`BACKFILL`] as those of
 /// the index above [`CATALOG`]. They are kept and given up with the index.
-const BEFORE: TableId = TableId(0x1000_0000);
+const BACKFILL: TableId = TableId(0x1000_0000);
 
 /// Where entries lie of versions that were over when the index was made whose entries lie there; `None`
 /// where there is no number left for that.
-pub(crate) fn before_of(index: TableId) -> Option<TableId> {
-    let number = index.0.checked_sub(CATALOG.0)? + BEFORE.0;
+pub(crate) fn backfill_of(index: TableId) -> Option<TableId> {
+    let number = index.0.checked_sub(CATALOG.0)? + BACKFILL.0;
     (number < DOCUMENTS.0).then_some(TableId(number))
 }
 
@@ -256,8 +256,8 @@ impl Tables {
             _ if Tables::has_documents(table) => known(table, &self.unknown_documents),
             _ if table >= CATALOG => known(table, &self.unknown_rows),
             // The index entries of the time before an index are kept as long as the index.
-            _ if table >= BEFORE => {
-                known(TableId(table.0 - BEFORE.0 + CATALOG.0), &self.unknown_rows)
+            _ if table >= BACKFILL => {
+                known(TableId(table.0 - BACKFILL.0 + CATALOG.0), &self.unknown_rows)
             }
             _ => known(CATALOG, &self.unknown_rows),
         }
@@ -279,7 +279,7 @@ impl Tables {
 
     /// True for the number of a table that has documents.
     pub fn has_documents(table: TableId) -> bool {
-        (FIRST_COLLECTION..BEFORE).contains(&table) || (DOCUMENTS..CATALOG).contains(&table)
+        (FIRST_COLLECTION..BACKFILL).contains(&table) || (DOCUMENTS..CATALOG).contains(&table)
     }
 
     /// Returns the state that all holders of the documents in a table share: how much of the past

@@ -17,7 +17,7 @@ use crate::view::View;
 use crate::writeset::Moment;
 
 /// An item that a scan gives.
-pub enum Given<'a> {
+pub enum ScanItem<'a> {
     /// A key and its state.
     Row(&'a [u8], &'a Row<'a>),
     /// Rows of a block, of which the transaction has written none.
@@ -95,14 +95,14 @@ impl Blocks {
     pub fn fill<E: From<TxnError>>(
         &mut self,
         view: View<'_>,
-        mut f: impl FnMut(Given<'_>) -> Result<ControlFlow<()>, E>,
+        mut f: impl FnMut(ScanItem<'_>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
         let (mut failed, mut is_full) = (None, false);
-        let mut take = |given: store::Given<'_>| {
-            let taken = match given {
-                store::Given::Row(key, seen) => f(Given::Row(key, &Row::seen(seen))),
-                store::Given::Rows(rows) => f(Given::Rows(rows)),
-                store::Given::Columns(columns) => f(Given::Columns(columns)),
+        let mut take = |item: store::ScanItem<'_>| {
+            let taken = match item {
+                store::ScanItem::Row(key, seen) => f(ScanItem::Row(key, &Row::seen(seen))),
+                store::ScanItem::Rows(rows) => f(ScanItem::Rows(rows)),
+                store::ScanItem::Columns(columns) => f(ScanItem::Columns(columns)),
             };
             let flow = taken.unwrap_or_else(|error| {
                 failed = Some(error);
@@ -120,7 +120,7 @@ impl Blocks {
             self.passed += 1;
             let key = &self.own[at];
             if let Some(row) = self.view(view).read(self.table, key)? {
-                is_full = f(Given::Row(key, &row))?.is_break();
+                is_full = f(ScanItem::Row(key, &row))?.is_break();
             }
         }
         Ok(())

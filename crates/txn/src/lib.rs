@@ -71,7 +71,7 @@ mod interleavings;
 #[cfg(test)]
 mod tracker_tests;
 
-pub use blocks::{Blocks, Given};
+pub use blocks::{Blocks, ScanItem};
 pub use bytes::Malformed;
 pub use changes::{CHANGES_TABLE, ChangeList, TableChange, TableChanges, Touched};
 pub use cursor::{Cursor, KeyRange};

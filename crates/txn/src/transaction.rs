@@ -46,8 +46,8 @@ use crate::error::{SerializationFailure, TxnError};
 use crate::large;
 use crate::loads::Loads;
 use crate::locks::{
-    Acquired, Held, LockFailure, Modes, Noting, Patience, Queued, Reader, RelationLock, RowLock,
-    TxnId,
+    Acquired, Held, LockFailure, Modes, Noting, Queued, Reader, RelationLock, RowLock, TxnId,
+    WaitPolicy,
 };
 use crate::observer::Hint;
 use crate::ordered::Ordered;
@@ -438,7 +438,7 @@ impl Transaction {
         if modes.is_strong() {
             self.engine.locks.strengthen(row);
         }
-        let answer = self.engine.locks.lock(self.id, row, modes, self.patience(wait));
+        let answer = self.engine.locks.lock(self.id, row, modes, self.wait_policy(wait));
         let given = self.granted(answer);
         match given {
             Ok(Acquired::Now) => self.relations.push((relation, Held { row, modes })),
@@ -475,11 +475,11 @@ impl Transaction {
         }
     }
 
-    fn patience(&self, wait: Wait) -> Patience<'_> {
+    fn wait_policy(&self, wait: Wait) -> WaitPolicy<'_> {
         match wait {
-            Wait::Never => Patience::None,
+            Wait::Never => WaitPolicy::None,
             Wait::Allowed => {
-                Patience::Waits { us: self.lock_timeout_us, interrupt: self.interrupt.as_deref() }
+                WaitPolicy::Waits { us: self.lock_timeout_us, interrupt: self.interrupt.as_deref() }
             }
         }
     }
@@ -517,7 +517,7 @@ impl Transaction {
     ) -> Result<Found, TxnError> {
         let row = self.engine.hasher.hash(table, key);
         let modes = Modes::of_row(strength);
-        let answer = self.engine.locks.lock(self.id, row, modes, self.patience(wait));
+        let answer = self.engine.locks.lock(self.id, row, modes, self.wait_policy(wait));
         self.missed = (answer == Err(LockFailure::Timeout)).then_some(Held { row, modes });
         if self.granted(answer)? == Acquired::Now {
             self.held.push(Held { row, modes });

@@ -35,13 +35,13 @@ struct Parts {
     hint: Option<String>,
     context: Option<String>,
     objects: Vec<(Object, String)>,
-    again: Option<Again>,
+    retry: Option<RetryReason>,
 }
 
 /// Why a statement stopped on a thread that other sessions need: the session takes back what the statement has done,
 /// and runs it again on a thread that may wait. No client sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Again {
+pub enum RetryReason {
     /// It would have to wait, for a lock or for the time.
     Blocked,
     /// It looks at more than it may there.
@@ -73,25 +73,25 @@ impl Error {
             hint: None,
             context: None,
             objects: Vec::new(),
-            again: None,
+            retry: None,
         }))
     }
 
     /// The error of a statement that is run again where it may wait. Its code is that of a fault of the server: a
     /// handler for locks never catches it, and a client that sees it has found a bug.
-    pub fn again(why: Again) -> Self {
+    pub fn retry(why: RetryReason) -> Self {
         let message = match why {
-            Again::Blocked => "the statement has to wait where nothing may wait",
-            Again::BudgetSpent => "the statement looks at more than it may here",
+            RetryReason::Blocked => "the statement has to wait where nothing may wait",
+            RetryReason::BudgetSpent => "the statement looks at more than it may here",
         };
         let mut error = Error::new(SqlState::INTERNAL_ERROR, message);
-        error.0.again = Some(why);
+        error.0.retry = Some(why);
         error
     }
 
     /// Why the statement is to be run again where it may wait; `None` for all errors that are told to clients.
-    pub fn is_again(&self) -> Option<Again> {
-        self.0.again
+    pub fn retry_reason(&self) -> Option<RetryReason> {
+        self.0.retry
     }
 
     /// The same error with a second sentence that tells more.

@@ -8,40 +8,48 @@ use super::{Finding, Tree, scan, text};
 
 /// Private words in the form of a module's name, and the field's term.
 const PRIVATE: &[(&str, &str)] = &[
+    ("again", "`retry_reason`, or what is repeated"),
+    ("alike", "what is the same, as in `same_length`"),
     ("amend", "`jsonb_diff`, or what is compared with what"),
+    ("apart", "`out_of_line`, or what is separate"),
+    ("around", "`outer_values`, or the context of what"),
     ("before", "`backfill`, or before which event"),
     ("beside", "`row_link`, or what the module links to what"),
     ("care", "`maintenance`"),
     ("chance", "`conditional`, as in a conditional access path"),
+    ("circumstance", "`context`, as in a coercion context"),
+    ("crew", "`parallel`, or the workers of what"),
     ("desk", "`commit_waiter`"),
     ("door", "`listener`"),
     ("era", "`epoch`, as in a storage epoch"),
     ("eras", "`epochs`, as in storage epochs"),
+    ("helped", "`worker_use`"),
+    ("how", "the path or method of what, as in a coercion path"),
+    ("made_of", "`dependencies`"),
+    ("maker", "the context or builder of what, as in a DDL context"),
+    ("making", "`construction`, or the builder of what"),
+    ("manner", "the options or context of what"),
+    ("means", "`resources`"),
+    ("patience", "`wait_policy`"),
     ("proviso", "`condition`"),
     ("provisos", "`conditions`"),
+    ("put_off", "`spill`, or what is deferred"),
+    ("reach", "`scan_request`"),
+    ("scene", "the context of what, as in a catalog context"),
+    ("sees", "`scope`, as in the scope of an expression"),
+    ("sought", "`lookup`, as in a reference lookup"),
+    ("stand", "`path_node`"),
+    ("stands", "`path_history`"),
+    ("surroundings", "`statement_context`"),
+    ("taste", "`key_prefix`"),
+    ("tastes", "`key_prefixes`"),
+    ("teller", "the explainer or writer of what"),
+    ("twice", "`duplicate`, as in a duplicate key"),
     ("twin", "`storage`, as in document storage"),
     ("twins", "`storages`, as in document storages"),
+    ("unfit", "the error of what, as in a locale error"),
+    ("who", "`identity`, as in the identity of a session"),
     ("within", "`txn_ops`, or inside of what"),
-];
-
-/// Names that are still to be changed: the file that defines them, and the name.
-const KNOWN: &[(&str, &str)] = &[
-    ("crates/command/src/main.rs", "care"),
-    ("crates/document/src/lib.rs", "amend"),
-    ("crates/document/src/lib.rs", "beside"),
-    ("crates/document/src/lib.rs", "within"),
-    ("crates/exec/src/op/scan.rs", "Chance"),
-    ("crates/http/src/server.rs", "Door"),
-    ("crates/http/src/v1/transactions.rs", "Before"),
-    ("crates/plan/src/tree/mod.rs", "Chance"),
-    ("crates/posix/src/parse.rs", "Within"),
-    ("crates/server/src/desk.rs", "Desk"),
-    ("crates/server/src/door.rs", "Door"),
-    ("crates/server/src/lib.rs", "desk"),
-    ("crates/server/src/lib.rs", "door"),
-    ("crates/table/src/index/mod.rs", "before"),
-    ("crates/table/src/rows/eras.rs", "Era"),
-    ("crates/table/src/rows/mod.rs", "eras"),
 ];
 
 /// Words that introduce a name.
@@ -57,11 +65,9 @@ pub(super) fn private(tree: &Tree) -> Vec<Finding> {
                 code.match_indices(word).filter(|(at, _)| scan::is_word(&code, *at, word))
             {
                 let name = name_after(&code, at + word.len());
-                let snake = name.to_lowercase();
+                let snake = snake(name);
                 let private = PRIVATE.iter().find(|(private, _)| *private == snake);
-                if let Some((_, term)) = private
-                    && !KNOWN.contains(&(path, name))
-                {
+                if let Some((_, term)) = private {
                     let line = scan::line_of(source, at);
                     let message = format!("`{name}` is a private word: call it {term}");
                     findings.push(Finding::new(path, line, message));
@@ -70,6 +76,18 @@ pub(super) fn private(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Returns a name of a type as that of a module: `PutOff` as `put_off`.
+fn snake(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 2);
+    for (at, letter) in name.char_indices() {
+        if at > 0 && letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
 }
 
 /// The name that stands behind the word that ends at `at`; empty where none does.

@@ -224,6 +224,7 @@ fn a_private_word_as_a_name_is_found() {
     let path = "crates/a/src/lib.rs";
     fires(rule, &[(path, "//! A.\nmod door;\n")], "crates/a/src/lib.rs:2:", "`listener`");
     fires(rule, &[(path, "//! A.\npub struct Era {\n")], "crates/a/src/lib.rs:2:", "`epoch`");
+    fires(rule, &[(path, "//! A.\ntype PutOff = u8;\n")], "crates/a/src/lib.rs:2:", "`spill`");
     quiet(
         rule,
         &[
@@ -232,7 +233,6 @@ fn a_private_word_as_a_name_is_found() {
                 "//! A door.\nfn is_within() {}\nlet before = 1;\nstruct Doors;\n// mod desk;\n",
             ),
             ("crates/a/tests/a.rs", "struct Twins;"),
-            ("crates/server/src/lib.rs", "mod door;"),
         ],
     );
 }

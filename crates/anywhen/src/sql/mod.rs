@@ -26,6 +26,8 @@ mod answer;
 mod arrow;
 mod backups;
 mod documents;
+mod rows;
+mod values;
 
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -39,9 +41,11 @@ use vfs::Env;
 pub use answer::Answer;
 #[cfg(feature = "arrow")]
 pub use arrow::{Batches, Columns};
+pub use rows::{Row, Rows};
 pub use scalar::Dates;
 pub use session::{Column, DocumentRights, Error, KnownRole, Tag, file_reader};
 pub use types::{Datum, Oid, Type};
+pub use values::{FromSql, ToSql};
 
 use crate::Database;
 
@@ -548,231 +552,5 @@ impl Output for Sink<'_> {
                 ControlFlow::Break(())
             }
         }
-    }
-}
-
-/// The result of a statement.
-#[derive(Debug)]
-pub struct Rows {
-    /// The columns; none where the statement gives no rows.
-    pub columns: Vec<Column>,
-    /// The rows, a value for each column.
-    pub rows: Vec<Vec<Datum>>,
-    /// The tag, such as `INSERT 0 1`.
-    pub tag: Tag,
-}
-
-impl Default for Rows {
-    fn default() -> Self {
-        Rows { columns: Vec::new(), rows: Vec::new(), tag: Tag::plain("") }
-    }
-}
-
-impl Rows {
-    /// How many rows.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// True where there is none.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// The row at a position.
-    pub fn get(&self, index: usize) -> Option<Row<'_>> {
-        self.rows.get(index).map(|values| Row { columns: &self.columns, values })
-    }
-
-    /// The rows in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
-        self.rows.iter().map(|values| Row { columns: &self.columns, values })
-    }
-}
-
-impl Output for Rows {
-    fn row(
-        &mut self,
-        row: &[Datum],
-        _columns: &[Column],
-        _context: &Context<'_>,
-    ) -> types::Result<ControlFlow<()>> {
-        self.rows.push(row.to_vec());
-        Ok(ControlFlow::Continue(()))
-    }
-}
-
-/// One row.
-#[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
-    columns: &'a [Column],
-    values: &'a [Datum],
-}
-
-impl<'a> Row<'a> {
-    /// The value of a column, by name.
-    ///
-    /// # Errors
-    /// `42703` where there is no such column, `42804` where its value is of another type.
-    pub fn get<T: FromSql>(&self, column: &str) -> Result<T> {
-        match self.columns.iter().position(|known| known.name == column) {
-            Some(at) => self.at(at),
-            None => Err(Error::new(
-                SqlState::UNDEFINED_COLUMN,
-                format!("column \"{column}\" does not exist"),
-            )),
-        }
-    }
-
-    /// The value at a position.
-    ///
-    /// # Errors
-    /// As [`Row::get`].
-    pub fn at<T: FromSql>(&self, index: usize) -> Result<T> {
-        let value = self.values.get(index).ok_or_else(|| {
-            Error::new(SqlState::UNDEFINED_COLUMN, format!("column {} does not exist", index + 1))
-        })?;
-        T::from_sql(value).ok_or_else(|| {
-            let column = &self.columns[index].name;
-            let message = format!("column \"{column}\" cannot be taken as {}", T::WHAT);
-            Error::new(SqlState::DATATYPE_MISMATCH, message)
-        })
-    }
-
-    /// The values.
-    pub fn values(&self) -> &'a [Datum] {
-        self.values
-    }
-}
-
-/// A value that a parameter can have.
-pub trait ToSql {
-    /// Its text, as PostgreSQL reads it; `None` for NULL.
-    fn to_sql(&self) -> Option<String>;
-}
-
-/// A type that values can be taken as.
-pub trait FromSql: Sized {
-    /// The name of it in errors.
-    const WHAT: &'static str;
-
-    /// The value, where it is one of this type.
-    fn from_sql(value: &Datum) -> Option<Self>;
-}
-
-macro_rules! plain {
-    ($($ty:ty),*) => {$(
-        impl ToSql for $ty {
-            fn to_sql(&self) -> Option<String> {
-                Some(self.to_string())
-            }
-        }
-    )*};
-}
-
-plain!(bool, i16, i32, i64, f32, f64, str, String);
-
-impl ToSql for &str {
-    fn to_sql(&self) -> Option<String> {
-        Some((*self).to_owned())
-    }
-}
-
-impl ToSql for [u8] {
-    fn to_sql(&self) -> Option<String> {
-        use std::fmt::Write;
-        let mut text = String::from("\\x");
-        for byte in self {
-            write!(text, "{byte:02x}").expect("a string takes all");
-        }
-        Some(text)
-    }
-}
-
-impl ToSql for Vec<u8> {
-    fn to_sql(&self) -> Option<String> {
-        self.as_slice().to_sql()
-    }
-}
-
-impl<T: ToSql> ToSql for Option<T> {
-    fn to_sql(&self) -> Option<String> {
-        self.as_ref()?.to_sql()
-    }
-}
-
-impl FromSql for bool {
-    const WHAT: &'static str = "bool";
-
-    fn from_sql(value: &Datum) -> Option<Self> {
-        if let Datum::Bool(value) = value { Some(*value) } else { None }
-    }
-}
-
-impl FromSql for i64 {
-    const WHAT: &'static str = "i64";
-
-    fn from_sql(value: &Datum) -> Option<Self> {
-        match value {
-            Datum::Int2(value) => Some(i64::from(*value)),
-            Datum::Int4(value) => Some(i64::from(*value)),
-            Datum::Int8(value) => Some(*value),
-            Datum::Oid(value) => Some(i64::from(value.0)),
-            _ => None,
-        }
-    }
-}
-
-impl FromSql for i32 {
-    const WHAT: &'static str = "i32";
-
-    fn from_sql(value: &Datum) -> Option<Self> {
-        i64::from_sql(value)?.try_into().ok()
-    }
-}
-
-impl FromSql for f64 {
-    const WHAT: &'static str = "f64";
-
-    fn from_sql(value: &Datum) -> Option<Self> {
-        match value {
-            Datum::Float4(value) => Some(f64::from(*value)),
-            Datum::Float8(value) => Some(*value),
-            Datum::Int2(value) => Some(f64::from(*value)),
-            Datum::Int4(value) => Some(f64::from(*value)),
-            _ => None,
-        }
-    }
-}
-
-impl FromSql for String {
-    const WHAT: &'static str = "String";
-
-    fn from_sql(value: &Datum) -> Option<Self> {
-        value.as_text().map(str::to_owned)
-    }
-}
-
-impl FromSql for Vec<u8> {
-    const WHAT: &'static str = "Vec<u8>";
-
-    fn from_sql(value: &Datum) -> Option<Self> {
-        if let Datum::Bytea(bytes) = value { Some(bytes.to_vec()) } else { None }
-    }
-}
-
-impl FromSql for Datum {
-    const WHAT: &'static str = "Datum";
-
-    fn from_sql(value: &Datum) -> Option<Self> {
-        Some(value.clone())
-    }
-}
-
-impl<T: FromSql> FromSql for Option<T> {
-    const WHAT: &'static str = T::WHAT;
-
-    fn from_sql(value: &Datum) -> Option<Self> {
-        if value.is_null() { Some(None) } else { T::from_sql(value).map(Some) }
     }
 }

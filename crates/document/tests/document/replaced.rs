@@ -175,8 +175,8 @@ fn an_erasure_is_told_as_a_removal() {
     let world = grown(CollectionOptions::default());
     let before = world.documents.engine().visible();
     let mut txn = world.documents.engine().begin(Isolation::ReadCommitted);
-    world.docs.remove_within(&mut txn, "d").expect("removes");
-    world.docs.erase_within(&mut txn, "d").expect("erases");
+    world.docs.remove_in_txn(&mut txn, "d").expect("removes");
+    world.docs.erase_in_txn(&mut txn, "d").expect("erases");
     let csn = txn.commit(CommitMeta::default()).expect("commits").csn;
     let told = |after| {
         let (told, upto) =

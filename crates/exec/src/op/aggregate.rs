@@ -361,7 +361,7 @@ impl Aggregate {
 
     /// Puts a row off, whose group there is no room for. It is an aggregate of one set that has all keys, and that
     /// takes no other rows.
-    pub(crate) fn put_off(
+    pub(crate) fn spill_row(
         &mut self,
         env: &Env<'_>,
         folder: &Arc<TempFolder>,

@@ -8,8 +8,8 @@ use types::{Datum, Result};
 
 use super::waiting::Waiting;
 use super::{Input, Operator, Row};
-use crate::crew::{Parts, Step, TakePiece, parts_by};
 use crate::ctx::{Env, Shared};
+use crate::parallel::{Parts, Step, TakePiece, parts_by};
 use crate::tables::{Piece, piece_of_rows};
 use plan::explain::seen::Report;
 

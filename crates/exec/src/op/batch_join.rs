@@ -15,8 +15,8 @@ use types::Result;
 use super::hash_join::{HashJoin, Side};
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Operator, Row};
-use crate::crew::{self, Gather, Helped, Parts, Sink, Step, TakePiece, parts_by};
 use crate::ctx::{Env, Held, Shared};
+use crate::parallel::{self, Gather, Parts, Sink, Step, TakePiece, WorkerUse, parts_by};
 use crate::tables::{Piece, piece_of_rows};
 
 /// The row-by-row form of a join.
@@ -49,8 +49,8 @@ pub(crate) struct BatchJoin {
     join: Join,
     inputs: Inputs,
     phase: Phase,
-    /// The helpers that have read the build side.
-    helped: Helped,
+    /// The use of workers that read the build side.
+    worker_use: WorkerUse,
     held: Held,
     /// Rows that wait, where somebody wants them one by one.
     waiting: Waiting,
@@ -60,12 +60,12 @@ impl BatchJoin {
     pub(crate) fn new(join: Join, left: Side, right: Side, by_row: ByRow) -> Self {
         let inputs = Inputs::Pieces(left, right, by_row);
         let (held, waiting) = (Held::default(), Waiting::default());
-        Self { join, inputs, phase: Phase::Build, helped: Helped::default(), held, waiting }
+        Self { join, inputs, phase: Phase::Build, worker_use: WorkerUse::default(), held, waiting }
     }
 
     /// Keeps the build side. If it is too large, rows are joined one by one from now on, which can be divided.
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
-        let Self { join, inputs, held, helped, .. } = self;
+        let Self { join, inputs, held, worker_use, .. } = self;
         let Inputs::Pieces(left, right, by_row) = inputs else { return Ok(()) };
         let build = if by_row.build_left { &mut left.input } else { &mut right.input };
         let tick = |rows| env.ticks(rows);
@@ -77,7 +77,7 @@ impl BatchJoin {
             Ok(held.is_over(env, true).is_some())
         };
         let mut kept = BuildSide { join: &mut *join, is_full: false };
-        crew::take(env, build, held.room(env), helped, &mut kept)?;
+        parallel::take(env, build, held.room(env), worker_use, &mut kept)?;
         let is_full = kept.is_full;
         let (mut more, mut is_over) = (true, is_full || count(join, held)?);
         while more && !is_over {
@@ -118,10 +118,10 @@ impl BatchJoin {
     }
 }
 
-/// The build side, while a crew reads it.
+/// The build side, while several threads read it.
 struct BuildSide<'j> {
     join: &'j mut Join,
-    /// True if the crew has left rows for which there is no room.
+    /// True if the threads have left rows for which there is no room.
     is_full: bool,
 }
 
@@ -234,7 +234,7 @@ impl Operator for BatchJoin {
     }
 
     fn report(&self) -> Report {
-        self.helped.report()
+        self.worker_use.report()
     }
 
     fn rewind(&mut self, shared: &Shared) {

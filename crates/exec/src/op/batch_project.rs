@@ -5,8 +5,8 @@ use types::Result;
 
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
-use crate::crew::{Parts, Step, TakePiece, parts_by};
 use crate::ctx::{Env, Shared};
+use crate::parallel::{Parts, Step, TakePiece, parts_by};
 use crate::tables::Piece;
 
 /// For each row of which a condition is true one of expressions.

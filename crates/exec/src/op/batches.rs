@@ -12,8 +12,8 @@ use types::{Datum, Result};
 use super::aggregate::Aggregate;
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
-use crate::crew::{self, Gather, Helped, Parts, Sink};
 use crate::ctx::{Env, Held, Shared};
+use crate::parallel::{self, Gather, Parts, Sink, WorkerUse};
 use crate::tables::{Piece, piece_of_rows};
 
 /// One row for each group.
@@ -23,7 +23,7 @@ pub(crate) struct Batches {
     is_filled: bool,
     /// The group that comes out next.
     at: usize,
-    helped: Helped,
+    worker_use: WorkerUse,
     waiting: Waiting,
 }
 
@@ -40,16 +40,16 @@ impl Groups {
     fn take(&mut self, env: &Env<'_>, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
         let Self { aggregation, rest, has_rest, held } = self;
         let folder = held.is_over(env, true);
-        let mut put_off;
-        let put_off: Option<&mut batch::PutOff<'_>> = match folder {
+        let mut spill_row;
+        let spill_row: Option<&mut batch::SpillRow<'_>> = match folder {
             None => None,
             Some(folder) => {
                 *has_rest = true;
-                put_off = |row: &[Datum]| rest.put_off(env, folder, &row.to_vec());
-                Some(&mut put_off)
+                spill_row = |row: &[Datum]| rest.spill_row(env, folder, &row.to_vec());
+                Some(&mut spill_row)
             }
         };
-        let kept = aggregation.take(run, piece, put_off)?;
+        let kept = aggregation.take(run, piece, spill_row)?;
         self.count_bytes(env)?;
         Ok(kept)
     }
@@ -112,17 +112,17 @@ impl Sink for Aggregation {
 
 impl Batches {
     pub(crate) fn new(input: Input, aggregation: Aggregation, rest: Aggregate) -> Self {
-        let helped = Helped { gives_up: !aggregation.merges(), threads: 0 };
+        let worker_use = WorkerUse { gives_up: !aggregation.merges(), threads: 0 };
         let groups = Groups { aggregation, rest, has_rest: false, held: Held::default() };
-        Self { input, groups, is_filled: false, at: 0, helped, waiting: Waiting::default() }
+        Self { input, groups, is_filled: false, at: 0, worker_use, waiting: Waiting::default() }
     }
 
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
         let tick = |rows| env.ticks(rows);
         let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
-        let Self { input, groups, helped, .. } = self;
+        let Self { input, groups, worker_use, .. } = self;
         let room = groups.held.room(env);
-        crew::take(env, input, room, helped, groups)?;
+        parallel::take(env, input, room, worker_use, groups)?;
         while input.next_piece(env, &mut |piece| groups.take(env, run, &piece))? {}
         self.is_filled = true;
         self.groups.rest.take_put_off()
@@ -169,7 +169,7 @@ impl Operator for Batches {
     }
 
     fn report(&self) -> Report {
-        self.helped.report()
+        self.worker_use.report()
     }
 
     fn rewind(&mut self, shared: &Shared) {

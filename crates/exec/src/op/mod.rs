@@ -44,8 +44,8 @@ pub(crate) mod with;
 use batch::Cutoff;
 use types::{Datum, Result};
 
-use crate::crew::Parts;
 use crate::ctx::{Env, Shared};
+use crate::parallel::Parts;
 use crate::tables::{Piece, piece_of_rows};
 
 /// A row: the values of its columns.

@@ -44,7 +44,7 @@ pub(crate) struct Conflict {
     /// The unique indexes that decide; empty for all.
     pub(crate) arbiters: Vec<Oid>,
     /// The arbiters that decide where all of these are true.
-    pub(crate) provided: Vec<(Oid, Vec<Program>)>,
+    pub(crate) conditional_arbiters: Vec<(Oid, Vec<Program>)>,
     pub(crate) update: Option<(Assignments, Option<Program>)>,
 }
 
@@ -265,14 +265,15 @@ impl Rest {
 impl Conflict {
     /// Finds out which of the indexes that depend on values decide this time.
     fn decide(&mut self, env: &Env<'_>) -> Result<()> {
-        if self.provided.is_empty() {
+        if self.conditional_arbiters.is_empty() {
             return Ok(());
         }
-        self.arbiters.retain(|index| self.provided.iter().all(|(provided, _)| provided != index));
-        for (index, provisos) in &self.provided {
+        let conditional = &self.conditional_arbiters;
+        self.arbiters.retain(|index| conditional.iter().all(|(arbiter, _)| arbiter != index));
+        for (index, start_conditions) in &self.conditional_arbiters {
             let mut holds = true;
-            for proviso in provisos {
-                holds = holds && env.test(proviso, EvalRow::NONE)?;
+            for start_condition in start_conditions {
+                holds = holds && env.test(start_condition, EvalRow::NONE)?;
             }
             self.arbiters.extend(holds.then_some(*index));
         }

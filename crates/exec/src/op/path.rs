@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use types::{Datum, KeyOrder, Oid, Repr, Result};
 
 use crate::ctx::Env;
-use crate::tables::{Asked, Range};
-use table::index::Ask;
+use crate::tables::{Range, ScanKey};
+use table::index::Strategy;
 
 /// How the rows are found, ready to be computed.
 pub(crate) struct Path {
@@ -23,20 +23,20 @@ pub(crate) struct Path {
     pub(crate) low: Option<(Program, bool)>,
     pub(crate) high: Option<(Program, bool)>,
     /// The searches of an index of items: of which part, and for which value.
-    pub(crate) asked: Vec<(usize, Ask, Program)>,
+    pub(crate) scan_keys: Vec<(usize, Strategy, Program)>,
 }
 
 impl Path {
     /// The items that the rows must have, for a search of an index; none where no row can have
     /// them.
-    pub(crate) fn asked(&self, env: &Env<'_>) -> Result<Option<Vec<Asked>>> {
-        let mut all = Vec::with_capacity(self.asked.len());
-        for (part, ask, program) in &self.asked {
+    pub(crate) fn scan_keys(&self, env: &Env<'_>) -> Result<Option<Vec<ScanKey>>> {
+        let mut all = Vec::with_capacity(self.scan_keys.len());
+        for (part, strategy, program) in &self.scan_keys {
             let value = env.value(program, EvalRow::NONE)?;
             if value.is_null() {
                 return Ok(None);
             }
-            all.push(Asked { part: *part, ask: *ask, value });
+            all.push(ScanKey { part: *part, strategy: *strategy, value });
         }
         Ok(Some(all))
     }

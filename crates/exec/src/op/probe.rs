@@ -9,8 +9,8 @@ use store::BlockReads;
 use types::Result;
 
 use super::{Input, Operator, Row};
-use crate::crew::{Part, Parts, TakePiece};
 use crate::ctx::{Env, Shared};
+use crate::parallel::{Part, Parts, TakePiece};
 use crate::spill::TempBytes;
 use crate::tables::Piece;
 

@@ -1,8 +1,8 @@
 //! Scans of tables: the rows of some ranges of a key, or those that an index of items finds.
 //!
 //! ```text
-//!   path      ranges one after the other ──> rows ──condition──> out
-//!   chance    another path, taken where its provisos hold when the scan starts
+//!   path          ranges one after the other ──> rows ──condition──> out
+//!   conditional   another path, taken if its start conditions hold when the scan starts
 //! ```
 
 use std::collections::VecDeque;
@@ -15,9 +15,11 @@ use types::{Datum, Error, Oid, Result, SqlState, key};
 
 use super::path::Path;
 use super::{Operator, Row, count_given};
-use crate::crew::{Part, Parts, TakePiece};
 use crate::ctx::{Env, Shared, TICKS_MAX};
-use crate::tables::{Asked, Moment, Piece, Range, Reach, Scanning, TablePart, piece_of_rows};
+use crate::parallel::{Part, Parts, TakePiece};
+use crate::tables::{
+    Moment, Piece, Range, ScanKey, ScanRequest, Scanning, TablePart, piece_of_rows,
+};
 use plan::explain::seen::Report;
 
 /// Which states are read, ready to be computed.
@@ -39,15 +41,15 @@ pub(crate) struct Sample {
 }
 
 /// A path, and the conditions under which it finds all rows that are wanted.
-pub(crate) struct Chance {
-    pub(crate) provisos: Vec<Program>,
+pub(crate) struct ConditionalPath {
+    pub(crate) start_conditions: Vec<Program>,
     pub(crate) path: Path,
 }
 
-impl Chance {
+impl ConditionalPath {
     fn is_taken(&self, env: &Env<'_>) -> Result<bool> {
-        for proviso in &self.provisos {
-            if !env.test(proviso, EvalRow::NONE)? {
+        for start_condition in &self.start_conditions {
+            if !env.test(start_condition, EvalRow::NONE)? {
                 return Ok(false);
             }
         }
@@ -71,7 +73,7 @@ pub(crate) struct Scan {
     attnums: Vec<i16>,
     when: When,
     path: Path,
-    chance: Option<Chance>,
+    conditional: Option<ConditionalPath>,
     sample: Option<Sample>,
     condition: Option<Program>,
     columns: Option<Columns>,
@@ -81,10 +83,10 @@ pub(crate) struct Scan {
     row: Row,
     /// True if `next_piece` does not evaluate the condition: the operator above does.
     leaves_condition: bool,
-    /// True where the chance is taken.
-    by_chance: bool,
+    /// True where the conditional path is taken.
+    takes_conditional: bool,
     /// The searches of an index of items.
-    asked: Vec<Asked>,
+    scan_keys: Vec<ScanKey>,
     /// The ranges that are still ahead.
     ranges: Option<VecDeque<Range>>,
     open: Option<Scanning>,
@@ -103,7 +105,7 @@ impl Scan {
         is_computed: bool,
         attnums: Vec<i16>,
         when: When,
-        (path, chance): (Path, Option<Chance>),
+        (path, conditional): (Path, Option<ConditionalPath>),
         sample: Option<Sample>,
         condition: Option<Program>,
     ) -> Self {
@@ -113,15 +115,15 @@ impl Scan {
             attnums,
             when,
             path,
-            chance,
+            conditional,
             sample,
             condition,
             columns: None,
             computes_columns: false,
             row: Row::new(),
             leaves_condition: false,
-            by_chance: false,
-            asked: Vec::new(),
+            takes_conditional: false,
+            scan_keys: Vec::new(),
             ranges: None,
             open: None,
             key: Vec::new(),
@@ -143,27 +145,27 @@ impl Scan {
 
     /// The path that is taken.
     fn chosen(&self) -> &Path {
-        match &self.chance {
-            Some(chance) if self.by_chance => &chance.path,
+        match &self.conditional {
+            Some(conditional) if self.takes_conditional => &conditional.path,
             _ => &self.path,
         }
     }
 
     /// Chooses the path, and computes what is read by it.
     fn choose(&mut self, env: &Env<'_>) -> Result<()> {
-        self.by_chance = match &self.chance {
-            Some(chance) => chance.is_taken(env)?,
+        self.takes_conditional = match &self.conditional {
+            Some(conditional) => conditional.is_taken(env)?,
             None => false,
         };
         if let Some(sample) = &self.sample {
             self.chance_of_row = Some(sample.start(env)?);
         }
-        let Some(asked) = self.chosen().asked(env)? else {
+        let Some(scan_keys) = self.chosen().scan_keys(env)? else {
             self.ranges = Some(VecDeque::new());
             return Ok(());
         };
         self.ranges = Some(self.chosen().ranges(env)?);
-        self.asked = asked;
+        self.scan_keys = scan_keys;
         Ok(())
     }
 
@@ -184,26 +186,26 @@ impl Scan {
     }
 
     fn start(&mut self, env: &Env<'_>, ranges: Vec<Range>) -> Result<Scanning> {
-        let reach = self.reach(env, ranges)?;
+        let request = self.request(env, ranges)?;
         if let Some(Columns { index, numbers, .. }) = &self.columns {
-            let scanning = env.ctx.tables.scan_columns(&reach, *index, numbers)?;
+            let scanning = env.ctx.tables.scan_columns(&request, *index, numbers)?;
             let computes_columns = scanning.is_none();
-            let scanning = scanning.map_or_else(|| env.ctx.tables.scan(reach), Ok)?;
+            let scanning = scanning.map_or_else(|| env.ctx.tables.scan(request), Ok)?;
             self.computes_columns = computes_columns;
             return Ok(scanning);
         }
-        env.ctx.tables.scan(reach)
+        env.ctx.tables.scan(request)
     }
 
-    fn reach(&self, env: &Env<'_>, ranges: Vec<Range>) -> Result<Reach<'_>> {
-        Ok(Reach {
+    fn request(&self, env: &Env<'_>, ranges: Vec<Range>) -> Result<ScanRequest<'_>> {
+        Ok(ScanRequest {
             relation: self.relation,
             is_computed: self.is_computed,
             attnums: &self.attnums,
             moment: moment(env, &self.when)?,
             index: self.chosen().index,
             ranges,
-            asked: self.asked.clone(),
+            scan_keys: self.scan_keys.clone(),
             is_backward: self.chosen().is_backward,
             is_single: self.chosen().is_single,
             may_read_all: self.chosen().may_read_all,
@@ -225,7 +227,7 @@ impl Scan {
 
     /// True where there is one row at most, which is found by its key.
     fn looks_up(&self) -> bool {
-        self.path.is_single && matches!(self.when, When::Now) && self.chance.is_none()
+        self.path.is_single && matches!(self.when, When::Now) && self.conditional.is_none()
     }
 
     /// The one row that has a key.
@@ -405,7 +407,7 @@ impl Operator for Scan {
             return Ok(Parts::new());
         }
         let Some(rows) = &mut self.open else { return Ok(Parts::new()) };
-        let parts = env.ctx.tables.split(rows, env.ctx.help.rows_each)?;
+        let parts = env.ctx.tables.split(rows, env.ctx.parallelism.rows_each)?;
         if parts.is_empty() {
             return Ok(Parts::new());
         }

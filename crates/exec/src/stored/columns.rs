@@ -17,16 +17,16 @@ use types::{Oid, Result};
 
 use super::scan::Scan;
 use super::{Stored, error};
-use crate::tables::{Moment, Reach};
+use crate::tables::{Moment, ScanRequest};
 
-/// Begins a scan of an index of the table that `reach` names; `None` if the rows of the table are to be read.
+/// Begins a scan of an index of the table that `request` names; `None` if the rows of the table are to be read.
 pub(super) fn start(
     stored: &Stored<'_>,
-    reach: &Reach<'_>,
+    request: &ScanRequest<'_>,
     index: Oid,
     numbers: &[i16],
 ) -> Result<Option<Scan>> {
-    let past = match reach.moment {
+    let past = match request.moment {
         Moment::Now => None,
         Moment::AsOf(time) => Some(stored.csn_at(time)?),
         Moment::AtVersion(version) => match u64::try_from(version) {
@@ -35,22 +35,22 @@ pub(super) fn start(
         },
         _ => return Ok(None),
     };
-    let table = stored.table(reach.relation)?;
+    let table = stored.table(request.relation)?;
     let Some((columns, entries)) = table.columns_of(index) else { return Ok(None) };
     let past = match past {
         None => None,
         Some(csn) => {
             let store = stored.handles.engine().store();
             let horizon = store.horizon(entries).max(store.horizon(table.storage()));
-            match snapshot_at(stored, reach.relation, csn)? {
-                Some(then) if csn >= horizon && knows(stored, &then, reach, index, entries)? => {
+            match snapshot_at(stored, request.relation, csn)? {
+                Some(then) if csn >= horizon && knows(stored, &then, request, index, entries)? => {
                     Some(then)
                 }
                 _ => return Ok(None),
             }
         }
     };
-    let range = match reach.ranges.first() {
+    let range = match request.ranges.first() {
         Some((lower, upper)) => KeyRange { lower: lower.clone(), upper: upper.clone() },
         None => KeyRange::ALL,
     };
@@ -76,12 +76,12 @@ fn snapshot_at(stored: &Stored<'_>, relation: Oid, csn: Csn) -> Result<Option<Sn
 fn knows(
     stored: &Stored<'_>,
     then: &Snapshot,
-    reach: &Reach<'_>,
+    request: &ScanRequest<'_>,
     index: Oid,
     entries: store::TableId,
 ) -> Result<bool> {
     let catalog = stored.cache.at(then).map_err(error)?;
-    let table = stored.handles.table(&catalog, reach.relation);
+    let table = stored.handles.table(&catalog, request.relation);
     let known = table.and_then(|table| table.columns_of(index));
     Ok(known.is_some_and(|(_, storage)| storage == entries))
 }

@@ -13,6 +13,7 @@
 mod columns;
 mod partitions;
 mod scan;
+mod system_columns;
 mod values;
 
 use std::borrow::Cow;
@@ -26,16 +27,15 @@ use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
 use table::method::Wanted;
 use table::rows::{
-    Change, Counter, Counting, Era, Handles, Load, Reads, Row, RowAt, RowRef, RowValues, Table,
+    Change, Counter, Counting, Handles, Load, Reads, Row, RowAt, RowValues, StorageEpoch, Table,
 };
-use txn::{Isolation, RowLock, Transaction, TxnError, View, Wait};
-use types::time::TimestampTz;
-use types::{Again, Datum, Error, Oid, Result, SqlState};
+use txn::{Isolation, RowLock, Transaction, TxnError, Wait};
+use types::{Datum, Error, Oid, Result, RetryReason, SqlState};
 
 pub use values::{Programs, Values};
 
 use crate::tables::{
-    Inserted, Locked, Piece, Reach, Scanning, TablePart, Tables, count_given, first_that,
+    Inserted, Locked, Piece, ScanRequest, Scanning, TablePart, Tables, count_given, first_that,
     piece_of_rows,
 };
 use partitions::placed_columns;
@@ -189,23 +189,6 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// The time of a commit.
-    fn time_of(&self, csn: Csn) -> Result<TimestampTz> {
-        let mut times = Vec::new();
-        let txn = self.txn.borrow();
-        txn.engine().times(&[csn], &mut times).map_err(|source| error(source.into()))?;
-        Ok(time(times.first().copied().unwrap_or_default()))
-    }
-
-    /// The newest commit at or before a time that the transaction sees.
-    fn csn_at(&self, time: TimestampTz) -> Result<Csn> {
-        let us = i128::from(time.0) + i128::from(EPOCH_US);
-        let us = u64::try_from(us.clamp(0, i128::from(u64::MAX))).unwrap_or_default();
-        let txn = self.txn.borrow();
-        let csn = txn.engine().csn_at(us).map_err(|source| error(source.into()))?;
-        Ok(csn.min(txn.snapshot().csn()))
-    }
-
     /// Puts columns of a row that was read at the transaction's snapshot, or as it is now (`latest`), into `out`.
     fn put_row(
         &self,
@@ -231,116 +214,6 @@ impl<'a> Stored<'a> {
         }
         Ok(())
     }
-
-    /// The text of a column of a row that a view has, which was read without values that are apart. The table
-    /// may be one of the past, in which the column was not apart, or did not exist.
-    fn text_column(
-        &self,
-        table: &Table,
-        view: View<'_>,
-        row: RowRef<'_>,
-        attnum: i16,
-    ) -> Result<Datum> {
-        let at = position(system::TEXT_OF - attnum);
-        if table.rows().is_apart(at) {
-            let text = table.rows().text(view, row, at).map_err(error)?;
-            return Ok(text.map_or(Datum::Null, Datum::text));
-        }
-        let Some(column) = table.relation().columns.get(at) else { return Ok(Datum::Null) };
-        let value = row.column(at).map_err(error)?;
-        let values = self.values.borrow();
-        let text = types::text::to_string(value, column.ty, column.modifier, &values.context());
-        Ok(text.map_or(Datum::Null, Datum::text))
-    }
-
-    /// Describes the version of a row that the transaction sees, or its newest one (`latest`).
-    fn system_column(&self, table: &Table, key: &[u8], attnum: i16, latest: bool) -> Result<Datum> {
-        match attnum {
-            system::STAMP => return self.stamp_of(table, key, latest),
-            system::END_STAMP => return Ok(Datum::Oid(Oid(0))),
-            system::ROW => return row_number(table, key),
-            _ => {}
-        }
-        let txn = self.txn.borrow();
-        let now = txn.snapshot();
-        let versions = table.versions(now, key, now.csn(), now.csn()).map_err(error)?;
-        drop(txn);
-        // A row that the transaction itself has written has no version yet.
-        let Some(version) = versions.last() else { return Ok(Datum::Null) };
-        self.version_column(version.from, version.to, attnum)
-    }
-
-    /// A column of a row as it was, as the type says that the column has now. NULL where the column was
-    /// not there yet, or had a value that the type does not have.
-    fn column_then(
-        &self,
-        then: &Table,
-        now: &Table,
-        row: RowRef<'_>,
-        attnum: i16,
-    ) -> Result<Datum> {
-        let at = position(attnum);
-        let columns = (then.relation().columns.get(at), now.relation().columns.get(at));
-        let (Some(before), Some(after)) = columns else { return Ok(Datum::Null) };
-        let value = row.column(at).map_err(error)?;
-        if value.is_null() {
-            return Ok(Datum::Null);
-        }
-        if before.repr == after.repr {
-            return now.carry(then, at, value);
-        }
-        let values = self.values.borrow();
-        let context = values.context();
-        let Some(text) = types::text::to_string(value, before.ty, before.modifier, &context) else {
-            return Ok(Datum::Null);
-        };
-        let as_now = types::text::parse(&text, after.ty, after.modifier, &context);
-        Ok(as_now.unwrap_or(Datum::Null))
-    }
-
-    /// `xmin` of a row: the stamp of the commit that has written it, or that of the transaction itself.
-    fn stamp_of(&self, table: &Table, key: &[u8], latest: bool) -> Result<Datum> {
-        let txn = self.txn.borrow();
-        let newest = latest.then(|| txn.latest());
-        let view = newest.as_ref().map_or_else(|| txn.view(), |newest| View::of(&txn, newest));
-        let found = view.read(table.storage(), key).map_err(|source| error(source.into()))?;
-        let stamp = match found.map(|row| row.csn()) {
-            Some(Csn::MAX) => Ok(txn.own_stamp()),
-            Some(csn) => txn.engine().stamp(csn),
-            None => return Ok(Datum::Null),
-        };
-        Ok(Datum::Oid(Oid(stamp.map_err(|source| error(source.into()))?)))
-    }
-
-    fn stamp(&self, csn: Csn) -> Result<Datum> {
-        let stamp = self.txn.borrow().engine().stamp(csn);
-        Ok(Datum::Oid(Oid(stamp.map_err(|source| error(source.into()))?)))
-    }
-
-    fn version_column(&self, from: Csn, to: Option<Csn>, attnum: i16) -> Result<Datum> {
-        Ok(match attnum {
-            system::FROM => Datum::TimestampTz(self.time_of(from)?),
-            system::TO => Datum::TimestampTz(match to {
-                Some(to) => self.time_of(to)?,
-                None => TimestampTz::INFINITY,
-            }),
-            system::VERSION => Datum::Int8(i64::try_from(from.0).unwrap_or(i64::MAX)),
-            system::STAMP => self.stamp(from)?,
-            system::END_STAMP => match to {
-                Some(to) => self.stamp(to)?,
-                None => Datum::Oid(Oid(0)),
-            },
-            _ => Datum::Null,
-        })
-    }
-}
-
-/// From 1970, where the engine's times begin, to 2000, where PostgreSQL's do.
-const EPOCH_US: i64 = 946_684_800_000_000;
-
-/// A time of the engine as SQL has it.
-fn time(us: u64) -> TimestampTz {
-    TimestampTz(i64::try_from(us).unwrap_or(i64::MAX).saturating_sub(EPOCH_US))
 }
 
 /// The place of a column among all that ever were.
@@ -382,7 +255,7 @@ pub(crate) fn error(error: table::Error) -> Error {
         )
         .with_detail(format!("{why}.")),
         table::Error::Txn(TxnError::Deadlock) => Error::new(state, "deadlock detected"),
-        table::Error::Txn(TxnError::Blocked) => Error::again(Again::Blocked),
+        table::Error::Txn(TxnError::Blocked) => Error::retry(RetryReason::Blocked),
         table::Error::Txn(TxnError::LockTimeout) => {
             Error::new(state, "canceling statement due to lock timeout")
         }
@@ -394,20 +267,20 @@ pub(crate) fn error(error: table::Error) -> Error {
 }
 
 impl Tables for Stored<'_> {
-    fn scan(&self, reach: Reach<'_>) -> Result<Scanning> {
-        Ok(match reach.is_computed {
-            true => Box::new(self.computed.rows(reach.relation, reach.attnums)?),
-            false => Box::new(Scan::start_counted(self, reach)?),
+    fn scan(&self, request: ScanRequest<'_>) -> Result<Scanning> {
+        Ok(match request.is_computed {
+            true => Box::new(self.computed.rows(request.relation, request.attnums)?),
+            false => Box::new(Scan::start_counted(self, request)?),
         })
     }
 
     fn scan_columns(
         &self,
-        reach: &Reach<'_>,
+        request: &ScanRequest<'_>,
         index: Oid,
         numbers: &[i16],
     ) -> Result<Option<Scanning>> {
-        let scan = columns::start(self, reach, index, numbers)?;
+        let scan = columns::start(self, request, index, numbers)?;
         Ok(scan.map(|scan| Box::new(scan) as Scanning))
     }
 
@@ -576,10 +449,10 @@ impl Tables for Stored<'_> {
         for leaf in self.catalog.leaves(relation) {
             let table = self.table(leaf)?;
             let latest = self.txn.borrow().latest();
-            let eras =
-                Era::of(&table, &latest, Csn::ZERO, (self.cache, self.handles)).map_err(error)?;
+            let epochs = StorageEpoch::of(&table, &latest, Csn::ZERO, (self.cache, self.handles))
+                .map_err(error)?;
             let tables = self.cache.tables();
-            let gone = self.change(|change| table::rows::erase(change, &eras, tables, &rows))?;
+            let gone = self.change(|change| table::rows::erase(change, &epochs, tables, &rows))?;
             if gone == 0 {
                 continue;
             }

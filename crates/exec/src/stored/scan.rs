@@ -12,13 +12,13 @@ use store::Csn;
 use table::columnar::Block;
 use table::index::{Index, RowKeys};
 use table::method::Wanted;
-use table::rows::{Batch, Cursor, Era, PastCursor, Reads, RowVersion, Table};
+use table::rows::{Batch, Cursor, PastCursor, Reads, RowVersion, StorageEpoch, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use super::{Stored, error, position};
 use crate::tables::{
-    Asked, Moment, Piece, Reach, TablePart, count_given, first_that, piece_of_rows,
+    Moment, Piece, ScanKey, ScanRequest, TablePart, count_given, first_that, piece_of_rows,
 };
 
 /// How many rows are read at once at first, and at most.
@@ -68,9 +68,9 @@ enum Source {
         at: usize,
         rows_next: usize,
     },
-    /// Versions that were current between two commits, era by era; then, perhaps, the rows of now that
+    /// Versions that were current between two commits, epoch by epoch; then, perhaps, the rows of now that
     /// the transaction itself has written.
-    Versions { eras: VecDeque<Walk>, now: Snapshot, from: Csn, to: Csn, own: Option<Own> },
+    Versions { epochs: VecDeque<Walk>, now: Snapshot, from: Csn, to: Csn, own: Option<Own> },
 }
 
 /// By what rows are wanted.
@@ -80,7 +80,7 @@ struct By<'a> {
     /// There is one range, in which at most one row is at a moment.
     is_single: bool,
     /// Where the index is one of items, what rows must have.
-    asked: &'a [Asked],
+    scan_keys: &'a [ScanKey],
 }
 
 impl By<'_> {
@@ -101,10 +101,10 @@ impl By<'_> {
         if then != index.storage() {
             return Ok(None);
         }
-        if self.asked.is_empty() {
+        if self.scan_keys.is_empty() {
             return index.rows_ever(now, &self.ranges).map(Some).map_err(error);
         }
-        let query = index.query(self.asked).map_err(error)?;
+        let query = index.query(self.scan_keys).map_err(error)?;
         if query.is_all() {
             return Ok(None);
         }
@@ -112,9 +112,9 @@ impl By<'_> {
     }
 }
 
-/// A walk over the versions of an era.
+/// A walk over the versions of an epoch.
 struct Walk {
-    era: Era,
+    epoch: StorageEpoch,
     cursor: PastCursor,
     found: VecDeque<RowVersion>,
 }
@@ -158,8 +158,8 @@ enum Way {
 
 impl Scan {
     /// The same, counted as a use of the table and of its index.
-    pub(super) fn start_counted(stored: &Stored<'_>, reach: Reach<'_>) -> Result<Self> {
-        let mut scan = Self::start(stored, reach)?;
+    pub(super) fn start_counted(stored: &Stored<'_>, request: ScanRequest<'_>) -> Result<Self> {
+        let mut scan = Self::start(stored, request)?;
         let usage = scan.table.usage();
         let reads = match scan.way {
             Way::All => Reads::of_table(usage, stored.counting),
@@ -184,37 +184,37 @@ impl Scan {
         }
     }
 
-    pub(super) fn start(stored: &Stored<'_>, reach: Reach<'_>) -> Result<Self> {
-        let ranges = reach.ranges.into_iter().map(|(lower, upper)| KeyRange { lower, upper });
+    pub(super) fn start(stored: &Stored<'_>, request: ScanRequest<'_>) -> Result<Self> {
+        let ranges = request.ranges.into_iter().map(|(lower, upper)| KeyRange { lower, upper });
         let by = By {
-            index: reach.index,
+            index: request.index,
             ranges: ranges.collect(),
-            is_single: reach.is_single,
-            asked: &reach.asked,
+            is_single: request.is_single,
+            scan_keys: &request.scan_keys,
         };
         let range = by.ranges.first().cloned().unwrap_or(KeyRange::ALL);
-        let table = stored.table(reach.relation)?;
+        let table = stored.table(request.relation)?;
         let before = |time: types::time::TimestampTz| {
             stored.csn_at(types::time::TimestampTz(time.0.saturating_sub(1)))
         };
         let now = || stored.txn.borrow().snapshot().clone();
         let newest = now().csn();
         let mut within = None;
-        let (from, to) = match reach.moment {
+        let (from, to) = match request.moment {
             Moment::Now => {
-                let backward = reach.is_backward;
-                let (index, attnums) = (reach.index, reach.attnums);
-                if reach.may_read_all && Self::has_many(stored, &table, index)? {
+                let backward = request.is_backward;
+                let (index, attnums) = (request.index, request.attnums);
+                if request.may_read_all && Self::has_many(stored, &table, index)? {
                     return Ok(Self::over(table, attnums, None, KeyRange::ALL, false, None));
                 }
-                return match &reach.asked[..] {
+                return match &request.scan_keys[..] {
                     [] => Ok(Self::over(table, attnums, index, range, backward, None)),
-                    asked => Self::with_items(stored, table, attnums, (index, asked), None),
+                    scan_keys => Self::with_items(stored, table, attnums, (index, scan_keys), None),
                 };
             }
             Moment::AsOf(time) => {
                 let csn = stored.csn_at(time)?;
-                return Self::past(stored, reach.attnums, &table, by, csn);
+                return Self::past(stored, request.attnums, &table, by, csn);
             }
             Moment::AtVersion(version) => {
                 let csn = Csn(u64::try_from(version).unwrap_or_default());
@@ -224,7 +224,7 @@ impl Scan {
                         format!("there is no version {version}; the newest is {}", newest.0),
                     ));
                 }
-                return Self::past(stored, reach.attnums, &table, by, csn);
+                return Self::past(stored, request.attnums, &table, by, csn);
             }
             Moment::FromTo(from, to) if from >= to => (Csn(1), Csn(0)),
             Moment::FromTo(from, to) => (stored.csn_at(from)?, before(to)?),
@@ -240,39 +240,40 @@ impl Scan {
         let now = now();
         // A version that begins or ends later changes the answer.
         if to >= newest {
-            let range = if reach.index.is_some() { KeyRange::ALL } else { range.clone() };
+            let range = if request.index.is_some() { KeyRange::ALL } else { range.clone() };
             stored.txn.borrow().note_scan(table.storage(), range);
         }
-        let own = (reach.moment == Moment::Ever).then(|| Own {
+        let own = (request.moment == Moment::Ever).then(|| Own {
             cursor: Cursor::over(&table, range.clone(), false),
             batch: Batch::new(),
             at: 0,
         });
-        let eras = Era::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
-        let walk = |era: Era| {
-            let is_now = era.ended.is_none() && era.table.storage() == table.storage();
-            let is_same = is_now || has_key(&era.table, &table, None);
+        let epochs =
+            StorageEpoch::of(&table, &now, from, (stored.cache, stored.handles)).map_err(error)?;
+        let walk = |epoch: StorageEpoch| {
+            let is_now = epoch.ended.is_none() && epoch.table.storage() == table.storage();
+            let is_same = is_now || has_key(&epoch.table, &table, None);
             let found = if is_now { by.rows_ever(stored, &table, &now)? } else { None };
             let cursor = match found {
-                Some(found) => PastCursor::of_rows(&era.table, found),
+                Some(found) => PastCursor::of_rows(&epoch.table, found),
                 None if by.index.is_none() && is_same => {
-                    PastCursor::over(&era.table, range.clone())
+                    PastCursor::over(&epoch.table, range.clone())
                 }
-                None => PastCursor::over(&era.table, KeyRange::ALL),
+                None => PastCursor::over(&epoch.table, KeyRange::ALL),
             };
-            Ok(Walk { era, cursor, found: VecDeque::new() })
+            Ok(Walk { epoch, cursor, found: VecDeque::new() })
         };
-        let eras = eras.into_iter().map(walk).collect::<Result<_>>()?;
-        let source = Source::Versions { eras, now, from, to, own };
+        let epochs = epochs.into_iter().map(walk).collect::<Result<_>>()?;
+        let source = Source::Versions { epochs, now, from, to, own };
         Ok(Self {
-            attnums: reach.attnums.to_vec(),
+            attnums: request.attnums.to_vec(),
             plain: None,
             now: None,
             table,
             source,
             within,
             then: VecDeque::new(),
-            way: if reach.index.is_some() { Way::Key } else { Way::All },
+            way: if request.index.is_some() { Way::Key } else { Way::All },
             reads: None,
         })
     }
@@ -340,8 +341,8 @@ impl Scan {
                 None => scan,
             });
         }
-        if !by.asked.is_empty() {
-            return Self::with_items(stored, table, attnums, (index, by.asked), Some(snapshot));
+        if !by.scan_keys.is_empty() {
+            return Self::with_items(stored, table, attnums, (index, by.scan_keys), Some(snapshot));
         }
         // Entries may have stood beside each other then.
         let is_single = by.is_single && index_of(&table, index).is_none_or(Index::is_arbiter);
@@ -369,7 +370,7 @@ impl Scan {
         stored: &Stored<'_>,
         table: Arc<Table>,
         attnums: &[i16],
-        (oid, asked): (Option<types::Oid>, &[Asked]),
+        (oid, scan_keys): (Option<types::Oid>, &[ScanKey]),
         past: Option<Snapshot>,
     ) -> Result<Self> {
         let all = KeyRange::ALL;
@@ -377,7 +378,7 @@ impl Scan {
         let Some(index) = index else {
             return Ok(Self::over(table, attnums, None, all, false, past));
         };
-        let query = index.query(asked).map_err(error)?;
+        let query = index.query(scan_keys).map_err(error)?;
         if query.is_all() {
             return Ok(Self::over(table, attnums, None, all, false, past));
         }
@@ -423,7 +424,7 @@ impl Scan {
             return Ok(());
         };
         *cursor = None;
-        batch.take_apart(true);
+        batch.take_out_of_line(true);
         let view = View::past(snapshot);
         let Some(key) = found(&self.table, view, index, key)? else { return Ok(()) };
         self.table.get_into(view, &key, Wanted::Columns(&self.attnums), batch).map_err(error)?;
@@ -559,7 +560,7 @@ impl Scan {
             return piece_of_rows(f, |out| self.next(stored, out));
         }
         batch.clear();
-        batch.take_apart(false);
+        batch.take_out_of_line(false);
         *at = 0;
         let wanted = Wanted::Columns(attnums);
         let block = {
@@ -620,7 +621,7 @@ impl Scan {
             return Ok(false);
         }
         batch.clear();
-        batch.take_apart(true);
+        batch.take_out_of_line(true);
         *at = 0;
         let txn = stored.txn.borrow();
         let view = match past {
@@ -694,11 +695,11 @@ impl Scan {
                 }
                 Ok(true)
             }
-            Source::Versions { eras, now, from, to, own } => {
+            Source::Versions { epochs, now, from, to, own } => {
                 let has_own = own.is_some();
-                while let Some(walk) = eras.front_mut() {
+                while let Some(walk) = epochs.front_mut() {
                     let Some((version, ended)) = walk.next(now, (*from, *to), attnums)? else {
-                        eras.pop_front();
+                        epochs.pop_front();
                         continue;
                     };
                     if let Some((first, last)) = within
@@ -711,15 +712,15 @@ impl Scan {
                         out.push(match *attnum {
                             1.. => {
                                 let row = version.row.as_ref();
-                                stored.column_then(&walk.era.table, table, row, *attnum)?
+                                stored.column_then(&walk.epoch.table, table, row, *attnum)?
                             }
                             system::KEY if has_own => {
-                                key_within(&walk.era.table, version.row.key())
+                                key_within(&walk.epoch.table, version.row.key())
                             }
                             system::KEY => Datum::bytea(version.row.key()),
                             system::PLACED_KEY => super::placed(table, version.row.key()),
                             system::TABLE => Datum::Oid(table.relation().oid),
-                            system::ROW => super::row_number(&walk.era.table, version.row.key())?,
+                            system::ROW => super::row_number(&walk.epoch.table, version.row.key())?,
                             other => stored.version_column(version.from, ended, other)?,
                         });
                     }
@@ -783,7 +784,7 @@ impl Walk {
         (from, to): (Csn, Csn),
         attnums: &[i16],
     ) -> Result<Option<(RowVersion, Option<Csn>)>> {
-        let last = self.era.ended.map_or(to, |ended| to.min(Csn(ended.0 - 1)));
+        let last = self.epoch.ended.map_or(to, |ended| to.min(Csn(ended.0 - 1)));
         while self.found.is_empty() {
             if from > last || self.cursor.is_at_end() {
                 return Ok(None);
@@ -795,7 +796,7 @@ impl Walk {
         }
         let version = self.found.pop_front();
         Ok(version.map(|version| {
-            let ended = version.to.or(self.era.ended);
+            let ended = version.to.or(self.epoch.ended);
             (version, ended)
         }))
     }

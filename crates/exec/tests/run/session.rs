@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use exec::stored::{Base, Computed, ComputedRows, Programs, Stored, Values};
-use exec::{Ctx, Help, Prepared, Spill};
+use exec::{Ctx, Parallelism, Prepared, Spill};
 use scalar::context::{Clock, Random};
 use scalar::function::Call;
 use sql::eval::{Frame, Host};
@@ -240,7 +240,7 @@ impl Session {
             memory_total: None,
             spill: self.spill(),
             rows_max: None,
-            help: Help { threads_max: 1, rows_each: 1 },
+            parallelism: Parallelism { threads_max: 1, rows_each: 1 },
             clock: None,
         }
     }

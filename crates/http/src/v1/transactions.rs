@@ -255,14 +255,14 @@ impl Failed {
 }
 
 /// The documents that a transaction changes, as they were before it.
-type Before<'a> = BTreeMap<(&'a str, &'a str), Option<Document>>;
+type BeforeImages<'a> = BTreeMap<(&'a str, &'a str), Option<Document>>;
 
 fn attempt(call: &Call, asked: &Asked, meta: &Meta) -> Result<Answer, Failed> {
     let mut txn = call.app.database.begin()?;
     if let Some(since) = asked.since {
         txn.conflict_since(since);
     }
-    let (mut before, mut made) = (Before::new(), Vec::with_capacity(asked.operations.len()));
+    let (mut before, mut made) = (BeforeImages::new(), Vec::with_capacity(asked.operations.len()));
     let is_required = call.app.options.require_preconditions && asked.since.is_none();
     let mut budget = Budget::new(&call.app.options.limits, &call.cancelled);
     for (operation, at) in asked.operations.iter().zip(0..) {
@@ -302,7 +302,7 @@ fn attempt(call: &Call, asked: &Asked, meta: &Meta) -> Result<Answer, Failed> {
 fn step<'a>(
     call: &Call,
     txn: &mut Txn,
-    before: &mut Before<'a>,
+    before: &mut BeforeImages<'a>,
     operation: &'a Operation,
     is_required: bool,
     budget: &mut Budget<'_>,

@@ -219,8 +219,12 @@ fn scan_head(scan: &Scan) -> String {
     if let Some(columns) = &scan.columns {
         line += &format!(" columns of {} [{}]", columns.name, List(&columns.values, ", "));
     }
-    if let Some(chance) = &scan.chance {
-        line += &format!(" or{} if {}", path(&chance.path), List(&chance.provisos, " and "));
+    if let Some(conditional) = &scan.conditional {
+        line += &format!(
+            " or{} if {}",
+            path(&conditional.path),
+            List(&conditional.start_conditions, " and ")
+        );
     }
     if let Some(condition) = &scan.condition {
         line += &format!(" where {condition}");
@@ -251,8 +255,8 @@ fn path(path: &Path) -> String {
                 &format!(" {} {}", if end.inclusive { inclusive } else { exclusive }, end.value);
         }
     }
-    if !path.asked.is_empty() {
-        let asked = path.asked.iter();
+    if !path.scan_keys.is_empty() {
+        let asked = path.scan_keys.iter();
         let asked: Vec<String> =
             asked.map(|asked| format!("{} {}", asked.symbol, asked.value)).collect();
         line += &format!(" asked ({})", asked.join(", "));

@@ -208,8 +208,8 @@ fn observed(entry: &Entry) -> Vec<(&'static str, Value)> {
         let space = if sort.is_external { "Disk" } else { "Memory" };
         found.push(("Sort Space Type", Value::Text(space.to_owned())));
     }
-    if seen.report.helpers > 0 {
-        found.push(("Workers Launched", Value::Number(seen.report.helpers)));
+    if seen.report.workers > 0 {
+        found.push(("Workers Launched", Value::Number(seen.report.workers)));
     }
     if entry.properties.iter().any(|(title, _)| *title == "Filter") {
         let removed = seen.report.removed / seen.loops.max(1);

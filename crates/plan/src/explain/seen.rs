@@ -50,8 +50,8 @@ pub struct Report {
     pub removed: u64,
     /// How it sorted.
     pub sort: Option<Sorted>,
-    /// How many threads have helped that of the statement.
-    pub helpers: u64,
+    /// How many worker threads have taken part.
+    pub workers: u64,
 }
 
 /// How rows were sorted.

@@ -20,7 +20,8 @@ use crate::rewrite::{estimate, substitute};
 use crate::schema::Schema;
 use crate::shown::Shown;
 use crate::tree::{
-    Append, Body, Equal, Join, JoinKind, Kind, Modify, Node, Path, Plan, Scan, each_part,
+    Aggregate, Append, Body, Equal, Join, JoinKind, Kind, Modify, Node, Path, Plan, Scan, Table,
+    each_part,
 };
 
 /// An operator as it is shown.
@@ -64,8 +65,8 @@ pub enum Value {
 /// The observed counts of the operators of a plan, by their addresses.
 pub type Observed = HashMap<usize, Seen>;
 
-/// How a plan is shown.
-pub struct Manner<'a> {
+/// The context in which a plan is shown.
+pub struct ExplainContext<'a> {
     /// The names of types.
     pub types: &'a dyn TypeSource,
     /// The known facts about tables.
@@ -115,9 +116,10 @@ impl Name {
     }
 }
 
-struct Teller<'a> {
+/// Makes the entries of a plan.
+struct Explainer<'a> {
     plan: &'a Plan,
-    manner: &'a Manner<'a>,
+    context: &'a ExplainContext<'a>,
     /// True where columns are shown with their tables.
     has_prefix: bool,
     /// The names of what stands in slots.
@@ -127,7 +129,7 @@ struct Teller<'a> {
 }
 
 /// The entries of a plan.
-pub fn tree(plan: &Plan, manner: &Manner<'_>) -> Entry {
+pub fn tree(plan: &Plan, context: &ExplainContext<'_>) -> Entry {
     let mut relations = 0;
     plan.clone().each(&mut |node| {
         relations += u32::from(matches!(
@@ -137,7 +139,7 @@ pub fn tree(plan: &Plan, manner: &Manner<'_>) -> Entry {
     });
     let has_prefix = relations > 1;
     let mut teller =
-        Teller { plan, manner, has_prefix, slots: HashMap::new(), tables: HashMap::new() };
+        Explainer { plan, context, has_prefix, slots: HashMap::new(), tables: HashMap::new() };
     let (mut root, names) = teller.entry(&plan.root);
     for (number, subplan) in plan.subplans.iter().enumerate() {
         if !plan.uses_subplan(number as u32) {
@@ -151,7 +153,7 @@ pub fn tree(plan: &Plan, manner: &Manner<'_>) -> Entry {
         root.below.push(entry);
     }
     let is_change = matches!(plan.root.main().kind, Kind::Modify(_));
-    if manner.verbose && !is_change {
+    if context.verbose && !is_change {
         root.properties.insert(0, ("Output", Value::List(outputs(&names, &plan.columns))));
     }
     root
@@ -168,14 +170,14 @@ fn text(value: impl Into<String>) -> Value {
     Value::Text(value.into())
 }
 
-impl Teller<'_> {
+impl Explainer<'_> {
     fn show<R>(&self, names: &[Name], f: impl FnOnce(&Shown<'_>) -> R) -> R {
         let column = |at: usize| names.get(at).map(Name::shown).unwrap_or_default();
         let slot = |slot: u32| match self.slots.get(&slot) {
             Some(name) => name.clone(),
             None => format!("${slot}"),
         };
-        f(&Shown { columns: &column, slots: &slot, types: self.manner.types })
+        f(&Shown { columns: &column, slots: &slot, types: self.context.types })
     }
 
     fn expr(&self, names: &[Name], expr: &Expr) -> String {
@@ -184,7 +186,7 @@ impl Teller<'_> {
 
     /// An entry of this type over others.
     fn over(&self, node: &Node, kind: &str, below: Vec<Entry>) -> Entry {
-        let rows = estimate(node, self.manner.schema);
+        let rows = estimate(node, self.context.schema);
         let width = |ty: &types::Type| match types::builtin::facts(*ty) {
             Some(facts) if facts.length > 0 => facts.length as u32,
             _ => 32,
@@ -212,7 +214,7 @@ impl Teller<'_> {
     }
 
     fn seen(&self, node: &Node) -> Option<Seen> {
-        let observed = self.manner.observed?;
+        let observed = self.context.observed?;
         Some(observed.get(&std::ptr::from_ref(node).addr()).copied().unwrap_or_default())
     }
 
@@ -221,38 +223,8 @@ impl Teller<'_> {
             Kind::Scan(scan) => self.scan(node, scan),
             Kind::Append(append) => self.append(node, append),
             Kind::Barrier(input) => self.entry(input),
-            Kind::Filter { input, condition } => {
-                let (mut entry, names) = self.entry(input);
-                self.note_subplans(&names, condition);
-                // A column of the operator itself is shown without the table and without
-                // parentheses.
-                let plain = match &input.kind {
-                    Kind::Aggregate(_)
-                    | Kind::CteScan { .. }
-                    | Kind::WorkTable { .. }
-                    | Kind::Functions { .. }
-                    | Kind::Values(_) => own(&names),
-                    _ => names.clone(),
-                };
-                let shown = self.expr(&plain, condition);
-                entry.properties.push(("Filter", text(shown)));
-                entry.rows = estimate(node, self.manner.schema);
-                self.put_seen(&mut entry, node);
-                (entry, names)
-            }
-            Kind::Project { input, exprs } => {
-                let (mut entry, below) = self.entry(input);
-                exprs.iter().for_each(|expr| self.note_subplans(&below, expr));
-                if let Some(seen) = self.seen(node) {
-                    let report = entry.seen.map(|seen| seen.report).unwrap_or_default();
-                    entry.seen = Some(Seen { report, ..seen });
-                }
-                let name = |expr: &Expr| match expr.kind {
-                    ExprKind::Column { index, .. } => below[index as usize].clone(),
-                    _ => Name::computed(self.expr(&below, expr)),
-                };
-                (entry, exprs.iter().map(name).collect())
-            }
+            Kind::Filter { input, condition } => self.filter(node, input, condition),
+            Kind::Project { input, exprs } => self.project(node, input, exprs),
             Kind::ProjectSet { input, sets } => {
                 let (below, mut names) = self.entry(input);
                 let sets = sets.iter().map(|set| Name::computed(self.expr(&names, set)));
@@ -260,81 +232,10 @@ impl Teller<'_> {
                 names.extend(sets);
                 (self.over(node, "ProjectSet", outer(below)), names)
             }
-            Kind::Values(rows) => {
-                let is_one = rows.len() == 1;
-                let mut entry =
-                    self.over(node, if is_one { "Result" } else { "Values Scan" }, vec![]);
-                if !is_one {
-                    entry.head += " on \"*VALUES*\"";
-                    entry.facts.push(("Alias", text("*VALUES*")));
-                }
-                let prefix = if self.has_prefix { "\"*VALUES*\"." } else { "" };
-                let name = |at: usize| match is_one {
-                    true => Name::computed(self.expr(&[], &rows[0][at])),
-                    false => Name::column(prefix, format!("column{}", at + 1)),
-                };
-                let names = (0..node.width()).map(name).collect();
-                (entry, names)
-            }
-            Kind::Functions { functions, columns, .. } => {
-                let name = match functions.first().map(|(expr, _)| &expr.kind) {
-                    Some(ExprKind::Call(call)) => call.name.clone(),
-                    _ => "function".to_owned(),
-                };
-                let mut entry = self.over(node, "Function Scan", vec![]);
-                entry.head += &format!(" on {name}");
-                entry.facts.push(("Function Name", text(&*name)));
-                let calls = functions.iter().map(|(expr, _)| self.expr(&[], expr));
-                let calls: Vec<String> = calls.collect();
-                if self.manner.verbose {
-                    entry.properties.push(("Function Call", text(calls.join(", "))));
-                }
-                let names = columns
-                    .iter()
-                    .map(|column| Name::column("", scalar::quote::identifier(column)));
-                (entry, names.collect())
-            }
+            Kind::Values(rows) => self.values(node, rows),
+            Kind::Functions { functions, columns, .. } => self.functions(node, functions, columns),
             Kind::Join(join) => self.join(node, join),
-            Kind::Aggregate(aggregate) => {
-                let (below, names) = self.entry(&aggregate.input);
-                let is_plain = aggregate.keys.is_empty();
-                let mut entry = self.over(node, "Aggregate", outer(below));
-                let (head, strategy) =
-                    if is_plain { ("Aggregate", "Plain") } else { ("HashAggregate", "Hashed") };
-                entry.head = head.to_owned();
-                entry.facts.push(("Strategy", text(strategy)));
-                if aggregate.batches.is_some() {
-                    entry.properties.push(("Batches", text("columns")));
-                }
-                let keys: Vec<String> =
-                    aggregate.keys.iter().map(|key| self.expr(&names, key)).collect();
-                let all: Vec<usize> = (0..keys.len()).collect();
-                for set in &aggregate.sets {
-                    let of_set: Vec<String> = set.iter().map(|key| keys[*key].clone()).collect();
-                    let is_whole = aggregate.sets.len() == 1 && *set == all;
-                    if !of_set.is_empty() {
-                        let title = if is_whole { "Group Key" } else { "Hash Key" };
-                        entry.properties.push((title, Value::List(of_set)));
-                    } else if aggregate.sets.len() > 1 {
-                        entry.properties.push(("Group Key", text("()")));
-                    }
-                }
-                let key = |(key, text): (&Expr, &String)| match key.kind {
-                    ExprKind::Column { index, .. } => names[index as usize].clone(),
-                    _ => Name::computed(text.clone()),
-                };
-                let mut found: Vec<Name> = aggregate.keys.iter().zip(&keys).map(key).collect();
-                found.extend(aggregate.calls.iter().map(|call| {
-                    let mut call = call.clone();
-                    call.direct.iter_mut().for_each(|arg| substitute(arg, &aggregate.keys));
-                    Name::computed(self.show(&names, |shown| shown.aggregate(&call)))
-                }));
-                found.extend(aggregate.masks.iter().map(|mask| {
-                    let of: Vec<&str> = mask.iter().map(|key| &*keys[*key]).collect();
-                    Name::computed(format!("GROUPING({})", of.join(", ")))
-                }));
-                (entry, found)
-            }
+            Kind::Aggregate(aggregate) => self.aggregate(node, aggregate),
             Kind::Window { input, calls } => {
                 let (below, mut names) = self.entry(input);
                 let calls: Vec<Name> = calls
@@ -371,52 +272,9 @@ impl Teller<'_> {
             Kind::SetOperation { op, all, left, right } => {
                 self.set_operation(node, (*op, *all), left, right)
             }
-            Kind::With { tables, input } => {
-                let mut before = Vec::new();
-                for table in tables {
-                    let (mut entry, names) = match &table.body {
-                        Body::Plan(body) => self.entry(body),
-                        Body::Recursive { start, step, .. } => {
-                            let (first, names) = self.entry(start);
-                            self.tables.insert(table.number, bare(&names));
-                            let (second, _) = self.entry(step);
-                            let mut entry =
-                                self.over(start, "Recursive Union", both(first, second));
-                            entry.seen = None;
-                            (entry, names)
-                        }
-                    };
-                    self.tables.insert(table.number, bare(&names));
-                    entry.relationship = "InitPlan";
-                    entry.subplan = Some(format!("CTE {}", table.name));
-                    before.push(entry);
-                }
-                let (mut entry, names) = self.entry(input);
-                before.append(&mut entry.below);
-                entry.below = before;
-                (entry, names)
-            }
+            Kind::With { tables, input } => self.with(tables, input),
             Kind::CteScan { table, name, columns } | Kind::WorkTable { table, name, columns } => {
-                let is_work = matches!(node.kind, Kind::WorkTable { .. });
-                let kind = if is_work { "WorkTable Scan" } else { "CTE Scan" };
-                let mut entry = self.over(node, kind, vec![]);
-                entry.head += &format!(" on {name}");
-                entry.facts.push(("CTE Name", text(&**name)));
-                entry.facts.push(("Alias", text(&**name)));
-                let known = self.tables.get(table).cloned();
-                let prefix = if self.has_prefix { format!("{name}.") } else { String::new() };
-                let place = |at: usize| {
-                    let known = known.as_ref().and_then(|names| names.get(at));
-                    match (columns.get(at), known) {
-                        (Some(column), _) => {
-                            Name::column(&prefix, scalar::quote::identifier(column))
-                        }
-                        (None, Some(name)) => name.clone(),
-                        (None, None) => Name::column(&prefix, format!("column{}", at + 1)),
-                    }
-                };
-                let names = (0..node.width()).map(place).collect();
-                (entry, names)
+                self.with_scan(node, *table, name, columns)
             }
             Kind::Modify(modify) => self.modify(node, modify),
             Kind::LockRows { input, .. } => {
@@ -425,6 +283,171 @@ impl Teller<'_> {
             }
             Kind::Given => (self.over(node, "Result", vec![]), Vec::new()),
         }
+    }
+
+    fn filter(&mut self, node: &Node, input: &Node, condition: &Expr) -> (Entry, Vec<Name>) {
+        let (mut entry, names) = self.entry(input);
+        self.note_subplans(&names, condition);
+        // A column of the operator itself is shown without the table and without
+        // parentheses.
+        let plain = match &input.kind {
+            Kind::Aggregate(_)
+            | Kind::CteScan { .. }
+            | Kind::WorkTable { .. }
+            | Kind::Functions { .. }
+            | Kind::Values(_) => own(&names),
+            _ => names.clone(),
+        };
+        let shown = self.expr(&plain, condition);
+        entry.properties.push(("Filter", text(shown)));
+        entry.rows = estimate(node, self.context.schema);
+        self.put_seen(&mut entry, node);
+        (entry, names)
+    }
+
+    fn project(&mut self, node: &Node, input: &Node, exprs: &[Expr]) -> (Entry, Vec<Name>) {
+        let (mut entry, below) = self.entry(input);
+        exprs.iter().for_each(|expr| self.note_subplans(&below, expr));
+        if let Some(seen) = self.seen(node) {
+            let report = entry.seen.map(|seen| seen.report).unwrap_or_default();
+            entry.seen = Some(Seen { report, ..seen });
+        }
+        let name = |expr: &Expr| match expr.kind {
+            ExprKind::Column { index, .. } => below[index as usize].clone(),
+            _ => Name::computed(self.expr(&below, expr)),
+        };
+        (entry, exprs.iter().map(name).collect())
+    }
+
+    fn values(&mut self, node: &Node, rows: &[Vec<Expr>]) -> (Entry, Vec<Name>) {
+        let is_one = rows.len() == 1;
+        let mut entry = self.over(node, if is_one { "Result" } else { "Values Scan" }, vec![]);
+        if !is_one {
+            entry.head += " on \"*VALUES*\"";
+            entry.facts.push(("Alias", text("*VALUES*")));
+        }
+        let prefix = if self.has_prefix { "\"*VALUES*\"." } else { "" };
+        let name = |at: usize| match is_one {
+            true => Name::computed(self.expr(&[], &rows[0][at])),
+            false => Name::column(prefix, format!("column{}", at + 1)),
+        };
+        let names = (0..node.width()).map(name).collect();
+        (entry, names)
+    }
+
+    fn functions(
+        &mut self,
+        node: &Node,
+        functions: &[(Expr, usize)],
+        columns: &[String],
+    ) -> (Entry, Vec<Name>) {
+        let name = match functions.first().map(|(expr, _)| &expr.kind) {
+            Some(ExprKind::Call(call)) => call.name.clone(),
+            _ => "function".to_owned(),
+        };
+        let mut entry = self.over(node, "Function Scan", vec![]);
+        entry.head += &format!(" on {name}");
+        entry.facts.push(("Function Name", text(&*name)));
+        let calls = functions.iter().map(|(expr, _)| self.expr(&[], expr));
+        let calls: Vec<String> = calls.collect();
+        if self.context.verbose {
+            entry.properties.push(("Function Call", text(calls.join(", "))));
+        }
+        let names =
+            columns.iter().map(|column| Name::column("", scalar::quote::identifier(column)));
+        (entry, names.collect())
+    }
+
+    fn aggregate(&mut self, node: &Node, aggregate: &Aggregate) -> (Entry, Vec<Name>) {
+        let (below, names) = self.entry(&aggregate.input);
+        let is_plain = aggregate.keys.is_empty();
+        let mut entry = self.over(node, "Aggregate", outer(below));
+        let (head, strategy) =
+            if is_plain { ("Aggregate", "Plain") } else { ("HashAggregate", "Hashed") };
+        entry.head = head.to_owned();
+        entry.facts.push(("Strategy", text(strategy)));
+        if aggregate.batches.is_some() {
+            entry.properties.push(("Batches", text("columns")));
+        }
+        let keys: Vec<String> = aggregate.keys.iter().map(|key| self.expr(&names, key)).collect();
+        let all: Vec<usize> = (0..keys.len()).collect();
+        for set in &aggregate.sets {
+            let of_set: Vec<String> = set.iter().map(|key| keys[*key].clone()).collect();
+            let is_whole = aggregate.sets.len() == 1 && *set == all;
+            if !of_set.is_empty() {
+                let title = if is_whole { "Group Key" } else { "Hash Key" };
+                entry.properties.push((title, Value::List(of_set)));
+            } else if aggregate.sets.len() > 1 {
+                entry.properties.push(("Group Key", text("()")));
+            }
+        }
+        let key = |(key, text): (&Expr, &String)| match key.kind {
+            ExprKind::Column { index, .. } => names[index as usize].clone(),
+            _ => Name::computed(text.clone()),
+        };
+        let mut found: Vec<Name> = aggregate.keys.iter().zip(&keys).map(key).collect();
+        found.extend(aggregate.calls.iter().map(|call| {
+            let mut call = call.clone();
+            call.direct.iter_mut().for_each(|arg| substitute(arg, &aggregate.keys));
+            Name::computed(self.show(&names, |shown| shown.aggregate(&call)))
+        }));
+        found.extend(aggregate.masks.iter().map(|mask| {
+            let of: Vec<&str> = mask.iter().map(|key| &*keys[*key]).collect();
+            Name::computed(format!("GROUPING({})", of.join(", ")))
+        }));
+        (entry, found)
+    }
+
+    fn with(&mut self, tables: &[Table], input: &Node) -> (Entry, Vec<Name>) {
+        let mut before = Vec::new();
+        for table in tables {
+            let (mut entry, names) = match &table.body {
+                Body::Plan(body) => self.entry(body),
+                Body::Recursive { start, step, .. } => {
+                    let (first, names) = self.entry(start);
+                    self.tables.insert(table.number, bare(&names));
+                    let (second, _) = self.entry(step);
+                    let mut entry = self.over(start, "Recursive Union", both(first, second));
+                    entry.seen = None;
+                    (entry, names)
+                }
+            };
+            self.tables.insert(table.number, bare(&names));
+            entry.relationship = "InitPlan";
+            entry.subplan = Some(format!("CTE {}", table.name));
+            before.push(entry);
+        }
+        let (mut entry, names) = self.entry(input);
+        before.append(&mut entry.below);
+        entry.below = before;
+        (entry, names)
+    }
+
+    fn with_scan(
+        &mut self,
+        node: &Node,
+        table: u32,
+        name: &str,
+        columns: &[String],
+    ) -> (Entry, Vec<Name>) {
+        let is_work = matches!(node.kind, Kind::WorkTable { .. });
+        let kind = if is_work { "WorkTable Scan" } else { "CTE Scan" };
+        let mut entry = self.over(node, kind, vec![]);
+        entry.head += &format!(" on {name}");
+        entry.facts.push(("CTE Name", text(name)));
+        entry.facts.push(("Alias", text(name)));
+        let known = self.tables.get(&table).cloned();
+        let prefix = if self.has_prefix { format!("{name}.") } else { String::new() };
+        let place = |at: usize| {
+            let known = known.as_ref().and_then(|names| names.get(at));
+            match (columns.get(at), known) {
+                (Some(column), _) => Name::column(&prefix, scalar::quote::identifier(column)),
+                (None, Some(name)) => name.clone(),
+                (None, None) => Name::column(&prefix, format!("column{}", at + 1)),
+            }
+        };
+        let names = (0..node.width()).map(place).collect();
+        (entry, names)
     }
 
     /// The arguments of subplans stand in their slots.
@@ -445,7 +468,7 @@ impl Teller<'_> {
     fn put_seen(&self, entry: &mut Entry, node: &Node) {
         if let Some(mut seen) = self.seen(node) {
             if let Some(own) = entry.seen {
-                (seen.report.sort, seen.report.helpers) = (own.report.sort, own.report.helpers);
+                (seen.report.sort, seen.report.workers) = (own.report.sort, own.report.workers);
             }
             entry.seen = Some(seen);
         }
@@ -494,14 +517,14 @@ impl Teller<'_> {
             names = columns.values.iter().map(name).collect();
         }
         // Conditions of a scan name its table only in verbose output.
-        let prefix = if self.manner.verbose { format!("{alias}.") } else { String::new() };
+        let prefix = if self.context.verbose { format!("{alias}.") } else { String::new() };
         let prefix = prefix.as_str();
         let own_names: Vec<Name> = names.iter().map(|name| name.of_scan(prefix)).collect();
         let path = &scan.path;
         let table = scalar::quote::identifier(&scan.name);
-        let schema = self.manner.schema.table(scan.relation);
+        let schema = self.context.schema.table(scan.relation);
         let schema =
-            schema.filter(|_| self.manner.verbose).map(|facts| facts.relation.schema.clone());
+            schema.filter(|_| self.context.verbose).map(|facts| facts.relation.schema.clone());
         let table = match &schema {
             Some(schema) => format!("{}.{table}", scalar::quote::identifier(schema)),
             None => table,
@@ -511,7 +534,7 @@ impl Teller<'_> {
             false => format!(" on {table} {alias}"),
         };
         let by_index = !path.name.is_empty();
-        let is_asked = !path.asked.is_empty();
+        let is_asked = !path.scan_keys.is_empty();
         let condition = self.index_condition(path, prefix);
         let mut entry = match (scan.sample.is_some(), is_asked, by_index) {
             (true, ..) => self.over(node, "Sample Scan", vec![]),
@@ -560,11 +583,11 @@ impl Teller<'_> {
             let title = if is_asked { "Recheck Cond" } else { "Index Cond" };
             entry.properties.push((title, text(condition)));
         }
-        if let Some(chance) = &scan.chance {
-            let provisos: Vec<String> =
-                chance.provisos.iter().map(|proviso| self.expr(&[], proviso)).collect();
-            let condition = self.index_condition(&chance.path, prefix).unwrap_or_default();
-            let told = format!("{} {condition} if {}", chance.path.name, provisos.join(" AND "));
+        if let Some(conditional) = &scan.conditional {
+            let when: Vec<String> =
+                conditional.start_conditions.iter().map(|expr| self.expr(&[], expr)).collect();
+            let condition = self.index_condition(&conditional.path, prefix).unwrap_or_default();
+            let told = format!("{} {condition} if {}", conditional.path.name, when.join(" AND "));
             entry.properties.push(("Index If Possible", text(told)));
         }
         if let Some(condition) = &scan.condition {
@@ -592,7 +615,7 @@ impl Teller<'_> {
 
     /// The estimated cost of a scan, in PostgreSQL's unit: a page read in order.
     fn cost(&self, scan: &Scan, rows: f64) -> (f64, f64) {
-        let facts = self.manner.schema.table(scan.relation);
+        let facts = self.context.schema.table(scan.relation);
         let all = facts.map_or(1000.0, |facts| facts.rows as f64);
         match (scan.path.index, scan.path.is_full()) {
             (None, true) => (0.0, all * 0.02 + 1.0),
@@ -639,10 +662,12 @@ impl Teller<'_> {
                 all.push(format!("({} {symbol} {value})", part(path.equal.len())));
             }
         }
-        for asked in &path.asked {
+        for asked in &path.scan_keys {
             let value = self.expr(&[], &asked.value);
-            all.push(match asked.ask {
-                crate::schema::Ask::Element => format!("({value} = ANY ({}))", part(asked.part)),
+            all.push(match asked.strategy {
+                crate::schema::Strategy::Element => {
+                    format!("({value} = ANY ({}))", part(asked.part))
+                }
                 _ => format!("({} {} {value})", part(asked.part), asked.symbol),
             });
         }

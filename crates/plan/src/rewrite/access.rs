@@ -13,7 +13,7 @@
 //! kept for a row that was changed by somebody else.
 //!
 //! Where it depends on the value of a parameter whether an index has the rows, the path by it is a
-//! *chance*: taken or left when the scan starts. No condition is left out then, and no order expected.
+//! *conditional path*: taken or left when the scan starts. No condition is left out then, and no order expected.
 //!
 //! The past is narrowed down too, as far as the table had the same keys then, or has an index that knows
 //! what was before it. Whether that is so is known when the scan starts, and where it is not, all rows are
@@ -25,8 +25,10 @@ use types::{Datum, Oid, Repr, Type, TypeSource};
 use super::append;
 use super::expr::{all_of, comparison, conjuncts, has_subplan, sees_nothing};
 use super::keys::{self, Part};
-use crate::schema::{Ask, ItemClass, KeyFacts, Schema, TableFacts};
-use crate::tree::{Asked, Chance, End, Equal, Kind, Node, Path, Plan, Scan, is_volatile};
+use crate::schema::{ItemClass, KeyFacts, Schema, Strategy, TableFacts};
+use crate::tree::{
+    ConditionalPath, End, Equal, Kind, Node, Path, Plan, Scan, ScanKey, is_volatile,
+};
 
 /// Chooses a key for each scan.
 pub(super) fn access(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema) {
@@ -71,7 +73,7 @@ pub(super) fn forget_sure(plan: &mut Plan) {
 /// Whether a scan of a range of a key gives just the rows of that range, in the order of the key: not
 /// in the past, when the table may have had other keys.
 pub(super) fn can_range(scan: &Scan) -> bool {
-    can_look_up(scan) && scan.chance.is_none()
+    can_look_up(scan) && scan.conditional.is_none()
 }
 
 /// Whether the rows of a scan can be looked up by the keys that the table has now.
@@ -88,29 +90,32 @@ fn choose(scan: &mut Scan, types: &dyn TypeSource, schema: &dyn Schema) {
     let Some(facts) = schema.table(scan.relation) else { return };
     let Some(condition) = scan.condition.take() else { return };
     let list = conjuncts(condition);
-    let (mut best, mut chance): (Option<Match>, Option<Match>) = (None, None);
+    let (mut best, mut conditional): (Option<Match>, Option<Match>) = (None, None);
     for key in &facts.keys {
         let Some(found) = Match::of(key, &facts, scan, &list, types) else { continue };
         if !is_one_state && !found.finds_versions(key, scan) {
             continue;
         }
-        let place = if found.provisos.is_empty() { &mut best } else { &mut chance };
+        let place = if found.start_conditions.is_empty() { &mut best } else { &mut conditional };
         // Of equals the first is taken.
         if place.as_ref().is_none_or(|known| known.score < found.score) {
             *place = Some(found);
         }
     }
-    if let Some(found) = chance
+    if let Some(found) = conditional
         && best.as_ref().is_none_or(|known| known.score < found.score)
     {
-        scan.chance = Some(Box::new(Chance { provisos: found.provisos, path: found.path }));
+        scan.conditional = Some(Box::new(ConditionalPath {
+            start_conditions: found.start_conditions,
+            path: found.path,
+        }));
     }
     let Some(best) = best else {
         scan.condition = all_of(list);
         return;
     };
     scan.path = best.path;
-    if !is_now || scan.chance.is_some() {
+    if !is_now || scan.conditional.is_some() {
         scan.condition = all_of(list);
         return;
     }
@@ -142,7 +147,7 @@ struct Match {
     /// The conditions that the path makes sure of.
     used: Vec<usize>,
     /// When it has all of the rows.
-    provisos: Vec<Expr>,
+    start_conditions: Vec<Expr>,
     score: Score,
 }
 
@@ -154,7 +159,7 @@ impl Match {
         list: &[Expr],
         types: &dyn TypeSource,
     ) -> Option<Match> {
-        let provisos = keys::covers(key, facts, scan, list)?;
+        let start_conditions = keys::covers(key, facts, scan, list)?;
         let mut path = Path { index: key.index, name: key.name.clone(), ..Path::default() };
         let mut used = Vec::new();
         let parts = keys::parts(key, facts, scan, types);
@@ -162,7 +167,7 @@ impl Match {
             Some(classes) => {
                 ask(&mut path, &parts, classes, list, types);
                 // Entries of intervals lie below the keys that are compared by `=`.
-                let is_asked = |part: usize| path.asked.iter().any(|asked| asked.part == part);
+                let is_asked = |part: usize| path.scan_keys.iter().any(|asked| asked.part == part);
                 let values = classes.iter().enumerate();
                 let mut values = values.filter(|(_, class)| **class == ItemClass::Value);
                 if !values.all(|(part, _)| is_asked(part)) {
@@ -182,12 +187,12 @@ impl Match {
         let score = Score {
             is_one_row: whole && several == 0,
             equal: path.equal.len() * 2 - several,
-            is_asked: !path.asked.is_empty(),
+            is_asked: !path.scan_keys.is_empty(),
             ranges: usize::from(path.low.is_some()) + usize::from(path.high.is_some()),
             is_partial,
             is_own: key.index.is_none(),
         };
-        Some(Match { path, used, provisos, score })
+        Some(Match { path, used, start_conditions, score })
     }
 }
 
@@ -368,10 +373,10 @@ fn ask(
                 }
                 _ => asked(conjunct, part, types),
             };
-            let Some((ask, symbol, value)) = found else { continue };
-            if ask.is_for(*class) && is_value(value) {
+            let Some((strategy, symbol, value)) = found else { continue };
+            if strategy.is_for(*class) && is_value(value) {
                 let (symbol, value) = (symbol.to_owned(), value.clone());
-                path.asked.push(Asked { part: at, ask, value, symbol });
+                path.scan_keys.push(ScanKey { part: at, strategy, value, symbol });
             }
         }
     }
@@ -383,7 +388,7 @@ fn asked_of_place<'e>(
     part: &Part,
     class: ItemClass,
     types: &dyn TypeSource,
-) -> Option<(Ask, &'e str, &'e Expr)> {
+) -> Option<(Strategy, &'e str, &'e Expr)> {
     let (symbol, left, right) = comparison(conjunct)?;
     let (value, is_turned) = match (part.is(left), part.is(right)) {
         (true, _) => (right, false),
@@ -392,7 +397,7 @@ fn asked_of_place<'e>(
     };
     if class == ItemClass::Value {
         let is_equal = symbol == "=" && fits(value.ty, part.repr, types);
-        return is_equal.then_some((Ask::Equal, "=", value));
+        return is_equal.then_some((Strategy::Equal, "=", value));
     }
     if part.is_geometric {
         return asked_of_extent(symbol, value);
@@ -400,26 +405,26 @@ fn asked_of_place<'e>(
     if part.is_tree && value.ty != Type::LTREE {
         return None;
     }
-    let (symbol, ask) = match (symbol, is_turned) {
-        ("&&", _) => ("&&", Ask::Overlaps),
-        ("=", _) => ("=", Ask::Equal),
-        ("@>", false) | ("<@", true) => ("@>", Ask::Contains),
-        ("<@", false) | ("@>", true) => ("<@", Ask::Within),
-        (">>", false) | ("<<", true) if part.is_network => (">>", Ask::Contains),
-        (">>=", false) | ("<<=", true) if part.is_network => (">>=", Ask::Contains),
-        ("<<", false) | (">>", true) if part.is_network => ("<<", Ask::Within),
-        ("<<=", false) | (">>=", true) if part.is_network => ("<<=", Ask::Within),
+    let (symbol, strategy) = match (symbol, is_turned) {
+        ("&&", _) => ("&&", Strategy::Overlaps),
+        ("=", _) => ("=", Strategy::Equal),
+        ("@>", false) | ("<@", true) => ("@>", Strategy::Contains),
+        ("<@", false) | ("@>", true) => ("<@", Strategy::Within),
+        (">>", false) | ("<<", true) if part.is_network => (">>", Strategy::Contains),
+        (">>=", false) | ("<<=", true) if part.is_network => (">>=", Strategy::Contains),
+        ("<<", false) | (">>", true) if part.is_network => ("<<", Strategy::Within),
+        ("<<=", false) | (">>=", true) if part.is_network => ("<<=", Strategy::Within),
         _ => return None,
     };
-    Some((ask, symbol, value))
+    Some((strategy, symbol, value))
 }
 
 /// The search that a condition makes for a value in the plane: where the condition holds, the
 /// extents of the two values overlap.
-fn asked_of_extent<'e>(symbol: &'e str, value: &'e Expr) -> Option<(Ask, &'e str, &'e Expr)> {
+fn asked_of_extent<'e>(symbol: &'e str, value: &'e Expr) -> Option<(Strategy, &'e str, &'e Expr)> {
     let has_extent = matches!(value.ty, Type::POINT | Type::BOX | Type::POLYGON | Type::CIRCLE);
     let implies = matches!(symbol, "&&" | "~=" | "@>" | "<@");
-    (has_extent && implies).then_some((Ask::Overlaps, symbol, value))
+    (has_extent && implies).then_some((Strategy::Overlaps, symbol, value))
 }
 
 /// The search that a condition makes for a part that is taken apart.
@@ -427,48 +432,48 @@ fn asked<'e>(
     conjunct: &'e Expr,
     part: &Part,
     types: &dyn TypeSource,
-) -> Option<(Ask, &'e str, &'e Expr)> {
+) -> Option<(Strategy, &'e str, &'e Expr)> {
     if let ExprKind::AnyAll { call, all: false } = &conjunct.kind {
         let [value, array] = &call.args[..] else { return None };
         let element = scalar::facts::Facts(types).element(array.ty);
         // The element must be held as those of the array are.
         let alike = element.is_some_and(|element| element == value.ty);
         let is_it = call.name == "=" && call.operator && part.is(array) && alike;
-        return is_it.then_some((Ask::Element, "=", value));
+        return is_it.then_some((Strategy::Element, "=", value));
     }
     let (symbol, left, right) = comparison(conjunct)?;
     let is_array = part.repr == Repr::Array;
     let is_text = part.repr == Repr::Text;
     if part.is(left) {
-        let ask = match symbol {
-            "@>" => Ask::Contains,
+        let strategy = match symbol {
+            "@>" => Strategy::Contains,
             "=" | "&&" if is_array => match symbol {
-                "=" => Ask::Contains,
-                _ => Ask::Overlaps,
+                "=" => Strategy::Contains,
+                _ => Strategy::Overlaps,
             },
-            "~~" | "~~*" if is_text => Ask::Like,
-            "%" | "%>" | "%>>" if is_text => Ask::Alike,
-            "=" if is_text || left.ty == right.ty => Ask::Same,
-            "?" => Ask::Name,
-            "?|" => Ask::AnyName,
-            "?&" => Ask::AllNames,
-            "@?" => Ask::PathFinds,
-            "@@" | "@@@" if right.ty == Type::TSQUERY => Ask::Lexemes,
-            "@@" => Ask::PathHolds,
+            "~~" | "~~*" if is_text => Strategy::Like,
+            "%" | "%>" | "%>>" if is_text => Strategy::Alike,
+            "=" if is_text || left.ty == right.ty => Strategy::Same,
+            "?" => Strategy::Name,
+            "?|" => Strategy::AnyName,
+            "?&" => Strategy::AllNames,
+            "@?" => Strategy::PathFinds,
+            "@@" | "@@@" if right.ty == Type::TSQUERY => Strategy::Lexemes,
+            "@@" => Strategy::PathHolds,
             _ => return None,
         };
-        return Some((ask, symbol, right));
+        return Some((strategy, symbol, right));
     }
     if part.is(right) {
         return match symbol {
-            "<@" => Some((Ask::Contains, "@>", left)),
-            "@@" | "@@@" if left.ty == Type::TSQUERY => Some((Ask::Lexemes, "@@", left)),
-            "&&" if is_array => Some((Ask::Overlaps, "&&", left)),
-            "=" if is_array => Some((Ask::Contains, "=", left)),
-            "=" if is_text || left.ty == right.ty => Some((Ask::Same, "=", left)),
-            "%" if is_text => Some((Ask::Alike, "%", left)),
-            "<%" if is_text => Some((Ask::Alike, "%>", left)),
-            "<<%" if is_text => Some((Ask::Alike, "%>>", left)),
+            "<@" => Some((Strategy::Contains, "@>", left)),
+            "@@" | "@@@" if left.ty == Type::TSQUERY => Some((Strategy::Lexemes, "@@", left)),
+            "&&" if is_array => Some((Strategy::Overlaps, "&&", left)),
+            "=" if is_array => Some((Strategy::Contains, "=", left)),
+            "=" if is_text || left.ty == right.ty => Some((Strategy::Same, "=", left)),
+            "%" if is_text => Some((Strategy::Alike, "%", left)),
+            "<%" if is_text => Some((Strategy::Alike, "%>", left)),
+            "<<%" if is_text => Some((Strategy::Alike, "%>>", left)),
             _ => None,
         };
     }

@@ -31,7 +31,7 @@ pub(super) fn expand(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schem
         return;
     };
     let mut append = Append {
-        scan: Scan { path: Path::default(), chance: None, sure: None, ..(**scan).clone() },
+        scan: Scan { path: Path::default(), conditional: None, sure: None, ..(**scan).clone() },
         levels: Vec::new(),
         parts: Vec::new(),
         is_ordered: false,

@@ -243,5 +243,5 @@ pub(super) fn is_whole(scan: &Scan) -> bool {
 fn is_by_own_key(scan: &Scan) -> bool {
     let path = &scan.path;
     let is_all = path.index.is_none() && !path.is_single && !path.is_ordered;
-    is_all && scan.sample.is_none() && scan.chance.is_none()
+    is_all && scan.sample.is_none() && scan.conditional.is_none()
 }

@@ -19,14 +19,14 @@ use super::batches::{can_be_in_batches, is_whole};
 use super::expr::move_columns;
 use super::keys::over;
 use crate::schema::{ColumnarFacts, KeyPart, Schema, TableFacts};
-use crate::tree::{IndexColumns, Kind, Node, Scan, Sees, each_part};
+use crate::tree::{ExprScope, IndexColumns, Kind, Node, Scan, each_part};
 
 /// Has the scans below an aggregate read columns of indexes, as far as they can.
 pub(super) fn read(aggregate: &mut Node, schema: &dyn Schema) {
-    let asked = asked(aggregate, Sees::Input);
+    let asked = asked(aggregate, ExprScope::Input);
     let Kind::Aggregate(inner) = &mut aggregate.kind else { return };
     if let Some(moves) = cover(&mut inner.input, &asked, schema) {
-        apply(aggregate, Sees::Input, &moves);
+        apply(aggregate, ExprScope::Input, &moves);
     }
 }
 
@@ -96,19 +96,19 @@ fn is(known: &Expr, part: &Expr) -> bool {
 }
 
 /// The expressions of an operator that see such a row.
-fn asked(node: &mut Node, of: Sees) -> Vec<Asked> {
+fn asked(node: &mut Node, of: ExprScope) -> Vec<Asked> {
     let mut all = Vec::new();
-    node.exprs(&mut |expr, sees| {
-        if sees == of {
+    node.exprs(&mut |expr, scope| {
+        if scope == of {
             all.push(Asked { expr: expr.clone(), first: 0 });
         }
     });
     all
 }
 
-fn apply(node: &mut Node, of: Sees, moves: &Moves) {
-    node.exprs(&mut |expr, sees| {
-        if sees == of {
+fn apply(node: &mut Node, of: ExprScope, moves: &Moves) {
+    node.exprs(&mut |expr, scope| {
+        if scope == of {
             moves.apply(expr);
         }
     });
@@ -120,10 +120,10 @@ fn cover(node: &mut Node, asked_of: &[Asked], schema: &dyn Schema) -> Option<Mov
     match &mut node.kind {
         Kind::Scan(_) => cover_scan(node, asked_of, schema),
         Kind::Project { .. } => {
-            let asked = asked(node, Sees::Input);
+            let asked = asked(node, ExprScope::Input);
             let Kind::Project { input, .. } = &mut node.kind else { return None };
             let moves = cover(input, &asked, schema)?;
-            apply(node, Sees::Input, &moves);
+            apply(node, ExprScope::Input, &moves);
             None
         }
         Kind::Join(join) if can_be_in_batches(join) => cover_join(node, asked_of, schema),
@@ -132,8 +132,8 @@ fn cover(node: &mut Node, asked_of: &[Asked], schema: &dyn Schema) -> Option<Mov
 }
 
 fn cover_join(node: &mut Node, above: &[Asked], schema: &dyn Schema) -> Option<Moves> {
-    let (mut of_left, mut of_right) = (asked(node, Sees::Left), asked(node, Sees::Right));
-    let both = asked(node, Sees::Input);
+    let (mut of_left, mut of_right) = (asked(node, ExprScope::Left), asked(node, ExprScope::Right));
+    let both = asked(node, ExprScope::Input);
     let Kind::Join(join) = &mut node.kind else { return None };
     let (left, right) = (join.left.width(), join.right.width());
     let shows_right = join.kind.shows_right();
@@ -154,11 +154,11 @@ fn cover_join(node: &mut Node, above: &[Asked], schema: &dyn Schema) -> Option<M
     node.types = types;
     let left_moves = left_moves.unwrap_or_else(|| Moves::none(left));
     let right_moves = right_moves.unwrap_or_else(|| Moves::none(right));
-    apply(node, Sees::Left, &left_moves);
-    apply(node, Sees::Right, &right_moves);
+    apply(node, ExprScope::Left, &left_moves);
+    apply(node, ExprScope::Right, &right_moves);
     let width = left_moves.width;
     let of_both = left_moves.and(right_moves);
-    apply(node, Sees::Input, &of_both);
+    apply(node, ExprScope::Input, &of_both);
     if shows_right {
         return Some(of_both);
     }

@@ -180,7 +180,7 @@ pub(super) fn rows_read(scan: &Scan, facts: Option<&TableFacts>) -> f64 {
     };
     let asked: f64 = scan.path.equal.iter().map(several).product();
     let ranges = scan.path.low.iter().chain(&scan.path.high).count();
-    let asked_items = ITEMS.powi(scan.path.asked.len() as i32);
+    let asked_items = ITEMS.powi(scan.path.scan_keys.len() as i32);
     all / values * asked * RANGE.powi(ranges as i32) * asked_items
 }
 

@@ -124,9 +124,10 @@ pub(crate) fn substitute(expr: &mut Expr, exprs: &[Expr]) {
 pub(super) fn column_of(expr: &Expr) -> Option<usize> {
     match &expr.kind {
         ExprKind::Column { levels_up: 0, index } => Some(*index as usize),
-        ExprKind::Cast { expr, how: Cast::Type { how: scalar::cast::How::Relabel, .. } } => {
-            column_of(expr)
-        }
+        ExprKind::Cast {
+            expr,
+            how: Cast::Type { how: scalar::cast::CoercionPath::Relabel, .. },
+        } => column_of(expr),
         _ => None,
     }
 }

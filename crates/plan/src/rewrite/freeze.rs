@@ -107,7 +107,7 @@ pub(super) fn freeze(plan: &mut Plan) {
 fn read_whole(node: &mut Node) -> [Option<Expr>; 2] {
     match &mut node.kind {
         Kind::Scan(scan) => {
-            (scan.path, scan.chance) = Default::default();
+            (scan.path, scan.conditional) = Default::default();
             [scan.sure.take(), scan.condition.take()]
         }
         Kind::Append(append) => {

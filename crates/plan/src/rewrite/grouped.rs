@@ -65,10 +65,10 @@ pub(super) fn grouped(plan: &mut Plan, types: &dyn TypeSource, schema: &dyn Sche
             continue;
         }
         let own: BTreeSet<u32> = subplan.args.iter().copied().collect();
-        let making = Making { plan, own: &own, types, work_table: None };
-        let Some((node, empty, asked)) = making.subquery(&subplan.node) else { continue };
+        let builder = GroupedBuilder { plan, own: &own, types, work_table: None };
+        let Some((node, empty, asked)) = builder.subquery(&subplan.node) else { continue };
         let table = plan.tables;
-        let some = Making { work_table: Some(table), ..making }.subquery(&subplan.node);
+        let some = GroupedBuilder { work_table: Some(table), ..builder }.subquery(&subplan.node);
         let some = some.map(|(node, ..)| (node, table));
         plan.tables += u32::from(some.is_some());
         let cost_rows = cost.max(COST_MIN);
@@ -108,8 +108,9 @@ fn has_not_kept(plan: &Plan, subplan: &Subplan) -> bool {
     found
 }
 
+/// Makes the grouped form of a subquery.
 #[derive(Clone, Copy)]
-struct Making<'a> {
+struct GroupedBuilder<'a> {
     plan: &'a Plan,
     own: &'a BTreeSet<u32>,
     types: &'a dyn TypeSource,
@@ -147,7 +148,7 @@ fn with_keys_of(table: u32, node: Node, keys: &Keys) -> Option<Node> {
 /// The keys of the rows, and what each of them is equal to.
 type Keys = Vec<(Expr, Expr)>;
 
-impl Making<'_> {
+impl GroupedBuilder<'_> {
     /// The rows of keys and value, the subquery over no rows, and the values that are asked for.
     fn subquery(&self, node: &Node) -> Option<(Node, Option<Node>, Vec<Expr>)> {
         let (made, empty, keys) = match self.aggregated(node) {

@@ -178,7 +178,7 @@ fn by_index(
         }
         path.is_single = look_up.is_single;
         scan.path = path;
-        scan.chance = None;
+        scan.conditional = None;
         scan.sure = all_of(sure);
     }
     if let (Some(dividing), Some((_, levels))) = (dividing, &mut levels)
@@ -237,7 +237,7 @@ impl LookUp {
         let mut best: Option<(&KeyFacts, Vec<(usize, Part)>)> = None;
         for key in facts.keys.iter().filter(|key| key.classes.is_none()) {
             let covers = keys::covers(key, &facts, scan, &conditions);
-            if !covers.is_some_and(|provisos| provisos.is_empty()) {
+            if !covers.is_some_and(|at_start| at_start.is_empty()) {
                 continue;
             }
             let bound = bound_parts(keys::parts(key, &facts, scan, types), keys_of_join, types);

@@ -124,7 +124,8 @@ pub(super) fn predicate(key: &KeyFacts, facts: &TableFacts, scan: &Scan) -> Opti
     }
 }
 
-/// Whether a key has all rows of which conditions are true, and under which provisos.
+/// Returns the start conditions under which a key has all rows that meet some conditions; `None` if it does
+/// not follow from the conditions.
 pub(super) fn covers(
     key: &KeyFacts,
     facts: &TableFacts,

@@ -256,7 +256,7 @@ fn serve_by_key(
     // All rows are read: by another index only where few of them will be looked at.
     let list = scan.condition.clone().map(conjuncts).unwrap_or_default();
     let has_all = |key: &KeyFacts| {
-        keys::covers(key, &facts, scan, &list).is_some_and(|provisos| provisos.is_empty())
+        keys::covers(key, &facts, scan, &list).is_some_and(|at_start| at_start.is_empty())
     };
     let fitting = facts.keys.iter().filter(|key| is_limited || key.index.is_none());
     let found =

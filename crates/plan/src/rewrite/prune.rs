@@ -7,7 +7,7 @@
 use sql::plan::{Action, Expr};
 
 use super::expr::{columns, move_columns};
-use crate::tree::{Kind, Node, Sees, is_volatile};
+use crate::tree::{ExprScope, Kind, Node, is_volatile};
 
 /// Leaves out what is not needed below the root, whose columns all are.
 pub(super) fn prune(node: &mut Node) {
@@ -94,8 +94,8 @@ fn prune_to(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
         | Kind::Limit { .. }
         | Kind::DistinctOn { .. }
         | Kind::LockRows { .. } => {
-            node.exprs(&mut |expr, sees| {
-                if sees == Sees::Input {
+            node.exprs(&mut |expr, scope| {
+                if scope == ExprScope::Input {
                     note(expr, &mut need);
                 }
             });
@@ -106,8 +106,8 @@ fn prune_to(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
             let mut need = Some(need);
             node.inputs(&mut |input| kept = prune_to(input, need.take().unwrap_or_default()));
             let places = places(&kept, width);
-            node.exprs(&mut |expr, sees| {
-                if sees == Sees::Input {
+            node.exprs(&mut |expr, scope| {
+                if scope == ExprScope::Input {
                     move_columns(expr, &|column| places[column]);
                 }
             });
@@ -189,8 +189,8 @@ fn prune_computed(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
         true => need[..input_width].to_vec(),
         false => vec![false; input_width],
     };
-    node.exprs(&mut |expr, sees| {
-        if sees == Sees::Input {
+    node.exprs(&mut |expr, scope| {
+        if scope == ExprScope::Input {
             note(expr, &mut below);
         }
     });
@@ -198,8 +198,8 @@ fn prune_computed(node: &mut Node, mut need: Vec<bool>) -> Vec<usize> {
     let mut below = Some(below);
     node.inputs(&mut |input| kept = prune_to(input, below.take().unwrap_or_default()));
     let places = places(&kept, input_width);
-    node.exprs(&mut |expr, sees| {
-        if sees == Sees::Input {
+    node.exprs(&mut |expr, scope| {
+        if scope == ExprScope::Input {
             move_columns(expr, &|column| places[column]);
         }
     });
@@ -231,8 +231,8 @@ fn prune_modify(node: &mut Node) {
             }
         });
     }
-    node.exprs(&mut |expr, sees| {
-        if sees == Sees::Input {
+    node.exprs(&mut |expr, scope| {
+        if scope == ExprScope::Input {
             note(expr, &mut need);
         }
     });
@@ -247,8 +247,8 @@ fn prune_modify(node: &mut Node) {
             None => column,
         });
     }
-    node.exprs(&mut |expr, sees| {
-        if sees == Sees::Input {
+    node.exprs(&mut |expr, scope| {
+        if scope == ExprScope::Input {
             move_columns(expr, &|column| places[column]);
         }
     });

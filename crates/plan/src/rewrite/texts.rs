@@ -1,4 +1,4 @@
-//! Values that are kept apart from their rows, as documents are, and of which only the text is needed, are not
+//! Values that are kept out of line, as documents are, and of which only the text is needed, are not
 //! made.
 //!
 //! ```text
@@ -16,7 +16,7 @@ use super::expr::columns;
 use crate::schema::Schema;
 use crate::tree::{Kind, Node, Scan, each_part};
 
-/// Has scans give texts of values that are kept apart where that is all that is made of them.
+/// Has scans give texts of values that are kept out of line where that is all that is made of them.
 pub(super) fn texts(node: &mut Node, schema: &dyn Schema) {
     node.inputs(&mut |input| texts(input, schema));
     let Kind::Project { input, exprs } = &mut node.kind else { return };
@@ -29,11 +29,12 @@ pub(super) fn texts(node: &mut Node, schema: &dyn Schema) {
     if scan.attnums.contains(&system::KEY) {
         return;
     }
-    let Some(facts) = schema.table(scan.relation).filter(|facts| !facts.apart.is_empty()) else {
+    let Some(facts) = schema.table(scan.relation).filter(|facts| !facts.out_of_line.is_empty())
+    else {
         return;
     };
     for at in 0..scan.attnums.len() {
-        if facts.apart.contains(&scan.attnums[at]) {
+        if facts.out_of_line.contains(&scan.attnums[at]) {
             text_of(scan, types, exprs, at);
         }
     }

@@ -12,13 +12,13 @@
 
 use std::borrow::Cow;
 
-use scalar::cast::How;
+use scalar::cast::CoercionPath;
 use scalar::{Volatility, registry};
 use sql::bind::walk;
 use sql::plan::{Call, Cast, Expr, ExprKind};
 use types::{Datum, Oid, Type};
 
-use super::{Kind, Node, Plan, Sees};
+use super::{ExprScope, Kind, Node, Plan};
 
 /// The value of an expression as far as it is known without a row. `V` is the form of values: as
 /// expressions in a plan, as programs when it is run.
@@ -81,7 +81,7 @@ impl Constant<Expr> {
 /// True where a part of an expression computes something that may fail.
 fn is_work(part: &Expr) -> bool {
     match &part.kind {
-        ExprKind::Cast { how: Cast::Type { how: How::Relabel, .. }, .. } => false,
+        ExprKind::Cast { how: Cast::Type { how: CoercionPath::Relabel, .. }, .. } => false,
         ExprKind::Call(_)
         | ExprKind::Cast { .. }
         | ExprKind::NullIf(_)
@@ -129,13 +129,18 @@ fn has_fixed_text(ty: Type) -> bool {
     FIXED.contains(&ty)
 }
 
-fn is_fixed_cast(how: &How, source: Type, target: Type) -> bool {
+fn is_fixed_cast(how: &CoercionPath, source: Type, target: Type) -> bool {
     match how {
-        How::Relabel => true,
-        How::Function(function) | How::Bits(function, _) => is_immutable(*function),
-        How::InOut => has_fixed_text(source) && has_fixed_text(target),
-        How::Elements(how) => matches!(&**how, How::Relabel | How::Function(_) | How::Bits(..)),
-        How::Record => false,
+        CoercionPath::Relabel => true,
+        CoercionPath::Function(function) | CoercionPath::Bits(function, _) => {
+            is_immutable(*function)
+        }
+        CoercionPath::InOut => has_fixed_text(source) && has_fixed_text(target),
+        CoercionPath::Elements(how) => matches!(
+            &**how,
+            CoercionPath::Relabel | CoercionPath::Function(_) | CoercionPath::Bits(..)
+        ),
+        CoercionPath::Record => false,
     }
 }
 
@@ -261,8 +266,8 @@ impl Plan {
                 _ => false,
             };
         if !is_at_once {
-            node.exprs(&mut |expr, sees| {
-                if sees != Sees::Changed {
+            node.exprs(&mut |expr, scope| {
+                if scope != ExprScope::Changed {
                     let constant = self.constant(expr);
                     found.extend(Some(constant).filter(Constant::may_fail));
                 }

@@ -12,7 +12,7 @@ use super::{Equal, JoinKind, Kind, Link, Node, Path, Plan, Scan};
 
 /// The row that an expression of an operator sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sees {
+pub enum ExprScope {
     /// None.
     Nothing,
     /// That of the input; for a join, those of both sides; for a scan, that of the table.
@@ -27,23 +27,25 @@ pub enum Sees {
     Changed,
 }
 
-impl From<walk::Sees> for Sees {
-    fn from(sees: walk::Sees) -> Self {
-        match sees {
-            walk::Sees::Nothing => Sees::Nothing,
-            walk::Sees::Input => Sees::Input,
-            walk::Sees::Keys => Sees::Keys,
-            walk::Sees::Returning | walk::Sees::Row | walk::Sees::Conflict => Sees::Changed,
+impl From<walk::ExprScope> for ExprScope {
+    fn from(scope: walk::ExprScope) -> Self {
+        match scope {
+            walk::ExprScope::Nothing => ExprScope::Nothing,
+            walk::ExprScope::Input => ExprScope::Input,
+            walk::ExprScope::Keys => ExprScope::Keys,
+            walk::ExprScope::Returning | walk::ExprScope::Row | walk::ExprScope::Conflict => {
+                ExprScope::Changed
+            }
         }
     }
 }
 
 impl Node {
     /// Calls `f` for each expression of the operator, and tells which row it sees.
-    pub fn exprs(&mut self, f: &mut dyn FnMut(&mut Expr, Sees)) {
+    pub fn exprs(&mut self, f: &mut dyn FnMut(&mut Expr, ExprScope)) {
         match &mut self.kind {
             Kind::Values(rows) => {
-                rows.iter_mut().flatten().for_each(|expr| f(expr, Sees::Nothing));
+                rows.iter_mut().flatten().for_each(|expr| f(expr, ExprScope::Nothing));
             }
             Kind::Scan(of) => scan(of, f),
             Kind::Append(append) => {
@@ -51,51 +53,51 @@ impl Node {
                 append.levels.iter_mut().for_each(|level| path(&mut level.path, f));
             }
             Kind::Functions { functions, .. } => {
-                functions.iter_mut().for_each(|(expr, _)| f(expr, Sees::Nothing));
+                functions.iter_mut().for_each(|(expr, _)| f(expr, ExprScope::Nothing));
             }
-            Kind::Filter { condition, .. } => f(condition, Sees::Input),
+            Kind::Filter { condition, .. } => f(condition, ExprScope::Input),
             Kind::Project { exprs: list, .. } | Kind::ProjectSet { sets: list, .. } => {
-                list.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                list.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
             }
             Kind::Join(join) => {
                 for (left, right) in &mut join.keys {
-                    f(left, Sees::Left);
-                    f(right, Sees::Right);
+                    f(left, ExprScope::Left);
+                    f(right, ExprScope::Right);
                 }
-                join.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                join.lateral.iter_mut().flatten().for_each(|(expr, _)| f(expr, Sees::Left));
+                join.condition.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+                join.lateral.iter_mut().flatten().for_each(|(expr, _)| f(expr, ExprScope::Left));
             }
             Kind::Aggregate(aggregate) => {
-                aggregate.keys.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                aggregate.keys.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
                 for call in &mut aggregate.calls {
-                    call.args.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                    call.direct.iter_mut().for_each(|expr| f(expr, Sees::Keys));
+                    call.args.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+                    call.direct.iter_mut().for_each(|expr| f(expr, ExprScope::Keys));
                     keys(&mut call.order, f);
-                    call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    call.filter.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
                 }
             }
             Kind::Window { calls, .. } => {
                 for call in calls {
-                    call.args.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                    call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                    call.partition.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                    call.args.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+                    call.filter.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+                    call.partition.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
                     keys(&mut call.order, f);
-                    walk::bound(&mut call.frame.start, &mut |expr| f(expr, Sees::Nothing));
-                    walk::bound(&mut call.frame.end, &mut |expr| f(expr, Sees::Nothing));
+                    walk::bound(&mut call.frame.start, &mut |expr| f(expr, ExprScope::Nothing));
+                    walk::bound(&mut call.frame.end, &mut |expr| f(expr, ExprScope::Nothing));
                 }
             }
             Kind::DistinctOn { keys: list, .. } | Kind::Sort { keys: list, .. } => keys(list, f),
             Kind::Limit { limit, offset, ties, .. } => {
-                limit.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
-                offset.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
+                limit.iter_mut().for_each(|expr| f(expr, ExprScope::Nothing));
+                offset.iter_mut().for_each(|expr| f(expr, ExprScope::Nothing));
                 ties.iter_mut().for_each(|list| keys(list, f));
             }
             Kind::Modify(modify) => {
-                walk::action(&mut modify.action, &mut |expr, sees| f(expr, sees.into()));
-                modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Changed));
-                modify.checks.iter_mut().for_each(|check| f(&mut check.expr, Sees::Changed));
+                walk::action(&mut modify.action, &mut |expr, scope| f(expr, scope.into()));
+                modify.returning.iter_mut().flatten().for_each(|expr| f(expr, ExprScope::Changed));
+                modify.checks.iter_mut().for_each(|check| f(&mut check.expr, ExprScope::Changed));
                 let rest = modify.rest.iter_mut();
-                rest.for_each(|rest| walk::rest(rest, &mut |expr, sees| f(expr, sees.into())));
+                rest.for_each(|rest| walk::rest(rest, &mut |expr, scope| f(expr, scope.into())));
             }
             Kind::Distinct(_)
             | Kind::Barrier(_)
@@ -151,42 +153,42 @@ impl Link {
     }
 }
 
-fn scan(scan: &mut Scan, f: &mut dyn FnMut(&mut Expr, Sees)) {
+fn scan(scan: &mut Scan, f: &mut dyn FnMut(&mut Expr, ExprScope)) {
     match &mut scan.moment {
         Moment::Now | Moment::All | Moment::Ever => {}
-        Moment::AsOf(at) | Moment::AtVersion(at) => f(at, Sees::Nothing),
+        Moment::AsOf(at) | Moment::AtVersion(at) => f(at, ExprScope::Nothing),
         Moment::FromTo(from, to) | Moment::Between(from, to) | Moment::ContainedIn(from, to) => {
-            f(from, Sees::Nothing);
-            f(to, Sees::Nothing);
+            f(from, ExprScope::Nothing);
+            f(to, ExprScope::Nothing);
         }
     }
     if let Some(sample) = &mut scan.sample {
-        f(&mut sample.percent, Sees::Nothing);
-        sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
+        f(&mut sample.percent, ExprScope::Nothing);
+        sample.seed.iter_mut().for_each(|seed| f(seed, ExprScope::Nothing));
     }
     path(&mut scan.path, f);
-    if let Some(chance) = &mut scan.chance {
-        chance.provisos.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
-        path(&mut chance.path, f);
+    if let Some(conditional) = &mut scan.conditional {
+        conditional.start_conditions.iter_mut().for_each(|expr| f(expr, ExprScope::Nothing));
+        path(&mut conditional.path, f);
     }
-    scan.sure.iter_mut().for_each(|expr| f(expr, Sees::Input));
-    scan.condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
+    scan.sure.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+    scan.condition.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
 }
 
-fn keys(keys: &mut [SortKey], f: &mut dyn FnMut(&mut Expr, Sees)) {
-    keys.iter_mut().for_each(|key| f(&mut key.expr, Sees::Input));
+fn keys(keys: &mut [SortKey], f: &mut dyn FnMut(&mut Expr, ExprScope)) {
+    keys.iter_mut().for_each(|key| f(&mut key.expr, ExprScope::Input));
 }
 
-fn path(path: &mut Path, f: &mut dyn FnMut(&mut Expr, Sees)) {
+fn path(path: &mut Path, f: &mut dyn FnMut(&mut Expr, ExprScope)) {
     for equal in &mut path.equal {
         match equal {
-            Equal::One(expr) | Equal::AnyOf(expr) => f(expr, Sees::Nothing),
+            Equal::One(expr) | Equal::AnyOf(expr) => f(expr, ExprScope::Nothing),
             Equal::Null => {}
         }
     }
-    path.low.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
-    path.high.iter_mut().for_each(|end| f(&mut end.value, Sees::Nothing));
-    path.asked.iter_mut().for_each(|asked| f(&mut asked.value, Sees::Nothing));
+    path.low.iter_mut().for_each(|end| f(&mut end.value, ExprScope::Nothing));
+    path.high.iter_mut().for_each(|end| f(&mut end.value, ExprScope::Nothing));
+    path.scan_keys.iter_mut().for_each(|asked| f(&mut asked.value, ExprScope::Nothing));
 }
 
 /// Calls `f` for an expression and each part of it, from the outside in; parts of those for which

@@ -35,7 +35,7 @@ use session::{Done, Error, Format, Messages, Session, Severity, Status};
 use txn::Ordered;
 use types::SqlState;
 
-use crate::desk::Outcome;
+use crate::commit_waiter::Outcome;
 use crate::metrics::{Counters, add};
 use crate::wire::backend::Forms;
 use crate::wire::{Message, backend, encoding, violation};

@@ -24,7 +24,7 @@ use table::catalog::{Persistence, Relation, RelationKind};
 use table::rows::{Change, LOAD_BYTES_MIN, Load, RowValues, Table, placing};
 use types::{Context, Datum, DatumRef, Modifier, Oid, SqlState, Type, TypeSource};
 
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::names::Names;
@@ -402,7 +402,7 @@ impl Session {
         })?;
         let open = self.transaction.as_mut().ok_or_else(no_copy)?;
         let txn = open.inner.as_mut().ok_or_else(no_copy)?;
-        let around = Surroundings::of(&self.client, &names, open.started);
+        let around = StatementContext::of(&self.client, &names, open.started);
         let evaluator = Evaluator::new(&around, &names);
         let mut values = evaluator.values();
         open.checks.set_catalog(Arc::clone(&names.catalog));

@@ -16,12 +16,12 @@ use types::{Datum, Modifier, Oid, SqlState, Type};
 use super::drop::behavior;
 use super::table::{self, Parts, Storage};
 use super::text::{self, Over};
-use super::{Maker, misc, one_row, partition, using_index};
+use super::{DdlContext, misc, one_row, partition, using_index};
 use crate::error::{Error, Result};
 
 /// `ALTER TABLE name actions`
 pub fn alter(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     kind: ObjectKind,
     (path, only): (&Path, bool),
     if_exists: bool,
@@ -85,7 +85,7 @@ pub fn alter(
 
 /// Does actions to one relation. Where `only` is false, constraints are passed on to its partitions.
 fn alter_one(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     relation: &Arc<Relation>,
     path: &Path,
     actions: &[Alter],
@@ -182,7 +182,7 @@ struct Retyping {
 impl TableChange {
     /// All columns are what they will be: rows are written anew, where they must be, and what is
     /// said of the columns is looked at again.
-    fn columns_done(&mut self, maker: &mut Maker<'_, '_>, table: Oid) -> Result<()> {
+    fn columns_done(&mut self, maker: &mut DdlContext<'_, '_>, table: Oid) -> Result<()> {
         if std::mem::replace(&mut self.has_columns, true) {
             return Ok(());
         }
@@ -200,7 +200,12 @@ impl TableChange {
     }
 
     /// Adds the constraints of new columns: keys first, because foreign keys may refer to them.
-    fn add_constraints(&mut self, maker: &mut Maker<'_, '_>, table: Oid, keys: bool) -> Result<()> {
+    fn add_constraints(
+        &mut self,
+        maker: &mut DdlContext<'_, '_>,
+        table: Oid,
+        keys: bool,
+    ) -> Result<()> {
         let is_key =
             |(_, new): &(_, NewConstraint)| matches!(new.kind, NewConstraintKind::Key { .. });
         let (now, later) =
@@ -217,14 +222,14 @@ impl TableChange {
 }
 
 fn one(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     relation: &Arc<Relation>,
     action: &Alter,
     done: &mut TableChange,
 ) -> Result<()> {
     let oid = relation.oid;
     let object = Address::relation(oid);
-    let change = |maker: &mut Maker<'_, '_>, name: &Name, change: ColumnChange| {
+    let change = |maker: &mut DdlContext<'_, '_>, name: &Name, change: ColumnChange| {
         maker.ddl.change_column(oid, &name.text, change).map_err(Error::from)
     };
     match action {
@@ -461,7 +466,7 @@ fn column(relation: &Relation, name: &Name) -> Result<i16> {
 }
 
 fn find_constraint(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     relation: &Relation,
     name: &Name,
 ) -> Result<Arc<Constraint>> {
@@ -478,7 +483,7 @@ fn find_constraint(
 /// Adds a constraint; the rows that are there must meet it. The partitions of the table get it too, unless `only` the
 /// table is to have it.
 pub fn add_constraint(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     table: Oid,
     new: NewConstraint,
     only: bool,
@@ -521,7 +526,7 @@ pub fn add_constraint(
 
 /// `ADD COLUMN`
 fn add_column(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     relation: &Arc<Relation>,
     definition: &ColumnDefinition,
     if_not_exists: bool,
@@ -614,7 +619,7 @@ fn generated_text(definition: &ColumnDefinition) -> Option<ColumnConstraintText<
 
 /// A check of the new column, over all columns of the table that now has it.
 fn rebase(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     table: Oid,
     definition: &ColumnDefinition,
     mut constraint: NewConstraint,
@@ -638,7 +643,7 @@ fn rebase(
 }
 
 fn check_default(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     relation: &Relation,
     name: &Name,
     text: Option<&str>,
@@ -660,7 +665,7 @@ fn check_default(
 /// The columns that get another type, and their values: of the row as it was, whatever the other
 /// actions do.
 fn retypings(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     relation: &Arc<Relation>,
     actions: &[Alter],
 ) -> Result<Vec<Retyping>> {
@@ -685,7 +690,7 @@ fn retypings(
 }
 
 fn retyping(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     relation: &Arc<Relation>,
     name: &Name,
     ty: &TypeName,
@@ -722,7 +727,7 @@ fn target(attnum: i16, name: &Name, ty: Type, modifier: Modifier) -> sql::bind::
 
 /// `ALTER COLUMN ... TYPE`
 fn column_type(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     relation: &Arc<Relation>,
     name: &Name,
     done: &TableChange,
@@ -770,7 +775,7 @@ fn column_type(
 }
 
 /// The sequence of an identity column counts as the column's new type does.
-fn retype_identity(maker: &mut Maker<'_, '_>, sequence: Oid, ty: Type) -> Result<()> {
+fn retype_identity(maker: &mut DdlContext<'_, '_>, sequence: Oid, ty: Type) -> Result<()> {
     if ![Type::INT2, Type::INT4, Type::INT8].contains(&ty) {
         let message = "identity column type must be smallint, integer, or bigint";
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
@@ -781,7 +786,7 @@ fn retype_identity(maker: &mut Maker<'_, '_>, sequence: Oid, ty: Type) -> Result
 }
 
 fn cannot_cast(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     name: &Name,
     ty: Type,
     modifier: Modifier,
@@ -809,7 +814,7 @@ fn cannot_cast(
 
 /// The options of the sequence behind an identity column.
 fn alter_identity(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     relation: &Relation,
     name: &Name,
     options: &[SequenceOption],

@@ -12,7 +12,7 @@ use sql::parse::ast::Alter;
 use std::sync::Arc;
 use types::TypeSource;
 
-use super::{Maker, text};
+use super::{DdlContext, text};
 use crate::error::Result;
 use crate::names::{Names, of_value};
 
@@ -20,7 +20,7 @@ use crate::names::{Names, of_value};
 ///
 /// # Errors
 /// The errors of writing the catalog.
-pub fn note(maker: &mut Maker<'_, '_>, relation: &Relation, actions: &[Alter]) -> Result<()> {
+pub fn note(maker: &mut DdlContext<'_, '_>, relation: &Relation, actions: &[Alter]) -> Result<()> {
     let is_used = relation.row_type.as_ref().is_some_and(|row| {
         let others = [row.ty, row.array].map(|ty| maker.catalog().dependents(ty.oid()));
         others.iter().flat_map(|all| all.iter()).any(|it| it.from.oid != row.ty.oid())

@@ -5,14 +5,14 @@ use collate::{Locale, Provider};
 use sql::parse::ast::{Name, Path};
 use types::{Oid, SqlState};
 
-use super::Maker;
+use super::DdlContext;
 use crate::error::{Error, Result};
 
 /// The collation with this name.
 ///
 /// # Errors
 /// `42704` where there is none.
-pub fn find(maker: &Maker<'_, '_>, path: &Path) -> Result<Oid> {
+pub fn find(maker: &DdlContext<'_, '_>, path: &Path) -> Result<Oid> {
     let (schema, name) = maker.names.split(path)?;
     if let Some(schema) = schema
         && maker.names.schema_oid(schema).is_none()
@@ -49,7 +49,7 @@ fn redundant() -> Error {
 
 /// `CREATE COLLATION ... FROM`
 pub fn copy(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     path: &Path,
     if_not_exists: bool,
     from: &Path,
@@ -99,7 +99,7 @@ struct Options<'o> {
 }
 
 impl<'o> Options<'o> {
-    fn read(maker: &Maker<'_, '_>, options: &'o [(Name, String)]) -> Result<Self> {
+    fn read(maker: &DdlContext<'_, '_>, options: &'o [(Name, String)]) -> Result<Self> {
         let mut said = Options::default();
         for (name, value) in options {
             let place = match name.text.as_str() {
@@ -141,7 +141,7 @@ impl<'o> Options<'o> {
 
 /// `CREATE COLLATION ... (...)`
 pub fn create(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     path: &Path,
     if_not_exists: bool,
     options: &[(Name, String)],
@@ -227,12 +227,12 @@ fn of_libc(locale: &str) -> Result<()> {
 }
 
 /// A locale of ICU in its standard form.
-fn of_icu(maker: &Maker<'_, '_>, written: &str) -> Result<String> {
-    let unfit = |unfit: collate::Unfit| {
+fn of_icu(maker: &DdlContext<'_, '_>, written: &str) -> Result<String> {
+    let unfit = |unfit: collate::LocaleError| {
         let message = format!("could not open collator for locale \"{written}\": {unfit}");
         let state = match unfit {
-            collate::Unfit::NoLocale => SqlState::INVALID_PARAMETER_VALUE,
-            collate::Unfit::Keyword(..) => SqlState::FEATURE_NOT_SUPPORTED,
+            collate::LocaleError::NoLocale => SqlState::INVALID_PARAMETER_VALUE,
+            collate::LocaleError::Keyword(..) => SqlState::FEATURE_NOT_SUPPORTED,
         };
         Error::new(state, message)
     };
@@ -255,7 +255,7 @@ fn of_icu(maker: &Maker<'_, '_>, written: &str) -> Result<String> {
 }
 
 /// Makes a collation, and warns where it was made with rules of another version.
-fn put(maker: &mut Maker<'_, '_>, if_not_exists: bool, collation: Collation) -> Result<()> {
+fn put(maker: &mut DdlContext<'_, '_>, if_not_exists: bool, collation: Collation) -> Result<()> {
     let (schema, name) = (collation.schema, collation.name.clone());
     if if_not_exists && maker.catalog().collation_named(schema, &name).is_some() {
         let message = format!("collation \"{name}\" already exists, skipping");
@@ -306,7 +306,7 @@ pub fn actual_version(catalog: &Catalog, oid: Oid) -> Option<Option<&'static str
 }
 
 /// `ALTER COLLATION ... REFRESH VERSION`
-pub fn refresh(maker: &mut Maker<'_, '_>, path: &Path) -> Result<()> {
+pub fn refresh(maker: &mut DdlContext<'_, '_>, path: &Path) -> Result<()> {
     let oid = find(maker, path)?;
     if oid == Oid(100) {
         let message = "cannot refresh version of default collation";

@@ -15,7 +15,7 @@ use ::table::catalog::ddl::DatabaseChange;
 use sql::parse::ast::{DatabaseOption, Name, ObjectKind, Path};
 use types::{Oid, SqlState};
 
-use super::Maker;
+use super::DdlContext;
 use super::drop::address;
 use crate::error::{Error, Result};
 use crate::functions::{pause, require_signal};
@@ -27,7 +27,11 @@ const LOOKS: u32 = 500;
 const PAUSE_US: u64 = 10_000;
 
 /// `CREATE DATABASE`
-pub fn create(maker: &mut Maker<'_, '_>, name: &Name, options: &[DatabaseOption]) -> Result<()> {
+pub fn create(
+    maker: &mut DdlContext<'_, '_>,
+    name: &Name,
+    options: &[DatabaseOption],
+) -> Result<()> {
     let mut owner = maker.names.role;
     let mut template = None;
     let mut rest = Vec::new();
@@ -73,14 +77,18 @@ pub fn create(maker: &mut Maker<'_, '_>, name: &Name, options: &[DatabaseOption]
 }
 
 /// `ALTER DATABASE name options`
-pub fn alter(maker: &mut Maker<'_, '_>, name: &Name, options: &[DatabaseOption]) -> Result<()> {
+pub fn alter(
+    maker: &mut DdlContext<'_, '_>,
+    name: &Name,
+    options: &[DatabaseOption],
+) -> Result<()> {
     let database = named(maker, name)?;
     let change = change(maker, &options.iter().collect::<Vec<_>>())?;
     Ok(maker.ddl.change_database(database, change)?)
 }
 
 /// The changes that the options ask for, where they may be given for every database.
-fn change(maker: &Maker<'_, '_>, options: &[&DatabaseOption]) -> Result<DatabaseChange> {
+fn change(maker: &DdlContext<'_, '_>, options: &[&DatabaseOption]) -> Result<DatabaseChange> {
     let mut change = DatabaseChange::default();
     for option in options {
         let (name, value) = (option.name.text.as_str(), option.value.as_deref());
@@ -112,7 +120,7 @@ fn change(maker: &Maker<'_, '_>, options: &[&DatabaseOption]) -> Result<Database
 }
 
 /// `ALTER DATABASE name RENAME TO name`
-pub fn rename(maker: &mut Maker<'_, '_>, path: &Path, to: &Name) -> Result<()> {
+pub fn rename(maker: &mut DdlContext<'_, '_>, path: &Path, to: &Name) -> Result<()> {
     let object = address(maker, ObjectKind::Database, path)?;
     keep_first(object.oid, "renamed")?;
     maker.ddl.rename(object, &to.text)?;
@@ -120,7 +128,12 @@ pub fn rename(maker: &mut Maker<'_, '_>, path: &Path, to: &Name) -> Result<()> {
 }
 
 /// `DROP DATABASE`
-pub fn drop(maker: &mut Maker<'_, '_>, name: &Name, if_exists: bool, force: bool) -> Result<()> {
+pub fn drop(
+    maker: &mut DdlContext<'_, '_>,
+    name: &Name,
+    if_exists: bool,
+    force: bool,
+) -> Result<()> {
     let database = match named(maker, name) {
         Ok(database) => database,
         Err(error) if if_exists => {
@@ -136,7 +149,7 @@ pub fn drop(maker: &mut Maker<'_, '_>, name: &Name, if_exists: bool, force: bool
     Ok(maker.ddl.drop_database(database)?)
 }
 
-fn named(maker: &Maker<'_, '_>, name: &Name) -> Result<Oid> {
+fn named(maker: &DdlContext<'_, '_>, name: &Name) -> Result<Oid> {
     let path = Path { parts: vec![name.clone()] };
     Ok(address(maker, ObjectKind::Database, &path)?.oid)
 }
@@ -157,7 +170,7 @@ fn keep_first(database: Oid, what: &str) -> Result<()> {
 /// # Errors
 /// `55006` where a session stays, `42501` where the role may not terminate the connected
 /// sessions.
-fn await_others(maker: &Maker<'_, '_>, database: Oid, name: &str, force: bool) -> Result<()> {
+fn await_others(maker: &DdlContext<'_, '_>, database: Oid, name: &str, force: bool) -> Result<()> {
     let client = maker.around.client;
     let others = || {
         let mut sessions = client.instance.sessions();

@@ -20,14 +20,14 @@ use sql::parse::ast::{
 use types::{Datum, DatumRef, Modifier, Object, Oid, Shape, SqlState, Type, TypeSource};
 
 use super::drop::{address, behavior};
-use super::{Maker, one_row, table, text};
+use super::{DdlContext, one_row, table, text};
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::names::{Names, of_value};
 
 /// `CREATE DOMAIN`
 pub fn create(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     path: &Path,
     base: &TypeName,
     collation: Option<&Path>,
@@ -87,7 +87,7 @@ fn impossible(kind: &ColumnConstraintKind) -> Error {
 
 /// The default of a domain as it is kept; none for NULL.
 fn kept_default(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     expr: &sql::parse::ast::SqlExpr,
     name: &str,
     (ty, modifier): (Type, Modifier),
@@ -101,19 +101,19 @@ fn kept_default(
 }
 
 /// A check of a domain as it is kept.
-fn kept_check(maker: &Maker<'_, '_>, text: &str, of: (Type, Modifier)) -> Result<SqlText> {
+fn kept_check(maker: &DdlContext<'_, '_>, text: &str, of: (Type, Modifier)) -> Result<SqlText> {
     let kept = text::expression(text, None, &maker.names)?;
     one_row::check_condition(&kept.text, &of_value(of), &maker.names, maker.context())?;
     Ok(kept)
 }
 
 /// `ALTER DOMAIN`
-pub fn alter(maker: &mut Maker<'_, '_>, path: &Path, change: &DomainChange) -> Result<()> {
+pub fn alter(maker: &mut DdlContext<'_, '_>, path: &Path, change: &DomainChange) -> Result<()> {
     let ty = Type(address(maker, ObjectKind::Domain, path)?.oid);
     let Some(Shape::Domain(base, modifier)) = TypeSource::shape(&*maker.names, ty) else {
         return Ok(());
     };
-    let find = |maker: &Maker<'_, '_>, name: &Name| {
+    let find = |maker: &DdlContext<'_, '_>, name: &Name| {
         let all = maker.catalog().constraints_of(ConstraintOn::Domain(ty));
         all.iter().find(|known| *known.name == *name.text).cloned()
     };
@@ -184,7 +184,7 @@ pub fn alter(maker: &mut Maker<'_, '_>, path: &Path, change: &DomainChange) -> R
     Ok(())
 }
 
-fn set_not_null(maker: &mut Maker<'_, '_>, ty: Type, not_null: bool) -> Result<()> {
+fn set_not_null(maker: &mut DdlContext<'_, '_>, ty: Type, not_null: bool) -> Result<()> {
     maker.ddl.change_domain(ty, Change::NotNull(not_null))?;
     if not_null { check_values(maker, ty, None) } else { Ok(()) }
 }
@@ -219,7 +219,11 @@ fn has(names: &Names, ty: Type, domain: Type) -> bool {
 }
 
 /// Checks that each value of a domain that tables have meets a check, or is not NULL.
-fn check_values(maker: &mut Maker<'_, '_>, domain: Type, check: Option<&SqlText>) -> Result<()> {
+fn check_values(
+    maker: &mut DdlContext<'_, '_>,
+    domain: Type,
+    check: Option<&SqlText>,
+) -> Result<()> {
     maker.see();
     let names = Arc::clone(&maker.names);
     let around = maker.around.seeing(&names);

@@ -7,7 +7,7 @@ use ::table::catalog::{Address, Class, ConstraintOn};
 use sql::parse::ast::{ObjectKind, Path};
 use types::SqlState;
 
-use super::{Maker, improper, partition};
+use super::{DdlContext, improper, partition};
 use crate::error::{Error, Result};
 
 /// How others that depend on what is dropped are treated.
@@ -17,7 +17,7 @@ pub fn behavior(cascade: bool) -> Behavior {
 
 /// `DROP kind names`
 pub fn drop_objects(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     kind: ObjectKind,
     names: &[Path],
     if_exists: bool,
@@ -83,7 +83,7 @@ fn is_missing(error: &Error) -> bool {
 ///
 /// # Errors
 /// `42P01`, `42704`, `3F000` or `3D000` where it is not there, `42809` where it is something else.
-pub fn address(maker: &Maker<'_, '_>, kind: ObjectKind, path: &Path) -> Result<Address> {
+pub fn address(maker: &DdlContext<'_, '_>, kind: ObjectKind, path: &Path) -> Result<Address> {
     let single = || match path.parts.as_slice() {
         [name] => Ok(name),
         _ => Err(improper(path)),
@@ -211,7 +211,7 @@ fn split(path: &Path) -> Result<(Path, String)> {
 
 /// `TRUNCATE`
 pub fn truncate(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     tables: &[(Path, bool)],
     restart: bool,
     cascade: bool,

@@ -9,7 +9,7 @@ use sql::parse::ast::{self, Exclusion, Name};
 use types::geometry::is_geometric;
 use types::{Error as SqlError, Oid, Repr, SqlState, Type, TypeSource};
 
-use super::Maker;
+use super::DdlContext;
 use super::index::{index_key, index_method, index_predicate};
 use super::table::{options, parameters};
 use super::text::Over;
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 /// # Errors
 /// 42883 where there is no such operator, 42809 where it is none that rows can exclude each other by.
 pub fn index(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     exclusion: &Exclusion,
     over: Over<'_>,
     table: &Relation,
@@ -70,7 +70,11 @@ pub fn index(
 ///
 /// # Errors
 /// 42804 where it is not, 42601 where no other column is there.
-pub fn overlaps(maker: &Maker<'_, '_>, columns: &[Name], table: &Relation) -> Result<Vec<Oid>> {
+pub fn overlaps(
+    maker: &DdlContext<'_, '_>,
+    columns: &[Name],
+    table: &Relation,
+) -> Result<Vec<Oid>> {
     let types: &dyn TypeSource = &*maker.names;
     let column = |name: &Name| {
         let found = table.columns.iter().find(|column| column.name == name.text);
@@ -114,7 +118,7 @@ fn type_of(part: &::table::catalog::IndexPart, ty: Type, table: &Relation) -> Ty
 
 /// The operator that is meant between two values of a type.
 fn found(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     operator: &ast::Operator,
     ty: Type,
     method: IndexMethod,

@@ -4,7 +4,7 @@ use ::table::catalog::{Address, Class, Extension};
 use sql::parse::ast::Name;
 use types::{SqlState, extension};
 
-use super::Maker;
+use super::DdlContext;
 use crate::error::{Error, Result};
 
 /// Extensions that need not be made, because tables `USING columnar` and `USING rowcompress` are built in.
@@ -15,7 +15,7 @@ const BUILT_IN: [&str; 3] = ["storage_engine", "columnar", "citus_columnar"];
 /// # Errors
 /// 0A000 if there is no such extension, 22023 if there is no such version, 42710 if the database has it.
 pub fn create(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     name: &Name,
     if_not_exists: bool,
     schema: Option<&Name>,
@@ -66,7 +66,7 @@ pub fn create(
 ///
 /// # Errors
 /// 22023 for another version.
-pub fn update(maker: &mut Maker<'_, '_>, name: &Name, version: Option<&str>) -> Result<()> {
+pub fn update(maker: &mut DdlContext<'_, '_>, name: &Name, version: Option<&str>) -> Result<()> {
     let has = if name.text == extension::PLPGSQL.name {
         extension::PLPGSQL.version.into()
     } else {
@@ -90,7 +90,7 @@ pub fn update(maker: &mut Maker<'_, '_>, name: &Name, version: Option<&str>) -> 
 ///
 /// # Errors
 /// 42704 if the database does not have it.
-pub fn address(maker: &Maker<'_, '_>, name: &Name) -> Result<Address> {
+pub fn address(maker: &DdlContext<'_, '_>, name: &Name) -> Result<Address> {
     if name.text == extension::PLPGSQL.name {
         return Ok(Address::of(Class::Extension, extension::PLPGSQL_OID));
     }
@@ -98,7 +98,7 @@ pub fn address(maker: &Maker<'_, '_>, name: &Name) -> Result<Address> {
     Ok(Address::of(Class::Extension, extension.oid))
 }
 
-fn find<'m>(maker: &'m Maker<'_, '_>, name: &str) -> Option<&'m std::sync::Arc<Extension>> {
+fn find<'m>(maker: &'m DdlContext<'_, '_>, name: &str) -> Option<&'m std::sync::Arc<Extension>> {
     maker.catalog().extension_named(maker.names.database, name)
 }
 

@@ -11,12 +11,12 @@ use types::{Oid, SqlState, Type};
 use super::one_row::Purpose;
 use super::table::{collation, kept, options, parameters};
 use super::text::{self, Over};
-use super::{Maker, partition};
+use super::{DdlContext, partition};
 use crate::error::{Error, Result};
 use crate::system::{default_class, named_class};
 
 /// `CREATE INDEX`
-pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<()> {
+pub fn create_index(maker: &mut DdlContext<'_, '_>, create: &CreateIndex) -> Result<()> {
     let table = maker.relation(&create.table)?;
     if table.table().is_none() {
         let message = format!("cannot create index on relation \"{}\"", table.name);
@@ -74,7 +74,7 @@ pub fn create_index(maker: &mut Maker<'_, '_>, create: &CreateIndex) -> Result<(
 }
 
 /// `REINDEX`: indexes keep themselves in shape, but for those that are of other tables of a language.
-pub fn reindex(maker: &mut Maker<'_, '_>, name: Option<&Path>) -> Result<()> {
+pub fn reindex(maker: &mut DdlContext<'_, '_>, name: Option<&Path>) -> Result<()> {
     let of = name.map(|name| maker.relation(name)).transpose()?.map(|relation| relation.oid);
     let stale: Vec<(Oid, Oid)> = maker.catalog().stale_indexes(of).collect();
     for (table, index) in stale {
@@ -89,7 +89,7 @@ pub fn reindex(maker: &mut Maker<'_, '_>, name: Option<&Path>) -> Result<()> {
 ///
 /// # Errors
 /// 42704 for a name that none has.
-pub fn index_method(maker: &Maker<'_, '_>, name: Option<&Name>) -> Result<IndexMethod> {
+pub fn index_method(maker: &DdlContext<'_, '_>, name: Option<&Name>) -> Result<IndexMethod> {
     Ok(match name.map(|name| name.text.as_str()) {
         None | Some("btree") => IndexMethod::Btree,
         Some("hash") => IndexMethod::Hash,
@@ -110,7 +110,7 @@ pub fn index_method(maker: &Maker<'_, '_>, name: Option<&Name>) -> Result<IndexM
 
 /// The condition of a partial index, as it is kept.
 pub fn index_predicate(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     filter: &SqlExpr,
     table: &sql::bind::Relation,
     over: Over<'_>,
@@ -180,7 +180,7 @@ fn index_parameters(method: IndexMethod, given: &mut Options) -> Result<Options>
 
 /// A key of an index over a table that the binder sees as `table`.
 pub fn index_key(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     element: &IndexElement,
     table: &sql::bind::Relation,
     over: Over<'_>,
@@ -239,7 +239,7 @@ pub fn index_key(
     })
 }
 
-fn no_default_class(maker: &Maker<'_, '_>, ty: Type, method: IndexMethod) -> Error {
+fn no_default_class(maker: &DdlContext<'_, '_>, ty: Type, method: IndexMethod) -> Error {
     let types: &dyn types::TypeSource = &*maker.names;
     let message = format!(
         "data type {} has no default operator class for access method \"{}\"",

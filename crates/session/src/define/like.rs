@@ -17,7 +17,7 @@ use ::table::catalog::ddl::{
 use ::table::catalog::{Address, Class, ConstraintKind, Index, IndexPart, Relation};
 use types::Oid;
 
-use super::Maker;
+use super::DdlContext;
 use super::index::key_name;
 use super::table::Parts;
 use super::text::{self, Over};
@@ -61,7 +61,7 @@ impl Like<'_> {
     }
 
     /// Adds what is computed of columns, and the constraints.
-    pub fn expressions(&self, maker: &Maker<'_, '_>, parts: &mut Parts) -> Result<()> {
+    pub fn expressions(&self, maker: &DdlContext<'_, '_>, parts: &mut Parts) -> Result<()> {
         let columns = parts.names();
         let name = parts.name.clone();
         let over =
@@ -125,7 +125,7 @@ impl Like<'_> {
     }
 
     /// Makes the further objects of the table: indexes that are no constraints, and comments.
-    pub fn beside(&self, maker: &mut Maker<'_, '_>, made: Oid) -> Result<()> {
+    pub fn beside(&self, maker: &mut DdlContext<'_, '_>, made: Oid) -> Result<()> {
         let catalog = Arc::clone(maker.catalog());
         let comment =
             |object: Address| catalog.comment(object).map(|known| Arc::clone(&known.text));
@@ -168,7 +168,7 @@ impl Like<'_> {
     /// An index over the new table like one over the old.
     pub fn index(
         &self,
-        maker: &Maker<'_, '_>,
+        maker: &DdlContext<'_, '_>,
         made: Oid,
         like: &Relation,
         index: &Index,
@@ -185,7 +185,7 @@ impl Like<'_> {
     /// An index over a table that may still be in the making like one over the old.
     fn index_over(
         &self,
-        maker: &Maker<'_, '_>,
+        maker: &DdlContext<'_, '_>,
         over: Over<'_>,
         like: &Relation,
         index: &Index,

@@ -146,9 +146,9 @@ impl Session {
             let message = format!("role with OID {} does not exist", view.owner);
             Error::new(SqlState::UNDEFINED_OBJECT, message)
         })?;
-        let who = self.client.settings.get_mut().act_as(&owner);
+        let identity = self.client.settings.get_mut().act_as(&owner);
         let refreshed = self.refresh_as_owner(&view, concurrently);
-        self.client.settings.get_mut().set_who(who);
+        self.client.settings.get_mut().set_identity(identity);
         refreshed?;
         self.see_catalog()
     }

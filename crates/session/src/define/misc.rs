@@ -8,7 +8,7 @@ use scalar::registry;
 use sql::parse::ast::{EnumChange, Name, ObjectKind, Path, SequenceOption, TypeName};
 use types::{Oid, SqlState, Type, TypeSource};
 
-use super::Maker;
+use super::DdlContext;
 use super::drop::address;
 use crate::error::{Error, Result};
 use crate::system::{class_of, named_class};
@@ -17,7 +17,7 @@ use crate::system::{class_of, named_class};
 
 /// The options of a sequence.
 pub fn sequence_options(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     options: &[SequenceOption],
 ) -> Result<SequenceOptions> {
     let mut said = SequenceOptions::default();
@@ -38,7 +38,7 @@ pub fn sequence_options(
 
 /// `CREATE SEQUENCE`
 pub fn create_sequence(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     path: &Path,
     if_not_exists: bool,
     temporary: bool,
@@ -57,7 +57,7 @@ pub fn create_sequence(
 
 /// `ALTER SEQUENCE`
 pub fn alter_sequence(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     path: &Path,
     if_exists: bool,
     options: &[SequenceOption],
@@ -82,7 +82,7 @@ pub fn alter_sequence(
 }
 
 /// `OWNED BY`
-fn own(maker: &mut Maker<'_, '_>, sequence: Oid, options: &[SequenceOption]) -> Result<()> {
+fn own(maker: &mut DdlContext<'_, '_>, sequence: Oid, options: &[SequenceOption]) -> Result<()> {
     for option in options {
         let SequenceOption::OwnedBy(column) = option else { continue };
         let column = match column {
@@ -105,21 +105,23 @@ fn own(maker: &mut Maker<'_, '_>, sequence: Oid, options: &[SequenceOption]) -> 
 
 /// `CREATE SCHEMA`. Returns the schema; none where it was there.
 pub fn create_schema(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     name: Option<&Name>,
     if_not_exists: bool,
     owner: Option<&Name>,
 ) -> Result<Option<Oid>> {
     let user = match owner {
         Some(owner) => maker.role(owner)?,
-        None => maker.catalog().role_named(&maker.around.who.user).map_or(Oid(10), |role| role.oid),
+        None => {
+            maker.catalog().role_named(&maker.around.identity.user).map_or(Oid(10), |role| role.oid)
+        }
     };
     let name = match (name, owner) {
         (Some(name), _) => name.text.clone(),
         (None, Some(_)) => {
             maker.catalog().role(user).map_or(String::new(), |role| role.name.to_string())
         }
-        (None, None) => maker.around.who.user.to_string(),
+        (None, None) => maker.around.identity.user.to_string(),
     };
     if if_not_exists && maker.names.schema_oid(&name).is_some() {
         let message = format!("schema \"{name}\" already exists, skipping");
@@ -132,7 +134,7 @@ pub fn create_schema(
 // --- types ---------------------------------------------------------------------------------------
 
 /// `CREATE TYPE ... AS ENUM`
-pub fn create_enum(maker: &mut Maker<'_, '_>, path: &Path, labels: &[String]) -> Result<()> {
+pub fn create_enum(maker: &mut DdlContext<'_, '_>, path: &Path, labels: &[String]) -> Result<()> {
     let (schema, name) = maker.new_name(path)?;
     let labels: Vec<Arc<str>> = labels.iter().map(|label| label.as_str().into()).collect();
     maker.ddl.create_enum(schema, name, &labels)?;
@@ -141,7 +143,7 @@ pub fn create_enum(maker: &mut Maker<'_, '_>, path: &Path, labels: &[String]) ->
 
 /// `CREATE TYPE ... AS RANGE`
 pub fn create_range(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     path: &Path,
     (subtype, collation): (&TypeName, Option<&Path>),
     (class, difference): (Option<&Path>, Option<&Path>),
@@ -193,7 +195,7 @@ pub fn create_range(
 
 /// `CREATE TYPE ... AS (...)`
 pub fn create_composite(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     path: &Path,
     fields: &[(Name, TypeName, Option<Path>)],
 ) -> Result<()> {
@@ -211,7 +213,7 @@ pub fn create_composite(
 }
 
 /// `ALTER TYPE ... VALUE`
-pub fn alter_enum(maker: &mut Maker<'_, '_>, path: &Path, change: &EnumChange) -> Result<()> {
+pub fn alter_enum(maker: &mut DdlContext<'_, '_>, path: &Path, change: &EnumChange) -> Result<()> {
     let ty = maker.user_type(path)?;
     match change {
         EnumChange::Add { label, if_not_exists, next_to } => {
@@ -241,7 +243,12 @@ pub fn alter_enum(maker: &mut Maker<'_, '_>, path: &Path, change: &EnumChange) -
 // --- names, owners, comments ---------------------------------------------------------------------
 
 /// `ALTER ... RENAME TO`
-pub fn rename(maker: &mut Maker<'_, '_>, kind: ObjectKind, path: &Path, to: &Name) -> Result<()> {
+pub fn rename(
+    maker: &mut DdlContext<'_, '_>,
+    kind: ObjectKind,
+    path: &Path,
+    to: &Name,
+) -> Result<()> {
     if kind == ObjectKind::Database {
         return super::database::rename(maker, path, to);
     }
@@ -251,7 +258,7 @@ pub fn rename(maker: &mut Maker<'_, '_>, kind: ObjectKind, path: &Path, to: &Nam
 
 /// `ALTER ... OWNER TO`
 pub fn set_owner(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     kind: ObjectKind,
     path: &Path,
     to: &Name,
@@ -263,7 +270,7 @@ pub fn set_owner(
 
 /// `ALTER ... SET SCHEMA`
 pub fn set_schema(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     kind: ObjectKind,
     path: &Path,
     to: &Name,
@@ -274,7 +281,7 @@ pub fn set_schema(
 }
 
 /// A type is named as a type, also where it is a composite one.
-fn type_address(maker: &Maker<'_, '_>, kind: ObjectKind, path: &Path) -> Result<Address> {
+fn type_address(maker: &DdlContext<'_, '_>, kind: ObjectKind, path: &Path) -> Result<Address> {
     match kind {
         ObjectKind::Type => Ok(Address::of(Class::Type, maker.user_type(path)?.oid())),
         _ => address(maker, kind, path),
@@ -283,7 +290,7 @@ fn type_address(maker: &Maker<'_, '_>, kind: ObjectKind, path: &Path) -> Result<
 
 /// `COMMENT ON`
 pub fn comment(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     kind: ObjectKind,
     path: &Path,
     text: Option<&str>,

@@ -42,7 +42,7 @@ use ::table::foreign::Checks;
 use sql::parse::ast::{Define, Name, Path, TypeName};
 use types::{Modifier, Oid, SqlState, Type, TypeSource};
 
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::error::{Error, Result, Severity};
 use crate::names::Names;
 use crate::portal::{Portal, Work};
@@ -50,9 +50,9 @@ use crate::rights::Rights;
 use crate::session::{Session, done};
 
 /// The context of a definition.
-pub(crate) struct Maker<'a, 'd> {
+pub(crate) struct DdlContext<'a, 'd> {
     pub ddl: Ddl<'d>,
-    pub around: &'a Surroundings<'a>,
+    pub around: &'a StatementContext<'a>,
     /// The catalog as the statement has made it so far.
     pub names: Arc<Names>,
     pub source: &'a str,
@@ -64,7 +64,7 @@ pub(crate) struct Maker<'a, 'd> {
     pub using: Vec<(Oid, i16, sql::plan::Expr)>,
 }
 
-impl Maker<'_, '_> {
+impl DdlContext<'_, '_> {
     /// Sees what the statement has changed.
     pub fn see(&mut self) {
         let catalog = Arc::clone(self.ddl.catalog());
@@ -212,8 +212,8 @@ impl Maker<'_, '_> {
     /// The role of this name.
     pub fn role(&self, name: &Name) -> Result<Oid> {
         let text = match name.text.as_str() {
-            "current_user" | "current_role" => &*self.around.who.user,
-            "session_user" => &*self.around.who.session_user,
+            "current_user" | "current_role" => &*self.around.identity.user,
+            "session_user" => &*self.around.identity.session_user,
             other => other,
         };
         self.catalog().role_named(text).map(|role| role.oid).ok_or_else(|| {
@@ -464,7 +464,7 @@ impl Session {
     pub(crate) fn make<T>(
         &mut self,
         source: &str,
-        make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
+        make: impl FnOnce(&mut DdlContext<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let role = self.names.role;
         self.make_as(role, source, make)
@@ -475,18 +475,18 @@ impl Session {
         &mut self,
         role: Oid,
         source: &str,
-        make: impl FnOnce(&mut Maker<'_, '_>) -> Result<T>,
+        make: impl FnOnce(&mut DdlContext<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         self.show_writes();
         let names = Arc::clone(&self.names);
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let inner = open.inner.as_mut().expect("a transaction that goes on is open");
-        let around = Surroundings::of(&self.client, &names, open.started);
+        let around = StatementContext::of(&self.client, &names, open.started);
         let cache = &self.client.instance.catalogs;
         let draft = open.draft.get_or_insert_with(|| ::table::Draft::new(cache));
         let acting = Acting { role, database: names.database, path: &names.path };
         let ddl = draft.ddl(inner, acting);
-        let mut maker = Maker {
+        let mut maker = DdlContext {
             before: Arc::clone(ddl.catalog()),
             ddl,
             around: &around,

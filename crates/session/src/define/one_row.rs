@@ -8,12 +8,12 @@
 //! | key or condition of an index | no | no | of the row |
 
 use scalar::Volatility;
-use scalar::cast::How;
+use scalar::cast::CoercionPath;
 use sql::bind::{ColumnDefault, walk};
 use sql::plan::{Cast, Expr, ExprKind};
 use types::{Error as SqlError, Repr, SqlState, Type, builtin};
 
-use super::Maker;
+use super::DdlContext;
 use crate::error::{Error, Result};
 use crate::names::Names;
 
@@ -105,14 +105,16 @@ fn changes(expr: &Expr) -> bool {
 }
 
 /// True where a cast depends on settings, on the time, or on what the catalog says.
-fn cast_changes(how: &How, source: Type, target: Type) -> bool {
+fn cast_changes(how: &CoercionPath, source: Type, target: Type) -> bool {
     let element = |ty| builtin::facts(ty).map_or(ty, |facts| facts.element);
     match how {
-        How::Relabel | How::Record => false,
-        How::Function(function) | How::Bits(function, _) => scalar::registry::function(*function)
-            .is_some_and(|function| function.volatility != Volatility::Immutable),
-        How::Elements(each) => cast_changes(each, element(source), element(target)),
-        How::InOut => {
+        CoercionPath::Relabel | CoercionPath::Record => false,
+        CoercionPath::Function(function) | CoercionPath::Bits(function, _) => {
+            scalar::registry::function(*function)
+                .is_some_and(|function| function.volatility != Volatility::Immutable)
+        }
+        CoercionPath::Elements(each) => cast_changes(each, element(source), element(target)),
+        CoercionPath::InOut => {
             let repr = |ty| builtin::facts(ty).and_then(|facts| facts.repr);
             // Output depends on DateStyle and its kin, input on the time zone as well.
             let is_written_so = match repr(source) {
@@ -142,7 +144,7 @@ fn cast_changes(how: &How, source: Type, target: Type) -> bool {
 
 /// Binds a default, or the expression of a generated column over the columns of its table.
 pub fn check_default(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     text: &str,
     over: Option<&sql::bind::Relation>,
     column: &sql::bind::RelationColumn,

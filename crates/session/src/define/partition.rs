@@ -17,7 +17,7 @@ use ::table::catalog::{
 use sql::parse::ast::{self, Alter, Name, PartitionBy, Path, SqlExpr};
 use types::{Datum, Error as SqlError, Modifier, Object, Oid, SqlState, TypeSource};
 
-use super::Maker;
+use super::DdlContext;
 use super::alter::add_constraint;
 use super::index::index_key;
 use super::like::Like;
@@ -35,7 +35,7 @@ fn invalid(message: impl Into<String>) -> Error {
 /// # Errors
 /// 42P17 for keys that cannot be that, 42703 for columns that are not there.
 pub fn partitioning(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     by: &PartitionBy,
     parts: &Parts,
     bound: &sql::bind::Relation,
@@ -89,7 +89,7 @@ pub fn partitioning(
 /// # Errors
 /// 42P17 for a bound of another kind than the table's, and what computing its values reports.
 pub fn bound(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     parent: &Relation,
     given: &ast::PartitionBound,
 ) -> Result<PartitionBound> {
@@ -176,7 +176,7 @@ pub fn bound(
 
 /// The value of an expression of a bound, as the key has it.
 fn value(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     key: &PartitionKey,
     parent: &Relation,
     expr: &SqlExpr,
@@ -195,7 +195,7 @@ fn value(
 
 /// The parts that a new partition takes over from its table: columns and checks, with its own options for
 /// columns.
-pub fn columns(maker: &Maker<'_, '_>, parent: &Relation, parts: &mut Parts) -> Result<()> {
+pub fn columns(maker: &DdlContext<'_, '_>, parent: &Relation, parts: &mut Parts) -> Result<()> {
     for column in parent.live_columns() {
         let mut made = NewColumn::new(&column.name, column.ty);
         made.modifier = column.modifier;
@@ -240,7 +240,7 @@ pub fn columns(maker: &Maker<'_, '_>, parent: &Relation, parts: &mut Parts) -> R
 
 /// The constraint of a partition that is a part of one of its table; `None` for a check, which is made with the table.
 fn like_constraint(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     parent: &Relation,
     constraint: &Constraint,
 ) -> Result<Option<NewConstraint>> {
@@ -293,7 +293,7 @@ fn like_constraint(
 }
 
 /// Gives a partition its parts of the indexes and constraints of its table.
-pub fn inherit(maker: &mut Maker<'_, '_>, parent: Oid, partition: Oid) -> Result<()> {
+pub fn inherit(maker: &mut DdlContext<'_, '_>, parent: Oid, partition: Oid) -> Result<()> {
     let Some(table) = maker.catalog().table(parent).cloned() else { return Ok(()) };
     for constraint in &table.constraints {
         inherit_constraint(maker, constraint, partition)?;
@@ -308,7 +308,7 @@ pub fn inherit(maker: &mut Maker<'_, '_>, parent: Oid, partition: Oid) -> Result
 
 /// Gives a partition, and the partitions below it, a part of an index of its table that is no constraint.
 pub fn inherit_index(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     whole: &Arc<Relation>,
     partition: Oid,
 ) -> Result<()> {
@@ -341,7 +341,7 @@ pub fn inherit_index(
 
 /// Gives a partition, and the partitions below it, a part of a constraint of its table.
 pub fn inherit_constraint(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     whole: &Arc<Constraint>,
     partition: Oid,
 ) -> Result<()> {
@@ -416,14 +416,14 @@ pub fn inherit_constraint(
 }
 
 /// The partitions right below a table.
-pub fn partitions(maker: &Maker<'_, '_>, table: Oid) -> Vec<Oid> {
+pub fn partitions(maker: &DdlContext<'_, '_>, table: Oid) -> Vec<Oid> {
     let relation = maker.catalog().relation(table);
     relation.map_or_else(Vec::new, |relation| relation.partitions().to_vec())
 }
 
 /// `ATTACH PARTITION`
 pub fn attach(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     parent: &Arc<Relation>,
     partition: &Path,
     given: Option<&ast::PartitionBound>,
@@ -453,7 +453,7 @@ pub fn attach(
 }
 
 /// `DETACH PARTITION`
-pub fn detach(maker: &mut Maker<'_, '_>, parent: &Relation, partition: &Path) -> Result<()> {
+pub fn detach(maker: &mut DdlContext<'_, '_>, parent: &Relation, partition: &Path) -> Result<()> {
     let other = maker.relation(partition)?;
     let referring = referring(maker, other.oid);
     maker.ddl.detach_partition(parent.oid, other.oid)?;
@@ -462,7 +462,7 @@ pub fn detach(maker: &mut Maker<'_, '_>, parent: &Relation, partition: &Path) ->
 }
 
 /// The foreign keys that refer to the tables above a partition.
-pub fn referring(maker: &Maker<'_, '_>, partition: Oid) -> Vec<Arc<Constraint>> {
+pub fn referring(maker: &DdlContext<'_, '_>, partition: Oid) -> Vec<Arc<Constraint>> {
     let catalog = maker.catalog();
     let above = catalog.partition_ancestors(partition);
     let above = above.iter().filter_map(|oid| catalog.table(*oid));
@@ -471,7 +471,7 @@ pub fn referring(maker: &Maker<'_, '_>, partition: Oid) -> Vec<Arc<Constraint>> 
 
 /// Checks that rows still find what they refer to, once a partition is gone.
 pub fn check_referring(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     partition: &str,
     referring: &[Arc<Constraint>],
 ) -> Result<()> {
@@ -499,7 +499,7 @@ pub fn check_referring(
 }
 
 /// Checks that the rows of a new partition are in its bound, and that those of the default partition are not.
-pub fn check_rows(maker: &mut Maker<'_, '_>, parent: Oid, partition: Oid) -> Result<()> {
+pub fn check_rows(maker: &mut DdlContext<'_, '_>, parent: Oid, partition: Oid) -> Result<()> {
     let catalog = Arc::clone(maker.catalog());
     let Some(whole) = catalog.relation(parent).cloned() else { return Ok(()) };
     let Some(router) = Router::of(&catalog, &whole) else { return Ok(()) };
@@ -528,7 +528,7 @@ pub fn check_rows(maker: &mut Maker<'_, '_>, parent: Oid, partition: Oid) -> Res
 
 /// True where a table has a row that belongs to another partition than the one that it is in.
 fn has_stranger(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     whole: &Arc<Relation>,
     router: &Router,
     partition: Oid,
@@ -597,7 +597,7 @@ pub fn passed_on(actions: &[Alter]) -> Vec<Alter> {
 
 /// Refuses what is to be done to the partitioned table, and not to a partition or to the table alone.
 pub fn check_actions(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     relation: &Relation,
     actions: &[Alter],
     only: bool,
@@ -721,7 +721,7 @@ pub fn check_actions(
 
 /// Of which table a new table is a partition.
 pub fn partition_of(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     path: &Path,
     given: &ast::PartitionBound,
 ) -> Result<(Arc<Relation>, PartitionOf)> {
@@ -736,7 +736,7 @@ pub fn partition_of(
 }
 
 /// The name of a relation, as a statement would write it.
-pub fn path_of(maker: &Maker<'_, '_>, oid: Oid) -> Option<Path> {
+pub fn path_of(maker: &DdlContext<'_, '_>, oid: Oid) -> Option<Path> {
     let relation = maker.catalog().relation(oid)?;
     let name = |text: &str| Name { text: text.to_owned(), at: sql::At::NONE };
     let schema = maker.catalog().schema(relation.schema)?;

@@ -9,11 +9,11 @@ use sql::parse::ast::{Name, ObjectKind, Path, PolicyDefinition, SqlExpr};
 use types::{Oid, SqlState};
 
 use super::view::kept_query;
-use super::{Maker, drop};
+use super::{DdlContext, drop};
 use crate::error::{Error, Result};
 
 /// `CREATE POLICY`
-pub fn create(maker: &mut Maker<'_, '_>, policy: &PolicyDefinition) -> Result<()> {
+pub fn create(maker: &mut DdlContext<'_, '_>, policy: &PolicyDefinition) -> Result<()> {
     let relation = maker.relation(&policy.table)?;
     let (using, check) = conditions(maker, &relation, policy)?;
     let command = match policy.command.as_deref() {
@@ -31,7 +31,7 @@ pub fn create(maker: &mut Maker<'_, '_>, policy: &PolicyDefinition) -> Result<()
 }
 
 /// `ALTER POLICY`
-pub fn alter(maker: &mut Maker<'_, '_>, policy: &PolicyDefinition) -> Result<()> {
+pub fn alter(maker: &mut DdlContext<'_, '_>, policy: &PolicyDefinition) -> Result<()> {
     let relation = maker.relation(&policy.table)?;
     let mut path = policy.table.clone();
     path.parts.push(policy.name.clone());
@@ -45,7 +45,7 @@ pub fn alter(maker: &mut Maker<'_, '_>, policy: &PolicyDefinition) -> Result<()>
 ///
 /// # Errors
 /// 42704 where there is none.
-pub fn find(maker: &Maker<'_, '_>, table: &Path, name: &str) -> Result<Oid> {
+pub fn find(maker: &DdlContext<'_, '_>, table: &Path, name: &str) -> Result<Oid> {
     let relation = maker.relation(table)?;
     let policies = maker.catalog().table(relation.oid).map_or(&[][..], |table| &table.policies);
     match policies.iter().find(|policy| *policy.name == *name) {
@@ -59,7 +59,7 @@ pub fn find(maker: &Maker<'_, '_>, table: &Path, name: &str) -> Result<Oid> {
 }
 
 /// The roles that a policy is about; none are all.
-fn roles(maker: &Maker<'_, '_>, names: &[Name]) -> Result<Vec<Oid>> {
+fn roles(maker: &DdlContext<'_, '_>, names: &[Name]) -> Result<Vec<Oid>> {
     if names.is_empty() || names.iter().any(|name| name.text == "public") {
         if names.len() > 1 {
             let hint = "All roles are members of the PUBLIC role.";
@@ -76,7 +76,7 @@ fn roles(maker: &Maker<'_, '_>, names: &[Name]) -> Result<Vec<Oid>> {
 type Conditions = (Option<SqlText>, Option<SqlText>);
 
 fn conditions(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     relation: &Relation,
     policy: &PolicyDefinition,
 ) -> Result<Conditions> {
@@ -87,7 +87,7 @@ fn conditions(
 }
 
 /// A condition over the rows of a table, as the catalog keeps it.
-fn condition(maker: &Maker<'_, '_>, relation: &Relation, expr: &SqlExpr) -> Result<SqlText> {
+fn condition(maker: &DdlContext<'_, '_>, relation: &Relation, expr: &SqlExpr) -> Result<SqlText> {
     if !relation.is_plain_table() {
         let message = format!("\"{}\" is not a table", relation.name);
         return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));

@@ -7,7 +7,7 @@ use ::table::catalog::{Address, Class, Privileges, RelationKind};
 use sql::parse::ast::{self, GrantOn, Name, ObjectKind, Path, RoleOption, SetValue};
 use types::{Modifier, Oid, SqlState, Type};
 
-use super::Maker;
+use super::DdlContext;
 use super::drop::{address, behavior};
 use crate::command::setting_text;
 use crate::error::{Error, Result, Severity};
@@ -15,7 +15,7 @@ use crate::instance::now;
 use crate::settings::{Extent, Settings};
 
 /// The change that the options of a role ask for.
-fn change(maker: &Maker<'_, '_>, options: &[RoleOption]) -> Result<RoleChange> {
+fn change(maker: &DdlContext<'_, '_>, options: &[RoleOption]) -> Result<RoleChange> {
     let mut said = RoleChange::default();
     for option in options {
         match option {
@@ -58,7 +58,7 @@ fn change(maker: &Maker<'_, '_>, options: &[RoleOption]) -> Result<RoleChange> {
 }
 
 /// The stored verifier of a password: a SCRAM verifier, never the password.
-fn verifier(maker: &Maker<'_, '_>, password: &str) -> Result<Option<Arc<str>>> {
+fn verifier(maker: &DdlContext<'_, '_>, password: &str) -> Result<Option<Arc<str>>> {
     if password.is_empty() {
         maker.around.client.notice(
             Severity::Notice,
@@ -81,7 +81,7 @@ fn verifier(maker: &Maker<'_, '_>, password: &str) -> Result<Option<Arc<str>>> {
 
 /// `CREATE ROLE`
 pub fn create(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     name: &Name,
     login: bool,
     options: &[RoleOption],
@@ -117,14 +117,14 @@ pub fn create(
 }
 
 /// `ALTER ROLE`
-pub fn alter(maker: &mut Maker<'_, '_>, name: &Name, options: &[RoleOption]) -> Result<()> {
+pub fn alter(maker: &mut DdlContext<'_, '_>, name: &Name, options: &[RoleOption]) -> Result<()> {
     let role = maker.role(name)?;
     let said = change(maker, options)?;
     Ok(maker.ddl.change_role(role, &said)?)
 }
 
 /// `DROP OWNED BY`
-pub fn drop_owned(maker: &mut Maker<'_, '_>, roles: &[Name], cascade: bool) -> Result<()> {
+pub fn drop_owned(maker: &mut DdlContext<'_, '_>, roles: &[Name], cascade: bool) -> Result<()> {
     let roles = roles.iter().map(|role| maker.role(role)).collect::<Result<Vec<_>>>()?;
     let notice = maker.ddl.drop_owned(&roles, super::drop::behavior(cascade))?;
     maker.tell(notice);
@@ -132,7 +132,7 @@ pub fn drop_owned(maker: &mut Maker<'_, '_>, roles: &[Name], cascade: bool) -> R
 }
 
 /// `REASSIGN OWNED BY`
-pub fn reassign_owned(maker: &mut Maker<'_, '_>, roles: &[Name], to: &Name) -> Result<()> {
+pub fn reassign_owned(maker: &mut DdlContext<'_, '_>, roles: &[Name], to: &Name) -> Result<()> {
     let roles = roles.iter().map(|role| maker.role(role)).collect::<Result<Vec<_>>>()?;
     let to = maker.role(to)?;
     Ok(maker.ddl.reassign_owned(&roles, to)?)
@@ -140,7 +140,7 @@ pub fn reassign_owned(maker: &mut Maker<'_, '_>, roles: &[Name], to: &Name) -> R
 
 /// `ALTER {ROLE | DATABASE} ... {SET | RESET}`
 pub fn settings(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     role: Option<&Name>,
     database: Option<&Name>,
     name: Option<&str>,
@@ -193,7 +193,7 @@ fn named(names: &[(String, Vec<Name>)], all: Privileges, what: &str) -> Result<P
 }
 
 /// `GRANT` and `REVOKE` of privileges
-pub fn privileges(maker: &mut Maker<'_, '_>, said: &ast::Privileges) -> Result<()> {
+pub fn privileges(maker: &mut DdlContext<'_, '_>, said: &ast::Privileges) -> Result<()> {
     let mut grantees = Vec::new();
     for role in &said.roles {
         grantees.push(match role {
@@ -231,7 +231,10 @@ pub fn privileges(maker: &mut Maker<'_, '_>, said: &ast::Privileges) -> Result<(
 }
 
 /// `ALTER DEFAULT PRIVILEGES`
-pub fn default_privileges(maker: &mut Maker<'_, '_>, said: &ast::DefaultPrivileges) -> Result<()> {
+pub fn default_privileges(
+    maker: &mut DdlContext<'_, '_>,
+    said: &ast::DefaultPrivileges,
+) -> Result<()> {
     let (all, what) = match said.kind {
         'r' => (Privileges::ALL_TABLE, "relation"),
         'S' => (Privileges::ALL_SEQUENCE, "sequence"),
@@ -277,7 +280,7 @@ pub fn default_privileges(maker: &mut Maker<'_, '_>, said: &ast::DefaultPrivileg
 }
 
 fn give(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     object: Address,
     privileges: Privileges,
     grantees: &[Oid],
@@ -301,7 +304,7 @@ fn give(
 
 /// The objects that are meant, what privileges there are on them, and what they are called.
 fn objects(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     said: &ast::Privileges,
 ) -> Result<Vec<(Address, Privileges, &'static str)>> {
     let mut found = Vec::new();
@@ -359,7 +362,7 @@ fn objects(
 
 /// `GRANT` and `REVOKE` of roles
 pub fn membership(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     grant: bool,
     roles: &[Name],
     members: &[Name],
@@ -382,7 +385,7 @@ pub fn membership(
             let known = maker.ddl.revoke_role(role, member, only, behavior(false))?;
             if !known {
                 let of = maker.catalog().role(role).map_or("???", |role| &role.name);
-                let user = &maker.around.who.user;
+                let user = &maker.around.identity.user;
                 maker.around.client.notice(
                     Severity::Warning,
                     SqlState::WARNING,

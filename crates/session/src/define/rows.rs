@@ -8,7 +8,7 @@ use ::table::method::Wanted;
 use ::table::rows::{Batch, Change, Cursor, LOAD_BYTES_MIN, Load, RowValues, Table};
 use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 
-use super::Maker;
+use super::DdlContext;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::progress::Task;
@@ -16,7 +16,7 @@ use crate::progress::Task;
 /// How many rows are looked at at once.
 const ROWS_AT_ONCE: usize = 500;
 
-impl Maker<'_, '_> {
+impl DdlContext<'_, '_> {
     /// The handle of a table as a catalog has it.
     fn handle(&self, catalog: &Catalog, table: Oid) -> Result<Arc<Table>> {
         let handles = &self.around.client.instance.handles;

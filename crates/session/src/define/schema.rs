@@ -57,11 +57,11 @@ impl Session {
             }
         }
         let mut settings = self.client.settings.borrow_mut();
-        let (who, path) = (settings.act_as(&owner), settings.look_first_in(&schema));
+        let (identity, path) = (settings.act_as(&owner), settings.look_first_in(&schema));
         drop(settings);
         let made = ordered.into_iter().try_for_each(|element| self.make_element(element, portal));
         let mut settings = self.client.settings.borrow_mut();
-        settings.set_who(who);
+        settings.set_identity(identity);
         settings.set_search_path(path);
         drop(settings);
         made?;

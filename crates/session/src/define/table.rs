@@ -22,7 +22,7 @@ use super::like::Like;
 use super::one_row::{check_condition, check_default};
 use super::temporary::usual_history;
 use super::text::{self, Over};
-use super::{Maker, exclusion, misc, partition};
+use super::{DdlContext, exclusion, misc, partition};
 use crate::error::{Error, Result};
 
 /// The types that are integers with a sequence.
@@ -58,7 +58,7 @@ impl Parts {
 }
 
 /// `CREATE TABLE`
-pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
+pub fn create(maker: &mut DdlContext<'_, '_>, create: &CreateTable) -> Result<()> {
     let (schema, name, mut persistence) = maker.new_relation(&create.name, create.temporary)?;
     maker.require_creation(schema, &create.name)?;
     if create.if_not_exists && maker.catalog().relation_named(schema, name).is_some() {
@@ -196,7 +196,10 @@ pub fn create(maker: &mut Maker<'_, '_>, create: &CreateTable) -> Result<()> {
 }
 
 /// The access method of the table that a new partition is of.
-fn method_of(maker: &Maker<'_, '_>, of: Option<&(Arc<Relation>, PartitionOf)>) -> Option<Name> {
+fn method_of(
+    maker: &DdlContext<'_, '_>,
+    of: Option<&(Arc<Relation>, PartitionOf)>,
+) -> Option<Name> {
     let data = of?.0.table()?;
     let method = maker.names.handles.methods().get(data.method.oid).ok()?;
     Some(Name { text: method.name().to_owned(), at: sql::At::NONE })
@@ -204,7 +207,7 @@ fn method_of(maker: &Maker<'_, '_>, of: Option<&(Arc<Relation>, PartitionOf)>) -
 
 /// A column without its constraints, but with its type and what makes it serial.
 fn add_column(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     parts: &mut Parts,
     definition: &ColumnDefinition,
 ) -> Result<()> {
@@ -224,7 +227,7 @@ pub fn serial_type(definition: &ColumnDefinition) -> Option<Type> {
 }
 
 /// A column of a type, NOT NULL where it is serial.
-pub fn new_column(maker: &Maker<'_, '_>, definition: &ColumnDefinition) -> Result<NewColumn> {
+pub fn new_column(maker: &DdlContext<'_, '_>, definition: &ColumnDefinition) -> Result<NewColumn> {
     let (ty, modifier) = match serial_type(definition) {
         Some(ty) => (ty, Modifier::NONE),
         None => maker.type_of(&definition.ty)?,
@@ -237,7 +240,11 @@ pub fn new_column(maker: &Maker<'_, '_>, definition: &ColumnDefinition) -> Resul
 }
 
 /// The collation that is named for values of a type.
-pub fn collation(maker: &Maker<'_, '_>, named: Option<&Path>, ty: Type) -> Result<Option<Oid>> {
+pub fn collation(
+    maker: &DdlContext<'_, '_>,
+    named: Option<&Path>,
+    ty: Type,
+) -> Result<Option<Oid>> {
     let Some(path) = named else { return Ok(None) };
     let oid = super::collation::find(maker, path)?;
     let facts = scalar::facts::Facts(&*maker.names);
@@ -254,7 +261,7 @@ pub fn collation(maker: &Maker<'_, '_>, named: Option<&Path>, ty: Type) -> Resul
 
 /// Adds a constraint of a column to it, or to the table.
 pub fn column_constraint(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     parts: &mut Parts,
     (said_of, said): (&Name, &[ColumnConstraint]),
     constraint: &ColumnConstraint,
@@ -350,7 +357,7 @@ pub fn column_constraint(
 
 /// An identity, with the options of its sequence.
 pub fn identity(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     always: bool,
     options: &[SequenceOption],
 ) -> Result<NewIdentity> {
@@ -362,12 +369,16 @@ pub fn identity(
 }
 
 /// An expression as it is kept.
-pub fn kept(maker: &Maker<'_, '_>, expr: &SqlExpr, over: Option<Over<'_>>) -> Result<SqlText> {
+pub fn kept(maker: &DdlContext<'_, '_>, expr: &SqlExpr, over: Option<Over<'_>>) -> Result<SqlText> {
     text::expression(&expr.text, over, &maker.names)
 }
 
 /// The default of a column as it is kept; none for NULL, unless the type has a default of its own.
-pub fn column_default(maker: &Maker<'_, '_>, expr: &SqlExpr, ty: Type) -> Result<Option<SqlText>> {
+pub fn column_default(
+    maker: &DdlContext<'_, '_>,
+    expr: &SqlExpr,
+    ty: Type,
+) -> Result<Option<SqlText>> {
     let types: &dyn types::TypeSource = &*maker.names;
     match types.is_domain(ty) {
         true => kept(maker, expr, None).map(Some),
@@ -382,7 +393,7 @@ pub fn column_default(maker: &Maker<'_, '_>, expr: &SqlExpr, ty: Type) -> Result
 ///
 /// Tools compare the default in the catalog with their own. `None` for other expressions, for strings
 /// that are no such array, which binding refuses, and for elements whose text depends on a setting.
-fn array_literal(maker: &Maker<'_, '_>, expr: &SqlExpr, ty: Type) -> Option<String> {
+fn array_literal(maker: &DdlContext<'_, '_>, expr: &SqlExpr, ty: Type) -> Option<String> {
     const ELEMENTS: [Type; 9] = [
         Type::TEXT,
         Type::VARCHAR,
@@ -409,7 +420,7 @@ fn array_literal(maker: &Maker<'_, '_>, expr: &SqlExpr, ty: Type) -> Option<Stri
 
 /// A default as it is kept; none for NULL.
 pub fn kept_default(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     expr: &SqlExpr,
     over: Option<Over<'_>>,
 ) -> Result<Option<SqlText>> {
@@ -430,7 +441,7 @@ fn named(name: Option<&Name>, kind: NewConstraintKind, timing: Timing) -> NewCon
 
 /// A constraint of a table.
 pub fn table_constraint(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     constraint: &TableConstraint,
     over: Over<'_>,
     bound: &sql::bind::Relation,
@@ -503,7 +514,7 @@ pub fn table_constraint(
 
 /// A foreign key. A foreign key to the table that is being made refers to none yet.
 fn foreign(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     (columns, is_period): (&[Name], bool),
     references: &References,
     own: &str,
@@ -570,7 +581,7 @@ pub struct Storage {
 /// # Errors
 /// 42704 for an access method that does not exist, 22023 for an unknown parameter or value.
 pub fn storage(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     method: Option<&Name>,
     wanted: &[StorageOption],
 ) -> Result<Storage> {
@@ -586,7 +597,7 @@ pub fn storage(
 
 /// Parts parameters of a relation: those that its access method can change, and all others.
 pub fn of_method(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     relation: &Relation,
     wanted: Options,
 ) -> Result<(Options, Options)> {
@@ -668,7 +679,7 @@ fn unknown_option(name: &str) -> Option<Error> {
 }
 
 /// The relation as the binder would see it, so that its expressions can be checked.
-fn shadow(maker: &Maker<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relation {
+fn shadow(maker: &DdlContext<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relation {
     sql::bind::Relation {
         oid: Oid::NONE,
         schema: maker.names.schema_name(schema).to_owned(),
@@ -704,7 +715,7 @@ fn shadow(maker: &Maker<'_, '_>, schema: Oid, parts: &Parts) -> sql::bind::Relat
 }
 
 /// Binds defaults, generated columns and checks once, so that what is wrong is found now.
-fn check_expressions(maker: &mut Maker<'_, '_>, schema: Oid, parts: &Parts) -> Result<()> {
+fn check_expressions(maker: &mut DdlContext<'_, '_>, schema: Oid, parts: &Parts) -> Result<()> {
     maker.see();
     let over = shadow(maker, schema, parts);
     let context = maker.context();

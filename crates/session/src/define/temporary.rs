@@ -18,8 +18,8 @@ use sql::parse::ast::Path;
 use store::Retention;
 use types::{Datum, Oid, SqlState};
 
-use super::Maker;
-use crate::client::Surroundings;
+use super::DdlContext;
+use crate::client::StatementContext;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluator;
 use crate::instance::Instance;
@@ -45,7 +45,7 @@ pub(crate) fn usual_history(persistence: Persistence) -> Retention {
     }
 }
 
-impl Maker<'_, '_> {
+impl DdlContext<'_, '_> {
     /// The schema and the name that a new relation is to have, and how long it lives.
     pub fn new_relation<'n>(
         &mut self,
@@ -134,7 +134,7 @@ impl Session {
         let Some(found) = handles.table(&names.present, table) else { return Ok(()) };
         let open = self.transaction.as_mut().expect("a transaction was begun");
         let txn = open.inner.as_mut().expect("a transaction that goes on is open");
-        let around = Surroundings::of(&self.client, &names, open.started);
+        let around = StatementContext::of(&self.client, &names, open.started);
         let evaluator = Evaluator::new(&around, &names);
         let mut values = evaluator.values();
         open.checks.set_catalog(Arc::clone(&names.present));

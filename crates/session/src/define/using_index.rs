@@ -7,12 +7,12 @@ use ::table::catalog::{Index, IndexMethod, IndexPart, Relation};
 use sql::parse::ast::{Name, TableConstraint};
 use types::SqlState;
 
-use super::Maker;
+use super::DdlContext;
 use crate::error::{Error, Result};
 
 /// Makes a constraint of a table of one of its indexes, which gets the name of the constraint.
 pub(super) fn add(
-    maker: &mut Maker<'_, '_>,
+    maker: &mut DdlContext<'_, '_>,
     table: &Arc<Relation>,
     constraint: &TableConstraint,
     index: &Name,

@@ -9,7 +9,7 @@ use types::{Datum, Oid, SqlState, Type};
 
 use super::table::Storage;
 use super::temporary::usual_history;
-use super::{Maker, table, text};
+use super::{DdlContext, table, text};
 use crate::error::{Error, Result};
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
@@ -37,7 +37,7 @@ pub(super) fn columns(bound: &sql::plan::Plan, names: &[Name]) -> Result<Vec<New
 /// # Errors
 /// 42601 for more names than the query has columns; what the access method and the storage parameters report.
 pub(super) fn table_of_query(
-    maker: &Maker<'_, '_>,
+    maker: &DdlContext<'_, '_>,
     (schema, name, persistence): (Oid, &str, Persistence),
     plan: &sql::plan::Plan,
     create: &CreateTableAs,
@@ -60,7 +60,7 @@ pub(super) fn table_of_query(
 }
 
 /// The query of a view as the catalog keeps it. Places in it count from its own beginning.
-pub(super) fn kept_query(maker: &Maker<'_, '_>, text_of: &str) -> Result<SqlText> {
+pub(super) fn kept_query(maker: &DdlContext<'_, '_>, text_of: &str) -> Result<SqlText> {
     let parsed = sql::parse::statements(text_of).map_err(|error| Error::in_text(error, text_of))?;
     let Some(Statement::Query(query)) = parsed.first().map(|parsed| &parsed.statement) else {
         return Err(Error::not_supported("a view of this statement"));
@@ -96,7 +96,7 @@ pub(super) fn check_view_option(name: &str, value: &str) -> Result<()> {
 }
 
 /// True where a query names a temporary relation.
-pub(super) fn is_of_temporary(maker: &Maker<'_, '_>, query: &SqlText) -> bool {
+pub(super) fn is_of_temporary(maker: &DdlContext<'_, '_>, query: &SqlText) -> bool {
     query.names.iter().any(|place| {
         let relation = maker.catalog().relation(place.object.oid);
         place.object.class == Class::Relation

@@ -6,12 +6,12 @@ use table::catalog::{Acl, AclItem, Privileges};
 use types::{Datum, DatumRef, Error, Oid, Record, Repr, Result, SqlState, Type};
 
 use super::{oid, text};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::names::Names;
 use crate::system::rows::texts;
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -62,7 +62,7 @@ fn role_name(names: &Names, role: Oid) -> String {
 }
 
 /// The rows of `aclexplode`: one for each privilege of each item.
-pub(super) fn explode(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Rows> {
+pub(super) fn explode(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<Rows> {
     let mut rows = Vec::new();
     for text in elements(args) {
         let item = read(&around.names, &text)?;

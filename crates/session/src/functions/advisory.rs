@@ -9,10 +9,10 @@ use types::{Datum, DatumRef, Result};
 
 use super::integer;
 use crate::advisory::{Key, Mode, Scope};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {

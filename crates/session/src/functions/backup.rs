@@ -10,7 +10,7 @@ use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
 
 use super::counters::superuser;
 use super::{integer, pause, text};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::progress::Task;
 
 /// Where a backup goes, and how.
@@ -33,7 +33,7 @@ pub trait Backups: Send + Sync {
 }
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {

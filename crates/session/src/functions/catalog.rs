@@ -9,7 +9,7 @@ use types::{
 };
 
 use super::{integer, oid, text};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::names::Names;
 
 fn some(text: Option<String>) -> Datum {
@@ -17,7 +17,7 @@ fn some(text: Option<String>) -> Datum {
 }
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -221,7 +221,7 @@ fn serial_sequence(names: &Names, table: &str, column: &str) -> Result<Datum> {
 const INSERT_UPDATE_DELETE: i32 = 1 << 3 | 1 << 2 | 1 << 4;
 
 /// True where rows can be changed through a relation, or a column of it be given values.
-fn is_updatable(around: &Surroundings<'_>, relation: Oid, column: Option<i64>) -> bool {
+fn is_updatable(around: &StatementContext<'_>, relation: Oid, column: Option<i64>) -> bool {
     use sql::parse::ast::{Body, ExprKind, Source, Statement};
     let names = &*around.names;
     let Some(relation) = names.catalog.relation(relation) else { return false };

@@ -26,7 +26,7 @@ use types::{
 };
 
 use super::oid;
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::instance::{Instance, time_of};
 use crate::names::Names;
 use crate::rights::Rights;
@@ -59,7 +59,7 @@ struct Changes {
 }
 
 /// The rows of `table_changes`.
-pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+pub(super) fn rows(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let instance = &around.client.instance;
     let names = &around.names;
     let table = oid(args, 0);
@@ -125,7 +125,7 @@ pub(super) fn rows(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<s
 
 /// The table of the store that has the relation's rows by a catalog.
 fn part(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     names: &Arc<Names>,
     table: Oid,
     after: Csn,
@@ -145,7 +145,7 @@ fn part(
 }
 
 /// The commit that an argument means: a number, or the newest at or before a time.
-fn commit(around: &Surroundings<'_>, arg: DatumRef<'_>) -> Result<Csn> {
+fn commit(around: &StatementContext<'_>, arg: DatumRef<'_>) -> Result<Csn> {
     let instance = &around.client.instance;
     match arg {
         DatumRef::TimestampTz(time) => instance.csn_at(time).map_err(|error| error.cause),

@@ -3,7 +3,7 @@
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
 use super::{bool, integer, oid, text};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::counters::SHARED;
 use crate::instance::now;
 use crate::statements::Chosen;
@@ -12,7 +12,7 @@ use crate::statements::Chosen;
 const ABSENT: [&str; 3] = ["archiver", "recovery_prefetch", "slru"];
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -75,7 +75,7 @@ pub(super) fn call(
 }
 
 /// PostgreSQL gives the right to execute these functions to superusers alone.
-pub(super) fn superuser(around: &Surroundings<'_>, name: &str) -> Result<()> {
+pub(super) fn superuser(around: &StatementContext<'_>, name: &str) -> Result<()> {
     if around.names.is_superuser {
         return Ok(());
     }

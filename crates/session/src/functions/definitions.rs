@@ -18,12 +18,12 @@ use table::catalog::{
 use types::{Datum, DatumRef, Objects, Oid, Result, Type};
 
 use super::{bool, integer, oid, text};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::names::{Names, of_value};
 use crate::system::class_of;
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -104,7 +104,7 @@ impl ObjectNames for Names {
 
 /// An expression of the catalog as PostgreSQL prints it.
 pub(super) fn printed(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     kept: &SqlText,
     over: Over,
     wanted: Wanted<'_>,
@@ -147,12 +147,12 @@ pub(crate) fn node_of(kind: &str, of: impl std::fmt::Display, kept: &str) -> Str
 }
 
 /// The expression behind such a text; any other text is what it is.
-fn node(around: &Surroundings<'_>, text: &str, relation: Oid, layout: Layout) -> String {
+fn node(around: &StatementContext<'_>, text: &str, relation: Oid, layout: Layout) -> String {
     expression_of(around, text, relation, layout).unwrap_or_else(|| text.to_owned())
 }
 
 fn expression_of(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     text: &str,
     relation: Oid,
     layout: Layout,
@@ -199,7 +199,11 @@ fn expression_of(
 }
 
 /// The query of a view or a materialized view, whose columns have the names of the relation.
-fn definition(around: &Surroundings<'_>, relation: &Relation, layout: Layout) -> Option<String> {
+fn definition(
+    around: &StatementContext<'_>,
+    relation: &Relation,
+    layout: Layout,
+) -> Option<String> {
     let kept = relation.query()?;
     let columns: Vec<String> =
         relation.live_columns().map(|column| column.name.to_string()).collect();
@@ -240,7 +244,7 @@ fn columns(relation: Option<&std::sync::Arc<Relation>>, attnums: &[i16]) -> Stri
 }
 
 /// The definition of a constraint, as `ALTER TABLE ... ADD` takes it.
-fn constraint(around: &Surroundings<'_>, constraint: &Constraint, pretty: bool) -> String {
+fn constraint(around: &StatementContext<'_>, constraint: &Constraint, pretty: bool) -> String {
     let names = &*around.names;
     let table = constraint.table().and_then(|table| names.catalog.relation(table));
     let mut text = match &constraint.kind {
@@ -344,7 +348,7 @@ fn shown(names: &Names, kept: &SqlText) -> String {
 }
 
 /// The definition of an exclusion constraint by its index.
-fn exclusion(around: &Surroundings<'_>, oid: Oid, pretty: bool) -> String {
+fn exclusion(around: &StatementContext<'_>, oid: Oid, pretty: bool) -> String {
     let layout = Layout::new(pretty);
     let of = around.names.catalog.relation(oid).and_then(|relation| {
         let index = relation.index()?;
@@ -371,7 +375,7 @@ fn exclusion(around: &Surroundings<'_>, oid: Oid, pretty: bool) -> String {
 
 /// The keys of an index, with their collations and operator classes, without their order.
 fn keys(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     relation: &Relation,
     index: &Index,
     layout: Layout,
@@ -417,7 +421,7 @@ fn keys(
 }
 
 /// The definition of an index, or of one of its keys where `column` is not 0.
-fn index(around: &Surroundings<'_>, oid: Oid, column: usize, pretty: bool) -> Option<String> {
+fn index(around: &StatementContext<'_>, oid: Oid, column: usize, pretty: bool) -> Option<String> {
     let names = &*around.names;
     let layout = Layout::new(pretty);
     let relation = names.catalog.relation(oid)?;

@@ -26,10 +26,10 @@ use store::Csn;
 use table::catalog::{Address, Privileges};
 use table::documents::RowDocuments;
 use types::time::TimestampTz;
-use types::{Again, Datum, DatumRef, Error, Jsonb, Repr, Result, SqlState, Type};
+use types::{Datum, DatumRef, Error, Jsonb, Repr, Result, RetryReason, SqlState, Type};
 
 use super::{integer, oid, text};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::error::Severity;
 use crate::instance::time_of;
 use crate::names::Names;
@@ -68,19 +68,19 @@ const INLINE_NODES_MAX: u64 = 8 << 10;
 ///
 /// # Errors
 /// [`Again::BudgetSpent`] where that would hold up others.
-fn asked_whole<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
+fn asked_whole<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
     let asked = asked(around, args)?;
     if around.client.inline.get() && asked.newest.0 > 0 {
         let newest = asked.collection.get_at(asked.key, asked.newest).map_err(error)?;
         if newest.is_some_and(|newest| newest.tree().header().nodes > INLINE_NODES_MAX) {
-            return Err(Error::again(Again::BudgetSpent));
+            return Err(Error::retry(RetryReason::BudgetSpent));
         }
     }
     Ok(asked)
 }
 
 /// The document that the first two arguments name.
-fn asked<'a>(around: &Surroundings<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
+fn asked<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
     let names = &around.names;
     let (oid, key) = (oid(args, 0), text(args, 1));
     let table = names.handles.table(&names.catalog, oid);
@@ -173,10 +173,10 @@ fn node(args: &[DatumRef<'_>], at: usize) -> Result<NodeRef> {
 ///
 /// # Errors
 /// `42P01` where there is no such collection, `42501` where the role may not read it.
-fn documents(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn documents(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let (names, name) = (&around.names, text(args, 0));
     if around.client.inline.get() {
-        return Err(Error::again(Again::BudgetSpent));
+        return Err(Error::retry(RetryReason::BudgetSpent));
     }
     let seen = seen(around)?;
     let instance = &around.client.instance;
@@ -264,7 +264,7 @@ impl MarkNotices {
 }
 
 /// The newest commit that the statement knows of.
-fn seen(around: &Surroundings<'_>) -> Result<Csn> {
+fn seen(around: &StatementContext<'_>) -> Result<Csn> {
     let seen = around.client.seen.get();
     match around.names.moment {
         Some(time) => {
@@ -277,7 +277,7 @@ fn seen(around: &Surroundings<'_>) -> Result<Csn> {
 
 /// The rows of a function of this module; none where it is no such function.
 pub(super) fn rows(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Option<Result<scalar::Rows>> {
@@ -296,7 +296,7 @@ pub(super) fn rows(
 
 /// The value of a function of this module that gives one; none where it is no such function.
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -307,7 +307,7 @@ pub(super) fn call(
     }
 }
 
-fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn history(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
     if asked.newest.0 == 0 {
         return Ok(Box::new(std::iter::empty()));
@@ -342,7 +342,7 @@ fn history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::R
     Ok(Box::new(Columns::new([INT8, TIME, TEXT, TEXT, INT8, BOOL, TEXT, TIME], rows)))
 }
 
-fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn diff(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked_whole(around, args)?;
     let (from, to) = (asked.version(integer(args, 2))?, asked.version(integer(args, 3))?);
     let found = asked.collection.diff(asked.key, from, to).map_err(error)?;
@@ -363,7 +363,7 @@ fn diff(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows
     Ok(Box::new(Columns::new([INT8, TEXT, TEXT, JSONB, JSONB], rows)))
 }
 
-fn node_history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn node_history(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let runs = asked(around, args)?.runs(node(args, 2)?)?;
     let row = |run: NodeVersion| {
         Ok([
@@ -380,7 +380,7 @@ fn node_history(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
     Ok(Box::new(Columns::new(types, runs.into_iter().map(row))))
 }
 
-fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn value_runs(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
     let (newest, mut runs) = (asked.newest, asked.runs(node(args, 2)?)?);
     // Another node with the same value goes on with the value.
@@ -407,7 +407,7 @@ fn value_runs(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar
 
 /// The changes of a node by commits: creation, new value, removal. For a path: of the nodes that stood
 /// there. Of a path: to what stands there.
-fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn node_changes(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked(around, args)?;
     let runs = asked.runs(node(args, 2)?)?;
     let mut changes: Vec<(Revision, &'static str, Option<String>)> = Vec::new();
@@ -442,7 +442,7 @@ fn node_changes(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
     Ok(Box::new(Columns::new(types, changes.into_iter().map(row))))
 }
 
-fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn blame(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked_whole(around, args)?;
     let Some(at) = asked.version_at(args, 2)? else { return Ok(Box::new(std::iter::empty())) };
     let lines = asked.collection.blame(asked.key, Some(at)).map_err(error)?;
@@ -471,7 +471,7 @@ fn blame(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Row
     Ok(Box::new(Columns::new(types, lines.into_iter().map(row))))
 }
 
-fn path_summary(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn path_summary(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let asked = asked_whole(around, args)?;
     let at = asked.version_at(args, 2)?;
     let classes = at.map(|at| asked.collection.path_summary(asked.key, at)).transpose();
@@ -484,14 +484,14 @@ fn path_summary(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scal
     Ok(Box::new(Columns::new(types, classes.into_iter().map(row))))
 }
 
-fn json_patch(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
+fn json_patch(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
     let asked = asked_whole(around, args)?;
     let (from, to) = (asked.version(integer(args, 2))?, asked.version(integer(args, 3))?);
     let found = asked.collection.diff(asked.key, from, to).map_err(error)?;
     json(&found.to_rfc6902().map_err(error)?)
 }
 
-fn node_at(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
+fn node_at(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
     let asked = asked(around, args)?;
     let (Some(at), node) = (asked.version_at(args, 3)?, node(args, 2)?) else {
         return Ok(Datum::Null);

@@ -36,7 +36,7 @@ use scalar::Function;
 use scalar::function::Call;
 use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
 
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 pub use backup::{BackupTarget, Backups};
 pub(crate) use session::pause;
 pub(crate) use signal::require_signal;
@@ -46,7 +46,7 @@ pub(crate) use signal::require_signal;
 /// # Errors
 /// The errors of the function; `0A000` where it is not there.
 pub fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     function: &Function,
     call: &Call<'_>,
     args: &[DatumRef<'_>],
@@ -83,7 +83,7 @@ pub fn call(
 /// # Errors
 /// The errors of the function; `0A000` where it is not there.
 pub fn rows(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     function: &Function,
     args: &[DatumRef<'_>],
 ) -> Result<scalar::Rows> {

@@ -14,10 +14,10 @@ use std::sync::Arc;
 use object::{Meta, Storage, Tid, Waits, Write, Writing};
 use scalar::Columns;
 use table::catalog::{Address, Privileges};
-use types::{Again, Array, Datum, DatumRef, Error, Repr, Result, SqlState, Type};
+use types::{Array, Datum, DatumRef, Error, Repr, Result, RetryReason, SqlState, Type};
 
 use super::{bool, integer, oid, text};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::instance::{time_of, us_of};
 use crate::notify::{self, Note};
 use crate::rights::Rights;
@@ -45,7 +45,7 @@ fn error(source: table::Error) -> Error {
 
 /// The storage whose table the first argument names, for somebody who may do this with its rows.
 fn storage(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     args: &[DatumRef<'_>],
     privileges: &[Privileges],
 ) -> Result<Arc<Storage>> {
@@ -70,7 +70,7 @@ fn storage(
 
 /// How the session waits for others: not at all where nothing may block, so that the statement is run again where it
 /// may.
-fn waits(around: &Surroundings<'_>) -> Waits {
+fn waits(around: &StatementContext<'_>) -> Waits {
     let client = around.client;
     let timeout_ms = client.settings.borrow().integer("lock_timeout");
     let timeout_us = (timeout_ms > 0).then(|| timeout_ms.unsigned_abs() * 1_000);
@@ -81,9 +81,9 @@ fn waits(around: &Surroundings<'_>) -> Waits {
 }
 
 /// Refuses what takes long where nothing may block: the statement is run again where it may.
-fn may_wait(around: &Surroundings<'_>) -> Result<()> {
+fn may_wait(around: &StatementContext<'_>) -> Result<()> {
     if around.client.inline.get() {
-        return Err(Error::again(Again::Blocked));
+        return Err(Error::retry(RetryReason::Blocked));
     }
     Ok(())
 }
@@ -147,7 +147,7 @@ fn set<const N: usize>(types: [(Type, Repr); N], rows: Vec<[Datum; N]>) -> Resul
 
 /// The rows of a function of this module; none where it is no such function.
 pub(super) fn rows(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Option<Result<scalar::Rows>> {
@@ -170,7 +170,7 @@ pub(super) fn rows(
 
 /// The value of a function of this module that gives one; none where it is no such function.
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -319,7 +319,7 @@ fn no_transaction() -> Error {
 }
 
 /// Begins a transaction of ZODB, where the session has none.
-fn begin(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<()> {
+fn begin(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<()> {
     let client = around.client;
     if args.iter().enumerate().any(|(at, arg)| at != 4 && arg.is_null()) {
         let message = "only the tid of a transaction of ZODB may be null";
@@ -357,7 +357,7 @@ fn begin(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<()> {
 /// Calls `f` with the transaction of ZODB, for something that may wait. A failure ends it, unless the statement is run
 /// again.
 fn writing<R>(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     f: impl FnOnce(&mut Writing) -> table::Result<R>,
 ) -> Result<R> {
     let client = around.client;
@@ -370,14 +370,14 @@ fn writing<R>(
     client.slot.transaction.store(number, std::sync::atomic::Ordering::Release);
     done.map_err(|source| {
         let error = error(source);
-        if error.is_again().is_none() {
+        if error.retry_reason().is_none() {
             *held = None;
         }
         error
     })
 }
 
-fn write(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
+fn write(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scalar::Rows> {
     let [oids, serials, pickles, data_tids] = [0, 1, 2, 3].map(|at| elements(args, at));
     if [&serials, &pickles, &data_tids].iter().any(|other| other.len() != oids.len()) {
         let message = "the arrays of zodb_write() must have as many elements each";
@@ -421,7 +421,7 @@ fn class(storage: &Storage, oid: u64) -> Result<Datum> {
 
 /// A shortest way from the root to an object.
 fn path(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     storage: &Storage,
     args: &[DatumRef<'_>],
 ) -> Result<scalar::Rows> {
@@ -435,7 +435,7 @@ fn path(
 
 /// The objects that refer to one.
 fn referrers(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     storage: &Storage,
     args: &[DatumRef<'_>],
 ) -> Result<scalar::Rows> {
@@ -446,7 +446,7 @@ fn referrers(
 
 /// The objects that are reached from one, itself included.
 fn reachable(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     storage: &Storage,
     args: &[DatumRef<'_>],
 ) -> Result<scalar::Rows> {

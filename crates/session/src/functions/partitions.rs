@@ -12,11 +12,11 @@ use types::{Datum, DatumRef, Oid, Record, Repr, Result, Type};
 
 use super::definitions::{Over, printed};
 use super::oid;
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::system::{class_of, default_class};
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -54,14 +54,14 @@ fn whole_of(relation: &Relation) -> Option<Oid> {
 }
 
 /// The tables or indexes that a table or an index is a part of, the nearest first.
-fn ancestors(around: &Surroundings<'_>, relation: &Relation) -> Vec<Oid> {
+fn ancestors(around: &StatementContext<'_>, relation: &Relation) -> Vec<Oid> {
     let above = |oid: &Oid| around.names.catalog.relation(*oid).and_then(|it| whole_of(it));
     std::iter::successors(whole_of(relation), above).collect()
 }
 
 /// The rows of the functions that give trees.
 pub(super) fn rows(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Option<Result<scalar::Rows>> {
@@ -109,7 +109,7 @@ pub(super) fn rows(
     Some(Ok(Box::new(rows.into_iter())))
 }
 
-fn parts_of_index(around: &Surroundings<'_>, whole: Oid) -> Vec<Oid> {
+fn parts_of_index(around: &StatementContext<'_>, whole: Oid) -> Vec<Oid> {
     let catalog = &around.names.catalog;
     let table = catalog.relation(whole).and_then(|relation| Some(relation.index()?.table));
     let table = table.and_then(|table| catalog.relation(table));
@@ -122,7 +122,7 @@ fn parts_of_index(around: &Surroundings<'_>, whole: Oid) -> Vec<Oid> {
 }
 
 /// `RANGE (day, lower(name) COLLATE "C")`
-fn key_definition(around: &Surroundings<'_>, table: &Relation) -> Option<String> {
+fn key_definition(around: &StatementContext<'_>, table: &Relation) -> Option<String> {
     let partitioning = table.partitioning()?;
     let keys: Vec<String> =
         partitioning.keys.iter().map(|key| whole_key(around, table, partitioning, key)).collect();
@@ -136,7 +136,7 @@ fn key_definition(around: &Surroundings<'_>, table: &Relation) -> Option<String>
 
 /// A key with its collation and its operator class, where these are not the usual ones.
 fn whole_key(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     table: &Relation,
     partitioning: &Partitioning,
     key: &PartitionKey,
@@ -163,7 +163,7 @@ fn whole_key(
     text
 }
 
-fn key_text(around: &Surroundings<'_>, table: &Relation, key: &PartitionKey) -> String {
+fn key_text(around: &StatementContext<'_>, table: &Relation, key: &PartitionKey) -> String {
     match &key.part {
         IndexPart::Column(attnum) => {
             let name = table.column(*attnum).map_or("", |column| &column.name);
@@ -178,7 +178,7 @@ fn key_text(around: &Surroundings<'_>, table: &Relation, key: &PartitionKey) -> 
 }
 
 /// The expressions among the keys of a partitioned table.
-pub(super) fn key_exprs(around: &Surroundings<'_>, table: &Relation) -> Option<String> {
+pub(super) fn key_exprs(around: &StatementContext<'_>, table: &Relation) -> Option<String> {
     let keys = table.partitioning()?.keys.iter().filter_map(|key| match &key.part {
         IndexPart::Expr(expr) => {
             let over = Over::Relation(table.oid);
@@ -190,7 +190,7 @@ pub(super) fn key_exprs(around: &Surroundings<'_>, table: &Relation) -> Option<S
 }
 
 /// The bound of a partition, as `CREATE TABLE` takes it.
-pub(super) fn bound(around: &Surroundings<'_>, partition: &Relation) -> Option<String> {
+pub(super) fn bound(around: &StatementContext<'_>, partition: &Relation) -> Option<String> {
     let of = partition.partition_of()?;
     let parent = around.names.catalog.relation(of.parent)?;
     let keys = &parent.partitioning()?.keys;
@@ -199,7 +199,7 @@ pub(super) fn bound(around: &Surroundings<'_>, partition: &Relation) -> Option<S
 }
 
 /// A value as a constant with its type, where that does not follow.
-fn literal(around: &Surroundings<'_>, key: &PartitionKey, value: &Datum) -> String {
+fn literal(around: &StatementContext<'_>, key: &PartitionKey, value: &Datum) -> String {
     let types = around.types();
     let text = key.written(value, &types);
     let is_plain =
@@ -220,7 +220,7 @@ fn all_of(conditions: &[String]) -> String {
 }
 
 /// The conditions that hold for the rows of a partition, of the outermost table first.
-fn constraints(around: &Surroundings<'_>, partition: &Relation) -> Vec<String> {
+fn constraints(around: &StatementContext<'_>, partition: &Relation) -> Vec<String> {
     let catalog = &around.names.catalog;
     let Some(of) = partition.partition_of() else { return Vec::new() };
     let Some(parent) = catalog.relation(of.parent) else { return Vec::new() };
@@ -230,7 +230,7 @@ fn constraints(around: &Surroundings<'_>, partition: &Relation) -> Vec<String> {
 }
 
 fn constraint(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     parent: &Relation,
     partition: &Relation,
     bound: &PartitionBound,

@@ -10,7 +10,7 @@ use table::catalog::{Address, Class, Database, Privileges};
 use types::{Datum, DatumRef, Error, Objects, Oid, Result, SqlState, Type};
 
 use super::{oid, text};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::names::Names;
 use crate::rights::Rights;
 
@@ -29,7 +29,7 @@ fn subject(name: &str) -> Option<(Class, Type)> {
 }
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -52,7 +52,7 @@ pub(super) fn call(
     let of_column = name == "has_column_privilege";
     let own = if of_column { 3 } else { 2 };
     let (role, rest) = match args.len() == own {
-        true => (role_named(around, &around.who.user)?, args),
+        true => (role_named(around, &around.identity.user)?, args),
         false => (role_of(around, args[0])?, &args[1..]),
     };
     let object = match (rest[0], by_name) {
@@ -112,7 +112,7 @@ pub(super) fn call(
     Ok(Some(Datum::Bool(false)))
 }
 
-fn role_named(around: &Surroundings<'_>, name: &str) -> Result<Oid> {
+fn role_named(around: &StatementContext<'_>, name: &str) -> Result<Oid> {
     around.names.catalog.role_named(name).map(|role| role.oid).ok_or_else(|| {
         let message = format!("role \"{name}\" does not exist");
         Error::new(SqlState::UNDEFINED_OBJECT, message)
@@ -130,7 +130,7 @@ pub(super) fn database<'n>(names: &'n Names, name: &str) -> Result<&'n Arc<Datab
     })
 }
 
-fn role_of(around: &Surroundings<'_>, role: DatumRef<'_>) -> Result<Oid> {
+fn role_of(around: &StatementContext<'_>, role: DatumRef<'_>) -> Result<Oid> {
     match role {
         DatumRef::Oid(oid) => Ok(oid),
         DatumRef::Text("public") => Ok(Oid::NONE),
@@ -139,10 +139,10 @@ fn role_of(around: &Surroundings<'_>, role: DatumRef<'_>) -> Result<Oid> {
     }
 }
 
-fn has_role(around: &Surroundings<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
+fn has_role(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
     let (member, rest) = match args.len() {
         3 => (role_of(around, args[0])?, &args[1..]),
-        _ => (role_named(around, &around.who.user)?, args),
+        _ => (role_named(around, &around.identity.user)?, args),
     };
     let role = match rest[0] {
         DatumRef::Oid(_) => oid(rest, 0),

@@ -7,11 +7,11 @@ use table::sequence::SequenceState;
 use types::{Datum, DatumRef, Error, Oid, Record, Repr, Result, SqlState, Type};
 
 use super::{bool, integer, oid};
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::rights::Rights;
 
 /// The sequence with this OID.
-fn relation(around: &Surroundings<'_>, sequence: Oid) -> Result<Arc<Relation>> {
+fn relation(around: &StatementContext<'_>, sequence: Oid) -> Result<Arc<Relation>> {
     around.names.catalog.relation(sequence).cloned().ok_or_else(|| {
         let message = format!("could not open relation with OID {sequence}");
         Error::new(SqlState::UNDEFINED_TABLE, message)
@@ -20,7 +20,7 @@ fn relation(around: &Surroundings<'_>, sequence: Oid) -> Result<Arc<Relation>> {
 
 /// Fails where the role of the statement has neither of two privileges on a sequence.
 fn may_use(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     sequence: Oid,
     one: Privileges,
     other: Privileges,
@@ -34,7 +34,7 @@ fn may_use(
 }
 
 /// Fails where the transaction only reads, unless the sequence is the session's own.
-fn must_write(around: &Surroundings<'_>, sequence: &Relation, what: &str) -> Result<()> {
+fn must_write(around: &StatementContext<'_>, sequence: &Relation, what: &str) -> Result<()> {
     if sequence.persistence == Persistence::Temporary {
         return Ok(());
     }
@@ -45,7 +45,7 @@ fn must_write(around: &Surroundings<'_>, sequence: &Relation, what: &str) -> Res
 ///
 /// # Errors
 /// `2200H` where it is at its end.
-pub(crate) fn next(around: &Surroundings<'_>, sequence: Oid) -> Result<i64> {
+pub(crate) fn next(around: &StatementContext<'_>, sequence: Oid) -> Result<i64> {
     let relation = relation(around, sequence)?;
     let sequences = &around.client.instance.sequences;
     around.client.sequences.borrow_mut().next(sequences, &relation).map_err(error)
@@ -57,7 +57,7 @@ fn error(error: table::Error) -> Error {
 }
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {

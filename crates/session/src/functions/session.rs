@@ -6,7 +6,7 @@ use types::{Array, Datum, DatumRef, Oid, Repr, Result, Type};
 
 use super::{bool, text};
 use crate::backend_status::WaitEvent;
-use crate::client::{Client, Surroundings};
+use crate::client::{Client, StatementContext};
 use crate::instance::Stop;
 use crate::names::TEMPORARY;
 use crate::peer;
@@ -17,7 +17,7 @@ use crate::system::PG_CATALOG;
 pub const VERSION: &str = concat!("PostgreSQL 17.6 (Anywhen ", env!("CARGO_PKG_VERSION"), ")");
 
 /// How many commits, or transactions, are newer than the one with a stamp (`xmin`).
-fn age(around: &Surroundings<'_>, stamp: u32) -> i32 {
+fn age(around: &StatementContext<'_>, stamp: u32) -> i32 {
     const MASK: u32 = i32::MAX as u32;
     let newest = match stamp {
         // PostgreSQL takes frozen rows for older than all others.
@@ -29,7 +29,7 @@ fn age(around: &Surroundings<'_>, stamp: u32) -> i32 {
 }
 
 pub(super) fn call(
-    around: &Surroundings<'_>,
+    around: &StatementContext<'_>,
     name: &str,
     args: &[DatumRef<'_>],
 ) -> Result<Option<Datum>> {
@@ -100,7 +100,7 @@ pub(super) fn call(
         "inet_client_port" => tcp(around).map_or(Datum::Null, |(client, _)| peer::port(client)),
         "inet_server_addr" => tcp(around).map_or(Datum::Null, |(_, server)| peer::address(server)),
         "inet_server_port" => tcp(around).map_or(Datum::Null, |(_, server)| peer::port(server)),
-        "getpgusername" => Datum::text(&*around.who.user),
+        "getpgusername" => Datum::text(&*around.identity.user),
         "pg_postmaster_start_time" => Datum::TimestampTz(client.instance.started),
         "pg_export_snapshot" => Datum::text(client.export_snapshot()?),
         "pg_tablespace_location" => match super::oid(args, 0) {
@@ -193,7 +193,7 @@ pub(super) fn call(
 }
 
 /// The addresses of the client and of the server that it has connected to.
-fn tcp(around: &Surroundings<'_>) -> Option<(SocketAddr, SocketAddr)> {
+fn tcp(around: &StatementContext<'_>) -> Option<(SocketAddr, SocketAddr)> {
     around.client.slot.status.about().peer.tcp()
 }
 
@@ -216,7 +216,7 @@ fn sleep(client: &Client, us: u64) -> Result<()> {
 pub(crate) fn pause(client: &Client, us: u64) -> Result<()> {
     if client.inline.get() {
         // The statement is run again where it may wait.
-        return Err(types::Error::again(types::Again::Blocked));
+        return Err(types::Error::retry(types::RetryReason::Blocked));
     }
     if let Some(stopped) = client.slot.stopped() {
         return Err(stopped.cause);
@@ -227,7 +227,7 @@ pub(crate) fn pause(client: &Client, us: u64) -> Result<()> {
 }
 
 /// The rows of `pg_listening_channels`.
-pub(super) fn channels(around: &Surroundings<'_>) -> scalar::Rows {
+pub(super) fn channels(around: &StatementContext<'_>) -> scalar::Rows {
     let client = around.client;
     let channels = client.instance.hub.of(client.slot.process);
     Box::new(channels.into_iter().map(|channel| Ok(Datum::text(channel))))

@@ -3,7 +3,7 @@
 use types::{Datum, DatumRef, Error, Oid, Result, SqlState};
 
 use super::integer;
-use crate::client::Surroundings;
+use crate::client::StatementContext;
 use crate::error::Severity;
 use crate::instance::{Slot, Stop};
 use crate::names::Names;
@@ -11,7 +11,11 @@ use crate::names::Names;
 /// Its members may stop what other roles run.
 const SIGNAL_BACKEND: Oid = Oid(4_200);
 
-pub(super) fn signal(around: &Surroundings<'_>, args: &[DatumRef<'_>], why: Stop) -> Result<Datum> {
+pub(super) fn signal(
+    around: &StatementContext<'_>,
+    args: &[DatumRef<'_>],
+    why: Stop,
+) -> Result<Datum> {
     let process = integer(args, 0);
     let found = i32::try_from(process).ok().and_then(|it| around.client.instance.session(it));
     let Some(slot) = found else {

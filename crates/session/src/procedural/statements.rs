@@ -14,7 +14,7 @@ use super::values::{Cell, Kind, Scope};
 use super::{Failure, Runner, Tried, Typed, with_context};
 use crate::error::{Error, Result};
 use crate::portal::{Column, Done, Output, Portal, Work};
-use crate::query::{self, Means};
+use crate::query::{self, StatementResources};
 use crate::statement::Parsed;
 
 /// Keeps the first rows, and counts all.
@@ -175,9 +175,9 @@ impl Runner<'_> {
     }
 
     fn spool(&self) -> All {
-        let means = Means::of(&self.session.client);
+        let resources = StatementResources::of(&self.session.client);
         let folder = self.session.client.instance.temporary.as_ref();
-        All(RowSpool::new(folder, means.kept_bytes()))
+        All(RowSpool::new(folder, resources.kept_bytes()))
     }
 
     /// The rows of a query.

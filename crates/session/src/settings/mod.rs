@@ -97,7 +97,7 @@ pub struct Settings {
     // The values that are read all the time.
     style: Arc<Style>,
     search_path: Arc<[String]>,
-    who: Arc<Who>,
+    identity: Arc<SessionIdentity>,
     /// `join_collapse_limit` is 1.
     keeps_join_order: bool,
     system_time: Option<TimestampTz>,
@@ -130,7 +130,7 @@ pub enum LoggedKinds {
 
 /// The identity of the client.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Who {
+pub struct SessionIdentity {
     /// The role that logged in, or was named by `SET SESSION AUTHORIZATION`.
     pub session_user: Box<str>,
     /// The role whose rights are in force: the same, unless `SET ROLE` named another.
@@ -153,7 +153,7 @@ impl Settings {
             changed: Vec::new(),
             style: Arc::default(),
             search_path: special::name_list("\"$user\", public").unwrap_or_default().into(),
-            who: Arc::default(),
+            identity: Arc::default(),
             keeps_join_order: false,
             system_time: None,
             charset: Charset::UTF8,
@@ -194,20 +194,20 @@ impl Settings {
     }
 
     /// The identity of the client.
-    pub fn who(&self) -> &Arc<Who> {
-        &self.who
+    pub fn identity(&self) -> &Arc<SessionIdentity> {
+        &self.identity
     }
 
     /// Has a role be the user whose rights are in force, and returns who the client was before.
-    pub fn act_as(&mut self, user: &str) -> Arc<Who> {
-        let session_user = self.who.session_user.clone();
-        let now = Arc::new(Who { session_user, user: user.into() });
-        std::mem::replace(&mut self.who, now)
+    pub fn act_as(&mut self, user: &str) -> Arc<SessionIdentity> {
+        let session_user = self.identity.session_user.clone();
+        let now = Arc::new(SessionIdentity { session_user, user: user.into() });
+        std::mem::replace(&mut self.identity, now)
     }
 
     /// Undoes [`Settings::act_as`].
-    pub fn set_who(&mut self, who: Arc<Who>) {
-        self.who = who;
+    pub fn set_identity(&mut self, identity: Arc<SessionIdentity>) {
+        self.identity = identity;
     }
 
     /// Has names be looked for in a schema before all others, and returns the search path before.
@@ -487,7 +487,7 @@ impl Settings {
         } else if ["role", "session_authorization"].contains(&known.name) {
             let session_user = self.text("session_authorization");
             let user = Some(self.text("role")).filter(|role| *role != "none");
-            self.who = Arc::new(Who {
+            self.identity = Arc::new(SessionIdentity {
                 session_user: session_user.into(),
                 user: user.unwrap_or(session_user).into(),
             });

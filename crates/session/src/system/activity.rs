@@ -8,14 +8,14 @@ use txn::{LockWait, RelationLock, TxnId};
 use types::time::{Interval, TimeZone, TimestampTz};
 use types::{Datum, Oid, Repr, Type};
 
-use super::rows::{Rows, Scene, array, bool, oid, text, text_or_null, texts, type_oid};
+use super::rows::{CatalogContext, Rows, array, bool, oid, text, text_or_null, texts, type_oid};
 use crate::backend_status::{BackendState, WAIT_EVENTS};
 use crate::configuration::ConfigSource;
 use crate::instance::{Instance, Slot, now, time_of};
 use crate::settings::known::Unit;
 use crate::settings::value::bare;
 
-pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn settings(scene: CatalogContext<'_>, rows: &mut Rows) {
     let settings = scene.client.settings.borrow();
     let configuration = &scene.client.instance.configuration;
     let in_force = configuration.in_force();
@@ -64,7 +64,7 @@ pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// The lines of the file that `ALTER SYSTEM` writes.
-pub(super) fn file_settings(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn file_settings(scene: CatalogContext<'_>, rows: &mut Rows) {
     let Some((file, lines)) = scene.client.instance.configuration.file_lines() else { return };
     for (line, number) in lines.iter().zip(1..) {
         rows.row(&[
@@ -84,7 +84,7 @@ pub(super) const READ_ALL_STATS: Oid = Oid(3_375);
 
 /// The connected sessions; their statements are shown to their own roles, to members of those and
 /// to superusers.
-pub(super) fn sessions(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn sessions(scene: CatalogContext<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let names = scene.names;
     let is_of = |role| names.present.has_privileges_of(names.role, role, names.database);
@@ -175,7 +175,7 @@ pub(super) fn wait_events(rows: &mut Rows) {
     }
 }
 
-pub(super) fn statements(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn statements(scene: CatalogContext<'_>, rows: &mut Rows) {
     let types = |types: Vec<Datum>| array(Type::REGTYPE, Repr::Oid, 1, &types);
     for (name, prepared) in scene.statements.iter().filter(|(name, _)| !name.is_empty()) {
         let columns = prepared.columns.as_deref().unwrap_or_default();
@@ -193,7 +193,7 @@ pub(super) fn statements(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn cursors(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn cursors(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (name, cursor) in scene.cursors {
         rows.row(&[
             ("name", text(name)),
@@ -223,7 +223,7 @@ fn mode_name(mode: RelationLock) -> &'static str {
 
 /// Locks of relations of this database, the transactions that others wait for because of rows, and advisory
 /// locks of all.
-pub(super) fn locks(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn locks(scene: CatalogContext<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let waits = instance.engine.lock_waits();
     let sessions = instance.sessions();
@@ -321,7 +321,7 @@ fn virtual_transaction(process: Option<i32>, txn: TxnId) -> String {
 }
 
 /// The commits that the statement sees, oldest first, with the tables that each has changed.
-pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
+pub(super) fn commits(scene: CatalogContext<'_>, rows: &mut Rows) -> types::Result<()> {
     let engine = &scene.client.instance.engine;
     let stored = scene.client.instance.catalogs.tables();
     let failed = |error| crate::error::Error::from(error).cause;
@@ -350,7 +350,7 @@ pub(super) fn commits(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
 }
 
 /// The erasures of tables, oldest first, and whether the bytes are gone.
-pub(super) fn erasures(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
+pub(super) fn erasures(scene: CatalogContext<'_>, rows: &mut Rows) -> types::Result<()> {
     let engine = &scene.client.instance.engine;
     let failed = |error| crate::error::Error::from(error).cause;
     for erasure in table::rows::erasures(engine).map_err(failed)? {
@@ -375,7 +375,7 @@ pub(super) fn erasures(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
     Ok(())
 }
 
-pub(super) fn zones(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn zones(scene: CatalogContext<'_>, rows: &mut Rows) {
     let at = now(&scene.client.instance.env);
     for name in TimeZone::names() {
         let Some(zone) = TimeZone::find(name) else { continue };

@@ -11,7 +11,7 @@ use table::catalog::IndexMethod::{self, Bloom, Brin, Btree, Gin, Gist, Hash, Spg
 use types::{Oid, Origins, Shape, SqlState, Type, TypeSource};
 
 use super::OWNER;
-use super::rows::{Rows, Scene, bool, oid, text, type_oid};
+use super::rows::{CatalogContext, Rows, bool, oid, text, type_oid};
 use crate::names::Names;
 
 /// An operator class of PostgreSQL that indexes can have here.
@@ -331,7 +331,7 @@ pub(super) fn numbers() -> impl Iterator<Item = Oid> {
 }
 
 /// `pg_opclass`
-pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn classes(scene: CatalogContext<'_>, rows: &mut Rows) {
     for class in CLASSES {
         let Some(schema) = scene.names.member_schema(class.oid) else { continue };
         let method = super::relations::method_oid(class.method);

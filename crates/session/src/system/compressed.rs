@@ -9,11 +9,11 @@ use table::columnar::{Columnar, Settings};
 use table::rowcompress::{BatchSettings, RowCompress};
 use types::Datum;
 
-use super::rows::{Rows, Scene, bool, text, text_or_null};
+use super::rows::{CatalogContext, Rows, bool, text, text_or_null};
 
 /// The tables of a method with their settings, as `settings` reads them.
 fn tables<'s, S>(
-    scene: &'s Scene<'_>,
+    scene: &'s CatalogContext<'_>,
     settings: impl Fn(&TableData) -> Option<S>,
 ) -> impl Iterator<Item = (&'s Arc<Relation>, &'s TableData, S)> {
     scene.relations().into_iter().filter_map(move |relation| {
@@ -23,7 +23,7 @@ fn tables<'s, S>(
 }
 
 /// The name of a table as `regclass` shows it.
-fn name(scene: Scene<'_>, relation: &Relation) -> Datum {
+fn name(scene: CatalogContext<'_>, relation: &Relation) -> Datum {
     let named = scalar::quote::identifier(&relation.name);
     if scene.names.is_relation_visible(relation.oid) {
         return text(&named);
@@ -40,7 +40,7 @@ fn int8(value: impl TryInto<i64>) -> Datum {
     Datum::Int8(value.try_into().unwrap_or(i64::MAX))
 }
 
-pub(super) fn column_options(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn column_options(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (relation, _, settings) in tables(&scene, Columnar::settings) {
         let (compression, level) = Settings::compression(&settings);
         rows.row(&[
@@ -55,7 +55,7 @@ pub(super) fn column_options(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn batch_options(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn batch_options(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (relation, _, settings) in tables(&scene, RowCompress::settings) {
         let (compression, level) = BatchSettings::compression(&settings);
         rows.row(&[
@@ -68,13 +68,13 @@ pub(super) fn batch_options(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// The files of a table.
-fn files(scene: Scene<'_>, data: &TableData) -> types::Result<Vec<StripeStats>> {
+fn files(scene: CatalogContext<'_>, data: &TableData) -> types::Result<Vec<StripeStats>> {
     let store = scene.client.instance.engine.store();
     let found = store.stripes(data.storage).map_err(table::Error::from);
     found.map_err(|error| crate::error::Error::from(error).cause)
 }
 
-pub(super) fn stripes(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
+pub(super) fn stripes(scene: CatalogContext<'_>, rows: &mut Rows) -> types::Result<()> {
     for (relation, data, _) in tables(&scene, Columnar::settings) {
         for (number, stripe) in files(scene, data)?.iter().enumerate() {
             rows.row(&[
@@ -92,7 +92,7 @@ pub(super) fn stripes(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
     Ok(())
 }
 
-pub(super) fn batches(scene: Scene<'_>, rows: &mut Rows) -> types::Result<()> {
+pub(super) fn batches(scene: CatalogContext<'_>, rows: &mut Rows) -> types::Result<()> {
     for (relation, data, _) in tables(&scene, RowCompress::settings) {
         let stripes = files(scene, data)?;
         for (number, batch) in stripes.iter().flat_map(|stripe| &stripe.blocks).enumerate() {

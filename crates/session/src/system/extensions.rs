@@ -5,19 +5,19 @@ use table::catalog::{Address, Class};
 use types::extension::{self, ALL};
 use types::{Datum, Extension, Oid, builtin};
 
-use super::rows::{Rows, Scene, bool, letter, oid, text, text_or_null};
+use super::rows::{CatalogContext, Rows, bool, letter, oid, text, text_or_null};
 use super::{PG_CATALOG, classes};
 
 /// The extension that every database has.
 pub(super) const PLPGSQL: Address = Address::of(Class::Extension, extension::PLPGSQL_OID);
 
 /// True for an extension of the database.
-pub(super) fn is_here(scene: Scene<'_>, number: Oid) -> bool {
+pub(super) fn is_here(scene: CatalogContext<'_>, number: Oid) -> bool {
     let found = scene.names.catalog.extension(number);
     number == PLPGSQL.oid || found.is_some_and(|found| found.database == scene.names.database)
 }
 
-pub(super) fn installed(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn installed(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut row = |number, name: &str, owner, schema, is_relocatable, version: &str| {
         rows.row(&[
             ("oid", oid(number)),
@@ -38,7 +38,7 @@ pub(super) fn installed(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// Each extension that the database can have, and the version that it has.
-fn each(scene: Scene<'_>) -> impl Iterator<Item = (&'static Extension, Option<String>)> {
+fn each(scene: CatalogContext<'_>) -> impl Iterator<Item = (&'static Extension, Option<String>)> {
     let of = |known: &Extension| {
         let found = scene.names.catalog.extension_named(scene.names.database, known.name);
         found.map(|found| found.version.to_string())
@@ -48,7 +48,7 @@ fn each(scene: Scene<'_>) -> impl Iterator<Item = (&'static Extension, Option<St
     std::iter::once(first).chain(ALL.iter().map(move |known| (known, of(known))))
 }
 
-pub(super) fn available(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn available(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (known, version) in each(scene) {
         rows.row(&[
             ("name", text(known.name)),
@@ -59,7 +59,7 @@ pub(super) fn available(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn versions(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn versions(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (known, version) in each(scene) {
         let is_plpgsql = *known == extension::PLPGSQL;
         rows.row(&[
@@ -76,7 +76,7 @@ pub(super) fn versions(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// The members of the database's extensions, and the schemas of the extensions.
-pub(super) fn dependencies(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn dependencies(scene: CatalogContext<'_>, rows: &mut Rows) {
     for extension in scene.names.catalog.extensions_of(scene.names.database) {
         let own = Address::of(Class::Extension, extension.oid);
         let mut row = |from: Address, to: Address, kind: char| {

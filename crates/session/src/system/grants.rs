@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use table::catalog::{AclItem, Address, Privileges, Relation};
 use types::{Datum, Oid};
 
-use super::rows::{Rows, Scene, text};
+use super::rows::{CatalogContext, Rows, text};
 
 /// The privileges that the standard knows, all of tables and the last four of columns.
 const ALL: [(Privileges, &str); 7] = [
@@ -33,7 +33,7 @@ struct Grant {
 impl Grant {
     /// The privileges of an item that are among `known`.
     fn of<'a>(
-        scene: Scene<'a>,
+        scene: CatalogContext<'a>,
         relation: &'a Relation,
         item: &'a AclItem,
         known: &'a [(Privileges, &'static str)],
@@ -53,7 +53,7 @@ impl Grant {
 
     /// True where the user may see it: as one of the two roles, or, if `everybody`, because it was
     /// granted to PUBLIC.
-    fn is_shown(&self, scene: Scene<'_>, everybody: bool) -> bool {
+    fn is_shown(&self, scene: CatalogContext<'_>, everybody: bool) -> bool {
         let names = scene.names;
         let is_own = |role: Oid| {
             role != Oid::NONE && names.catalog.has_privileges_of(names.role, role, names.database)
@@ -61,7 +61,13 @@ impl Grant {
         is_own(self.grantor) || is_own(self.grantee) || everybody && self.grantee == Oid::NONE
     }
 
-    fn row(&self, scene: Scene<'_>, relation: &Relation, column: Option<&str>, rows: &mut Rows) {
+    fn row(
+        &self,
+        scene: CatalogContext<'_>,
+        relation: &Relation,
+        column: Option<&str>,
+        rows: &mut Rows,
+    ) {
         let catalog = &scene.names.catalog;
         let name = |role: Oid| match catalog.role(role) {
             Some(role) => text(&role.name),
@@ -88,7 +94,7 @@ impl Grant {
 }
 
 /// Tables and views.
-fn tables(scene: Scene<'_>) -> impl Iterator<Item = &Relation> {
+fn tables(scene: CatalogContext<'_>) -> impl Iterator<Item = &Relation> {
     let found = scene.names.catalog.relations().map(|relation| &**relation);
     found.filter(move |relation| {
         matches!(relation.kind_letter(), 'r' | 'v' | 'p') && scene.is_here(relation.schema)
@@ -96,7 +102,7 @@ fn tables(scene: Scene<'_>) -> impl Iterator<Item = &Relation> {
 }
 
 /// The privileges on whole tables; those of PUBLIC too where `everybody`.
-pub(super) fn of_tables(scene: Scene<'_>, everybody: bool, rows: &mut Rows) {
+pub(super) fn of_tables(scene: CatalogContext<'_>, everybody: bool, rows: &mut Rows) {
     for relation in tables(scene) {
         for item in &scene.names.catalog.acl_of(Address::relation(relation.oid)).0 {
             for grant in Grant::of(scene, relation, item, &ALL) {
@@ -109,7 +115,7 @@ pub(super) fn of_tables(scene: Scene<'_>, everybody: bool, rows: &mut Rows) {
 }
 
 /// The privileges on columns, or on their tables.
-pub(super) fn of_columns(scene: Scene<'_>, everybody: bool, rows: &mut Rows) {
+pub(super) fn of_columns(scene: CatalogContext<'_>, everybody: bool, rows: &mut Rows) {
     for relation in tables(scene) {
         let whole = scene.names.catalog.acl_of(Address::relation(relation.oid));
         for column in relation.live_columns() {

@@ -6,7 +6,9 @@ use table::catalog::{IndexMethod, TypeEntry, UserTypeKind};
 use types::{Datum, Oid, Type, builtin};
 
 use super::relations::form;
-use super::rows::{Rows, Scene, bool, int2, letter, oid, oidvector, text, texts, type_oid};
+use super::rows::{
+    CatalogContext, Rows, bool, int2, letter, oid, oidvector, text, texts, type_oid,
+};
 use super::{PG_CATALOG, forms, objects, seen};
 
 /// The columns of `pg_type` that name the functions that read and write a type's forms.
@@ -21,7 +23,7 @@ fn form_functions(input: &str, output: &str) -> [(&'static str, Datum); 4] {
     ]
 }
 
-pub(super) fn ranges(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn ranges(scene: CatalogContext<'_>, rows: &mut Rows) {
     let function = |name: String| {
         let found = registry::functions(&name).first().map(|function| function.oid);
         Datum::Oid(found.unwrap_or(Oid::NONE))
@@ -63,7 +65,7 @@ pub(super) fn ranges(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// The columns of an object's schema and owner; none for an object of an extension that the database does not have.
-fn place(scene: Scene<'_>, object: Oid) -> Option<(Datum, Datum)> {
+fn place(scene: CatalogContext<'_>, object: Oid) -> Option<(Datum, Datum)> {
     if types::extension::of(object).is_none() {
         return Some((oid(PG_CATALOG), oid(Oid(10))));
     }
@@ -71,7 +73,7 @@ fn place(scene: Scene<'_>, object: Oid) -> Option<(Datum, Datum)> {
     Some((oid(extension.schema), oid(extension.owner)))
 }
 
-pub(super) fn types(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn types(scene: CatalogContext<'_>, rows: &mut Rows) {
     for facts in builtin::all() {
         let Some((schema, owner)) = place(scene, facts.ty.oid()) else { continue };
         let mut row = vec![
@@ -126,7 +128,7 @@ pub(super) fn types(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-fn user_type(scene: Scene<'_>, ty: Type, entry: &TypeEntry, rows: &mut Rows) {
+fn user_type(scene: CatalogContext<'_>, ty: Type, entry: &TypeEntry, rows: &mut Rows) {
     let (length, by_value, align, storage) = form(scene, ty);
     let mut row = vec![
         ("oid", type_oid(ty)),
@@ -190,7 +192,7 @@ fn user_type(scene: Scene<'_>, ty: Type, entry: &TypeEntry, rows: &mut Rows) {
     rows.row(&row);
 }
 
-pub(super) fn labels(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn labels(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut users: Vec<_> = scene.names.catalog.types().collect();
     users.sort_by_key(|(ty, _)| *ty);
     for (ty, entry) in users {
@@ -210,7 +212,7 @@ pub(super) fn labels(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn functions(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn functions(scene: CatalogContext<'_>, rows: &mut Rows) {
     for function in registry::all() {
         let Some((schema, owner)) = place(scene, function.oid) else { continue };
         let kind = match function.eval {
@@ -256,7 +258,7 @@ pub(super) fn functions(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn aggregates(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn aggregates(scene: CatalogContext<'_>, rows: &mut Rows) {
     for function in registry::all().filter(|function| function.is_aggregate()) {
         if place(scene, function.oid).is_none() {
             continue;
@@ -271,7 +273,7 @@ pub(super) fn aggregates(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn operators(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn operators(scene: CatalogContext<'_>, rows: &mut Rows) {
     for operator in operators::all() {
         let Some((schema, owner)) = place(scene, operator.oid) else { continue };
         let number = |found: Option<&operators::Operator>| {
@@ -295,14 +297,14 @@ pub(super) fn operators(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn casts(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn casts(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (cast, number) in scalar::cast::all().iter().zip(10_000..) {
         let is_there = |ty: Type| place(scene, ty.oid()).is_some();
         if !is_there(cast.source) || !is_there(cast.target) {
             continue;
         }
         let function = match cast.how() {
-            scalar::cast::How::Function(function) => function,
+            scalar::cast::CoercionPath::Function(function) => function,
             _ => Oid::NONE,
         };
         rows.row(&[
@@ -313,16 +315,16 @@ pub(super) fn casts(scene: Scene<'_>, rows: &mut Rows) {
             (
                 "castcontext",
                 letter(match cast.when {
-                    scalar::cast::Circumstance::Implicit => 'i',
-                    scalar::cast::Circumstance::Assignment => 'a',
-                    scalar::cast::Circumstance::Explicit => 'e',
+                    scalar::cast::CoercionContext::Implicit => 'i',
+                    scalar::cast::CoercionContext::Assignment => 'a',
+                    scalar::cast::CoercionContext::Explicit => 'e',
                 }),
             ),
             (
                 "castmethod",
                 letter(match cast.how() {
-                    scalar::cast::How::Function(_) => 'f',
-                    scalar::cast::How::Relabel => 'b',
+                    scalar::cast::CoercionPath::Function(_) => 'f',
+                    scalar::cast::CoercionPath::Relabel => 'b',
                     _ => 'i',
                 }),
             ),
@@ -342,7 +344,7 @@ const INDEX_METHODS: [(Oid, &str); 8] = [
     (super::relations::COLUMNAR_INDEX, "columnar"),
 ];
 
-pub(super) fn methods(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn methods(scene: CatalogContext<'_>, rows: &mut Rows) {
     let of_tables = scene.names.handles.methods().iter();
     let of_tables = of_tables.map(|method| (method.oid(), method.name(), 't'));
     let there = |number: &Oid| scene.names.member_schema(*number).is_some();
@@ -353,7 +355,7 @@ pub(super) fn methods(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn collations(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn collations(scene: CatalogContext<'_>, rows: &mut Rows) {
     use collate::Provider;
     let some = |text: &str| Datum::text(text);
     for known in collate::system() {

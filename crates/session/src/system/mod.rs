@@ -39,7 +39,7 @@ use types::{Datum, Modifier, Oid, Type, builtin};
 
 use crate::names::Names;
 pub use classes::{class_of, default_class, named_class};
-use rows::{Rows, Scene};
+use rows::{CatalogContext, Rows};
 
 /// `pg_catalog`.
 pub const PG_CATALOG: Oid = Oid(11);
@@ -199,7 +199,10 @@ fn read(line: &'static str) -> Option<System> {
 }
 
 /// The rows of a relation of the system; none for those about what is not there.
-pub fn compute(system: &'static System, scene: Scene<'_>) -> types::Result<Vec<Vec<Datum>>> {
+pub fn compute(
+    system: &'static System,
+    scene: CatalogContext<'_>,
+) -> types::Result<Vec<Vec<Datum>>> {
     let mut rows = Rows::of(system);
     if scene.names.schema_of(system).is_none() {
         // A plan of before has outlived the extension.

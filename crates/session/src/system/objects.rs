@@ -4,11 +4,11 @@ use table::catalog::{Acl, Class, Dependence};
 use types::time::TimestampTz;
 use types::{Datum, Oid, Type};
 
-use super::rows::{Rows, Scene, bool, letter, oid, text, text_or_null, texts};
+use super::rows::{CatalogContext, Rows, bool, letter, oid, text, text_or_null, texts};
 use super::{INFORMATION_SCHEMA, PG_CATALOG, extensions};
 
 /// Privileges as an array of `aclitem`; NULL where nothing was given or taken.
-pub(super) fn acl(scene: Scene<'_>, acl: Option<&Acl>) -> Datum {
+pub(super) fn acl(scene: CatalogContext<'_>, acl: Option<&Acl>) -> Datum {
     let Some(acl) = acl else { return Datum::Null };
     let name = |role: Oid| {
         let role = scene.names.catalog.role(role);
@@ -19,7 +19,7 @@ pub(super) fn acl(scene: Scene<'_>, acl: Option<&Acl>) -> Datum {
 }
 
 /// The privileges on schemas of the system that the new database had, so that nobody dumps them.
-pub(super) fn first_privileges(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn first_privileges(scene: CatalogContext<'_>, rows: &mut Rows) {
     for schema in scene.names.catalog.schemas() {
         if schema.oid == PG_CATALOG || schema.oid == INFORMATION_SCHEMA {
             rows.row(&[
@@ -32,7 +32,7 @@ pub(super) fn first_privileges(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn default_acls(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn default_acls(scene: CatalogContext<'_>, rows: &mut Rows) {
     for known in scene.names.catalog.default_acls() {
         rows.row(&[
             ("oid", oid(known.oid)),
@@ -44,7 +44,7 @@ pub(super) fn default_acls(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn schemas(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn schemas(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut found: Vec<_> = scene.names.catalog.schemas().collect();
     found.sort_by_key(|schema| schema.oid);
     for schema in found {
@@ -59,7 +59,7 @@ pub(super) fn schemas(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn roles(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn roles(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut found: Vec<_> = scene.names.catalog.roles().collect();
     found.sort_by_key(|role| role.oid);
     for role in found {
@@ -81,7 +81,7 @@ pub(super) fn roles(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn memberships(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn memberships(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut found: Vec<_> = scene.names.catalog.memberships().collect();
     found.sort_by_key(|membership| membership.oid);
     for membership in found {
@@ -97,7 +97,7 @@ pub(super) fn memberships(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn databases(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn databases(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut found: Vec<_> = scene.names.catalog.databases().collect();
     found.sort_by_key(|database| database.oid);
     for database in found {
@@ -119,7 +119,7 @@ pub(super) fn databases(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// Comments on objects of the database, or on those that all databases share.
-pub(super) fn comments(scene: Scene<'_>, rows: &mut Rows, shared: bool) {
+pub(super) fn comments(scene: CatalogContext<'_>, rows: &mut Rows, shared: bool) {
     let mut found: Vec<_> = scene.names.catalog.comments().collect();
     found.sort_by_key(|comment| comment.object);
     for comment in found {
@@ -150,7 +150,7 @@ pub(super) fn comments(scene: Scene<'_>, rows: &mut Rows, shared: bool) {
     }
 }
 
-pub(super) fn dependencies(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn dependencies(scene: CatalogContext<'_>, rows: &mut Rows) {
     extensions::dependencies(scene, rows);
     let mut found: Vec<_> = scene.names.catalog.references().collect();
     found.sort_by_key(|reference| (reference.from, reference.to));
@@ -185,7 +185,7 @@ pub(super) fn tablespaces(rows: &mut Rows) {
     }
 }
 
-pub(super) fn settings(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn settings(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut found: Vec<_> = scene.names.catalog.settings().collect();
     found.sort_by_key(|settings| (settings.database, settings.role));
     for settings in found {

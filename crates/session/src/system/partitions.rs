@@ -3,10 +3,10 @@
 use table::catalog::{IndexMethod, IndexPart, Relation};
 use types::{Datum, Oid};
 
-use super::rows::{Rows, Scene, bool, int2, int2vector, letter, oid, oidvector, text};
+use super::rows::{CatalogContext, Rows, bool, int2, int2vector, letter, oid, oidvector, text};
 use crate::functions::definitions::node_of;
 
-impl Scene<'_> {
+impl CatalogContext<'_> {
     /// `relkind` of `pg_class`.
     pub(super) fn kind_letter(&self, relation: &Relation) -> char {
         let table = relation.index().and_then(|index| self.names.catalog.relation(index.table));
@@ -25,7 +25,7 @@ pub(super) fn whole_of(relation: &Relation) -> Option<Oid> {
     }
 }
 
-pub(super) fn inherits(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn inherits(scene: CatalogContext<'_>, rows: &mut Rows) {
     for relation in scene.relations() {
         let Some(whole) = whole_of(relation) else { continue };
         rows.row(&[
@@ -37,7 +37,7 @@ pub(super) fn inherits(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn partitioned(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn partitioned(scene: CatalogContext<'_>, rows: &mut Rows) {
     let catalog = &scene.names.catalog;
     for relation in scene.relations() {
         let Some(partitioning) = relation.partitioning() else { continue };

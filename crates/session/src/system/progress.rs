@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::Datum;
 
 use super::activity::READ_ALL_STATS;
-use super::rows::{Rows, Scene, oid, text, text_or_null};
+use super::rows::{CatalogContext, Rows, oid, text, text_or_null};
 use crate::instance::Slot;
 use crate::progress::Task;
 
@@ -15,7 +15,10 @@ fn number(value: u64) -> Datum {
 
 /// The sessions that are at one of these commands, each with the columns that all views have. The
 /// commands of others are shown as far as `pg_stat_activity` shows them.
-fn at<'s>(scene: Scene<'s>, tasks: &'s [Task]) -> impl Iterator<Item = (Arc<Slot>, Task, Row)> {
+fn at<'s>(
+    scene: CatalogContext<'s>,
+    tasks: &'s [Task],
+) -> impl Iterator<Item = (Arc<Slot>, Task, Row)> {
     let names = scene.names;
     let sessions = scene.client.instance.sessions().into_iter();
     let is_of = |role| names.present.has_privileges_of(names.role, role, names.database);
@@ -38,7 +41,7 @@ fn at<'s>(scene: Scene<'s>, tasks: &'s [Task]) -> impl Iterator<Item = (Arc<Slot
 
 type Row = Vec<(&'static str, Datum)>;
 
-pub(super) fn copies(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn copies(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (slot, task, mut row) in at(scene, &[Task::CopyFrom, Task::CopyFromFile]) {
         let (done, bytes) = slot.status.progress.done();
         row.extend([
@@ -54,21 +57,21 @@ pub(super) fn copies(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn analyses(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn analyses(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (_, _, mut row) in at(scene, &[Task::Analyze]) {
         row.push(("phase", text("acquiring sample rows")));
         rows.row(&row);
     }
 }
 
-pub(super) fn vacuums(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn vacuums(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (_, _, mut row) in at(scene, &[Task::Vacuum]) {
         row.push(("phase", text("vacuuming heap")));
         rows.row(&row);
     }
 }
 
-pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn indexes(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (slot, _, mut row) in at(scene, &[Task::CreateIndex]) {
         let progress = &slot.status.progress;
         let table = scene.names.catalog.relation(progress.relation());
@@ -84,7 +87,7 @@ pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn backups(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn backups(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (slot, _, row) in at(scene, &[Task::Backup]) {
         let progress = &slot.status.progress;
         let (total, (_, done)) = (progress.total(), progress.done());

@@ -9,14 +9,14 @@ use types::{Datum, Oid, Repr, Type, TypeSource, builtin};
 
 use super::partitions::whole_of;
 use super::rows::{
-    Rows, Scene, array, bool, int2, int2s, int2vector, letter, oid, oidvector, text, texts,
-    type_oid,
+    CatalogContext, Rows, array, bool, int2, int2s, int2vector, letter, oid, oidvector, text,
+    texts, type_oid,
 };
 use super::{objects, seen};
 use crate::define::temporary::usual_history;
 use crate::functions::definitions::node_of;
 
-impl Scene<'_> {
+impl CatalogContext<'_> {
     /// True for a schema of this database, or of the system.
     pub(super) fn is_here(&self, schema: Oid) -> bool {
         let found = self.names.catalog.schema(schema);
@@ -56,7 +56,7 @@ pub(super) fn method_oid(method: IndexMethod) -> Oid {
 }
 
 /// The storage parameters of a relation, so that it can be made again with them.
-fn parameters(scene: Scene<'_>, relation: &Relation) -> Vec<String> {
+fn parameters(scene: CatalogContext<'_>, relation: &Relation) -> Vec<String> {
     let mut all = relation.options.clone();
     if let Some(table) = relation.table() {
         let method = scene.names.handles.methods().get(table.method.oid);
@@ -75,7 +75,7 @@ fn parameters(scene: Scene<'_>, relation: &Relation) -> Vec<String> {
     all.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn classes(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (system, schema) in seen(scene.names) {
         rows.row(&[
             ("oid", oid(system.oid)),
@@ -174,7 +174,7 @@ pub(super) fn classes(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// True for a partitioned table that has partitions, and for an index of one.
-fn has_parts(scene: Scene<'_>, relation: &Relation) -> bool {
+fn has_parts(scene: CatalogContext<'_>, relation: &Relation) -> bool {
     let table = match relation.index() {
         Some(index) => scene.names.catalog.relation(index.table).map(AsRef::as_ref),
         None => Some(relation),
@@ -184,7 +184,7 @@ fn has_parts(scene: Scene<'_>, relation: &Relation) -> bool {
 
 /// The columns of `pg_type` on the storage of a type's values: length, by value, alignment,
 /// storage.
-pub(super) fn form(scene: Scene<'_>, ty: Type) -> (i16, bool, char, char) {
+pub(super) fn form(scene: CatalogContext<'_>, ty: Type) -> (i16, bool, char, char) {
     match builtin::facts(ty) {
         Some(facts) => (facts.length, facts.is_by_value(), facts.align, facts.storage),
         None => match scene.names.shape(ty) {
@@ -205,7 +205,7 @@ fn collation_of(ty: Type) -> Oid {
     builtin::facts(ty).map_or(Oid::NONE, |facts| facts.collation())
 }
 
-pub(super) fn attributes(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn attributes(scene: CatalogContext<'_>, rows: &mut Rows) {
     for (system, _) in seen(scene.names) {
         for (column, attnum) in system.columns.iter().zip(1..) {
             let (length, by_value, align, storage) = form(scene, column.ty);
@@ -233,7 +233,7 @@ pub(super) fn attributes(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-fn attribute(scene: Scene<'_>, relation: &Relation, column: &Column, rows: &mut Rows) {
+fn attribute(scene: CatalogContext<'_>, relation: &Relation, column: &Column, rows: &mut Rows) {
     let (length, by_value, align, storage) = form(scene, column.ty);
     let ty = if column.is_dropped { Oid::NONE } else { column.ty.oid() };
     let dimensions = match builtin::facts(column.ty) {
@@ -270,7 +270,7 @@ fn attribute(scene: Scene<'_>, relation: &Relation, column: &Column, rows: &mut 
     ]);
 }
 
-pub(super) fn defaults(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn defaults(scene: CatalogContext<'_>, rows: &mut Rows) {
     for relation in scene.relations() {
         for column in relation.live_columns() {
             let Some(default) = &column.default else { continue };
@@ -284,7 +284,7 @@ pub(super) fn defaults(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn indexes(scene: CatalogContext<'_>, rows: &mut Rows) {
     for relation in scene.relations() {
         let Some(index) = relation.index() else { continue };
         let keys = index.keys.iter().map(|key| match &key.part {
@@ -344,7 +344,7 @@ pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn constraints(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn constraints(scene: CatalogContext<'_>, rows: &mut Rows) {
     let catalog = &scene.names.catalog;
     let mut found: Vec<_> = catalog.constraints().collect();
     found.sort_by_key(|constraint| constraint.oid);
@@ -446,7 +446,7 @@ pub(super) fn constraints(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn policies(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn policies(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut found: Vec<_> = scene.names.catalog.policies().collect();
     let here: Vec<Oid> = scene.relations().iter().map(|relation| relation.oid).collect();
     found.retain(|policy| here.contains(&policy.table));
@@ -470,7 +470,7 @@ pub(super) fn policies(scene: Scene<'_>, rows: &mut Rows) {
     }
 }
 
-pub(super) fn sequences(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn sequences(scene: CatalogContext<'_>, rows: &mut Rows) {
     for relation in scene.relations() {
         let Some(sequence) = relation.sequence() else { continue };
         rows.row(&[

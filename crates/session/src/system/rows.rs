@@ -21,7 +21,7 @@ use crate::statement::Prepared;
 
 /// The context from which rows are made.
 #[derive(Clone, Copy)]
-pub struct Scene<'a> {
+pub struct CatalogContext<'a> {
     /// The catalog.
     pub names: &'a Names,
     /// The session.
@@ -153,7 +153,7 @@ pub fn int2s(values: &[i16]) -> Datum {
     array(Type::INT2, Repr::Int2, 1, &values)
 }
 
-impl exec::stored::Computed for Scene<'_> {
+impl exec::stored::Computed for CatalogContext<'_> {
     fn rows(&self, relation: Oid, attnums: &[i16]) -> types::Result<ComputedRows> {
         if let Some(file) = self.files.iter().find(|file| file.relation.oid == relation) {
             return Ok(file.rows(attnums));

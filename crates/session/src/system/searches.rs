@@ -6,7 +6,7 @@ use scalar::extension::unaccent;
 use scalar::fulltext::{PARSER, config_oid, dictionary_name, dictionary_oid};
 use types::{Datum, Oid};
 
-use super::rows::{Rows, Scene, oid, text};
+use super::rows::{CatalogContext, Rows, oid, text};
 use super::{OWNER, PG_CATALOG, forms};
 
 /// The template of `simple`.
@@ -44,7 +44,7 @@ pub(super) fn mappings(rows: &mut Rows) {
     }
 }
 
-pub(super) fn dictionaries(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn dictionaries(scene: CatalogContext<'_>, rows: &mut Rows) {
     let mut row = |number: Oid, name: &str, schema: Oid, template: Oid, options: Option<String>| {
         rows.row(&[
             ("oid", oid(number)),

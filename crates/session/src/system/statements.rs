@@ -3,7 +3,7 @@
 use types::{Datum, Oid};
 
 use super::activity::READ_ALL_STATS;
-use super::rows::{Rows, Scene, bool, oid, text};
+use super::rows::{CatalogContext, Rows, bool, oid, text};
 
 fn number(value: u64) -> Datum {
     Datum::Int8(i64::try_from(value).unwrap_or(i64::MAX))
@@ -23,7 +23,7 @@ const BLOCK_BYTES: u64 = 8_192;
 
 /// A row for each statement. The texts of other roles' are shown to superusers and members of
 /// `pg_read_all_stats`.
-pub(super) fn statements(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn statements(scene: CatalogContext<'_>, rows: &mut Rows) {
     let names = scene.names;
     let is_of = |role: Oid| names.present.has_privileges_of(names.role, role, names.database);
     let sees_all = is_of(READ_ALL_STATS);
@@ -58,7 +58,7 @@ pub(super) fn statements(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// How often statements were dropped because there were too many, and since when they are counted.
-pub(super) fn info(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn info(scene: CatalogContext<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let (dropped, reset) = instance.statements.about();
     rows.row(&[

@@ -4,12 +4,12 @@ use table::catalog::{Address, Column, Privileges, Relation};
 use table::rows::ColumnStatistics;
 use types::{Datum, Repr, Type};
 
-use super::rows::{Rows, Scene, array, bool, text};
+use super::rows::{CatalogContext, Rows, array, bool, text};
 use crate::rights::Rights;
 
 /// A row for each column of the tables that have been looked at since the server was started: by `ANALYZE`, or
 /// when a plan asked. Only those that the role may read.
-pub(super) fn columns(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn columns(scene: CatalogContext<'_>, rows: &mut Rows) {
     let names = scene.names;
     for relation in scene.relations() {
         let Some(table) = names.handles.table(&names.catalog, relation.oid) else { continue };
@@ -31,7 +31,7 @@ pub(super) fn columns(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 fn row(
-    scene: Scene<'_>,
+    scene: CatalogContext<'_>,
     relation: &Relation,
     (column, known, count): (&Column, &ColumnStatistics, u64),
     rows: &mut Rows,

@@ -7,7 +7,7 @@ use types::Datum;
 use types::time::TimestampTz;
 
 use super::all;
-use super::rows::{Rows, Scene, oid, text};
+use super::rows::{CatalogContext, Rows, oid, text};
 use crate::counters::{Event, Events};
 use crate::instance::{now, time_of};
 
@@ -28,7 +28,7 @@ fn moment(time: Option<TimestampTz>) -> Datum {
 }
 
 /// A row for each table of this database. Those of the system are computed, and their use is not counted.
-pub(super) fn tables(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn tables(scene: CatalogContext<'_>, rows: &mut Rows) {
     for system in all().iter().filter(|system| !system.is_view) {
         let schema = scene.names.schema_name(system.schema);
         let mut row = vec![
@@ -88,7 +88,7 @@ const COUNTS_OF_TABLE: &str = "seq_scan seq_tup_read n_tup_ins n_tup_upd n_tup_d
      autoanalyze_count";
 
 /// A row for each index of this database.
-pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn indexes(scene: CatalogContext<'_>, rows: &mut Rows) {
     let catalog = &scene.names.catalog;
     let of = |index: &Relation| catalog.relation(index.index()?.table);
     for index in scene.relations() {
@@ -110,7 +110,7 @@ pub(super) fn indexes(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// A row for each database.
-pub(super) fn databases(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn databases(scene: CatalogContext<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let sessions = instance.sessions();
     let clock = now(&instance.env);
@@ -168,7 +168,7 @@ pub(super) fn databases(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// The log: a record for each commit. Every sync follows one write.
-pub(super) fn log(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn log(scene: CatalogContext<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let (counts, reset) = instance.counters.shared("wal", &instance.engine);
     rows.row(&[
@@ -185,7 +185,7 @@ pub(super) fn log(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// There is no process that writes blocks ahead; what is read is counted.
-pub(super) fn background_writer(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn background_writer(scene: CatalogContext<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let (counts, reset) = instance.counters.shared("bgwriter", &instance.engine);
     rows.row(&[
@@ -197,7 +197,7 @@ pub(super) fn background_writer(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// The store writes memory to files when there is enough of it, or at `CHECKPOINT`.
-pub(super) fn checkpointer(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn checkpointer(scene: CatalogContext<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let (counts, reset) = instance.counters.shared("checkpointer", &instance.engine);
     rows.row(&[
@@ -214,7 +214,7 @@ pub(super) fn checkpointer(scene: Scene<'_>, rows: &mut Rows) {
 }
 
 /// The blocks that sessions look up, and the bytes that the background writes into files.
-pub(super) fn io(scene: Scene<'_>, rows: &mut Rows) {
+pub(super) fn io(scene: CatalogContext<'_>, rows: &mut Rows) {
     let instance = &scene.client.instance;
     let (counts, reset) = instance.counters.shared("io", &instance.engine);
     let databases = scene.names.present.databases();

@@ -11,11 +11,12 @@
 //! Interleavings of several sessions are text as well, in `schedules/`, and are run by `schedules`. Random histories,
 //! with the proof that they have a serial order, are in `histories`; the effects of a failing disk on statements are in
 //! `failing_disk`. Statements that nobody would write are in `fuzz`; the memory and time of one statement in `limits`;
-//! answers that must agree in `oracles`; aggregates over columns in `batches`; tables of different access methods in
+//! answers that must agree in `oracles`; aggregates over columns in `batches`; their plans in `batch_plans`; tables of different access methods in
 //! `methods`; faults that compressed tables of others have in `compressed`; large documents in `large_documents`;
 //! several databases of one server in `databases`.
 
 mod batch_limits;
+mod batch_plans;
 mod batches;
 mod client;
 mod compressed;

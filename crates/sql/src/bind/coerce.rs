@@ -1,7 +1,7 @@
 //! Values of one type become values of another: casts that are written, casts that are not, and
 //! literals and parameters that take the type that is wanted.
 
-use scalar::cast::{self, Circumstance, How};
+use scalar::cast::{self, CoercionContext, CoercionPath};
 use scalar::resolve;
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type};
 
@@ -10,7 +10,7 @@ use crate::error::{At, Error, Result};
 use crate::plan::{Call, Cast, Expr, ExprKind};
 
 impl Binder<'_> {
-    /// A value as one of the type `target`, where the circumstance allows it.
+    /// A value as one of the type `target`, where the context allows it.
     ///
     /// # Errors
     /// `22P02` and its like where a literal is none of the type; `42P08` where a parameter is of
@@ -19,7 +19,7 @@ impl Binder<'_> {
         &mut self,
         expr: Expr,
         target: Type,
-        when: Circumstance,
+        when: CoercionContext,
     ) -> Result<Option<Expr>> {
         let at = expr.at;
         if expr.ty == target || target == Type::RECORD && self.facts().is_composite(expr.ty) {
@@ -41,7 +41,7 @@ impl Binder<'_> {
             return self.coerce_row(expr, target, when);
         }
         let Some(how) = cast::find(self.facts(), expr.ty, target, when) else { return Ok(None) };
-        if how == How::Record {
+        if how == CoercionPath::Record {
             return Ok(None);
         }
         let base = self.facts().base(target);
@@ -58,14 +58,14 @@ impl Binder<'_> {
 
     /// A value of a base type as one of a domain, whose constraints it must fulfil. An explicit cast
     /// cuts what is too long for the domain's modifier.
-    pub(super) fn domain_value(&mut self, expr: Expr, domain: Type, when: Circumstance) -> Expr {
+    pub(super) fn domain_value(&mut self, expr: Expr, domain: Type, when: CoercionContext) -> Expr {
         let facts = self.facts();
         if domain == expr.ty || facts.base(domain) == domain {
             return expr;
         }
         let modifier = self.domain_modifier(domain);
         let at = expr.at;
-        let fitted = self.fit(expr, modifier, when == Circumstance::Explicit);
+        let fitted = self.fit(expr, modifier, when == CoercionContext::Explicit);
         let kind = ExprKind::Cast { expr: Box::new(fitted), how: Cast::Domain };
         Expr { kind, ty: domain, modifier: Modifier::NONE, at }
     }
@@ -81,7 +81,7 @@ impl Binder<'_> {
     }
 
     /// A literal without a type, or a parameter without one, becomes what is wanted.
-    fn coerce_unknown(&mut self, expr: Expr, target: Type, when: Circumstance) -> Result<Expr> {
+    fn coerce_unknown(&mut self, expr: Expr, target: Type, when: CoercionContext) -> Result<Expr> {
         let at = expr.at;
         let base = self.facts().base(target);
         match expr.kind {
@@ -112,7 +112,7 @@ impl Binder<'_> {
             }
             kind => {
                 let inner = Expr::of(kind, Type::UNKNOWN, at);
-                let how = Cast::Type { how: How::InOut, when: Circumstance::Implicit };
+                let how = Cast::Type { how: CoercionPath::InOut, when: CoercionContext::Implicit };
                 let cast = ExprKind::Cast { expr: Box::new(inner), how };
                 Ok(Expr::of(cast, target, at))
             }
@@ -120,7 +120,12 @@ impl Binder<'_> {
     }
 
     /// `ROW(...)` as a row of a composite type, field by field.
-    fn coerce_row(&mut self, expr: Expr, target: Type, when: Circumstance) -> Result<Option<Expr>> {
+    fn coerce_row(
+        &mut self,
+        expr: Expr,
+        target: Type,
+        when: CoercionContext,
+    ) -> Result<Option<Expr>> {
         let at = expr.at;
         let base = self.facts().base(target);
         let Some(Shape::Composite(wanted)) = self.names.shape(base) else { return Ok(None) };
@@ -153,7 +158,7 @@ impl Binder<'_> {
                     ),
                 ));
             };
-            row.push(self.fit(cast, wanted.modifier, when == Circumstance::Explicit));
+            row.push(self.fit(cast, wanted.modifier, when == CoercionContext::Explicit));
         }
         let row = Expr::row(row, base, at);
         Ok(Some(self.domain_value(row, target, when)))
@@ -200,15 +205,15 @@ impl Binder<'_> {
             && let Some(function) = self.number_to_bits(of, to)
             && self.facts().is_true_array(self.facts().base(source))
         {
-            let how = How::Elements(Box::new(How::Bits(function, modifier.0)));
-            let how = Cast::Type { how, when: Circumstance::Explicit };
+            let how = CoercionPath::Elements(Box::new(CoercionPath::Bits(function, modifier.0)));
+            let how = Cast::Type { how, when: CoercionContext::Explicit };
             let kind = ExprKind::Cast { expr: Box::new(expr), how };
             let base = self.facts().base(target);
             let bits = Expr { kind, ty: base, modifier, at };
-            return Ok(self.domain_value(bits, target, Circumstance::Explicit));
+            return Ok(self.domain_value(bits, target, CoercionContext::Explicit));
         }
         let row = matches!(expr.kind, ExprKind::Row { .. });
-        let cast = self.coerce(expr, target, Circumstance::Explicit).map_err(|error| {
+        let cast = self.coerce(expr, target, CoercionContext::Explicit).map_err(|error| {
             match row && error.cause.state() == SqlState::CANNOT_COERCE {
                 true => Error { at, ..error },
                 false => error,
@@ -262,7 +267,7 @@ impl Binder<'_> {
             variadic: false,
         });
         let bits = Expr { kind, ty: Type::BIT, modifier, at };
-        self.domain_value(bits, target, Circumstance::Explicit)
+        self.domain_value(bits, target, CoercionContext::Explicit)
     }
 
     /// An interval with fields. A literal is read with them: `interval '1' year` is no second.
@@ -275,7 +280,7 @@ impl Binder<'_> {
                     .map_err(|error| Error::from(error).at(at))?;
                 Expr::of(ExprKind::Const(value), Type::INTERVAL, at)
             }
-            _ => self.coerce_unknown(expr, Type::INTERVAL, Circumstance::Explicit)?,
+            _ => self.coerce_unknown(expr, Type::INTERVAL, CoercionContext::Explicit)?,
         };
         Ok(self.fit(literal, modifier, true))
     }
@@ -289,7 +294,7 @@ impl Binder<'_> {
         modifier: Modifier,
     ) -> Result<Expr> {
         let (source, at) = (expr.ty, expr.at);
-        match self.coerce(expr, target, Circumstance::Assignment)? {
+        match self.coerce(expr, target, CoercionContext::Assignment)? {
             Some(cast) => Ok(self.fit(cast, modifier, false)),
             None => Err(Error::new(
                 SqlState::DATATYPE_MISMATCH,
@@ -307,7 +312,7 @@ impl Binder<'_> {
     /// A value as one of a type that it is known to fit.
     pub(super) fn implicit(&mut self, expr: Expr, target: Type) -> Result<Expr> {
         let (source, at) = (expr.ty, expr.at);
-        self.coerce(expr, target, Circumstance::Implicit)?.ok_or_else(|| {
+        self.coerce(expr, target, CoercionContext::Implicit)?.ok_or_else(|| {
             Error::new(
                 SqlState::CANNOT_COERCE,
                 format!(
@@ -328,7 +333,7 @@ impl Binder<'_> {
     /// A value of a type that a clause wants.
     pub(super) fn specific(&mut self, expr: Expr, target: Type, construct: &str) -> Result<Expr> {
         let (source, at) = (expr.ty, expr.at);
-        self.coerce(expr, target, Circumstance::Assignment)?.ok_or_else(|| {
+        self.coerce(expr, target, CoercionContext::Assignment)?.ok_or_else(|| {
             Error::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!(
@@ -344,7 +349,7 @@ impl Binder<'_> {
     /// A value whose type nothing has said is text.
     pub(super) fn settle(&mut self, expr: Expr) -> Result<Expr> {
         match expr.ty {
-            Type::UNKNOWN => self.coerce_unknown(expr, Type::TEXT, Circumstance::Implicit),
+            Type::UNKNOWN => self.coerce_unknown(expr, Type::TEXT, CoercionContext::Implicit),
             _ => Ok(expr),
         }
     }
@@ -384,7 +389,7 @@ impl Binder<'_> {
     /// A value as one of the type chosen for it and others.
     pub(super) fn common_value(&mut self, expr: Expr, common: Type, context: &str) -> Result<Expr> {
         let (source, at) = (expr.ty, expr.at);
-        self.coerce(expr, common, Circumstance::Implicit)?.ok_or_else(|| {
+        self.coerce(expr, common, CoercionContext::Implicit)?.ok_or_else(|| {
             Error::new(
                 SqlState::CANNOT_COERCE,
                 format!(

@@ -1,6 +1,6 @@
 //! `UPDATE` and `DELETE`: the changed rows, and their new values.
 
-use scalar::cast::Circumstance;
+use scalar::cast::CoercionContext;
 use types::{Modifier, SqlState, Type};
 
 use super::Binder;
@@ -503,7 +503,7 @@ impl Binder<'_> {
         let run = steps.iter().take_while(|step| !matches!(step, Step::Field(_))).count();
         if self.facts().base(old.ty) == Type::HSTORE {
             let changed = self.with_key(old, steps, value)?;
-            return Ok(self.domain_value(changed, ty, Circumstance::Assignment));
+            return Ok(self.domain_value(changed, ty, CoercionContext::Assignment));
         }
         let (bound, part) = self.subscript_steps(&old, &steps[..run])?;
         let value = match &steps[run..] {
@@ -523,12 +523,12 @@ impl Binder<'_> {
     /// constraints.
     fn whole(&mut self, kind: ExprKind, ty: Type, modifier: Modifier, at: At) -> Expr {
         let base = self.facts().base(ty);
-        self.domain_value(Expr { kind, ty: base, modifier, at }, ty, Circumstance::Assignment)
+        self.domain_value(Expr { kind, ty: base, modifier, at }, ty, CoercionContext::Assignment)
     }
 
     fn assign_subscript(&mut self, value: Expr, part: Type, name: &str) -> Result<Expr> {
         let (source, at) = (value.ty, value.at);
-        self.coerce(value, part, Circumstance::Assignment)?.ok_or_else(|| {
+        self.coerce(value, part, CoercionContext::Assignment)?.ok_or_else(|| {
             Error::new(
                 SqlState::DATATYPE_MISMATCH,
                 format!(

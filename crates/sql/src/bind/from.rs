@@ -1,34 +1,21 @@
 //! `FROM`: tables, views, subqueries, functions and joins become a plan and the items in scope.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use scalar::cast::Circumstance;
-use types::{Modifier, Shape, SqlState, Type};
+use scalar::cast::CoercionContext;
+use types::{SqlState, Type};
 
 use super::join::join_plan;
 use super::names::{Relation, RelationKind};
-use super::scope::{Clause, Item, ItemColumn, WithTable, reference};
-use super::{Binder, policy, walk};
+use super::scope::{Clause, Item, WithTable, reference};
+use super::{Binder, policy};
 use crate::error::{At, Error, Result};
 use crate::outline::{self, ItemKind};
-use crate::parse::ast::{self, Alias, ColumnDef, JoinKind, Name, Source, TableRef};
-use crate::plan::{Column, Expr, ExprKind, Moment, Node, Origin, Plan, Sample, Scan, system};
+use crate::parse::ast::{self, Alias, JoinKind, Name, Source, TableRef};
+use crate::plan::{Column, Expr, ExprKind, Moment, Node, Origin, Plan};
 
 /// How deep views may be made of views.
 pub(super) const VIEWS_MAX: usize = 32;
-
-/// The system columns of a table, hidden from `*`. The key comes first: changes look for it there.
-const SYSTEM: [(&str, i16, Type); 8] = [
-    ("_key", system::KEY, Type::BYTEA),
-    ("tableoid", system::TABLE, Type::OID),
-    ("_system_from", system::FROM, Type::TIMESTAMPTZ),
-    ("_system_to", system::TO, Type::TIMESTAMPTZ),
-    ("_version", system::VERSION, Type::INT8),
-    ("xmin", system::STAMP, Type::XID),
-    ("xmax", system::END_STAMP, Type::XID),
-    ("ctid", system::ROW, Type::TID),
-];
 
 /// A part of `FROM`, bound.
 pub(super) struct Part {
@@ -220,232 +207,6 @@ impl Binder<'_> {
         }
     }
 
-    /// The relation with a name, which must be there.
-    pub(super) fn relation(&mut self, path: &ast::Path) -> Result<Arc<Relation>> {
-        let (schema, name) = path.split(|database| self.names.is_database(database))?;
-        if let Some(schema) = schema {
-            self.use_schema(schema)?;
-        }
-        let schema = schema.map(|schema| schema.text.as_str());
-        self.names.relation(schema, &name.text).ok_or_else(|| {
-            let message = format!("relation \"{path}\" does not exist");
-            let error = Error::new(SqlState::UNDEFINED_TABLE, message).at(path.at());
-            let pending = schema.is_none()
-                && self.scopes.iter().any(|scope| scope.pending.contains(&name.text));
-            match pending {
-                false => error,
-                true => error
-                    .detail(format!(
-                        "There is a WITH item named \"{}\", but it cannot be referenced from this \
-                         part of the query.",
-                        name.text
-                    ))
-                    .hint(
-                        "Use WITH RECURSIVE, or re-order the WITH items to remove forward \
-                         references.",
-                    ),
-            }
-        })
-    }
-
-    /// The columns of a relation as columns of a plan.
-    pub(super) fn relation_columns(&mut self, relation: &Relation) -> Vec<Column> {
-        let mut columns = Vec::with_capacity(relation.columns.len());
-        for column in &relation.columns {
-            let origin = Origin { relation: relation.oid, attnum: column.attnum };
-            let made = self.column(&column.name, column.ty, column.modifier, Some(origin));
-            self.set_collation(&made, column.collation);
-            columns.push(made);
-        }
-        columns
-    }
-
-    /// Puts a relation's row in sight.
-    pub(super) fn show_relation(&mut self, relation: &Relation, row: &[Column]) {
-        let item = Item {
-            schema: Some(relation.schema.clone()),
-            row_type: relation.row_type,
-            ..Item::named(&relation.name, row)
-        };
-        self.scope().items.push(item);
-    }
-
-    /// The scan of a table, with its system columns.
-    pub(super) fn scan(
-        &mut self,
-        table: &TableRef,
-        relation: &Arc<Relation>,
-        moment: Moment,
-    ) -> Result<Part> {
-        let mut columns = self.relation_columns(relation);
-        let name = alias_name(table);
-        let mut item = Item {
-            relation: Some(relation.clone()),
-            schema: table.alias.is_none().then(|| relation.schema.clone()),
-            row_type: relation.row_type,
-            ..Item::named(&name, &columns)
-        };
-        rename_table(&mut item, table)?;
-        let mut attnums: Vec<i16> = relation.columns.iter().map(|column| column.attnum).collect();
-        let stored =
-            matches!(relation.kind, RelationKind::Table | RelationKind::Materialized { .. });
-        if relation.kind == (RelationKind::Materialized { is_populated: false })
-            && matches!(moment, Moment::Now)
-        {
-            self.uses.unpopulated.get_or_insert_with(|| relation.name.clone());
-        }
-        for (column_name, attnum, ty) in SYSTEM {
-            let there = match attnum {
-                system::TABLE => true,
-                system::KEY | system::ROW | system::STAMP | system::END_STAMP => stored,
-                _ => stored && relation.versioned,
-            };
-            // Tables of earlier releases may have columns of these names.
-            let is_hidden = relation.columns.iter().any(|known| known.name == column_name);
-            if !there || is_hidden && attnum != system::KEY {
-                continue;
-            }
-            let column = self.column(column_name, ty, Modifier::NONE, None);
-            if attnum == system::KEY {
-                item.key = Some(column.clone());
-            } else {
-                let name = column_name.to_owned();
-                let (column, is_renamed) = (column.clone(), false);
-                item.columns.push(ItemColumn { name, column, hidden: true, is_renamed });
-            }
-            columns.push(column);
-            attnums.push(attnum);
-        }
-        let sample = match &table.sample {
-            Some(sample) => Some(self.sample(sample)?),
-            None => None,
-        };
-        let scan = Scan {
-            relation: relation.oid,
-            name: relation.name.clone(),
-            alias: name,
-            computed: relation.kind == RelationKind::System,
-            only: table.only,
-            attnums,
-            moment,
-            sample,
-        };
-        let moment = table.moment.is_some().then(|| scan.moment.clone());
-        let outline = self.outline_table(table, relation, moment, scan.sample.clone(), &item);
-        let plan = Plan { node: Node::Scan(Box::new(scan)), columns };
-        Ok(Part { plan, items: vec![item], outline })
-    }
-
-    fn outline_table(
-        &self,
-        table: &TableRef,
-        relation: &Relation,
-        moment: Option<Moment>,
-        sample: Option<Sample>,
-        item: &Item,
-    ) -> Option<outline::Source> {
-        if !self.is_outlining() {
-            return None;
-        }
-        let own_names = relation.columns.iter().map(|column| column.name.clone()).collect();
-        let only = table.only;
-        let kind = ItemKind::Relation { relation: relation.oid, only, moment, sample };
-        self.outline_item(Some(kind), item, table.alias.as_ref(), own_names)
-    }
-
-    fn sample(&mut self, sample: &ast::Sample) -> Result<Sample> {
-        let system = match sample.method.last() {
-            "system" => true,
-            "bernoulli" => false,
-            other => {
-                let message = format!("tablesample method {other} does not exist");
-                return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(sample.method.at()));
-            }
-        };
-        let [percent] = &sample.args[..] else {
-            let message = format!(
-                "tablesample method {} requires 1 argument, not {}",
-                sample.method.last(),
-                sample.args.len()
-            );
-            return Err(
-                Error::new(SqlState::INVALID_TABLESAMPLE_ARGUMENT, message).at(sample.method.at())
-            );
-        };
-        let percent = self.expr(percent)?;
-        let percent = self.specific(percent, Type::FLOAT4, "TABLESAMPLE")?;
-        let seed = match &sample.seed {
-            Some(seed) => {
-                let seed = self.expr(seed)?;
-                Some(self.specific(seed, Type::FLOAT8, "REPEATABLE")?)
-            }
-            None => None,
-        };
-        Ok(Sample { system, percent, seed })
-    }
-
-    /// Which states of a relation are read.
-    fn moment(
-        &mut self,
-        moment: Option<&ast::Moment>,
-        relation: &Relation,
-        at: At,
-    ) -> Result<Moment> {
-        let Some(moment) = moment else {
-            let has_past = relation.versioned || matches!(relation.kind, RelationKind::View(_));
-            let inherited = self.moment.clone().filter(|_| has_past);
-            return Ok(inherited.unwrap_or(Moment::Now));
-        };
-        let view = matches!(relation.kind, RelationKind::View(_));
-        if !relation.versioned && !view {
-            let message = format!("table \"{}\" keeps no history", relation.name);
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(at));
-        }
-        if view && !matches!(moment, ast::Moment::AsOf(_) | ast::Moment::AtVersion(_)) {
-            let message = "a view can be read only as of one moment";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
-        }
-        self.within(Clause::MOMENT, |binder| {
-            Ok(match moment {
-                ast::Moment::AsOf(time) => Moment::AsOf(binder.time(time)?),
-                ast::Moment::AtVersion(version) => {
-                    let version = binder.constant(version)?;
-                    Moment::AtVersion(binder.specific(version, Type::INT8, "FOR SYSTEM_VERSION")?)
-                }
-                ast::Moment::FromTo(from, to) => {
-                    Moment::FromTo(binder.time(from)?, binder.time(to)?)
-                }
-                ast::Moment::Between(from, to) => {
-                    Moment::Between(binder.time(from)?, binder.time(to)?)
-                }
-                ast::Moment::ContainedIn(from, to) => {
-                    Moment::ContainedIn(binder.time(from)?, binder.time(to)?)
-                }
-                ast::Moment::All => Moment::All,
-            })
-        })
-    }
-
-    /// A moment. An interval counts from now: `'-10s'` is ten seconds ago.
-    fn time(&mut self, expr: &ast::Expr) -> Result<Expr> {
-        let time = self.constant(expr)?;
-        if time.ty == Type::INTERVAL {
-            let now = Expr::of(ExprKind::Keyword("current_timestamp"), Type::TIMESTAMPTZ, time.at);
-            return self.operate("+", Some(now), time, expr.at);
-        }
-        self.specific(time, Type::TIMESTAMPTZ, "FOR SYSTEM_TIME")
-    }
-
-    /// An expression that sees no columns.
-    fn constant(&mut self, expr: &ast::Expr) -> Result<Expr> {
-        let scopes = std::mem::take(&mut self.scopes);
-        self.enter();
-        self.scope().clause = Clause::MOMENT;
-        let result = self.expr(expr);
-        self.scopes = scopes;
-        result
-    }
-
     /// The query of a view, with the names that the view gives to its columns.
     fn view(
         &mut self,
@@ -540,152 +301,6 @@ impl Binder<'_> {
         Ok(Some(Part { plan: Plan { node, columns }, items: vec![item], outline }))
     }
 
-    /// Functions as a table.
-    fn functions(
-        &mut self,
-        calls: &[(ast::Expr, Vec<ColumnDef>)],
-        ordinality: bool,
-        alias: Option<&Alias>,
-        defined: &[ColumnDef],
-        at: At,
-    ) -> Result<Part> {
-        let mut columns = Vec::new();
-        let mut functions = Vec::new();
-        let mut outlined = Vec::new();
-        let mut row_type = Type::RECORD;
-        // `unnest(a, b)` is `ROWS FROM (unnest(a), unnest(b))`.
-        let spread: Vec<(ast::Expr, Vec<ColumnDef>)> =
-            calls.iter().flat_map(spread_unnest).collect();
-        for (ast, own) in &spread {
-            let defined = if own.is_empty() { defined } else { own };
-            let expr = self.within(Clause::FUNCTION, |binder| binder.expr(ast))?;
-            let mut expr = self.settle(expr)?;
-            self.check_one_set(&expr)?;
-            let name =
-                alias.map_or_else(|| super::select::output_name(ast), |a| a.name.text.clone());
-            let before = columns.len();
-            if calls.len() == 1 && self.facts().is_composite(expr.ty) {
-                row_type = expr.ty;
-            }
-            self.function_columns(&expr, &name, defined, at, &mut columns)?;
-            if self.is_outlining() {
-                let define = |column: &Column| (column.name.clone(), column.ty, column.modifier);
-                let defined = match defined.is_empty() {
-                    true => Vec::new(),
-                    false => columns[before..].iter().map(define).collect(),
-                };
-                outlined.push((expr.clone(), defined));
-            }
-            if !defined.is_empty()
-                && let ExprKind::Call(call) = &mut expr.kind
-            {
-                call.args.push(described(&columns[before..], expr.at));
-            }
-            functions.push((expr, columns.len() - before));
-        }
-        if ordinality {
-            columns.push(self.column("ordinality", Type::INT8, Modifier::NONE, None));
-        }
-        let name = match alias {
-            Some(alias) => alias.name.text.clone(),
-            None => super::select::output_name(&spread[0].0),
-        };
-        let single = functions.len() == 1 && columns.len() == 1;
-        let mut item = Item { row_type, ..Item::named(name, &columns) };
-        if let Some(alias) = alias {
-            rename(&mut item, alias)?;
-        }
-        if single {
-            item.row_type = columns[0].ty;
-        }
-        let own_names = columns.iter().map(|column| column.name.clone()).collect();
-        let is_lateral = self.reads_own_columns(&outlined);
-        let kind = ItemKind::Functions { calls: outlined, ordinality };
-        let mut outline = self.outline_item(Some(kind), &item, alias, own_names);
-        if let Some(outline::Source::Item(item)) = &mut outline {
-            item.lateral = is_lateral;
-        }
-        let node = Node::FunctionScan { functions, ordinality };
-        Ok(Part { plan: Plan { node, columns }, items: vec![item], outline })
-    }
-
-    /// In `FROM` only the function itself gives a set, and none of its arguments.
-    fn check_one_set(&self, expr: &Expr) -> Result<()> {
-        let mut expr = expr.clone();
-        let mut nested = None;
-        walk::parts(&mut expr, &mut |part| {
-            walk::everywhere(part, &mut |inner| {
-                if matches!(&inner.kind, ExprKind::Call(call) if call.set) {
-                    nested = nested.or(Some(inner.at));
-                }
-                !matches!(inner.kind, ExprKind::Subquery(_))
-            });
-        });
-        match nested {
-            None => Ok(()),
-            Some(at) => Err(Error::new(
-                SqlState::FEATURE_NOT_SUPPORTED,
-                "set-returning functions must appear at top level of FROM",
-            )
-            .at(at)),
-        }
-    }
-
-    /// The columns that a function has as a table.
-    fn function_columns(
-        &mut self,
-        expr: &Expr,
-        name: &str,
-        defined: &[ColumnDef],
-        at: At,
-        columns: &mut Vec<Column>,
-    ) -> Result<()> {
-        let wrong = |message: &str| Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
-        let outputs: Vec<(String, Type)> = match &expr.kind {
-            ExprKind::Call(call) => self.outputs_of(call),
-            _ => Vec::new(),
-        };
-        if let Some(first) = defined.first() {
-            let wrong =
-                |message: &str| Err(Error::new(SqlState::SYNTAX_ERROR, message).at(first.name.at));
-            if !outputs.is_empty() {
-                return wrong(
-                    "a column definition list is redundant for a function with OUT parameters",
-                );
-            }
-            if expr.ty != Type::RECORD {
-                return wrong(
-                    "a column definition list is only allowed for functions returning \"record\"",
-                );
-            }
-            for column in defined {
-                let (ty, modifier) = self.type_of_name(&column.ty)?;
-                columns.push(self.column(&column.name.text, ty, modifier, None));
-            }
-            return Ok(());
-        }
-        if !outputs.is_empty() {
-            for (name, ty) in outputs {
-                columns.push(self.column(name, ty, Modifier::NONE, None));
-            }
-            return Ok(());
-        }
-        if expr.ty == Type::RECORD && !matches!(expr.kind, ExprKind::Row { .. }) {
-            return wrong(
-                "a column definition list is required for functions returning \"record\"",
-            );
-        }
-        match self.names.shape(self.facts().base(expr.ty)).filter(|_| !expr.ty.is_builtin()) {
-            Some(Shape::Composite(fields)) => {
-                for field in fields.iter() {
-                    columns.push(self.column(&*field.name, field.ty, field.modifier, None));
-                }
-            }
-            _ => columns.push(self.column_for(name, expr)),
-        }
-        Ok(())
-    }
-
     /// The condition of an expression list: what `WHERE`, `ON` and `HAVING` have.
     pub(super) fn where_clause(
         &mut self,
@@ -721,7 +336,7 @@ impl Binder<'_> {
             count
         })?;
         let (source, at) = (count.ty, count.at);
-        self.coerce(count, Type::INT8, Circumstance::Assignment)?.ok_or_else(|| {
+        self.coerce(count, Type::INT8, CoercionContext::Assignment)?.ok_or_else(|| {
             let message = format!(
                 "argument of {} must be type bigint, not type {}",
                 clause.name,
@@ -730,14 +345,6 @@ impl Binder<'_> {
             Error::new(SqlState::DATATYPE_MISMATCH, message).at(at)
         })
     }
-}
-
-/// A row of NULLs, which tells a function that gives records what columns are wanted.
-fn described(columns: &[Column], at: At) -> Expr {
-    let field = |column: &Column| Expr { modifier: column.modifier, ..Expr::null(column.ty, at) };
-    let names = columns.iter().map(|column| column.name.clone()).collect();
-    let kind = ExprKind::Row { fields: columns.iter().map(field).collect(), names };
-    Expr::of(kind, Type::RECORD, at)
 }
 
 /// A query with locks that the one around it says; a query without tables has nothing to lock.
@@ -782,14 +389,14 @@ pub(super) fn append(plan: Plan, added: Vec<(Expr, Column)>) -> Plan {
     Plan { node: Node::Project { input: Box::new(plan), exprs }, columns }
 }
 
-fn alias_name(table: &TableRef) -> String {
+pub(super) fn alias_name(table: &TableRef) -> String {
     match &table.alias {
         Some(alias) => alias.name.text.clone(),
         None => table.name.last().to_owned(),
     }
 }
 
-fn rename_table(item: &mut Item, table: &TableRef) -> Result<()> {
+pub(super) fn rename_table(item: &mut Item, table: &TableRef) -> Result<()> {
     match &table.alias {
         Some(alias) => rename(item, alias),
         None => Ok(()),
@@ -815,23 +422,4 @@ pub(super) fn rename(item: &mut Item, alias: &Alias) -> Result<()> {
         column.is_renamed = true;
     }
     Ok(())
-}
-
-/// One call of `unnest` for each of several arguments.
-fn spread_unnest(
-    (call, columns): &(ast::Expr, Vec<ColumnDef>),
-) -> Vec<(ast::Expr, Vec<ColumnDef>)> {
-    if let ast::ExprKind::Call(inner) = &call.kind
-        && inner.name.last() == "unnest"
-        && inner.args.len() > 1
-        && columns.is_empty()
-    {
-        let one = |arg: &ast::Arg| {
-            let mut single = inner.clone();
-            single.args = vec![arg.clone()];
-            (ast::Expr { kind: ast::ExprKind::Call(single), at: call.at }, Vec::new())
-        };
-        return inner.args.iter().map(one).collect();
-    }
-    vec![(call.clone(), columns.clone())]
 }

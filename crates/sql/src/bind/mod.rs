@@ -18,14 +18,18 @@
 //! Every column gets a number of its own while a statement is bound, and expressions refer to
 //! columns by it; [`place`] turns the numbers into places at the end.
 
+mod aggregate;
 mod call;
 mod coerce;
 mod collation;
+mod conflict;
 mod dml;
 mod equivalence;
 mod expr;
 mod file;
 mod from;
+mod from_functions;
+mod from_table;
 mod group;
 mod insert;
 mod join;
@@ -33,12 +37,14 @@ mod json;
 mod late;
 mod merge;
 mod names;
+mod operator;
 mod outline;
 mod part;
 mod place;
 mod policy;
 mod portion;
 mod query;
+mod row_locks;
 mod scope;
 mod select;
 mod subquery;
@@ -63,7 +69,7 @@ pub use variables::{Variable, Variables};
 use std::collections::HashMap;
 
 use ::types::{Datum, Modifier, Oid, Origins, SqlState, Type, TypeSource, extension};
-use scalar::cast::{Circumstance, How};
+use scalar::cast::{CoercionContext, CoercionPath};
 use scalar::facts::Facts;
 use scalar::registry;
 
@@ -265,15 +271,15 @@ pub fn variable_cast(
     let value = Expr { kind: ExprKind::Param(0), ty: from, modifier: from_modifier, at: At::NONE };
     let cast = match from {
         Type::UNKNOWN => None,
-        _ => binder.coerce(value.clone(), to, Circumstance::Assignment)?,
+        _ => binder.coerce(value.clone(), to, CoercionContext::Assignment)?,
     };
     let cast = cast.unwrap_or_else(|| {
-        let how = Cast::Type { how: How::InOut, when: Circumstance::Assignment };
+        let how = Cast::Type { how: CoercionPath::InOut, when: CoercionContext::Assignment };
         let base = binder.facts().base(to);
         let value = if from == Type::UNKNOWN { Expr { ty: Type::TEXT, ..value } } else { value };
         let kind = ExprKind::Cast { expr: Box::new(value), how };
         let read = Expr { kind, ty: base, modifier: Modifier::NONE, at: At::NONE };
-        binder.domain_value(read, to, Circumstance::Assignment)
+        binder.domain_value(read, to, CoercionContext::Assignment)
     });
     Ok(binder.fit(cast, modifier, false))
 }

@@ -1,6 +1,6 @@
 //! Arrays, rows and documents: making arrays, and reaching for fields and elements.
 
-use scalar::cast::Circumstance;
+use scalar::cast::CoercionContext;
 use types::{Datum, Modifier, Origins, Shape, SqlState, Type, geometry, hstore};
 
 use super::Binder;
@@ -199,7 +199,7 @@ impl Binder<'_> {
             return refuse("hstore allows only one subscript");
         };
         let key = self.expr(key)?;
-        let Some(key) = self.coerce(key, Type::TEXT, Circumstance::Assignment)? else {
+        let Some(key) = self.coerce(key, Type::TEXT, CoercionContext::Assignment)? else {
             let message = "subscript for hstore must be of type text";
             return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(at));
         };
@@ -218,7 +218,7 @@ impl Binder<'_> {
         let origins = self.names.all_origins();
         let mut texts = Vec::with_capacity(2);
         for part in [key, value] {
-            let text = self.coerce(part, Type::TEXT, Circumstance::Assignment)?;
+            let text = self.coerce(part, Type::TEXT, CoercionContext::Assignment)?;
             texts.push(text.ok_or_else(|| {
                 let message = "subscript for hstore must be of type text";
                 Error::new(SqlState::DATATYPE_MISMATCH, message).at(at)
@@ -315,7 +315,7 @@ impl Binder<'_> {
             for wanted in [Type::INT4, Type::TEXT] {
                 if (target == Type::TEXT) == (wanted == Type::TEXT)
                     && let Some(cast) =
-                        self.coerce(bound.clone(), wanted, Circumstance::Implicit)?
+                        self.coerce(bound.clone(), wanted, CoercionContext::Implicit)?
                 {
                     return Ok(cast);
                 }
@@ -327,7 +327,7 @@ impl Binder<'_> {
             .hint("jsonb subscript must be coercible to either integer or text.")
             .at(at));
         }
-        self.coerce(bound, Type::INT4, Circumstance::Assignment)?.ok_or_else(|| {
+        self.coerce(bound, Type::INT4, CoercionContext::Assignment)?.ok_or_else(|| {
             Error::new(SqlState::DATATYPE_MISMATCH, "array subscript must have type integer").at(at)
         })
     }

@@ -4,7 +4,7 @@
 //! that an expression means the same wherever it is moved. At the end each reference is looked up
 //! in the row that its expression sees, and, where it is not there, in the rows around.
 
-use super::walk::{self, Sees};
+use super::walk::{self, ExprScope};
 use crate::plan::{Action, Column, Expr, ExprKind, Node, Plan};
 
 /// The value of `levels_up` in a reference that has no place yet: `index` is the number of the
@@ -64,14 +64,14 @@ impl Placer {
             node => input_row(node),
         };
         let returning: Vec<u32> = table.iter().chain(&input).copied().collect();
-        walk::exprs(&mut plan.node, &mut |expr, sees| {
-            let row = match sees {
-                Sees::Nothing => &[][..],
-                Sees::Input => &input,
-                Sees::Keys => &keys,
-                Sees::Returning => &returning,
-                Sees::Row => &table,
-                Sees::Conflict => &pair,
+        walk::exprs(&mut plan.node, &mut |expr, scope| {
+            let row = match scope {
+                ExprScope::Nothing => &[][..],
+                ExprScope::Input => &input,
+                ExprScope::Keys => &keys,
+                ExprScope::Returning => &returning,
+                ExprScope::Row => &table,
+                ExprScope::Conflict => &pair,
             };
             self.expr(expr, row);
         });

@@ -150,7 +150,7 @@ fn subscripts(steps: &mut [Subscript], f: &mut dyn FnMut(&mut Expr)) {
 
 /// The row that an expression of an operator sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sees {
+pub enum ExprScope {
     /// None.
     Nothing,
     /// That of the input; for a join, those of both sides.
@@ -166,68 +166,68 @@ pub enum Sees {
 }
 
 /// Calls `f` for each expression of an operator, and tells which row it sees.
-pub fn exprs(node: &mut Node, f: &mut dyn FnMut(&mut Expr, Sees)) {
+pub fn exprs(node: &mut Node, f: &mut dyn FnMut(&mut Expr, ExprScope)) {
     match node {
         Node::Values(rows) => {
-            rows.iter_mut().flatten().for_each(|expr| f(expr, Sees::Nothing));
+            rows.iter_mut().flatten().for_each(|expr| f(expr, ExprScope::Nothing));
         }
         Node::Scan(scan) => {
             match &mut scan.moment {
                 Moment::Now | Moment::All | Moment::Ever => {}
-                Moment::AsOf(at) | Moment::AtVersion(at) => f(at, Sees::Nothing),
+                Moment::AsOf(at) | Moment::AtVersion(at) => f(at, ExprScope::Nothing),
                 Moment::FromTo(from, to)
                 | Moment::Between(from, to)
                 | Moment::ContainedIn(from, to) => {
-                    f(from, Sees::Nothing);
-                    f(to, Sees::Nothing);
+                    f(from, ExprScope::Nothing);
+                    f(to, ExprScope::Nothing);
                 }
             }
             if let Some(sample) = &mut scan.sample {
-                f(&mut sample.percent, Sees::Nothing);
-                sample.seed.iter_mut().for_each(|seed| f(seed, Sees::Nothing));
+                f(&mut sample.percent, ExprScope::Nothing);
+                sample.seed.iter_mut().for_each(|seed| f(seed, ExprScope::Nothing));
             }
         }
         Node::FunctionScan { functions, .. } => {
-            functions.iter_mut().for_each(|(expr, _)| f(expr, Sees::Nothing));
+            functions.iter_mut().for_each(|(expr, _)| f(expr, ExprScope::Nothing));
         }
-        Node::Filter { condition, .. } => f(condition, Sees::Input),
+        Node::Filter { condition, .. } => f(condition, ExprScope::Input),
         Node::Project { exprs: list, .. } | Node::ProjectSet { sets: list, .. } => {
-            list.iter_mut().for_each(|expr| f(expr, Sees::Input));
+            list.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
         }
         Node::Join { condition, .. } => {
-            condition.iter_mut().for_each(|expr| f(expr, Sees::Input));
+            condition.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
         }
         Node::Aggregate(aggregate) => {
-            aggregate.keys.iter_mut().for_each(|expr| f(expr, Sees::Input));
+            aggregate.keys.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
             for call in &mut aggregate.calls {
-                call.args.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                call.direct.iter_mut().for_each(|expr| f(expr, Sees::Keys));
-                call.order.iter_mut().for_each(|key| f(&mut key.expr, Sees::Input));
-                call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                call.args.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+                call.direct.iter_mut().for_each(|expr| f(expr, ExprScope::Keys));
+                call.order.iter_mut().for_each(|key| f(&mut key.expr, ExprScope::Input));
+                call.filter.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
             }
         }
         Node::Window { calls, .. } => {
             for call in calls {
-                call.args.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                call.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                call.partition.iter_mut().for_each(|expr| f(expr, Sees::Input));
-                call.order.iter_mut().for_each(|key| f(&mut key.expr, Sees::Input));
-                bound(&mut call.frame.start, &mut |expr| f(expr, Sees::Nothing));
-                bound(&mut call.frame.end, &mut |expr| f(expr, Sees::Nothing));
+                call.args.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+                call.filter.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+                call.partition.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
+                call.order.iter_mut().for_each(|key| f(&mut key.expr, ExprScope::Input));
+                bound(&mut call.frame.start, &mut |expr| f(expr, ExprScope::Nothing));
+                bound(&mut call.frame.end, &mut |expr| f(expr, ExprScope::Nothing));
             }
         }
         Node::DistinctOn { keys, .. } | Node::Sort { keys, .. } => {
-            keys.iter_mut().for_each(|key| f(&mut key.expr, Sees::Input));
+            keys.iter_mut().for_each(|key| f(&mut key.expr, ExprScope::Input));
         }
         Node::Limit { limit, offset, ties, .. } => {
-            limit.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
-            offset.iter_mut().for_each(|expr| f(expr, Sees::Nothing));
-            ties.iter_mut().flatten().for_each(|key| f(&mut key.expr, Sees::Input));
+            limit.iter_mut().for_each(|expr| f(expr, ExprScope::Nothing));
+            offset.iter_mut().for_each(|expr| f(expr, ExprScope::Nothing));
+            ties.iter_mut().flatten().for_each(|key| f(&mut key.expr, ExprScope::Input));
         }
         Node::Modify(modify) => {
             action(&mut modify.action, f);
-            modify.row_checks.iter_mut().for_each(|check| f(&mut check.expr, Sees::Row));
-            modify.returning.iter_mut().flatten().for_each(|expr| f(expr, Sees::Returning));
+            modify.row_checks.iter_mut().for_each(|check| f(&mut check.expr, ExprScope::Row));
+            modify.returning.iter_mut().flatten().for_each(|expr| f(expr, ExprScope::Returning));
             modify.rest.iter_mut().for_each(|left| rest(left, f));
         }
         Node::Distinct(_)
@@ -241,43 +241,44 @@ pub fn exprs(node: &mut Node, f: &mut dyn FnMut(&mut Expr, Sees)) {
 }
 
 /// Calls `f` for each expression of what a change leaves of rows, and tells which row it sees.
-pub fn rest(rest: &mut Rest, f: &mut dyn FnMut(&mut Expr, Sees)) {
-    f(&mut rest.left, Sees::Input);
-    rest.generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
+pub fn rest(rest: &mut Rest, f: &mut dyn FnMut(&mut Expr, ExprScope)) {
+    f(&mut rest.left, ExprScope::Input);
+    rest.generated.iter_mut().for_each(|(_, expr)| f(expr, ExprScope::Row));
 }
 
 /// Calls `f` for each expression of a change of rows, and tells which row it sees.
-pub fn action(action: &mut Action, f: &mut dyn FnMut(&mut Expr, Sees)) {
+pub fn action(action: &mut Action, f: &mut dyn FnMut(&mut Expr, ExprScope)) {
     match action {
         Action::Delete | Action::Erase => {}
         Action::Insert { generated, conflict } => {
-            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
+            generated.iter_mut().for_each(|(_, expr)| f(expr, ExprScope::Row));
             let Some(conflict) = conflict else { return };
-            let provisos = conflict.arbiters.iter_mut().flat_map(|known| &mut known.provisos);
-            provisos.for_each(|expr| f(expr, Sees::Nothing));
+            let at_start =
+                conflict.arbiters.iter_mut().flat_map(|known| &mut known.start_conditions);
+            at_start.for_each(|expr| f(expr, ExprScope::Nothing));
             if let Some(update) = &mut conflict.update {
-                update.set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Conflict));
-                update.filter.iter_mut().for_each(|expr| f(expr, Sees::Conflict));
+                update.set.iter_mut().for_each(|(_, expr)| f(expr, ExprScope::Conflict));
+                update.filter.iter_mut().for_each(|expr| f(expr, ExprScope::Conflict));
             }
         }
         Action::Update { set, generated } => {
-            set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Input));
-            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
+            set.iter_mut().for_each(|(_, expr)| f(expr, ExprScope::Input));
+            generated.iter_mut().for_each(|(_, expr)| f(expr, ExprScope::Row));
         }
         Action::Merge { clauses, generated, .. } => {
             for clause in clauses {
-                clause.filter.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                clause.filter.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
                 match &mut clause.action {
                     MergeAction::Nothing | MergeAction::Delete => {}
                     MergeAction::Update(set) => {
-                        set.iter_mut().for_each(|(_, expr)| f(expr, Sees::Input));
+                        set.iter_mut().for_each(|(_, expr)| f(expr, ExprScope::Input));
                     }
                     MergeAction::Insert(row) => {
-                        row.iter_mut().for_each(|expr| f(expr, Sees::Input));
+                        row.iter_mut().for_each(|expr| f(expr, ExprScope::Input));
                     }
                 }
             }
-            generated.iter_mut().for_each(|(_, expr)| f(expr, Sees::Row));
+            generated.iter_mut().for_each(|(_, expr)| f(expr, ExprScope::Row));
         }
     }
 }

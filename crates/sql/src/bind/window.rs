@@ -290,7 +290,7 @@ impl Binder<'_> {
         };
         let bound = self.expr(offset)?;
         let source = bound.ty;
-        self.coerce(bound, target, scalar::cast::Circumstance::Implicit)?.ok_or_else(|| {
+        self.coerce(bound, target, scalar::cast::CoercionContext::Implicit)?.ok_or_else(|| {
             Error::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
                 format!(

@@ -5,7 +5,7 @@
 //!   pretty   (a + b * 2) > 0          only operands that are not simple have any
 //! ```
 
-use scalar::cast::{Circumstance, How};
+use scalar::cast::{CoercionContext, CoercionPath};
 use scalar::collation;
 
 use super::Printer;
@@ -65,9 +65,8 @@ pub(super) fn class(expr: &Expr) -> Class {
         ExprKind::Call(call) if call.operator => Class::Operator,
         ExprKind::Call(call) if call.name == "bit" => Class::CastFunction,
         ExprKind::Cast { how, .. } => match how {
-            Cast::Type { how: How::Function(_) | How::Bits(..), .. } | Cast::Modifier { .. } => {
-                Class::CastFunction
-            }
+            Cast::Type { how: CoercionPath::Function(_) | CoercionPath::Bits(..), .. }
+            | Cast::Modifier { .. } => Class::CastFunction,
             Cast::Type { .. } | Cast::Domain => Class::Cast,
         },
         ExprKind::And(_) => Class::And,
@@ -124,7 +123,7 @@ pub(super) fn looks_like_function(expr: &Expr) -> bool {
 /// True for a cast that nobody wrote.
 pub(super) fn is_implicit(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Cast { how: Cast::Type { when, .. }, .. } => *when != Circumstance::Explicit,
+        ExprKind::Cast { how: Cast::Type { when, .. }, .. } => *when != CoercionContext::Explicit,
         ExprKind::Cast { how: Cast::Modifier { explicit }, .. } => !explicit,
         _ => false,
     }

@@ -1,6 +1,6 @@
 //! From bound expressions to programs.
 
-use scalar::cast::{self, Circumstance, How};
+use scalar::cast::{self, CoercionContext, CoercionPath};
 use scalar::facts::Facts;
 use scalar::resolve;
 use scalar::{Comparison, Context, Function, registry};
@@ -286,14 +286,16 @@ impl Compiler<'_> {
         }
         let held = self.types.repr_of(target)?;
         match how {
-            How::Relabel if self.types.repr_of(inner.ty)? == held => Ok(Some(self.op(inner)?)),
-            How::Function(oid) => {
+            CoercionPath::Relabel if self.types.repr_of(inner.ty)? == held => {
+                Ok(Some(self.op(inner)?))
+            }
+            CoercionPath::Function(oid) => {
                 let function = self.function(*oid)?;
                 if !function.strict || self.types.repr_of(function.ret)? != held {
                     return Ok(None);
                 }
                 // Length coercions take a modifier, and some whether they may cut.
-                let may_cut = Datum::Bool(*when == Circumstance::Explicit);
+                let may_cut = Datum::Bool(*when == CoercionContext::Explicit);
                 let more = [Datum::Int4(-1), may_cut].map(Op::Const);
                 let args = std::iter::once(self.op(inner)?).chain(more);
                 let args = args.take(function.args.len()).collect();
@@ -334,12 +336,12 @@ impl Compiler<'_> {
             "current_schema" => return self.current_schema(),
             _ => {
                 let found =
-                    cast::find(Facts(self.types), Type::TIMESTAMPTZ, ty, Circumstance::Explicit);
+                    cast::find(Facts(self.types), Type::TIMESTAMPTZ, ty, CoercionContext::Explicit);
                 let step = found.filter(|_| ty != Type::TIMESTAMPTZ).map(|how| Step::Type {
                     how,
                     source: Type::TIMESTAMPTZ,
                     target: ty,
-                    when: Circumstance::Explicit,
+                    when: CoercionContext::Explicit,
                 });
                 return Ok(Op::Now(step));
             }

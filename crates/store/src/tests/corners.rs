@@ -659,8 +659,8 @@ fn a_scan_of_blocks_reads_no_keys_for_runs_beside_it() {
         let before = world.store.stats().cache_misses;
         let scan = world.store.block_scan(COLUMNS, Bound::Unbounded, Bound::Unbounded, Csn(9), &[]);
         let (mut scan, mut count) = (scan.expect("nothing is erased"), 0);
-        let mut take = |given: Given<'_>| {
-            let Given::Columns(rows) = given else { unreachable!("all rows lie in columns") };
+        let mut take = |item: ScanItem<'_>| {
+            let ScanItem::Columns(rows) = item else { unreachable!("all rows lie in columns") };
             count += rows.len();
             ControlFlow::Continue(())
         };

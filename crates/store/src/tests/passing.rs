@@ -1,7 +1,7 @@
 //! Scans that pass the cache by.
 
 use crate::tests::world::{PLAIN, SimRandom, World, put, small_options};
-use crate::{BlockReads, Csn, Given, StoreOptions};
+use crate::{BlockReads, Csn, ScanItem, StoreOptions};
 use std::ops::{Bound, ControlFlow};
 use vfs::SimVfs;
 
@@ -37,7 +37,7 @@ fn a_scan_of_more_than_the_cache_leaves_the_cache_alone() {
             let mut scan = world.store.block_scan(PLAIN, all.0, all.1, Csn(1), &[]).unwrap();
             scan.visit(&mut |given| {
                 found += match given {
-                    Given::Rows(rows) => rows.len(),
+                    ScanItem::Rows(rows) => rows.len(),
                     _ => 1,
                 };
                 ControlFlow::Continue(())

@@ -200,7 +200,7 @@ fn a_failing_disk_fails_the_sorter() {
                     assert_eq!((loaded.keys(), hit), (97, 0));
                     break;
                 }
-                Ok(Sorted::Twice(twice)) => panic!("{twice:?} came once"),
+                Ok(Sorted::Duplicate(duplicate)) => panic!("{duplicate:?} came once"),
                 Err(StoreError::Io { .. }) => failed += 1,
                 Err(other) => panic!("{other}"),
             }
@@ -221,10 +221,14 @@ fn a_key_that_comes_twice_is_found() {
             let value = |out: &mut Vec<u8>| out.extend_from_slice(format!("value {at}").as_bytes());
             sorter.put(&world.store, key.as_bytes(), value).unwrap();
         }
-        let Sorted::Twice(twice) = sorter.finish(&world.store).unwrap() else {
+        let Sorted::Duplicate(duplicate) = sorter.finish(&world.store).unwrap() else {
             panic!("c comes twice")
         };
-        assert_eq!((twice.key, twice.value), (b"c".to_vec(), b"value 5".to_vec()), "{buffer}");
+        assert_eq!(
+            (duplicate.key, duplicate.value),
+            (b"c".to_vec(), b"value 5".to_vec()),
+            "{buffer}"
+        );
         let mut dropped = Sorter::with_buffer(PLAIN, buffer);
         for key in 0..50u8 {
             dropped.put(&world.store, &[key], |out| out.push(key)).unwrap();

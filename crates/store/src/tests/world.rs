@@ -405,16 +405,16 @@ fn rows_by_blocks(mut scan: BlockScan, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)
     };
     let mut key = Vec::new();
     while !scan.is_at_end() {
-        let mut take = |given: Given<'_>| match given {
-            Given::Row(key, seen) => row(key, seen),
-            Given::Rows(rows) => {
+        let mut take = |item: ScanItem<'_>| match item {
+            ScanItem::Row(key, seen) => row(key, seen),
+            ScanItem::Rows(rows) => {
                 for (at, value) in rows.values().enumerate() {
                     rows.key_into(at, &mut key);
                     found.borrow_mut().push((key.clone(), rows.bytes()[value].to_vec()));
                 }
                 go_on(2)
             }
-            Given::Columns(rows) => columns(rows),
+            ScanItem::Columns(rows) => columns(rows),
         };
         scan.visit(&mut take).expect("scans succeed");
     }

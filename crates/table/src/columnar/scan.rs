@@ -10,7 +10,7 @@
 use std::ops::ControlFlow;
 
 use store::TableId;
-use txn::{Given, KeyRange, TxnError, View};
+use txn::{KeyRange, ScanItem, TxnError, View};
 use types::{Repr, row};
 
 use super::block::Block;
@@ -149,9 +149,9 @@ impl RowScan for ColumnarScan {
         let mut block = None;
         blocks.fill(view, |given| {
             match given {
-                Given::Row(key, row) => return put_row(batch, key, row, wanted, end),
-                Given::Rows(rows) => batch.push_block(rows),
-                Given::Columns(columns) => block = Some(Block::read(columns)?),
+                ScanItem::Row(key, row) => return put_row(batch, key, row, wanted, end),
+                ScanItem::Rows(rows) => batch.push_block(rows),
+                ScanItem::Columns(columns) => block = Some(Block::read(columns)?),
             }
             Ok(go_on(block.is_none() && batch.len() < end))
         })?;

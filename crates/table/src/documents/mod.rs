@@ -16,7 +16,7 @@
 //! | module | is |
 //! |---|---|
 //! | `rows` | [`RowDocuments`]: the rows of a table of documents |
-//! | `follow` | [`DocumentRows`]: rows that follow documents which the library or HTTP changes |
+//! | `row_link` | [`DocumentRows`]: the link from a document that the library or HTTP changes to its row |
 //! | `error` | errors of documents as those of tables |
 //!
 //! # Invariants
@@ -24,7 +24,7 @@
 //! * A transaction that changes a document holds the lock of its row.
 
 mod error;
-mod follow;
+mod row_link;
 mod rows;
 
 use std::sync::Arc;
@@ -40,8 +40,8 @@ use crate::rows::Layout;
 use crate::stored::{Kept, documents_of};
 use crate::{Result, Tables};
 
-pub use follow::DocumentRows;
-pub(crate) use follow::document_row;
+pub use row_link::DocumentRows;
+pub(crate) use row_link::document_row;
 pub use rows::RowDocuments;
 
 /// The types that key columns of documents may have: those whose values are equal where their texts are.

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use document::Collection;
 use store::{Csn, Op};
-use txn::{Engine, Given, KeyRange, Locked, Snapshot, Transaction, View};
+use txn::{Engine, KeyRange, Locked, ScanItem, Snapshot, Transaction, View};
 use types::{Context, Datum, DatumRef, Jsonb, KeyOrder, Modifier, RowView, Style, Type, text};
 
 use crate::catalog::{Relation, TableData};
@@ -12,7 +12,7 @@ use crate::columnar::Block;
 use crate::heap::{self, HeapRows, Unordered, image, patch};
 use crate::index::RowKeys;
 use crate::method::{Access, ChangedKeys, KeyWalk, RowScan, Rows, Wanted};
-use crate::rows::{Apart, Batch, Layout, RowRef, RowVersion, Table, position, same};
+use crate::rows::{Batch, Layout, OutOfLineValue, RowRef, RowVersion, Table, position, same};
 use crate::{Error, Result};
 
 static STYLE: LazyLock<Style> = LazyLock::new(Style::default);
@@ -203,7 +203,7 @@ impl RowDocuments {
             return Ok(());
         }
         let keep = access == Access::Point;
-        self.fill(key, from, out, |name| Ok(self.collection.tree_within(view, name, keep)?))
+        self.fill(key, from, out, |name| Ok(self.collection.tree_in_view(view, name, keep)?))
     }
 
     /// Adds the rows that a scan has found in a view, with their documents, to a batch.
@@ -232,10 +232,10 @@ impl RowDocuments {
     /// becomes this one.
     fn put(&self, txn: &mut Transaction, key: &[u8], row: &[Datum]) -> Result<()> {
         let Datum::Jsonb(value) = &row[self.at] else {
-            return Ok(self.collection.remove_within(txn, &self.name_of(key, row))?);
+            return Ok(self.collection.remove_in_txn(txn, &self.name_of(key, row))?);
         };
         let nodes = document::tape_of(value)?;
-        Ok(self.collection.put_within(txn, &self.name_of(key, row), &nodes)?)
+        Ok(self.collection.put_in_txn(txn, &self.name_of(key, row), &nodes)?)
     }
 
     /// Takes the document of a row away, where it has one.
@@ -243,12 +243,12 @@ impl RowDocuments {
         if row[self.at].as_ref().is_null() {
             return Ok(());
         }
-        Ok(self.collection.remove_within(txn, &self.name_of(key, row))?)
+        Ok(self.collection.remove_in_txn(txn, &self.name_of(key, row))?)
     }
 }
 
 impl Rows for RowDocuments {
-    fn is_apart(&self, position: usize) -> bool {
+    fn is_out_of_line(&self, position: usize) -> bool {
         position == self.at
     }
 
@@ -268,14 +268,14 @@ impl Rows for RowDocuments {
         self.write_row(view, key, &found, wanted, access, out).map(|()| true)
     }
 
-    fn read_apart(
+    fn read_out_of_line(
         &self,
         view: View<'_>,
         key: &[u8],
         wanted: Wanted<'_>,
         access: Access,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Option<Apart>>> {
+    ) -> Result<Option<Option<OutOfLineValue>>> {
         let Some(found) = view.read(self.heap.storage, key)? else { return Ok(None) };
         let from = out.len();
         image(&found, out)?;
@@ -284,12 +284,12 @@ impl Rows for RowDocuments {
         }
         let row = RowView::new(&out[from..], self.layout.reprs())?;
         let keep = access == Access::Point;
-        let tree = |name: &str| Ok(self.collection.tree_within(view, name, keep)?);
+        let tree = |name: &str| Ok(self.collection.tree_in_view(view, name, keep)?);
         let value = match self.tree_of(key, row, tree)? {
             Some(tree) => tree.value()?.into(),
             None => Datum::Null,
         };
-        Ok(Some(Some(Apart { position: self.at, value })))
+        Ok(Some(Some(OutOfLineValue { position: self.at, value })))
     }
 
     fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {
@@ -302,7 +302,7 @@ impl Rows for RowDocuments {
 
     fn text(&self, view: View<'_>, row: RowRef<'_>, _: usize) -> Result<Option<String>> {
         let (key, row) = (row.key(), RowView::new(row.bytes(), self.layout.reprs())?);
-        let tree = |name: &str| Ok(self.collection.tree_within(view, name, true)?);
+        let tree = |name: &str| Ok(self.collection.tree_in_view(view, name, true)?);
         let tree = self.tree_of(key, row, tree)?;
         Ok(tree.map(|tree| tree.jsonb_text()).transpose()?)
     }
@@ -377,8 +377,8 @@ impl Rows for RowDocuments {
             (Datum::Jsonb(before), Datum::Jsonb(after)) => {
                 let name = self.name_of(key, new);
                 match after.changes_of(before) {
-                    Some(changes) => self.collection.change_values_within(txn, &name, changes)?,
-                    None => self.collection.amend_within(txn, &name, before, after)?,
+                    Some(changes) => self.collection.change_values_in_txn(txn, &name, changes)?,
+                    None => self.collection.apply_diff_in_txn(txn, &name, before, after)?,
                 }
                 Ok(())
             }
@@ -403,7 +403,7 @@ impl Rows for RowDocuments {
                 None => return Ok(()),
             },
         };
-        Ok(self.collection.erase_within(txn, &name)?)
+        Ok(self.collection.erase_in_txn(txn, &name)?)
     }
 }
 
@@ -459,20 +459,20 @@ impl RowScan for DocumentScan {
         let mut key = Vec::new();
         blocks.fill(view, |given| {
             match given {
-                Given::Row(key, row) if !has_document => {
+                ScanItem::Row(key, row) if !has_document => {
                     return heap::put_row(batch, key, row, wanted, end);
                 }
-                Given::Row(key, _) => {
+                ScanItem::Row(key, _) => {
                     keys.push(key, |_| Ok::<bool, Error>(true))?;
                 }
-                Given::Rows(rows) if !has_document => batch.push_block(rows),
-                Given::Rows(rows) => {
+                ScanItem::Rows(rows) if !has_document => batch.push_block(rows),
+                ScanItem::Rows(rows) => {
                     for at in 0..rows.len() {
                         rows.key_into(at, &mut key);
                         keys.push(&key, |_| Ok::<bool, Error>(true))?;
                     }
                 }
-                Given::Columns(_) => {
+                ScanItem::Columns(_) => {
                     return Err(Error::Damaged { what: "a block of columns among documents" });
                 }
             }

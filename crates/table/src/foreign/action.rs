@@ -14,7 +14,7 @@
 use txn::{RowLock, Wait};
 use types::{Coercion, Datum, Modifier, Object, Oid, SqlState, text};
 
-use super::lookup::{Sought, describe};
+use super::lookup::{ReferenceLookup, describe};
 use super::{gone_table, pick};
 use crate::catalog::{Action, Column, Constraint, ForeignKey};
 use crate::rows::{Change, Table, placing, position};
@@ -43,7 +43,7 @@ pub(super) fn follow(
     let table = table.ok_or_else(gone_table)?;
     let meaning = checks.meaning(&table, key)?;
     for (row_key, _) in
-        checks.referring(change.txn, constraint, key, Sought::Key(old), usize::MAX)?
+        checks.referring(change.txn, constraint, key, ReferenceLookup::Key(old), usize::MAX)?
     {
         let strength = match action {
             Action::Cascade if new.is_none() => RowLock::Update,
@@ -106,8 +106,8 @@ pub(super) fn refuse(
     let is_left = match key.is_period {
         true => change.checks.is_missed(change.txn, constraint, key, old)?,
         false => {
-            let sought = Sought::Key(old);
-            !change.checks.referring(change.txn, constraint, key, sought, 1)?.is_empty()
+            let lookup = ReferenceLookup::Key(old);
+            !change.checks.referring(change.txn, constraint, key, lookup, 1)?.is_empty()
         }
     };
     match is_left {

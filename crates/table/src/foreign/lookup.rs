@@ -19,9 +19,9 @@ use crate::index::{Entry, Index};
 use crate::method::Wanted;
 use crate::rows::{Batch, Cursor, RowValues, Table, position};
 
-/// By what rows are known that refer.
+/// How referring rows are looked up.
 #[derive(Clone, Copy)]
-pub(super) enum Sought<'a> {
+pub(super) enum ReferenceLookup<'a> {
     /// These values in the columns that refer.
     Values(&'a [Datum]),
     /// This key in the columns that they refer to.
@@ -130,7 +130,7 @@ impl Checks {
         txn: &Transaction,
         constraint: &Constraint,
         key: &ForeignKey,
-        sought: Sought<'_>,
+        lookup: ReferenceLookup<'_>,
         rows_max: usize,
     ) -> Result<Vec<(Vec<u8>, Vec<Datum>)>> {
         let table = constraint.table().and_then(|oid| self.handles.table(&self.catalog, oid));
@@ -138,9 +138,9 @@ impl Checks {
         let columns: Vec<usize> = key.columns.iter().map(|attnum| position(*attnum)).collect();
         let meaning = self.meaning(&table, key)?;
         let types = &meaning.types;
-        let wanted = match sought {
-            Sought::Values(values) => Some(values.to_vec()),
-            Sought::Key(values) => {
+        let wanted = match lookup {
+            ReferenceLookup::Values(values) => Some(values.to_vec()),
+            ReferenceLookup::Key(values) => {
                 let mut wanted = Some(Vec::with_capacity(values.len()));
                 for (value, (from, to)) in values.iter().zip(types) {
                     match (equal_to(value, *from, *to), &mut wanted) {
@@ -169,9 +169,9 @@ impl Checks {
                 for at in &columns {
                     own.push(row.column(*at)?.to_owned());
                 }
-                let fits = match sought {
-                    Sought::Values(values) => own == values,
-                    Sought::Key(values) => meaning.is_key(&own, values)?,
+                let fits = match lookup {
+                    ReferenceLookup::Values(values) => own == values,
+                    ReferenceLookup::Key(values) => meaning.is_key(&own, values)?,
                 };
                 if fits && found.len() < rows_max {
                     found.push((row.key().to_vec(), row.to_datums()?));

@@ -19,8 +19,8 @@
 //!
 //! # Invariants
 //! * A change of rows never returns with a check forgotten: a check that cannot be decided at once
-//!   is in `now` or in `later`.
-//! * Nothing is left in `now` between statements, and nothing in `later` when a commit is ordered.
+//!   is in `now` or in `deferred`.
+//! * Nothing is left in `now` between statements, and nothing in `deferred` when a commit is ordered.
 
 mod action;
 mod comparable;
@@ -39,7 +39,7 @@ use crate::index::{Entry, Index};
 use crate::rows::{Change, Handles, RowValues, Table, position};
 use crate::{Error, Result};
 pub(crate) use comparable::may_refer;
-use lookup::Sought;
+use lookup::ReferenceLookup;
 
 /// Something to be checked.
 #[derive(Clone, Debug)]
@@ -66,21 +66,21 @@ enum What {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     now: usize,
-    later: usize,
+    deferred: usize,
 }
 
 /// The state of a transaction's checks at a savepoint: two positions, whatever is left to be checked.
 #[derive(Clone, Debug)]
 pub struct SavedChecks {
-    later: usize,
+    deferred: usize,
     finished: usize,
     modes: Modes,
 }
 
-/// An event that was put off. It keeps its place when it has been checked, so that a rollback to a
-/// savepoint before can put it off again.
+/// A deferred event. It keeps its place when it has been checked, so that a rollback to a savepoint before
+/// can defer it again.
 #[derive(Debug)]
-struct Later {
+struct DeferredEvent {
     event: Event,
     is_finished: bool,
 }
@@ -98,8 +98,8 @@ pub struct Checks {
     handles: Arc<Handles>,
     catalog: Arc<Catalog>,
     now: Vec<Event>,
-    later: Vec<Later>,
-    /// Positions in `later` of those that `SET CONSTRAINTS` has had checked, in the order of that.
+    deferred: Vec<DeferredEvent>,
+    /// Positions in `deferred` of those that `SET CONSTRAINTS` has had checked, in the order of that.
     finished: Vec<usize>,
     modes: Modes,
     /// The row that takes the place of the one that is ended next, in another partition.
@@ -113,7 +113,7 @@ impl Checks {
             handles,
             catalog,
             now: Vec::new(),
-            later: Vec::new(),
+            deferred: Vec::new(),
             finished: Vec::new(),
             modes: Modes::default(),
             moving: None,
@@ -127,7 +127,7 @@ impl Checks {
 
     /// True where the commit has nothing to check.
     pub fn is_empty(&self) -> bool {
-        self.now.is_empty() && self.later.iter().all(|later| later.is_finished)
+        self.now.is_empty() && self.deferred.iter().all(|deferred| deferred.is_finished)
     }
 
     /// Makes the checks that are due at the end of a statement, and carries out the actions of
@@ -165,8 +165,8 @@ impl Checks {
         txn: &mut Transaction,
         values: &mut dyn RowValues,
     ) -> Result<()> {
-        let left = self.later.drain(..).filter(|later| !later.is_finished);
-        self.now.extend(left.map(|later| later.event));
+        let left = self.deferred.drain(..).filter(|deferred| !deferred.is_finished);
+        self.now.extend(left.map(|deferred| deferred.event));
         self.finished.clear();
         self.modes = Modes { all: Some(false), each: HashMap::default() };
         self.end_statement(txn, values)
@@ -189,11 +189,11 @@ impl Checks {
             None => self.modes = Modes { all: Some(deferred), each: HashMap::default() },
             Some(oids) => self.modes.each.extend(oids.iter().map(|oid| (*oid, deferred))),
         }
-        for (at, later) in self.later.iter_mut().enumerate() {
-            if !later.is_finished && !self.modes.is_deferred(&later.event.constraint) {
-                later.is_finished = true;
+        for (at, deferred) in self.deferred.iter_mut().enumerate() {
+            if !deferred.is_finished && !self.modes.is_deferred(&deferred.event.constraint) {
+                deferred.is_finished = true;
                 self.finished.push(at);
-                self.now.push(later.event.clone());
+                self.now.push(deferred.event.clone());
             }
         }
         self.end_statement(txn, values)
@@ -202,7 +202,7 @@ impl Checks {
     /// The state to go back to with a savepoint.
     pub fn save(&self) -> SavedChecks {
         SavedChecks {
-            later: self.later.len(),
+            deferred: self.deferred.len(),
             finished: self.finished.len(),
             modes: self.modes.clone(),
         }
@@ -212,19 +212,19 @@ impl Checks {
     pub fn restore(&mut self, saved: &SavedChecks) {
         self.now.clear();
         for at in self.finished.drain(saved.finished..) {
-            self.later[at].is_finished = false;
+            self.deferred[at].is_finished = false;
         }
-        self.later.truncate(saved.later);
+        self.deferred.truncate(saved.deferred);
         self.modes.clone_from(&saved.modes);
     }
 
     pub(crate) fn mark(&self) -> Mark {
-        Mark { now: self.now.len(), later: self.later.len() }
+        Mark { now: self.now.len(), deferred: self.deferred.len() }
     }
 
     pub(crate) fn rollback_to(&mut self, mark: Mark) {
         self.now.truncate(mark.now);
-        self.later.truncate(mark.later);
+        self.deferred.truncate(mark.deferred);
     }
 
     fn push(&mut self, constraint: &Arc<Constraint>, what: What) {
@@ -236,7 +236,7 @@ impl Checks {
         };
         let event = Event { constraint: Arc::clone(constraint), what };
         if is_check && self.modes.is_deferred(constraint) {
-            self.later.push(Later { event, is_finished: false });
+            self.deferred.push(DeferredEvent { event, is_finished: false });
         } else {
             self.now.push(event);
         }
@@ -467,7 +467,9 @@ impl Checks {
             (What::Refers { values: refers }, Some(key)) => {
                 // It may be that no row refers to this any more: then nothing is missing.
                 if self.is_there(txn, key, refers)?
-                    || self.referring(txn, constraint, key, Sought::Values(refers), 1)?.is_empty()
+                    || self
+                        .referring(txn, constraint, key, ReferenceLookup::Values(refers), 1)?
+                        .is_empty()
                 {
                     return Ok(());
                 }

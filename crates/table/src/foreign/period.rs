@@ -99,8 +99,8 @@ impl Checks {
             is_period: false,
             ..key.clone()
         };
-        let sought = super::lookup::Sought::Key(values);
-        let rows = self.referring(txn, constraint, &plain, sought, usize::MAX)?;
+        let lookup = super::lookup::ReferenceLookup::Key(values);
+        let rows = self.referring(txn, constraint, &plain, lookup, usize::MAX)?;
         let refers = rows.into_iter().map(|(_, row)| pick(&row, &key.columns));
         let fits = |refers: &Vec<Datum>| {
             let own = refers.last().map_or(DatumRef::Null, Datum::as_ref);

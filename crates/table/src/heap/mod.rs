@@ -12,7 +12,7 @@ mod scan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use store::{ColumnEncoder, Csn, Kind, Op, Sorted, Sorter, TableId, Twice};
+use store::{ColumnEncoder, Csn, DuplicateKey, Kind, Op, Sorted, Sorter, TableId};
 use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, DatumRef, Oid, row};
 
@@ -284,7 +284,7 @@ impl RowLoad for HeapLoad {
         txn.note_changes(self.storage);
         match self.rows.finish(engine.store())? {
             Sorted::Loaded(loaded) => Ok(txn.attach(loaded).map(|()| None)?),
-            Sorted::Twice(Twice { key, value }) => {
+            Sorted::Duplicate(DuplicateKey { key, value }) => {
                 Row::new(&key, &self.layout, &value).to_datums().map(Some)
             }
         }

@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 
 use store::{ColumnRows, TableId};
-use txn::{Blocks, Given, KeyRange, View};
+use txn::{Blocks, KeyRange, ScanItem, View};
 
 use super::image;
 use crate::Result;
@@ -55,9 +55,9 @@ impl RowScan for HeapScan {
         };
         blocks.fill(view, |given| {
             match given {
-                Given::Row(key, row) => return put_row(batch, key, row, wanted, end),
-                Given::Rows(rows) => batch.push_block(rows),
-                Given::Columns(columns) => put_decoded(batch, &columns)?,
+                ScanItem::Row(key, row) => return put_row(batch, key, row, wanted, end),
+                ScanItem::Rows(rows) => batch.push_block(rows),
+                ScanItem::Columns(columns) => put_decoded(batch, &columns)?,
             }
             Ok(go_on(batch.len() < end))
         })?;

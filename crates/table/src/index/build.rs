@@ -7,14 +7,14 @@
 //! ```
 //!
 //! The entries become part of the commit that makes the index, as do those of the past
-//! ([`before`]). Of a large table they go to the store's files, in bounded memory, and the log only
+//! ([`backfill`]). Of a large table they go to the store's files, in bounded memory, and the log only
 //! names them. Unique keys are checked where the entries lie sorted: equal ones are neighbours.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-use store::{Op, Sorted, Sorter, Store, StoreError, TableId, Twice};
+use store::{DuplicateKey, Op, Sorted, Sorter, Store, StoreError, TableId};
 use txn::{Transaction, View};
 use types::{Datum, Object, SqlState};
 
@@ -66,15 +66,17 @@ impl Table {
                 }
             }
         }
-        if let Some(twice) = filling.finish(change.txn, |entries| first_twice(index, entries))? {
+        if let Some(duplicate) =
+            filling.finish(change.txn, |entries| first_duplicate(index, entries))?
+        {
             let view = View::of(change.txn, &latest);
-            let row = Entry::row_key(&twice.key, &twice.value)?;
+            let row = Entry::row_key(&duplicate.key, &duplicate.value)?;
             return Err(self.not_unique(view, index, row, change.values));
         }
         if index.excludes() {
             self.check_exclusions(change, index)?;
         }
-        self.build_before(change, index)
+        self.build_backfill(change, index)
     }
 
     /// Refuses an index of which two rows exclude each other.
@@ -238,12 +240,12 @@ impl Filling {
     }
 
     /// Makes the entries part of the transaction, unless two of them must not be there together: then
-    /// gives one of these. `twice` finds such among few, which are sorted; of many they have equal keys.
+    /// gives one of these. `duplicate` finds one among few, which are sorted; of many they have equal keys.
     pub(super) fn finish(
         mut self,
         txn: &mut Transaction,
-        twice: impl Fn(&[Entry]) -> Option<Twice>,
-    ) -> Result<Option<Twice>> {
+        duplicate: impl Fn(&[Entry]) -> Option<DuplicateKey>,
+    ) -> Result<Option<DuplicateKey>> {
         let engine = Arc::clone(txn.engine());
         match self.sorter.in_memory() {
             Some(0) => {}
@@ -257,13 +259,13 @@ impl Filling {
             _ => {
                 return match self.sorter.finish(engine.store())? {
                     Sorted::Loaded(loaded) => Ok(txn.attach(loaded).map(|()| None)?),
-                    Sorted::Twice(twice) => Ok(Some(twice)),
+                    Sorted::Duplicate(duplicate) => Ok(Some(duplicate)),
                 };
             }
         }
         self.entries.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-        if let Some(twice) = twice(&self.entries) {
-            return Ok(Some(twice));
+        if let Some(duplicate) = duplicate(&self.entries) {
+            return Ok(Some(duplicate));
         }
         for entry in self.entries {
             txn.write(self.storage, entry.key, Op::Put(entry.value))?;
@@ -273,7 +275,7 @@ impl Filling {
 }
 
 /// The first of two neighbours that must not be equal.
-fn first_twice(index: &Index, entries: &[Entry]) -> Option<Twice> {
+fn first_duplicate(index: &Index, entries: &[Entry]) -> Option<DuplicateKey> {
     let is_twice = |pair: &&[Entry]| match index.kind {
         Kind::Unique { .. } => pair[0].is_exclusive && pair[0].key == pair[1].key,
         Kind::Deferrable { .. } => {
@@ -283,5 +285,5 @@ fn first_twice(index: &Index, entries: &[Entry]) -> Option<Twice> {
         Kind::Plain | Kind::Gin(_) | Kind::Gist(_) | Kind::Columnar => false,
     };
     let [Entry { key, value, .. }, _] = entries.windows(2).find(is_twice)? else { return None };
-    Some(Twice { key: key.clone(), value: value.clone() })
+    Some(DuplicateKey { key: key.clone(), value: value.clone() })
 }

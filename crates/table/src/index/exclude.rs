@@ -19,7 +19,7 @@ use txn::{RowLock, View, Wait};
 use types::geometry::is_geometric;
 use types::{Datum, Inet, Object, SqlState};
 
-use super::search::{Ask, Asked, Query};
+use super::search::{Query, ScanKey, Strategy};
 use super::{Index, Intervals};
 use crate::catalog::{Constraint, ConstraintKind};
 use crate::rows::{Change, Table};
@@ -29,8 +29,8 @@ use crate::{Error, Result};
 /// a key.
 const LOCK: u8 = u8::MAX;
 
-/// A row that stands in the way of another: its key and its values.
-pub(crate) type Rival = (Vec<u8>, Vec<Datum>);
+/// A row that conflicts with another one under an exclusion constraint: its key and its values.
+pub(crate) type ConflictingRow = (Vec<u8>, Vec<Datum>);
 
 impl Index {
     /// True where rows of the index may exclude each other.
@@ -113,7 +113,9 @@ impl Table {
         key: &[u8],
         row: &[Datum],
     ) -> Result<()> {
-        let Some((_, other)) = self.rival(change, index, Some(key), row)? else { return Ok(()) };
+        let Some((_, other)) = self.conflicting_row(change, index, Some(key), row)? else {
+            return Ok(());
+        };
         // A serializable transaction that had looked for such a row fails for another reason.
         change.txn.check_reads()?;
         let words = ("conflicting key value violates", "existing key");
@@ -142,13 +144,13 @@ impl Table {
 
     /// A row, other than that at `key`, that excludes one with these values. Where there is none, no other
     /// transaction can add one any more.
-    pub(crate) fn rival(
+    pub(crate) fn conflicting_row(
         &self,
         change: &mut Change<'_>,
         index: &Index,
         key: Option<&[u8]>,
         row: &[Datum],
-    ) -> Result<Option<Rival>> {
+    ) -> Result<Option<ConflictingRow>> {
         let (Some(storage), Some(intervals)) = (index.storage(), index.intervals()) else {
             return Ok(None);
         };
@@ -182,7 +184,7 @@ impl Table {
         if let Some(constraint) = index.exclusion(self) {
             self.check_period(index, constraint, row)?;
         }
-        match self.rival(change, index, Some(key), row)? {
+        match self.conflicting_row(change, index, Some(key), row)? {
             Some((_, other)) => {
                 Err(self.excluded(change, index, (row, &other), ("could not create", "key")))
             }
@@ -213,9 +215,10 @@ fn networks_overlap(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Returns the conditions of rows that may exclude one with these keys, none of which is NULL.
-fn asked_of(intervals: &Intervals, keys: &[Datum]) -> Vec<Asked> {
-    let equal = intervals.equal().map(|part| (part, Ask::Equal));
-    let interval = intervals.interval().map(|part| (part, Ask::Overlaps));
-    let asked = |(part, ask): (usize, Ask)| Asked { part, ask, value: keys[part].clone() };
+fn asked_of(intervals: &Intervals, keys: &[Datum]) -> Vec<ScanKey> {
+    let equal = intervals.equal().map(|part| (part, Strategy::Equal));
+    let interval = intervals.interval().map(|part| (part, Strategy::Overlaps));
+    let asked =
+        |(part, strategy): (usize, Strategy)| ScanKey { part, strategy, value: keys[part].clone() };
     equal.chain(interval).map(asked).collect()
 }

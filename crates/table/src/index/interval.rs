@@ -39,7 +39,7 @@ use types::ltree::SEPARATOR;
 use types::{Datum, DatumRef, Inet, KeyOrder, Repr, Type, key, range};
 
 use super::fit::{Fit, fit};
-use super::search::{Ask, Asked, Entries, Query};
+use super::search::{Entries, Query, ScanKey, Strategy};
 use crate::Result;
 use crate::catalog::{Index, IndexKey};
 
@@ -145,11 +145,13 @@ impl Intervals {
     }
 
     /// The rows that may have keys of which all that is asked is true; `None` where any may.
-    pub(super) fn query(&self, asked: &[Asked]) -> Option<Query> {
+    pub(super) fn query(&self, asked: &[ScanKey]) -> Option<Query> {
         let nothing = || Some(Query::Any(Vec::new()));
         let mut prefix = Vec::with_capacity(32);
         for (at, repr) in &self.equal {
-            let of = asked.iter().find(|asked| asked.part == *at && asked.ask == Ask::Equal)?;
+            let of = asked
+                .iter()
+                .find(|asked| asked.part == *at && asked.strategy == Strategy::Equal)?;
             match fit(of.value.clone(), *repr) {
                 Fit::Value(value) => key::write(value.as_ref(), KeyOrder::ASCENDING, &mut prefix),
                 Fit::Null | Fit::Below | Fit::Above => return nothing(),
@@ -159,21 +161,21 @@ impl Intervals {
         let mut parts = Vec::new();
         for asked in asked.iter().filter(|asked| asked.part == at) {
             if let (Values::Trees, Datum::Bytea(held)) = (values, &asked.value) {
-                parts.push(tree_query(&prefix, asked.ask, held));
+                parts.push(tree_query(&prefix, asked.strategy, held));
                 continue;
             }
             let empty = || Query::Item([&prefix[..], &[EMPTY]].concat());
             let overlap =
                 |lower, upper| Query::Overlap(Overlap { prefix: prefix.clone(), lower, upper });
-            parts.push(match (asked.ask, interval_of(asked.value.as_ref(), values)) {
+            parts.push(match (asked.strategy, interval_of(asked.value.as_ref(), values)) {
                 // Every range contains the empty one.
-                (Ask::Contains, Interval::Empty) => continue,
-                (Ask::Within | Ask::Equal, Interval::Empty) => empty(),
+                (Strategy::Contains, Interval::Empty) => continue,
+                (Strategy::Within | Strategy::Equal, Interval::Empty) => empty(),
                 (_, Interval::Empty) => return nothing(),
-                (Ask::Within, Interval::Places(lower, upper)) => {
+                (Strategy::Within, Interval::Places(lower, upper)) => {
                     Query::Any(vec![overlap(lower, upper), empty()])
                 }
-                (Ask::Equal, Interval::Places(lower, upper)) => {
+                (Strategy::Equal, Interval::Places(lower, upper)) => {
                     Query::Item(place_at(&prefix, LOWER, node(lower, upper), lower))
                 }
                 (_, Interval::Places(lower, upper)) => overlap(lower, upper),
@@ -188,23 +190,23 @@ impl Intervals {
 }
 
 /// Returns the query for the paths that a path contains, or those that contain it, or itself.
-fn tree_query(prefix: &[u8], ask: Ask, held: &[u8]) -> Query {
+fn tree_query(prefix: &[u8], strategy: Strategy, held: &[u8]) -> Query {
     let at = |held: &[u8]| {
         let place = place(DatumRef::Bytea(held));
         Query::Item(place_at(prefix, LOWER, place, place))
     };
-    match ask {
+    match strategy {
         // All paths are below the one without labels.
-        Ask::Within if held.is_empty() => {
+        Strategy::Within if held.is_empty() => {
             Query::Overlap(Overlap { prefix: prefix.to_vec(), lower: 0, upper: u64::MAX })
         }
-        Ask::Within => {
+        Strategy::Within => {
             // Behind all paths below it: the separator of labels is one less.
             let end = [held, &[SEPARATOR + 1]].concat();
             let (lower, upper) = (place(DatumRef::Bytea(held)), place(DatumRef::Bytea(&end)));
             Query::Overlap(Overlap { prefix: prefix.to_vec(), lower, upper })
         }
-        Ask::Contains => {
+        Strategy::Contains => {
             let ends = held.iter().enumerate().filter(|(_, byte)| **byte == SEPARATOR);
             let above = ends.map(|(end, _)| at(&held[..end]));
             Query::Any(above.chain([at(&[]), at(held)]).collect())

@@ -13,7 +13,7 @@
 //!
 //! Entries are versions under the same commits as their rows: a look into the past finds the
 //! entries of then, at the price of a look at the present. Versions that were over before an index
-//! was made have entries of another kind ([`before`]).
+//! was made have entries of another kind ([`backfill`]).
 //!
 //! The key itself makes sure that keys are unique. A transaction that writes or ends an entry of a
 //! unique index holds a lock on its key till the commit. A second one waits for the outcome, and
@@ -26,7 +26,7 @@
 //!
 //! A columnar index finds no rows: its entries are read instead of them ([`columns`]).
 
-mod before;
+mod backfill;
 mod build;
 mod columns;
 mod exclude;
@@ -44,12 +44,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use store::{Sorter, Store, TableId};
 use types::{Datum, DatumRef, KeyOrder, Repr, key, row, text};
 
-pub use before::RowKeys;
-pub(crate) use before::{forget_before, is_of_data};
+pub use backfill::RowKeys;
+pub(crate) use backfill::{erase_backfill, is_of_data};
 pub(crate) use columns::encoder;
 pub use fit::{Fit, fit};
 pub use gin::ItemClass;
-pub use search::{Ask, Asked, Query};
+pub use search::{Query, ScanKey, Strategy};
 pub use shape::KeyShape;
 pub(crate) use writer::{EntryWriter, Written};
 
@@ -115,8 +115,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The key of what is said, where it is said of a version that was over before the index was made.
-    pub(crate) fn key_before(&self, row_key: &[u8]) -> Vec<u8> {
+    /// Returns the key of the entry in the backfill, for a version that was over before the index was made.
+    pub(crate) fn backfill_key(&self, row_key: &[u8]) -> Vec<u8> {
         let rest = if self.is_exclusive { row_key } else { &[] };
         [&self.key[..], rest].concat()
     }

@@ -27,9 +27,9 @@ use super::{Entry, Index};
 use crate::rows::Table;
 use crate::{Error, Result};
 
-/// The question about a column, by the operator.
+/// The strategy of a search: the operator between a key of an index and a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ask {
+pub enum Strategy {
     /// `@>` and, of arrays, `=`: everything that the value has.
     Contains,
     /// `&&`: any element of the array.
@@ -60,38 +60,38 @@ pub enum Ask {
     Equal,
 }
 
-/// A condition on a key of an index that is asked.
+/// A condition on a key of an index: strategy and value.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Asked {
+pub struct ScanKey {
     /// Which key, from 0.
     pub part: usize,
-    /// How it stands to the value.
-    pub ask: Ask,
+    /// The operator.
+    pub strategy: Strategy,
     /// The value, which is not NULL.
     pub value: Datum,
 }
 
-impl Ask {
-    /// True where an index of a class can be asked this.
+impl Strategy {
+    /// True where an index of a class supports the strategy.
     pub fn is_for(self, class: ItemClass) -> bool {
         match self {
-            Ask::Overlaps => matches!(class, ItemClass::Array | ItemClass::Interval),
-            Ask::Element => class == ItemClass::Array,
-            Ask::Within => class == ItemClass::Interval,
-            Ask::Equal => matches!(class, ItemClass::Interval | ItemClass::Value),
-            Ask::Name | Ask::AnyName | Ask::AllNames => {
+            Strategy::Overlaps => matches!(class, ItemClass::Array | ItemClass::Interval),
+            Strategy::Element => class == ItemClass::Array,
+            Strategy::Within => class == ItemClass::Interval,
+            Strategy::Equal => matches!(class, ItemClass::Interval | ItemClass::Value),
+            Strategy::Name | Strategy::AnyName | Strategy::AllNames => {
                 matches!(class, ItemClass::Jsonb | ItemClass::Hstore)
             }
-            Ask::PathFinds | Ask::PathHolds => {
+            Strategy::PathFinds | Strategy::PathHolds => {
                 matches!(class, ItemClass::Jsonb | ItemClass::JsonbPath)
             }
-            Ask::Contains => !matches!(
+            Strategy::Contains => !matches!(
                 class,
                 ItemClass::Trigram | ItemClass::Lexeme | ItemClass::Value | ItemClass::Scalar
             ),
-            Ask::Lexemes => class == ItemClass::Lexeme,
-            Ask::Like | Ask::Alike => class == ItemClass::Trigram,
-            Ask::Same => matches!(class, ItemClass::Trigram | ItemClass::Scalar),
+            Strategy::Lexemes => class == ItemClass::Lexeme,
+            Strategy::Like | Strategy::Alike => class == ItemClass::Trigram,
+            Strategy::Same => matches!(class, ItemClass::Trigram | ItemClass::Scalar),
         }
     }
 }
@@ -183,21 +183,21 @@ impl Index {
     ///
     /// # Errors
     /// Where the value of one is no path, and one is asked for.
-    pub fn query(&self, asked: &[Asked]) -> Result<Query> {
+    pub fn query(&self, asked: &[ScanKey]) -> Result<Query> {
         if let Some(intervals) = self.intervals() {
             return Ok(intervals.query(asked).unwrap_or(Query::All(Vec::new())));
         }
         let mut queries = Vec::with_capacity(asked.len());
-        for Asked { part, ask, value } in asked {
+        for ScanKey { part, strategy, value } in asked {
             // No row can have this.
             let nothing = Query::Any(Vec::new());
-            queries.push(self.query_of(*part, *ask, value)?.unwrap_or(nothing));
+            queries.push(self.query_of(*part, *strategy, value)?.unwrap_or(nothing));
         }
         Ok(Query::All(queries))
     }
 
     /// The items that rows must have of which the condition is true; none where it is true of no row.
-    fn query_of(&self, column: usize, ask: Ask, value: &Datum) -> Result<Option<Query>> {
+    fn query_of(&self, column: usize, strategy: Strategy, value: &Datum) -> Result<Option<Query>> {
         let class = self.gin().and_then(|classes| classes.get(column).copied());
         let (Some(class), false) = (class, value.is_null()) else { return Ok(None) };
         let texts = |value: &Datum| match value {
@@ -207,41 +207,43 @@ impl Index {
             }
             _ => Vec::new(),
         };
-        Ok(Some(match ask {
-            Ask::Contains => {
+        Ok(Some(match strategy {
+            Strategy::Contains => {
                 let mut items = Items::default();
                 items.add(class, column, value.as_ref());
                 Query::All(each(items.iter().map(<[u8]>::to_vec)))
             }
-            Ask::Overlaps | Ask::AnyName => Query::Any(texts(value)),
-            Ask::AllNames => Query::All(texts(value)),
-            Ask::Lexemes => {
+            Strategy::Overlaps | Strategy::AnyName => Query::Any(texts(value)),
+            Strategy::AllNames => Query::All(texts(value)),
+            Strategy::Lexemes => {
                 let Datum::Bytea(query) = value else { return Ok(None) };
                 let Some(needs) = fulltext::needs(query) else { return Ok(None) };
                 lexemes(column, &needs)
             }
-            Ask::Like => {
+            Strategy::Like => {
                 let needed = trgm::trigrams_of_pattern(value.as_text().unwrap_or_default());
                 Query::All(each(needed.iter().map(|one| gin::of_trigram(column, *one))))
             }
-            Ask::Same if class == ItemClass::Scalar => {
+            Strategy::Same if class == ItemClass::Scalar => {
                 Query::Item(gin::of_value(column, value.as_ref()))
             }
-            Ask::Alike | Ask::Same => {
+            Strategy::Alike | Strategy::Same => {
                 let all = trgm::trigrams(value.as_text().unwrap_or_default())?;
                 let all = each(all.iter().map(|one| gin::of_trigram(column, *one)));
-                if ask == Ask::Same { Query::All(all) } else { Query::Any(all) }
+                if strategy == Strategy::Same { Query::All(all) } else { Query::Any(all) }
             }
-            Ask::Element | Ask::Name => Query::Item(gin::item_of(class, column, value.as_ref())),
-            Ask::PathFinds | Ask::PathHolds => match value.as_text() {
+            Strategy::Element | Strategy::Name => {
+                Query::Item(gin::item_of(class, column, value.as_ref()))
+            }
+            Strategy::PathFinds | Strategy::PathHolds => match value.as_text() {
                 Some(path) => {
-                    let needs = scalar::path_needs(path, ask == Ask::PathHolds)?;
+                    let needs = scalar::path_needs(path, strategy == Strategy::PathHolds)?;
                     needed(class, column, &needs)
                 }
                 _ => Query::All(Vec::new()),
             },
             // An index of items is not asked these.
-            Ask::Within | Ask::Equal => Query::All(Vec::new()),
+            Strategy::Within | Strategy::Equal => Query::All(Vec::new()),
         }))
     }
 

@@ -26,7 +26,7 @@ use types::Datum;
 use crate::Result;
 use crate::columnar::{Block, OrderedColumn};
 use crate::index::RowKeys;
-use crate::rows::{Apart, Batch, RowRef, RowVersion};
+use crate::rows::{Batch, OutOfLineValue, RowRef, RowVersion};
 
 /// Which columns of a row a reader wants. In the place of others a row may have any value.
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +69,9 @@ pub enum Access {
 
 /// The rows of one table, by one state of its definition.
 pub trait Rows: Any + Debug + Send + Sync {
-    /// True where the value of the column at a position is kept apart from its row: a reader that does not
+    /// True where the value of the column at a position is kept out of line: a reader that does not
     /// want it does not pay for it, and [`Rows::text`] gives its text without making the value.
-    fn is_apart(&self, _position: usize) -> bool {
+    fn is_out_of_line(&self, _position: usize) -> bool {
         false
     }
 
@@ -103,15 +103,15 @@ pub trait Rows: Any + Debug + Send + Sync {
         out: &mut Vec<u8>,
     ) -> Result<bool>;
 
-    /// As [`Rows::read`], `None` where there is none; a value that is [apart](Rows::is_apart) may come beside the row.
-    fn read_apart(
+    /// As [`Rows::read`], `None` where there is none; a value that is [out of line](Rows::is_out_of_line) may come beside the row.
+    fn read_out_of_line(
         &self,
         view: View<'_>,
         key: &[u8],
         wanted: Wanted<'_>,
         access: Access,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Option<Apart>>> {
+    ) -> Result<Option<Option<OutOfLineValue>>> {
         Ok(self.read(view, key, wanted, access, out)?.then_some(None))
     }
 
@@ -124,8 +124,9 @@ pub trait Rows: Any + Debug + Send + Sync {
         access: Access,
         batch: &mut Batch,
     ) -> Result<bool> {
-        match batch.takes_apart() {
-            true => batch.push_apart(key, |out| self.read_apart(view, key, wanted, access, out)),
+        match batch.takes_out_of_line() {
+            true => batch
+                .push_out_of_line(key, |out| self.read_out_of_line(view, key, wanted, access, out)),
             false => batch.push(key, |out| self.read(view, key, wanted, access, out)),
         }
     }
@@ -138,7 +139,7 @@ pub trait Rows: Any + Debug + Send + Sync {
     /// A scan of the rows whose keys are in a range, in the order of keys, or in reverse.
     fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan>;
 
-    /// The text of the value of a column that is [apart](Rows::is_apart), of a row that was read in this view
+    /// The text of the value of a column that is [out of line](Rows::is_out_of_line), of a row that was read in this view
     /// without it; `None` where the value is NULL.
     fn text(&self, _view: View<'_>, _row: RowRef<'_>, _position: usize) -> Result<Option<String>> {
         Ok(None)
@@ -153,10 +154,10 @@ pub trait Rows: Any + Debug + Send + Sync {
     // --- the past --------------------------------------------------------------------------------
 
     /// The versions of the row at `key` that were the newest at some commit in `from..=to`, oldest first, as
-    /// `now` knows them. Values of columns that are apart may be missing: [`Rows::complete`] puts them in.
+    /// `now` knows them. Values of columns that are out of line may be missing: [`Rows::complete`] puts them in.
     fn versions(&self, now: &Snapshot, key: &[u8], from: Csn, to: Csn) -> Result<Vec<RowVersion>>;
 
-    /// Puts the values that are apart into a version.
+    /// Puts the values that are out of line into a version.
     fn complete(&self, _now: &Snapshot, _version: &mut RowVersion) -> Result<()> {
         Ok(())
     }

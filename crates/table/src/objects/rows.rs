@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use store::{Csn, Op, TableId};
-use txn::{Engine, Given, KeyRange, Locked, Snapshot, Transaction, View};
+use txn::{Engine, KeyRange, Locked, ScanItem, Snapshot, Transaction, View};
 use types::row;
 use types::{Array, Datum, DatumRef, Jsonb, KeyOrder, Repr, RowView, SqlState, Type};
 
@@ -341,7 +341,7 @@ fn not_by_sql(what: &str) -> Error {
 }
 
 impl Rows for ObjectRows {
-    fn is_apart(&self, position: usize) -> bool {
+    fn is_out_of_line(&self, position: usize) -> bool {
         position == STATE
     }
 
@@ -484,9 +484,9 @@ impl RowScan for ObjectScan {
         };
         blocks.fill(view, |given| {
             match given {
-                Given::Row(key, row) => return heap::put_row(batch, key, row, wanted, end),
-                Given::Rows(rows) => batch.push_block(rows),
-                Given::Columns(_) => {
+                ScanItem::Row(key, row) => return heap::put_row(batch, key, row, wanted, end),
+                ScanItem::Rows(rows) => batch.push_block(rows),
+                ScanItem::Columns(_) => {
                     return Err(Error::Damaged { what: "a block of columns among objects" });
                 }
             }

@@ -21,11 +21,11 @@ use store::{Csn, Kind, Op, TableId};
 use txn::{CommitMeta, Engine, Isolation, RowLock, Transaction, Wait};
 use types::Oid;
 
-use super::eras::Era;
+use super::storage_epochs::StorageEpoch;
 use super::{Change, Table};
 use crate::catalog::{CATALOG, Entry as Known, IndexMethod, Key, Record, decode, key_of};
 use crate::index::{Entry, Index, is_of_data};
-use crate::stored::{Tables, before_of};
+use crate::stored::{Tables, backfill_of};
 use crate::{Error, Result};
 
 /// Where it is noted what was erased: a key for each relation (its OID, big end first), whose value is the
@@ -53,7 +53,7 @@ pub struct Erasure {
 }
 
 /// Removes rows of a relation with their past, from this commit on: they have then never been.
-/// These are the rows in `rows` and, where the relation had the same keys in other eras, the rows
+/// These are the rows in `rows` and, where the relation had the same keys in other epochs, the rows
 /// with the same keys there. Returns how many of them there were until now.
 ///
 /// # Errors
@@ -61,15 +61,18 @@ pub struct Erasure {
 /// deleted; the errors of locking them.
 pub fn erase(
     change: &mut Change<'_>,
-    eras: &[Era],
+    epochs: &[StorageEpoch],
     tables: &Tables,
     rows: &[RowAt],
 ) -> Result<i64> {
-    let Some(now) = eras.last() else { return Ok(0) };
+    let Some(now) = epochs.last() else { return Ok(0) };
     let mut found: BTreeMap<TableId, HashSet<&[u8]>> = BTreeMap::new();
     for (storage, key) in rows {
-        let Some(era) = eras.iter().find(|era| era.table.storage() == *storage) else { continue };
-        for other in eras.iter().filter(|o| o.has_keys_of(era) || o.table.storage() == *storage) {
+        let Some(epoch) = epochs.iter().find(|epoch| epoch.table.storage() == *storage) else {
+            continue;
+        };
+        for other in epochs.iter().filter(|o| o.has_keys_of(epoch) || o.table.storage() == *storage)
+        {
             found.entry(other.table.storage()).or_default().insert(key);
         }
     }
@@ -78,19 +81,20 @@ pub fn erase(
     for key in sorted(found.get(&now.table.storage()).unwrap_or(&none)) {
         live += i64::from(now.table.erase(change, key)?);
     }
-    for era in eras.iter().filter(|era| era.table.storage() != now.table.storage()) {
-        let storage = era.table.storage();
+    for epoch in epochs.iter().filter(|epoch| epoch.table.storage() != now.table.storage()) {
+        let storage = epoch.table.storage();
         let keys = found.get(&storage).unwrap_or(&none);
         for key in sorted(keys) {
             // Of what the transaction itself has changed before it wrote the rows anew nothing stays either.
             if change.txn.read(storage, key)?.is_some_and(|row| row.csn() == Csn::MAX) {
                 change.txn.write(storage, key.to_vec(), Op::Delete)?;
             }
-            era.table.erase_changes(change.txn, key)?;
-            era.table.rows().erase(change.txn, key, None)?;
+            epoch.table.erase_changes(change.txn, key)?;
+            epoch.table.rows().erase(change.txn, key, None)?;
         }
         // The indexes of others are among those that are gone.
-        let own = era.table.indexes().iter().filter(|_| era.ended.is_none() && !keys.is_empty());
+        let own =
+            epoch.table.indexes().iter().filter(|_| epoch.ended.is_none() && !keys.is_empty());
         for index in own {
             if let Some(storage) = index.storage() {
                 forget_entries_of(change.txn, (storage, index.is_columnar()), keys)?;
@@ -98,8 +102,8 @@ pub fn erase(
         }
     }
     for (index, ended) in gone_indexes(change.txn, tables, now.table.relation().oid)? {
-        let of = eras.iter().find(|era| era.ended.is_none_or(|end| end >= ended));
-        let keys = of.and_then(|era| found.get(&era.table.storage()));
+        let of = epochs.iter().find(|epoch| epoch.ended.is_none_or(|end| end >= ended));
+        let keys = of.and_then(|epoch| found.get(&epoch.table.storage()));
         if let Some(keys) = keys.filter(|keys| !keys.is_empty()) {
             forget_entries_of(change.txn, index, keys)?;
         }
@@ -183,11 +187,11 @@ fn forget(txn: &mut Transaction, table: TableId, key: &[u8]) -> Result<()> {
     Ok(txn.write(table, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?)
 }
 
-/// Erases what an index says of a version that was over before it.
-fn forget_before(txn: &mut Transaction, index: &Index, entry: &[u8]) -> Result<()> {
-    match index.before() {
-        Some(before) if txn.engine().store().latest(before, entry)?.is_some() => {
-            forget(txn, before, entry)
+/// Erases an entry of the backfill of an index.
+fn erase_backfill(txn: &mut Transaction, index: &Index, entry: &[u8]) -> Result<()> {
+    match index.backfill() {
+        Some(backfill) if txn.engine().store().latest(backfill, entry)?.is_some() => {
+            forget(txn, backfill, entry)
         }
         _ => Ok(()),
     }
@@ -281,7 +285,7 @@ fn forget_entries_of(
         // Entries have the keys of their rows.
         return sorted(rows).into_iter().try_for_each(|row| forget(txn, index, row));
     }
-    let mut all = [Some(index), before_of(index)].into_iter().flatten();
+    let mut all = [Some(index), backfill_of(index)].into_iter().flatten();
     all.try_for_each(|entries| forget_entries(txn, entries, rows))
 }
 
@@ -319,7 +323,7 @@ impl Table {
                     if !done.insert((storage, entry.key.clone())) {
                         continue;
                     }
-                    forget_before(change.txn, index, &entry.key_before(key))?;
+                    erase_backfill(change.txn, index, &entry.backfill_key(key))?;
                     if entry.is_exclusive {
                         let (strength, wait) = (RowLock::Update, Wait::Allowed);
                         change.txn.lock_latest(storage, &entry.key, strength, wait)?;

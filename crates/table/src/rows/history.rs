@@ -58,7 +58,7 @@ pub struct RowChange {
 impl Table {
     /// The versions of the row at `key` that were the newest at some commit in `from..=to`, oldest
     /// first, as `now` knows them. Versions that retention has dropped are not among them. Values
-    /// that the method keeps apart are missing ([`Rows::complete`](crate::method::Rows::complete)).
+    /// that the method keeps out of line are missing ([`Rows::complete`](crate::method::Rows::complete)).
     pub fn versions(
         &self,
         now: &Snapshot,
@@ -170,7 +170,7 @@ impl PastCursor {
         versions_max: usize,
     ) -> Result<()> {
         let table = Arc::clone(&self.table);
-        let is_whole = table.wants_apart(wanted);
+        let is_whole = table.wants_out_of_line(wanted);
         self.walk(now, |key| {
             for mut version in table.versions(now, key, from, to)? {
                 if is_whole {

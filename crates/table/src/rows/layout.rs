@@ -12,7 +12,7 @@
 //! column with attribute number n is at n - 1. A row that was written before a column was added has
 //! nothing there; the value that the column was given for such rows stands in.
 //!
-//! The value of a column that an access method keeps apart may come beside the row ([`Apart`]), so that it is not
+//! The value of a column that an access method keeps out of line may come beside the row ([`OutOfLineValue`]), so that it is not
 //! copied, or not even made before a caller needs it.
 
 use std::ops::Range;
@@ -63,9 +63,9 @@ impl Layout {
     }
 }
 
-/// The value of a column that comes beside its row.
+/// The value of a column that is kept out of line, and comes beside its row.
 #[derive(Clone, Debug)]
-pub struct Apart {
+pub struct OutOfLineValue {
     /// The position of the column.
     pub position: usize,
     /// Its value.
@@ -78,7 +78,7 @@ pub struct RowRef<'a> {
     key: &'a [u8],
     bytes: &'a [u8],
     layout: &'a Layout,
-    apart: Option<&'a Apart>,
+    out_of_line: Option<&'a OutOfLineValue>,
 }
 
 impl<'a> RowRef<'a> {
@@ -97,10 +97,10 @@ impl<'a> RowRef<'a> {
     /// # Errors
     /// XX001 where the stored bytes are damaged.
     pub fn column(self, position: usize) -> Result<DatumRef<'a>> {
-        if let Some(apart) = self.apart
-            && apart.position == position
+        if let Some(out_of_line) = self.out_of_line
+            && out_of_line.position == position
         {
-            return Ok(apart.value.as_ref());
+            return Ok(out_of_line.value.as_ref());
         }
         let value = RowView::new(self.bytes, &self.layout.reprs)?.get(position)?;
         Ok(value.unwrap_or_else(|| self.layout.missing[position].as_ref()))
@@ -119,10 +119,10 @@ impl<'a> RowRef<'a> {
                 None => self.layout.missing[positions[place]].clone(),
             });
         })?;
-        if let Some(apart) = self.apart
-            && let Ok(place) = positions.binary_search(&apart.position)
+        if let Some(out_of_line) = self.out_of_line
+            && let Ok(place) = positions.binary_search(&out_of_line.position)
         {
-            out[from + place] = apart.value.clone();
+            out[from + place] = out_of_line.value.clone();
         }
         Ok(())
     }
@@ -136,10 +136,10 @@ impl<'a> RowRef<'a> {
         RowView::new(self.bytes, &self.layout.reprs)?.pick(positions, |place, value| {
             out[place] = value.unwrap_or_else(|| self.layout.missing[positions[place]].as_ref());
         })?;
-        if let Some(apart) = self.apart
-            && let Ok(place) = positions.binary_search(&apart.position)
+        if let Some(out_of_line) = self.out_of_line
+            && let Ok(place) = positions.binary_search(&out_of_line.position)
         {
-            out[place] = apart.value.as_ref();
+            out[place] = out_of_line.value.as_ref();
         }
         Ok(())
     }
@@ -154,8 +154,8 @@ impl<'a> RowRef<'a> {
             out.push(value?.to_owned());
         }
         out.extend(self.layout.missing[out.len()..].iter().cloned());
-        if let Some(apart) = self.apart {
-            out[apart.position] = apart.value.clone();
+        if let Some(out_of_line) = self.out_of_line {
+            out[out_of_line.position] = out_of_line.value.clone();
         }
         Ok(out)
     }
@@ -168,7 +168,7 @@ pub struct Row {
     bytes: Vec<u8>,
     key_bytes: usize,
     layout: Arc<Layout>,
-    apart: Option<Apart>,
+    out_of_line: Option<OutOfLineValue>,
 }
 
 impl Row {
@@ -183,12 +183,12 @@ impl Row {
     pub(super) fn of(key: &[u8], layout: &Arc<Layout>, value_bytes: usize) -> Row {
         let mut bytes = Vec::with_capacity(key.len() + value_bytes);
         bytes.extend_from_slice(key);
-        Row { bytes, key_bytes: key.len(), layout: Arc::clone(layout), apart: None }
+        Row { bytes, key_bytes: key.len(), layout: Arc::clone(layout), out_of_line: None }
     }
 
     /// Gives the row the value that comes beside it.
-    pub(super) fn set_apart(&mut self, apart: Option<Apart>) {
-        self.apart = apart;
+    pub(super) fn set_out_of_line(&mut self, out_of_line: Option<OutOfLineValue>) {
+        self.out_of_line = out_of_line;
     }
 
     /// The key, and then the row form.
@@ -199,7 +199,7 @@ impl Row {
     /// A look at it.
     pub fn as_ref(&self) -> RowRef<'_> {
         let (key, bytes) = self.bytes.split_at(self.key_bytes);
-        RowRef { key, bytes, layout: &self.layout, apart: self.apart.as_ref() }
+        RowRef { key, bytes, layout: &self.layout, out_of_line: self.out_of_line.as_ref() }
     }
 
     /// As [`RowRef::key`].
@@ -227,8 +227,8 @@ pub struct Batch {
     rows: Vec<RowPlace>,
     layout: Option<Arc<Layout>>,
     /// True if values may come beside their rows: then all rows of a table have one, or none has.
-    takes_apart: bool,
-    apart: Vec<Apart>,
+    takes_out_of_line: bool,
+    out_of_line: Vec<OutOfLineValue>,
 }
 
 /// Where in a batch a row lies.
@@ -250,14 +250,14 @@ impl Batch {
     }
 
     /// Says whether the rows that are added may have a value beside them. The batch is empty.
-    pub fn take_apart(&mut self, takes: bool) {
+    pub fn take_out_of_line(&mut self, takes: bool) {
         debug_assert!(self.is_empty(), "the rows of a batch are alike");
-        self.takes_apart = takes;
+        self.takes_out_of_line = takes;
     }
 
     /// True if the rows that are added may have a value beside them.
-    pub(crate) fn takes_apart(&self) -> bool {
-        self.takes_apart
+    pub(crate) fn takes_out_of_line(&self) -> bool {
+        self.takes_out_of_line
     }
 
     /// How many rows there are.
@@ -275,7 +275,7 @@ impl Batch {
         self.bytes.clear();
         self.blocks.clear();
         self.rows.clear();
-        self.apart.clear();
+        self.out_of_line.clear();
     }
 
     /// How all rows lie; `None` before the first.
@@ -287,12 +287,12 @@ impl Batch {
     pub fn row(&self, at: usize) -> RowRef<'_> {
         let RowPlace { block, key, value, end } = self.rows[at];
         let layout = self.layout.as_deref().expect("whoever adds rows says how they lie");
-        let apart = self.apart.get(at);
+        let out_of_line = self.out_of_line.get(at);
         let (key, bytes): (&[u8], _) = match block {
             Some(number) => (&[], &self.blocks[number as usize].bytes()[value..end]),
             None => (&self.bytes[key..value], &self.bytes[value..end]),
         };
-        RowRef { key, bytes, layout, apart }
+        RowRef { key, bytes, layout, out_of_line }
     }
 
     /// The row at a position, also where its key was not copied. That of a row in a block is put into `buffer`.
@@ -347,24 +347,24 @@ impl Batch {
 
     /// Adds a row whose row form `write` appends, and the value beside it that it returns; adds none, and returns false,
     /// where it returns `None`.
-    pub(crate) fn push_apart<E>(
+    pub(crate) fn push_out_of_line<E>(
         &mut self,
         key: &[u8],
-        write: impl FnOnce(&mut Vec<u8>) -> Result<Option<Option<Apart>>, E>,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<Option<Option<OutOfLineValue>>, E>,
     ) -> Result<bool, E> {
-        let mut apart = None;
+        let mut out_of_line = None;
         let is_found = self.push(key, |out| {
             let found = write(out)?;
             Ok(match found {
                 Some(value) => {
-                    apart = value;
+                    out_of_line = value;
                     true
                 }
                 None => false,
             })
         })?;
-        self.apart.extend(apart);
-        debug_assert!(self.apart.is_empty() || self.apart.len() == self.rows.len());
+        self.out_of_line.extend(out_of_line);
+        debug_assert!(self.out_of_line.is_empty() || self.out_of_line.len() == self.rows.len());
         Ok(is_found)
     }
 

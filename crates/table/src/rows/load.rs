@@ -21,7 +21,7 @@
 
 use std::sync::Arc;
 
-use store::{Sorted, Sorter, Store, Twice};
+use store::{DuplicateKey, Sorted, Sorter, Store};
 use txn::{RelationLock, Transaction, TxnError, View, Wait};
 use types::{Datum, key, row};
 
@@ -186,7 +186,7 @@ impl Files {
             let index = &table.indexes()[at];
             match sorter.finish(engine.store())? {
                 Sorted::Loaded(loaded) => change.txn.attach(loaded)?,
-                Sorted::Twice(Twice { key, value }) => {
+                Sorted::Duplicate(DuplicateKey { key, value }) => {
                     let row = Entry::row_key(&key, &value)?;
                     let row = table.get(View::of(change.txn, change.txn.snapshot()), row)?;
                     let row = row.ok_or(Error::Damaged { what: "an index entry" })?.to_datums()?;

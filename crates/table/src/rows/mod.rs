@@ -26,7 +26,7 @@
 //! | `load` | [`Load`]: many rows at once, for a table that has none |
 //! | `replacement` | [`Replacement`]: other rows for a table, of which only those that differ are written |
 //! | `history` | [`RowVersion`], [`RowChange`], [`PastCursor`]: the past |
-//! | `eras` | [`Era`]: where the rows of a relation are, and were |
+//! | `storage_epochs` | [`StorageEpoch`]: where the rows of a relation are, and were |
 //! | `erase` | [`erase`](erase()): rows that never were |
 //! | `ids` | row ids |
 //! | `moves` | where rows went whose key has changed |
@@ -38,7 +38,6 @@
 mod change;
 mod count;
 mod cursor;
-mod eras;
 mod erase;
 mod handles;
 mod history;
@@ -50,6 +49,7 @@ mod parts;
 pub mod placing;
 mod replacement;
 mod statistics;
+mod storage_epochs;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -58,16 +58,16 @@ mod usage;
 pub use change::{Change, NoValues, RowValues};
 pub(crate) use count::COUNTS;
 pub use cursor::Cursor;
-pub use eras::Era;
 pub(crate) use erase::{ERASURES, note_erased};
 pub use erase::{Erasure, RowAt, clean, erase, erasures};
 pub(crate) use handles::GivenUp;
 pub use handles::Handles;
 pub use history::{PastCursor, RowChange, RowVersion};
-pub use layout::{Apart, Batch, Layout, Row, RowRef};
+pub use layout::{Batch, Layout, OutOfLineValue, Row, RowRef};
 pub use load::{LOAD_BYTES_MIN, Load};
 pub use replacement::Replacement;
 pub use statistics::{ColumnStatistics, Statistics};
+pub use storage_epochs::StorageEpoch;
 pub use table::Table;
 pub(crate) use table::{position, same};
 pub use usage::{AnalyzedBy, Counter, Counting, Counts, Reads, Shards, Usage};

@@ -222,9 +222,9 @@ impl Table {
         let snapshot = engine.snapshot();
         let view = View::past(&snapshot);
         let spots = self.rows().spread(engine, ROWS / ROWS_AT_ONCE)?;
-        // Of the values that lie apart nothing is said.
+        // Of the values that lie out of line nothing is said.
         let in_row =
-            |column: &&crate::catalog::Column| !self.rows().is_apart(position(column.attnum));
+            |column: &&crate::catalog::Column| !self.rows().is_out_of_line(position(column.attnum));
         let attnums: Vec<i16> =
             self.relation().live_columns().filter(in_row).map(|column| column.attnum).collect();
         let wanted = match &attnums[..] {
@@ -275,7 +275,7 @@ impl Table {
         }
         let columns = self.relation().columns.iter().enumerate();
         let of = |(at, column): (usize, &crate::catalog::Column)| {
-            if self.rows().is_apart(at) || column.is_dropped || !has_order(column.repr) {
+            if self.rows().is_out_of_line(at) || column.is_dropped || !has_order(column.repr) {
                 return ColumnStatistics::default();
             }
             let mut made = ColumnStatistics::of(&sample, at, column.repr, rows);

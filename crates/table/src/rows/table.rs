@@ -187,9 +187,9 @@ impl Table {
         &self.indexes
     }
 
-    /// True where one of the wanted columns is kept apart from its row ([`Rows::is_apart`]).
-    pub fn wants_apart(&self, wanted: Wanted<'_>) -> bool {
-        (0..self.layout.width()).any(|at| self.rows.is_apart(at) && wanted.has(at))
+    /// True where one of the wanted columns is kept out of line ([`Rows::is_out_of_line`]).
+    pub fn wants_out_of_line(&self, wanted: Wanted<'_>) -> bool {
+        (0..self.layout.width()).any(|at| self.rows.is_out_of_line(at) && wanted.has(at))
     }
 
     /// Its rows, as its access method keeps them.
@@ -216,9 +216,10 @@ impl Table {
     /// As [`Table::get`], with the columns that are wanted.
     pub fn get_with(&self, view: View<'_>, key: &[u8], wanted: Wanted<'_>) -> Result<Option<Row>> {
         let mut row = Row::of(key, &self.layout, ROW_BYTES);
-        let found = self.rows.read_apart(view, key, wanted, Access::Point, row.bytes_mut())?;
-        Ok(found.map(|apart| {
-            row.set_apart(apart);
+        let found =
+            self.rows.read_out_of_line(view, key, wanted, Access::Point, row.bytes_mut())?;
+        Ok(found.map(|out_of_line| {
+            row.set_out_of_line(out_of_line);
             row
         }))
     }
@@ -596,7 +597,7 @@ impl Table {
             && index.is_fresh(change.txn.engine().store())?
             && self.is_committed(change.txn, key)?;
         if is_untold {
-            index.tell_before(change.txn, key, &entry)?;
+            index.write_backfill(change.txn, key, &entry)?;
         }
         change.txn.write(storage, entry.key, Op::Delete)?;
         Ok(())
@@ -623,7 +624,7 @@ impl Table {
         for &at in arbiters {
             let index = &self.indexes[at];
             if index.excludes() {
-                if let Some((key, _)) = self.rival(change, index, None, row)? {
+                if let Some((key, _)) = self.conflicting_row(change, index, None, row)? {
                     return Ok(Some(key));
                 }
                 continue;

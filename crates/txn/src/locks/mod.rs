@@ -145,16 +145,16 @@ const WATCH_EVERY_US: u64 = 10_000;
 
 /// How long to wait for what other transactions own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Patience<'a> {
+pub(crate) enum WaitPolicy<'a> {
     /// Fail at once.
     None,
     /// Fail after so many microseconds (`None`: never), or when called back.
     Waits { us: Option<u64>, interrupt: Option<&'a AtomicBool> },
 }
 
-impl Patience<'_> {
+impl WaitPolicy<'_> {
     #[cfg(test)]
-    pub(crate) const ENDLESS: Patience<'static> = Patience::Waits { us: None, interrupt: None };
+    pub(crate) const ENDLESS: WaitPolicy<'static> = WaitPolicy::Waits { us: None, interrupt: None };
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -270,7 +270,7 @@ impl LockManager {
         &self.shards[row.0 as usize % SHARD_COUNT]
     }
 
-    /// Gives `row` to `txn` in these modes, waiting as long as `patience` says where others are in
+    /// Gives `row` to `txn` in these modes, waiting as long as `wait_policy` says where others are in
     /// the way.
     #[inline]
     pub(crate) fn lock(
@@ -278,12 +278,14 @@ impl LockManager {
         txn: TxnId,
         row: RowHash,
         modes: Modes,
-        patience: Patience<'_>,
+        wait_policy: WaitPolicy<'_>,
     ) -> Result<Acquired, LockFailure> {
-        match (self.try_lock(txn, row, modes), patience) {
+        match (self.try_lock(txn, row, modes), wait_policy) {
             (Some(acquired), _) => Ok(acquired),
-            (None, Patience::None) => Err(LockFailure::Busy),
-            (None, Patience::Waits { us, interrupt }) => self.wait(txn, row, modes, us, interrupt),
+            (None, WaitPolicy::None) => Err(LockFailure::Busy),
+            (None, WaitPolicy::Waits { us, interrupt }) => {
+                self.wait(txn, row, modes, us, interrupt)
+            }
         }
     }
 

@@ -19,8 +19,8 @@ fn held(row: RowHash) -> Held {
     Held { row, modes: UPDATE }
 }
 
-fn within(us: u64) -> Patience<'static> {
-    Patience::Waits { us: Some(us), interrupt: None }
+fn within(us: u64) -> WaitPolicy<'static> {
+    WaitPolicy::Waits { us: Some(us), interrupt: None }
 }
 
 fn wait_until(condition: impl Fn() -> bool) {
@@ -29,14 +29,14 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
-/// A row has one owner; taking it again is free; without patience others are turned away.
+/// A row has one owner; taking it again is free; without a wait others are turned away.
 #[test]
 fn a_row_has_one_owner() {
     let locks = lock_manager();
-    assert_eq!(locks.lock(TxnId(1), A, UPDATE, Patience::None), Ok(Acquired::Now));
-    assert_eq!(locks.lock(TxnId(1), A, UPDATE, Patience::None), Ok(Acquired::Already));
-    assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::None), Err(LockFailure::Busy));
-    assert_eq!(locks.lock(TxnId(2), C, UPDATE, Patience::None), Ok(Acquired::Now));
+    assert_eq!(locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None), Ok(Acquired::Now));
+    assert_eq!(locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None), Ok(Acquired::Already));
+    assert_eq!(locks.lock(TxnId(2), A, UPDATE, WaitPolicy::None), Err(LockFailure::Busy));
+    assert_eq!(locks.lock(TxnId(2), C, UPDATE, WaitPolicy::None), Ok(Acquired::Now));
     locks.unlock(TxnId(1), &[held(A)]);
     assert_eq!(locks.lock(TxnId(2), A, UPDATE, within(1)), Ok(Acquired::Now));
     locks.unlock(TxnId(2), &[held(A), held(C)]);
@@ -47,13 +47,13 @@ fn a_row_has_one_owner() {
 #[test]
 fn waiters_are_served_in_order() {
     let locks = Arc::new(lock_manager());
-    locks.lock(TxnId(0), A, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(0), A, UPDATE, WaitPolicy::None).unwrap();
     let (served, order) = mpsc::channel();
     let mut threads = Vec::new();
     for id in 1..=5 {
         let (theirs, served) = (Arc::clone(&locks), served.clone());
         threads.push(thread::spawn(move || {
-            theirs.lock(TxnId(id), A, UPDATE, Patience::ENDLESS).unwrap();
+            theirs.lock(TxnId(id), A, UPDATE, WaitPolicy::ENDLESS).unwrap();
             served.send(id).unwrap();
             theirs.unlock(TxnId(id), &[held(A)]);
         }));
@@ -82,13 +82,13 @@ fn a_watch_ends_waits() {
             if asked.len() < 3 { Ok(()) } else { Err(over) }
         })));
         assert!(!locks.set_watch(Box::new(|_| Ok(()))), "there is one");
-        locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
-        assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::ENDLESS), Err(failure));
+        locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None).unwrap();
+        assert_eq!(locks.lock(TxnId(2), A, UPDATE, WaitPolicy::ENDLESS), Err(failure));
         assert_eq!(*asked.lock(), vec![vec![TxnId(1)]; 3]);
         assert_eq!(locks.counts(), (1, 0), "it has left the queue");
         assert_eq!(locks.lock(TxnId(2), A, UPDATE, within(1_000)), Err(LockFailure::Timeout));
         locks.unlock(TxnId(1), &[held(A)]);
-        assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::ENDLESS), Ok(Acquired::Now));
+        assert_eq!(locks.lock(TxnId(2), A, UPDATE, WaitPolicy::ENDLESS), Ok(Acquired::Now));
         locks.unlock(TxnId(2), &[held(A)]);
     }
 }
@@ -99,12 +99,12 @@ fn a_watch_ends_waits() {
 fn a_circle_is_found_and_broken() {
     let locks = Arc::new(lock_manager());
     for (id, row) in [(1, A), (2, B), (3, C)] {
-        locks.lock(TxnId(id), row, UPDATE, Patience::None).unwrap();
+        locks.lock(TxnId(id), row, UPDATE, WaitPolicy::None).unwrap();
     }
     let wait = |id, row, own: RowHash| {
         let locks = Arc::clone(&locks);
         thread::spawn(move || {
-            let got = locks.lock(TxnId(id), row, UPDATE, Patience::ENDLESS);
+            let got = locks.lock(TxnId(id), row, UPDATE, WaitPolicy::ENDLESS);
             locks.unlock(TxnId(id), &[held(own)]);
             if got == Ok(Acquired::Now) {
                 locks.unlock(TxnId(id), &[held(row)]);
@@ -116,7 +116,7 @@ fn a_circle_is_found_and_broken() {
     wait_until(|| locks.counts().1 == 1);
     let second = wait(2, C, B);
     wait_until(|| locks.counts().1 == 2);
-    assert_eq!(locks.lock(TxnId(3), A, UPDATE, Patience::ENDLESS), Err(LockFailure::Deadlock));
+    assert_eq!(locks.lock(TxnId(3), A, UPDATE, WaitPolicy::ENDLESS), Err(LockFailure::Deadlock));
     locks.unlock(TxnId(3), &[held(C)]);
     assert_eq!(first.join().unwrap(), Ok(Acquired::Now));
     assert_eq!(second.join().unwrap(), Ok(Acquired::Now));
@@ -127,10 +127,10 @@ fn a_circle_is_found_and_broken() {
 #[test]
 fn a_queue_is_no_circle() {
     let locks = Arc::new(lock_manager());
-    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
-    locks.lock(TxnId(2), B, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None).unwrap();
+    locks.lock(TxnId(2), B, UPDATE, WaitPolicy::None).unwrap();
     let theirs = Arc::clone(&locks);
-    let waiting = thread::spawn(move || theirs.lock(TxnId(2), A, UPDATE, Patience::ENDLESS));
+    let waiting = thread::spawn(move || theirs.lock(TxnId(2), A, UPDATE, WaitPolicy::ENDLESS));
     wait_until(|| locks.counts().1 == 1);
     assert_eq!(locks.lock(TxnId(3), A, UPDATE, within(1_000)), Err(LockFailure::Timeout));
     locks.unlock(TxnId(1), &[held(A)]);
@@ -143,11 +143,11 @@ fn a_queue_is_no_circle() {
 #[test]
 fn poison_wakes_all() {
     let locks = Arc::new(lock_manager());
-    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None).unwrap();
     let threads: Vec<_> = (2..6)
         .map(|id| {
             let locks = Arc::clone(&locks);
-            thread::spawn(move || locks.lock(TxnId(id), A, UPDATE, Patience::ENDLESS))
+            thread::spawn(move || locks.lock(TxnId(id), A, UPDATE, WaitPolicy::ENDLESS))
         })
         .collect();
     wait_until(|| locks.counts().1 == 4);
@@ -155,7 +155,7 @@ fn poison_wakes_all() {
     for thread in threads {
         assert_eq!(thread.join().unwrap(), Err(LockFailure::Poisoned));
     }
-    assert_eq!(locks.lock(TxnId(9), A, UPDATE, Patience::ENDLESS), Err(LockFailure::Poisoned));
+    assert_eq!(locks.lock(TxnId(9), A, UPDATE, WaitPolicy::ENDLESS), Err(LockFailure::Poisoned));
     locks.unlock(TxnId(1), &[held(A)]);
     assert_eq!(locks.counts(), (0, 0));
 }
@@ -178,7 +178,7 @@ fn no_hang_under_random_locking() {
                         random ^= random >> 7;
                         random ^= random << 17;
                         let row = RowHash(random % 6);
-                        match locks.lock(txn, row, UPDATE, Patience::ENDLESS) {
+                        match locks.lock(txn, row, UPDATE, WaitPolicy::ENDLESS) {
                             Ok(Acquired::Now) => taken.push(held(row)),
                             Ok(Acquired::Already) => {}
                             Err(failure) => {
@@ -206,15 +206,15 @@ fn no_hang_under_random_locking() {
 #[test]
 fn a_row_is_shared() {
     let locks = Arc::new(lock_manager());
-    let shared = |txn| locks.lock(TxnId(txn), A, KEY_SHARE, Patience::None);
+    let shared = |txn| locks.lock(TxnId(txn), A, KEY_SHARE, WaitPolicy::None);
     for txn in 1..=3 {
         assert_eq!(shared(txn), Ok(Acquired::Now));
         assert_eq!(shared(txn), Ok(Acquired::Already));
     }
     let no_key_update = Modes::of_row(RowLock::NoKeyUpdate);
-    assert_eq!(locks.lock(TxnId(4), A, no_key_update, Patience::None), Ok(Acquired::Now));
+    assert_eq!(locks.lock(TxnId(4), A, no_key_update, WaitPolicy::None), Ok(Acquired::Now));
     let theirs = Arc::clone(&locks);
-    let waiting = thread::spawn(move || theirs.lock(TxnId(5), A, UPDATE, Patience::ENDLESS));
+    let waiting = thread::spawn(move || theirs.lock(TxnId(5), A, UPDATE, WaitPolicy::ENDLESS));
     wait_until(|| locks.counts().1 == 1);
     assert_eq!(shared(6), Ok(Acquired::Now));
     for txn in [2, 6, 1, 3] {
@@ -233,12 +233,12 @@ fn a_row_is_shared() {
 fn wanting_more_can_be_a_deadlock() {
     let locks = Arc::new(lock_manager());
     for txn in [1, 2] {
-        locks.lock(TxnId(txn), A, KEY_SHARE, Patience::None).unwrap();
+        locks.lock(TxnId(txn), A, KEY_SHARE, WaitPolicy::None).unwrap();
     }
     let theirs = Arc::clone(&locks);
-    let waiting = thread::spawn(move || theirs.lock(TxnId(1), A, UPDATE, Patience::ENDLESS));
+    let waiting = thread::spawn(move || theirs.lock(TxnId(1), A, UPDATE, WaitPolicy::ENDLESS));
     wait_until(|| locks.counts().1 == 1);
-    assert_eq!(locks.lock(TxnId(2), A, UPDATE, Patience::ENDLESS), Err(LockFailure::Deadlock));
+    assert_eq!(locks.lock(TxnId(2), A, UPDATE, WaitPolicy::ENDLESS), Err(LockFailure::Deadlock));
     locks.unlock(TxnId(2), &[Held { row: A, modes: KEY_SHARE }]);
     assert_eq!(waiting.join().unwrap(), Ok(Acquired::Now));
     locks.unlock(TxnId(1), &[Held { row: A, modes: KEY_SHARE }, held(A)]);
@@ -252,18 +252,18 @@ fn relations_are_waited_for_in_line() {
     let locks = Arc::new(lock_manager());
     let (share, exclusive) =
         (Modes::from(RelationLock::AccessShare), Modes::from(RelationLock::AccessExclusive));
-    locks.lock(TxnId(1), A, share, Patience::None).unwrap();
-    locks.lock(TxnId(3), B, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(1), A, share, WaitPolicy::None).unwrap();
+    locks.lock(TxnId(3), B, UPDATE, WaitPolicy::None).unwrap();
     let theirs = Arc::clone(&locks);
     let strong = thread::spawn(move || theirs.lock(TxnId(2), A, exclusive, within(200_000)));
     wait_until(|| locks.counts().1 == 1);
-    assert_eq!(locks.lock(TxnId(4), A, share, Patience::None), Err(LockFailure::Busy));
-    assert_eq!(locks.lock(TxnId(1), A, share, Patience::None), Ok(Acquired::Already));
+    assert_eq!(locks.lock(TxnId(4), A, share, WaitPolicy::None), Err(LockFailure::Busy));
+    assert_eq!(locks.lock(TxnId(1), A, share, WaitPolicy::None), Ok(Acquired::Already));
     let theirs = Arc::clone(&locks);
-    let behind = thread::spawn(move || theirs.lock(TxnId(3), A, share, Patience::ENDLESS));
+    let behind = thread::spawn(move || theirs.lock(TxnId(3), A, share, WaitPolicy::ENDLESS));
     wait_until(|| locks.counts().1 == 2);
     // 1 waits for 3, which stands behind 2, which waits for 1.
-    assert_eq!(locks.lock(TxnId(1), B, UPDATE, Patience::ENDLESS), Err(LockFailure::Deadlock));
+    assert_eq!(locks.lock(TxnId(1), B, UPDATE, WaitPolicy::ENDLESS), Err(LockFailure::Deadlock));
     assert_eq!(strong.join().unwrap(), Err(LockFailure::Timeout));
     assert_eq!(behind.join().unwrap(), Ok(Acquired::Now));
     locks.unlock(TxnId(1), &[Held { row: A, modes: share }]);
@@ -275,12 +275,12 @@ fn relations_are_waited_for_in_line() {
 #[test]
 fn a_wait_can_be_interrupted() {
     let locks = Arc::new(lock_manager());
-    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None).unwrap();
     let flag = Arc::new(AtomicBool::new(false));
     let (theirs, seen) = (Arc::clone(&locks), Arc::clone(&flag));
     let wait = move || {
-        let patience = Patience::Waits { us: None, interrupt: Some(&seen) };
-        theirs.lock(TxnId(2), A, UPDATE, patience)
+        let wait_policy = WaitPolicy::Waits { us: None, interrupt: Some(&seen) };
+        theirs.lock(TxnId(2), A, UPDATE, wait_policy)
     };
     let first = thread::spawn(wait.clone());
     wait_until(|| locks.counts().1 == 1);
@@ -302,8 +302,8 @@ fn a_queue_without_a_thread() {
         let called = called.clone();
         locks.queue_up(TxnId(txn), row, UPDATE, Box::new(move || called.send(txn).unwrap()))
     };
-    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
-    locks.lock(TxnId(2), B, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None).unwrap();
+    locks.lock(TxnId(2), B, UPDATE, WaitPolicy::None).unwrap();
     let places =
         [2, 3, 4, 5].map(|txn| queue_up(txn, A).unwrap_or_else(|failure| panic!("{failure:?}")));
     assert_eq!(queue_up(1, B).err(), Some(LockFailure::Deadlock));
@@ -338,9 +338,9 @@ fn no_two_hold_what_conflicts() {
     let board: Mutex<Vec<(TxnId, Held)>> = Mutex::new(Vec::new());
     let lock = |txn, row, modes, way| {
         if way == 0 {
-            return locks.lock(txn, row, modes, Patience::ENDLESS);
+            return locks.lock(txn, row, modes, WaitPolicy::ENDLESS);
         }
-        match locks.lock(txn, row, modes, Patience::None) {
+        match locks.lock(txn, row, modes, WaitPolicy::None) {
             Err(LockFailure::Busy) => {}
             done => return done,
         }
@@ -415,12 +415,13 @@ fn noted_locks_are_found() {
     assert_eq!(locks.counts(), (0, 0), "nobody asked");
     locks.strengthen(A);
     assert_eq!(locks.counts(), (1, 0));
-    assert_eq!(locks.lock(TxnId(2), A, strong, Patience::None), Err(LockFailure::Busy));
+    assert_eq!(locks.lock(TxnId(2), A, strong, WaitPolicy::None), Err(LockFailure::Busy));
     assert_eq!(locks.note(&other, TxnId(3), A, read), Noting::Refused);
     let theirs = Arc::clone(&locks);
-    let waits = thread::spawn(move || theirs.lock(TxnId(2), A, strong, Patience::ENDLESS).unwrap());
+    let waits =
+        thread::spawn(move || theirs.lock(TxnId(2), A, strong, WaitPolicy::ENDLESS).unwrap());
     wait_until(|| locks.counts().1 == 1);
-    assert_eq!(locks.lock(TxnId(3), A, read, Patience::None), Err(LockFailure::Busy));
+    assert_eq!(locks.lock(TxnId(3), A, read, WaitPolicy::None), Err(LockFailure::Busy));
     locks.forget(&one, TxnId(1), 0);
     assert_eq!(waits.join().unwrap(), Acquired::Now);
     locks.unlock(TxnId(2), &[Held { row: A, modes: strong }]);
@@ -446,7 +447,7 @@ fn noted_and_strong_exclude_each_other() {
                 let txn = TxnId(number * TURNS + turn);
                 let is_noted = locks.note(&reader, txn, A, change) == Noting::Now;
                 if !is_noted {
-                    locks.lock(txn, A, change, Patience::ENDLESS).unwrap();
+                    locks.lock(txn, A, change, WaitPolicy::ENDLESS).unwrap();
                 }
                 assert!(!inside.load(Ordering::SeqCst), "a strong lock is held");
                 match is_noted {
@@ -459,7 +460,7 @@ fn noted_and_strong_exclude_each_other() {
     for turn in 0..TURNS / 10 {
         let txn = TxnId(100 * TURNS + turn);
         locks.strengthen(A);
-        locks.lock(txn, A, strong, Patience::ENDLESS).unwrap();
+        locks.lock(txn, A, strong, WaitPolicy::ENDLESS).unwrap();
         inside.store(true, Ordering::SeqCst);
         thread::yield_now();
         inside.store(false, Ordering::SeqCst);
@@ -479,7 +480,7 @@ fn waits_and_claims_are_told() {
     let (read, strong) =
         (Modes::from(RelationLock::Read), Modes::from(RelationLock::AccessExclusive));
     let reader = locks.reader();
-    locks.lock(TxnId(1), A, UPDATE, Patience::None).unwrap();
+    locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None).unwrap();
     assert_eq!(locks.note(&reader, TxnId(1), B, read), Noting::Now);
     let relations = HashMap::from_iter([(B, 7)]);
     let claims = locks.claims(&relations);

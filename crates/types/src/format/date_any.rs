@@ -9,7 +9,7 @@
 //! This is what `.datetime(template)` of a JSON path does, by the rules of the SQL standard: text and
 //! template end together.
 
-use super::date_in::{Reading, out_of_range};
+use super::date_fields::{Reading, out_of_range};
 use super::template::{DateField, DateTemplate, Node};
 use crate::time::{
     DAY_US, Date, SECOND_US, Time, TimeTz, TimeZone, Timestamp, TimestampTz, timestamp_out_of_range,

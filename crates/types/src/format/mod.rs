@@ -10,6 +10,7 @@
 //! currency's symbol (a blank) are those of the locale `C`.
 
 mod date_any;
+mod date_fields;
 mod date_in;
 mod date_out;
 mod number;

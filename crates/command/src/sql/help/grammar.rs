@@ -114,10 +114,10 @@ pub(in crate::sql) fn is_in(list: &str, word: &str) -> bool {
 }
 
 /// The tokens before and after one.
-type Around<'a> = (Option<&'a Token<'a>>, Option<&'a Token<'a>>);
+type AdjacentTokens<'a> = (Option<&'a Token<'a>>, Option<&'a Token<'a>>);
 
 /// True where a word of [`ENDS`] does not end the expression that it stands in.
-fn goes_on(token: &Token<'_>, (before, after): Around<'_>) -> bool {
+fn goes_on(token: &Token<'_>, (before, after): AdjacentTokens<'_>) -> bool {
     token.word().is_some_and(|word| is_in(IN_EXPRESSIONS, word))
         || token.is_word("FROM") && before.is_some_and(|before| before.is_word("DISTINCT"))
         // The functions of these names.
@@ -366,21 +366,27 @@ impl Grammar {
         let mut states = Vec::new();
         self.enter(self.start, &mut states);
         for (at, token) in tokens.iter().enumerate() {
-            let around = (at.checked_sub(1).map(|at| &tokens[at]), tokens.get(at + 1));
+            let adjacent = (at.checked_sub(1).map(|at| &tokens[at]), tokens.get(at + 1));
             let mut after = Vec::new();
             for state in &states {
-                self.step(*state, token, around, &mut after);
+                self.step(*state, token, adjacent, &mut after);
             }
             states = after;
         }
         states
     }
 
-    fn step(&self, state: State, token: &Token<'_>, around: Around<'_>, out: &mut Vec<State>) {
+    fn step(
+        &self,
+        state: State,
+        token: &Token<'_>,
+        adjacent: AdjacentTokens<'_>,
+        out: &mut Vec<State>,
+    ) {
         match &self.nodes[state.node] {
             Node::Word(word, next) if token.is_word(word) => self.enter(*next, out),
             Node::Mark(mark, next) if token.is_mark(mark) => self.enter(*next, out),
-            Node::Slot(slot, next) => self.step_slot((*slot, *next), state, token, around, out),
+            Node::Slot(slot, next) => self.step_slot((*slot, *next), state, token, adjacent, out),
             _ => {}
         }
     }
@@ -390,7 +396,7 @@ impl Grammar {
         (slot, next): (Slot, usize),
         state: State,
         token: &Token<'_>,
-        around: Around<'_>,
+        adjacent: AdjacentTokens<'_>,
         out: &mut Vec<State>,
     ) {
         match slot {
@@ -430,7 +436,7 @@ impl Grammar {
             () if slot == Slot::DataType => return,
             () => {
                 let ends = token.word().is_some_and(|word| is_in(ENDS, word));
-                if ends && !goes_on(token, around) {
+                if ends && !goes_on(token, adjacent) {
                     return;
                 }
                 go(0);

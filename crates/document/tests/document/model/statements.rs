@@ -27,22 +27,23 @@ impl Case {
                 (0..=3, Some(value)) => {
                     let (dice, log) = (&mut self.dice, &mut self.log);
                     let edit = |edit: &mut Edit<'_>| change(dice, log, edit, value);
-                    docs.edit_within(&mut txn, KEY, edit).expect("edits");
+                    docs.edit_in_txn(&mut txn, KEY, edit).expect("edits");
                 }
                 (4, Some(_)) if !self.revs.is_empty() => {
                     self.log.push("remove".into());
-                    docs.remove_within(&mut txn, KEY).expect("removes");
+                    docs.remove_in_txn(&mut txn, KEY).expect("removes");
                     value = None;
                 }
                 (5..=7, Some(value)) => {
-                    let tree = docs.tree_within(txn.view(), KEY, false).expect("reads");
+                    let tree = docs.tree_in_view(txn.view(), KEY, false).expect("reads");
                     let old = tree.expect("is there").jsonb().expect("is a value");
                     values::mutate(&mut self.dice, value);
-                    self.log.push(format!("amend {}", cut(&value.to_string())));
+                    self.log.push(format!("apply_diff {}", cut(&value.to_string())));
                     let new = json::jsonb::Jsonb::parse(&value.to_string()).expect("is a value");
-                    docs.amend_within(&mut txn, KEY, &old, &new).expect("amends");
+                    docs.apply_diff_in_txn(&mut txn, KEY, &old, &new)
+                        .expect("applies the differences");
                     // New fields come after the others, and a number may stay as it was written.
-                    let tree = docs.tree_within(txn.view(), KEY, false).expect("reads");
+                    let tree = docs.tree_in_view(txn.view(), KEY, false).expect("reads");
                     let tree = tree.expect("is there");
                     assert_eq!(tree.jsonb().expect("is a value"), new);
                     let mut text = Vec::new();
@@ -53,13 +54,13 @@ impl Case {
                     values::mutate(&mut self.dice, value);
                     self.log.push(format!("put {}", cut(&value.to_string())));
                     let tape = json::Tape::parse(value.to_string()).expect("is JSON");
-                    docs.put_within(&mut txn, KEY, &tape).expect("puts");
+                    docs.put_in_txn(&mut txn, KEY, &tape).expect("puts");
                 }
                 (_, None) => {
                     let new = values::document(&mut self.dice, self.nodes);
                     self.log.push(format!("put {}", cut(&new.to_string())));
                     let tape = json::Tape::parse(new.to_string()).expect("is JSON");
-                    docs.put_within(&mut txn, KEY, &tape).expect("puts");
+                    docs.put_in_txn(&mut txn, KEY, &tape).expect("puts");
                     value = Some(new);
                 }
             }
@@ -70,7 +71,7 @@ impl Case {
                 (value, changed) = (saved.1, saved.2);
             }
             let mut text = None;
-            if let Some(tree) = docs.tree_within(txn.view(), KEY, false).expect("reads") {
+            if let Some(tree) = docs.tree_in_view(txn.view(), KEY, false).expect("reads") {
                 tree.write_json(text.insert(Vec::new())).expect("writes");
             }
             assert_eq!(

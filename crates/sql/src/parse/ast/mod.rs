@@ -17,6 +17,8 @@ mod expr;
 mod json;
 mod partition;
 mod query;
+mod role;
+mod table;
 
 pub use alter::{Alter, DomainChange, EnumChange};
 pub use change::{
@@ -26,13 +28,7 @@ pub use change::{
 pub use command::{
     Command, Copy, CopyEnd, CopyValue, CopyWhat, Direction, Discard, Modes, SetValue,
 };
-pub use define::{
-    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
-    CreateTableAs, DatabaseOption, DefaultPrivileges, Define, Exclusion, ForeignAction, GrantOn,
-    IndexElement, ObjectKind, PolicyDefinition, Privileges, References, RoleOption, RowsOf,
-    SequenceOption, SqlExpr, StorageOption, TableConstraint, TableConstraintKind, TableElement,
-    Timing,
-};
+pub use define::{DatabaseOption, Define, ObjectKind, SequenceOption, SqlExpr};
 pub use expr::{
     Arg, Bound, Call, Exclude, Expr, ExprKind, Frame, FrameUnit, Link, Operator, OrderItem, Step,
     Window,
@@ -42,6 +38,12 @@ pub use partition::{PartitionBound, PartitionBy, PartitionStrategy, RangeEnd};
 pub use query::{
     Alias, Body, ColumnDef, Cte, Distinct, Join, JoinCondition, JoinKind, Lock, LockStrength,
     LockWait, Moment, Output, Query, Sample, Select, SetOp, Source, TableRef, With,
+};
+pub use role::{DefaultPrivileges, GrantOn, PolicyDefinition, Privileges, RoleOption};
+pub use table::{
+    ColumnConstraint, ColumnConstraintKind, ColumnDefinition, CreateIndex, CreateTable,
+    CreateTableAs, Exclusion, ForeignAction, IndexElement, References, RowsOf, StorageOption,
+    TableConstraint, TableConstraintKind, TableElement, Timing,
 };
 
 use ::types::SqlState;

@@ -14,8 +14,8 @@ use crate::catalog::{
     UserTypeKind,
 };
 use crate::columnar::Columnar;
-use crate::index::forget_before;
-use crate::stored::before_of;
+use crate::index::erase_backfill;
+use crate::stored::backfill_of;
 use crate::{Error, Result};
 
 /// Columns of an index that is searched at most.
@@ -184,7 +184,7 @@ impl Ddl<'_> {
         // down again.
         let is_whole = match relation.table() {
             Some(data) if new.is_valid => {
-                data.history == Retention::Forever && storage.and_then(before_of).is_some()
+                data.history == Retention::Forever && storage.and_then(backfill_of).is_some()
                     || self.txn.engine().store().is_fresh(data.storage)?
             }
             _ => false,
@@ -277,11 +277,11 @@ impl Ddl<'_> {
         })
     }
 
-    /// Makes the indexes of a table forget their entries for versions that were over before them.
-    pub(super) fn forget_before(&mut self, table: Oid) -> Result<()> {
+    /// Erases the backfills of the indexes of a table.
+    pub(super) fn erase_backfill(&mut self, table: Oid) -> Result<()> {
         for index in self.table(table)?.indexes.clone() {
             if let Some(storage) = index.storage()
-                && forget_before(self.txn, storage)?
+                && erase_backfill(self.txn, storage)?
             {
                 self.change_index(index.oid, |data| data.is_whole = false)?;
             }

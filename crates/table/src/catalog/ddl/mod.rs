@@ -49,7 +49,7 @@ mod user_type;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::stored::{Tables, before_of};
+use crate::stored::{Tables, backfill_of};
 use ::types::{Error as SqlError, Modifier, Oid, Repr, SqlState, Type, TypeSource};
 use store::TableId;
 use txn::{RelationLock, RowLock, Transaction, Wait};
@@ -206,7 +206,7 @@ impl<'a> Ddl<'a> {
     /// of it, so nobody needs to know that there was one. Subscribers are told of documents in any case.
     fn is_unused(&self, table: TableId) -> Result<bool> {
         let store = self.txn.engine().store();
-        for table in [Some(table), before_of(table)].into_iter().flatten() {
+        for table in [Some(table), backfill_of(table)].into_iter().flatten() {
             if Tables::has_documents(table)
                 || self.txn.touches(table)
                 || store.keys(table, Bound::Unbounded, Bound::Unbounded, false).advance()?.is_some()

@@ -542,7 +542,7 @@ impl Ddl<'_> {
             ddl.check_owner(Address::relation(table))?;
             ddl.table(table)?;
             if history != Retention::Forever {
-                ddl.forget_before(table)?;
+                ddl.erase_backfill(table)?;
             }
             let mut relation = Relation::clone(&*ddl.relation_to_change(table)?);
             if let RelationKind::Table(data) = &mut relation.kind {
@@ -559,7 +559,7 @@ impl Ddl<'_> {
     pub fn forget(&mut self, table: Oid, before: Csn) -> Result<()> {
         self.whole(|ddl| {
             ddl.check_owner(Address::relation(table))?;
-            ddl.forget_before(table)?;
+            ddl.erase_backfill(table)?;
             let def = ddl.table(table)?;
             let mut all: Vec<Oid> = def.indexes.iter().map(|index| index.oid).collect();
             all.push(table);

@@ -8,7 +8,7 @@ use super::super::{Change, Cursor};
 use super::{World, int, primary_key, rows, told, unique};
 use crate::catalog::IndexMethod;
 use crate::catalog::ddl::NewIndexKey;
-use crate::index::{Ask, Asked};
+use crate::index::{ScanKey, Strategy};
 
 /// PostgreSQL's messages where a key is there already, or a value is missing.
 #[test]
@@ -154,8 +154,8 @@ fn gin_finds_by_items() {
     ];
     let find = |session: &mut super::Session, at: usize, value: Datum, all: bool| -> Vec<usize> {
         let index = &t.indexes()[at];
-        let ask = if all { Ask::Contains } else { Ask::Overlaps };
-        let query = index.query(&[Asked { part: 0, ask, value }]).unwrap();
+        let strategy = if all { Strategy::Contains } else { Strategy::Overlaps };
+        let query = index.query(&[ScanKey { part: 0, strategy, value }]).unwrap();
         let found = index.rows_with(&t, session.txn().view(), &query).unwrap();
         found.iter().map(|key| stored.iter().position(|one| one == key).unwrap()).collect()
     };
@@ -166,7 +166,7 @@ fn gin_finds_by_items() {
     assert_eq!(find(&mut session, 2, json(r#"{"a": 1}"#), true), [0, 1]);
     assert_eq!(find(&mut session, 2, json(r#"[{"a": 2}]"#), true), [2]);
     let index = &t.indexes()[1];
-    let asked = Asked { part: 0, ask: Ask::Name, value: Datum::from("x") };
+    let asked = ScanKey { part: 0, strategy: Strategy::Name, value: Datum::from("x") };
     let x = index.query(&[asked]).unwrap();
     let found = index.rows_with(&t, session.txn().view(), &x).unwrap();
     assert_eq!(found, stored, "a name, a text in an array");

@@ -8,7 +8,7 @@ use types::{Datum, DatumRef, Range, Repr, Type, range};
 use super::{World, int, primary_key, random};
 use crate::catalog::IndexMethod;
 use crate::catalog::ddl::{NewConstraint, NewConstraintKind, NewIndex, NewIndexKey};
-use crate::index::{Ask, Asked};
+use crate::index::{ScanKey, Strategy};
 use types::Oid;
 
 const EQUAL: Oid = Oid(96);
@@ -77,15 +77,21 @@ fn ranges_are_found() {
             let within = ends(&sought);
             for (at, k) in [(1, None), (2, Some(1))] {
                 let index = &t.indexes()[at];
-                for ask in [Ask::Overlaps, Ask::Contains, Ask::Within, Ask::Equal] {
+                for strategy in
+                    [Strategy::Overlaps, Strategy::Contains, Strategy::Within, Strategy::Equal]
+                {
                     let part = usize::from(k.is_some());
-                    let mut asked = vec![Asked { part, ask, value: sought.clone() }];
-                    asked.extend(k.map(|k| Asked { part: 0, ask: Ask::Equal, value: int(k) }));
+                    let mut asked = vec![ScanKey { part, strategy, value: sought.clone() }];
+                    asked.extend(k.map(|k| ScanKey {
+                        part: 0,
+                        strategy: Strategy::Equal,
+                        value: int(k),
+                    }));
                     let query = index.query(&asked).unwrap();
                     if query.is_all() {
                         assert_eq!(
-                            (ask, within),
-                            (Ask::Contains, None),
+                            (strategy, within),
+                            (Strategy::Contains, None),
                             "all contain the empty one"
                         );
                         continue;
@@ -95,20 +101,23 @@ fn ranges_are_found() {
                     for (key, own, r) in &rows {
                         let fits = |is: bool| is && k.is_none_or(|k| k == *own) && !r.is_null();
                         let is_met = match (ends(r), within) {
-                            (Some((a, b)), Some((c, d))) => match ask {
-                                Ask::Overlaps => a < d && c < b,
-                                Ask::Contains => a <= c && d <= b,
-                                Ask::Within => c <= a && b <= d,
+                            (Some((a, b)), Some((c, d))) => match strategy {
+                                Strategy::Overlaps => a < d && c < b,
+                                Strategy::Contains => a <= c && d <= b,
+                                Strategy::Within => c <= a && b <= d,
                                 _ => (a, b) == (c, d),
                             },
-                            (None, None) => ask != Ask::Overlaps,
-                            (None, Some(_)) => ask == Ask::Within,
-                            (Some(_), None) => ask == Ask::Contains,
+                            (None, None) => strategy != Strategy::Overlaps,
+                            (None, Some(_)) => strategy == Strategy::Within,
+                            (Some(_), None) => strategy == Strategy::Contains,
                         };
                         let is_found = found.contains(key);
-                        assert!(is_found || !fits(is_met), "seed {seed}: {ask:?} {sought:?} {r:?}");
+                        assert!(
+                            is_found || !fits(is_met),
+                            "seed {seed}: {strategy:?} {sought:?} {r:?}"
+                        );
                         // Bounds that are no values have places of their own.
-                        if ask == Ask::Overlaps && is_found {
+                        if strategy == Strategy::Overlaps && is_found {
                             let (a, b) = ends(r).unwrap();
                             let (c, d) = within.unwrap();
                             assert!(

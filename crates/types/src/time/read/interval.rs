@@ -10,7 +10,7 @@
 //! whole months as are nearest.
 
 use super::Fault;
-use super::moment::{clock, fraction};
+use super::clock::{clock, fraction};
 use super::token::{Kind, Token, tokens};
 use crate::time::word::{Unit, Word, interval_unit, word};
 use crate::time::{

@@ -13,6 +13,7 @@
 //! The form that programs write, ISO 8601 with a space or a `T`, is read by a short way of its own
 //! ([`iso`]) that knows no words and no errors; what it does not take goes the long way.
 
+mod clock;
 mod interval;
 mod iso;
 mod moment;

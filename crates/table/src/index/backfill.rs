@@ -1,12 +1,12 @@
-//! The entries of an index for versions that were over when it was made, and the rows that it finds
-//! by any version.
+//! The backfill of an index: its entries for versions that were over when it was made, and the rows that it
+//! finds by any version.
 //!
 //! ```text
 //!   csn              10       20         30  CREATE INDEX          40
 //!   row 7            ada ──── grace ───────────────────────────── joan
 //!   row 8                     eve ─ deleted
 //!
-//!   entries before                           (ada, 7)  (eve, 8)                 no more of them ever
+//!   backfill                                 (ada, 7)  (eve, 8)                 no more of them ever
 //!   entries                                  (grace, 7) ────────── (joan, 7)    a version as long as the row's
 //! ```
 //!
@@ -31,31 +31,31 @@ use super::search::Entries;
 use super::{Entry, Index, Query};
 use crate::heap::patch::put_varint;
 use crate::rows::{Change, RowVersion, Table};
-use crate::stored::before_of;
+use crate::stored::backfill_of;
 use crate::{Error, Result};
 
 /// Keys of rows, in order.
 pub type RowKeys = BTreeSet<Vec<u8>>;
 
 impl Index {
-    /// Says of the row at `row_key` as of a version that is over what an entry said.
-    pub(crate) fn tell_before(
+    /// Writes an entry of a version that is over to the backfill.
+    pub(crate) fn write_backfill(
         &self,
         txn: &mut Transaction,
         row_key: &[u8],
         entry: &Entry,
     ) -> Result<()> {
-        if let (Some(before), true) = (self.before(), self.is_whole()) {
-            let entry = entry_before(entry.key_before(row_key), row_key);
-            txn.write(before, entry.key, Op::Put(entry.value))?;
+        if let (Some(backfill), true) = (self.backfill(), self.is_whole()) {
+            let entry = backfill_entry(entry.backfill_key(row_key), row_key);
+            txn.write(backfill, entry.key, Op::Put(entry.value))?;
         }
         Ok(())
     }
 
-    /// Where entries lie of versions that were over when it was made: nowhere for a columnar index, which
-    /// tells of no moment before it.
-    pub(crate) fn before(&self) -> Option<TableId> {
-        self.storage().filter(|_| !self.is_columnar()).and_then(before_of)
+    /// Where entries lie of versions that were over when it was made; `None` for a columnar index, which
+    /// knows no moment before it.
+    pub(crate) fn backfill(&self) -> Option<TableId> {
+        self.storage().filter(|_| !self.is_columnar()).and_then(backfill_of)
     }
 
     /// The rows, those that are gone included, of which some version has its entry in one of the ranges.
@@ -64,7 +64,7 @@ impl Index {
         let mut found = RowKeys::new();
         let Some(storage) = self.storage() else { return Ok(found) };
         for KeyRange { lower, upper } in ranges {
-            for storage in [Some(storage), self.before()].into_iter().flatten() {
+            for storage in [Some(storage), self.backfill()].into_iter().flatten() {
                 add_rows(now, storage, (lower.clone(), upper.clone()), &mut found)?;
             }
         }
@@ -75,7 +75,7 @@ impl Index {
     /// always one version all of them.
     pub fn rows_ever_with(&self, now: &Snapshot, query: &Query) -> Result<RowKeys> {
         let Some(storage) = self.storage() else { return Ok(RowKeys::new()) };
-        let storages = [Some(storage), self.before()];
+        let storages = [Some(storage), self.backfill()];
         let rows = query.rows(&EntriesEver { now, storages })?;
         Ok(rows.into_iter().collect())
     }
@@ -138,17 +138,16 @@ fn add_rows(
 }
 
 impl Table {
-    /// Gives an index the entries of versions that are over. False where it cannot have them: then it has
-    /// none of them.
-    pub(super) fn build_before(
+    /// Makes the backfill of an index. Returns false where it cannot have one: then it is empty.
+    pub(super) fn build_backfill(
         self: &Arc<Self>,
         change: &mut Change<'_>,
         index: &Index,
     ) -> Result<bool> {
-        let (Some(before), true) = (index.before(), index.is_whole()) else { return Ok(true) };
+        let (Some(backfill), true) = (index.backfill(), index.is_whole()) else { return Ok(true) };
         let engine = Arc::clone(change.txn.engine());
         let latest = change.txn.latest();
-        let mut filling = Filling::new(change.txn, Sorter::new(before))?;
+        let mut filling = Filling::new(change.txn, Sorter::new(backfill))?;
         let is_own = change.txn.has_written(self.storage());
         let mut rows = self.rows().keys_changed(&engine);
         while let Some(row_key) = rows.advance()? {
@@ -162,7 +161,7 @@ impl Table {
                 Err(error) if is_of_data(&error) => return Ok(false),
                 keys => keys?,
             };
-            let entries = keys.into_iter().map(|key| entry_before(key, row_key));
+            let entries = keys.into_iter().map(|key| backfill_entry(key, row_key));
             filling.add(engine.store(), entries)?;
         }
         match filling.finish(change.txn, |_| None)? {
@@ -185,32 +184,31 @@ impl Table {
         for mut version in versions {
             self.rows().complete(latest, &mut version)?;
             let entries = index.entries(&version.row.to_datums()?, row_key, change.values)?;
-            keys.extend(entries.iter().map(|entry| entry.key_before(row_key)));
+            keys.extend(entries.iter().map(|entry| entry.backfill_key(row_key)));
         }
         if let Some(row) = self.get(View::of(change.txn, latest), row_key)? {
             for entry in index.entries(&row.to_datums()?, row_key, change.values)? {
-                keys.remove(&entry.key_before(row_key));
+                keys.remove(&entry.backfill_key(row_key));
             }
         }
         Ok(keys)
     }
 }
 
-/// An entry of a version that is over.
-fn entry_before(key: Vec<u8>, row_key: &[u8]) -> Entry {
+/// Returns the entry of a version that is over.
+fn backfill_entry(key: Vec<u8>, row_key: &[u8]) -> Entry {
     let mut value = Vec::with_capacity(2);
     put_varint(&mut value, row_key.len());
     Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
 }
 
-/// Makes an index forget its entries for versions that were over before it. False where it had
-/// none.
-pub(crate) fn forget_before(txn: &mut Transaction, index: TableId) -> Result<bool> {
-    let Some(before) = before_of(index) else { return Ok(false) };
+/// Erases the backfill of an index. Returns false where it was empty.
+pub(crate) fn erase_backfill(txn: &mut Transaction, index: TableId) -> Result<bool> {
+    let Some(backfill) = backfill_of(index) else { return Ok(false) };
     let latest = txn.latest();
     let mut keys = Vec::new();
     // The entries that the transaction itself has made are among them.
-    txn::Cursor::new(before, KeyRange::ALL, false).fill::<Error>(
+    txn::Cursor::new(backfill, KeyRange::ALL, false).fill::<Error>(
         View::of(txn, &latest),
         |key, row| {
             keys.push((key.to_vec(), row.csn() == Csn::MAX));
@@ -220,9 +218,9 @@ pub(crate) fn forget_before(txn: &mut Transaction, index: TableId) -> Result<boo
     let is_told = !keys.is_empty();
     for (key, is_own) in keys {
         if is_own {
-            txn.write(before, key.clone(), Op::Delete)?;
+            txn.write(backfill, key.clone(), Op::Delete)?;
         }
-        txn.write(before, key, Op::Erase { from: Csn::ZERO, to: None })?;
+        txn.write(backfill, key, Op::Erase { from: Csn::ZERO, to: None })?;
     }
     Ok(is_told)
 }

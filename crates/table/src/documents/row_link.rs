@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use document::{DocumentError, Rows, Stands};
+use document::{DocumentError, Existence, RowLink};
 use store::{Csn, Op, TableId};
 use txn::{RelationLock, RowLock, Transaction, View, Wait};
 use types::{Datum, Jsonb, Oid};
@@ -51,7 +51,7 @@ impl DocumentRows {
     }
 }
 
-impl Rows for DocumentRows {
+impl RowLink for DocumentRows {
     fn lock(&self, txn: &mut Transaction, key: &str) -> Result<(), DocumentError> {
         txn.lock_relation(self.relation.0, RelationLock::RowExclusive, Wait::Allowed)?;
         let table = self.table()?;
@@ -64,7 +64,7 @@ impl Rows for DocumentRows {
         Ok(())
     }
 
-    fn forget(&self, txn: &mut Transaction, key: &str) -> Result<(), DocumentError> {
+    fn erase(&self, txn: &mut Transaction, key: &str) -> Result<(), DocumentError> {
         let table = self.table()?;
         if table.relation().live_columns().count() > table.keyed_by().len() + 1 {
             let name = &table.relation().name;
@@ -76,22 +76,22 @@ impl Rows for DocumentRows {
         forget_row(&table, txn, &key).map_err(refused)
     }
 
-    fn follow(
+    fn update(
         &self,
         txn: &mut Transaction,
         key: &str,
-        stands: Stands,
+        existence: Existence,
     ) -> Result<(), DocumentError> {
         let table = self.table()?;
         let (values, key) = row_key(&table, key)?;
         let storage = table.storage();
-        let op = match stands {
+        let op = match existence {
             // The row exists and has its mark: no byte of it changes, and it gets a version. The table of
             // changes names the document.
-            Stands { before: true, after: true } => {
+            Existence { before: true, after: true } => {
                 return Ok(txn.write(storage, key, Op::Delta(patch::UNCHANGED.to_vec()))?);
             }
-            Stands { after, .. } => {
+            Existence { after, .. } => {
                 let latest = txn.latest();
                 let found = View::of(txn, &latest).read(storage, &key)?;
                 let mut before = Vec::new();

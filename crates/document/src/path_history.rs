@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A node that is removed and added again is another node, and a node that is moved or renamed leaves its
-//! path. So the history of a path is a row of *stands*: a node, and the commits over which it stood there.
+//! path. So the history of a path is a list of nodes, each with the commits over which it stood there
+//! ([`PathNode`]).
 //!
 //! Nothing is rebuilt to find them. The deltas of a document say which node came, went, moved or got
 //! another name, a few bytes each. They are read once, chunk by chunk, and what is about a name or a
@@ -37,9 +38,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use store::{Csn, Version};
 
-/// A node at a path.
+/// A node at a path, with the commits over which it stood there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stand {
+pub(crate) struct PathNode {
     pub node: NodeKey,
     /// The commit that put it there.
     pub from: Csn,
@@ -49,14 +50,14 @@ pub(crate) struct Stand {
 
 impl Collection {
     /// The nodes that stood at a path, in the order in which they did.
-    pub(crate) fn stands(
+    pub(crate) fn path_history(
         &self,
         prefix: &Prefix,
         state: &State,
         path: &JsonPath,
-    ) -> Result<Vec<Stand>> {
-        if let Some(stand) = self.stood_all_along(prefix, state, path)? {
-            return Ok(vec![stand]);
+    ) -> Result<Vec<PathNode>> {
+        if let Some(found) = self.only_path_node(prefix, state, path)? {
+            return Ok(vec![found]);
         }
         let mut log = StructureLog::new(path);
         let next_key = state.tree.as_ref().map_or(state.next_key, |tree| tree.header().next_key);
@@ -64,7 +65,7 @@ impl Collection {
             let mut chunk = ChunkWalk::new(number, &mut log);
             self.each_version(prefix, number, state.csn, |version| chunk.version(version))?;
         }
-        Ok(log.stands(&path.steps))
+        Ok(log.path_history(&path.steps))
     }
 
     fn each_version(
@@ -83,14 +84,14 @@ impl Collection {
         Ok(result?)
     }
 
-    /// The one stand of a path that has led to the same node ever since the first revision. `None` where
+    /// The node of a path that has led to the same node ever since the first revision. `None` where
     /// that is not so, or takes more than the chunks of the nodes on the path to tell.
-    fn stood_all_along(
+    fn only_path_node(
         &self,
         prefix: &Prefix,
         state: &State,
         path: &JsonPath,
-    ) -> Result<Option<Stand>> {
+    ) -> Result<Option<PathNode>> {
         let Some(tree) = state.tree.as_deref() else { return Ok(None) };
         let Some(nodes) = nodes_on(tree, path)? else { return Ok(None) };
         let first = state.list.csn(self.engine(), Revision(1))?.unwrap_or_default();
@@ -125,7 +126,7 @@ impl Collection {
             }
         }
         let node = nodes[nodes.len() - 1];
-        Ok(Some(Stand { node, from: first, end: None }))
+        Ok(Some(PathNode { node, from: first, end: None }))
     }
 }
 
@@ -240,7 +241,7 @@ impl StructureLog {
     }
 
     /// The values that stood at the path, by the events.
-    fn stands(mut self, steps: &[Step]) -> Vec<Stand> {
+    fn path_history(mut self, steps: &[Step]) -> Vec<PathNode> {
         // Stable: what happened to one node stays in order, for its chunk was read in order.
         self.events.sort_by_key(|(csn, _)| *csn);
         let steps = steps.iter().map(|step| {
@@ -248,7 +249,7 @@ impl StructureLog {
             (name, position_of(step))
         });
         let mut model = Model::new(steps.collect());
-        let mut stands: Vec<Stand> = Vec::new();
+        let mut history: Vec<PathNode> = Vec::new();
         let mut events = self.events.into_iter().peekable();
         while let Some((csn, event)) = events.next() {
             let mut is_on_path = model.apply(event);
@@ -259,15 +260,15 @@ impl StructureLog {
                 continue;
             }
             let node = model.follow();
-            let open = stands.last_mut().filter(|stand| stand.end.is_none());
+            let open = history.last_mut().filter(|found| found.end.is_none());
             match open {
-                Some(stand) if Some(stand.node) == node => continue,
-                Some(stand) => stand.end = Some(csn),
+                Some(found) if Some(found.node) == node => continue,
+                Some(found) => found.end = Some(csn),
                 None => {}
             }
-            stands.extend(node.map(|node| Stand { node, from: csn, end: None }));
+            history.extend(node.map(|node| PathNode { node, from: csn, end: None }));
         }
-        stands
+        history
     }
 }
 

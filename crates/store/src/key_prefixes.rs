@@ -1,37 +1,37 @@
-//! [`Tastes`]: the first bytes of sorted keys as numbers, which a search compares before it looks at a key.
+//! [`KeyPrefixes`]: the first bytes of sorted keys as numbers, which a search compares before it looks at a key.
 //!
 //! ```text
 //!   keys      00 00 00 07 61 62 63 64 65 ..     00 00 00 07 61 78 ..     00 00 00 07 62 ..
-//!   prefix    00 00 00 07                       what all of them begin with
-//!   tastes    61 62 63 64 65 ..                 61 78 ..                 62 ..               8 bytes each
+//!   shared    00 00 00 07                       all of them begin with this
+//!   prefixes  61 62 63 64 65 ..                 61 78 ..                 62 ..               8 bytes each
 //! ```
 //!
-//! The tastes lie side by side, the keys do not: most steps of a binary search read nothing else.
+//! The prefixes lie side by side, the keys do not: most steps of a binary search read nothing else.
 
 use std::cmp::Ordering;
 
-/// The tastes of keys in their order.
-pub struct Tastes {
+/// The prefixes of keys, without the bytes that all keys share, in the order of the keys.
+pub struct KeyPrefixes {
     /// How many bytes at their beginning all keys share.
     shared: usize,
     values: Box<[u64]>,
 }
 
-impl Tastes {
-    /// Returns the tastes of ascending keys.
-    pub fn of<'k>(count: usize, key: impl Fn(usize) -> &'k [u8]) -> Tastes {
+impl KeyPrefixes {
+    /// Returns the prefixes of ascending keys.
+    pub fn of<'k>(count: usize, key: impl Fn(usize) -> &'k [u8]) -> KeyPrefixes {
         let shared = match count {
             0 => 0,
             _ => shared(key(0), key(count - 1)),
         };
         let rest = |at| key(at).get(shared..).unwrap_or_default();
-        let values = (0..count).map(|at| taste(rest(at))).collect();
-        Tastes { shared, values }
+        let values = (0..count).map(|at| key_prefix(rest(at))).collect();
+        KeyPrefixes { shared, values }
     }
 
-    /// Returns the tastes of keys whose common prefix has been taken off already.
-    pub fn of_rests<'k>(count: usize, rest: impl Fn(usize) -> &'k [u8]) -> Tastes {
-        Tastes { shared: 0, values: (0..count).map(|at| taste(rest(at))).collect() }
+    /// Returns the prefixes of keys whose common prefix has been taken off already.
+    pub fn of_rests<'k>(count: usize, rest: impl Fn(usize) -> &'k [u8]) -> KeyPrefixes {
+        KeyPrefixes { shared: 0, values: (0..count).map(|at| key_prefix(rest(at))).collect() }
     }
 
     /// How many of the keys are before `key`, where `compare` tells how the one at a place stands to it; the
@@ -55,7 +55,7 @@ impl Tastes {
                 Ordering::Greater => return self.values.len(),
             }
         }
-        let sought = taste(&key[self.shared..]);
+        let sought = key_prefix(&key[self.shared..]);
         let (mut low, mut high) = (0, self.values.len());
         while low < high {
             let middle = (low + high) / 2;
@@ -67,7 +67,7 @@ impl Tastes {
 
     /// Bytes in memory.
     pub fn size(&self) -> usize {
-        Tastes::size_of(self.values.len())
+        KeyPrefixes::size_of(self.values.len())
     }
 
     /// Bytes in memory of those of so many keys.
@@ -78,7 +78,7 @@ impl Tastes {
 
 /// The first eight bytes, missing ones as zero: never out of order with the whole.
 #[inline]
-fn taste(rest: &[u8]) -> u64 {
+fn key_prefix(rest: &[u8]) -> u64 {
     match rest.first_chunk::<8>() {
         Some(eight) => u64::from_be_bytes(*eight),
         None => rest.iter().enumerate().fold(0, |sum, (i, &b)| sum | u64::from(b) << (56 - 8 * i)),
@@ -107,11 +107,11 @@ mod tests {
             };
             let mut keys: Vec<Vec<u8>> = (0..random.below(40)).map(|_| key()).collect();
             keys.sort();
-            let tastes = Tastes::of(keys.len(), |at| &keys[at]);
+            let key_prefixes = KeyPrefixes::of(keys.len(), |at| &keys[at]);
             let all = (0..50).map(|_| key()).chain([vec![], vec![7], vec![6], vec![8, 1]]);
             for sought in all {
                 let expected = keys.partition_point(|key| *key < sought);
-                let found = tastes.before(&sought, || &keys[0], |at| keys[at].cmp(&sought));
+                let found = key_prefixes.before(&sought, || &keys[0], |at| keys[at].cmp(&sought));
                 assert_eq!(found, expected, "{sought:?} in {keys:?}");
             }
         });

@@ -1,9 +1,9 @@
-//! A value that follows from another one, as steps on the nodes of the document that holds it.
+//! The differences between two `jsonb` values, as edits of the nodes of the document that holds the first.
 //!
 //! ```text
 //!   before   {"a": 1, "list": [ ...10,000... ], "z": {"n": 5, "m": 6}}
 //!   after    {"a": 1, "list": [ ...10,000... ], "z": {"n": 7}}
-//!   steps                                            set n, remove m
+//!   edits                                            set n, remove m
 //! ```
 //!
 //! Equal parts are skipped by comparing bytes, so that a small change of a large document looks at the
@@ -25,17 +25,18 @@ use txn::Transaction;
 const FIELDS_MAX: usize = 64;
 
 impl Collection {
-    /// Makes the document, whose value is `old` as far as the transaction sees, one whose value is `new`.
-    pub fn amend_within(
+    /// Applies the differences between two values to the document, as part of a transaction that sees it
+    /// with the value `old`.
+    pub fn apply_diff_in_txn(
         &self,
         txn: &mut Transaction,
         key: &str,
         old: &Jsonb,
         new: &Jsonb,
     ) -> Result<()> {
-        self.edit_within(txn, key, |edit| {
+        self.edit_in_txn(txn, key, |edit| {
             let root = edit.nodes().root();
-            amend(edit, root, old.root(), new.root())
+            apply_diff(edit, root, old.root(), new.root())
         })
     }
 }
@@ -48,8 +49,8 @@ pub fn tape_of(value: &Jsonb) -> Result<Tape> {
     crate::limits::parse(value.to_string().as_bytes())
 }
 
-/// Makes the subtree at `node`, whose value is `old`, one whose value is `new`.
-pub(crate) fn amend(
+/// Applies the differences between two values to the subtree at `node`, which has the value `old`.
+pub(crate) fn apply_diff(
     edit: &mut Edit<'_>,
     node: NodeKey,
     old: JsonbRef<'_>,
@@ -59,14 +60,14 @@ pub(crate) fn amend(
         return Ok(());
     }
     let done = match (old.value(), new.value()) {
-        (Value::Object(_), Value::Object(_)) => amend_fields(edit, node, old, new)?,
+        (Value::Object(_), Value::Object(_)) => apply_field_diff(edit, node, old, new)?,
         (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
             let pairs = before.iter().zip(after.iter()).enumerate();
             let mut differ = pairs.filter(|(_, (old, new))| old.bytes() != new.bytes());
             match (differ.next(), differ.next()) {
                 (Some((at, (old, new))), None) => {
                     let child = edit.nodes().child_at(node, at)?.ok_or_else(other_value)?;
-                    amend(edit, child, old, new)?;
+                    apply_diff(edit, child, old, new)?;
                     true
                 }
                 _ => false,
@@ -83,8 +84,9 @@ pub(crate) fn amend(
 /// A field that differs: its name, its value before and after.
 type Differing<'a> = (&'a str, Option<JsonbRef<'a>>, Option<JsonbRef<'a>>);
 
-/// Makes the fields of an object others; false where they are to be matched together, and nothing was done.
-fn amend_fields(
+/// Edits the fields that differ between two objects. Returns false, without an edit, if the fields have to be
+/// matched together.
+fn apply_field_diff(
     edit: &mut Edit<'_>,
     node: NodeKey,
     old: JsonbRef<'_>,
@@ -100,7 +102,7 @@ fn amend_fields(
         let escaped = json::text::escape(name);
         let child = edit.nodes().child_named(node, escaped.as_bytes())?;
         match (old, new) {
-            (Some(old), Some(new)) => amend(edit, child.ok_or_else(other_value)?, old, new)?,
+            (Some(old), Some(new)) => apply_diff(edit, child.ok_or_else(other_value)?, old, new)?,
             (Some(_), None) => edit.remove(child.ok_or_else(other_value)?)?,
             (None, Some(new)) => {
                 edit.insert(node, Place::Field(name), new.to_string())?;
@@ -111,7 +113,7 @@ fn amend_fields(
     Ok(true)
 }
 
-/// The fields that two objects do not have in common.
+/// Returns the fields that differ between two objects.
 fn differing<'a>(old: JsonbRef<'a>, new: JsonbRef<'a>) -> Vec<Differing<'a>> {
     let (mut olds, mut news) = (fields(old).peekable(), fields(new).peekable());
     let mut found = Vec::new();

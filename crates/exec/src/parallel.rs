@@ -1,18 +1,18 @@
-//! [`Crew`]: the threads that take the pieces of an operator together.
+//! Parallel reads: several threads take the pieces of an operator's input together ([`ParallelRun`]).
 //!
 //! ```text
 //!   statement's thread   piece  piece  piece  piece ─┐
-//!   helper               piece  piece  piece ────────┼─> states, which the statement's thread merges
-//!   helper               piece  piece  piece  piece ─┘
+//!   worker               piece  piece  piece ────────┼─> states, which the statement's thread merges
+//!   worker               piece  piece  piece  piece ─┘
 //! ```
 //!
-//! All statements of a process share the helpers, one for each processor but one. A statement gets those that are idle,
-//! so no statement waits for the helpers of another.
+//! All statements of a process share the workers, one for each processor but one. A statement gets those that are idle,
+//! so no statement waits for the workers of another. The statement's thread and its workers are the participants.
 //!
-//! A member of a crew knows the parameters, the clock and the style of the statement, and the values around it. It
-//! cannot ask for state that only the session knows (sequences, settings, names of users' types, subqueries). A crew
-//! whose member needs that gives up, and the statement's thread computes all alone. A subquery that reads nothing of
-//! the row is answered first, and the crew begins anew.
+//! A participant knows the parameters, the clock and the style of the statement, and the values around it. It
+//! cannot ask for state that only the session knows (sequences, settings, names of users' types, subqueries). A run
+//! whose participant needs that gives up, and the statement's thread computes all alone. A subquery that reads nothing of
+//! the row is answered first, and the run begins anew.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use plan::explain::seen::Report;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use scalar::function::{Call, Function};
 use scalar::{Clock, Random, Session};
-use sql::eval::{Around, Frame, Host, Kept};
+use sql::eval::{Frame, Host, Kept, OuterValues};
 use store::BlockReads;
 use types::time::TimestampTz;
 use types::{Datum, DatumRef, Domains, Error, Objects, Oid, Result, Shape, SqlState, Type};
@@ -33,7 +33,7 @@ use crate::ctx::Env;
 use crate::op::Input;
 use crate::tables::Piece;
 
-/// Some of the pieces of an operator, for one member of a crew.
+/// Some of the pieces of an operator, for one participant.
 pub(crate) trait Part: Send {
     /// Calls `f` with the next rows; it returns how many of them it keeps. False at the end.
     fn next_piece(&mut self, run: Run<'_>, f: &mut TakePiece<'_>) -> Result<bool>;
@@ -48,7 +48,7 @@ pub(crate) type Parts<'p> = Vec<Box<dyn Part + 'p>>;
 /// A function that takes rows; it returns how many of them it keeps.
 pub(crate) type TakePiece<'f> = dyn FnMut(Piece<'_, '_>) -> Result<u64> + 'f;
 
-/// The work of an operator on the pieces of its input, by one member of a crew.
+/// The work of an operator on the pieces of its input, by one participant.
 pub(crate) trait Step: Send {
     /// Calls `f` with what becomes of a piece. Returns how many rows of it are kept.
     fn take(&mut self, run: Run<'_>, piece: Piece<'_, '_>, f: &mut TakePiece<'_>) -> Result<u64>;
@@ -77,7 +77,7 @@ impl<S: Step> Part for StepPart<'_, S> {
     }
 }
 
-/// The destination of the rows that a member takes.
+/// The destination of the rows that a participant takes.
 pub(crate) trait Sink: Send {
     /// Takes the rows of a piece. Returns how many of them are kept.
     fn take(&mut self, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64>;
@@ -86,15 +86,15 @@ pub(crate) trait Sink: Send {
     fn bytes(&self) -> usize;
 }
 
-/// How far a crew has come.
+/// How far a parallel run has come.
 enum Outcome {
-    /// All pieces are taken, or as many as the members may hold.
+    /// All pieces are taken, or as many as the participants may hold.
     Taken,
-    /// A member needs what only the session knows: the value of this subquery, or something else.
+    /// A participant needs what only the session knows: the value of this subquery, or something else.
     GaveUp(Option<usize>),
 }
 
-/// The threads that help statements.
+/// The worker threads.
 struct Pool {
     threads: ThreadPool,
     size: usize,
@@ -111,52 +111,52 @@ impl Pool {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
             let count = processors.checked_sub(1).filter(|count| *count > 0)?;
             let builder = ThreadPoolBuilder::new().num_threads(count).stack_size(STACK_BYTES);
-            let threads = builder.thread_name(|at| format!("helper {at}")).build().ok()?;
+            let threads = builder.thread_name(|at| format!("worker {at}")).build().ok()?;
             Some(Pool { threads, size: count, idle: AtomicUsize::new(count) })
         };
         POOL.get_or_init(start).as_ref()
     }
 }
 
-/// Idle helpers that a statement has taken, until this is dropped.
-struct Helpers {
+/// Idle workers that a statement has taken, until this is dropped.
+struct Workers {
     pool: &'static Pool,
     count: usize,
 }
 
-impl Helpers {
-    fn take(most: usize) -> Option<Helpers> {
+impl Workers {
+    fn take(most: usize) -> Option<Workers> {
         let pool = Pool::get()?;
         let taken = |idle: usize| (idle > 0 && most > 0).then(|| idle - idle.min(most));
         let idle = pool.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).ok()?;
-        Some(Helpers { pool, count: idle.min(most) })
+        Some(Workers { pool, count: idle.min(most) })
     }
 }
 
-impl Drop for Helpers {
+impl Drop for Workers {
     fn drop(&mut self) {
         self.pool.idle.fetch_add(self.count, Ordering::AcqRel);
     }
 }
 
-/// The work that helpers have done for an operator.
+/// The use of workers by an operator.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Helped {
-    /// True if they cannot.
+pub(crate) struct WorkerUse {
+    /// True if the operator cannot use workers.
     pub(crate) gives_up: bool,
-    /// How many have at most.
+    /// The most workers that took part at a time.
     pub(crate) threads: u64,
 }
 
-impl Helped {
+impl WorkerUse {
     pub(crate) fn report(self) -> Report {
-        Report { helpers: self.threads, ..Report::default() }
+        Report { workers: self.threads, ..Report::default() }
     }
 }
 
-/// Puts the results of a crew together: the groups of an aggregate, or the kept rows of a join.
+/// Merges the results of the participants: the groups of an aggregate, or the kept rows of a join.
 pub(crate) trait Gather {
-    /// The groups or rows of one member.
+    /// The groups or rows of one participant.
     type Sink: Sink;
 
     /// Returns a sink that has taken nothing.
@@ -174,34 +174,36 @@ pub(crate) trait Gather {
     ) -> Result<bool>;
 }
 
-/// Has a crew take the pieces of an input, if the input can be taken apart. The members may hold so many bytes together.
+/// Has several threads take the pieces of an input, if the input can be split. The participants may hold so many bytes together.
 /// The caller then reads the input to its end by [`Operator::next_piece`](crate::op::Operator::next_piece), which gives
-/// the pieces that the crew has not taken: all of them if it gave up.
+/// the pieces that the threads have not taken: all of them if the run gave up.
 ///
 /// # Errors
-/// The errors of the input and `to`, and the first error of a member; `57014`.
+/// The errors of the input and `to`, and the first error of a participant; `57014`.
 pub(crate) fn take(
     env: &Env<'_>,
     input: &mut Input,
     bytes_max: usize,
-    helped: &mut Helped,
+    worker_use: &mut WorkerUse,
     to: &mut impl Gather,
 ) -> Result<()> {
-    // A statement that is to look at a few rows does not get far enough to need help.
-    if env.ctx.help.threads_max == 0 || env.ctx.rows_max.is_some() || helped.gives_up {
+    // A statement that is to look at a few rows does not get far enough to need workers.
+    if env.ctx.parallelism.threads_max == 0 || env.ctx.rows_max.is_some() || worker_use.gives_up {
         return Ok(());
     }
     let Some(pool) = Pool::get() else { return Ok(()) };
-    let members = 1 + pool.size.min(env.ctx.help.threads_max);
+    let participants = 1 + pool.size.min(env.ctx.parallelism.threads_max);
     let mut known = Vec::new();
     loop {
         let needed = {
-            let mut parts = input.parts(env, members)?;
+            let mut parts = input.parts(env, participants)?;
             if parts.is_empty() {
                 return Ok(());
             }
             let mut sinks: Vec<_> = parts.iter().map(|_| to.sink()).collect();
-            match Crew::new(env, &known, bytes_max).take(env, &mut parts, &mut sinks, helped)? {
+            match ParallelRun::new(env, &known, bytes_max)
+                .take(env, &mut parts, &mut sinks, worker_use)?
+            {
                 Outcome::Taken if to.gather(env, sinks, &mut parts)? => return Ok(()),
                 Outcome::Taken => None,
                 Outcome::GaveUp(needed) => needed,
@@ -209,15 +211,15 @@ pub(crate) fn take(
         };
         input.rewind(env.shared);
         let Some(number) = needed else {
-            helped.gives_up = true;
+            worker_use.gives_up = true;
             return Ok(());
         };
         known.push((number, env.subplan(number, &mut std::iter::empty())?));
     }
 }
 
-/// The state that the members of a crew share.
-struct Crew<'c> {
+/// The state that the participants share.
+struct ParallelRun<'c> {
     style: &'c Style,
     now: TimestampTz,
     statement: TimestampTz,
@@ -228,12 +230,12 @@ struct Crew<'c> {
     /// The number of values that are computed once.
     kept: usize,
     cancel: &'c AtomicBool,
-    /// No member begins another piece.
+    /// No participant begins another piece.
     is_full: AtomicBool,
-    /// A member has failed or given up: the others stop at once.
+    /// A participant has failed or given up: the others stop at once.
     is_over: AtomicBool,
     gave_up: AtomicBool,
-    /// The subquery that a member needs, or [`NOTHING`].
+    /// The subquery that a participant needs, or [`NOTHING`].
     needed: AtomicUsize,
     failed: Mutex<Option<Error>>,
     bytes: AtomicUsize,
@@ -242,11 +244,11 @@ struct Crew<'c> {
 
 const NOTHING: usize = usize::MAX;
 
-impl<'c> Crew<'c> {
-    /// Returns a crew for a statement, whose members may hold so many bytes together. `known` has values of subqueries.
-    fn new(env: &'c Env<'_>, known: &'c [(usize, Datum)], bytes_max: usize) -> Crew<'c> {
+impl<'c> ParallelRun<'c> {
+    /// Returns a run for a statement, whose participants may hold so many bytes together. `known` has values of subqueries.
+    fn new(env: &'c Env<'_>, known: &'c [(usize, Datum)], bytes_max: usize) -> ParallelRun<'c> {
         let context = env.ctx.frame.context;
-        Crew {
+        ParallelRun {
             style: context.types.style,
             now: context.types.now,
             statement: context.statement,
@@ -265,20 +267,20 @@ impl<'c> Crew<'c> {
         }
     }
 
-    /// Has the calling thread and idle helpers take the pieces of the parts into the sinks, of which there are as many.
+    /// Has the calling thread and idle workers take the pieces of the parts into the sinks, of which there are as many.
     ///
     /// # Errors
-    /// The first error of a member; `57014`.
+    /// The first error of a participant; `57014`.
     fn take<S: Sink>(
         &self,
         env: &Env<'_>,
         parts: &mut Parts<'_>,
         sinks: &mut [S],
-        helped: &mut Helped,
+        worker_use: &mut WorkerUse,
     ) -> Result<Outcome> {
-        let helpers = Helpers::take(parts.len().saturating_sub(1));
-        let count = helpers.as_ref().map_or(0, |helpers| helpers.count as u64);
-        helped.threads = helped.threads.max(count);
+        let workers = Workers::take(parts.len().saturating_sub(1));
+        let count = workers.as_ref().map_or(0, |workers| workers.count as u64);
+        worker_use.threads = worker_use.threads.max(count);
         let mut pairs = parts.iter_mut().zip(sinks);
         let own = pairs.next();
         let rows = AtomicUsize::new(0);
@@ -287,10 +289,10 @@ impl<'c> Crew<'c> {
             let seen = interrupt::during(self.cancel, || self.work(part.as_mut(), sink));
             rows.fetch_add(seen, Ordering::Relaxed);
         };
-        match helpers {
+        match workers {
             None => own.into_iter().for_each(|(part, sink)| work(part, sink)),
-            Some(helpers) => helpers.pool.threads.in_place_scope(|scope| {
-                for (part, sink) in pairs.take(helpers.count) {
+            Some(workers) => workers.pool.threads.in_place_scope(|scope| {
+                for (part, sink) in pairs.take(workers.count) {
                     let (work, reads) = (&work, &reads);
                     scope.spawn(move |_| {
                         let before = BlockReads::of_thread();
@@ -316,9 +318,9 @@ impl<'c> Crew<'c> {
 
     /// Takes the pieces of a part. Returns how many rows were looked at.
     fn work(&self, part: &mut dyn Part, sink: &mut dyn Sink) -> usize {
-        let member = Member::new(self);
-        let context = member.context();
-        let frame = Frame { context: &context, params: self.params, host: &member };
+        let participant = Participant::new(self);
+        let context = participant.context();
+        let frame = Frame { context: &context, params: self.params, host: &participant };
         let rows = Cell::new(0);
         let tick = |more: u64| {
             rows.set(rows.get() + more as usize);
@@ -327,7 +329,7 @@ impl<'c> Crew<'c> {
                 false => Ok(()),
             }
         };
-        let run = Run { frame, around: &member, tick: &tick };
+        let run = Run { frame, around: &participant, tick: &tick };
         let mut held = 0;
         loop {
             if self.is_full.load(Ordering::Relaxed) || self.is_over.load(Ordering::Relaxed) {
@@ -352,42 +354,42 @@ impl<'c> Crew<'c> {
         rows.get()
     }
 
-    /// Has all members stop: one needs what only the session knows.
+    /// Has all participants stop: one needs what only the session knows.
     fn give_up(&self) -> Error {
         self.gave_up.store(true, Ordering::Relaxed);
         self.is_over.store(true, Ordering::Relaxed);
-        Error::new(SqlState::INTERNAL_ERROR, "a helper does not know what the session knows")
+        Error::new(SqlState::INTERNAL_ERROR, "a worker does not know what the session knows")
     }
 }
 
-/// A member of a crew, and what it knows of the statement.
-struct Member<'m> {
-    crew: &'m Crew<'m>,
+/// A participant, and the state of the statement that it knows.
+struct Participant<'m> {
+    run: &'m ParallelRun<'m>,
     /// Values that are the same for all rows.
     kept: Vec<OnceCell<Kept>>,
 }
 
-impl<'m> Member<'m> {
-    fn new(crew: &'m Crew<'m>) -> Member<'m> {
-        Member { crew, kept: (0..crew.kept).map(|_| OnceCell::new()).collect() }
+impl<'m> Participant<'m> {
+    fn new(run: &'m ParallelRun<'m>) -> Participant<'m> {
+        Participant { run, kept: (0..run.kept).map(|_| OnceCell::new()).collect() }
     }
 
     fn context(&self) -> scalar::Context<'_> {
         let types = types::Context {
-            style: self.crew.style,
-            now: self.crew.now,
+            style: self.run.style,
+            now: self.run.now,
             types: self,
             domains: self,
             objects: self,
         };
-        let statement = self.crew.statement;
+        let statement = self.run.statement;
         scalar::Context { types, statement, clock: self, random: self, session: self }
     }
 }
 
-impl Around for Member<'_> {
+impl OuterValues for Participant<'_> {
     fn slot(&self, number: usize) -> Datum {
-        self.crew.slots[number].clone()
+        self.run.slots[number].clone()
     }
 
     fn kept(&self, number: usize) -> Option<&OnceCell<Kept>> {
@@ -400,113 +402,113 @@ impl Around for Member<'_> {
         args: &mut dyn Iterator<Item = Result<Datum>>,
     ) -> Result<Datum> {
         let reads_row = args.next().is_some();
-        let known = self.crew.known.iter().find(|(known, _)| *known == number && !reads_row);
+        let known = self.run.known.iter().find(|(known, _)| *known == number && !reads_row);
         if let Some((_, value)) = known {
             return Ok(value.clone());
         }
         if !reads_row {
-            self.crew.needed.store(number, Ordering::Relaxed);
+            self.run.needed.store(number, Ordering::Relaxed);
         }
-        Err(self.crew.give_up())
+        Err(self.run.give_up())
     }
 }
 
-impl Host for Member<'_> {
+impl Host for Participant<'_> {
     fn next_value(&self, _: Oid) -> Result<i64> {
-        Err(self.crew.give_up())
+        Err(self.run.give_up())
     }
 
     fn call(&self, _: &Function, _: &Call<'_>, _: &[DatumRef<'_>]) -> Result<Datum> {
-        Err(self.crew.give_up())
+        Err(self.run.give_up())
     }
 
     fn rows(&self, _: &Function, _: &Call<'_>, _: &[DatumRef<'_>]) -> Result<scalar::Rows> {
-        Err(self.crew.give_up())
+        Err(self.run.give_up())
     }
 }
 
-// These calls cannot fail. They have the crew give up and return any value: nobody looks at the results then.
+// These calls cannot fail. They end the run and return any value: nobody looks at the results then.
 
-impl Clock for Member<'_> {
+impl Clock for Participant<'_> {
     fn now(&self) -> TimestampTz {
-        self.crew.give_up();
-        self.crew.statement
+        self.run.give_up();
+        self.run.statement
     }
 }
 
-impl Random for Member<'_> {
+impl Random for Participant<'_> {
     fn bits(&self) -> u64 {
-        self.crew.give_up();
+        self.run.give_up();
         0
     }
 
     fn seed(&self, _: f64) {
-        self.crew.give_up();
+        self.run.give_up();
     }
 
     fn secret(&self) -> [u8; 16] {
-        self.crew.give_up();
+        self.run.give_up();
         [0; 16]
     }
 }
 
-impl Session for Member<'_> {
+impl Session for Participant<'_> {
     fn setting(&self, _: &str) -> Option<String> {
-        self.crew.give_up();
+        self.run.give_up();
         None
     }
 
     fn database(&self) -> &str {
-        self.crew.give_up();
+        self.run.give_up();
         ""
     }
 
     fn user(&self) -> &str {
-        self.crew.give_up();
+        self.run.give_up();
         ""
     }
 
     fn session_user(&self) -> &str {
-        self.crew.give_up();
+        self.run.give_up();
         ""
     }
 }
 
-impl TypeSource for Member<'_> {
+impl TypeSource for Participant<'_> {
     fn shape(&self, _: Type) -> Option<Shape> {
-        self.crew.give_up();
+        self.run.give_up();
         None
     }
 
     fn name(&self, _: Type) -> Option<String> {
-        self.crew.give_up();
+        self.run.give_up();
         None
     }
 
     fn array_of(&self, _: Type) -> Option<Type> {
-        self.crew.give_up();
+        self.run.give_up();
         None
     }
 
     fn multirange_of(&self, _: Type) -> Option<Type> {
-        self.crew.give_up();
+        self.run.give_up();
         None
     }
 }
 
-impl Domains for Member<'_> {
+impl Domains for Participant<'_> {
     fn check(&self, _: Type, _: DatumRef<'_>) -> Result<()> {
-        Err(self.crew.give_up())
+        Err(self.run.give_up())
     }
 }
 
-impl Objects for Member<'_> {
+impl Objects for Participant<'_> {
     fn oid(&self, _: Type, _: &str) -> Result<Oid> {
-        Err(self.crew.give_up())
+        Err(self.run.give_up())
     }
 
     fn name(&self, _: Type, _: Oid) -> Option<String> {
-        self.crew.give_up();
+        self.run.give_up();
         None
     }
 }

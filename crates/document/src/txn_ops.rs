@@ -1,4 +1,4 @@
-//! Documents inside a transaction of a caller that keeps more than documents: the tables of SQL.
+//! Operations on documents in a transaction of the caller, which changes more than documents: tables of SQL.
 //!
 //! ```text
 //!   statement 1   tree as the view sees it ── edits ──> writes of chunks, an entry of the list of revisions
@@ -49,10 +49,10 @@ impl Source for OwnChunks {
 impl Collection {
     /// The document as a view sees it, `None` where there is none. `keep` where it will be asked for
     /// again soon.
-    pub fn tree_within(&self, view: View<'_>, key: &str, keep: bool) -> Result<Option<Arc<Tree>>> {
+    pub fn tree_in_view(&self, view: View<'_>, key: &str, keep: bool) -> Result<Option<Arc<Tree>>> {
         let prefix = Prefix::new(key)?;
         if view.transaction().is_some_and(|txn| txn.has_written(self.id())) {
-            return Ok(self.state_within(view, &prefix)?.0.tree);
+            return Ok(self.state_in_view(view, &prefix)?.0.tree);
         }
         self.tree_then(&prefix, view.csn(), keep)
     }
@@ -76,7 +76,7 @@ impl Collection {
 
     /// The state of a document as a view sees it, and true where the view's transaction has changed it.
     /// The revision is the newest committed one.
-    fn state_within(&self, view: View<'_>, prefix: &Prefix) -> Result<(State, bool)> {
+    fn state_in_view(&self, view: View<'_>, prefix: &Prefix) -> Result<(State, bool)> {
         let mut committed = self.state(prefix, view.csn())?;
         if !view.transaction().is_some_and(|txn| txn.has_written(self.id())) {
             return Ok((committed, false));
@@ -127,25 +127,25 @@ impl Collection {
     }
 
     /// Gives the document this value, as part of a transaction. Equal parts keep their nodes.
-    pub fn put_within(&self, txn: &mut Transaction, key: &str, tape: &Tape) -> Result<()> {
-        self.change_within(txn, key, |working| working.put_tape(tape))
+    pub fn put_in_txn(&self, txn: &mut Transaction, key: &str, tape: &Tape) -> Result<()> {
+        self.change_in_txn(txn, key, |working| working.put_tape(tape))
     }
 
     /// Edits the document, as part of a transaction. Fails where there is none.
-    pub fn edit_within<R>(
+    pub fn edit_in_txn<R>(
         &self,
         txn: &mut Transaction,
         key: &str,
         f: impl FnOnce(&mut Edit<'_>) -> Result<R>,
     ) -> Result<R> {
-        self.change_within(txn, key, |working| {
+        self.change_in_txn(txn, key, |working| {
             working.edit(f)?.ok_or_else(|| crate::collection::no_document(key))
         })
     }
 
     /// Removes the document where there is one, as part of a transaction; its history stays.
-    pub fn remove_within(&self, txn: &mut Transaction, key: &str) -> Result<()> {
-        self.change_within(txn, key, |working| {
+    pub fn remove_in_txn(&self, txn: &mut Transaction, key: &str) -> Result<()> {
+        self.change_in_txn(txn, key, |working| {
             working.remove();
             Ok(())
         })
@@ -153,7 +153,7 @@ impl Collection {
 
     /// Has the document never been, from the commit of a transaction on: its nodes, its revisions, in no
     /// version. It was removed before, where it was there.
-    pub fn erase_within(&self, txn: &mut Transaction, key: &str) -> Result<()> {
+    pub fn erase_in_txn(&self, txn: &mut Transaction, key: &str) -> Result<()> {
         let prefix = Prefix::new(key)?;
         self.erase_records(txn, &prefix)?;
         let id = self.id();
@@ -166,7 +166,7 @@ impl Collection {
         let latest = txn.latest();
         let state = match self.dropped() {
             Some(_) => self.state(prefix, self.last(latest.csn()))?,
-            None => self.state_within(View::of(txn, &latest), prefix)?.0,
+            None => self.state_in_view(View::of(txn, &latest), prefix)?.0,
         };
         let chunks = (0..=NodeKey(state.next_key).chunk()).map(Record::Chunk);
         let pages = (0..=page_after(state.revision)?).map(Record::Revisions);
@@ -195,15 +195,15 @@ impl Collection {
         let is_new = writing.working.found().tree.is_none();
         if writing.working.found().revision.0 > 0 {
             if let Some(rows) = &self.rows {
-                rows.forget(&mut writing.txn, key)?;
+                rows.erase(&mut writing.txn, key)?;
             }
             self.erase_records(&mut writing.txn, &writing.prefix)?;
         }
-        self.put_within(&mut writing.txn, key, tape)?;
+        self.put_in_txn(&mut writing.txn, key, tape)?;
         writing.commit_replaced(is_new, meta)
     }
 
-    fn change_within<R>(
+    fn change_in_txn<R>(
         &self,
         txn: &mut Transaction,
         key: &str,
@@ -211,8 +211,8 @@ impl Collection {
     ) -> Result<R> {
         let prefix = Prefix::new(key)?;
         let latest = txn.latest();
-        let state = self.state_within(View::of(txn, &latest), &prefix)?;
-        let mut working = Working::within(state, self.options());
+        let state = self.state_in_view(View::of(txn, &latest), &prefix)?;
+        let mut working = Working::in_txn(state, self.options());
         let done = f(&mut working)?;
         self.write_into(txn, key, prefix, working, false)?;
         Ok(done)

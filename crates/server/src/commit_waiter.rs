@@ -1,17 +1,17 @@
-//! [`Desk`]: the wait of a core's sessions for their commits; [`Waiter`]: a thread that waits for them
-//! while the core runs other sessions.
+//! [`CommitWaiter`]: the wait of a core's sessions for their commits; [`CommitThread`]: a thread that waits for
+//! them while the core runs other sessions.
 //!
 //! ```text
-//!   nobody is held up                            others of the core are in transaction blocks
-//!   session 1   order ─> desk ┐                  session 1   order ─┐
-//!   session 2   order ─> desk ┤ all who are      core 1      order ─┤
-//!   session 3   order ─> desk ┘ ready have run   session 2   order ─┴─> thread "commits"
+//!   no session is held up                        others of the core are in transaction blocks
+//!   session 1   order ─> list ┐                  session 1   order ─┐
+//!   session 2   order ─> list ┤ all sessions     core 1      order ─┤
+//!   session 3   order ─> list ┘ have run         session 2   order ─┴─> thread "commits"
 //!      └─> wait · wait · wait ─> answers                wait · wait · wait ─> answers
 //!          └ one write and sync of the log; the others find it done
 //! ```
 //!
-//! The first at an empty desk leads: it lets every session of the core run that has something to do,
-//! and then waits for all who have come. A wait is made right here, because handing it to another
+//! The first session in an empty list leads: it lets every session of the core run that has something to do,
+//! and then waits for all commits in the list. A wait is made right here, because handing it to another
 //! thread costs more than a fast disk does. It is handed over where other sessions of the core would be
 //! held up: where the disk is slow, or some are in transaction blocks and so about to go on. One thread
 //! then waits for the commits of all cores: those that come while it is at the disk are the next it goes
@@ -39,13 +39,13 @@ const WEIGHT: u64 = 8;
 /// The outcome of a commit.
 pub(crate) type Outcome = Result<Commit, TxnError>;
 
-/// A commit that has its place in the order, and who is to be told of it.
+/// A commit that has its place in the order, and the channel for its outcome.
 type Waiting = (Ordered, oneshot::Sender<Outcome>);
 
 /// Commits that wait for the disk.
-pub(crate) struct Desk {
+pub(crate) struct CommitWaiter {
     waiting: Mutex<Vec<Waiting>>,
-    waiter: Waiter,
+    commit_thread: CommitThread,
     /// How many sessions the core has.
     sessions: AtomicUsize,
     /// How many of them are in transaction blocks.
@@ -53,12 +53,12 @@ pub(crate) struct Desk {
     counters: Arc<Counters>,
 }
 
-impl Desk {
-    /// A desk without waiting commits.
-    pub(crate) fn new(counters: Arc<Counters>, waiter: Waiter) -> Self {
+impl CommitWaiter {
+    /// Returns one without waiting commits.
+    pub(crate) fn new(counters: Arc<Counters>, commit_thread: CommitThread) -> Self {
         Self {
             waiting: Mutex::default(),
-            waiter,
+            commit_thread,
             sessions: AtomicUsize::new(0),
             blocks: AtomicUsize::new(0),
             counters,
@@ -73,7 +73,7 @@ impl Desk {
         add(&self.counters.commits_total, 1);
         let (sender, receiver) = oneshot::channel();
         if self.holds_up_others() {
-            self.waiter.hand((ordered, sender));
+            self.commit_thread.hand((ordered, sender));
         } else {
             let is_first = {
                 let mut waiting = self.waiting.lock();
@@ -83,37 +83,37 @@ impl Desk {
             if is_first {
                 tokio::task::yield_now().await;
                 let batch = std::mem::take(&mut *self.waiting.lock());
-                self.waiter.pace.finish(batch);
+                self.commit_thread.pace.finish(batch);
             }
         }
-        receiver.await.expect("whoever waits for a commit tells of it")
+        receiver.await.expect("a thread that waits for a commit sends its outcome")
     }
 
     /// True where a wait on this thread would keep others from going on.
     fn holds_up_others(&self) -> bool {
         let is_shared = self.sessions.load(Ordering::Relaxed) > 1;
-        is_shared && (self.blocks.load(Ordering::Relaxed) > 0 || self.waiter.pace.is_slow())
+        is_shared && (self.blocks.load(Ordering::Relaxed) > 0 || self.commit_thread.pace.is_slow())
     }
 }
 
-/// A session, and whether it is in a transaction block, for its core's desk.
+/// A session, and whether it is in a transaction block, for the commit waiter of its core.
 pub(crate) struct Block<'a> {
-    desk: &'a Desk,
+    commit_waiter: &'a CommitWaiter,
     is_open: bool,
 }
 
 impl<'a> Block<'a> {
-    /// It is in none.
-    pub(crate) fn none(desk: &'a Desk) -> Self {
-        desk.sessions.fetch_add(1, Ordering::Relaxed);
-        Block { desk, is_open: false }
+    /// A session outside of transaction blocks.
+    pub(crate) fn none(commit_waiter: &'a CommitWaiter) -> Self {
+        commit_waiter.sessions.fetch_add(1, Ordering::Relaxed);
+        Block { commit_waiter, is_open: false }
     }
 
-    /// Tells the desk.
+    /// Sets whether the session is in a transaction block.
     pub(crate) fn set(&mut self, is_open: bool) {
         match (self.is_open, is_open) {
-            (false, true) => self.desk.blocks.fetch_add(1, Ordering::Relaxed),
-            (true, false) => self.desk.blocks.fetch_sub(1, Ordering::Relaxed),
+            (false, true) => self.commit_waiter.blocks.fetch_add(1, Ordering::Relaxed),
+            (true, false) => self.commit_waiter.blocks.fetch_sub(1, Ordering::Relaxed),
             _ => return,
         };
         self.is_open = is_open;
@@ -123,27 +123,27 @@ impl<'a> Block<'a> {
 impl Drop for Block<'_> {
     fn drop(&mut self) {
         self.set(false);
-        self.desk.sessions.fetch_sub(1, Ordering::Relaxed);
+        self.commit_waiter.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The way to the thread that waits for commits.
+/// The thread that waits for commits.
 #[derive(Clone)]
-pub(crate) struct Waiter {
+pub(crate) struct CommitThread {
     sender: Sender<Waiting>,
     pace: Arc<Pace>,
 }
 
-impl Waiter {
+impl CommitThread {
     /// Starts the thread; it ends when all senders are gone.
-    pub(crate) fn start(counters: Arc<Counters>) -> io::Result<Waiter> {
+    pub(crate) fn start(counters: Arc<Counters>) -> io::Result<CommitThread> {
         let (sender, commits) = channel();
         let pace = Arc::new(Pace { mean_us: AtomicU64::new(0), counters });
         let theirs = Arc::clone(&pace);
         std::thread::Builder::new()
             .name("commits".to_owned())
             .spawn(move || wait_for_all(&commits, &theirs))?;
-        Ok(Waiter { sender, pace })
+        Ok(CommitThread { sender, pace })
     }
 
     fn hand(&self, waiting: Waiting) {
@@ -172,7 +172,7 @@ impl Pace {
         self.mean_us.load(Ordering::Relaxed) >= INLINE_US
     }
 
-    /// Waits for commits, and tells who is to be told.
+    /// Waits for commits, and sends their outcomes.
     fn finish(&self, batch: Vec<Waiting>) {
         add(&self.counters.commit_waits_total, 1);
         let start = Instant::now();

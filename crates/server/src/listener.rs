@@ -1,4 +1,4 @@
-//! The door: connections before they are sessions, on a thread of their own.
+//! [`Listener`]: connections before they are sessions, on a thread of their own.
 //!
 //! ```text
 //!   accept ──> SSLRequest? ──> CancelRequest? ──> rules ──> proof ──> core with the fewest sessions
@@ -39,10 +39,9 @@ use crate::wire::backend::{self, Authentication};
 use crate::wire::startup::{self, First, Start};
 use crate::wire::{Frame, Inbox, Reader, frontend, violation};
 
-/// How many connections may be at the door, without those that have a session, so that a request to
-/// cancel gets through when all sessions are taken. One more is let in at the cost of the one that
-/// came first.
-const GUESTS: usize = 100;
+/// How many connections without a session may exist beside those with one, so that a request to cancel gets
+/// through when all sessions are taken. One more is accepted at the cost of the oldest one.
+const HANDSHAKES_MAX: usize = 100;
 
 /// The pause of accepting after the system had no room for one more connection.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -56,71 +55,71 @@ pub(crate) struct Arrival {
     pub(crate) out: Vec<u8>,
     pub(crate) start: Start,
     pub(crate) peer: Peer,
-    /// Its places among sockets and sessions.
-    pub(crate) seats: [Seat; 2],
+    /// Its slots among sockets and sessions.
+    pub(crate) slots: [Slot; 2],
 }
 
-/// A place among those that are limited; free again when it is dropped.
-pub(crate) struct Seat(Arc<AtomicUsize>);
+/// One of a limited number of connection slots; free again when it is dropped.
+pub(crate) struct Slot(Arc<AtomicUsize>);
 
-impl Seat {
-    /// Takes a place, and tells whether that is one more than there are.
-    fn take_one(taken: &Arc<AtomicUsize>, places: usize) -> (Self, bool) {
+impl Slot {
+    /// Takes a slot; true where that is one more than there are.
+    fn take_one(taken: &Arc<AtomicUsize>, slots: usize) -> (Self, bool) {
         let before = taken.fetch_add(1, Ordering::Relaxed);
-        (Self(Arc::clone(taken)), before >= places)
+        (Self(Arc::clone(taken)), before >= slots)
     }
 
-    /// Takes a place; none where all are taken.
-    fn take(taken: &Arc<AtomicUsize>, places: usize) -> Option<Self> {
-        let (seat, is_one_more) = Self::take_one(taken, places);
-        (!is_one_more).then_some(seat)
+    /// Takes a slot; `None` where all are taken.
+    fn take(taken: &Arc<AtomicUsize>, slots: usize) -> Option<Self> {
+        let (slot, is_one_more) = Self::take_one(taken, slots);
+        (!is_one_more).then_some(slot)
     }
 }
 
-impl Drop for Seat {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// A core, as the door sees it.
-pub(crate) struct Entrance {
+/// The handle of a core: the listener sends it clients, and reads how many it has.
+pub(crate) struct CoreHandle {
     pub(crate) sender: UnboundedSender<Arrival>,
     pub(crate) counters: Arc<Counters>,
 }
 
-/// The door of a server.
-pub(crate) struct Door {
+/// The listener of a server: it accepts connections, authenticates clients and gives them to cores.
+pub(crate) struct Listener {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) entrances: Vec<Entrance>,
+    pub(crate) cores: Vec<CoreHandle>,
     /// How many sockets are open.
     sockets: Arc<AtomicUsize>,
     /// How many sessions are open, or about to be.
     sessions: Arc<AtomicUsize>,
-    guests: Mutex<Guests>,
+    handshakes: Mutex<Handshakes>,
     /// A secret from which the challenges for unknown roles are made.
     secret: String,
 }
 
-/// Those at the door, in the order in which they came.
+/// The connections without a session, in the order in which they came.
 #[derive(Default)]
-struct Guests {
+struct Handshakes {
     next: u64,
-    here: BTreeMap<u64, Arc<Notify>>,
+    running: BTreeMap<u64, Arc<Notify>>,
 }
 
-impl Guests {
-    /// A client comes; returns its number, and the signal for it to leave.
-    fn come(&mut self) -> (u64, Arc<Notify>) {
+impl Handshakes {
+    /// Adds a connection; returns its number, and the signal that disconnects it.
+    fn begin(&mut self) -> (u64, Arc<Notify>) {
         self.next += 1;
         let leave = Arc::new(Notify::new());
-        self.here.insert(self.next, Arc::clone(&leave));
+        self.running.insert(self.next, Arc::clone(&leave));
         (self.next, leave)
     }
 
-    /// Disconnects the client that came first, if any client is here.
-    fn send_away(&mut self) {
-        if let Some((_, first)) = self.here.pop_first() {
+    /// Disconnects the oldest connection, if there is one.
+    fn evict_oldest(&mut self) {
+        if let Some((_, first)) = self.running.pop_first() {
             first.notify_one();
         }
     }
@@ -150,11 +149,11 @@ fn authorization(message: String) -> Error {
     Error::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message).fatal()
 }
 
-impl Door {
-    pub(crate) fn new(shared: Arc<Shared>, entrances: Vec<Entrance>) -> Arc<Self> {
+impl Listener {
+    pub(crate) fn new(shared: Arc<Shared>, cores: Vec<CoreHandle>) -> Arc<Self> {
         let secret = scram::nonce();
-        let (sockets, sessions, guests) = Default::default();
-        Arc::new(Self { shared, entrances, sockets, sessions, guests, secret })
+        let (sockets, sessions, handshakes) = Default::default();
+        Arc::new(Self { shared, cores, sockets, sessions, handshakes, secret })
     }
 
     /// Accepts connections over TCP, for ever.
@@ -166,7 +165,7 @@ impl Door {
                     let client = SocketAddr::new(address.ip().to_canonical(), address.port());
                     let server = socket.local_addr().unwrap_or(client);
                     let peer = Peer::Tcp { client, server };
-                    self.greet(Channel::tcp(socket), peer);
+                    self.begin_handshake(Channel::tcp(socket), peer);
                 }
                 Err(error) => self.pause(&error).await,
             }
@@ -177,7 +176,7 @@ impl Door {
     pub(crate) async fn listen_unix(self: Arc<Self>, listener: UnixListener) {
         loop {
             match listener.accept().await {
-                Ok((socket, _)) => self.greet(Channel::unix(socket), Peer::Unix),
+                Ok((socket, _)) => self.begin_handshake(Channel::unix(socket), Peer::Unix),
                 Err(error) => self.pause(&error).await,
             }
         }
@@ -187,7 +186,7 @@ impl Door {
     /// first gives its own.
     async fn pause(&self, error: &io::Error) {
         tracing::error!("cannot accept a connection: {error}");
-        self.guests.lock().send_away();
+        self.handshakes.lock().evict_oldest();
         tokio::time::sleep(PAUSE).await;
     }
 
@@ -206,42 +205,46 @@ impl Door {
         }
     }
 
-    fn greet(self: &Arc<Self>, mut channel: Channel, peer: Peer) {
+    fn begin_handshake(self: &Arc<Self>, mut channel: Channel, peer: Peer) {
         let limits = &self.shared.options.limits;
-        let (seat, is_full) = Seat::take_one(&self.sockets, limits.connections_max + GUESTS);
+        let (slot, is_full) =
+            Slot::take_one(&self.sockets, limits.connections_max + HANDSHAKES_MAX);
         let (number, leave) = {
-            let mut guests = self.guests.lock();
+            let mut handshakes = self.handshakes.lock();
             if is_full {
-                guests.send_away();
+                handshakes.evict_oldest();
             }
-            guests.come()
+            handshakes.begin()
         };
-        let mut guest =
-            Guest { door: Arc::clone(self), inbox: Inbox::new(limits.message_bytes_max), peer };
+        let mut handshake = Handshake {
+            listener: Arc::clone(self),
+            inbox: Inbox::new(limits.message_bytes_max),
+            peer,
+        };
         let patience = limits.authentication;
         tokio::spawn(async move {
-            let met = tokio::select! {
-                met = tokio::time::timeout(patience, guest.meet(&mut channel)) => met,
+            let outcome = tokio::select! {
+                outcome = tokio::time::timeout(patience, handshake.run(&mut channel)) => outcome,
                 () = leave.notified() => Ok(Err(full().into())),
             };
-            guest.door.guests.lock().here.remove(&number);
-            let met = met.unwrap_or_else(|_| {
+            handshake.listener.handshakes.lock().running.remove(&number);
+            let outcome = outcome.unwrap_or_else(|_| {
                 let message = "canceling authentication due to timeout";
                 Err(Error::new(SqlState::QUERY_CANCELED, message).into())
             });
-            match met {
-                Ok(Some(admitted)) => return guest.hand_over(channel, admitted, seat),
+            match outcome {
+                Ok(Some(admitted)) => return handshake.hand_over(channel, admitted, slot),
                 Ok(None) => {}
                 Err(Refusal::Told(error)) => {
-                    add(&guest.door.shared.counters.connections_refused_total, 1);
-                    tracing::info!(peer = %guest.peer, "{error}");
+                    add(&handshake.listener.shared.counters.connections_refused_total, 1);
+                    tracing::info!(peer = %handshake.peer, "{error}");
                     let mut out = Vec::new();
                     backend::report(&mut out, Charset::UTF8, &error);
                     // A client that does not read is not waited for.
                     let telling = channel.send(&out);
                     let _ = tokio::time::timeout(PAUSE, telling).await;
                 }
-                Err(Refusal::Lost(error)) => tracing::debug!(peer = %guest.peer, "{error}"),
+                Err(Refusal::Lost(error)) => tracing::debug!(peer = %handshake.peer, "{error}"),
             }
             let _ = tokio::time::timeout(PAUSE, channel.close()).await;
         });
@@ -265,9 +268,9 @@ impl Shared {
     }
 }
 
-/// A client at the door, which is not admitted yet.
-struct Guest {
-    door: Arc<Door>,
+/// A connection before its session: TLS, the startup packet, authentication.
+struct Handshake {
+    listener: Arc<Listener>,
     inbox: Inbox,
     peer: Peer,
 }
@@ -276,16 +279,16 @@ struct Guest {
 struct Admitted {
     start: Start,
     out: Vec<u8>,
-    session: Seat,
+    session: Slot,
 }
 
-impl Guest {
-    /// Finds out who is there and lets them in; none for who wanted no session.
-    async fn meet(&mut self, channel: &mut Channel) -> Result<Option<Admitted>, Refusal> {
+impl Handshake {
+    /// Authenticates the client; `None` if it wanted no session.
+    async fn run(&mut self, channel: &mut Channel) -> Result<Option<Admitted>, Refusal> {
         let Some(start) = self.start(channel).await? else {
             return Ok(None);
         };
-        let shared = &self.door.shared;
+        let shared = &self.listener.shared;
         if shared.is_stopping() {
             let message = "the database system is shutting down";
             return Err(Error::new(SqlState::CANNOT_CONNECT_NOW, message).into());
@@ -296,8 +299,8 @@ impl Guest {
             backend::negotiate(&mut out, start.minor, &start.extensions);
         }
         self.prove(channel, &start, &mut out).await?;
-        // Only now: a client without a proof must not hold the place of one with a proof.
-        let Some(session) = Seat::take(&self.door.sessions, connections_max) else {
+        // Only now: a client without a proof must not hold the slot of one with a proof.
+        let Some(session) = Slot::take(&self.listener.sessions, connections_max) else {
             return Err(full().into());
         };
         backend::authentication(&mut out, Authentication::Ok);
@@ -307,7 +310,7 @@ impl Guest {
     /// The packet that begins a session, after whatever comes before it; none where the client
     /// wanted something else, and has it.
     async fn start(&mut self, channel: &mut Channel) -> Result<Option<Start>, Refusal> {
-        let encryption = self.door.shared.encryption.as_ref();
+        let encryption = self.listener.shared.encryption.as_ref();
         let offered = encryption.filter(|_| matches!(self.peer, Peer::Tcp { .. }));
         loop {
             if let (Some(offered), Some(first)) = (offered, self.inbox.waiting().first())
@@ -346,8 +349,8 @@ impl Guest {
                 },
                 First::Gss => channel.send(b"N").await?,
                 First::Cancel { process, secret } => {
-                    add(&self.door.shared.counters.cancel_requests_total, 1);
-                    self.door.shared.instance.cancel(process, &secret);
+                    add(&self.listener.shared.counters.cancel_requests_total, 1);
+                    self.listener.shared.instance.cancel(process, &secret);
                     return Ok(None);
                 }
                 First::Start(start) => return Ok(Some(start)),
@@ -363,7 +366,7 @@ impl Guest {
         start: &Start,
         out: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
-        let shared = Arc::clone(&self.door.shared);
+        let shared = Arc::clone(&self.listener.shared);
         let method = self.method(channel, start)?;
         let password = shared.instance.password(&start.user);
         match (method, &password) {
@@ -376,7 +379,7 @@ impl Guest {
         let known = good.and_then(|password| Verifier::parse(&password.verifier));
         let checked = known
             .clone()
-            .unwrap_or_else(|| Verifier::mock(&start.user, self.door.secret.as_bytes()));
+            .unwrap_or_else(|| Verifier::mock(&start.user, self.listener.secret.as_bytes()));
         let is_proved = match method {
             Method::Password => {
                 backend::authentication(out, Authentication::CleartextPassword);
@@ -398,7 +401,7 @@ impl Guest {
 
     /// How the client is to prove who it is.
     fn method(&self, channel: &Channel, start: &Start) -> Result<Method, Error> {
-        let shared = &self.door.shared;
+        let shared = &self.listener.shared;
         let address = match self.peer {
             Peer::Tcp { client, .. } => Some(client.ip()),
             Peer::Unix | Peer::None => None,
@@ -435,7 +438,7 @@ impl Guest {
         verifier: Verifier,
         out: &mut Vec<u8>,
     ) -> Result<bool, Refusal> {
-        let shared = Arc::clone(&self.door.shared);
+        let shared = Arc::clone(&self.listener.shared);
         let certificate = shared
             .encryption
             .as_ref()
@@ -497,22 +500,22 @@ impl Guest {
     }
 
     /// Gives the connection to the core with the fewest sessions.
-    fn hand_over(self, channel: Channel, admitted: Admitted, socket: Seat) {
+    fn hand_over(self, channel: Channel, admitted: Admitted, socket: Slot) {
         let Admitted { start, out, session } = admitted;
         let channel = match channel.detach() {
             Ok(channel) => channel,
             Err(error) => return tracing::error!(peer = %self.peer, "{error}"),
         };
-        let entrances = &self.door.entrances;
-        let entrance = entrances
+        let cores = &self.listener.cores;
+        let core = cores
             .iter()
-            .min_by_key(|entrance| entrance.counters.connections.load(Ordering::Relaxed))
+            .min_by_key(|core| core.counters.connections.load(Ordering::Relaxed))
             .expect("there is at least one core");
-        add(&entrance.counters.connections, 1);
-        let seats = [socket, session];
-        let arrival = Arrival { channel, inbox: self.inbox, out, start, peer: self.peer, seats };
+        add(&core.counters.connections, 1);
+        let slots = [socket, session];
+        let arrival = Arrival { channel, inbox: self.inbox, out, start, peer: self.peer, slots };
         // A core that accepts no client any more is shutting down, and the connection with it.
-        let _ = entrance.sender.send(arrival);
+        let _ = core.sender.send(arrival);
     }
 }
 

@@ -1,0 +1,238 @@
+//! [`Compare`]: comparisons on arrays with a value, or with another column.
+
+use scalar::{Comparison, registry};
+use sql::eval::Row;
+use sql::plan::{Expr, ExprKind};
+use stripe::{Bounds, Zone};
+use types::time::{DAY_US, Date, Timestamp};
+use types::{Datum, DatumRef, Repr, Result};
+
+use crate::by_row::ByRow;
+use crate::condition::Known;
+use crate::slice::{Selection, Slice};
+use crate::value::{Compiler, Run, Value};
+use crate::vector::{SCALE_MAX, Values, Vector, int_of, is_int, power};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Compare {
+    pub value: Value,
+    pub how: Comparison,
+    pub with: ByRow,
+    pub whole: ByRow,
+}
+
+/// Turns a comparison around: `a < b` says of `b` and `a` what `b > a` says.
+fn flipped(how: Comparison) -> Comparison {
+    match how {
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+        same => same,
+    }
+}
+
+/// Returns true if the values that a comparison is about are kept as numbers.
+pub(crate) fn compare_is_native(expr: &Expr, compiler: &Compiler<'_>) -> bool {
+    let is_number = |part: &Expr| {
+        let repr = compiler.repr(part.ty);
+        repr.is_some_and(|repr| {
+            is_int(repr) || matches!(repr, Repr::Numeric | Repr::Float4 | Repr::Float8)
+        })
+    };
+    match &expr.kind {
+        ExprKind::Call(call) => call.args.iter().all(is_number),
+        _ => is_number(expr),
+    }
+}
+
+/// Takes a comparison of a value with one that is the same for all rows apart; a truth value is compared with true.
+pub(crate) fn compare(
+    expr: &Expr,
+    compiler: &mut Compiler<'_>,
+) -> Result<Option<(Value, Comparison, ByRow)>> {
+    let truth = |value: bool| Expr::bool(value);
+    match &expr.kind {
+        ExprKind::Column { .. } => {
+            let value = Value::compile(expr, compiler)?;
+            return Ok(Some((value, Comparison::Equal, compiler.by_row(&truth(true))?)));
+        }
+        ExprKind::Not(inner) if matches!(inner.kind, ExprKind::Column { .. }) => {
+            let value = Value::compile(inner, compiler)?;
+            return Ok(Some((value, Comparison::Equal, compiler.by_row(&truth(false))?)));
+        }
+        _ => {}
+    }
+    let ExprKind::Call(call) = &expr.kind else { return Ok(None) };
+    let how = registry::function(call.function).and_then(Comparison::of);
+    let (Some(how), [left, right]) = (how, &call.args[..]) else { return Ok(None) };
+    for (value, with, how) in [(left, right, how), (right, left, flipped(how))] {
+        let with = compiler.by_row(with)?;
+        if with.is_constant() {
+            return Ok(Some((Value::compile(value, compiler)?, how, with)));
+        }
+    }
+    Ok(None)
+}
+
+/// A constant as the numbers that it is compared with.
+enum Target {
+    Int(i64),
+    Float(f64),
+}
+
+/// Returns a comparison of dates with a moment as one with a date: a day begins before a moment within it.
+fn with_date(how: Comparison, with: Datum, repr: Repr) -> (Comparison, Datum) {
+    let Datum::Timestamp(moment @ Timestamp(us)) = with else { return (how, with) };
+    let is_finite = moment != Timestamp::INFINITY && moment != Timestamp::NEG_INFINITY;
+    let day = i32::try_from(us.div_euclid(DAY_US)).ok().filter(|_| is_finite && repr == Repr::Date);
+    let of_day = match how {
+        how if us.rem_euclid(DAY_US) == 0 => Some(how),
+        Comparison::Less | Comparison::LessOrEqual => Some(Comparison::LessOrEqual),
+        Comparison::Greater | Comparison::GreaterOrEqual => Some(Comparison::Greater),
+        Comparison::Equal | Comparison::NotEqual => None,
+    };
+    match (of_day, day) {
+        (Some(how), Some(day)) => (how, Datum::Date(Date(day))),
+        _ => (how, with),
+    }
+}
+
+impl Compare {
+    pub fn narrow(&self, run: Run<'_>, slice: &Slice<'_>, rows: &mut Selection) -> Result<()> {
+        let with = run.value(&self.with.program, Row::NONE)?;
+        if with.is_null() {
+            *rows = Selection::Some(Vec::new());
+            return Ok(());
+        }
+        let vector = self.value.vector(run, slice, rows)?;
+        let (how, with) = match &vector.values {
+            Values::Ints(all) => with_date(self.how, with, all.repr),
+            _ => (self.how, with),
+        };
+        if !keep_numbers(&vector, how, with.as_ref(), rows) {
+            return rows.try_retain(|row| self.whole.test(run, slice, row));
+        }
+        if !vector.nulls.is_empty() {
+            rows.retain_by(&vector.nulls, |is_null| !is_null);
+        }
+        Ok(())
+    }
+
+    pub fn known<'z>(
+        &self,
+        run: Run<'_>,
+        zone: &dyn Fn(usize) -> Option<(&'z Zone, Repr)>,
+    ) -> Known {
+        let Value::Column(column) = self.value else { return Known::Open };
+        let Some((zone, repr)) = zone(column) else { return Known::Open };
+        // An error is one only if a row needs the value.
+        let Ok(with) = run.value(&self.with.program, Row::NONE) else { return Known::Open };
+        if with.is_null() || zone.nulls == zone.count {
+            return Known::Never;
+        }
+        let Bounds::Ints(min, max) = zone.bounds else { return Known::Open };
+        let (how, with) = with_date(self.how, with, repr);
+        // The mantissas of decimals have a scale that the zone does not tell.
+        if !is_int(repr) || with.repr() != Some(repr) {
+            return Known::Open;
+        }
+        let Some(with) = int_of(with.as_ref()) else { return Known::Open };
+        let (all, none) = match how {
+            Comparison::Equal => (min == with && max == with, with < min || with > max),
+            Comparison::NotEqual => (with < min || with > max, min == with && max == with),
+            Comparison::Less => (max < with, min >= with),
+            Comparison::LessOrEqual => (max <= with, min > with),
+            Comparison::Greater => (min > with, max <= with),
+            Comparison::GreaterOrEqual => (min >= with, max < with),
+        };
+        match (all && zone.nulls == 0, none) {
+            (true, _) => Known::Always,
+            (_, true) => Known::Never,
+            _ => Known::Open,
+        }
+    }
+}
+
+/// Returns the number that the values of a vector are to be compared with, if they can be compared as numbers.
+fn target(vector: &Vector<'_>, with: DatumRef<'_>) -> Option<Target> {
+    match &vector.values {
+        Values::Ints(all) => {
+            let is_number = |repr| matches!(repr, Repr::Int2 | Repr::Int4 | Repr::Int8);
+            let repr = with.repr()?;
+            let is_alike = repr == all.repr || (is_number(repr) && is_number(all.repr));
+            is_alike.then(|| int_of(with).map(Target::Int))?
+        }
+        Values::Decimals(all) => {
+            let DatumRef::Numeric(number) = with else { return None };
+            let (mantissa, digits) = number.as_short()?;
+            // More digits than the values have are not compared as integers.
+            let missing = all.scale.checked_sub(digits).filter(|missing| *missing <= SCALE_MAX)?;
+            mantissa.checked_mul(power(missing)).map(Target::Int)
+        }
+        Values::Floats(..) => match with {
+            DatumRef::Float4(with) => Some(f64::from(with)),
+            DatumRef::Float8(with) => Some(with),
+            _ => None,
+        }
+        .filter(|with| !with.is_nan())
+        .map(Target::Float),
+        _ => None,
+    }
+}
+
+/// Keeps the rows whose numbers stand so to a value, NULLs looked at like any; false, and all rows are left, if they
+/// cannot be compared as numbers.
+pub(crate) fn keep_numbers(
+    vector: &Vector<'_>,
+    how: Comparison,
+    with: DatumRef<'_>,
+    rows: &mut Selection,
+) -> bool {
+    match (&vector.values, target(vector, with)) {
+        (Values::Ints(all), Some(Target::Int(with))) => keep_ints(how, &all.values, with, rows),
+        (Values::Decimals(all), Some(Target::Int(with))) => {
+            keep_ints(how, &all.mantissas, with, rows);
+        }
+        (Values::Floats(all), Some(Target::Float(with))) => {
+            keep_floats(how, &all.values, with, rows);
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn keep_ints(how: Comparison, values: &[i64], with: i64, rows: &mut Selection) {
+    match how {
+        Comparison::Equal => rows.retain_by(values, |value| value == with),
+        Comparison::NotEqual => rows.retain_by(values, |value| value != with),
+        Comparison::Less => rows.retain_by(values, |value| value < with),
+        Comparison::LessOrEqual => rows.retain_by(values, |value| value <= with),
+        Comparison::Greater => rows.retain_by(values, |value| value > with),
+        Comparison::GreaterOrEqual => rows.retain_by(values, |value| value >= with),
+    }
+}
+
+pub(crate) fn keep_pairs(how: Comparison, left: &[i64], right: &[i64], rows: &mut Selection) {
+    match how {
+        Comparison::Equal => rows.retain(|row| left[row] == right[row]),
+        Comparison::NotEqual => rows.retain(|row| left[row] != right[row]),
+        Comparison::Less => rows.retain(|row| left[row] < right[row]),
+        Comparison::LessOrEqual => rows.retain(|row| left[row] <= right[row]),
+        Comparison::Greater => rows.retain(|row| left[row] > right[row]),
+        Comparison::GreaterOrEqual => rows.retain(|row| left[row] >= right[row]),
+    }
+}
+
+/// Compares as PostgreSQL does: NaN, which `with` is not, is above all other numbers.
+#[expect(clippy::neg_cmp_op_on_partial_ord, reason = "NaN is greater than every number")]
+fn keep_floats(how: Comparison, values: &[f64], with: f64, rows: &mut Selection) {
+    match how {
+        Comparison::Equal => rows.retain_by(values, |value| value == with),
+        Comparison::NotEqual => rows.retain_by(values, |value| value != with),
+        Comparison::Less => rows.retain_by(values, |value| value < with),
+        Comparison::LessOrEqual => rows.retain_by(values, |value| value <= with),
+        Comparison::Greater => rows.retain_by(values, |value| !(value <= with)),
+        Comparison::GreaterOrEqual => rows.retain_by(values, |value| !(value < with)),
+    }
+}

@@ -1,0 +1,307 @@
+//! [`Totals`]: exact sums of integers and decimals, in 64 bits at first and then in 128.
+
+use std::ops::Range;
+
+use numeric::{Numeric, Sum};
+use stripe::Zone;
+use types::Repr;
+
+use crate::arithmetic::rescaled;
+use crate::slice::Selection;
+use crate::state::{Merging, Missing, Rows};
+use crate::vector::{Decimals, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, power};
+
+/// Exact sums of integers and decimals.
+#[derive(Default)]
+pub struct Totals {
+    missing: Missing,
+    /// The part of each sum that fits 64 bits, and how much can still be added to any without a look.
+    narrow: Vec<i64>,
+    room: u64,
+    wide: Vec<i128>,
+    /// The digits after the point that all sums have.
+    scale: u32,
+    /// The digits that all values so far show; `None` if each group has its own in `shown`.
+    shown_by_all: Option<u8>,
+    shown: Vec<u8>,
+    begun: bool,
+}
+
+impl Totals {
+    fn reach(&mut self, count: usize) {
+        self.narrow.resize(count, 0);
+        self.wide.resize(count, 0);
+        if self.shown_by_all.is_none() {
+            self.shown.resize(count, 0);
+        }
+    }
+
+    /// Moves what is in 64 bits to where 128 are.
+    fn widen(&mut self) {
+        for (narrow, wide) in self.narrow.iter_mut().zip(&mut self.wide) {
+            *wide += i128::from(std::mem::take(narrow));
+        }
+        self.room = i64::MAX as u64;
+    }
+
+    /// Has all sums have as many digits after the point as `numbers`, or these as many as the sums.
+    fn align<'d>(&mut self, numbers: &'d Decimals) -> Option<(std::borrow::Cow<'d, [i64]>, u64)> {
+        if numbers.scale > self.scale {
+            self.widen();
+            let factor = i128::from(power(numbers.scale - self.scale));
+            if self.wide.iter().any(|sum| sum.checked_mul(factor).is_none()) {
+                return None;
+            }
+            self.wide.iter_mut().for_each(|sum| *sum *= factor);
+            self.scale = numbers.scale;
+        }
+        rescaled(numbers, self.scale)
+    }
+
+    fn note_shown(&mut self, shown: &Shown, vector: &Vector<'_>, rows: Rows<'_>) {
+        if !self.begun {
+            self.begun = true;
+            if let Shown::Same(digits) = shown {
+                self.shown_by_all = Some(*digits);
+            }
+        }
+        match (self.shown_by_all, shown) {
+            (Some(all), Shown::Same(digits)) if all == *digits => return,
+            (Some(all), _) => {
+                self.shown_by_all = None;
+                self.shown.clear();
+                self.shown.resize(rows.count, all);
+            }
+            (None, _) => {}
+        }
+        self.shown.resize(rows.count, 0);
+        let known = &mut self.shown;
+        rows.each(vector, |row, group| known[group] = known[group].max(shown.get(row)), |_| {});
+    }
+
+    pub(crate) fn update(&mut self, vector: &Vector<'_>, rows: Rows<'_>) -> bool {
+        self.reach(rows.count);
+        match &vector.values {
+            Values::Ints(ints) => {
+                self.note_shown(&Shown::Same(0), vector, rows);
+                self.add(&ints.values, ints.bound, vector, rows);
+            }
+            Values::Decimals(numbers) => {
+                let Some((values, bound)) = self.align(numbers) else { return false };
+                self.note_shown(&numbers.shown, vector, rows);
+                self.add(&values, bound, vector, rows);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn add(&mut self, values: &[i64], bound: u64, vector: &Vector<'_>, rows: Rows<'_>) {
+        self.missing.update(vector, rows);
+        let most = bound.saturating_mul(rows.rows.len() as u64);
+        if most > i64::MAX as u64 / 2 {
+            let wide = &mut self.wide;
+            return rows.each(vector, |row, group| wide[group] += i128::from(values[row]), |_| {});
+        }
+        if most > self.room {
+            self.widen();
+        }
+        self.room -= most;
+        let narrow = &mut self.narrow;
+        match (rows.groups, rows.rows, vector.nulls.is_empty()) {
+            (None, Selection::All(count), true) => {
+                narrow[0] += values[..*count].iter().sum::<i64>();
+            }
+            (None, _, _) => {
+                let mut sum = 0;
+                rows.each(vector, |row, _| sum += values[row], |_| {});
+                narrow[0] += sum;
+            }
+            (Some(groups), selected, true) if narrow.len() <= FEW => {
+                add_to_few(values, groups, selected, narrow);
+            }
+            _ => {
+                let narrow = &mut narrow[..];
+                if !rows.each_of_all(vector, values, |value, group| narrow[group] += value) {
+                    rows.each(vector, |row, group| narrow[group] += values[row], |_| {});
+                }
+            }
+        }
+    }
+
+    /// Takes in other sums; false if that would take more than 128 bits.
+    /// Takes all rows of a block in, as [`State::update_by_zone`](crate::state::State::update_by_zone) does.
+    pub(crate) fn update_by_zone(&mut self, zone: &Zone, scale: Option<(u32, u8)>) -> bool {
+        let Some(sum) = zone.sum else { return false };
+        let (scale, shown) = scale.unwrap_or((0, 0));
+        let is_alike = (self.shown_by_all, self.scale) == (Some(shown), scale);
+        if self.begun && !is_alike {
+            return false;
+        }
+        (self.begun, self.shown_by_all, self.scale) = (true, Some(shown), scale);
+        self.reach(1);
+        let Some(total) = self.wide[0].checked_add(sum) else { return false };
+        self.wide[0] = total;
+        self.missing.add_many(u64::from(zone.nulls));
+        true
+    }
+
+    pub(crate) fn merge(&mut self, mut other: Totals, merging: Merging<'_>) -> bool {
+        self.reach(merging.rows_before.len());
+        other.reach(merging.groups.len());
+        if !other.begun {
+            self.missing.merge(&other.missing, merging);
+            return true;
+        }
+        let scale = self.scale.max(other.scale);
+        for totals in [&mut *self, &mut other] {
+            totals.widen();
+            let factor = i128::from(power(scale - totals.scale));
+            for sum in &mut totals.wide {
+                let Some(scaled) = sum.checked_mul(factor) else { return false };
+                *sum = scaled;
+            }
+            totals.scale = scale;
+        }
+        if !self.begun {
+            (self.begun, self.shown_by_all) = (true, other.shown_by_all);
+        }
+        if self.shown_by_all.is_none() || self.shown_by_all != other.shown_by_all {
+            self.shown_by_each(merging.rows_before);
+            other.shown_by_each(merging.rows);
+            for (from, _, to) in merging.groups() {
+                self.shown[to] = self.shown[to].max(other.shown[from]);
+            }
+        }
+        self.missing.merge(&other.missing, merging);
+        for (from, _, to) in merging.groups() {
+            let Some(sum) = self.wide[to].checked_add(other.wide[from]) else { return false };
+            self.wide[to] = sum;
+        }
+        true
+    }
+
+    /// Notes for each group which digits its values show. The groups have so many rows.
+    fn shown_by_each(&mut self, rows: &[u64]) {
+        self.shown.resize(rows.len(), 0);
+        if let Some(all) = self.shown_by_all.take() {
+            for (group, (shown, rows)) in self.shown.iter_mut().zip(rows).enumerate() {
+                *shown = if self.missing.present(group, *rows) > 0 { all } else { 0 };
+            }
+        }
+    }
+
+    /// Returns the sums of groups, whose numbers of rows these are, as `sum` gives them; `None` if one has more than 64
+    /// bits.
+    pub(crate) fn sums<'a>(
+        &self,
+        groups: Range<usize>,
+        rows: &[u64],
+        repr: Repr,
+    ) -> Option<Vector<'a>> {
+        let is_integer = matches!(repr, Repr::Int8) && self.scale == 0;
+        if !is_integer && repr != Repr::Numeric || self.scale > SCALE_MAX {
+            return None;
+        }
+        let (mut values, mut nulls) = (Vec::with_capacity(groups.len()), Vec::new());
+        let mut shown = Vec::new();
+        for (at, group) in groups.clone().enumerate() {
+            let has_value = self.missing.present(group, rows[group]) > 0;
+            if !has_value {
+                nulls.resize(groups.len(), false);
+                nulls[at] = true;
+            }
+            let wide = self.wide.get(group).copied().unwrap_or(0);
+            let narrow = self.narrow.get(group).copied().unwrap_or(0);
+            values.push(i64::try_from(wide.checked_add(narrow.into())?).ok()?);
+            if self.shown_by_all.is_none() {
+                shown.push(self.shown.get(group).copied().unwrap_or(0));
+            }
+        }
+        let bound = bound_of(&values);
+        let shown = self.shown_by_all.map_or(Shown::Each(shown), Shown::Same);
+        let values = match is_integer {
+            true => Values::Ints(Ints { repr, values, bound }),
+            false => {
+                Values::Decimals(Decimals { scale: self.scale, mantissas: values, shown, bound })
+            }
+        };
+        Some(Vector { values, nulls })
+    }
+
+    /// Returns the sum of a group of so many rows.
+    pub(crate) fn sum(&self, group: usize, rows: u64) -> Sum {
+        let mut sum = Sum::new();
+        let count = self.missing.present(group, rows);
+        let Some(wide) = self.wide.get(group).filter(|_| count > 0) else { return sum };
+        let total = wide + i128::from(self.narrow[group]);
+        let shown = self.shown_by_all.unwrap_or_else(|| self.shown[group]);
+        let cut = total / i128::from(power(self.scale - u32::from(shown)));
+        let total = Numeric::new(cut, shown.into()).expect("a scale of two digits");
+        sum.add_total(&total, count);
+        sum
+    }
+}
+
+/// Up to so many groups have several tables each.
+pub const FEW: usize = 64;
+
+/// Adds values to the sums of up to [`FEW`] groups.
+fn add_to_few(values: &[i64], groups: &[u32], rows: &Selection, sums: &mut [i64]) {
+    // Neighbours are often of one group: in tables of their own no addition waits for the one before it.
+    let mut tables = [[0_i64; FEW]; 4];
+    let mut add = |table: usize, value: i64, group: u32| {
+        tables[table][group as usize % FEW] += value;
+    };
+    match rows {
+        Selection::All(count) => {
+            let (fours, rest) = values[..*count].as_chunks::<4>();
+            let (of_fours, of_rest) = groups[..*count].as_chunks::<4>();
+            for (values, groups) in fours.iter().zip(of_fours) {
+                (0..4).for_each(|at| add(at, values[at], groups[at]));
+            }
+            rest.iter().zip(of_rest).for_each(|(value, group)| add(0, *value, *group));
+        }
+        Selection::Some(rows) => {
+            let (fours, rest) = rows.as_chunks::<4>();
+            let mut add_row = |at: usize, row: u16| {
+                add(at, values[usize::from(row)], groups[usize::from(row)]);
+            };
+            fours.iter().for_each(|rows| (0..4).for_each(|at| add_row(at, rows[at])));
+            rest.iter().for_each(|row| add_row(0, *row));
+        }
+    }
+    for table in tables {
+        sums.iter_mut().zip(table).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use types::Datum;
+
+    use super::*;
+
+    /// Sums stay exact where 64 bits do not suffice, and where scales differ.
+    #[test]
+    fn sums_are_exact() {
+        let mut totals = Totals::default();
+        let rows = Selection::All(4);
+        let rows = Rows { rows: &rows, groups: Some(&[0, 1, 0, 1]), count: 2 };
+        let ints = |all: [i64; 4]| Vector::of_datums(Repr::Int8, all.map(Datum::Int8).into());
+        assert!(totals.update(&ints([i64::MAX, 1, i64::MAX, 2]), rows));
+        assert!(totals.update(&ints([-5, 1, 3, i64::MIN]), rows));
+        let sum = |totals: &Totals, group| totals.sum(group, 4).sum().unwrap().unwrap().to_string();
+        assert_eq!(sum(&totals, 0), "18446744073709551612");
+        assert_eq!(sum(&totals, 1), "-9223372036854775804");
+
+        let mut totals = Totals::default();
+        let texts = |all: [&str; 4]| {
+            let number = |text: &str| Datum::from(text.parse::<Numeric>().unwrap());
+            Vector::of_datums(Repr::Numeric, all.map(number).into())
+        };
+        assert!(totals.update(&texts(["1.5", "2.5", "0.5", "0.5"]), rows));
+        assert!(totals.update(&texts(["1.25", "7", "0.125", "0"]), rows));
+        assert_eq!((sum(&totals, 0), sum(&totals, 1)), ("3.375".into(), "10.0".into()));
+    }
+}
