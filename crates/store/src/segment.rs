@@ -429,13 +429,16 @@ struct Source {
     name: String,
     /// Opened when it is first read.
     file: OnceLock<Arc<dyn File>>,
+    /// The tables that have keys in it, once a merge has asked.
+    tables: OnceLock<Box<[TableId]>>,
     doomed: AtomicBool,
 }
 
 impl Source {
     fn new(reader: &Reader, meta: &Meta) -> Source {
         let (home, name) = (reader.home.clone(), meta.name());
-        Source { home, name, file: OnceLock::new(), doomed: AtomicBool::new(false) }
+        let (file, tables) = (OnceLock::new(), OnceLock::new());
+        Source { home, name, file, tables, doomed: AtomicBool::new(false) }
     }
 
     /// Opens the file, and checks its length; returns it with its footer.
@@ -539,6 +542,11 @@ impl Segment {
     fn first_opened(&self) -> Result<&Arc<dyn File>, StoreError> {
         let (file, _) = self.source.open(self.footer.half, &self.meta)?;
         Ok(self.source.file.get_or_init(|| file))
+    }
+
+    /// Returns the place where the tables are noted that have keys in the file.
+    pub fn tables(&self) -> &OnceLock<Box<[TableId]>> {
+        &self.source.tables
     }
 
     /// Returns the cache for blocks of the file.

@@ -30,7 +30,11 @@ struct Story<M = SimVfs> {
 }
 
 fn options(dice: &SimRandom) -> StoreOptions {
-    StoreOptions { segment_bytes: [200, 1 << 20][dice.below(2) as usize], ..small_options() }
+    StoreOptions {
+        segment_bytes: [200, 1 << 20][dice.below(2) as usize],
+        merge_range_bytes: [1, 300, 1 << 20][dice.below(3) as usize],
+        ..small_options()
+    }
 }
 
 fn tell<M: Medium>(seed: u64, steps: u64, prepare: impl FnOnce(&M)) -> Story<M> {
