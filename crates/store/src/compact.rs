@@ -32,7 +32,7 @@ use crate::key;
 use crate::merge::Merge;
 use crate::merge_plan::Plan;
 use crate::run::{Run, RunCursor};
-use crate::segment::{Half, Segment};
+use crate::segment::{Half, HeldTable, Segment};
 use crate::store::{Shared, State, Store};
 use crate::{Csn, Retention, StoreError, Table, TableId};
 use std::collections::BTreeMap;
@@ -62,8 +62,6 @@ const SAMPLE_KEYS: u64 = 32 << 10;
 const SAMPLE_BLOCKS: (u64, u64) = (8, 128);
 /// Blocks of a segment that no other run touches which are looked at for entries that a merge would drop.
 const SAMPLE_BLOCKS_ALONE: u64 = 8;
-/// Keys of a table that are looked at to find out whether its keys tell of commits.
-const SAMPLE_TELLING: usize = 4;
 /// A segment of less than one part in so many of the usual size is small: a merge joins it with its neighbours.
 const SMALL_SEGMENT: u64 = 4;
 /// Told how many bytes of how many have been merged. The merge ends where it breaks.
@@ -321,15 +319,16 @@ impl Shared {
         aim: Aim,
         horizons: &mut Horizons<'_>,
     ) -> Result<bool, StoreError> {
-        for id in self.tables_of(segment)? {
-            let of = horizons.of(*id);
+        for held in self.tables_of(segment)? {
+            let of = horizons.of(held.id);
             let reaches = aim.half == Half::History && of.csn > Csn::ZERO;
             if of.gone
                 || aim.is_bottom && reaches && segment.meta.csns.0 <= of.csn.0
                 || aim.packs && of.packs && !segment.is_packed()
                 || aim.is_bottom
                     && aim.half == Half::Current
-                    && self.tells_of_forgotten(segment, *id, aim.is_asked, horizons)?
+                    && held.tells
+                    && self.tells_of_forgotten(segment, held.id, aim.is_asked, horizons)?
             {
                 return Ok(true);
             }
@@ -353,27 +352,29 @@ impl Shared {
         horizons: &mut Horizons<'_>,
     ) -> Result<bool, StoreError> {
         let (first, after) = (key::full(id, &[]), key::after(id));
-        let run = Arc::new(Run::new(Half::Current, vec![segment.clone()]));
-        let mut cursor = RunCursor::new(self.apart(&[run])[0].clone(), false);
+        if !closely {
+            let guide = segment.load_guide()?;
+            let blocks = &guide.blocks()[guide.before(&first, 0)..guide.before(&after, 0)];
+            return Ok(blocks
+                .iter()
+                .any(|block| horizons.forgotten_by(guide.key(block)).is_some()));
+        }
+        let mut cursor = self.cursor_of(segment);
         cursor.seek(Some(&first), false)?;
-        let mut tells = false;
-        for count in 0.. {
-            let Some(full) = cursor.key().filter(|full| *full < after.as_slice()) else { break };
+        while let Some(full) = cursor.key().filter(|full| *full < after.as_slice()) {
             if horizons.forgotten_by(full).is_some() {
                 return Ok(true);
             }
-            tells |= horizons.table(id).tells_of(key::split(full).1).is_some();
-            if count >= SAMPLE_TELLING && !(closely && tells) {
-                break;
-            }
             cursor.advance()?;
         }
-        if !tells || closely {
-            return Ok(false);
-        }
-        let guide = segment.load_guide()?;
-        let blocks = &guide.blocks()[guide.before(&first, 0)..guide.before(&after, 0)];
-        Ok(blocks.iter().any(|block| horizons.forgotten_by(guide.key(block)).is_some()))
+        Ok(false)
+    }
+
+    /// A cursor over the keys of a segment, past the readers' cache.
+    fn cursor_of(&self, segment: &Arc<Segment>) -> RunCursor {
+        let cache = Arc::new(Cache::single(CACHE_BYTES));
+        let apart = vec![Arc::new(segment.through(&cache))];
+        RunCursor::new(Arc::new(Run::new(segment.half(), apart)), false)
     }
 
     /// The merge of a half that a caller asks for; `None` where it would win too little.
@@ -441,7 +442,7 @@ impl Shared {
         f: impl Fn(&Horizon) -> bool,
     ) -> Result<bool, StoreError> {
         for segment in runs.iter().flat_map(|run| &run.segments) {
-            if self.tables_of(segment)?.iter().any(|id| f(horizons.of(*id))) {
+            if self.tables_of(segment)?.iter().any(|held| f(horizons.of(held.id))) {
                 return Ok(true);
             }
         }
@@ -449,26 +450,34 @@ impl Shared {
     }
 
     /// The tables that have keys in a segment. It remembers them.
-    fn tables_of<'s>(&self, segment: &'s Arc<Segment>) -> Result<&'s [TableId], StoreError> {
+    fn tables_of<'s>(&self, segment: &'s Arc<Segment>) -> Result<&'s [HeldTable], StoreError> {
         if let Some(known) = segment.tables().get() {
             return Ok(known);
         }
-        let (first, _) = key::split(&segment.meta.first.0);
-        let (last, _) = key::split(&segment.meta.last_key);
-        let mut tables = vec![first];
-        if first != last {
-            let run = Arc::new(Run::new(Half::Current, vec![segment.clone()]));
-            let mut cursor = RunCursor::new(self.apart(&[run])[0].clone(), false);
-            cursor.seek(Some(&key::after(first)), false)?;
-            while let Some(id) = cursor.key().map(|full| key::split(full).0) {
-                tables.push(id);
-                // The last key is known to be of the last table.
-                if id == last {
-                    break;
+        let mut tables: Vec<HeldTable> = Vec::new();
+        let mut note = |full: &[u8]| {
+            let (id, key) = key::split(full);
+            if tables.last().is_none_or(|held| held.id != id) {
+                tables.push(HeldTable { id, tells: false });
+            }
+            let tells = (self.resolve)(id).tells_of(key).is_some();
+            tables.last_mut().into_iter().for_each(|held| held.tells |= tells);
+            id
+        };
+        let last = key::split(&segment.meta.last_key).0;
+        if note(&segment.meta.first.0) != last {
+            let mut cursor = self.cursor_of(segment);
+            cursor.seek(Some(&segment.meta.first.0), false)?;
+            while let Some(id) = cursor.key().map(&mut note).filter(|id| *id != last) {
+                // Of the keys of a table that tell of commits one may tell of none.
+                cursor.advance()?;
+                let next = cursor.key().filter(|full| key::split(full).0 == id);
+                if next.map(&mut note).is_some() {
+                    cursor.seek(Some(&key::after(id)), false)?;
                 }
-                cursor.seek(Some(&key::after(id)), false)?;
             }
         }
+        note(&segment.meta.last_key);
         Ok(segment.tables().get_or_init(|| tables.into()))
     }
 
@@ -481,9 +490,9 @@ impl Shared {
         for (at, run) in runs.iter().enumerate() {
             let mut bytes = 0;
             for segment in run.segments.iter().filter(|segment| !segment.is_packed()) {
-                for id in self.tables_of(segment)? {
-                    if horizons.of(*id).packs {
-                        bytes += segment.table_bytes_most(*id)?;
+                for held in self.tables_of(segment)? {
+                    if horizons.of(held.id).packs {
+                        bytes += segment.table_bytes_most(held.id)?;
                     }
                 }
             }

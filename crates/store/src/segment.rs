@@ -423,6 +423,14 @@ pub struct Segment {
     source: Arc<Source>,
 }
 
+/// A table that has keys in a segment.
+#[derive(Clone, Copy)]
+pub struct HeldTable {
+    pub id: TableId,
+    /// Its keys tell of commits ([`crate::Table::tells_of`]).
+    pub tells: bool,
+}
+
 /// The file of a segment. Segments that read it through several caches share it.
 struct Source {
     home: Arc<dyn SegmentStore>,
@@ -430,7 +438,7 @@ struct Source {
     /// Opened when it is first read.
     file: OnceLock<Arc<dyn File>>,
     /// The tables that have keys in it, once a merge has asked.
-    tables: OnceLock<Box<[TableId]>>,
+    tables: OnceLock<Box<[HeldTable]>>,
     doomed: AtomicBool,
 }
 
@@ -545,7 +553,7 @@ impl Segment {
     }
 
     /// Returns the place where the tables are noted that have keys in the file.
-    pub fn tables(&self) -> &OnceLock<Box<[TableId]>> {
+    pub fn tables(&self) -> &OnceLock<Box<[HeldTable]>> {
         &self.source.tables
     }
 
@@ -600,6 +608,11 @@ impl Segment {
         let part = part::decode(bytes, self.meta.salt, offset)
             .map_err(|what| corrupt(&self.describe(), offset)(what))?;
         Ok((part, part::is_packed(bytes)))
+    }
+
+    /// Returns the half that it belongs to.
+    pub fn half(&self) -> Half {
+        self.footer.half
     }
 
     /// True where a compaction has packed the blocks for which that is worthwhile.

@@ -4,8 +4,9 @@ use super::world::*;
 use crate::*;
 use std::collections::BTreeSet;
 use std::ops::{Bound, ControlFlow};
-use std::path::PathBuf;
-use vfs::SimVfs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use vfs::{Env, SimVfs};
 
 /// Segments of about 8 KiB; every merge of more than 32 KiB has several ranges.
 fn options() -> StoreOptions {
@@ -292,4 +293,49 @@ fn several_threads_merge_what_one_does() {
     for (threads, bytes) in [(3, 1 << 20), (5, 3_000), (2, 1)] {
         assert_eq!(merged(threads, bytes), one);
     }
+}
+
+/// A key of a table that tells of commits goes with the history of its commit, though no other run touches its segment,
+/// and though it is one of a thousand. Its neighbours stay.
+#[test]
+fn what_tells_of_forgotten_commits_goes_from_untouched_segments() {
+    struct Telling;
+    const TELLING: TableId = TableId(3);
+    impl Table for Telling {
+        fn merge(
+            &self,
+            _key: &[u8],
+            _base_csn: Csn,
+            _base: &[u8],
+            _deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
+            _out: &mut Vec<u8>,
+        ) -> Result<(), MergeError> {
+            Err(MergeError::new("nothing changes"))
+        }
+        fn tells_of(&self, key: &[u8]) -> Option<(TableId, Csn)> {
+            let table = if key.ends_with(&[0xf4, 1]) { BRIEF } else { PLAIN };
+            (key.len() == 4).then_some((table, Csn(1)))
+        }
+    }
+    let resolve: Resolve = Arc::new(|id| match id {
+        TELLING => Arc::new(Telling) as Arc<dyn Table>,
+        id => Arc::new(Texts(id)),
+    });
+    let env = Env::sim(&SimVfs::unrecorded(), 1);
+    let store = Store::open(&env, Path::new(DIR), options(), resolve).unwrap();
+    let dice = SimRandom::new(1);
+    let mut telling: Vec<Write> = (0..1_000_u32)
+        .map(|n| put(TELLING, &[0, 0, n as u8, (n >> 8) as u8], &noise(&dice, 40)))
+        .collect();
+    telling.push(put(TELLING, b"", b"tells of none"));
+    for (csn, writes) in [(1, telling), (2, vec![put(BRIEF, b"k", b"v")])] {
+        store.apply(Csn(csn), &writes).unwrap();
+        store.set_durable(Csn(csn), Vec::new);
+        store.flush().unwrap();
+    }
+    store.compact().unwrap();
+    let stats = store.stats();
+    assert_eq!((stats.current_entries, stats.current_runs), (1_001, 1));
+    assert!(stats.merge_kept_bytes > stats.current_bytes / 2, "{stats:?}");
+    assert_eq!((store.horizon(BRIEF), store.horizon(PLAIN)), (Csn(2), Csn(0)));
 }
