@@ -11,7 +11,7 @@
 //! to be dropped. Segments of other runs may reach over it. The merge then only names it in the next manifest. A small
 //! segment next to something that is written is written too, so that segments do not become smaller and smaller.
 //!
-//! What is written anew is cut into ranges of keys of about [`crate::StoreOptions::merge_range_bytes`]. A cut lies where
+//! The keys that are written anew are cut into ranges of keys of about [`crate::StoreOptions::merge_range_bytes`]. A cut lies where
 //! a block begins. Of the segments that reach over a cut the rest is written a second time, so the plan prefers cuts
 //! where little is left of them.
 //!

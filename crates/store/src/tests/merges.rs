@@ -180,8 +180,8 @@ fn tiny_options() -> StoreOptions {
     }
 }
 
-/// A compaction is cancelled at each look at whether to go on: between ranges and within them. What is merged by then is
-/// right, at every commit, also after a reopening. The next compaction ends what this one began, and the tombstones are
+/// A compaction is cancelled at each look at whether to go on: between ranges and within them. The store then gives
+/// right answers at every commit, also after a reopening. The next compaction ends what this one began, and the tombstones are
 /// gone. No file is left over.
 #[test]
 fn a_compaction_may_be_cancelled_anywhere() {
@@ -246,7 +246,7 @@ fn a_stopped_merge_goes_on_where_it_was() {
     let after = again.store.stats();
     assert_eq!(after.current_runs, 1);
     assert!(after.merge_read_bytes < whole.merge_read_bytes / 2, "{after:?} of {whole:?}");
-    // What reaches over a cut is read and written a second time, and no more.
+    // Segments that reach over a cut are read and written a second time, and no others.
     let (read, written) = (
         before.merge_read_bytes + after.merge_read_bytes,
         before.merge_written_bytes + after.merge_written_bytes,
