@@ -132,8 +132,8 @@ fn small_segments_are_joined() {
     }
     let stats = world.store.stats();
     assert!(stats.current_runs < 12, "{stats:?}");
-    assert!(stats.segments < 8 * stats.current_bytes / (8 << 10), "{stats:?}");
-    assert!(stats.merge_written_bytes < 8 * stats.current_bytes, "{stats:?}");
+    assert!(stats.segments < 4 * stats.current_bytes / (8 << 10), "{stats:?}");
+    assert!(stats.merge_written_bytes < 3 * stats.current_bytes, "{stats:?}");
 }
 
 /// Two tables with a past, one without; updates and deletions of a third of all keys.
