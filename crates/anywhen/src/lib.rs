@@ -391,7 +391,10 @@ impl Database {
         self.engine().checkpoint()?;
         let before = self.stats();
         let is_erasing = !self.engine().store().erasures().is_empty();
-        self.engine().store().compact_with(&mut progress)?;
+        self.engine().store().compact_with(&mut |done, total| {
+            progress(done, total);
+            std::ops::ControlFlow::Continue(())
+        })?;
         // The log of a follower has what the log of its leader had.
         if !self.is_follower() {
             if is_erasing {

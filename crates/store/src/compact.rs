@@ -6,8 +6,10 @@
 //!                                                      an epoch goes where the deltas before it are few
 //! ```
 //!
-//! Which runs: from the newest backwards, as long as the next older run is not much larger than all the
-//! newer ones together. Each byte is so rewritten O(log) times, and a store has O(log) runs.
+//! Which runs: from the newest backwards, as long as the merge would not write much more of the next older run than all
+//! the newer ones have together. Each byte is so rewritten O(log) times, and a store has O(log) runs. A merge keeps
+//! segments that no newer run touches ([`crate::merge_plan`]). So rows with ascending keys join a run of any size at once.
+//! [`crate::merge`] does the work, range by range.
 //!
 //! # Retention
 //! The horizon H of a table is the last commit whose own state must still be readable: what
@@ -25,17 +27,16 @@
 
 use crate::cache::Cache;
 use crate::filter;
-use crate::group::{Entry, Group, Tag};
+use crate::group::Tag;
 use crate::key;
-use crate::read::end;
-use crate::run::{Position, Run, RunCursor};
-use crate::segment::{Half, Meta};
-use crate::stats::Counters;
+use crate::merge::Merge;
+use crate::merge_plan::Plan;
+use crate::run::{Run, RunCursor};
+use crate::segment::{Half, HeldTable, Segment};
 use crate::store::{Shared, State, Store};
-use crate::writer::{HistoryWriter, RunWriter};
 use crate::{Csn, Retention, StoreError, Table, TableId};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 /// So many runs of about one size are merged.
@@ -51,9 +52,6 @@ const LEVEL_PACKED: i32 = 19;
 /// The same where the runs have more than so many bytes: some ten times as fast, about a tenth larger.
 const LEVEL_PACKED_LARGE: i32 = 12;
 const PACKED_LARGE_BYTES: u64 = 64 << 20;
-/// Keys between two looks at whether to stop.
-const BREATH: usize = 256;
-
 /// A merge that is asked for must win one part in so many of what it writes anew.
 const WORTH: u64 = 20;
 /// Runs of so few bytes together are merged whatever that wins.
@@ -62,8 +60,12 @@ const SMALL_BYTES: u64 = 8 << 20;
 const SAMPLE_KEYS: u64 = 32 << 10;
 /// Blocks of a run that they are taken from, at least where there are so many, and at most.
 const SAMPLE_BLOCKS: (u64, u64) = (8, 128);
-/// Told how many bytes of how many have been merged.
-type Progress<'p> = &'p mut dyn FnMut(u64, u64);
+/// Blocks of a segment that no other run touches which are looked at for entries that a merge would drop.
+const SAMPLE_BLOCKS_ALONE: u64 = 8;
+/// A segment of less than one part in so many of the usual size is small: a merge joins it with its neighbours.
+const SMALL_SEGMENT: u64 = 4;
+/// Told how many bytes of how many have been merged. The merge ends where it breaks.
+pub(crate) type Progress<'p> = &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 impl Store {
     /// Flushes, and merges runs, with retention applied and without erased entries, and packs the
@@ -71,35 +73,24 @@ impl Store {
     /// before. Some runs hold next to nothing that newer ones supersede, or that a packer would
     /// make smaller. They stay as they are, because to write them anew takes long and wins nothing.
     pub fn compact(&self) -> Result<(), StoreError> {
-        self.compact_with(&mut |_, _| ())
+        self.compact_with(&mut |_, _| ControlFlow::Continue(()))
     }
 
-    /// As [`Store::compact`]; `progress` is told how many bytes of how many are merged.
-    pub fn compact_with(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), StoreError> {
+    /// As [`Store::compact`]; `progress` is told how many bytes of how many are merged. Where it breaks, the compaction
+    /// ends: the ranges of keys that are merged by then stay merged, and the next compaction does the others.
+    pub fn compact_with(
+        &self,
+        progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
         let shared = &self.shared;
         shared.flush()?;
         let _one = shared.compacting.lock();
-        {
-            // The files that are merged go at the end of this block.
-            let state = shared.runs();
-            let mut horizons = shared.horizons(&state);
-            let runs = &state.current;
-            let worthwhile = shared.worth_merging(&state, &mut horizons)?;
-            let unpacked = shared.worth_packing(runs, &mut horizons)?;
-            if let Some(range) = longer(worthwhile, unpacked) {
-                let level = shared.packed_level(&runs[range.clone()], &mut horizons)?;
-                shared.merge_current(&state, range, horizons, level, progress)?;
+        for half in [Half::Current, Half::History] {
+            if let Some(merge) = shared.worthwhile(half)?
+                && merge.run(progress)?.is_break()
+            {
+                return Ok(());
             }
-        }
-        let state = shared.runs();
-        let mut horizons = shared.horizons(&state);
-        let may_drop = shared.any_table(&state.history, &mut horizons, |of| of.csn > Csn::ZERO)?;
-        let runs = &state.history;
-        let unpacked = shared.worth_packing(runs, &mut horizons)?;
-        if let Some(range) = longer(history_worth_merging(runs, may_drop), unpacked) {
-            let packed = shared.packed_level(&runs[range.clone()], &mut horizons)?;
-            let levels = Levels { rows: LEVEL_FULL, packed };
-            shared.merge_history(&state, range, horizons, levels, progress)?;
         }
         shared.scrub_runs()
     }
@@ -115,29 +106,6 @@ impl Store {
     }
 }
 
-/// Which runs, oldest first, to merge: the longest row at the newest end in which no run is much larger
-/// than all after it; none where that is short.
-fn due(runs: &[Arc<Run>]) -> Option<Range<usize>> {
-    let mut start = runs.len().checked_sub(1)?;
-    let mut bytes = runs[start].bytes;
-    while start > 0 && runs[start - 1].bytes <= bytes * 2 {
-        start -= 1;
-        bytes += runs[start].bytes;
-    }
-    (runs.len() - start >= FAN_IN).then_some(start..runs.len())
-}
-
-/// Which history runs a merge that is asked for takes: all where something may be dropped, else the newest ones, up to
-/// one that is so much larger than these that what it could win is lost in it.
-fn history_worth_merging(runs: &[Arc<Run>], may_drop: bool) -> Option<Range<usize>> {
-    let bytes = |runs: &[Arc<Run>]| runs.iter().map(|run| run.bytes).sum::<u64>();
-    if may_drop && !runs.is_empty() || runs.len() > 1 && bytes(runs) <= SMALL_BYTES {
-        return Some(0..runs.len());
-    }
-    let start = (0..runs.len()).find(|at| runs[*at].bytes <= WORTH * bytes(&runs[at + 1..]))?;
-    (runs.len() - start > 1).then_some(start..runs.len())
-}
-
 /// The longer of two rows of runs that end with the newest one.
 fn longer(one: Option<Range<usize>>, other: Option<Range<usize>>) -> Option<Range<usize>> {
     match (one, other) {
@@ -148,14 +116,27 @@ fn longer(one: Option<Range<usize>>, other: Option<Range<usize>>) -> Option<Rang
 
 /// The levels at which a merge compresses blocks.
 #[derive(Clone, Copy)]
-struct Levels {
+pub(crate) struct Levels {
     /// Of blocks that are not packed.
-    rows: i32,
+    pub rows: i32,
     /// Of packed blocks. `None`: the merge packs no block.
-    packed: Option<i32>,
+    pub packed: Option<i32>,
+}
+
+/// The aims of a merge.
+#[derive(Clone, Copy)]
+struct Aim {
+    half: Half,
+    /// It reaches the oldest run.
+    is_bottom: bool,
+    /// It packs blocks.
+    packs: bool,
+    /// Somebody asked for it. It looks closely at segments that it would otherwise keep.
+    is_asked: bool,
 }
 
 /// The facts about a table that a merge needs.
+#[derive(Clone)]
 struct Horizon {
     table: Arc<dyn Table>,
     /// The last commit whose state must still be known; 0: keep everything.
@@ -169,6 +150,7 @@ struct Horizon {
 }
 
 /// The horizon of each table, asked once.
+#[derive(Clone)]
 pub(crate) struct Horizons<'a> {
     shared: &'a Shared,
     limit: Csn,
@@ -196,16 +178,54 @@ impl Horizons<'_> {
         })
     }
 
+    /// Returns the functions of a table.
+    pub fn table(&mut self, id: TableId) -> &Arc<dyn Table> {
+        &self.of(id).table
+    }
+
+    /// Returns the last commit of a table whose state must still be known; 0: keep everything.
+    pub fn csn(&mut self, id: TableId) -> Csn {
+        self.of(id).csn
+    }
+
+    /// Something of a table was dropped.
+    pub fn has_dropped(&mut self, id: TableId) {
+        self.of(id).dropped = true;
+    }
+
+    /// Returns the table of a commit of which a key tells, where the history of that commit is dropped.
+    fn forgotten_by(&mut self, full: &[u8]) -> Option<TableId> {
+        let (id, key) = key::split(full);
+        let (table, csn) = self.of(id).table.tells_of(key)?;
+        (csn <= self.of(table).csn).then_some(table)
+    }
+
+    /// True for a key that tells of a commit whose history is dropped. The merge drops it.
+    pub fn is_forgotten(&mut self, full: &[u8]) -> bool {
+        let table = self.forgotten_by(full);
+        table.into_iter().for_each(|table| self.has_dropped(table));
+        table.is_some()
+    }
+
+    /// Takes over what another thread of the merge has dropped, which began with the same horizons.
+    pub fn absorb(&mut self, other: Horizons<'_>) {
+        for (id, theirs) in other.tables {
+            let ours = self.of(id);
+            ours.dropped |= theirs.dropped;
+            ours.csn = ours.csn.max(theirs.csn);
+        }
+    }
+
     /// Where the keys of a table that is gone end, and so where a merge goes on; `None` where the table
     /// is not gone.
-    fn over(&mut self, id: TableId) -> Option<Vec<u8>> {
+    pub fn over(&mut self, id: TableId) -> Option<Vec<u8>> {
         let horizon = self.of(id);
         horizon.dropped |= horizon.gone;
         horizon.gone.then(|| key::after(id))
     }
 
     /// The horizons to write down: those of tables of which something was dropped.
-    fn raised(&self) -> Vec<(TableId, Csn)> {
+    pub fn raised(&self) -> Vec<(TableId, Csn)> {
         let dropped = self.tables.iter().filter(|(_, known)| known.dropped);
         dropped.map(|(id, known)| (*id, known.csn)).collect()
     }
@@ -223,20 +243,180 @@ impl Shared {
         let _one = self.compacting.lock();
         loop {
             self.check_poison()?;
-            let state = self.runs();
-            if let Some(range) = due(&state.current) {
-                self.merge_current(&state, range, self.horizons(&state), None, &mut |_, _| ())?;
-            } else if let Some(range) = due(&state.history) {
-                let horizons = self.horizons(&state);
-                let levels = Levels { rows: LEVEL_HISTORY, packed: None };
-                self.merge_history(&state, range, horizons, levels, &mut |_, _| ())?;
-            } else {
-                return Ok(());
-            }
-            if self.background.is_stopping() {
+            let merge = match self.due(Half::Current)? {
+                None => self.due(Half::History)?,
+                merge => merge,
+            };
+            let Some(merge) = merge else { return Ok(()) };
+            if merge.run(&mut |_, _| ControlFlow::Continue(()))?.is_break()
+                || self.background.is_stopping()
+            {
                 return Ok(());
             }
         }
+    }
+
+    /// The merge that is due: of the longest row of runs at the newest end in which the merge writes of no run much more
+    /// than all after it have; none where that is short.
+    fn due(&self, half: Half) -> Result<Option<Merge<'_>>, StoreError> {
+        let state = self.runs();
+        let mut horizons = self.horizons(&state);
+        let runs = state.half(half);
+        if runs.len() < FAN_IN {
+            return Ok(None);
+        }
+        let mut start = runs.len() - 1;
+        let mut bytes = runs[start].bytes;
+        while start > 0 {
+            let older = &runs[start - 1];
+            let aim = Aim { half, is_bottom: start == 1, packs: false, is_asked: false };
+            if older.bytes > bytes * 2 {
+                let plan = self.plan(&runs[start - 1..], aim, &mut horizons)?;
+                if plan.anew_bytes_of_oldest() > bytes * 2 {
+                    break;
+                }
+            }
+            start -= 1;
+            bytes += older.bytes;
+        }
+        if runs.len() - start < FAN_IN {
+            return Ok(None);
+        }
+        let rows = if half == Half::Current { LEVEL_CURRENT } else { LEVEL_HISTORY };
+        let levels = Levels { rows, packed: None };
+        let aim = Aim { half, is_bottom: start == 0, packs: false, is_asked: false };
+        self.begin_merge(runs[start..].to_vec(), aim, levels, horizons).map(Some)
+    }
+
+    fn begin_merge<'a>(
+        &'a self,
+        inputs: Vec<Arc<Run>>,
+        aim: Aim,
+        levels: Levels,
+        mut horizons: Horizons<'a>,
+    ) -> Result<Merge<'a>, StoreError> {
+        let plan = self.plan(&inputs, aim, &mut horizons)?;
+        Merge::new(self, (aim.half, aim.is_bottom), inputs, plan, levels, horizons)
+    }
+
+    /// Plans a merge of runs.
+    fn plan(
+        &self,
+        runs: &[Arc<Run>],
+        aim: Aim,
+        horizons: &mut Horizons<'_>,
+    ) -> Result<Plan, StoreError> {
+        let small = self.shop.segment_bytes as u64 / SMALL_SEGMENT;
+        Plan::of(runs, &self.apart(runs), small, &mut |segment| {
+            self.may_drop(segment, aim, horizons)
+        })
+    }
+
+    /// True where a merge would drop something of a segment that no other run touches, or pack it.
+    fn may_drop(
+        &self,
+        segment: &Arc<Segment>,
+        aim: Aim,
+        horizons: &mut Horizons<'_>,
+    ) -> Result<bool, StoreError> {
+        for held in self.tables_of(segment)? {
+            let of = horizons.of(held.id);
+            let reaches = aim.half == Half::History && of.csn > Csn::ZERO;
+            if of.gone
+                || aim.is_bottom && reaches && segment.meta.csns.0 <= of.csn.0
+                || aim.packs && of.packs && !segment.is_packed()
+                || aim.is_bottom
+                    && aim.half == Half::Current
+                    && held.tells
+                    && self.tells_of_forgotten(segment, held.id, aim.is_asked, horizons)?
+            {
+                return Ok(true);
+            }
+        }
+        if aim.is_bottom && aim.is_asked && aim.half == Half::Current {
+            let run = Arc::new(Run::new(aim.half, vec![segment.clone()]));
+            let blocks = (1, SAMPLE_BLOCKS_ALONE);
+            let won = self.superseded_bytes(&run, &[], true, blocks, horizons)?;
+            return Ok(won * WORTH >= run.bytes);
+        }
+        Ok(false)
+    }
+
+    /// True where a key of a table in a segment tells of a commit whose history is dropped. If `closely`, all keys
+    /// of the table are looked at, else those that blocks begin with.
+    fn tells_of_forgotten(
+        &self,
+        segment: &Arc<Segment>,
+        id: TableId,
+        closely: bool,
+        horizons: &mut Horizons<'_>,
+    ) -> Result<bool, StoreError> {
+        let (first, after) = (key::full(id, &[]), key::after(id));
+        if !closely {
+            let guide = segment.load_guide()?;
+            let blocks = &guide.blocks()[guide.before(&first, 0)..guide.before(&after, 0)];
+            return Ok(blocks
+                .iter()
+                .any(|block| horizons.forgotten_by(guide.key(block)).is_some()));
+        }
+        let mut cursor = self.cursor_of(segment);
+        cursor.seek(Some(&first), false)?;
+        while let Some(full) = cursor.key().filter(|full| *full < after.as_slice()) {
+            if horizons.forgotten_by(full).is_some() {
+                return Ok(true);
+            }
+            cursor.advance()?;
+        }
+        Ok(false)
+    }
+
+    /// A cursor over the keys of a segment, past the readers' cache.
+    fn cursor_of(&self, segment: &Arc<Segment>) -> RunCursor {
+        let cache = Arc::new(Cache::single(CACHE_BYTES));
+        let apart = vec![Arc::new(segment.through(&cache))];
+        RunCursor::new(Arc::new(Run::new(segment.half(), apart)), false)
+    }
+
+    /// The merge of a half that a caller asks for; `None` where it would win too little.
+    fn worthwhile(&self, half: Half) -> Result<Option<Merge<'_>>, StoreError> {
+        let state = self.runs();
+        let mut horizons = self.horizons(&state);
+        let runs = state.half(half);
+        let unpacked = self.worth_packing(runs, &mut horizons)?;
+        let (rows, worthwhile) = match half {
+            Half::Current => (LEVEL_CURRENT, self.worth_merging(&state, &mut horizons)?),
+            Half::History => (LEVEL_FULL, self.history_worth_merging(&state, &mut horizons)?),
+        };
+        let Some(range) = longer(worthwhile, unpacked) else { return Ok(None) };
+        let packed = self.packed_level(&runs[range.clone()], &mut horizons)?;
+        let is_bottom = range.start == 0;
+        let aim = Aim { half, is_bottom, packs: packed.is_some(), is_asked: true };
+        self.begin_merge(runs[range].to_vec(), aim, Levels { rows, packed }, horizons).map(Some)
+    }
+
+    /// The history runs that a merge which is asked for takes: all where something may be dropped, else the newest ones,
+    /// up to one of which the merge would write so much more than these have that what it could win is lost in it.
+    fn history_worth_merging(
+        &self,
+        state: &State,
+        horizons: &mut Horizons<'_>,
+    ) -> Result<Option<Range<usize>>, StoreError> {
+        let runs = &state.history;
+        let bytes = |runs: &[Arc<Run>]| runs.iter().map(|run| run.bytes).sum::<u64>();
+        let may_drop = self.any_table(runs, horizons, |of| of.csn > Csn::ZERO)?;
+        if may_drop && !runs.is_empty() || runs.len() > 1 && bytes(runs) <= SMALL_BYTES {
+            return Ok(Some(0..runs.len()));
+        }
+        for at in 0..runs.len().saturating_sub(1) {
+            let most = WORTH * bytes(&runs[at + 1..]);
+            let aim = Aim { half: Half::History, is_bottom: at == 0, packs: false, is_asked: true };
+            if runs[at].bytes <= most
+                || self.plan(&runs[at..], aim, horizons)?.anew_bytes_of_oldest() <= most
+            {
+                return Ok(Some(at..runs.len()));
+            }
+        }
+        Ok(None)
     }
 
     fn horizons(&self, state: &State) -> Horizons<'_> {
@@ -261,32 +441,44 @@ impl Shared {
         horizons: &mut Horizons<'_>,
         f: impl Fn(&Horizon) -> bool,
     ) -> Result<bool, StoreError> {
-        for run in runs {
-            if self.each_table(run, &mut |id| Ok(f(horizons.of(id))))? {
+        for segment in runs.iter().flat_map(|run| &run.segments) {
+            if self.tables_of(segment)?.iter().any(|held| f(horizons.of(held.id))) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Calls `f` with each table of a run, until it returns true; returns whether it did.
-    fn each_table(
-        &self,
-        run: &Arc<Run>,
-        f: &mut dyn FnMut(TableId) -> Result<bool, StoreError>,
-    ) -> Result<bool, StoreError> {
-        for run in self.apart(std::slice::from_ref(run)) {
-            let mut cursor = RunCursor::new(run, false);
-            cursor.seek(None, false)?;
-            while let Some(full) = cursor.key() {
-                let (id, _) = key::split(full);
-                if f(id)? {
-                    return Ok(true);
+    /// The tables that have keys in a segment. It remembers them.
+    fn tables_of<'s>(&self, segment: &'s Arc<Segment>) -> Result<&'s [HeldTable], StoreError> {
+        if let Some(known) = segment.tables().get() {
+            return Ok(known);
+        }
+        let mut tables: Vec<HeldTable> = Vec::new();
+        let mut note = |full: &[u8]| {
+            let (id, key) = key::split(full);
+            if tables.last().is_none_or(|held| held.id != id) {
+                tables.push(HeldTable { id, tells: false });
+            }
+            let tells = (self.resolve)(id).tells_of(key).is_some();
+            tables.last_mut().into_iter().for_each(|held| held.tells |= tells);
+            id
+        };
+        let last = key::split(&segment.meta.last_key).0;
+        if note(&segment.meta.first.0) != last {
+            let mut cursor = self.cursor_of(segment);
+            cursor.seek(Some(&segment.meta.first.0), false)?;
+            while let Some(id) = cursor.key().map(&mut note).filter(|id| *id != last) {
+                // Of the keys of a table that tell of commits one may tell of none.
+                cursor.advance()?;
+                let next = cursor.key().filter(|full| key::split(full).0 == id);
+                if next.map(&mut note).is_some() {
+                    cursor.seek(Some(&key::after(id)), false)?;
                 }
-                cursor.seek(Some(&key::after(id)), false)?;
             }
         }
-        Ok(false)
+        note(&segment.meta.last_key);
+        Ok(segment.tables().get_or_init(|| tables.into()))
     }
 
     /// The runs that a compaction packs: from the oldest one on of which enough is not packed and could be.
@@ -298,13 +490,11 @@ impl Shared {
         for (at, run) in runs.iter().enumerate() {
             let mut bytes = 0;
             for segment in run.segments.iter().filter(|segment| !segment.is_packed()) {
-                let one = Arc::new(Run::new(run.half, vec![segment.clone()]));
-                self.each_table(&one, &mut |id| {
-                    if horizons.of(id).packs {
-                        bytes += segment.table_bytes_most(id)?;
+                for held in self.tables_of(segment)? {
+                    if horizons.of(held.id).packs {
+                        bytes += segment.table_bytes_most(held.id)?;
                     }
-                    Ok(false)
-                })?;
+                }
             }
             if bytes > 0 && bytes * WORTH >= run.bytes {
                 return Ok(Some(at..runs.len()));
@@ -350,12 +540,14 @@ impl Shared {
         let apart = self.apart(runs);
         // A merge drops the same entries of a run however many older runs it takes, except at the
         // bottom.
-        let (mut bytes, mut won) = (0, 0);
+        let mut won = 0;
         let mut found = None;
         for at in all.rev() {
-            bytes += runs[at].bytes;
-            won += self.superseded_bytes(&apart[at], &apart[at + 1..], at == 0, horizons)?;
-            if won * WORTH >= bytes && won > 0 {
+            let newer = &apart[at + 1..];
+            won += self.superseded_bytes(&apart[at], newer, at == 0, SAMPLE_BLOCKS, horizons)?;
+            let aim = Aim { half: Half::Current, is_bottom: at == 0, packs: false, is_asked: true };
+            let bytes = self.plan(&runs[at..], aim, horizons)?.anew_bytes();
+            if won * WORTH >= bytes && won > 0 || !newer.is_empty() && bytes <= SMALL_BYTES {
                 found = Some(at..runs.len());
             }
         }
@@ -368,6 +560,7 @@ impl Shared {
         run: &Arc<Run>,
         newer: &[Arc<Run>],
         is_bottom: bool,
+        (least, most): (u64, u64),
         horizons: &mut Horizons<'_>,
     ) -> Result<u64, StoreError> {
         let guides = run.segments.iter().map(|of| of.guide()).collect::<Result<Vec<_>, _>>()?;
@@ -376,7 +569,7 @@ impl Shared {
         if blocks == 0 || keys == 0 {
             return Ok(0);
         }
-        let wanted = (SAMPLE_KEYS * blocks / keys).clamp(SAMPLE_BLOCKS.0, SAMPLE_BLOCKS.1);
+        let wanted = (SAMPLE_KEYS * blocks / keys).clamp(least, most);
         let step = blocks.div_ceil(wanted).max(1);
         let (mut seen, mut gone) = (0_u32, 0_u64);
         let mut full = Vec::new();
@@ -391,7 +584,7 @@ impl Shared {
                 let ended = block.group(&block.place(at)).entries().next();
                 let mut is_gone = is_bottom
                     && (ended.is_some_and(|entry| entry.tag == Tag::Delete)
-                        || self.is_forgotten(&full, horizons));
+                        || horizons.forgotten_by(&full).is_some());
                 for run in newer {
                     is_gone = is_gone || run.find(&full, hash, u64::MAX)?.is_some();
                 }
@@ -400,290 +593,5 @@ impl Shared {
             }
         }
         Ok((run.bytes as f64 * gone as f64 / f64::from(seen.max(1))) as u64)
-    }
-
-    fn merge_current(
-        &self,
-        state: &State,
-        range: Range<usize>,
-        mut horizons: Horizons<'_>,
-        packed_level: Option<i32>,
-        progress: Progress<'_>,
-    ) -> Result<(), StoreError> {
-        let inputs = &state.current[range.clone()];
-        let mut told = Told::of(inputs, progress);
-        let mut out = RunWriter::new(&self.shop, Half::Current, LEVEL_CURRENT);
-        if let Some(level) = packed_level {
-            out = out.packing(level);
-        }
-        let mut cursors: Vec<RunCursor> =
-            self.apart(inputs).into_iter().rev().map(|run| RunCursor::new(run, false)).collect();
-        cursors.iter_mut().try_for_each(|c| c.seek(None, false))?;
-        let mut group = Group::default();
-        let mut full = Vec::new();
-        for count in 0.. {
-            if count % BREATH == 0 {
-                told.keys(count);
-                if !self.background.breathe() {
-                    return Ok(());
-                }
-            }
-            let Some(next) = cursors.iter().filter_map(RunCursor::key).min() else { break };
-            full.clear();
-            full.extend_from_slice(next);
-            if let Some(over) = horizons.over(key::split(&full).0) {
-                for cursor in &mut cursors {
-                    if cursor.key().is_some_and(|key| key < over.as_slice()) {
-                        cursor.seek(Some(&over), false)?;
-                    }
-                }
-                continue;
-            }
-            let mut newest = !(range.start == 0 && self.is_forgotten(&full, &mut horizons));
-            for cursor in cursors.iter_mut().filter(|c| c.key() == Some(&full)) {
-                if let (true, Some((block, place))) = (std::mem::take(&mut newest), cursor.entry())
-                    && let Some(e) = block.group(&place).entries().next()
-                    && !(range.start == 0 && e.tag == Tag::Delete)
-                {
-                    group.clear();
-                    group.push(e.csn, e.tag, e.bytes);
-                    out.push(&full, &group)?;
-                }
-                cursor.advance()?;
-            }
-        }
-        self.replace(Half::Current, inputs, out.finish()?, &horizons.raised())
-    }
-
-    /// True for a key that tells of a commit whose history was dropped.
-    fn is_forgotten(&self, full: &[u8], horizons: &mut Horizons<'_>) -> bool {
-        let (id, key) = key::split(full);
-        let Some((table, csn)) = horizons.of(id).table.tells_of(key) else { return false };
-        let horizon = horizons.of(table);
-        let forgotten = csn <= horizon.csn;
-        horizon.dropped |= forgotten;
-        forgotten
-    }
-
-    fn merge_history(
-        &self,
-        state: &State,
-        range: Range<usize>,
-        mut horizons: Horizons<'_>,
-        levels: Levels,
-        progress: Progress<'_>,
-    ) -> Result<(), StoreError> {
-        let inputs = &state.history[range.clone()];
-        let mut told = Told::of(inputs, progress);
-        let bottom = range.start == 0;
-        let runs = self.apart(inputs);
-        let mut out = HistoryWriter::new(&self.shop, levels.rows);
-        if let Some(level) = levels.packed {
-            out = out.packing(level);
-        }
-        let mut fold =
-            Fold { state, out, kept: Group::default(), horizon: 0, pending: false, dropped: false };
-        let mut positions = runs.iter().map(|run| run.start()).collect::<Result<Vec<_>, _>>()?;
-        let (mut full, mut next) = (Vec::new(), Vec::new());
-        for count in 0.. {
-            if count % BREATH == 0 {
-                told.keys(count);
-                if !self.background.breathe() {
-                    return Ok(());
-                }
-            }
-            let mut any = false;
-            for position in positions.iter().flatten() {
-                position.block.key_into(position.group, &mut next);
-                if !std::mem::replace(&mut any, true) || next < full {
-                    std::mem::swap(&mut full, &mut next);
-                }
-            }
-            if !any {
-                break;
-            }
-            let (id, _) = key::split(&full);
-            if let Some(over) = horizons.over(id) {
-                for (run, position) in runs.iter().zip(&mut positions) {
-                    if let Some(p) = position {
-                        p.block.key_into(p.group, &mut next);
-                        if next < over {
-                            *position = run.first_from(&over, 0)?;
-                        }
-                    }
-                }
-                continue;
-            }
-            let table = Arc::clone(&horizons.of(id).table);
-            let horizon = if bottom { horizons.of(id).csn.0 } else { 0 };
-            fold.begin(&full, &table, horizon)?;
-            for (run, position) in runs.iter().zip(&mut positions) {
-                while let Some(p) = position.take_if(|p| p.block.is_key(&p.place(), &full)) {
-                    p.block
-                        .group(&p.place())
-                        .entries()
-                        .try_for_each(|e| fold.entry(&full, &table, e))?;
-                    *position = Position::next(p, run)?;
-                }
-            }
-            fold.end(&full, &table)?;
-            if std::mem::take(&mut fold.dropped) {
-                horizons.of(id).dropped = true;
-            }
-        }
-        let metas = fold.out.finish()?;
-        self.replace(Half::History, inputs, metas, &horizons.raised())
-    }
-
-    /// Installs a merged run in the place of its inputs.
-    fn replace(
-        &self,
-        half: Half,
-        inputs: &[Arc<Run>],
-        metas: Vec<Meta>,
-        raised: &[(TableId, Csn)],
-    ) -> Result<(), StoreError> {
-        let merged = match self.open_run(half, metas.clone()) {
-            Ok(run) => (!metas.is_empty()).then_some(run),
-            Err(e) => {
-                self.discard(&metas);
-                return Err(e);
-            }
-        };
-        let written = merged.as_ref().map_or(0, |run| run.bytes);
-        let installed = self.install(|state| {
-            let runs = match half {
-                Half::Current => &mut state.current,
-                Half::History => &mut state.history,
-            };
-            let start = runs
-                .iter()
-                .position(|run| Arc::ptr_eq(run, &inputs[0]))
-                .expect("inputs stay installed");
-            assert!(
-                runs[start..].iter().zip(inputs).all(|(a, b)| Arc::ptr_eq(a, b)),
-                "only this merge moves them"
-            );
-            runs.splice(start..start + inputs.len(), merged.clone());
-            for (table, csn) in raised {
-                match state.horizons.iter_mut().find(|h| h.0 == *table) {
-                    Some(known) => known.1 = known.1.max(*csn),
-                    None => state.horizons.push((*table, *csn)),
-                }
-            }
-        });
-        self.unless_installed(installed, merged.iter())?;
-        Counters::add(&self.counters.compactions, 1);
-        Counters::add(&self.counters.written, written);
-        Ok(())
-    }
-}
-
-/// Tells how far a merge has come.
-struct Told<'p> {
-    progress: Progress<'p>,
-    keys: u64,
-    bytes: u64,
-}
-
-impl<'p> Told<'p> {
-    fn of(inputs: &[Arc<Run>], progress: Progress<'p>) -> Told<'p> {
-        let keys = inputs.iter().flat_map(|run| run.metas()).map(|meta| meta.keys).sum();
-        Told { progress, keys, bytes: inputs.iter().map(|run| run.bytes).sum() }
-    }
-
-    /// So many keys are merged, each counted once.
-    fn keys(&mut self, done: usize) {
-        let bytes = self.bytes as f64 * done as f64 / self.keys.max(1) as f64;
-        (self.progress)((bytes as u64).min(self.bytes), self.bytes);
-    }
-}
-
-/// Takes the entries of each key, oldest first, and writes what is kept.
-struct Fold<'a> {
-    state: &'a State,
-    out: HistoryWriter,
-    /// The state at the horizon as far as it was met: an anchor and deltas, while `pending`.
-    kept: Group,
-    horizon: u64,
-    pending: bool,
-    dropped: bool,
-}
-
-impl Fold<'_> {
-    fn begin(
-        &mut self,
-        full: &[u8],
-        table: &Arc<dyn Table>,
-        horizon: u64,
-    ) -> Result<(), StoreError> {
-        self.horizon = horizon;
-        self.pending = true;
-        self.kept.clear();
-        self.out.begin(full, table)
-    }
-
-    fn entry(
-        &mut self,
-        full: &[u8],
-        table: &Arc<dyn Table>,
-        e: Entry<'_>,
-    ) -> Result<(), StoreError> {
-        if e.csn > self.horizon {
-            self.settle(full, table, false)?;
-            return self.out.entry(e.csn, e.tag, e.bytes);
-        }
-        if e.tag != Tag::Delta {
-            self.dropped |= !self.kept.is_empty();
-            self.kept.clear();
-        }
-        self.kept.push(e.csn, e.tag, e.bytes);
-        Ok(())
-    }
-
-    fn end(&mut self, full: &[u8], table: &Arc<dyn Table>) -> Result<(), StoreError> {
-        self.settle(full, table, true)
-    }
-
-    /// Writes the state at the horizon, once. `last`: nothing of the key's history is above it.
-    fn settle(
-        &mut self,
-        full: &[u8],
-        table: &Arc<dyn Table>,
-        last: bool,
-    ) -> Result<(), StoreError> {
-        if !std::mem::take(&mut self.pending) || self.kept.is_empty() {
-            return Ok(());
-        }
-        let tail = *self.kept.tail();
-        let Some(anchor) = tail.anchor else {
-            return Err(StoreError::NoBase { table: key::split(full).0, csn: Csn(tail.csn) });
-        };
-        let ended = tail.deltas == 0 && anchor.tag == Tag::Delete;
-        let superseded = last && {
-            let current = self.state.find_current(full, filter::hash(full))?;
-            current.is_some_and(|(_, _, found)| found.csn <= self.horizon)
-        };
-        self.dropped |= ended || superseded || tail.deltas > 0;
-        if ended || superseded {
-            return Ok(());
-        }
-        if tail.deltas == 0 {
-            let bytes = &self.kept.body()[anchor.start as usize..][..anchor.len as usize];
-            return self.out.entry(anchor.csn, anchor.tag, bytes);
-        }
-        let (id, key) = key::split(full);
-        let mut gather = crate::versioned::Gather::default();
-        let known = match gather.group(&Arc::new(self.kept.clone()), tail) {
-            crate::versioned::Step::Known(known) => known,
-            crate::versioned::Step::Below => None,
-        };
-        let Some(known) = end(full, gather, known)? else { return Ok(()) };
-        let image = known.image(&**table, key).map_err(|source| StoreError::Merge {
-            table: id,
-            csn: known.csn(),
-            source,
-        })?;
-        self.out.entry(tail.csn, Tag::Image, &image)
     }
 }

@@ -65,6 +65,8 @@ mod key;
 mod key_prefixes;
 mod manifest;
 mod memtable;
+mod merge;
+mod merge_plan;
 mod merging;
 mod pack;
 mod part;
@@ -294,6 +296,11 @@ pub struct StoreOptions {
     pub current_block_bytes: usize,
     /// Uncompressed bytes of a block of history.
     pub history_block_bytes: usize,
+    /// A merge publishes its work each time that it has read about so many bytes: closing the store throws away the work
+    /// on so many at most, and the disk needs room for as many twice.
+    pub merge_range_bytes: usize,
+    /// The threads of one merge at most.
+    pub merge_threads: usize,
     /// False: no threads; the caller calls `Store::maintain` or flushes and compacts itself.
     pub background: bool,
 }
@@ -307,8 +314,19 @@ impl Default for StoreOptions {
             segment_bytes: 64 << 20,
             current_block_bytes: 8 << 10,
             history_block_bytes: 64 << 10,
+            // Some seconds of work. Smaller ranges would end inside of more segments, whose rest is copied.
+            merge_range_bytes: 256 << 20,
+            merge_threads: merge_threads(),
             background: true,
         }
+    }
+}
+
+/// Merges leave half of the processors to others, and the second of two as well.
+fn merge_threads() -> usize {
+    match std::thread::available_parallelism().map_or(1, usize::from) {
+        ..=2 => 1,
+        processors => (processors / 2).min(4),
     }
 }
 

@@ -19,11 +19,18 @@ use crate::run::{Run, RunCursor};
 /// A part of all keys: from the first key on, and below the other; whole where there is none.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Part<'k> {
-    from: Option<&'k [u8]>,
-    below: Option<&'k [u8]>,
+    pub from: Option<&'k [u8]>,
+    pub below: Option<&'k [u8]>,
 }
 
-impl Part<'_> {
+impl<'k> Part<'k> {
+    /// The parts below a key, or of all keys, between these keys, which ascend.
+    pub fn below_and_between(below: Option<&'k [u8]>, keys: &'k [Vec<u8>]) -> Vec<Part<'k>> {
+        let mut parts = Part::between(keys);
+        parts.iter_mut().rev().take(1).for_each(|last| last.below = below);
+        parts
+    }
+
     /// The parts between these keys, which ascend.
     pub fn between(keys: &[Vec<u8>]) -> Vec<Part<'_>> {
         let ends = keys.iter().map(|key| Some(key.as_slice()));

@@ -22,7 +22,7 @@ use crate::key::{self, Range, TABLE_LEN};
 use crate::key_prefixes::KeyPrefixes;
 use crate::scan::Seen;
 use crate::segment::{Guide, Half, Meta, Segment};
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 /// A run.
@@ -52,6 +52,33 @@ impl Run {
             return false;
         };
         key::below(&range.1, &first.meta.first.0) && key::above(&range.0, &last.meta.last_key)
+    }
+
+    /// True where some key of a range is in it. A block is read only where a segment reaches over the range.
+    pub fn has_key_in(&self, range: &Range) -> Result<bool, StoreError> {
+        let (key, from) = match &range.0 {
+            Bound::Included(key) => (key.as_slice(), 0),
+            Bound::Excluded(key) => (key.as_slice(), u64::MAX),
+            Bound::Unbounded => (&[][..], 0),
+        };
+        let Some(first) = self.segments.first() else { return Ok(false) };
+        let before = self.segment_before(key, from);
+        if let Some(at) = before {
+            let last = &self.segments[at].meta.last_key;
+            if key::above(&range.0, last) {
+                if key::below(&range.1, last) {
+                    return Ok(true);
+                }
+                let mut full = Vec::new();
+                let found = self.first_from(key, from)?;
+                return Ok(found.is_some_and(|position| {
+                    position.block.key_into(position.group, &mut full);
+                    key::below(&range.1, &full)
+                }));
+            }
+        }
+        let next = before.map_or(Some(first), |at| self.segments.get(at + 1));
+        Ok(next.is_some_and(|segment| key::below(&range.1, &segment.meta.first.0)))
     }
 
     /// True where the segments that lie in a range with all their keys have more than so many bytes.

@@ -423,19 +423,30 @@ pub struct Segment {
     source: Arc<Source>,
 }
 
+/// A table that has keys in a segment.
+#[derive(Clone, Copy)]
+pub struct HeldTable {
+    pub id: TableId,
+    /// Its keys tell of commits ([`crate::Table::tells_of`]).
+    pub tells: bool,
+}
+
 /// The file of a segment. Segments that read it through several caches share it.
 struct Source {
     home: Arc<dyn SegmentStore>,
     name: String,
     /// Opened when it is first read.
     file: OnceLock<Arc<dyn File>>,
+    /// The tables that have keys in it, once a merge has asked.
+    tables: OnceLock<Box<[HeldTable]>>,
     doomed: AtomicBool,
 }
 
 impl Source {
     fn new(reader: &Reader, meta: &Meta) -> Source {
         let (home, name) = (reader.home.clone(), meta.name());
-        Source { home, name, file: OnceLock::new(), doomed: AtomicBool::new(false) }
+        let (file, tables) = (OnceLock::new(), OnceLock::new());
+        Source { home, name, file, tables, doomed: AtomicBool::new(false) }
     }
 
     /// Opens the file, and checks its length; returns it with its footer.
@@ -541,6 +552,11 @@ impl Segment {
         Ok(self.source.file.get_or_init(|| file))
     }
 
+    /// Returns the place where the tables are noted that have keys in the file.
+    pub fn tables(&self) -> &OnceLock<Box<[HeldTable]>> {
+        &self.source.tables
+    }
+
     /// Returns the cache for blocks of the file.
     pub fn cache(&self) -> &Cache {
         &self.reader.cache
@@ -592,6 +608,11 @@ impl Segment {
         let part = part::decode(bytes, self.meta.salt, offset)
             .map_err(|what| corrupt(&self.describe(), offset)(what))?;
         Ok((part, part::is_packed(bytes)))
+    }
+
+    /// Returns the half that it belongs to.
+    pub fn half(&self) -> Half {
+        self.footer.half
     }
 
     /// True where a compaction has packed the blocks for which that is worthwhile.

@@ -9,6 +9,9 @@ pub(crate) struct Counters {
     pub flushes: AtomicU64,
     pub compactions: AtomicU64,
     pub written: AtomicU64,
+    pub merge_read: AtomicU64,
+    pub merge_written: AtomicU64,
+    pub merge_kept: AtomicU64,
 }
 
 impl Counters {
@@ -49,6 +52,12 @@ pub struct StoreStats {
     pub compactions: u64,
     /// Bytes of segments written since opening.
     pub written_bytes: u64,
+    /// Bytes of segments that merges have read and replaced since opening.
+    pub merge_read_bytes: u64,
+    /// Bytes of segments that merges have written since opening.
+    pub merge_written_bytes: u64,
+    /// Bytes of segments that merges since opening have found and left as they were.
+    pub merge_kept_bytes: u64,
 }
 
 impl Store {
@@ -75,6 +84,9 @@ impl Store {
             flushes: counters.flushes.load(Ordering::Relaxed),
             compactions: counters.compactions.load(Ordering::Relaxed),
             written_bytes: counters.written.load(Ordering::Relaxed),
+            merge_read_bytes: counters.merge_read.load(Ordering::Relaxed),
+            merge_written_bytes: counters.merge_written.load(Ordering::Relaxed),
+            merge_kept_bytes: counters.merge_kept.load(Ordering::Relaxed),
         }
     }
 }

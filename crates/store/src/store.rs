@@ -93,6 +93,14 @@ impl State {
         self.memtables().flat_map(|mem| mem.late()).map(|late| &late.run)
     }
 
+    /// The runs of a half, oldest first.
+    pub fn half(&self, half: Half) -> &[Arc<Run>] {
+        match half {
+            Half::Current => &self.current,
+            Half::History => &self.history,
+        }
+    }
+
     /// Notes what reads rely on after runs have changed.
     pub fn settle(&mut self) {
         self.current_from = self.images().map(|r| r.csns.0).min().unwrap_or(u64::MAX);

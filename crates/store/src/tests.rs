@@ -4,6 +4,7 @@
 //!   model      random commits, reads, flushes, merges, reopenings against a list of events
 //!   corners    each rule of the format and the API on its own
 //!   pressure   when memtables are flushed, and how writers are held back meanwhile
+//!   merges     what a merge keeps, what it publishes before it ends, and how much it writes
 //!   packed     what a compaction packs is what was there, and takes less
 //!   objects    segments in an object store: `model` and `crash` run on them too
 //!   openings   what opening reads, and how a later opener shuts an earlier one out
@@ -22,6 +23,7 @@ mod seam {
 mod corners;
 mod crash;
 mod erase;
+mod merges;
 mod model;
 mod objects;
 mod openings;

@@ -506,6 +506,13 @@ impl RunWriter {
         Ok(())
     }
 
+    /// Ends the segment: what comes next begins another one.
+    pub fn cut(&mut self) -> Result<(), StoreError> {
+        self.end_block()?;
+        self.end_stripe()?;
+        self.end_segment()
+    }
+
     /// Ends the run: its files are whole, and durable unless they are scratch. Empty where nothing was pushed.
     pub fn finish(self) -> Result<Vec<Meta>, StoreError> {
         Ok(self.finish_with_blocks()?.0)
@@ -513,9 +520,7 @@ impl RunWriter {
 
     /// The same, with the blocks that were kept.
     pub fn finish_with_blocks(mut self) -> Result<(Vec<Meta>, RawBlocks), StoreError> {
-        self.end_block()?;
-        self.end_stripe()?;
-        self.end_segment()?;
+        self.cut()?;
         self.finished = true;
         Ok((std::mem::take(&mut self.done), std::mem::take(&mut self.kept)))
     }
@@ -601,6 +606,12 @@ impl HistoryWriter {
         self.group.push(csn, tag, bytes);
         self.last = Some(csn);
         Ok(())
+    }
+
+    /// As [`RunWriter::cut`], between two keys.
+    pub fn cut(&mut self) -> Result<(), StoreError> {
+        self.end()?;
+        self.run.cut()
     }
 
     fn wants_image(&self, image_bytes: usize) -> bool {

@@ -30,7 +30,11 @@ struct Story<M = SimVfs> {
 }
 
 fn options(dice: &SimRandom) -> StoreOptions {
-    StoreOptions { segment_bytes: [200, 1 << 20][dice.below(2) as usize], ..small_options() }
+    StoreOptions {
+        segment_bytes: [200, 1 << 20][dice.below(2) as usize],
+        merge_range_bytes: [1, 300, 1 << 20][dice.below(3) as usize],
+        ..small_options()
+    }
 }
 
 fn tell<M: Medium>(seed: u64, steps: u64, prepare: impl FnOnce(&M)) -> Story<M> {
@@ -156,6 +160,48 @@ fn lose_power<M: Medium>(cases: u64, reopenings: usize) {
     });
     let count = count.into_inner();
     assert!(count >= reopenings || std::env::var("ANYWHEN_SEED").is_ok(), "{count} reopenings");
+}
+
+/// Power may fail between the ranges of a merge and within them, as anywhere else. The ranges that are done stay.
+#[test]
+fn power_loss_between_the_ranges_of_a_merge() {
+    let disk = SimVfs::new(8);
+    let options = StoreOptions {
+        memtable_bytes: 1 << 20,
+        segment_bytes: 200,
+        current_block_bytes: 60,
+        history_block_bytes: 60,
+        merge_range_bytes: 600,
+        ..small_options()
+    };
+    let mut story = Story { world: World::new(8, disk, options), moments: Vec::new() };
+    story.note();
+    for round in 0..3_u8 {
+        for table in [PLAIN, COLUMNS, BRIEF] {
+            let keys = (0..12_u8).filter(|key| (key + round) % 3 > 0);
+            let writes = keys.map(|key| match round == 2 && key % 4 == 0 {
+                true if story.world.model.is_live(table, &[key]) => delete(table, &[key]),
+                _ => put(table, &[key], &[key, round, table.0 as u8].repeat(7)),
+            });
+            let writes = writes.collect();
+            story.world.commit_durably(writes);
+        }
+        story.note();
+        story.world.store.flush().expect("flushes");
+        story.note();
+    }
+    let (ops, files) = (story.world.disk.op_count(), story.world.store.stats().merge_read_bytes);
+    assert_eq!(files, 0, "nothing is merged yet");
+    story.world.store.compact().expect("compacts");
+    story.note();
+    let is_rename = |op: &&vfs::OpRecord| matches!(op.kind, vfs::OpKind::Rename { .. });
+    let ranges = story.world.disk.ops()[ops..].iter().filter(is_rename).count();
+    assert!(ranges > 8, "{ranges} ranges");
+    for at in ops..=story.world.disk.op_count() {
+        for (i, policy) in CrashPolicy::ALL.iter().enumerate() {
+            story.survives(at, *policy, at as u64, (at + i) % 4 == 0);
+        }
+    }
 }
 
 /// Power may fail again while the store opens and writes on after a power loss.

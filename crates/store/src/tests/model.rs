@@ -85,6 +85,8 @@ fn any_options(dice: &SimRandom) -> StoreOptions {
         segment_bytes: [1, 300, 1 << 20][dice.below(3) as usize],
         current_block_bytes: [1, 100, 4096][dice.below(3) as usize],
         history_block_bytes: [1, 100, 4096][dice.below(3) as usize],
+        merge_range_bytes: [1, 500, 1 << 20][dice.below(3) as usize],
+        merge_threads: [1, 1, 1, 3][dice.below(4) as usize],
         ..small_options()
     }
 }

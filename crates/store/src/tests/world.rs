@@ -340,6 +340,8 @@ pub fn small_options() -> StoreOptions {
         segment_bytes: 1 << 20,
         current_block_bytes: 4 << 10,
         history_block_bytes: 4 << 10,
+        merge_range_bytes: 256 << 20,
+        merge_threads: 1,
         background: false,
     }
 }
