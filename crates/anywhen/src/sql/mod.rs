@@ -40,7 +40,9 @@ pub use answer::Answer;
 #[cfg(feature = "arrow")]
 pub use arrow::{Batches, Columns};
 pub use scalar::Dates;
-pub use session::{Column, DocumentRights, Error, KnownRole, Tag, file_reader};
+pub use session::{
+    ByteSpool, Column, DocumentRights, Error, KnownRole, SpooledBytes, Tag, file_reader,
+};
 pub use types::{Datum, Oid, Type};
 
 use crate::Database;
