@@ -19,7 +19,7 @@ use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, Wo
 fn reported(error: table::Error) -> Error {
     match error {
         table::Error::Sql(error) => error,
-        other => Error::new(other.sqlstate(), other.to_string()),
+        other => Error::from_source(other.sqlstate(), other),
     }
 }
 

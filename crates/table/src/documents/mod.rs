@@ -40,6 +40,7 @@ use crate::rows::Layout;
 use crate::stored::{Kept, documents_of};
 use crate::{Result, Tables};
 
+pub use error::sqlstate_of;
 pub use follow::DocumentRows;
 pub(crate) use follow::document_row;
 pub use rows::RowDocuments;
