@@ -42,6 +42,7 @@ from ._sql import Result, Session
 from ._transaction import Transaction, TransactionCollection
 from .errors import (
     ConflictError,
+    DamagedError,
     DatabaseError,
     DataError,
     EditError,
@@ -79,6 +80,7 @@ __all__ = [
     "Column",
     "Commit",
     "ConflictError",
+    "DamagedError",
     "DataError",
     "Database",
     "DatabaseError",

@@ -13,7 +13,8 @@ documents need beside has classes of its own below them::
         │   │   └── StaleError          the document is not at the version that was expected
         │   └── ForgottenError          that version is not kept any more
         ├── IntegrityError              a constraint
-        ├── InternalError               a bug, or a damaged file
+        ├── InternalError               a bug
+        │   └── DamagedError            stored data are not what was once written: restore a backup
         ├── ProgrammingError            it does not parse, or names what is not there
         │   ├── NotFoundError           no such document, node, version or collection (a KeyError)
         │   └── EditError               a path, a key, a number or an edit that cannot be (a ValueError)
@@ -26,6 +27,7 @@ import builtins
 
 __all__ = [
     "ConflictError",
+    "DamagedError",
     "DataError",
     "DatabaseError",
     "EditError",
@@ -105,7 +107,7 @@ class IntegrityError(DatabaseError):
 
 
 class InternalError(DatabaseError):
-    """A bug of the database, a damaged file, or a transaction that has failed before."""
+    """A bug of the database, or a transaction that has failed before."""
 
 
 class ProgrammingError(DatabaseError):
@@ -118,6 +120,10 @@ class NotSupportedError(DatabaseError):
 
 class InvalidValueError(DataError, ValueError):
     """A value that has no place in a document."""
+
+
+class DamagedError(InternalError):
+    """Stored data are not what was once written. Nothing was guessed: restore the newest backup."""
 
 
 class ConflictError(OperationalError):
@@ -151,6 +157,14 @@ _KINDS: dict[str, type[Error]] = {
     "missing": NotFoundError,
     "stale": StaleError,
     "value": InvalidValueError,
+}
+
+# SQLSTATEs with a class of their own.
+_STATES: dict[str, type[Error]] = {
+    "40001": ConflictError,
+    "40P01": ConflictError,
+    "XX001": DamagedError,
+    "XX002": DamagedError,
 }
 
 # Classes of SQLSTATEs, by their first two letters.
@@ -197,6 +211,5 @@ def make(
     found = _KINDS.get(kind)
     if found is None:
         state = sqlstate or ""
-        again = state in ("40001", "40P01")
-        found = ConflictError if again else _CLASSES.get(state[:2], DatabaseError)
+        found = _STATES.get(state) or _CLASSES.get(state[:2], DatabaseError)
     return found(message, sqlstate or None, detail, hint, position)

@@ -85,6 +85,11 @@ impl Failure {
         Failure::new("sql", state, message)
     }
 
+    /// The error of the engine, by its SQLSTATE, in one line with all that it follows from.
+    fn of(error: &Error) -> Box<Failure> {
+        Failure::sql(error.sqlstate().code(), anywhen::Causes(error).to_string())
+    }
+
     /// A value that has no place in a document.
     pub(crate) fn value(message: String) -> Box<Failure> {
         Failure::new("value", "22032", message)
@@ -133,7 +138,11 @@ impl From<anywhen::sql::Error> for Box<Failure> {
 
 impl From<JsonError> for Box<Failure> {
     fn from(error: JsonError) -> Self {
-        Failure::value(error.to_string())
+        match error {
+            // Not the text is wrong: its file could not be read.
+            JsonError::Read { source, .. } => DocumentError::Read(source).into(),
+            error => Failure::value(error.to_string()),
+        }
     }
 }
 
@@ -142,6 +151,7 @@ impl From<DocumentError> for Box<Failure> {
         use DocumentError::*;
         let text = error.to_string();
         match error {
+            error if error.sqlstate_below().is_some() => Failure::of(&Error::Document(error)),
             Json(error) => error.into(),
             Path(_) | BadKey(_) | BadMeta(_) | BadEdit(_) => Failure::new("edit", "22023", text),
             NoDocument { .. } | NoRevision { .. } | NoNode(_) | NeverNode { .. } => {
@@ -154,17 +164,15 @@ impl From<DocumentError> for Box<Failure> {
             TooLarge(_) => Failure::new("value", "54000", text),
             Unstorable { source, .. } => Failure::new("value", source.sqlstate(), text),
             Value(source) => Failure::new("value", source.sqlstate(), text),
-            Txn(error) => Failure::sql(error.sqlstate(), text),
-            Engine(error) => Failure::sql(error.sqlstate(), text),
-            Damaged(_) => Failure::sql("XX001", text),
-            _ => Failure::sql("58030", text),
+            error => Failure::of(&Error::Document(error)),
         }
     }
 }
 
 impl From<anywhen::TableError> for Box<Failure> {
     fn from(error: anywhen::TableError) -> Self {
-        let mut failure = Failure::sql(error.sqlstate().code(), error.to_string());
+        let text = anywhen::Causes(&error).to_string();
+        let mut failure = Failure::sql(error.sqlstate().code(), text);
         if let anywhen::TableError::Sql(error) = &error {
             failure.hint = error.hint().map(str::to_owned);
         }
@@ -177,14 +185,10 @@ impl From<Error> for Box<Failure> {
         let text = error.to_string();
         match error {
             Error::Document(error) => error.into(),
+            Error::Sql(error) => error.into(),
             Error::NoCollection { .. } => Failure::missing(text),
-            Error::NoDatabase(_) | Error::NotADatabase(_) => Failure::sql("3D000", text),
-            Error::Exists(_) => Failure::sql("42P04", text),
             Error::BadName { .. } => Failure::new("edit", "42602", text),
-            Error::OptionsDiffer { .. } => Failure::sql("42710", text),
-            Error::NameTaken { .. } => Failure::sql("42P07", text),
             Error::Table(error) => error.into(),
-            Error::Inconsistent { .. } => Failure::sql("XX001", text),
             Error::Engine(EngineError::InUse { .. }) => {
                 let mut failure = Failure::sql("55006", text);
                 failure.hint = Some(
@@ -194,9 +198,7 @@ impl From<Error> for Box<Failure> {
                 );
                 failure
             }
-            Error::Engine(error) => Failure::sql(error.sqlstate(), text),
-            Error::Txn(error) => Failure::sql(error.sqlstate(), text),
-            _ => Failure::sql("58030", text),
+            error => Failure::of(&error),
         }
     }
 }

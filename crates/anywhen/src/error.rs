@@ -2,6 +2,7 @@
 
 use document::DocumentError;
 use std::path::PathBuf;
+use types::SqlState;
 
 /// Why an operation failed. Nothing was changed, except where the source says so.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +87,37 @@ pub enum Error {
     /// From the store.
     #[error(transparent)]
     Store(#[from] store::StoreError),
+}
+
+impl Error {
+    /// Returns the code by which SQL clients know this error: XX001 where data are damaged, 53100 where the disk is
+    /// full, 58030 for any other error of the disk.
+    pub fn sqlstate(&self) -> SqlState {
+        let code = |code| SqlState::from_code(code).unwrap_or(SqlState::INTERNAL_ERROR);
+        match self {
+            Error::NoDatabase(_) | Error::NotADatabase(_) => SqlState::INVALID_CATALOG_NAME,
+            Error::Exists(_) => SqlState::DUPLICATE_DATABASE,
+            Error::BadName { .. } => SqlState::INVALID_NAME,
+            Error::NoCollection { .. } => SqlState::UNDEFINED_TABLE,
+            Error::OptionsDiffer { .. } => SqlState::DUPLICATE_OBJECT,
+            Error::NameTaken { .. } => SqlState::DUPLICATE_TABLE,
+            Error::Io { source, .. } => types::Error::state_of_io(source),
+            Error::Inconsistent { .. } => SqlState::DATA_CORRUPTED,
+            Error::Backup(error) => error.sqlstate(),
+            Error::Table(error) => error.sqlstate(),
+            #[cfg(feature = "sql")]
+            Error::Sql(error) => error.state(),
+            Error::Document(error) => table::documents::sqlstate_of(error),
+            Error::Engine(error) => code(error.sqlstate()),
+            Error::Txn(error) => code(error.sqlstate()),
+            Error::Store(error) => code(txn::sqlstate_of(error)),
+        }
+    }
+
+    /// True where stored bytes are not what was once written: restore them from a backup.
+    pub fn is_damage(&self) -> bool {
+        [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(&self.sqlstate())
+    }
 }
 
 /// The result of an operation on a database.

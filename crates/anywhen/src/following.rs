@@ -175,7 +175,7 @@ impl Following {
         let ended = self.found_ends.iter().find(is_end).map(|end| end.csn);
         let collection = database.collection_then(collection, *csn, ended)?;
         let Some(collection) = collection else { return Ok(None) };
-        let mut diff = self.diff(&collection, change);
+        let mut diff = self.diff(&collection, change)?;
         if let (Some(path), Some(diff)) = (&self.path, &diff)
             && !diff.changes.iter().any(|change| touches(change, path))
         {
@@ -198,16 +198,26 @@ impl Following {
         Ok(Some(ToldChange { change, time_us, author, message, role, authored_us, diff }))
     }
 
-    /// The differences to the revision before. Between a removal and what came after it there is nothing to
-    /// compare.
-    fn diff(&self, collection: &Collection, change: &DocumentChange) -> Option<Diff> {
+    /// The differences to the revision before; `None` where that is a removal, or is not kept any more.
+    fn diff(&self, collection: &Collection, change: &DocumentChange) -> Result<Option<Diff>> {
         let DocumentChange { key, revision, deleted, .. } = change;
         let is_wanted = self.path.is_some() || self.with_diff;
         if !is_wanted || *deleted || revision.0 <= 1 {
-            return None;
+            return Ok(None);
         }
-        collection.diff(key, Revision(revision.0 - 1), *revision).ok()
+        match collection.diff(key, Revision(revision.0 - 1), *revision) {
+            Ok(diff) => Ok(Some(diff)),
+            // The client comes again, once the disk is well.
+            Err(error) if is_failure(&error) => Err(error.into()),
+            Err(_) => Ok(None),
+        }
     }
+}
+
+/// True where stored data are damaged or the disk fails.
+fn is_failure(error: &DocumentError) -> bool {
+    let state = error.sqlstate_below().unwrap_or_default();
+    ["XX", "53", "58"].iter().any(|class| state.starts_with(class))
 }
 
 /// True where a change is at a path, below it, or above it.

@@ -58,11 +58,11 @@ pub use changes::{Changes, CollectionEnd, DocumentChange};
 pub use collections::DroppedCollection;
 pub use document::{
     Allowed, BadRetention, BlameLine, Change, ChangeOp, Collection, CollectionAt,
-    CollectionOptions, Committed, ContainerPage, ContainerVersion, Diff, Document, DocumentError,
-    DocumentSavepoint as Savepoint, Edit, History, KEY_BYTES_MAX, Keys, Meta, Metadata, Moment,
-    NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, PathClass, Place, Position,
-    Retention, Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest, limits, subtree_hash,
-    type_name, write_part,
+    CollectionOptions, Committed, ContainerPage, ContainerVersion, Damaged, Diff, Document,
+    DocumentError, DocumentSavepoint as Savepoint, Edit, History, KEY_BYTES_MAX, Keys, Meta,
+    Metadata, Moment, NodeKey, NodeRef, NodeVersion, Nodes, Options as PartOptions, PathClass,
+    Place, Position, Retention, Revision, RevisionInfo, Scalar, TimeAxis, Tree, digest, limits,
+    subtree_hash, type_name, write_part,
 };
 pub use error::{Error, Result};
 pub use following::{Following, ToldChange};
@@ -78,6 +78,7 @@ pub use table::Error as TableError;
 pub use table::collections::NAME_BYTES_MAX;
 pub use txn::LogHold;
 pub use txn::{Commit, CommitInfo, EngineError, TxnId, WaitOver, WaitWatch};
+pub use types::{Causes, SqlState};
 pub use verify::VerifyReport;
 
 use document::{DocumentTransaction, Documents};

@@ -20,7 +20,7 @@ use crate::words::Words;
 fn reported(error: table::Error) -> Error {
     match error {
         table::Error::Sql(error) => error,
-        other => Error::new(other.sqlstate(), other.to_string()),
+        other => Error::from_source(other.sqlstate(), other),
     }
 }
 

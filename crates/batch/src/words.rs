@@ -37,9 +37,8 @@ impl Words {
     /// # Errors
     /// XX001 if the bytes are damaged.
     pub fn read(bytes: Arc<[u8]>, repr: Repr, is_text: bool) -> Result<Words> {
-        let strings = Dictionary::read(&bytes).map_err(|error| {
-            types::Error::new(types::SqlState::DATA_CORRUPTED, error.to_string())
-        })?;
+        let strings = Dictionary::read(&bytes)
+            .map_err(|error| types::Error::from_source(types::SqlState::DATA_CORRUPTED, error))?;
         // The empty string stands for NULL, and need not be a value.
         for string in strings.strings().iter().filter(|string| !string.is_empty()) {
             row::read_value(string, repr)?;

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anywhen::{BackupError, DocumentError, Error};
+use anywhen::{BackupError, Causes, DocumentError, Error};
 use store::StoreError;
 use txn::{EngineError, TxnError};
 
@@ -122,7 +122,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let failure = Self::new(kind_of(&error), chain(&error));
+        let failure = Self::new(kind_of(&error), Causes(&error).to_string());
         match error {
             Error::Engine(EngineError::InUse { .. }) => {
                 failure.hint(
@@ -151,8 +151,8 @@ fn kind_of(error: &Error) -> Kind {
         | Error::BadName { .. }
         | Error::NoCollection { .. }
         | Error::OptionsDiffer { .. }
-        | Error::NameTaken { .. }
-        | Error::Sql(_) => true,
+        | Error::NameTaken { .. } => true,
+        Error::Sql(_) => !is_broken(error),
         Error::Backup(BackupError::Lost(_)) => return Kind::Lost,
         Error::Backup(BackupError::Mark { .. }) => false,
         Error::Backup(_) => true,
@@ -161,20 +161,25 @@ fn kind_of(error: &Error) -> Kind {
         Error::Engine(error) => engine_refused(error),
         Error::Txn(error) => txn_refused(error),
         Error::Table(anywhen::TableError::Txn(error)) => txn_refused(error),
-        Error::Table(error) => !matches!(error, anywhen::TableError::Damaged { .. }),
+        Error::Table(_) => !is_broken(error),
         Error::Store(error) => store_refused(error),
         _ => false,
     };
     if refused { Kind::Refused } else { Kind::Broken }
 }
 
+/// True for damaged data and failures of the disk.
+fn is_broken(error: &Error) -> bool {
+    ["XX", "58", "53"].iter().any(|class| error.sqlstate().code().starts_with(class))
+}
+
 fn document_refused(error: &DocumentError) -> bool {
     match error {
-        DocumentError::Damaged(_) => false,
         DocumentError::Store(error) => store_refused(error),
         DocumentError::Txn(error) => txn_refused(error),
         DocumentError::Engine(error) => engine_refused(error),
-        _ => true,
+        // Below documents lie the data; all other mistakes are the caller's.
+        error => error.sqlstate_below().is_none(),
     }
 }
 
@@ -213,19 +218,4 @@ impl From<io::Error> for Failure {
             _ => Self::new(Kind::Broken, format!("the answer cannot be written: {error}")),
         }
     }
-}
-
-/// The error and its sources, each once.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        let inner_text = inner.to_string();
-        if !text.contains(&inner_text) {
-            text.push_str(": ");
-            text.push_str(&inner_text);
-        }
-        source = inner.source();
-    }
-    text
 }

@@ -467,7 +467,7 @@ impl Collection {
             }
             Moment::Csn(csn) => self.revision_at(&state, csn)?,
             Moment::Time(us) => self.revision_at(&state, self.engine().csn_at(us)?)?,
-            Moment::Authored(us) => self.authored_at(&state, us)?,
+            Moment::Authored(us) => state.list.at_authored(self.engine(), us, state.revision)?,
         };
         Ok((state, (revision.0 > 0).then_some(revision)))
     }
@@ -475,23 +475,6 @@ impl Collection {
     fn revision_at(&self, state: &State, csn: Csn) -> Result<Revision> {
         self.table.check(csn)?;
         state.list.at(self.engine(), csn, state.revision)
-    }
-
-    fn authored_at(&self, state: &State, us: u64) -> Result<Revision> {
-        /// Revisions that are looked at at once.
-        const AT_ONCE: u64 = 1_024;
-        let mut to = state.revision.0;
-        while to > 0 {
-            let from = to.saturating_sub(AT_ONCE) + 1;
-            let (csns, _) = state.list.newest_first(self.engine(), from, to)?;
-            let moments = self.engine().moments(&csns)?;
-            let found = moments.iter().position(|(time, authored)| authored.unwrap_or(*time) <= us);
-            if let Some(found) = found {
-                return Ok(Revision(to - found as u64));
-            }
-            to = from - 1;
-        }
-        Ok(Revision(0))
     }
 
     /// The state of a document that has revisions, or an error that says that there is none.

@@ -72,8 +72,11 @@ impl Collection {
         let mut at = end.unwrap_or(state.revision).min(state.revision);
         while at >= oldest && at.0 > 0 {
             let tree = self.tree_of(&state, &prefix, at)?;
-            let Some(tree) = tree.filter(|tree| tree.node(node).is_ok_and(|found| found.is_some()))
-            else {
+            let stands = match &tree {
+                Some(tree) => tree.node(node)?.is_some(),
+                None => false,
+            };
+            let Some(tree) = tree.filter(|_| stands) else {
                 match self.present_before(&prefix, &state, node, at)? {
                     Some(earlier) if earlier < at => (at, end) = (earlier, Some(earlier)),
                     _ => break,

@@ -133,7 +133,7 @@ pub fn diff(old: &Tree, new: &Tree, chunks: Option<&BTreeSet<u32>>) -> Result<Ve
     for key in found {
         compare(&mut then, &mut now, key, &mut changes)?;
     }
-    in_document_order(join_replaced(changes, old, new), old, new)
+    in_document_order(join_replaced(changes, old, new)?, old, new)
 }
 
 /// Sorts changes by where their nodes stand. Labels order siblings across versions, since a node keeps
@@ -302,7 +302,7 @@ fn compare(
         }
         (None, Some(is)) => {
             let parent = new.parent(key)?;
-            if parent.is_none_or(|p| old.node(p).is_ok_and(|n| n.is_some())) {
+            if parent.map_or(Ok(true), |parent| stands(old, parent))? {
                 let op = ChangeOp::Insert {
                     new: json_of(new, key)?,
                     kind: is.kind,
@@ -313,7 +313,7 @@ fn compare(
         }
         (Some(_), None) => {
             let parent = old.parent(key)?;
-            if parent.is_none_or(|p| new.node(p).is_ok_and(|n| n.is_some())) {
+            if parent.map_or(Ok(true), |parent| stands(new, parent))? {
                 let op = ChangeOp::Delete { old: json_of(old, key)? };
                 changes.push(Change { node: key, path: then.path(key)?, op });
             }
@@ -322,25 +322,30 @@ fn compare(
     Ok(())
 }
 
+/// True where a version has a node.
+fn stands(tree: &Tree, key: NodeKey) -> Result<bool> {
+    Ok(tree.node(key)?.is_some())
+}
+
 /// Joins the delete and the insert of one field, or of the root, into a replace.
-fn join_replaced(mut changes: Vec<Change>, old: &Tree, new: &Tree) -> Vec<Change> {
-    let is_field = |tree: &Tree, key: NodeKey| {
-        tree.node(key).ok().flatten().is_some_and(|n| n.name.is_some()) || key == tree.root()
+fn join_replaced(mut changes: Vec<Change>, old: &Tree, new: &Tree) -> Result<Vec<Change>> {
+    let is_field = |tree: &Tree, key: NodeKey| -> Result<bool> {
+        Ok(key == tree.root() || tree.node(key)?.is_some_and(|node| node.name.is_some()))
     };
     let mut deleted: HashMap<JsonPath, VecDeque<usize>> = HashMap::new();
     for (at, change) in changes.iter().enumerate() {
-        if matches!(change.op, ChangeOp::Delete { .. }) && is_field(old, change.node) {
+        if matches!(change.op, ChangeOp::Delete { .. }) && is_field(old, change.node)? {
             deleted.entry(change.path.clone()).or_default().push_back(at);
         }
     }
     if deleted.is_empty() {
-        return changes;
+        return Ok(changes);
     }
     let mut gone = BTreeSet::new();
     for at in 0..changes.len() {
         let change = &changes[at];
         let ChangeOp::Insert { new: value, kind, .. } = &change.op else { continue };
-        if !is_field(new, change.node) {
+        if !is_field(new, change.node)? {
             continue;
         }
         let Some(from) = deleted.get_mut(&change.path).and_then(VecDeque::pop_front) else {
@@ -361,5 +366,5 @@ fn join_replaced(mut changes: Vec<Change>, old: &Tree, new: &Tree) -> Vec<Change
         at += 1;
         !gone.contains(&(at - 1))
     });
-    changes
+    Ok(changes)
 }

@@ -27,7 +27,7 @@ impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a stored document does not decode: {}; run `anywhen verify` and restore the file from a backup",
+            "a stored document is damaged: {}; run `anywhen verify` and restore the file from a backup",
             self.0
         )
     }
@@ -37,7 +37,7 @@ impl std::error::Error for Damaged {}
 
 impl From<Damaged> for store::MergeError {
     fn from(damaged: Damaged) -> Self {
-        store::MergeError::new(damaged.0)
+        store::MergeError::new(damaged)
     }
 }
 
@@ -130,6 +130,14 @@ pub enum DocumentError {
     /// The collection is a table of SQL, whose rows need more than a document. The text says what.
     #[error("{0}; change it by SQL")]
     Refused(String),
+    /// The row that stands beside the document could not be read or written.
+    #[error("{source}")]
+    Row {
+        /// The code by which SQL clients know the error.
+        sqlstate: String,
+        /// The error of the table.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The same document was changed by a transaction that began later and committed first.
     #[error(
         "document {key:?} was changed at revision {revision} by another transaction; try again"
@@ -192,6 +200,22 @@ impl From<store::StoreError> for DocumentError {
 }
 
 impl DocumentError {
+    /// Returns the five characters by which SQL clients know this error, where it comes from a layer below: the
+    /// caller made no mistake.
+    pub fn sqlstate_below(&self) -> Option<&str> {
+        match self {
+            DocumentError::Damaged(_) => Some("XX001"),
+            DocumentError::Value(error) | DocumentError::Unstorable { source: error, .. } => {
+                Some(error.sqlstate()).filter(|state| *state == "XX001")
+            }
+            DocumentError::Row { sqlstate, .. } => Some(sqlstate),
+            DocumentError::Txn(error) => Some(error.sqlstate()),
+            DocumentError::Engine(error) => Some(error.sqlstate()),
+            DocumentError::Store(error) => Some(txn::sqlstate_of(error)),
+            _ => None,
+        }
+    }
+
     pub(crate) fn no_node(key: NodeKey) -> DocumentError {
         DocumentError::NoNode(format!("with key {}", key.0))
     }

@@ -340,7 +340,7 @@ impl Collection {
         let before = Csn(csn.0 - 1);
         let was_there = || -> Result<bool> {
             let tree = self.load_tree(prefix, before, false)?;
-            Ok(tree.is_some_and(|tree| tree.node(target).is_ok_and(|n| n.is_some())))
+            tree.map_or(Ok(false), |tree| Ok(tree.node(target)?.is_some()))
         };
         if before >= self.horizon() && was_there()? {
             events.insert(csn, None);

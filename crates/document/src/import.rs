@@ -36,7 +36,7 @@ use json::{Kind, Parser, Sink, Stopped, Tape};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
 use std::io::Read;
-use store::{Bulk, Csn, TableId};
+use store::{Bulk, Csn, StoreError, TableId};
 
 /// Text up to this size, in bytes, is parsed as a whole.
 const WHOLE_BYTES_MAX: u64 = 16 << 20;
@@ -48,6 +48,9 @@ impl Collection {
     /// grow with it. A new value for a document that exists is matched with the old one, node by node,
     /// and both are held in memory meanwhile.
     ///
+    /// No lock is held while the stream is read. Where another writer makes the document during a stream of more than
+    /// 16 MiB, this fails with [`DocumentError::Conflict`]: the document exists then, and is not replaced unseen.
+    ///
     /// In a stream of more than 16 MiB a field that its object has already is an error; in smaller
     /// ones the last value wins, as in [`put`](Collection::put).
     pub fn import(&self, key: &str, mut reader: impl Read, meta: &Meta) -> Result<Committed> {
@@ -58,18 +61,20 @@ impl Collection {
             return self.put_with(key, &start, meta);
         }
         let rest = start.as_slice().chain(reader);
-        let mut writing = self.begin_write(key, meta)?;
-        if writing.working.found().revision.0 > 0 {
-            drop(writing);
+        // A writer that may not write learns it before it sends the rest. The document's lock is given back: nobody
+        // waits for a reader that may be a client.
+        let exists = self.begin_write(key, meta)?.working.found().revision.0 > 0;
+        if exists {
             let tape = Tape::read_with(rest, &limits())?;
             return self.put_tape(key, &tape, meta);
         }
         let engine = self.engine().clone();
-        let options = self.options();
-        let mut chunks = Chunks::new(engine.store().bulk(), self.id(), &writing.prefix, &options);
+        let (options, prefix) = (self.options(), Prefix::new(key)?);
+        let mut chunks = Chunks::new(engine.store().bulk(), self.id(), &prefix, &options);
         if let Err(error) = Parser::new(rest).limits(limits()).parse_into(&mut chunks) {
             let place = error.place();
             return Err(match (chunks.error.take(), place) {
+                (Some(error), _) if is_taken(&error) => self.made_meanwhile(key)?,
                 // The path is not known here, the place in the text is.
                 (Some(DocumentError::Unstorable { source, .. }), Some(place)) => {
                     DocumentError::Unstorable { at: place.to_string(), source }
@@ -79,7 +84,14 @@ impl Collection {
             });
         }
         let counts = chunks.counts.take();
-        let (bulk, puts) = chunks.finish()?;
+        let (bulk, puts) = match chunks.finish() {
+            Err(error) if is_taken(&error) => return Err(self.made_meanwhile(key)?),
+            finished => finished?,
+        };
+        let mut writing = self.begin_write(key, meta)?;
+        if writing.working.found().revision.0 > 0 {
+            return Err(self.made_meanwhile(key)?);
+        }
         // From here on the transaction looks after the files, also where it fails.
         writing.txn.attach(bulk.finish()?)?;
         for (number, image) in puts {
@@ -88,6 +100,17 @@ impl Collection {
         }
         writing.commit_loaded(counts, meta)
     }
+
+    /// The error of an import whose document another writer has made meanwhile.
+    fn made_meanwhile(&self, key: &str) -> Result<DocumentError> {
+        let revision = self.newest(key)?;
+        Ok(DocumentError::Conflict { key: key.to_owned(), revision })
+    }
+}
+
+/// True where a chunk of the document exists already.
+fn is_taken(error: &DocumentError) -> bool {
+    matches!(error, DocumentError::Store(StoreError::Bulk { .. }))
 }
 
 /// A container that has not closed.

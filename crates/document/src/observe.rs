@@ -13,19 +13,26 @@
 //!   written to the document.
 
 use crate::key::{Prefix, Record, record_of};
-use crate::state::Cache;
+use crate::state::{Cache, Moments};
 use std::sync::Arc;
-use store::TableId;
-use txn::{Commit, Observed, Observer, OpRef, Transaction};
+use store::{Csn, TableId};
+use txn::{Observed, Observer, OpRef, Transaction};
+
+/// A commit that is about to become visible.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    pub csn: Csn,
+    pub moments: Moments,
+}
 
 /// Puts into the cache what a commit has made of a document.
-type Publish = dyn FnOnce(&Cache, Commit) + Send;
+type Publish = dyn FnOnce(&Cache, Shown) + Send;
 
 /// The new state of a document that a transaction has written, for the cache.
 struct Hint(Box<Publish>);
 
 /// Has the cache take in by `publish` what `txn` has made of a document.
-pub(crate) fn hint(txn: &mut Transaction, publish: impl FnOnce(&Cache, Commit) + Send + 'static) {
+pub(crate) fn hint(txn: &mut Transaction, publish: impl FnOnce(&Cache, Shown) + Send + 'static) {
     txn.hint(Hint(Box::new(publish)));
 }
 
@@ -46,8 +53,12 @@ impl Observer for CacheObserver {
         if hints.is_empty() {
             self.forget(commit);
         }
-        let commit = Commit { csn: commit.csn(), time_us: commit.time_us() };
-        hints.into_iter().for_each(|Hint(publish)| publish(&self.cache, commit));
+        if hints.is_empty() {
+            return;
+        }
+        let (csn, time_us) = (commit.csn(), commit.time_us());
+        let shown = Shown { csn, moments: Moments { time_us, authored_us: commit.authored_us() } };
+        hints.into_iter().for_each(|Hint(publish)| publish(&self.cache, shown));
     }
 }
 

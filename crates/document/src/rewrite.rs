@@ -153,7 +153,7 @@ impl<'a> Rewrite<'a> {
             }
             if let (Some(old), Some(key)) = (self.matching.old_of(index), self.placed[index]) {
                 self.set_value(index, key)?;
-                if self.new.kinds[index].is_container() && !self.settled(index, old) {
+                if self.new.kinds[index].is_container() && !self.settled(index, old)? {
                     self.arrange(index)?;
                 }
             } else if self.new.kinds[index].is_container() {
@@ -205,25 +205,25 @@ impl<'a> Rewrite<'a> {
 
     /// True where the children of a matched container are the old ones in the old order with the old
     /// names: nothing to arrange.
-    fn settled(&self, index: usize, old: usize) -> bool {
+    fn settled(&self, index: usize, old: usize) -> Result<bool> {
         if self.new.counts[index] != self.old.counts[old] {
-            return false;
+            return Ok(false);
         }
         let end = index + self.new.extents[index] as usize;
         let (mut child, mut expected) = (index + 1, old + 1);
         while child < end {
-            let Some(matched) = self.matching.old_of(child) else { return false };
-            if matched != expected || self.name(child) != self.old_name(matched) {
-                return false;
+            let Some(matched) = self.matching.old_of(child) else { return Ok(false) };
+            if matched != expected || self.name(child) != self.old_name(matched)? {
+                return Ok(false);
             }
             child += self.new.extents[child] as usize;
             expected += self.old.extents[expected] as usize;
         }
-        true
+        Ok(true)
     }
 
-    fn old_name(&self, old: usize) -> Option<&[u8]> {
-        self.draft.node(self.keys[old]).ok().flatten().and_then(|node| node.name)
+    fn old_name(&self, old: usize) -> Result<Option<&[u8]>> {
+        Ok(self.draft.node(self.keys[old])?.and_then(|node| node.name))
     }
 
     /// Gives the children of a new container their places: those of a matched one that are still in

@@ -64,6 +64,10 @@ pub(crate) struct RevisionList {
 struct Pages {
     /// At most [`PAGES_KEPT`].
     full: BTreeMap<u32, Arc<Timed>>,
+    /// Bytes of the full pages.
+    full_bytes: usize,
+    /// The earliest moment of each full page, by number; 0 where it is not known. Other than the pages, all are kept.
+    earliest: Vec<u64>,
     tail: Timed,
     tail_number: u32,
 }
@@ -71,23 +75,67 @@ struct Pages {
 impl Pages {
     /// Keeps a full page, and lets go of the oldest where there are too many.
     fn keep(&mut self, number: u32, page: Arc<Timed>) {
-        if self.full.len() >= PAGES_KEPT {
-            self.full.pop_first();
+        let at = number as usize;
+        if self.earliest.len() <= at {
+            self.earliest.resize(at + 1, 0);
         }
-        self.full.insert(number, page);
+        self.earliest[at] = page.earliest();
+        let gone = match self.full.len() >= PAGES_KEPT {
+            true => self.full.pop_first().map(|(_, page)| page),
+            false => None,
+        };
+        self.full_bytes += page.bytes();
+        // Two readers may have read the same page.
+        let same = self.full.insert(number, page);
+        self.full_bytes -= gone.iter().chain(&same).map(|page| page.bytes()).sum::<usize>();
     }
 }
 
+/// When a commit was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moments {
+    /// Its own time, in microseconds since 1970 UTC. It never decreases from one commit to the next.
+    pub time_us: u64,
+    /// When the change was made where it came from, where the writer said so: in any order.
+    pub authored_us: Option<u64>,
+}
+
 /// A page with the time of each of its commits.
+///
+/// The moment of a revision is its authored time where its writer gave one, and the time of its commit otherwise.
 #[derive(Default)]
 pub(crate) struct Timed {
     pub page: Page,
     pub times: Vec<u64>,
+    /// The entries with an authored time, by index, ascending.
+    authored: Vec<(u32, u64)>,
 }
 
 impl Timed {
     fn bytes(&self) -> usize {
-        self.page.bytes() + self.times.len() * 8
+        self.page.bytes() + self.times.len() * 8 + self.authored.len() * size_of::<(u32, u64)>()
+    }
+
+    /// Adds the moments of the next entry.
+    fn push_moments(&mut self, moments: Moments) {
+        let index = self.times.len() as u32;
+        self.authored.extend(moments.authored_us.map(|us| (index, us)));
+        self.times.push(moments.time_us);
+    }
+
+    /// The moments of the first `count` entries, newest first, each with its index.
+    fn moments_back(&self, count: usize) -> impl Iterator<Item = (usize, u64)> {
+        let mut authored = self.authored.iter().rev().peekable();
+        (0..count.min(self.times.len())).rev().map(move |index| {
+            while authored.next_if(|(at, _)| *at as usize > index).is_some() {}
+            let given = authored.next_if(|(at, _)| *at as usize == index);
+            (index, given.map_or(self.times[index], |(_, us)| *us))
+        })
+    }
+
+    /// The earliest moment.
+    fn earliest(&self) -> u64 {
+        self.moments_back(self.times.len()).map(|(_, us)| us).min().unwrap_or(0)
     }
 }
 
@@ -100,12 +148,14 @@ impl RevisionList {
         tail: Timed,
         growth: Arc<Growth>,
     ) -> RevisionList {
-        let inner = RwLock::new(Pages { full: BTreeMap::new(), tail, tail_number });
+        let (full, earliest) = (BTreeMap::new(), Vec::new());
+        let pages = Pages { full, full_bytes: 0, earliest, tail, tail_number };
+        let inner = RwLock::new(pages);
         RevisionList { table, prefix, inner, growth }
     }
 
     /// Adds the revision of a commit that is about to become visible, or more of what it has touched.
-    pub fn push(&self, entry: Entry, time_us: u64) {
+    pub fn push(&self, entry: Entry, moments: Moments) {
         let mut pages = self.inner.write();
         if pages.tail.page.csns.last() == Some(&entry.csn) {
             pages.tail.page.push(entry);
@@ -118,7 +168,7 @@ impl RevisionList {
             pages.tail_number += 1;
         }
         pages.tail.page.push(entry);
-        pages.tail.times.push(time_us);
+        pages.tail.push_moments(moments);
     }
 
     /// Calls `f` with a page of the list; `None` past its end.
@@ -199,6 +249,36 @@ impl RevisionList {
         Ok(Revision((number * PAGE + within.unwrap_or(0) as u64).min(newest.0)))
     }
 
+    /// The newest revision, of those up to `newest`, whose moment is at or before `us`; 0 where there is none. The
+    /// moment of a revision is its authored time where its writer gave one, and the time of its commit otherwise.
+    /// Moments come in any order, so each page whose earliest moment is later is passed over.
+    pub fn at_authored(&self, engine: &Engine, us: u64, newest: Revision) -> Result<Revision> {
+        let mut end = newest.0;
+        while let Some(number) = self.page_with(us, end) {
+            let before = u64::from(number) * PAGE;
+            let count = (end.min(before + PAGE) - before) as usize;
+            let found = self.with_page(engine, number, |timed| {
+                timed.page.csns.get(..count)?;
+                Some(timed.moments_back(count).find(|(_, moment)| *moment <= us))
+            })?;
+            let found =
+                found.flatten().ok_or(Damaged::new("a revision is missing from its page"))?;
+            if let Some((index, _)) = found {
+                return Ok(Revision(before + index as u64 + 1));
+            }
+            end = before;
+        }
+        Ok(Revision(0))
+    }
+
+    /// The newest page of the revisions up to `end` that may have a moment at or before `us`.
+    fn page_with(&self, us: u64, end: u64) -> Option<u32> {
+        let pages = self.inner.read();
+        let earliest = |number: &u64| pages.earliest.get(*number as usize).copied().unwrap_or(0);
+        let number = (0..end.div_ceil(PAGE)).rev().find(|number| earliest(number) <= us)?;
+        Some(number as u32)
+    }
+
     /// The same as [`RevisionList::at`], in one step where the answer is the revision after `before`.
     pub fn at_after(
         &self,
@@ -259,11 +339,10 @@ impl RevisionList {
         Ok(())
     }
 
-    /// Bytes held, for accounting; at once, because every commit asks. Full pages are of one size.
+    /// Bytes held, for accounting; at once, because every commit asks.
     fn bytes(&self) -> usize {
         let pages = self.inner.read();
-        let full = pages.full.first_key_value().map_or(0, |(_, page)| page.bytes());
-        pages.tail.bytes() + full * pages.full.len()
+        pages.tail.bytes() + pages.full_bytes + pages.earliest.len() * size_of::<u64>()
     }
 }
 
@@ -286,9 +365,13 @@ pub(crate) fn load_page(
 pub(crate) fn timed(engine: &Engine, stored: &store::Versioned, at: Csn) -> Result<Timed> {
     let mut page = Page::read(stored.base_csn(), stored.base(), stored.deltas())?;
     page.truncate(page.csns.partition_point(|csn| *csn <= at));
-    let mut times = Vec::with_capacity(page.csns.len());
-    engine.times(&page.csns, &mut times)?;
-    Ok(Timed { page, times })
+    let moments = engine.moments(&page.csns)?;
+    let times = Vec::with_capacity(page.csns.len());
+    let mut timed = Timed { page, times, authored: Vec::new() };
+    for (time_us, authored_us) in moments {
+        timed.push_moments(Moments { time_us, authored_us });
+    }
+    Ok(timed)
 }
 
 const SHARDS: usize = 16;
@@ -647,13 +730,36 @@ mod tests {
         );
         for revision in 1..=(3 * PAGES_KEPT as u64) * PAGE + 5 {
             let entry = Entry { csn: Csn(revision), deleted: None, touched: Touched::First };
-            list.push(entry, revision);
+            list.push(entry, Moments { time_us: revision, authored_us: None });
         }
         let pages = list.inner.read();
         assert_eq!((pages.tail_number, pages.tail.times.len()), (3 * PAGES_KEPT as u32, 5));
         let newest = 2 * PAGES_KEPT as u32..3 * PAGES_KEPT as u32;
         assert!(pages.full.keys().copied().eq(newest), "the newest pages are kept");
         let held: usize = pages.full.values().map(|page| page.bytes()).sum();
-        assert_eq!(list.bytes(), held + pages.tail.bytes());
+        let earliest = 3 * PAGES_KEPT * size_of::<u64>();
+        assert_eq!(list.bytes(), held + pages.tail.bytes() + earliest);
+    }
+
+    /// An import of long histories asks for the past by authored time. Each question once read the time of every
+    /// revision since: now pages whose earliest moment is later are passed over.
+    #[test]
+    fn pages_of_later_moments_are_passed_over() {
+        let prefix = Prefix::new("d").unwrap();
+        let list = RevisionList::new(TableId(16), prefix, 0, Timed::default(), Arc::default());
+        let revisions = 3 * PAGE + 5;
+        for revision in 1..=revisions {
+            let entry = Entry { csn: Csn(revision), deleted: None, touched: Touched::First };
+            // In the second page stands one revision that was made before all others.
+            let authored_us = if revision == PAGE + 9 { 7 } else { revision * 10 };
+            let moments = Moments { time_us: 1_000_000, authored_us: Some(authored_us) };
+            list.push(entry, moments);
+        }
+        // The newest page still grows, and is looked at.
+        assert_eq!(list.page_with(7, revisions), Some(3));
+        assert_eq!(list.page_with(7, 3 * PAGE), Some(1), "page 2 is passed over");
+        assert_eq!(list.page_with(6, 3 * PAGE), None, "and so are all pages");
+        assert_eq!(list.page_with(PAGE * 20, 3 * PAGE), Some(1));
+        assert_eq!(list.page_with(PAGE * 30, 3 * PAGE), Some(2));
     }
 }

@@ -31,6 +31,9 @@ const NODE_TEXT_BYTES: usize = 24;
 /// Where more than this part of the nodes changed, all are read.
 const CHANGED_PART: u64 = 16;
 
+/// The SQLSTATE of a text that is not JSON.
+const NO_JSON: &str = "22P02";
+
 impl Tree {
     /// The document as a value: its fields in the order of `jsonb`, its numbers as `jsonb` has them.
     ///
@@ -165,6 +168,10 @@ impl Tree {
             Err(DocumentError::Value(refusal)) => {
                 let (text, marks) = marked(&text)?;
                 match marks.is_empty() {
+                    // The text was JSON when it was stored.
+                    true if refusal.sqlstate() == NO_JSON => {
+                        Err(Damaged::new("its text is not JSON").into())
+                    }
                     true => Err(refusal.into()),
                     false => Ok((parse(&text)?, marks)),
                 }

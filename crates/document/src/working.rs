@@ -161,7 +161,7 @@ impl Working {
 
         let list = found.list;
         hint(txn, move |cache, commit| {
-            list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
+            list.push(Entry { csn: commit.csn, ..entry }, commit.moments);
             // A tree that cannot be sealed would have failed to encode; then the next read says so.
             let Ok(tree) = sealed.map(|sealed| sealed.into_tree(commit.csn)).transpose() else {
                 return;
@@ -182,7 +182,7 @@ impl Working {
         txn.write(table, page.to_vec(), Op::Delta(more))?;
         let list = found.list;
         hint(txn, move |cache, commit| {
-            list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
+            list.push(Entry { csn: commit.csn, ..entry }, commit.moments);
             cache.forget(&(table, prefix), commit.csn);
         });
         Ok(())
@@ -263,7 +263,7 @@ impl Working {
         write_entry(txn, table, &prefix, revision, &entry)?;
         let state = self.found;
         hint(txn, move |cache, commit| {
-            state.list.push(Entry { csn: commit.csn, ..entry }, commit.time_us);
+            state.list.push(Entry { csn: commit.csn, ..entry }, commit.moments);
             cache.publish((table, prefix), State { csn: commit.csn, revision, ..state });
         });
         Ok(())

@@ -34,4 +34,4 @@ pub mod tables;
 
 pub use ctx::{Ctx, MemoryTotal, Parallelism, Spill, row_bytes};
 pub use prepared::{Prepared, Run};
-pub use spill::{RowSpool, SpooledRows, TempBytes, TempFolder};
+pub use spill::{ByteSpool, RowSpool, SpooledBytes, SpooledRows, TempBytes, TempFolder};

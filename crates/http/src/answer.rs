@@ -20,6 +20,7 @@ use tokio::sync::mpsc;
 
 use crate::app::App;
 use crate::cancel::CancelGuard;
+use crate::failures::log_early_end;
 use crate::problem::Problem;
 
 /// The type of JSON.
@@ -156,7 +157,7 @@ async fn stream(app: &Arc<App>, write: Producer) -> Result<Body, Problem> {
         let _place = place;
         let mut to = Pieces::new(out, idle);
         if let Err(error) = write(&mut to) {
-            tracing::debug!("an answer ends early: {error}");
+            log_early_end(&error);
             to.fail(error);
         }
     });

@@ -11,6 +11,8 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
+use anywhen::Database;
+use anywhen::sql::SpooledBytes;
 use axum::body::Body;
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap};
 use bytes::{Buf, Bytes};
@@ -23,6 +25,9 @@ use crate::problem::Problem;
 
 /// Bodies that say that they are no longer than this are taken as a whole.
 const WHOLE_BYTES_MAX: u64 = 256 << 10;
+
+/// So many bytes of a body that is read to its end first stay in memory.
+const SPOOLED_BYTES_MAX: usize = 1 << 20;
 
 /// How the bytes of a body are encoded (RFC 9110, section 8.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +65,8 @@ pub(crate) enum Input {
     Whole(Bytes),
     Stream(Stream),
     Gzip(Box<Gunzip>),
+    /// All of it has come: the first bytes are in memory, the others in a temporary file.
+    Spooled(SpooledBytes),
 }
 
 /// A body that is decompressed while it is read.
@@ -173,6 +180,25 @@ impl Input {
         }
     }
 
+    /// Reads a body to its end where it still comes from the client, on a thread that may wait.
+    ///
+    /// # Errors
+    /// The errors of the body, and 503 where the temporary file cannot be written.
+    pub(crate) fn gathered(self, database: &Database) -> Result<Self, Problem> {
+        let mut rest = match self {
+            rest @ (Input::Stream(_) | Input::Gzip(_)) => rest,
+            here => return Ok(here),
+        };
+        let mut spool = database.instance()?.spool(SPOOLED_BYTES_MAX);
+        let mut piece = vec![0; WHOLE_BYTES_MAX as usize];
+        loop {
+            match rest.read(&mut piece)? {
+                0 => return Ok(Input::Spooled(spool.read())),
+                count => spool.push(&piece[..count]).map_err(anywhen::sql::Error::from)?,
+            }
+        }
+    }
+
     /// The body as a whole; empty where there is none.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
@@ -266,6 +292,7 @@ impl Read for Input {
             }
             Input::Stream(stream) => stream.read(buffer),
             Input::Gzip(gunzip) => gunzip.read(buffer),
+            Input::Spooled(spooled) => spooled.read(buffer),
         }
     }
 }

@@ -190,16 +190,15 @@ impl Call {
     }
 
     /// The collection of the path that a document is put into. Where there is none it is made, with these options
-    /// if any are given, once nothing stands against the document, so a refused request makes no collection. A
-    /// long body is checked only later.
+    /// if any are given, once the whole body has come and nothing stands against the document: neither a refused
+    /// request nor a client that stops makes a collection.
     pub(crate) fn collection_or(
-        &self,
+        &mut self,
         part: &str,
         key: &str,
         options: Option<CollectionOptions>,
     ) -> Result<Collection> {
-        let name = self.part(part);
-        if let Some(found) = self.app.database.find_collection(name) {
+        if let Some(found) = self.app.database.find_collection(self.part(part)) {
             return Ok(found);
         }
         if self.parsed("create")? == Some(false) {
@@ -217,10 +216,17 @@ impl Call {
             let text = "there is no such document";
             return Err(Problem::new(StatusCode::PRECONDITION_FAILED, text).into());
         }
-        if let Input::Whole(body) = &self.body {
-            json::parse_slice(body, &anywhen::limits(), &mut Unseen)?;
+        let body = std::mem::replace(&mut self.body, Input::None);
+        self.body = body.gathered(&self.app.database)?;
+        match &mut self.body {
+            Input::Whole(body) => json::parse_slice(body, &anywhen::limits(), &mut Unseen)?,
+            Input::Spooled(body) => {
+                json::Parser::new(&mut *body).limits(anywhen::limits()).parse_into(&mut Unseen)?;
+                body.rewind();
+            }
+            _ => {}
         }
-        Ok(self.caller.make_collection(&self.app.database, name, options)?)
+        Ok(self.caller.make_collection(&self.app.database, self.part(part), options)?)
     }
 
     /// The collection of the path at a moment: one that was dropped since can be read before that.

@@ -12,7 +12,7 @@
 //! it), the digest, and for one node the hash in the node's metadata. The condition is tested twice: here, and under
 //! the lock of the write, by the commit. So no other write gets in between.
 
-use anywhen::{Collection, Csn, Document, Meta, NodeKey, Nodes};
+use anywhen::{Collection, Csn, Document, DocumentError, Meta, NodeKey, Nodes};
 use axum::http::StatusCode;
 use axum::http::header::{
     ETAG, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
@@ -172,11 +172,15 @@ pub(crate) fn expect(
     // Of a document that was removed the newest version is the one that removed it.
     if found.is_none()
         && let Some(wanted) = &condition.wanted
-        && let Ok(removed) = collection.newest(key)
-        && wanted.contains(&removed.to_string().as_str())
     {
-        meta.only_at = Some(removed);
-        return Ok(());
+        match collection.newest(key) {
+            Ok(removed) if wanted.contains(&removed.to_string().as_str()) => {
+                meta.only_at = Some(removed);
+                return Ok(());
+            }
+            Ok(_) | Err(DocumentError::NoDocument { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     meta.only_of = condition.hold(is_required, collection, found, node)?;
     if call.headers.contains_key(IF_UNMODIFIED_SINCE)

@@ -1,11 +1,11 @@
 //! The problem for each error of the layers below.
 
-use anywhen::{DocumentError, EngineError, Error, StoreError};
+use anywhen::{Causes, DocumentError, EngineError, Error};
 use axum::http::StatusCode;
 use json::JsonError;
 use json::jsonb::pathlang::PathError;
 
-use crate::problem::{Problem, Stop};
+use crate::problem::{Problem, Stop, log_failure};
 
 /// Told by a body that is longer than it may be, through whatever reads it.
 #[derive(Debug)]
@@ -69,9 +69,19 @@ impl From<std::io::Error> for Problem {
 impl Problem {
     /// Of an answer in pieces whose first piece could not be made.
     pub(crate) fn of_stream(error: std::io::Error) -> Self {
-        let text = error.to_string();
-        let inner = error.into_inner().and_then(|inner| inner.downcast::<DocumentError>().ok());
-        inner.map_or_else(|| Problem::internal(text), |error| Problem::from(*error))
+        match error.downcast::<DocumentError>() {
+            Ok(error) => Problem::from(error),
+            Err(error) => Problem::internal(Causes(&error)),
+        }
+    }
+}
+
+/// Writes to the log why an answer in pieces ends early: a failure of ours as an error. The client may have gone.
+pub(crate) fn log_early_end(error: &std::io::Error) {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<DocumentError>());
+    match inner.and_then(|inner| Some((inner, inner.sqlstate_below()?))) {
+        Some((inner, sqlstate)) => log_failure(sqlstate, inner),
+        None => tracing::debug!("an answer ends early: {error}"),
     }
 }
 
@@ -94,6 +104,9 @@ impl From<PathError> for Problem {
 impl From<DocumentError> for Problem {
     fn from(error: DocumentError) -> Self {
         use DocumentError::*;
+        if let Some(sqlstate) = error.sqlstate_below() {
+            return Problem::of_failure(sqlstate, &error);
+        }
         match error {
             Json(error) => error.into(),
             Read(error) => error.into(),
@@ -113,9 +126,7 @@ impl From<DocumentError> for Problem {
             Denied { .. } => Problem::new(StatusCode::FORBIDDEN, error),
             Stale { .. } => Problem::new(StatusCode::PRECONDITION_FAILED, error),
             TooLarge(_) => Problem::too_large(error),
-            Txn(error) => transaction(error.sqlstate(), &error),
-            Engine(anywhen::EngineError::Txn(error)) => transaction(error.sqlstate(), &error),
-            error => Problem::internal(error),
+            error => Problem::internal(Causes(&error)),
         }
     }
 }
@@ -130,10 +141,9 @@ impl From<Error> for Problem {
                 Problem::new(StatusCode::CONFLICT, error)
             }
             Error::Table(error) => anywhen::sql::Error::from(error).into(),
-            Error::Txn(error) => transaction(error.sqlstate(), &error),
             Error::Sql(error) => error.into(),
             Error::Engine(error) => error.into(),
-            error => Problem::internal(error),
+            error => Problem::of_failure(error.sqlstate().code(), &error),
         }
     }
 }
@@ -141,29 +151,13 @@ impl From<Error> for Problem {
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Txn(error) => transaction(error.sqlstate(), &error),
-            EngineError::NoBackup | EngineError::Store(StoreError::Missing { .. }) => {
-                Problem::missing(error)
-            }
+            EngineError::NoBackup => Problem::missing(error),
             EngineError::OtherHistory { .. } | EngineError::LogGone { .. } => {
                 Problem::new(StatusCode::CONFLICT, error)
             }
-            error => Problem::internal(error),
+            error => Problem::of_failure(error.sqlstate(), &error),
         }
     }
-}
-
-/// The problem of a code of the transaction layer.
-fn transaction(sqlstate: &str, error: &dyn std::error::Error) -> Problem {
-    let problem = match sqlstate {
-        "40001" | "40P01" => Problem::new(StatusCode::CONFLICT, error),
-        "54000" => Problem::too_large(error),
-        "22023" => Problem::missing(error),
-        // Locked for too long, or no writes any more: what was asked for may be right.
-        "55P03" | "57014" | "58030" | "53100" | "57P03" => Problem::busy(error),
-        _ => Problem::internal(error),
-    };
-    problem.with("sqlstate", sqlstate)
 }
 
 impl From<anywhen::sql::Error> for Problem {
@@ -183,7 +177,12 @@ impl From<anywhen::sql::Error> for Problem {
             ("42" | "22" | "08", _) => StatusCode::BAD_REQUEST,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        let mut problem = Problem::new(status, error.cause.message()).with("sqlstate", code);
+        log_failure(code, &error.cause);
+        let problem = match code {
+            "XX001" | "XX002" => Problem::damaged(Causes(&error.cause).to_string()),
+            _ => Problem::new(status, error.cause.message()),
+        };
+        let mut problem = problem.with("sqlstate", code);
         if let Some(position) = error.position {
             problem = problem.with("position", position);
         }

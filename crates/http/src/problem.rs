@@ -15,14 +15,16 @@
 //! | 410 | not kept any more |
 //! | 413, 415, 422 | too large; no JSON, or not said to be; JSON that cannot be done |
 //! | 421 | for a host that is not this machine, where callers need no token |
-//! | 500, 501 | a failure of ours; not supported |
+//! | 500, 501 | a failure of ours, such as damaged data; not supported |
 //! | 503 | too much at once, or the database takes no writes: try again later |
 //! | 504 | a statement of SQL took longer than it may |
 //!
 //! Invariant: a mistake of the caller is never a 5xx, but for what is not supported.
 
+use std::error::Error;
 use std::fmt::Display;
 
+use anywhen::Causes;
 use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde_json::{Map, Value, json};
@@ -110,6 +112,32 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 
+    /// The problem for a failure of the layers below, by its SQLSTATE: 500 where data are damaged, 503 where the disk
+    /// failed or is full. The log gets the error with all that it follows from.
+    pub(crate) fn of_failure(sqlstate: &str, error: &(dyn Error + 'static)) -> Self {
+        log_failure(sqlstate, error);
+        let problem = match sqlstate {
+            "XX001" | "XX002" => Self::damaged(Causes(error).to_string()),
+            "40001" | "40P01" => Self::new(StatusCode::CONFLICT, error),
+            "54000" => Self::too_large(error),
+            "22023" => Self::missing(error),
+            "42501" => Self::new(StatusCode::FORBIDDEN, error),
+            // Locked for too long, or no writes any more: what was asked for may be right.
+            "55P03" | "57014" | "58030" | "53100" | "53200" | "57P03" => Self::busy(error),
+            _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, error),
+        };
+        problem.with("sqlstate", sqlstate)
+    }
+
+    /// Stored data are not what was once written: the text says so.
+    pub(crate) fn damaged(detail: String) -> Self {
+        let detail = match detail.contains("damaged") {
+            true => detail,
+            false => format!("the data are damaged: {detail}"),
+        };
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
+    }
+
     /// The same, with a further member.
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
@@ -149,6 +177,13 @@ impl Problem {
         let mut answer = Answer::bytes(self.status, MEDIA, body.to_string());
         answer.headers.extend(self.header);
         answer
+    }
+}
+
+/// Writes a failure of ours to the log, with all that it follows from. Conflicts and limits are none.
+pub(crate) fn log_failure(sqlstate: &str, error: &(dyn Error + 'static)) {
+    if ["XX", "58"].iter().any(|class| sqlstate.starts_with(class)) || sqlstate == "53100" {
+        tracing::error!(sqlstate, "a request failed: {}", Causes(error));
     }
 }
 

@@ -46,8 +46,12 @@ pub enum LogError {
     #[error("the log refuses all work since an earlier failure; reopen it: {cause}")]
     Poisoned {
         /// The failure.
-        cause: Arc<str>,
+        #[source]
+        cause: Arc<LogError>,
     },
+    /// The thread that wrote to the log panicked.
+    #[error("a writer of the log died")]
+    WriterDied,
     /// A successor has taken this log over; its owner must stop.
     #[error("the log was fenced: a successor has taken over")]
     Fenced,
@@ -81,6 +85,27 @@ pub enum LogError {
 }
 
 impl LogError {
+    /// Returns the error for all callers after this failure of the operating system: one that says the same, because
+    /// this one goes to the caller whose write failed.
+    pub(crate) fn repeated(&self) -> LogError {
+        match self {
+            LogError::Io { action, path, source } => {
+                let source = match source.raw_os_error() {
+                    Some(number) => io::Error::from_raw_os_error(number),
+                    None => io::Error::new(source.kind(), source.to_string()),
+                };
+                LogError::Io { action, path: path.clone(), source }
+            }
+            LogError::Corrupt { file, offset, detail } => {
+                LogError::Corrupt { file: file.clone(), offset: *offset, detail: detail.clone() }
+            }
+            LogError::Poisoned { cause } => LogError::Poisoned { cause: Arc::clone(cause) },
+            LogError::WriterDied => LogError::WriterDied,
+            LogError::Fenced => LogError::Fenced,
+            other => LogError::Replay(other.to_string().into()),
+        }
+    }
+
     /// For `map_err`: an I/O error of `action` on `path`.
     pub(crate) fn io<'a>(
         action: &'static str,

@@ -44,7 +44,7 @@ pub struct SegmentedLog {
     group: Group,
     written: AtomicU64,
     syncs: AtomicU64,
-    poison: OnceLock<Arc<str>>,
+    poison: OnceLock<Arc<LogError>>,
     /// In use, oldest first; the last is the one being filled.
     segments: Mutex<VecDeque<Segment>>,
     reserve: Reserve,
@@ -99,8 +99,8 @@ impl SegmentedLog {
         }
     }
 
-    fn poison(&self, cause: &str) {
-        let _ = self.poison.set(cause.into()); // The first cause stands.
+    fn poison(&self, cause: LogError) {
+        let _ = self.poison.set(Arc::new(cause)); // The first cause stands.
     }
 
     /// The buffer, once there are files for the segments that are about to begin. So a full disk refuses
@@ -124,7 +124,7 @@ impl SegmentedLog {
     /// Writes and syncs everything appended so far; returns its end.
     fn flush(&self) -> Result<u64, LogError> {
         let _guard = PoisonOnPanic(self);
-        self.try_flush().inspect_err(|e| self.poison(&e.to_string()))
+        self.try_flush().inspect_err(|e| self.poison(e.repeated()))
     }
 
     fn try_flush(&self) -> Result<u64, LogError> {
@@ -149,7 +149,7 @@ impl SegmentedLog {
         }
         let _guard = PoisonOnPanic(self);
         let mut out = self.out.lock();
-        self.write_pending(&mut out).inspect_err(|e| self.poison(&e.to_string()))?;
+        self.write_pending(&mut out).inspect_err(|e| self.poison(e.repeated()))?;
         match self.written.load(Ordering::Relaxed) {
             end if end < upto => Err(LogError::Beyond { wanted: Lsn(upto), end: Lsn(end) }),
             _ => Ok(()),
@@ -227,7 +227,7 @@ impl CommitLog for SegmentedLog {
             SyncError::Flush(error) => error,
             SyncError::Beyond(end) => LogError::Beyond { wanted: upto, end: Lsn(end) },
             SyncError::Poisoned => LogError::Poisoned {
-                cause: self.poison.get().cloned().unwrap_or_else(|| Arc::from("a writer died")),
+                cause: self.poison.get().cloned().unwrap_or_else(|| LogError::WriterDied.into()),
             },
         })
     }
@@ -343,7 +343,7 @@ struct PoisonOnPanic<'a>(&'a SegmentedLog);
 impl Drop for PoisonOnPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.poison("a thread panicked while it wrote the log");
+            self.0.poison(LogError::WriterDied);
         }
     }
 }

@@ -67,7 +67,8 @@ fn read_part(file: &mut dyn Read, part: &mut Vec<u8>) -> io::Result<()> {
 }
 
 fn io_error(what: &str, error: &io::Error) -> Error {
-    Error::new(SqlState::IO_ERROR, format!("could not {what} the file of a blob: {error}"))
+    let state = types::Error::state_of_io(error);
+    Error::new(state, format!("could not {what} the file of a blob: {error}"))
 }
 
 /// A blob that goes to a file of the store, until its last part has come.

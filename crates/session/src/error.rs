@@ -156,7 +156,7 @@ impl From<table::Error> for Error {
         match error {
             table::Error::Sql(error) => error.into(),
             table::Error::Txn(error) => error.into(),
-            other => Error::new(other.sqlstate(), other.to_string()),
+            other => types::Error::from_source(other.sqlstate(), other).into(),
         }
     }
 }
@@ -187,14 +187,15 @@ impl From<txn::TxnError> for Error {
             other => (other.to_string(), None, None),
         };
         let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
-        let mut error = Error::new(state, message);
+        let (source, mut error) = (error, Error::new(state, message));
         if let Some(detail) = detail {
             error = error.detail(detail);
         }
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
+        if let Some(hint) = hint {
+            error = error.hint(hint);
         }
+        error.cause = error.cause.with_source(source);
+        error
     }
 }
 
@@ -210,4 +211,8 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.source()
+    }
+}

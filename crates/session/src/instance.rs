@@ -282,10 +282,15 @@ impl Instance {
         let resolve = tables.resolver();
         let opened = Engine::open(&options.env, dir, engine, resolve).map_err(|error| {
             let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
-            Error::new(state, error.to_string())
+            Error::from(types::Error::from_source(state, error))
         })?;
         let documents = Documents::new(opened, DOCUMENT_CACHE_BYTES, Tables::has_documents);
         Self::open(Arc::new(Collections::open(documents, tables)?), options)
+    }
+
+    /// A place for bytes of a client: so many stay in memory, and more go to a temporary file.
+    pub fn spool(&self, bytes_max: usize) -> exec::ByteSpool {
+        exec::ByteSpool::new(self.temporary.as_ref(), bytes_max)
     }
 
     /// Sets the implementation of the SQL function `backup`. Later calls have no effect.
@@ -330,7 +335,8 @@ impl Instance {
             Some(folder) => {
                 Some(exec::TempFolder::open(&options.env.fs, folder).map_err(|error| {
                     let message = format!("could not open \"{}\": {error}", folder.display());
-                    Error::new(SqlState::IO_ERROR, message)
+                    let state = types::Error::state_of_io(&error);
+                    Error::from(types::Error::new(state, message).with_source(error))
                 })?)
             }
             None => None,

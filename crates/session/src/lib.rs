@@ -67,6 +67,7 @@ mod transaction;
 pub use backend_status::WaitEvent;
 pub use document_rights::{DocumentRights, KnownRole};
 pub use error::{Error, Result, Severity};
+pub use exec::{ByteSpool, SpooledBytes};
 pub use functions::{BackupTarget, Backups};
 pub use instance::{Instance, Login, Options, Password, StartUp, Wake};
 pub use message::{Messages, Notification};

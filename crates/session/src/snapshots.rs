@@ -79,7 +79,7 @@ impl Client {
         }
         let csn = self.seen.get();
         let held = self.instance.engine.snapshot_at(csn);
-        let held = held.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
+        let held = held.map_err(|error| crate::error::Error::from(error).cause)?;
         let isolation = self.settings.borrow().text("transaction_isolation").to_owned();
         let export = Export {
             csn,

@@ -41,7 +41,7 @@ pub enum StoreError {
         what: &'static str,
     },
     /// The manifest names a file that is not there. Restore it from a backup.
-    #[error("{file} is named by the manifest and missing")]
+    #[error("the store is damaged: {file} is named by the manifest and missing")]
     Missing {
         /// The missing file.
         file: String,
@@ -57,7 +57,7 @@ pub enum StoreError {
         known: u32,
     },
     /// A delta stands on nothing: the key had no live version below it.
-    #[error("table {} has a delta at commit {} on a key without a live version", table.0, csn.0)]
+    #[error("table {} is damaged: it has a delta at commit {} on a key without a live version", table.0, csn.0)]
     NoBase {
         /// The table.
         table: TableId,
@@ -65,7 +65,7 @@ pub enum StoreError {
         csn: Csn,
     },
     /// The table's own merge function refused.
-    #[error("table {} cannot merge the deltas of a key up to commit {}", table.0, csn.0)]
+    #[error("table {} is damaged: the deltas of a key up to commit {} do not merge: {source}", table.0, csn.0)]
     Merge {
         /// The table.
         table: TableId,

@@ -19,10 +19,18 @@ pub enum Error {
     Txn(#[from] TxnError),
     /// Stored bytes do not decode: the file was damaged in a way that its checksum did not catch, or
     /// was written by something else. Restore it from a backup.
-    #[error("a stored record of a table does not decode: {what}")]
+    #[error("a stored record of a table is damaged: {what}")]
     Damaged {
         /// The fault that was found.
         what: &'static str,
+    },
+    /// The same, with the error of the layer that found it.
+    #[error("a stored record of a table is damaged: {what}: {source}")]
+    DamagedBy {
+        /// The record.
+        what: &'static str,
+        /// The fault that was found.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
@@ -39,7 +47,7 @@ impl Error {
             Error::Txn(error) => {
                 SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR)
             }
-            Error::Damaged { .. } => SqlState::DATA_CORRUPTED,
+            Error::Damaged { .. } | Error::DamagedBy { .. } => SqlState::DATA_CORRUPTED,
         }
     }
 }

@@ -464,7 +464,7 @@ impl Engine {
     pub fn stats(&self) -> EngineStats {
         let (locked_rows, waiting) = self.locks.counts();
         let poisoned = match self.stopped.get() {
-            Some(Stopped::Failed(cause)) => Some(Arc::clone(cause.words())),
+            Some(Stopped::Failed(cause)) => Some(cause.to_string().into()),
             _ => None,
         };
         EngineStats {
@@ -553,7 +553,7 @@ impl Engine {
     /// Returns once an ordered commit is as durable as asked for, and visible.
     pub(crate) fn finish(&self, place: Place) -> Result<(), TxnError> {
         let Place { commit, lsn, durability } = place;
-        self.log.sync(lsn, durability).map_err(|error| self.unknown(&error))?;
+        self.log.sync(lsn, durability).map_err(|error| self.unknown(error))?;
         self.publish(commit.csn, lsn)?;
         self.maintain(lsn, durability);
         Ok(())
@@ -590,12 +590,12 @@ impl Engine {
             // A full disk: this commit has no room, and what was there before is as it was.
             LogError::Io { .. } => TxnError::Log(error),
             // A successor writes now: the log did not take this commit, and takes none.
-            LogError::Fenced => TxnError::Refused { cause: self.stop(&error) },
-            error => self.unknown(&error),
+            LogError::Fenced => TxnError::Refused { cause: self.stop(error) },
+            error => self.unknown(error),
         })?;
         let commit = Commit { csn, time_us };
         self.enter(commit, &note, writes, loaded.as_ref(), Some(changes))
-            .map_err(|error| self.unknown(&error))?;
+            .map_err(|error| self.unknown(error))?;
         if let Some(loaded) = &loaded {
             self.holds.keep(lsn, || self.store.keep(loaded));
         }
@@ -670,9 +670,9 @@ impl Engine {
             // An earlier commit waits for its sync: this one, which does not, must wait with it.
             let Some(blocked_on) = progress.blocked_on else {
                 let lost = std::io::Error::other("a commit was lost on its way to visibility");
-                return Err(self.unknown(&lost));
+                return Err(self.unknown(lost));
             };
-            self.log.sync(blocked_on, Durability::Sync).map_err(|error| self.unknown(&error))?;
+            self.log.sync(blocked_on, Durability::Sync).map_err(|error| self.unknown(error))?;
         }
         Ok(())
     }
@@ -713,7 +713,7 @@ impl Engine {
     fn settle(&self) -> Result<(), TxnError> {
         self.settled_us.store(self.clock.monotonic_us(), Ordering::Relaxed);
         let Some(afloat) = self.queue.afloat() else { return Ok(()) };
-        self.log.sync(afloat, Durability::Sync).map_err(|error| self.unknown(&error))?;
+        self.log.sync(afloat, Durability::Sync).map_err(|error| self.unknown(error))?;
         let show = |csn| self.make_visible(Csn(csn));
         let settle = |csn, lsn: Lsn| self.store.set_durable(Csn(csn), || lsn.to_bytes().to_vec());
         self.queue.publish(afloat, self.log.durable(), show, settle);
@@ -746,12 +746,12 @@ impl Engine {
     }
 
     /// Stops all writing, and says so to a commit that was on its way.
-    fn unknown(&self, failure: &(dyn Error + 'static)) -> TxnError {
+    fn unknown(&self, failure: impl Error + Send + Sync + 'static) -> TxnError {
         TxnError::OutcomeUnknown { cause: self.stop(failure) }
     }
 
     /// Stops all writing. The first failure is the one that is told of: others follow from it.
-    fn stop(&self, failure: &(dyn Error + 'static)) -> Failure {
+    fn stop(&self, failure: impl Error + Send + Sync + 'static) -> Failure {
         let failure = Failure::of(failure);
         let first = self.stopped.get_or_init(|| Stopped::Failed(failure.clone()));
         self.locks.poison();

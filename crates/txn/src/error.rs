@@ -25,26 +25,28 @@ use store::{Csn, MergeError, StoreError, TableId};
 use crate::bytes::Malformed;
 
 /// The failure of the disk that stopped all writing, for all later callers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Failure {
-    words: Arc<str>,
+    error: Arc<dyn Error + Send + Sync>,
     state: &'static str,
 }
 
 impl Failure {
-    pub(crate) fn of(error: &(dyn Error + 'static)) -> Failure {
-        Failure { words: error.to_string().into(), state: disk_state(error) }
-    }
-
-    /// Returns the failure in words.
-    pub fn words(&self) -> &Arc<str> {
-        &self.words
+    pub(crate) fn of(error: impl Error + Send + Sync + 'static) -> Failure {
+        let state = sqlstate_of(&error);
+        Failure { error: Arc::new(error), state }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words)
+        self.error.fmt(f)
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.error)
     }
 }
 
@@ -79,6 +81,7 @@ pub enum TxnError {
     #[error("the outcome of this transaction is unknown until the database is reopened: {cause}")]
     OutcomeUnknown {
         /// The failure.
+        #[source]
         cause: Failure,
     },
     /// An earlier failure stopped all writing. This transaction did not happen. Reads go on; reopen
@@ -86,6 +89,7 @@ pub enum TxnError {
     #[error("the database takes no more writes since: {cause}")]
     Refused {
         /// The failure that stopped it.
+        #[source]
         cause: Failure,
     },
     /// The engine follows another one, and makes no commits of its own. Write there.
@@ -181,10 +185,8 @@ impl TxnError {
             TxnError::TooLarge { .. } => "54000",
             TxnError::NoSuchCommit { .. } | TxnError::ChangesForgotten { .. } => "22023",
             TxnError::Merge { .. } | TxnError::Damaged { .. } => "XX001",
-            TxnError::Log(error) => log_state(error),
-            TxnError::Store(StoreError::TooLarge { .. }) => "54000",
-            TxnError::Store(StoreError::Forgotten { .. }) => "22023",
-            TxnError::Store(error) => store_state(error),
+            TxnError::Log(error) => sqlstate_of(error),
+            TxnError::Store(error) => sqlstate_of(error),
         }
     }
 
@@ -304,45 +306,41 @@ impl EngineError {
             EngineError::Record { .. }
             | EngineError::Gap { .. }
             | EngineError::Checkpoint { .. } => "XX001",
-            EngineError::Io { source, .. } => disk_state(source),
-            EngineError::Log(error) => log_state(error),
-            EngineError::Store(error) => store_state(error),
+            EngineError::Io { source, .. } => sqlstate_of(source),
+            EngineError::Log(error) => sqlstate_of(error),
+            EngineError::Store(error) => sqlstate_of(error),
             EngineError::Txn(error) => error.sqlstate(),
         }
     }
 }
 
-/// Data corrupted, or what the disk is to blame for.
-fn log_state(error: &LogError) -> &'static str {
-    match error {
-        LogError::Corrupt { .. } => "XX001",
-        _ => disk_state(error),
-    }
-}
-
-/// Data corrupted, or what the disk is to blame for.
-fn store_state(error: &StoreError) -> &'static str {
-    match error {
-        StoreError::Corrupt { .. } | StoreError::Missing { .. } => "XX001",
-        _ => disk_state(error),
-    }
-}
-
-/// Disk full where the system said so, an I/O error otherwise.
-fn disk_state(error: &(dyn Error + 'static)) -> &'static str {
+/// The code of a failure of log, store or disk: XX001 where files are damaged, 25006 where a successor writes, 53100
+/// where the disk is full, 58030 for any other error of the disk. A failure that others follow from decides.
+pub fn sqlstate_of(error: &(dyn Error + 'static)) -> &'static str {
     let is_full = |kind| matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
     let mut next = Some(error);
     while let Some(error) = next {
         if error.downcast_ref::<io::Error>().is_some_and(|system| is_full(system.kind())) {
             return "53100";
         }
+        let log = error.downcast_ref().or_else(|| error.downcast_ref::<Arc<_>>().map(|it| &**it));
         let store = error.downcast_ref().or_else(|| error.downcast_ref::<Arc<_>>().map(|it| &**it));
-        if matches!(error.downcast_ref(), Some(LogError::Fenced))
-            || matches!(store, Some(StoreError::Fenced { .. }))
-        {
-            return "25006";
+        match (log, store) {
+            (Some(LogError::Corrupt { .. }), _) => return "XX001",
+            (_, Some(StoreError::TooLarge { .. })) => return "54000",
+            (_, Some(StoreError::Forgotten { .. })) => return "22023",
+            (Some(LogError::Fenced), _) | (_, Some(StoreError::Fenced { .. })) => return "25006",
+            (
+                _,
+                Some(
+                    StoreError::Corrupt { .. }
+                    | StoreError::Missing { .. }
+                    | StoreError::Merge { .. }
+                    | StoreError::NoBase { .. },
+                ),
+            ) => return "XX001",
+            _ => next = error.source(),
         }
-        next = error.source();
     }
     "58030"
 }

@@ -79,7 +79,7 @@ pub use engine::{
     BackupId, BackupPlan, Commit, CommitMeta, Engine, EngineOptions, EngineStats, LogBatch,
     LogHold, RecordHead, TableResolver,
 };
-pub use error::{EngineError, Failure, SerializationFailure, TxnError};
+pub use error::{EngineError, Failure, SerializationFailure, TxnError, sqlstate_of};
 pub use infos::{CommitInfo, CommitInfos, CommitInfosIter};
 pub use locks::{
     LockWait, Reader, RelationClaim, RelationLock, RowLock, TxnId, WaitOver, WaitWatch,

@@ -71,6 +71,12 @@ impl<'a> Observed<'a> {
         self.commit.time_us
     }
 
+    /// When the commit was made where it came from, in microseconds since 1970 UTC; `None` where the writer did not
+    /// say.
+    pub fn authored_us(&self) -> Option<u64> {
+        record::authored_us(self.record)
+    }
+
     /// The writes of the commit, in their order. Keys of bulk loads are not among them.
     pub fn writes(&self) -> RecordWrites<'a> {
         record::writes(self.record)

@@ -667,10 +667,9 @@ impl Table for Commits {
         deltas: &mut dyn Iterator<Item = (Csn, &[u8])>,
         out: &mut Vec<u8>,
     ) -> Result<(), MergeError> {
-        let refuse = |what: &dyn std::fmt::Display| MergeError::new(format!("commit page: {what}"));
-        let number =
-            key.try_into().map(u64::from_be_bytes).map_err(|_| refuse(&"key is not 8 bytes"))?;
-        assemble(number, base, deltas).map_err(|malformed| refuse(&malformed))?.page.encode(out);
+        let no_key = |_| MergeError::new("the key of a commit page is not 8 bytes");
+        let number = key.try_into().map(u64::from_be_bytes).map_err(no_key)?;
+        assemble(number, base, deltas).map_err(MergeError::new)?.page.encode(out);
         Ok(())
     }
 

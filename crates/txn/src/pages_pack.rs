@@ -33,8 +33,7 @@ impl Packer for PagePacker {
     ) -> Result<(), MergeError> {
         let mut reader = Reader::new(input.numbers);
         let unpacked = unpack(key, &mut reader, out);
-        unpacked
-            .map_err(|malformed| MergeError::new(format!("packed commit page: {malformed}")))?;
+        unpacked.map_err(MergeError::new)?;
         input.numbers = reader.rest();
         Ok(())
     }

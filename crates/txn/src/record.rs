@@ -193,6 +193,11 @@ pub(crate) fn writes(bytes: &[u8]) -> RecordWrites<'_> {
     open(bytes).expect("the record was read before").1
 }
 
+/// When the commit of such a record was made where it came from; `None` where the writer did not say.
+pub(crate) fn authored_us(bytes: &[u8]) -> Option<u64> {
+    open(bytes).expect("the record was read before").0.note.authored_us
+}
+
 /// The tables that the commit of such a record has changed.
 pub(crate) fn changes(bytes: &[u8]) -> ChangeList {
     let head = open(bytes).expect("the record was read before").0;

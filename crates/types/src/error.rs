@@ -9,6 +9,7 @@
 //! The texts are PostgreSQL's own where they are known: programs and tests compare them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use interrupt::Interrupted;
 use json::jsonb::JsonbError;
@@ -27,7 +28,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Parts>);
 
-#[derive(Clone, PartialEq, Eq)]
+/// The source is no part of what clients see: two errors that differ in it alone are equal.
+#[derive(Clone)]
 struct Parts {
     state: SqlState,
     message: String,
@@ -36,7 +38,18 @@ struct Parts {
     context: Option<String>,
     objects: Vec<(Object, String)>,
     retry: Option<RetryReason>,
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
+
+impl PartialEq for Parts {
+    fn eq(&self, other: &Parts) -> bool {
+        let Parts { state, message, detail, hint, context, objects, retry, source: _ } = self;
+        (state, message, detail, hint) == (&other.state, &other.message, &other.detail, &other.hint)
+            && (context, objects, retry) == (&other.context, &other.objects, &other.retry)
+    }
+}
+
+impl Eq for Parts {}
 
 /// Why a statement stopped on a thread that other sessions need: the session takes back what the statement has done,
 /// and runs it again on a thread that may wait. No client sees it.
@@ -74,7 +87,16 @@ impl Error {
             context: None,
             objects: Vec::new(),
             retry: None,
+            source: None,
         }))
+    }
+
+    /// The error of a lower layer, in its own words and with it as the source.
+    pub fn from_source(
+        state: SqlState,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        Error::new(state, source.to_string()).with_source(source)
     }
 
     /// The error of a statement that is run again where it may wait. Its code is that of a fault of the server: a
@@ -113,6 +135,22 @@ impl Error {
     pub fn with_context(mut self, context: impl Into<String>) -> Self {
         self.0.context = Some(context.into());
         self
+    }
+
+    /// The same error, with the error of a lower layer that it follows from.
+    #[must_use]
+    pub fn with_source(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// The code of an error of the operating system: 53100 where the disk is full, 58030 otherwise.
+    pub fn state_of_io(error: &std::io::Error) -> SqlState {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        match error.kind() {
+            StorageFull | QuotaExceeded => SqlState::DISK_FULL,
+            _ => SqlState::IO_ERROR,
+        }
     }
 
     /// The same error, about the named object.
@@ -175,7 +213,12 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let source = self.0.source.as_deref()?;
+        Some(source)
+    }
+}
 
 /// The code that a crate below spells out.
 fn state(code: &str) -> SqlState {

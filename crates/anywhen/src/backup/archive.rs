@@ -13,7 +13,7 @@ use super::{BackupMark, BackupSource, io};
 use crate::Result;
 use log::{CommitLog, Durability, LogError, LogOptions, Lsn, SegmentedLog};
 use std::path::{Path, PathBuf};
-use txn::{EngineError, RecordHead};
+use txn::{EngineError, Malformed, RecordHead};
 use vfs::Env;
 
 /// The first byte of a frame that is no record.
@@ -42,18 +42,15 @@ impl Frame {
         match payload.split_first() {
             Some((&COMPLETE, rest)) => {
                 let time = rest.try_into().map(u64::from_le_bytes);
-                let malformed = |_| EngineError::Log(LogError::Replay(Box::new(MalformedFrame)));
+                let what = "a time of the archive that is not 8 bytes";
+                let malformed =
+                    |_| EngineError::Record { lsn: None, source: Malformed { what, at: 1 } };
                 Ok(Frame::Complete(time.map_err(malformed)?))
             }
             _ => Ok(Frame::Record(RecordHead::of(payload)?)),
         }
     }
 }
-
-/// A frame that is neither a record nor a time.
-#[derive(Debug, thiserror::Error)]
-#[error("a frame of the archive is malformed")]
-struct MalformedFrame;
 
 /// The folder of the log.
 pub(super) fn log_of(folder: &Path) -> PathBuf {

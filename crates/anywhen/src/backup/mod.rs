@@ -37,6 +37,7 @@ pub use txn::{BackupId, BackupPlan, LogBatch};
 
 use crate::{Csn, Database, Error, Result};
 use std::path::{Path, PathBuf};
+use types::SqlState;
 use vfs::{Env, OpenMode};
 
 /// Bytes copied at once.
@@ -89,6 +90,21 @@ pub enum BackupError {
         /// The newest commit of its archive.
         to: BackupMark,
     },
+}
+
+impl BackupError {
+    /// Returns the code by which SQL clients know this error.
+    pub fn sqlstate(&self) -> SqlState {
+        match self {
+            BackupError::Lost(_) => SqlState::CONNECTION_FAILURE,
+            BackupError::Refused(_) | BackupError::Unfinished(_) => {
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE
+            }
+            BackupError::Mark { .. } => SqlState::DATA_CORRUPTED,
+            BackupError::InUse { .. } => SqlState::OBJECT_IN_USE,
+            BackupError::OutOfRange { .. } => SqlState::INVALID_PARAMETER_VALUE,
+        }
+    }
 }
 
 impl Database {

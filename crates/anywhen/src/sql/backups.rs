@@ -6,7 +6,7 @@ use std::sync::Weak;
 use session::{BackupTarget, Backups};
 use types::{Error, Result, SqlState};
 
-use crate::{BackupError, BackupFolder, CopyPace, Csn, Database, LocalSource, Shared};
+use crate::{BackupFolder, CopyPace, Csn, Database, LocalSource, Shared};
 
 /// Makes the backups of a database. It does not keep the database open.
 pub(super) struct SqlBackups(pub Weak<Shared>);
@@ -68,24 +68,19 @@ fn resolved(path: &Path) -> PathBuf {
 fn told(error: crate::Error, folder: &Path) -> Error {
     use crate::Error as Cause;
     let state = match &error {
-        Cause::Sql(_) => None,
-        Cause::Exists(_) => Some(SqlState::DUPLICATE_FILE),
-        Cause::Io { source, .. } => Some(state_of(source.kind())),
-        Cause::Engine(cause) => SqlState::from_code(cause.sqlstate()),
-        Cause::Store(store::StoreError::Io { source, .. }) => Some(state_of(source.kind())),
-        Cause::Store(_) => Some(SqlState::DATA_CORRUPTED),
-        Cause::Backup(BackupError::InUse { .. }) => Some(SqlState::OBJECT_IN_USE),
-        Cause::Backup(BackupError::Mark { .. }) => Some(SqlState::DATA_CORRUPTED),
-        _ => Some(SqlState::INTERNAL_ERROR),
+        Cause::Io { source, .. } | Cause::Store(store::StoreError::Io { source, .. }) => {
+            state_of(source.kind())
+        }
+        error => error.sqlstate(),
     };
-    let state = state.unwrap_or(SqlState::INTERNAL_ERROR);
     match error {
         Cause::Sql(error) => error.cause,
         Cause::Exists(_) => {
             let message = format!("folder \"{}\" is not empty", folder.display());
-            Error::new(state, message).with_hint("Each backup has a folder of its own.")
+            Error::new(SqlState::DUPLICATE_FILE, message)
+                .with_hint("Each backup has a folder of its own.")
         }
-        other => Error::new(state, format!("could not make a backup: {other}")),
+        other => Error::new(state, format!("could not make a backup: {other}")).with_source(other),
     }
 }
 

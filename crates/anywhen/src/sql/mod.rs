@@ -43,7 +43,9 @@ pub use answer::Answer;
 pub use arrow::{Batches, Columns};
 pub use rows::{Row, Rows};
 pub use scalar::Dates;
-pub use session::{Column, DocumentRights, Error, KnownRole, Tag, file_reader};
+pub use session::{
+    ByteSpool, Column, DocumentRights, Error, KnownRole, SpooledBytes, Tag, file_reader,
+};
 pub use types::{Datum, Oid, Type};
 pub use values::{FromSql, ToSql};
 

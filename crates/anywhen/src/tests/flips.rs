@@ -8,7 +8,6 @@ use crate::{
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use store::StoreError;
 use vfs::{CrashPolicy, Env, Random, SimRandom, SimVfs};
 
 const FLIPS: usize = 1_000;
@@ -111,22 +110,7 @@ fn answers(database: &Database, out: &mut Vec<(String, Result<String, Error>)>) 
 }
 
 fn is_damage(error: &Error) -> bool {
-    let of_store = |error: &StoreError| {
-        matches!(error, StoreError::Corrupt { .. } | StoreError::Missing { .. })
-    };
-    match error {
-        Error::Inconsistent { .. } => true,
-        Error::Table(error) => error.sqlstate().code() == "XX001",
-        Error::Store(error) | Error::Document(DocumentError::Store(error)) => of_store(error),
-        Error::Txn(error) | Error::Document(DocumentError::Txn(error)) => {
-            error.sqlstate() == "XX001"
-        }
-        Error::Engine(error) | Error::Document(DocumentError::Engine(error)) => {
-            error.sqlstate() == "XX001"
-        }
-        Error::Document(error) => matches!(error, DocumentError::Damaged(_)),
-        _ => false,
-    }
+    error.is_damage()
 }
 
 /// The counts of the flips.

@@ -132,6 +132,62 @@ fn a_stream_that_fails() {
     assert!(has_whole(&world, "large", &text));
 }
 
+/// An import held the lock of its document while it waited for the rest of its stream: a client that sent half of a
+/// document and stopped kept all other writers from it. Now another writer makes the document meanwhile, and the import
+/// says so; an import whose stream breaks off leaves only the other writer's document.
+#[test]
+fn another_writer_does_not_wait_for_a_stream() {
+    let text = large();
+    let ends = [text.len() - 1, text.len()];
+    for (at, end) in
+        [10 << 20, 16 << 20, 17 << 20].into_iter().flat_map(|at| ends.map(|end| (at, end)))
+    {
+        let world = World::on(SimVfs::unrecorded(), 1, HASHED);
+        let docs = world.docs.clone();
+        let write = move || {
+            let (done, is_done) = std::sync::mpsc::channel();
+            let docs = docs.clone();
+            std::thread::spawn(move || {
+                done.send(docs.put("large", "[1]").map(|done| done.revision))
+            });
+            let written = is_done.recv_timeout(std::time::Duration::from_secs(20));
+            written.expect("another writer waits for the stream").expect("it writes");
+        };
+        let (first, rest) = text.as_bytes()[..end].split_at(at.min(end));
+        let stream = first.chain(Meanwhile(Some(write))).chain(rest);
+        let imported = world.docs.import("large", stream, &Meta::default());
+        match (imported, end == text.len()) {
+            // The first 16 MiB are gathered before the import looks for the document.
+            (Ok(done), true) if at < 16 << 20 => assert_eq!(done.revision, Revision(2)),
+            (Err(DocumentError::Conflict { revision, .. }), true) => {
+                assert_eq!(revision, Revision(1));
+            }
+            (Err(DocumentError::Json(_) | DocumentError::Conflict { .. }), false) => {}
+            (other, _) => panic!("at {at} of {end}: {other:?}"),
+        }
+        if end < text.len() || at >= 16 << 20 {
+            let document = world.docs.get("large").unwrap().expect("the other writer made it");
+            assert_eq!(
+                (document.to_json().unwrap(), document.revision()),
+                ("[1]".into(), Revision(1))
+            );
+            assert_eq!(segments(&world.disk), 0, "an import that failed leaves files");
+        }
+    }
+}
+
+/// Reads nothing, and does something first.
+struct Meanwhile<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Read for Meanwhile<F> {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        if let Some(does) = self.0.take() {
+            does();
+        }
+        Ok(0)
+    }
+}
+
 /// One operation of an import fails, every seventh in turn: the import says so, nothing of it is seen, others go on
 /// unless the log itself failed, and once the disk is well nothing is left of it.
 #[test]

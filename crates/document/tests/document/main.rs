@@ -1,6 +1,7 @@
 //! Documents seen from outside: what is written is what is read, at every revision, however it was
 //! written and whatever happened to the files in between.
 
+mod authored;
 mod edges;
 mod following;
 mod forms;

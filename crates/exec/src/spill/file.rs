@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use types::{Error, Result, SqlState};
+use types::{Error, Result};
 use vfs::{File, OpenMode, Vfs};
 
 use super::read_row;
@@ -87,7 +87,7 @@ impl TempFolder {
         self.next.load(Ordering::Relaxed)
     }
 
-    fn create(self: &Arc<Self>) -> Result<Arc<TempFile>> {
+    pub(super) fn create(self: &Arc<Self>) -> Result<Arc<TempFile>> {
         let path = self.dir.join(format!("{}.tmp", self.next.fetch_add(1, Ordering::Relaxed)));
         let file = self.fs.open(&path, OpenMode::CreateNew).map_err(|error| failed(&error))?;
         TempBytes::count_file();
@@ -96,19 +96,31 @@ impl TempFolder {
 }
 
 /// The error of a temporary file.
-fn failed(error: &io::Error) -> Error {
-    let state = match error.kind() {
-        io::ErrorKind::StorageFull => SqlState::DISK_FULL,
-        _ => SqlState::IO_ERROR,
-    };
-    Error::new(state, format!("could not use a temporary file: {error}"))
+pub(super) fn failed(error: &io::Error) -> Error {
+    Error::new(Error::state_of_io(error), format!("could not use a temporary file: {error}"))
 }
 
 /// A file that is removed when nobody needs it any more.
-struct TempFile {
+pub(super) struct TempFile {
     file: Arc<dyn File>,
     path: PathBuf,
     folder: Arc<TempFolder>,
+}
+
+impl TempFile {
+    /// Writes bytes at a place.
+    pub(super) fn write(&self, bytes: &[u8], at: u64) -> Result<()> {
+        self.file.write_all_at(bytes, at).map_err(|error| failed(&error))?;
+        TempBytes::count(0, bytes.len());
+        Ok(())
+    }
+
+    /// Fills a buffer from a place on.
+    pub(super) fn read(&self, out: &mut [u8], at: u64) -> io::Result<()> {
+        self.file.read_exact_at(out, at)?;
+        TempBytes::count(out.len(), 0);
+        Ok(())
+    }
 }
 
 impl Drop for TempFile {
@@ -154,8 +166,7 @@ impl Writer {
             Some(file) => file,
             None => self.file.insert(self.folder.create()?),
         };
-        file.file.write_all_at(&self.buffer, self.at).map_err(|error| failed(&error))?;
-        TempBytes::count(0, self.buffer.len());
+        file.write(&self.buffer, self.at)?;
         self.at += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -246,9 +257,7 @@ impl Reader {
         self.buffer.drain(..self.at);
         self.at = 0;
         self.buffer.resize(left + more, 0);
-        let read = file.file.read_exact_at(&mut self.buffer[left..], self.next);
-        read.map_err(|error| failed(&error))?;
-        TempBytes::count(more, 0);
+        file.read(&mut self.buffer[left..], self.next).map_err(|error| failed(&error))?;
         self.next += more as u64;
         Ok(left + more >= bytes)
     }

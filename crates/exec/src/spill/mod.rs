@@ -14,12 +14,14 @@
 //! at the end of the statement, where it fails or is cancelled; what a crash leaves goes when the folder
 //! is opened again. Nothing here is synced: a file means nothing to anybody but the statement.
 
+mod bytes;
 mod codec;
 mod file;
 mod partition;
 mod spool;
 mod store;
 
+pub use bytes::{ByteSpool, SpooledBytes};
 pub(crate) use codec::{read_row, write_row};
 pub(crate) use file::{Reader, Tape, Writer};
 pub use file::{TempBytes, TempFolder};

@@ -262,7 +262,7 @@ pub(crate) fn error(error: table::Error) -> Error {
         table::Error::Txn(TxnError::Interrupted) => {
             Error::new(state, "canceling statement due to user request")
         }
-        other => Error::new(state, other.to_string()),
+        other => Error::from_source(state, other),
     }
 }
 

@@ -37,8 +37,8 @@ pub(super) fn put(call: &mut Call) -> Result<Answer> {
         }
     };
     let hashed = CollectionOptions { hashes: hashes.unwrap_or(false), ..Default::default() };
-    let collection = call.collection_or("db", key, Some(hashed))?;
     let (database, key) = (database.to_owned(), key.to_owned());
+    let collection = call.collection_or("db", &key, Some(hashed))?;
     // Nodes have hashes everywhere: they are computed where the database keeps none.
     if hashes == Some(false) && collection.options().hashes {
         let text =
@@ -138,8 +138,7 @@ fn query(call: &Call, document: &Document, path: &str, node: Option<NodeKey>) ->
         }
         None => document.to_json()?,
     };
-    let refused = |error: &dyn std::error::Error| Problem::refused(error);
-    let value = Jsonb::parse(&text).map_err(|error| refused(&error))?;
+    let value = Jsonb::parse(&text).map_err(DocumentError::from)?;
     let dates = anywhen::sql::Dates::default();
     let options = PathOptions { datetimes: &dates, ..PathOptions::default() };
     let found = path.query(value.root(), options).map_err(Problem::from)?;

@@ -16,7 +16,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use anywhen::{BackupId, Csn, LogBatch};
+use anywhen::{BackupId, Csn, EngineError, Error, LogBatch, StoreError};
 use axum::http::StatusCode;
 use axum::http::header::HeaderName;
 use base64::Engine as _;
@@ -67,7 +67,12 @@ pub(super) fn file(call: &mut Call) -> Result<Answer> {
     }
     let mut part = vec![0; bytes as usize];
     let offset = call.parsed("offset")?.unwrap_or(0);
-    call.app.database.read_backup(named(call)?, call.part("file"), offset, &mut part)?;
+    let read = call.app.database.read_backup(named(call)?, call.part("file"), offset, &mut part);
+    read.map_err(|error| match error {
+        // The backup has no file of this name.
+        Error::Engine(EngineError::Store(StoreError::Missing { .. })) => Problem::missing(error),
+        error => error.into(),
+    })?;
     Ok(checked(part))
 }
 

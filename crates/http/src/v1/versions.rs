@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use anywhen::{BlameLine, Collection, DocumentError, Meta, Nodes, Revision, RevisionInfo};
+use anywhen::{BlameLine, Collection, Damaged, DocumentError, Meta, Nodes, Revision, RevisionInfo};
 use json::text::quote;
 use serde_json::{Value, json};
 
@@ -183,11 +183,7 @@ pub(super) fn blame(call: &mut Call) -> Result<Answer> {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => {
                     let found = collection.history_range(&key, line.revision, line.revision)?;
-                    let missing = || DocumentError::NoRevision {
-                        key: key.clone(),
-                        asked: line.revision.0,
-                        newest: revision.0,
-                    };
+                    let missing = || Damaged::new("a version that changed a node is not listed");
                     place.insert(Signature::of(&found.get(0).ok_or_else(missing)?))
                 }
             };

@@ -24,6 +24,7 @@
 mod backups;
 mod browser_rules;
 mod crowds;
+mod damage;
 mod described;
 mod entrance;
 mod explorer;

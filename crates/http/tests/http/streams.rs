@@ -40,6 +40,52 @@ fn a_large_document_streams() {
     assert_eq!(world.ask("GET /d/broken", "").status, 404);
 }
 
+/// The head of a request to put a document of so many bytes, and the first of them.
+fn half(path: &str, text: &str, sent: usize) -> Vec<u8> {
+    let head = format!(
+        "PUT {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        text.len()
+    );
+    [head.as_bytes(), &text.as_bytes()[..sent]].concat()
+}
+
+/// A client that sent half of a large document and stopped held the lock of the document until its connection ended:
+/// all other writers of the document waited for it. Also, it left the collection that was made for it.
+#[test]
+fn nobody_waits_for_half_a_document() {
+    let idle = std::time::Duration::from_secs(600);
+    let world = World::with(|options| options.limits.idle = idle);
+    world.database.collection("c").expect("made");
+    let text = large(20 << 20);
+    let mut stopped: Vec<_> = ["/v1/collections/c/documents/a", "/v1/collections/new/documents/a"]
+        .map(|path| {
+            let mut client = world.client();
+            client.raw(&half(path, &text, 18 << 20));
+            client
+        })
+        .into();
+    // The server has read what was sent.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let put = world.ask("PUT /v1/collections/c/documents/a", "{\"n\":1}");
+    assert_eq!(put.status, 201, "{}", put.text());
+    assert_eq!(world.ask("GET /v1/collections/new", "").status, 404, "half a body makes nothing");
+    stopped.iter_mut().for_each(|client| client.close(std::net::Shutdown::Both));
+    drop(stopped);
+    let put = world.ask("PUT /v1/collections/c/documents/a", "{\"n\":2}");
+    assert_eq!(put.status, 200, "{}", put.text());
+    let history = world.ask("GET /v1/collections/c/documents/a/versions", "").json();
+    let versions = history.to_string().matches("\"revision\":").count();
+    assert_eq!(versions, 2, "{history}");
+    assert_eq!(world.ask("GET /v1/collections/new", "").status, 404);
+    // All of it makes both, from the temporary file.
+    let put = world.ask("PUT /v1/collections/new/documents/a", &text);
+    assert_eq!(put.status, 201, "{}", put.text());
+    assert!(world.ask("GET /v1/collections/new/documents/a", "").body == text.as_bytes());
+    let refused = world.ask("PUT /v1/collections/bad/documents/a", &text[..text.len() - 1]);
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert_eq!(world.ask("GET /v1/collections/bad", "").status, 404);
+}
+
 /// The blame of many nodes was gathered as a whole before any of it was sent: gigabytes for a
 /// document of 25 MB.
 #[test]

@@ -33,7 +33,7 @@ use std::time::{Duration, Instant};
 use charset::Charset;
 use session::{Done, Error, Format, Messages, Session, Severity, Status};
 use txn::Ordered;
-use types::SqlState;
+use types::{Causes, SqlState};
 
 use crate::commit_waiter::Outcome;
 use crate::metrics::{Counters, add};
@@ -365,8 +365,13 @@ impl Conversation {
 
     fn report(&mut self, error: &Error) {
         add(&self.counters.errors_total, 1);
-        let process = self.session.process_id();
-        tracing::info!(process, state = error.state().code(), "{error}");
+        let (process, state) = (self.session.process_id(), error.state());
+        let state = state.code();
+        // A failure of the server is told with all that it follows from.
+        match state.starts_with("XX") || state.starts_with("58") || state == "53100" {
+            true => tracing::error!(process, state, "{}", Causes(error)),
+            false => tracing::info!(process, state, "{error}"),
+        }
         backend::report(&mut self.out, self.session.charset(), error);
         self.due = self.out.len();
     }

@@ -40,6 +40,7 @@ use crate::rows::Layout;
 use crate::stored::{Kept, documents_of};
 use crate::{Result, Tables};
 
+pub use error::sqlstate_of;
 pub use row_link::DocumentRows;
 pub(crate) use row_link::document_row;
 pub use rows::RowDocuments;

@@ -73,7 +73,7 @@ impl RowLink for DocumentRows {
             return Err(DocumentError::Refused(words));
         }
         let (_, key) = row_key(&table, key)?;
-        forget_row(&table, txn, &key).map_err(refused)
+        forget_row(&table, txn, &key).map_err(of_row)
     }
 
     fn update(
@@ -96,7 +96,7 @@ impl RowLink for DocumentRows {
                 let found = View::of(txn, &latest).read(storage, &key)?;
                 let mut before = Vec::new();
                 if let Some(found) = &found {
-                    image(found, &mut before).map_err(refused)?;
+                    image(found, &mut before).map_err(of_row)?;
                 }
                 match (found.is_some(), after) {
                     (false, false) => return Ok(()),
@@ -163,7 +163,7 @@ fn documents_of(table: &Table) -> Result<&RowDocuments, DocumentError> {
 /// A row without a document, with the mark of one.
 fn marked(table: &Table, key: &[u8], before: &[u8]) -> Result<Vec<u8>, DocumentError> {
     let documents = documents_of(table)?;
-    let mut row = Row::new(key, table.layout(), before).to_datums().map_err(refused)?;
+    let mut row = Row::new(key, table.layout(), before).to_datums().map_err(of_row)?;
     row[documents.column()] = Jsonb::default().into();
     Ok(documents.encode(&row))
 }
@@ -193,6 +193,13 @@ fn new_row(table: &Table, key: Vec<Datum>) -> Result<Vec<u8>, DocumentError> {
     Ok(documents.encode(&row))
 }
 
-fn refused(error: Error) -> DocumentError {
-    DocumentError::Refused(error.to_string())
+/// The error of a row, as one of its document. No failure of a lower layer becomes a refusal.
+fn of_row(error: Error) -> DocumentError {
+    match error {
+        Error::Txn(error) => DocumentError::Txn(error),
+        error => DocumentError::Row {
+            sqlstate: error.sqlstate().code().to_owned(),
+            source: error.into(),
+        },
+    }
 }

@@ -12,7 +12,7 @@ mod scan;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use store::{ColumnEncoder, Csn, DuplicateKey, Kind, Op, Sorted, Sorter, TableId};
+use store::{ColumnEncoder, Csn, DuplicateKey, Kind, MergeError, Op, Sorted, Sorter, TableId};
 use txn::{Engine, KeyRange, Locked, Snapshot, Transaction, View};
 use types::{Datum, DatumRef, Oid, row};
 
@@ -129,7 +129,7 @@ impl HeapRows {
         if let Some(found) = now.engine().store().read(self.storage, key, from)? {
             let mut bytes = Vec::new();
             let patches = found.deltas().map(|(_, patch)| patch);
-            patch::merge(found.base(), patches, &mut bytes).map_err(|_| damaged())?;
+            patch::merge(found.base(), patches, &mut bytes).map_err(damaged)?;
             open = Some((found.csn(), bytes));
         }
         let close = |versions: &mut Vec<RowVersion>, open: &mut Option<(Csn, Vec<u8>)>, end| {
@@ -140,31 +140,31 @@ impl HeapRows {
                 versions.push(RowVersion::new(Row::new(key, &self.layout, &bytes), from, end));
             }
         };
-        let mut failed = false;
+        let mut failed = None;
         now.versions(self.storage, key, Csn(from.0 + 1), |version| {
             let bytes = match (version.kind, &open) {
                 (Kind::Delete, _) => None,
                 (Kind::Put, _) => Some(version.bytes.to_vec()),
                 (Kind::Delta, Some((_, base))) => {
                     let mut after = Vec::with_capacity(base.len());
-                    failed |= patch::merge(base, [version.bytes].into_iter(), &mut after).is_err();
+                    failed = patch::merge(base, [version.bytes].into_iter(), &mut after).err();
                     Some(after)
                 }
                 (Kind::Delta, None) => {
-                    failed = true;
+                    failed = Some(MergeError::new("a patch of no row"));
                     None
                 }
             };
             close(&mut versions, &mut open, Some(version.csn));
             open = bytes.map(|bytes| (version.csn, bytes));
             // One version past `to` tells when the last one ended.
-            match failed || version.csn > to {
+            match failed.is_some() || version.csn > to {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         })?;
-        if failed {
-            return Err(damaged());
+        if let Some(failed) = failed {
+            return Err(damaged(failed));
         }
         close(&mut versions, &mut open, None);
         Ok(versions)
@@ -298,9 +298,9 @@ pub(crate) fn image(found: &txn::Row<'_>, out: &mut Vec<u8>) -> Result<()> {
         return Ok(());
     }
     let merged = patch::merge(found.base(), found.deltas().map(|(_, patch)| patch), out);
-    merged.map_err(|_| damaged())
+    merged.map_err(damaged)
 }
 
-fn damaged() -> Error {
-    Error::Damaged { what: "a patch of a row" }
+fn damaged(source: MergeError) -> Error {
+    Error::DamagedBy { what: "a patch of a row", source: source.into() }
 }

@@ -95,7 +95,7 @@ impl Engine {
             }
         }
         if let Some((_, lsn, _)) = entered.last() {
-            self.log.sync(*lsn, Durability::Sync).map_err(|error| self.unknown(&error))?;
+            self.log.sync(*lsn, Durability::Sync).map_err(|error| self.unknown(error))?;
         }
         for (commit, lsn, bytes) in entered {
             let mut tables = Tables::default();
@@ -164,12 +164,12 @@ impl Engine {
         let lsn = self.log.append(bytes).map_err(|error| match error {
             // A full disk: this commit has no room, and what was there before is as it was.
             LogError::Io { .. } => EngineError::Log(error),
-            LogError::Fenced => TxnError::Refused { cause: self.stop(&error) }.into(),
-            error => self.unknown(&error).into(),
+            LogError::Fenced => TxnError::Refused { cause: self.stop(error) }.into(),
+            error => self.unknown(error).into(),
         })?;
         let files = loaded.clone();
         let commit =
-            self.enter_record(record, loaded, &mut last).map_err(|error| self.unknown(&error))?;
+            self.enter_record(record, loaded, &mut last).map_err(|error| self.unknown(error))?;
         if let Some(files) = files {
             // This follower may have followers of its own.
             self.holds.keep(lsn, || self.store.keep(&files));

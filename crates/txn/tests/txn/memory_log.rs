@@ -144,7 +144,9 @@ impl MemoryLog {
             return Err(LogError::Fenced);
         }
         if medium.is_poisoned {
-            return Err(LogError::Poisoned { cause: "a sync failed".into() });
+            let source = std::io::Error::other("a sync failed");
+            let cause = LogError::Io { action: "sync", path: "memory".into(), source };
+            return Err(LogError::Poisoned { cause: cause.into() });
         }
         f(&mut medium)
     }
