@@ -59,11 +59,8 @@ impl Catalog {
             if owner == Some(member) && !found.contains(&DATABASE_OWNER_ROLE) {
                 found.push(DATABASE_OWNER_ROLE);
             }
-            for membership in self.memberships() {
-                if membership.member == member
-                    && through(membership)
-                    && !found.contains(&membership.role)
-                {
+            for membership in self.memberships_of(member) {
+                if through(membership) && !found.contains(&membership.role) {
                     found.push(membership.role);
                 }
             }

@@ -192,7 +192,7 @@ impl<'a> Scope<'a> {
                 None => format!("policy {oid}"),
             },
             Class::Membership => {
-                let membership = self.catalog.memberships().find(|known| known.oid == oid);
+                let membership = self.catalog.membership(oid);
                 let Some(membership) = membership else { return format!("membership {oid}") };
                 let name = |role| self.catalog.role(role).map_or("???", |role| &*role.name);
                 format!(

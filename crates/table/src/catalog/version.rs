@@ -170,8 +170,12 @@ pub struct Catalog {
     /// The last commit that changed more than relations.
     wide: Csn,
     databases: Map<Oid, Arc<Database>>,
+    database_names: Map<Arc<str>, Arc<Database>>,
     roles: Map<Oid, Arc<Role>>,
+    role_names: Map<Arc<str>, Arc<Role>>,
     memberships: Map<Oid, Arc<Membership>>,
+    /// By the member.
+    memberships_of: Map<Oid, Arc<[Arc<Membership>]>>,
     settings: Map<(Oid, Oid), Arc<Settings>>,
     default_acls: Map<Oid, Arc<DefaultAcl>>,
     schemas: Map<Oid, Arc<Schema>>,
@@ -261,7 +265,7 @@ impl Catalog {
 
     /// The database with this name.
     pub fn database_named(&self, name: &str) -> Option<&Arc<Database>> {
-        self.databases.values().find(|database| *database.name == *name)
+        self.database_names.get(name)
     }
 
     /// All databases, in no order.
@@ -276,7 +280,7 @@ impl Catalog {
 
     /// The role with this name.
     pub fn role_named(&self, name: &str) -> Option<&Arc<Role>> {
-        self.roles.values().find(|role| *role.name == *name)
+        self.role_names.get(name)
     }
 
     /// All roles, in no order.
@@ -284,9 +288,19 @@ impl Catalog {
         self.roles.values()
     }
 
+    /// The membership with this OID.
+    pub fn membership(&self, oid: Oid) -> Option<&Arc<Membership>> {
+        self.memberships.get(&oid)
+    }
+
     /// All memberships, in no order.
     pub fn memberships(&self) -> impl Iterator<Item = &Arc<Membership>> {
         self.memberships.values()
+    }
+
+    /// The memberships of a role in others, in the order of their OIDs.
+    pub fn memberships_of(&self, member: Oid) -> &[Arc<Membership>] {
+        self.memberships_of.get(&member).map_or(&[], |all| all)
     }
 
     /// The settings that sessions of `role` in `database` start with; either may be none, for all.
@@ -522,9 +536,20 @@ impl Catalog {
             self.change_dependents(reference.to.oid, |all| all.push(reference));
         });
         match entry {
-            Entry::Database(entry) => drop(self.databases.insert(entry.oid, entry)),
-            Entry::Role(entry) => drop(self.roles.insert(entry.oid, entry)),
-            Entry::Membership(entry) => drop(self.memberships.insert(entry.oid, entry)),
+            Entry::Database(entry) => {
+                self.database_names.insert(entry.name.clone(), entry.clone());
+                self.databases.insert(entry.oid, entry);
+            }
+            Entry::Role(entry) => {
+                self.role_names.insert(entry.name.clone(), entry.clone());
+                self.roles.insert(entry.oid, entry);
+            }
+            Entry::Membership(entry) => {
+                self.change_memberships(entry.member, |all| {
+                    put_in_order(all, entry.clone(), |known| known.oid);
+                });
+                self.memberships.insert(entry.oid, entry);
+            }
             Entry::Settings(entry) => {
                 self.settings.insert((entry.database, entry.role), entry);
             }
@@ -682,6 +707,20 @@ impl Catalog {
             });
         });
         match &entry {
+            Entry::Database(database) => {
+                let named = self.database_names.get(&*database.name);
+                if named.is_some_and(|named| named.oid == database.oid) {
+                    self.database_names.remove(&*database.name);
+                }
+            }
+            Entry::Role(role) => {
+                if self.role_names.get(&*role.name).is_some_and(|named| named.oid == role.oid) {
+                    self.role_names.remove(&*role.name);
+                }
+            }
+            Entry::Membership(membership) => self.change_memberships(membership.member, |all| {
+                all.retain(|known| known.oid != membership.oid);
+            }),
             Entry::Schema(schema) => {
                 let name = NameRef { within: schema.database, name: &schema.name };
                 if self.schema_names.get(&name).is_some_and(|named| named.oid == schema.oid) {
@@ -737,6 +776,15 @@ impl Catalog {
         let mut table = (**table).clone();
         change(&mut table);
         self.tables.insert(oid, Arc::new(table));
+    }
+
+    fn change_memberships(&mut self, member: Oid, change: impl FnOnce(&mut Vec<Arc<Membership>>)) {
+        let mut all = self.memberships_of(member).to_vec();
+        change(&mut all);
+        match all.is_empty() {
+            true => drop(self.memberships_of.remove(&member)),
+            false => drop(self.memberships_of.insert(member, all.into())),
+        }
     }
 
     fn change_dependents(&mut self, oid: Oid, change: impl FnOnce(&mut Vec<Reference>)) {

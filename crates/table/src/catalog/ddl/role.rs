@@ -309,9 +309,8 @@ impl Ddl<'_> {
                 let message = format!("role \"{}\" is a member of role \"{}\"", of.name, to.name);
                 return Err(Error::new(SqlState::INVALID_GRANT_OPERATION, message));
             }
-            let known = ddl.catalog().memberships().find(|known| {
-                known.role == role && known.member == member && known.grantor == grantor
-            });
+            let mut of = ddl.catalog().memberships_of(member).iter();
+            let known = of.find(|known| known.role == role && known.grantor == grantor);
             let mut membership = match known {
                 Some(known) => Membership::clone(known),
                 None => Membership {
@@ -344,9 +343,8 @@ impl Ddl<'_> {
     ) -> Result<bool> {
         self.whole(|ddl| {
             let grantor = ddl.grantor_of_role("revoke role", role)?;
-            let known = ddl.catalog().memberships().find(|known| {
-                known.role == role && known.member == member && known.grantor == grantor
-            });
+            let mut of = ddl.catalog().memberships_of(member).iter();
+            let known = of.find(|known| known.role == role && known.grantor == grantor);
             let Some(known) = known.cloned() else { return Ok(false) };
             let loses_admin = known.admin && only.is_none_or(|change| change.admin == Some(false));
             if loses_admin {

@@ -8,8 +8,8 @@ use types::Type;
 
 use super::drops::{foreign, key};
 use super::world::{World, check, dump, fails, table};
-use crate::catalog::ddl::Behavior;
-use crate::catalog::{Address, PUBLIC};
+use crate::catalog::ddl::{Behavior, MembershipChange, RoleChange};
+use crate::catalog::{Address, Class, POSTGRES_ROLE, PUBLIC};
 
 fn has(catalog: &crate::Catalog, name: &str) -> bool {
     catalog.relation_named(PUBLIC, name).is_some()
@@ -162,4 +162,94 @@ fn the_past_of_the_catalog() {
     let first = world.engine.snapshot_at(store::Csn(0)).unwrap();
     let before = world.cache.at(&first).unwrap();
     assert!(before.schema(PUBLIC).is_some() && before.relations().next().is_none());
+}
+
+/// Roles and databases are found by the names that they have now: after a name was changed, given back, taken by another
+/// and exchanged, also in a transaction's own catalog and from a savepoint on.
+#[test]
+fn roles_and_databases_are_found_by_their_names() {
+    let world = World::new(7);
+    let oid_of = |catalog: &crate::Catalog, name: &str| catalog.role_named(name).map(|it| it.oid);
+    let make = |name: &str| {
+        let made = world.run(|ddl| ddl.create_role(name, &RoleChange::default()));
+        made.expect("the name is free").oid
+    };
+    let (ann, bob) = (make("ann"), make("bob"));
+    let role = |oid| Address::of(Class::Role, oid);
+    let rename = |oid, name: &str| world.run(|ddl| ddl.rename(role(oid), name)).unwrap();
+    let newest = || world.cache.newest();
+    rename(ann, "anna");
+    assert_eq!((oid_of(&newest(), "ann"), oid_of(&newest(), "anna")), (None, Some(ann)));
+    let other = make("ann");
+    assert_eq!(oid_of(&newest(), "ann"), Some(other));
+    check(&newest());
+
+    // In one transaction two roles exchange their names, one is dropped, and its name is taken.
+    let mut session = world.begin();
+    for (oid, name) in [(ann, "between"), (bob, "anna"), (ann, "bob")] {
+        session.run(|ddl| ddl.rename(role(oid), name)).unwrap();
+    }
+    let (mark, saved) = (session.txn.savepoint(), session.draft.savepoint());
+    session.run(|ddl| ddl.drop_roles(&[other])).unwrap();
+    assert_eq!(oid_of(session.draft.catalog(), "ann"), None);
+    session.txn.rollback_to(mark);
+    session.draft.rollback_to(&saved);
+    assert_eq!(oid_of(session.draft.catalog(), "ann"), Some(other));
+    session.run(|ddl| ddl.drop_roles(&[other])).unwrap();
+    let last = session.run(|ddl| ddl.create_role("ann", &RoleChange::default())).unwrap().oid;
+    assert_eq!(oid_of(session.draft.catalog(), "anna"), Some(bob));
+    assert_eq!(oid_of(&newest(), "anna"), Some(ann), "others see nothing of it");
+    let before = newest();
+    world.commit(session);
+    let found = ["ann", "anna", "bob", "between"].map(|name| oid_of(&newest(), name));
+    assert_eq!(found, [Some(last), Some(bob), Some(ann), None]);
+    assert_eq!(oid_of(&before, "ann"), Some(other), "a catalog of the past stays as it is");
+    check(&newest());
+
+    let make = |name: &str| {
+        let made =
+            world.run(|ddl| ddl.create_database(name, POSTGRES_ROLE, None, Default::default()));
+        made.expect("the name is free").oid
+    };
+    let database_of = |name: &str| newest().database_named(name).map(|it| it.oid);
+    let shop = make("shop");
+    world.run(|ddl| ddl.rename(Address::of(Class::Database, shop), "store")).unwrap();
+    assert_eq!((database_of("shop"), database_of("store")), (None, Some(shop)));
+    let second = make("shop");
+    world.run(|ddl| ddl.drop_database(shop)).unwrap();
+    assert_eq!((database_of("shop"), database_of("store")), (Some(second), None));
+    check(&newest());
+    let kept = dump(&newest());
+    let world = world.reopen();
+    assert_eq!(dump(&world.cache.newest()), kept);
+    check(&world.cache.newest());
+}
+
+/// A role is a member as long as its membership lasts, whichever of several goes first.
+#[test]
+fn memberships_are_found_by_the_member() {
+    let world = World::new(8);
+    let make = |name: &str| {
+        let made = world.run(|ddl| ddl.create_role(name, &RoleChange::default()));
+        made.expect("the name is free").oid
+    };
+    let [ann, staff, all] = ["ann", "staff", "all_staff"].map(make);
+    let grant = |role, member| {
+        world.run(|ddl| ddl.grant_role(role, member, MembershipChange::default())).unwrap();
+    };
+    grant(staff, ann);
+    grant(all, staff);
+    grant(all, ann);
+    let is_member = |role| world.cache.newest().is_member_of(ann, role);
+    assert!(is_member(staff) && is_member(all));
+    check(&world.cache.newest());
+    world.run(|ddl| ddl.revoke_role(all, ann, None, Behavior::Restrict)).unwrap();
+    assert!(is_member(all), "by way of staff");
+    world.run(|ddl| ddl.revoke_role(staff, ann, None, Behavior::Restrict)).unwrap();
+    assert!(!is_member(staff) && !is_member(all));
+    assert_eq!(world.cache.newest().memberships_of(ann), []);
+    grant(staff, ann);
+    world.run(|ddl| ddl.drop_roles(&[staff])).unwrap();
+    assert!(!is_member(staff));
+    check(&world.cache.newest());
 }

@@ -282,6 +282,17 @@ pub fn check(catalog: &Catalog) {
             }
         }
     }
+    for role in catalog.roles() {
+        let named = catalog.role_named(&role.name);
+        assert_eq!(named, Some(role), "{}", role.name);
+        assert_eq!(catalog.memberships_of(role.oid), anew.memberships_of(role.oid));
+    }
+    for database in catalog.databases() {
+        assert_eq!(catalog.database_named(&database.name), Some(database), "{}", database.name);
+    }
+    for membership in catalog.memberships() {
+        assert!(catalog.memberships_of(membership.member).contains(membership));
+    }
     for (ty, entry) in catalog.types() {
         assert_eq!(catalog.type_named(entry.schema(), entry.name()), Some(ty));
         let array = entry.array().map(|array| catalog.type_entry(array).is_some());
