@@ -5,11 +5,9 @@
 //!   rows of a plan ──> fields ──> lines | binary ──> Output::copy_data, a message for each row
 //! ```
 //!
-//! The data of a client are gathered first ([`arriving`]): `COPY` holds no lock while it waits for them. The formats
-//! have modules of their own, which know bytes and texts and nothing of tables. Columns of Parquet and Arrow are in
-//! [`columns`], files of the server in [`server_file`].
+//! The formats have modules of their own, which know bytes and texts and nothing of tables. Columns of Parquet and
+//! Arrow are in [`columns`], files of the server in [`server_file`].
 
-mod arriving;
 mod binary;
 mod columns;
 pub(crate) mod lines;
@@ -50,8 +48,6 @@ pub(crate) struct Out {
 
 /// Data that comes in.
 pub(crate) struct In {
-    /// The data of a client, until all have come.
-    arriving: Option<arriving::Arriving>,
     table: Oid,
     name: String,
     /// The place of each column in the table's rows, its name, type and modifier.
@@ -121,7 +117,7 @@ impl Session {
             }
             return match file {
                 Some(path) => self.copy_from_file(copy, options, &path),
-                None => self.await_in(copy, options, portal.alone),
+                None => self.begin_in(copy, options, portal.alone),
             };
         }
         let parsed = match &copy.what {
@@ -242,35 +238,8 @@ impl Session {
         }
     }
 
-    /// Begins to take data in that a client sends. Nothing is locked before all have come.
-    fn await_in(&mut self, copy: &Copy, options: CopyOptions, alone: bool) -> Result<Work> {
-        let arriving = self.arriving(copy, &options);
-        let mut begun = self.describe_in(copy, options, alone, false)?;
-        begun.arriving = Some(arriving);
-        self.client.slot.status.progress.begin(Task::CopyFrom, begun.table, Oid::NONE);
-        let announced = begun.options.announced(begun.columns.len());
-        self.copying = Some(begun);
-        Ok(Work::CopyIn(announced))
-    }
-
-    /// Begins to take data in that are there, and locks the table.
-    fn begin_in(&mut self, copy: &Copy, options: CopyOptions, alone: bool) -> Result<()> {
-        let begun = self.describe_in(copy, options, alone, true)?;
-        if !matches!(copy.end, CopyEnd::Client) {
-            self.client.slot.status.progress.begin(Task::CopyFromFile, begun.table, Oid::NONE);
-        }
-        self.copying = Some(begun);
-        Ok(())
-    }
-
-    /// Checks what data come into, which is locked before where `is_locked`.
-    fn describe_in(
-        &mut self,
-        copy: &Copy,
-        options: CopyOptions,
-        alone: bool,
-        is_locked: bool,
-    ) -> Result<In> {
+    /// Begins to take data in.
+    fn begin_in(&mut self, copy: &Copy, options: CopyOptions, alone: bool) -> Result<Work> {
         let CopyWhat::Table(path, names) = &copy.what else {
             return Err(Error::not_supported("COPY FROM into a query"));
         };
@@ -287,13 +256,11 @@ impl Session {
                 Error::new(SqlState::UNDEFINED_TABLE, message)
             })
         };
-        let mut relation = find(&self.names)?;
-        if is_locked {
-            self.lock_changed(relation.oid)?;
-            // The table may have been waited for, and be another.
-            self.look()?;
-            relation = find(&self.names)?;
-        }
+        let relation = find(&self.names)?;
+        self.lock_changed(relation.oid)?;
+        // The table may have been waited for, and be another.
+        self.look()?;
+        let relation = find(&self.names)?;
         if !relation.is_plain_table() {
             let kind = relation.kind_name();
             let message = format!("cannot copy to {kind} \"{}\"", relation.name);
@@ -343,8 +310,13 @@ impl Session {
             Some(filter) => Some(self.filter_of(&relation, &filter.text)?),
             None => None,
         };
-        Ok(In {
-            arriving: None,
+        let announced = options.announced(columns.len());
+        let task = match copy.end {
+            CopyEnd::Client => Task::CopyFrom,
+            _ => Task::CopyFromFile,
+        };
+        self.client.slot.status.progress.begin(task, relation.oid, Oid::NONE);
+        self.copying = Some(In {
             table: relation.oid,
             name: relation.name.to_string(),
             columns,
@@ -362,7 +334,8 @@ impl Session {
             way: Way::Open(Vec::new()),
             row: Vec::new(),
             given: Vec::new(),
-        })
+        });
+        Ok(Work::CopyIn(announced))
     }
 
     /// The condition of `WHERE` over the rows of a table.
@@ -388,11 +361,6 @@ impl Session {
         if let Some(stopped) = self.client.slot.stopped() {
             return Err(stopped);
         }
-        if let Some(arriving) = copy.arriving.take() {
-            return self.take_arriving(copy, arriving, data, last);
-        }
-        // The bytes of a client were counted when they came.
-        let counted = if copy.file.is_some() { data.len() } else { 0 };
         if let Way::Open(held) = &mut copy.way {
             held.extend_from_slice(data);
             if last || held.len() >= LOAD_BYTES_MIN {
@@ -403,7 +371,7 @@ impl Session {
         } else {
             self.insert_copied(&mut copy, data, last)?;
         }
-        self.client.slot.status.progress.tell(copy.rows, counted);
+        self.client.slot.status.progress.tell(copy.rows, data.len());
         self.copying = Some(copy);
         Ok(())
     }

@@ -179,14 +179,6 @@ fn run<'a>(
     Ok(())
 }
 
-/// Begins a `COPY ... FROM STDIN`, up to where the client sends its data.
-pub fn begin_copy(session: &mut Session, text: &str) {
-    let mut statements = session.read(text).expect("it is a statement");
-    let mut portal = session.start(statements.remove(0), true).expect("it begins");
-    let begun = session.execute(&mut portal, 0, &mut Shown::default());
-    assert!(matches!(begun, Ok(Done::CopyIn(_))), "{text}");
-}
-
 fn show(portal: &Portal, rows: &[String], tag: &str, shown: &mut String) {
     if let Some(columns) = portal.columns() {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();

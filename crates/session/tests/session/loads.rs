@@ -6,7 +6,7 @@ use std::sync::Arc;
 use session::{Instance, Session};
 use vfs::SimVfs;
 
-use crate::client::{begin_copy, connect, instance, instance_on, query};
+use crate::client::{connect, instance, instance_on, query};
 
 const ROWS: usize = 30_000;
 
@@ -122,46 +122,6 @@ fn nobody_waits_for_a_copy() {
     assert_eq!(answer(&mut one, "copy tree from stdin", &tree(ROWS * 2)), "COPY 60000");
     let joined = "select count(*) from tree a join tree b on a.up = b.id";
     assert_eq!(answer(&mut one, joined, &[]), "60000");
-}
-
-/// A COPY held its locks while it waited for the client's data: the lock of the table, that of a load where much had
-/// come, and those of its rows. A client that stopped kept others from the table. Now others write the same keys, and
-/// change the table, and the COPY of a client that is gone leaves nothing.
-#[test]
-fn nobody_waits_for_the_data_of_a_copy() {
-    for block in [false, true] {
-        for sent in [10, ROWS] {
-            let (instance, mut one) = prepared();
-            let mut other = connect(&instance);
-            answer(&mut other, "set lock_timeout = '300ms'", &[]);
-            if block {
-                answer(&mut one, "begin", &[]);
-            }
-            let data = rows()[..sent].join("\n") + "\n";
-            begin_copy(&mut one, "copy t from stdin");
-            one.copy_in(data.as_bytes()).unwrap();
-            let key = "insert into t values (0, 'name 0', 0)";
-            assert_eq!(answer(&mut other, key, &[]), "INSERT 0 1");
-            assert_eq!(answer(&mut other, "alter table t add column more int", &[]), "ALTER TABLE");
-            assert_eq!(answer(&mut other, "alter table t drop column more", &[]), "ALTER TABLE");
-            // All data come: they meet what others have done.
-            let error = one.copy_end().unwrap_err();
-            assert_eq!(error.state().code(), "23505", "{error:?}");
-            one.fail();
-            answer(&mut one, "rollback", &[]);
-            assert_eq!(answer(&mut other, "select count(*) from t", &[]), "1");
-            // The client is gone in the middle.
-            begin_copy(&mut one, "copy t from stdin");
-            one.copy_in(data.as_bytes()).unwrap();
-            drop(one);
-            assert_eq!(answer(&mut other, "delete from t", &[]), "DELETE 1");
-            let mut one = connect(&instance);
-            begin_copy(&mut one, "copy t from stdin");
-            one.copy_in(data.as_bytes()).unwrap();
-            assert_eq!(one.copy_end().unwrap().rows, Some(sent as u64));
-            assert_eq!(answer(&mut other, "select count(*) from t", &[]), sent.to_string());
-        }
-    }
 }
 
 /// True where the open transaction of another session has loaded the table: nobody else writes to it
