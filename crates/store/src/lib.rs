@@ -322,11 +322,11 @@ impl Default for StoreOptions {
     }
 }
 
-/// Merges leave half of the processors to others, and the second of two as well.
+/// Merges use half of the processors, and one of two.
 fn merge_threads() -> usize {
     match std::thread::available_parallelism().map_or(1, usize::from) {
         ..=2 => 1,
-        processors => (processors / 2).min(4),
+        processors => processors.div_ceil(2).min(4),
     }
 }
 

@@ -194,7 +194,7 @@ fn power_loss_between_the_ranges_of_a_merge() {
     assert_eq!(files, 0, "nothing is merged yet");
     story.world.store.compact().expect("compacts");
     story.note();
-    let is_rename = |op: &&vfs::OpRecord| matches!(op.kind, vfs::OpKind::Rename { .. });
+    let is_rename = |op: &&vfs::OpRecord| matches!(op.kind, vfs::OpKind::Rename);
     let ranges = story.world.disk.ops()[ops..].iter().filter(is_rename).count();
     assert!(ranges > 8, "{ranges} ranges");
     for at in ops..=story.world.disk.op_count() {
