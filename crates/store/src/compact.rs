@@ -535,6 +535,16 @@ impl Shared {
         self.replace(Half::History, inputs, metas, &horizons.raised())
     }
 
+    /// The tables that have a horizon, or are to have one, and that nobody reads any more, ascending.
+    fn unread(&self, raised: &[(TableId, Csn)]) -> Vec<TableId> {
+        let state = self.state();
+        let known = state.horizons.iter().chain(raised).map(|(table, _)| *table);
+        let mut unread: Vec<TableId> =
+            known.filter(|table| (self.resolve)(*table).is_unread()).collect();
+        unread.sort_unstable();
+        unread
+    }
+
     /// Installs a merged run in the place of its inputs.
     fn replace(
         &self,
@@ -551,6 +561,7 @@ impl Shared {
             }
         };
         let written = merged.as_ref().map_or(0, |run| run.bytes);
+        let unread = self.unread(raised);
         let installed = self.install(|state| {
             let runs = match half {
                 Half::Current => &mut state.current,
@@ -565,12 +576,7 @@ impl Shared {
                 "only this merge moves them"
             );
             runs.splice(start..start + inputs.len(), merged.clone());
-            for (table, csn) in raised {
-                match state.horizons.iter_mut().find(|h| h.0 == *table) {
-                    Some(known) => known.1 = known.1.max(*csn),
-                    None => state.horizons.push((*table, *csn)),
-                }
-            }
+            state.raise_horizons(raised, &unread);
         });
         self.unless_installed(installed, merged.iter())?;
         Counters::add(&self.counters.compactions, 1);
