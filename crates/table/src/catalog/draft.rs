@@ -21,7 +21,7 @@
 //! * The transaction has written exactly the records that `changes` leave behind.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use store::{Csn, Op, TableId};
 use txn::{RowLock, Transaction, Wait};
@@ -76,7 +76,8 @@ pub struct Draft {
 /// those go that no relation of the newest catalog has: the transaction was rolled back, or to a savepoint, or has
 /// dropped them itself.
 struct Made {
-    cache: Arc<CatalogCache>,
+    /// Weak, because a commit that never becomes visible stays in the queue of the engine, with its hooks.
+    cache: Weak<CatalogCache>,
     /// Relations that it has made, or given other tables of the store.
     relations: Vec<Arc<Relation>>,
     /// Tables of the store.
@@ -85,7 +86,7 @@ struct Made {
 
 impl Made {
     fn new(cache: &Arc<CatalogCache>) -> Made {
-        Made { cache: Arc::clone(cache), relations: Vec::new(), storages: HashSet::new() }
+        Made { cache: Arc::downgrade(cache), relations: Vec::new(), storages: HashSet::new() }
     }
 
     fn is_empty(&self) -> bool {
@@ -93,10 +94,10 @@ impl Made {
     }
 
     /// Has the handles forget the relations from a position on, as far as a catalog does not have them.
-    fn forget_from(&mut self, at: usize, catalog: &Catalog) {
+    fn forget_from(&mut self, at: usize, cache: &CatalogCache, catalog: &Catalog) {
         let made = self.relations.drain(at..);
         let given_up = made.filter_map(|relation| GivenUp::between(&relation, catalog));
-        self.cache.forget(&given_up.collect::<Vec<_>>());
+        cache.forget(&given_up.collect::<Vec<_>>());
     }
 }
 
@@ -105,9 +106,10 @@ impl Drop for Made {
         if self.is_empty() {
             return;
         }
-        self.cache.tables().undraft(&self.storages);
-        let newest = self.cache.newest();
-        self.forget_from(0, &newest);
+        if let Some(cache) = self.cache.upgrade() {
+            cache.tables().undraft(&self.storages);
+            self.forget_from(0, &cache, &cache.newest());
+        }
     }
 }
 
@@ -177,7 +179,7 @@ impl Draft {
         self.catalog = savepoint.catalog.clone();
         self.changes.truncate(savepoint.changes);
         self.refresh();
-        self.made.forget_from(savepoint.made, &self.catalog);
+        self.made.forget_from(savepoint.made, &self.cache, &self.catalog);
     }
 
     /// Begins a statement that changes the catalog, on behalf of `acting`. `txn` is the transaction
