@@ -248,6 +248,8 @@ pub struct Tables {
     leaving: Arc<Mutex<Vec<(TableId, Csn)>>>,
     /// The number of the table that the catalog gives out next, above [`CATALOG`].
     next: Arc<AtomicU32>,
+    /// True once a record of the catalog was not read, which may have named any table.
+    keeps_unknown: Arc<AtomicBool>,
     /// Histories that became shorter, and of which the store is to be told.
     shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
     /// The state that the holders of collections share, one for each table with documents that has
@@ -275,6 +277,7 @@ impl Default for Tables {
             drafted: Arc::default(),
             leaving: Arc::default(),
             next: Arc::default(),
+            keeps_unknown: Arc::default(),
             shortened: Arc::default(),
             documents: Arc::default(),
         }
@@ -311,11 +314,12 @@ impl Tables {
         known().or_else(unknown).or_else(known).unwrap_or_else(|| Arc::clone(&self.unread))
     }
 
-    /// True for a table that a transaction has made which goes on, and for a number that the catalog has not given out
-    /// for rows.
+    /// True for a table that a transaction has made which goes on, for a number that the catalog has not given out for
+    /// rows, and for all tables once a record of the catalog was not read.
     fn is_drafted_or_new(&self, table: TableId) -> bool {
         let number = table.0.checked_sub(CATALOG.0);
         number.is_none_or(|number| number >= self.next.load(Ordering::Acquire))
+            || self.keeps_unknown.load(Ordering::Acquire)
             || self.drafted.read().contains(&table)
     }
 
@@ -345,6 +349,11 @@ impl Tables {
     pub(crate) fn given_below(&self, next: Oid) -> Arc<AtomicU32> {
         self.next.store(next.0, Ordering::Release);
         Arc::clone(&self.next)
+    }
+
+    /// A record of the catalog was not read: tables that are not known keep everything from now on.
+    pub(crate) fn keep_unknown(&self) {
+        self.keeps_unknown.store(true, Ordering::Release);
     }
 
     /// A transaction has made a table, which nobody else knows until the transaction commits.

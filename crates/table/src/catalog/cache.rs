@@ -351,7 +351,10 @@ impl Observer for CatalogCache {
         let csn = commit.csn();
         match Changes::of(commit) {
             Ok(changes) => self.take_in(changes, csn),
-            Err(_) => drop(self.damaged_from.fetch_min(csn.0, Ordering::AcqRel)),
+            Err(_) => {
+                self.tables.keep_unknown();
+                self.damaged_from.fetch_min(csn.0, Ordering::AcqRel);
+            }
         }
     }
 }

@@ -326,3 +326,19 @@ fn the_past_of_a_temporary_table_is_refused() {
     world.cache.tables().settle(world.engine.store());
     assert!(world.handles.table(&catalog, oid).is_none());
 }
+
+/// A commit made a table by a record that is damaged, or of a later release: the rows of the table stay, although no
+/// record that was read names it.
+#[test]
+fn rows_stay_of_a_table_whose_record_is_not_read() {
+    let world = World::new();
+    let number = world.cache.allocate().expect("there are numbers left");
+    let storage = TableId(CATALOG.0 + number.0);
+    let mut txn = world.engine.begin(Isolation::ReadCommitted);
+    let key = [b"r", &number.0.to_be_bytes()[..]].concat();
+    txn.put(CATALOG, &key, vec![u8::MAX]).expect("nobody is in the way");
+    txn.put(storage, b"key", b"row".to_vec()).expect("nobody is in the way");
+    txn.commit(CommitMeta::default()).expect("nobody is in the way");
+    write_out(&world);
+    assert!(is_stored(&world, storage));
+}
