@@ -376,7 +376,7 @@ impl Instance {
         instance.objects.compute_by(Arc::new(IndexExpressions::of(&instance)));
         // The remains of sessions that did not end. Sessions of a leader may go on.
         if !instance.engine.is_follower() {
-            instance.drop_temporary(|_| true)?;
+            instance.drop_all_temporary()?;
         }
         Ok(instance)
     }

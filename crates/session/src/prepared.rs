@@ -331,6 +331,7 @@ impl Session {
         if tag == "CHECKPOINT" || tag == "ANALYZE" || tag == "VACUUM" {
             let instance = &self.client.instance;
             instance.handles.save_counts(&instance.engine)?;
+            instance.catalogs.tables().settle(instance.engine.store());
         }
         if analyzes && tables.is_empty() {
             let catalog = Arc::clone(&self.names.catalog);

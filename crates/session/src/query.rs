@@ -313,7 +313,7 @@ impl Session {
         let planned = Arc::new(plan(statement, &known.text, params, &surroundings)?);
         // Files may have other columns the next time.
         if planned.files.is_empty() {
-            known.keep(basis, &planned, names.role);
+            self.client.instance.plans.keep_plan(known, basis, &planned, names.role);
         }
         Ok(planned)
     }

@@ -594,4 +594,14 @@ impl Shared {
         }
         Ok((run.bytes as f64 * gone as f64 / f64::from(seen.max(1))) as u64)
     }
+
+    /// The tables that have a horizon, or are to have one, and that nobody reads any more, ascending.
+    pub(crate) fn unread(&self, raised: &[(TableId, Csn)]) -> Vec<TableId> {
+        let state = self.state();
+        let known = state.horizons.iter().chain(raised).map(|(table, _)| *table);
+        let mut unread: Vec<TableId> =
+            known.filter(|table| (self.resolve)(*table).is_unread()).collect();
+        unread.sort_unstable();
+        unread
+    }
 }

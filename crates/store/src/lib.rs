@@ -278,6 +278,12 @@ pub trait Table: Send + Sync + 'static {
     fn ended(&self) -> Option<Csn> {
         None
     }
+
+    /// True for a table that ended and whose past nobody reads, except through a [`Hold`] from before: the store keeps no
+    /// horizon of it, by which it would refuse reads.
+    fn is_unread(&self) -> bool {
+        false
+    }
 }
 
 /// How a store is set up.

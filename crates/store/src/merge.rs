@@ -200,6 +200,7 @@ impl<'a> Merge<'a> {
         let runs: Vec<Arc<Run>> =
             rows.into_iter().map(|row| Arc::new(Run::new(self.half, row))).collect();
         let (before, raised) = (&self.installed, self.horizons.raised());
+        let unread = self.shared.unread(&raised);
         let installed = self.shared.install(|state| {
             let all = match self.half {
                 Half::Current => &mut state.current,
@@ -214,12 +215,7 @@ impl<'a> Merge<'a> {
                 "only this merge moves them"
             );
             all.splice(start..start + before.len(), runs.iter().cloned());
-            for (table, csn) in &raised {
-                match state.horizons.iter_mut().find(|h| h.0 == *table) {
-                    Some(known) => known.1 = known.1.max(*csn),
-                    None => state.horizons.push((*table, *csn)),
-                }
-            }
+            state.raise_horizons(&raised, &unread);
         });
         // After a failed swap the manifest on disk may name the new files: then they stay.
         if installed.is_err() && self.shared.check_poison().is_ok() {

@@ -65,6 +65,7 @@ pub(crate) struct State {
     pub current: Vec<Arc<Run>>,
     pub history: Vec<Arc<Run>>,
     pub checkpoint: Checkpoint,
+    /// Ascending by table.
     pub horizons: Vec<(TableId, Csn)>,
     /// The erasures whose bytes may still be in memtables and runs.
     pub erased: Option<Arc<Erasures>>,
@@ -80,7 +81,19 @@ impl State {
 
     /// The first commit whose state `table` still knows whole.
     pub fn horizon(&self, table: TableId) -> Csn {
-        self.horizons.iter().find(|h| h.0 == table).map_or(Csn::ZERO, |h| h.1)
+        let at = self.horizons.binary_search_by_key(&table, |known| known.0);
+        at.map_or(Csn::ZERO, |at| self.horizons[at].1)
+    }
+
+    /// Raises the horizons of some tables. The tables that nobody reads any more, ascending, have none from now on.
+    pub fn raise_horizons(&mut self, raised: &[(TableId, Csn)], unread: &[TableId]) {
+        for (table, csn) in raised {
+            match self.horizons.binary_search_by_key(table, |known| known.0) {
+                Ok(at) => self.horizons[at].1 = self.horizons[at].1.max(*csn),
+                Err(at) => self.horizons.insert(at, (*table, *csn)),
+            }
+        }
+        self.horizons.retain(|(table, _)| unread.binary_search(table).is_err());
     }
 
     /// The runs that hold current images, newest first.
@@ -529,6 +542,9 @@ impl Store {
         let current = open(Half::Current, manifest.current)?;
         let history = open(Half::History, manifest.history)?;
         let checkpoint = manifest.checkpoint;
+        let mut horizons = manifest.horizons;
+        // Earlier releases wrote them in no order.
+        horizons.sort_unstable();
         let mut state = State {
             active: Arc::default(),
             frozen: Vec::new(),
@@ -536,7 +552,7 @@ impl Store {
             current,
             history,
             checkpoint: checkpoint.clone(),
-            horizons: manifest.horizons,
+            horizons,
             erased: (!manifest.erased.is_empty()).then(|| Arc::new(manifest.erased)),
         };
         state.settle();
@@ -638,6 +654,11 @@ impl Store {
     pub fn hold(&self, csn: Csn) -> Hold {
         *self.shared.holds.lock().entry(csn).or_default() += 1;
         Hold { shared: self.shared.clone(), csn }
+    }
+
+    /// The oldest commit that a [`Hold`] keeps readable.
+    pub fn oldest_hold(&self) -> Option<Csn> {
+        self.shared.holds.lock().keys().next().copied()
     }
 
     /// The first commit whose state `table` still knows whole; 0 where nothing was ever dropped.

@@ -11,15 +11,20 @@
 //! because the catalog has not been read yet or the commit that makes them is on its way, keep
 //! everything.
 //!
+//! A number below the next one that the catalog gives out, which is neither known nor of a transaction that goes on, is
+//! that of an *unread* table: a session's temporary table, a sequence, or a table that one transaction made and gave
+//! up. No record tells of it, and compaction takes away all that the store has of it.
+//!
 //! # Invariants
 //! * A table is known before any reader reads at or above the commit that made it.
+//! * A table of a transaction's own is drafted until it is known or the transaction is over.
 //! * Nothing is written to a table at or above the commit that gave it up: a writer holds a lock on
 //!   the relation that keeps it from being dropped.
 //! * The store hears of a shorter history only once no flush is on its way that did not know of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use document::{CollectionOptions, DocumentTable};
@@ -78,6 +83,8 @@ pub struct StoredTable {
     kept: RwLock<Kept>,
     /// The commit that gave it up; none did as long as this is the largest number.
     ended: AtomicU64,
+    /// True where nobody reads the past of the table that ended.
+    is_unread: AtomicBool,
     /// The encoder that keeps the newest rows in columns, where their access method asks for that.
     encoder: RwLock<Option<Arc<dyn ColumnEncoder>>>,
 }
@@ -86,7 +93,8 @@ impl StoredTable {
     fn new(relation: Oid, holds: Holds, kept: Kept, ended: Option<Csn>) -> Arc<StoredTable> {
         let ended = AtomicU64::new(ended.map_or(u64::MAX, |csn| csn.0));
         let (kept, encoder) = (RwLock::new(kept), RwLock::default());
-        Arc::new(StoredTable { relation, holds, kept, ended, encoder })
+        let is_unread = AtomicBool::new(false);
+        Arc::new(StoredTable { relation, holds, kept, ended, is_unread, encoder })
     }
 }
 
@@ -173,6 +181,23 @@ impl Table for StoredTable {
         let csn = self.ended.load(Ordering::Acquire);
         (csn != u64::MAX).then_some(Csn(csn))
     }
+
+    fn is_unread(&self) -> bool {
+        self.is_unread.load(Ordering::Acquire)
+    }
+}
+
+/// The state of a table of the store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// A relation of the newest catalog has it, or a transaction that goes on has made it.
+    Present,
+    /// It was given up, and its past is read as long as its history is kept.
+    Past,
+    /// It was given up, and nobody reads its past.
+    Unread,
+    /// Nothing is known of it: nothing was stored in it, or nobody reads its past.
+    Unknown,
 }
 
 /// From here to [`BACKFILL`] lie the documents of collections that releases before 0.2 made.
@@ -215,6 +240,16 @@ pub struct Tables {
     /// A table that is not known yet keeps everything.
     unknown_rows: Arc<StoredTable>,
     unknown_documents: Arc<StoredTable>,
+    /// A table that was given up, of which nobody reads anything.
+    unread: Arc<StoredTable>,
+    /// Tables that transactions have made which go on.
+    drafted: Arc<RwLock<HashSet<TableId, FixedState>>>,
+    /// Tables that were given up and that nobody reads, except through snapshots from before.
+    leaving: Arc<Mutex<Vec<(TableId, Csn)>>>,
+    /// The number of the table that the catalog gives out next, above [`CATALOG`].
+    next: Arc<AtomicU32>,
+    /// True once a record of the catalog was not read, which may have named any table.
+    keeps_unknown: Arc<AtomicBool>,
     /// Histories that became shorter, and of which the store is to be told.
     shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
     /// The state that the holders of collections share, one for each table with documents that has
@@ -231,10 +266,18 @@ impl Default for Tables {
             (ERASURES, rows(Retention::Forever)),
         ];
         let unsettled = Kept::all(Retention::Unsettled);
+        let unread = rows(Retention::None);
+        unread.ended.store(0, Ordering::Release);
+        unread.is_unread.store(true, Ordering::Release);
         Tables {
             known: Arc::new(RwLock::new(system.into_iter().collect())),
             unknown_rows: rows(Retention::Unsettled),
             unknown_documents: StoredTable::new(Oid::NONE, Holds::Documents, unsettled, None),
+            unread,
+            drafted: Arc::default(),
+            leaving: Arc::default(),
+            next: Arc::default(),
+            keeps_unknown: Arc::default(),
             shortened: Arc::default(),
             documents: Arc::default(),
         }
@@ -254,12 +297,76 @@ impl Tables {
         };
         match table {
             _ if Tables::has_documents(table) => known(table, &self.unknown_documents),
-            _ if table >= CATALOG => known(table, &self.unknown_rows),
+            _ if table >= CATALOG => self.find_rows(table),
             // The index entries of the time before an index are kept as long as the index.
-            _ if table >= BACKFILL => {
-                known(TableId(table.0 - BACKFILL.0 + CATALOG.0), &self.unknown_rows)
-            }
+            _ if table >= BACKFILL => self.find_rows(TableId(table.0 - BACKFILL.0 + CATALOG.0)),
             _ => known(CATALOG, &self.unknown_rows),
+        }
+    }
+
+    fn find_rows(&self, table: TableId) -> Arc<StoredTable> {
+        let known = || self.known.read().get(&table).cloned();
+        let unknown = || match self.is_drafted_or_new(table) {
+            true => Some(Arc::clone(&self.unknown_rows)),
+            false => None,
+        };
+        // Its transaction may have committed between the two looks: it is known now.
+        known().or_else(unknown).or_else(known).unwrap_or_else(|| Arc::clone(&self.unread))
+    }
+
+    /// True for a table that a transaction has made which goes on, for a number that the catalog has not given out for
+    /// rows, and for all tables once a record of the catalog was not read.
+    fn is_drafted_or_new(&self, table: TableId) -> bool {
+        let number = table.0.checked_sub(CATALOG.0);
+        number.is_none_or(|number| number >= self.next.load(Ordering::Acquire))
+            || self.keeps_unknown.load(Ordering::Acquire)
+            || self.drafted.read().contains(&table)
+    }
+
+    /// The state of a table.
+    pub(crate) fn standing(&self, table: TableId) -> Standing {
+        let known = || {
+            let known = self.known.read();
+            let stored = known.get(&table)?;
+            Some(match (stored.ended(), stored.is_unread()) {
+                (None, _) => Standing::Present,
+                (Some(_), false) => Standing::Past,
+                (Some(_), true) => Standing::Unread,
+            })
+        };
+        let unknown = || self.is_drafted_or_new(table).then_some(Standing::Present);
+        known().or_else(unknown).or_else(known).unwrap_or(Standing::Unknown)
+    }
+
+    /// True where a relation has a table of the store that was not given up.
+    pub(crate) fn has_present(&self, relation: Oid) -> bool {
+        let known = self.known.read();
+        known.values().any(|stored| stored.relation == relation && stored.ended().is_none())
+    }
+
+    /// All numbers below `next` have been given out, and those that are neither known nor drafted are unread. Returns
+    /// where the next number is kept.
+    pub(crate) fn given_below(&self, next: Oid) -> Arc<AtomicU32> {
+        self.next.store(next.0, Ordering::Release);
+        Arc::clone(&self.next)
+    }
+
+    /// A record of the catalog was not read: tables that are not known keep everything from now on.
+    pub(crate) fn keep_unknown(&self) {
+        self.keeps_unknown.store(true, Ordering::Release);
+    }
+
+    /// A transaction has made a table, which nobody else knows until the transaction commits.
+    pub(crate) fn draft(&self, table: TableId) {
+        self.drafted.write().insert(table);
+    }
+
+    /// The transaction that made these tables is over.
+    pub(crate) fn undraft(&self, tables: &HashSet<TableId>) {
+        let mut drafted = self.drafted.write();
+        drafted.retain(|table| !tables.contains(table));
+        if drafted.is_empty() {
+            *drafted = HashSet::default();
         }
     }
 
@@ -349,11 +456,12 @@ impl Tables {
         Some(self.shortened.lock().get(&table).copied().unwrap_or_else(|| *stored.kept.read()))
     }
 
-    /// The tables that a relation has given up, oldest first.
+    /// The tables that a relation has given up and whose past is read, oldest first.
     pub fn past_of(&self, relation: Oid) -> Vec<PastStorage> {
         let known = self.known.read();
         let of = known.iter().filter(|(_, stored)| stored.relation == relation);
         let mut past: Vec<PastStorage> = of
+            .filter(|(_, stored)| !stored.is_unread())
             .filter_map(|(table, stored)| {
                 Some(PastStorage { table: *table, ended: stored.ended()? })
             })
@@ -373,10 +481,10 @@ impl Tables {
         past
     }
 
-    /// Every table that was given up, with the relation that it belonged to and the commit that did so.
+    /// Every table that was given up and whose past is read, with the relation that it belonged to and the commit that did so.
     pub(crate) fn ended(&self) -> Vec<(TableId, Oid, Csn)> {
         let known = self.known.read();
-        let ended = known.iter();
+        let ended = known.iter().filter(|(_, stored)| !stored.is_unread());
         ended.filter_map(|(id, stored)| Some((*id, stored.relation, stored.ended()?))).collect()
     }
 
@@ -392,6 +500,29 @@ impl Tables {
         known.remove(&table);
         shortened.remove(&table);
         shrink(&mut known);
+    }
+
+    /// A relation has given up a table by this commit, and nobody reads its past: the table is forgotten once no snapshot
+    /// is older than the commit ([`Tables::settle`]).
+    pub(crate) fn leave(&self, table: TableId, csn: Csn) {
+        if let Some(stored) = self.known.read().get(&table) {
+            stored.is_unread.store(true, Ordering::Release);
+            stored.ended.store(csn.0, Ordering::Release);
+            self.leaving.lock().push((table, csn));
+        }
+    }
+
+    fn forget_leaving(&self, store: &Store) {
+        let mut leaving = self.leaving.lock();
+        if leaving.is_empty() {
+            return;
+        }
+        let held = store.oldest_hold();
+        let (gone, held): (Vec<_>, Vec<_>) =
+            leaving.drain(..).partition(|(_, ended)| held.is_none_or(|held| *ended <= held));
+        *leaving = held;
+        drop(leaving);
+        gone.into_iter().for_each(|(table, _)| self.forget(table));
     }
 
     /// There is such a table, of which so much is kept.
@@ -444,9 +575,10 @@ impl Tables {
         }
     }
 
-    /// Tells the store of histories that became shorter. To be called after a commit that changed
-    /// the catalog; waits for a flush that is on its way, where there is something to tell.
+    /// Tells the store of histories that became shorter, and forgets tables that nobody reads any more. To be called
+    /// after a commit that changed the catalog; waits for a flush that is on its way, where there is something to tell.
     pub fn settle(&self, store: &Store) {
+        self.forget_leaving(store);
         if self.shortened.lock().is_empty() {
             return;
         }

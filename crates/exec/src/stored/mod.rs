@@ -147,10 +147,8 @@ impl<'a> Stored<'a> {
         {
             return Ok(Arc::clone(table));
         }
-        let table = self.handles.table(self.catalog, oid).ok_or_else(|| {
-            let message = format!("relation with OID {oid} does not exist");
-            Error::new(SqlState::UNDEFINED_TABLE, message)
-        })?;
+        let table = self.handles.table(self.catalog, oid);
+        let table = table.ok_or_else(|| no_handle(self.catalog, oid))?;
         *self.last.borrow_mut() = Some((oid, Arc::clone(&table)));
         Ok(table)
     }
@@ -544,6 +542,20 @@ impl Tables for Stored<'_> {
         match row {
             Some(row) => self.put_row(&table, &row, attnums, true, out).map(|()| true),
             None => Ok(false),
+        }
+    }
+}
+
+/// The error for a relation of a catalog that has no handle.
+fn no_handle(catalog: &Catalog, oid: Oid) -> Error {
+    match catalog.table(oid) {
+        Some(def) => {
+            let message = format!("the past of \"{}\" is not kept", def.relation.name);
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+        }
+        None => {
+            let message = format!("relation with OID {oid} does not exist");
+            Error::new(SqlState::UNDEFINED_TABLE, message)
         }
     }
 }

@@ -16,7 +16,7 @@ use table::rows::{Batch, Cursor, PastCursor, Reads, RowVersion, StorageEpoch, Ta
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
 
-use super::{Stored, error, position};
+use super::{Stored, error, no_handle, position};
 use crate::tables::{
     Moment, Piece, ScanKey, ScanRequest, TablePart, count_given, first_that, piece_of_rows,
 };
@@ -323,6 +323,9 @@ impl Scan {
         }
         let catalog = stored.cache.at(&snapshot).map_err(error)?;
         let Some(table) = stored.handles.table(&catalog, now.relation().oid) else {
+            if catalog.table(now.relation().oid).is_some() {
+                return Err(no_handle(&catalog, now.relation().oid));
+            }
             let name = &now.relation().name;
             let message = format!("relation \"{name}\" did not exist at that time");
             return Err(Error::new(SqlState::UNDEFINED_TABLE, message));

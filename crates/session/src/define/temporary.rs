@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use ::table::catalog::ddl::{Acting, Behavior};
-use ::table::catalog::{Address, Class, Persistence};
+use ::table::catalog::{Address, Class, Persistence, Schema};
 use ::table::method::Wanted;
 use ::table::rows::{Batch, Change, Cursor};
 use sql::parse::ast::Path;
@@ -170,29 +170,33 @@ impl Session {
 
     /// Drops the session's temporary objects when it ends.
     pub(crate) fn drop_temporary(&mut self) {
-        let name = format!("{TEMPORARY}{}", self.client.slot.process);
-        // If this fails, the next opening of the database does it.
-        let _ = self.client.instance.drop_temporary(|known| known == name);
+        let (instance, slot) = (&self.client.instance, &self.client.slot);
+        let name = format!("{TEMPORARY}{}", slot.process);
+        if let Some(schema) = instance.catalogs.newest().schema_named(slot.database, &name) {
+            // If this fails, the next opening of the database does it.
+            let _ = instance.drop_temporary(schema);
+        }
     }
 }
 
 impl Instance {
-    /// Drops the schemas of temporary objects that have such names, with all that is in them.
-    pub(crate) fn drop_temporary(&self, is_wanted: impl Fn(&str) -> bool) -> Result<()> {
+    /// Drops the temporary objects of all sessions.
+    pub(crate) fn drop_all_temporary(&self) -> Result<()> {
         let catalog = self.catalogs.newest();
-        for schema in catalog.schemas() {
-            if !schema.name.starts_with(TEMPORARY) || !is_wanted(&schema.name) {
-                continue;
-            }
-            let mut txn = self.engine.begin(txn::Isolation::ReadCommitted);
-            let mut draft = ::table::Draft::new(&self.catalogs);
-            let acting = Acting { role: OWNER, database: schema.database, path: &[] };
-            let object = Address::of(Class::Schema, schema.oid);
-            draft.ddl(&mut txn, acting).drop_objects(&[object], Behavior::Cascade)?;
-            draft.publish(&mut txn)?;
-            txn.commit(txn::CommitMeta::default())?;
-            self.catalogs.tables().settle(self.engine.store());
-        }
+        let mut schemas = catalog.schemas().filter(|schema| schema.name.starts_with(TEMPORARY));
+        schemas.try_for_each(|schema| self.drop_temporary(schema))
+    }
+
+    /// Drops a schema of temporary objects with all that is in it.
+    fn drop_temporary(&self, schema: &Schema) -> Result<()> {
+        let mut txn = self.engine.begin(txn::Isolation::ReadCommitted);
+        let mut draft = ::table::Draft::new(&self.catalogs);
+        let acting = Acting { role: OWNER, database: schema.database, path: &[] };
+        let object = Address::of(Class::Schema, schema.oid);
+        draft.ddl(&mut txn, acting).drop_objects(&[object], Behavior::Cascade)?;
+        draft.publish(&mut txn)?;
+        txn.commit(txn::CommitMeta::default())?;
+        self.catalogs.tables().settle(self.engine.store());
         Ok(())
     }
 }

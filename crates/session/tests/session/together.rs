@@ -387,6 +387,28 @@ fn temporary_tables_are_their_sessions() {
     assert_eq!(kept.0, ["1"]);
 }
 
+/// A temporary table keeps no past: a read as of before it was emptied is refused, and does not find the table as if it
+/// had been empty then.
+#[test]
+fn the_past_of_an_emptied_temporary_table_is_refused() {
+    let instance = instance();
+    let mut one = connect(&instance);
+    run(&mut one, "create temp table t (a int)").expect("a table");
+    run(&mut one, "insert into t values (1)").expect("a row");
+    let version = instance.engine().visible().0;
+    run(&mut one, "truncate t").expect("it is emptied");
+    let past = format!("select * from t for system_version as of {version}");
+    for _ in 0..2 {
+        let refused = run(&mut one, &past).expect_err("its past is not kept");
+        assert_eq!(
+            (refused.state().code(), refused.message()),
+            ("22023", "the past of \"t\" is not kept")
+        );
+        run(&mut one, "checkpoint").expect("it is written");
+    }
+    run(&mut one, "select * from t").expect("it is read");
+}
+
 /// The settings that are kept for a role and a database are set when it logs in, the role's before
 /// the database's, and RESET restores them.
 #[test]

@@ -50,7 +50,7 @@ pub struct CatalogCache {
     newest: RwLock<Arc<Catalog>>,
     /// Catalogs of the past; the last used one is last.
     past: Mutex<Vec<Arc<Catalog>>>,
-    next_oid: AtomicU32,
+    next_oid: Arc<AtomicU32>,
     tables: Tables,
     methods: Methods,
     /// The handles of tables with their state, which go with the tables.
@@ -96,7 +96,7 @@ impl CatalogCache {
         let cache = Arc::new(CatalogCache {
             newest: RwLock::new(Arc::new(catalog)),
             past: Mutex::default(),
-            next_oid: AtomicU32::new(next_oid.0),
+            next_oid: tables.given_below(next_oid),
             tables,
             methods,
             handles: OnceLock::new(),
@@ -242,6 +242,7 @@ impl CatalogCache {
     pub(crate) fn tell(&self, handles: &Arc<Handles>) {
         // Once set it stays: there is one for an engine.
         let _ = self.handles.set(Arc::downgrade(handles));
+        handles.know(&self.tables);
     }
 
     /// Makes the handles forget the storages that relations have given up.
@@ -278,10 +279,16 @@ impl CatalogCache {
         }
         let given_up: Vec<GivenUp> =
             changed.iter().filter_map(|relation| GivenUp::between(relation, &catalog)).collect();
-        // Tables without a record of their end have no past.
+        // Tables without a record of their end have no past that is read from now on.
         let has_past = |table: &TableId| changes.retired.iter().any(|one| one.table == *table);
-        let storages = given_up.iter().flat_map(|one| &one.storages);
-        storages.filter(|table| !has_past(table)).for_each(|table| self.tables.forget(*table));
+        for GivenUp { storages, has_no_past, .. } in &given_up {
+            for table in storages.iter().filter(|table| !has_past(table)) {
+                match has_no_past {
+                    true => self.tables.leave(*table, csn),
+                    false => self.tables.forget(*table),
+                }
+            }
+        }
         for record::Retired { table, relation, kept, csn: ended } in changes.retired {
             self.tables.end(table, relation, kept, ended);
         }
@@ -344,7 +351,10 @@ impl Observer for CatalogCache {
         let csn = commit.csn();
         match Changes::of(commit) {
             Ok(changes) => self.take_in(changes, csn),
-            Err(_) => drop(self.damaged_from.fetch_min(csn.0, Ordering::AcqRel)),
+            Err(_) => {
+                self.tables.keep_unknown();
+                self.damaged_from.fetch_min(csn.0, Ordering::AcqRel);
+            }
         }
     }
 }

@@ -20,13 +20,14 @@
 //! * The draft is `base` with `changes` applied in their order.
 //! * The transaction has written exactly the records that `changes` leave behind.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Weak};
 
 use store::{Csn, Op, TableId};
 use txn::{RowLock, Transaction, Wait};
 use types::Oid;
 
-use super::cache::CatalogCache;
+use super::cache::{CatalogCache, table_of};
 use super::ddl::{Acting, Ddl};
 use super::record::{
     CATALOG, VERSION_KEY, name_key_of, next_oid_value_of, retired_key_of, retired_value_of,
@@ -68,20 +69,47 @@ pub struct Draft {
     changes: Vec<Change>,
     /// True where something was said of tables that were given up before.
     has_past: bool,
-    /// Relations that the transaction has made, or given other tables of the store, as long as it may be rolled back.
-    made: Vec<Arc<Relation>>,
+    made: Made,
 }
 
-impl Drop for Draft {
-    /// The handles and state of tables that only a rolled back transaction had go with it.
+/// The objects that a transaction has made. When the transaction is over, whichever way, the handles and the state of
+/// those go that no relation of the newest catalog has: the transaction was rolled back, or to a savepoint, or has
+/// dropped them itself.
+struct Made {
+    /// Weak, because a commit that never becomes visible stays in the queue of the engine, with its hooks.
+    cache: Weak<CatalogCache>,
+    /// Relations that it has made, or given other tables of the store.
+    relations: Vec<Arc<Relation>>,
+    /// Tables of the store.
+    storages: HashSet<TableId>,
+}
+
+impl Made {
+    fn new(cache: &Arc<CatalogCache>) -> Made {
+        Made { cache: Arc::downgrade(cache), relations: Vec::new(), storages: HashSet::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.relations.is_empty() && self.storages.is_empty()
+    }
+
+    /// Has the handles forget the relations from a position on, as far as a catalog does not have them.
+    fn forget_from(&mut self, at: usize, cache: &CatalogCache, catalog: &Catalog) {
+        let made = self.relations.drain(at..);
+        let given_up = made.filter_map(|relation| GivenUp::between(&relation, catalog));
+        cache.forget(&given_up.collect::<Vec<_>>());
+    }
+}
+
+impl Drop for Made {
     fn drop(&mut self) {
-        if self.made.is_empty() {
+        if self.is_empty() {
             return;
         }
-        let newest = self.cache.newest();
-        let made = self.made.iter();
-        let given_up = made.filter_map(|relation| GivenUp::between(relation, &newest));
-        self.cache.forget(&given_up.collect::<Vec<_>>());
+        if let Some(cache) = self.cache.upgrade() {
+            cache.tables().undraft(&self.storages);
+            self.forget_from(0, &cache, &cache.newest());
+        }
     }
 }
 
@@ -91,6 +119,7 @@ pub struct DraftSavepoint {
     base: Arc<Catalog>,
     catalog: Arc<Catalog>,
     changes: usize,
+    made: usize,
 }
 
 impl Draft {
@@ -103,7 +132,7 @@ impl Draft {
             base,
             changes: Vec::new(),
             has_past: false,
-            made: Vec::new(),
+            made: Made::new(cache),
         }
     }
 
@@ -139,6 +168,7 @@ impl Draft {
             base: self.base.clone(),
             catalog: self.catalog.clone(),
             changes: self.changes.len(),
+            made: self.made.relations.len(),
         }
     }
 
@@ -149,6 +179,7 @@ impl Draft {
         self.catalog = savepoint.catalog.clone();
         self.changes.truncate(savepoint.changes);
         self.refresh();
+        self.made.forget_from(savepoint.made, &self.cache, &self.catalog);
     }
 
     /// Begins a statement that changes the catalog, on behalf of `acting`. `txn` is the transaction
@@ -163,8 +194,7 @@ impl Draft {
     ///
     /// # Errors
     /// Returns the error of the transaction: it waits for another one that changes the catalog.
-    pub fn publish(mut self, txn: &mut Transaction) -> Result<()> {
-        self.made.clear();
+    pub fn publish(self, txn: &mut Transaction) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
@@ -172,7 +202,26 @@ impl Draft {
         self.cache.write_initial(txn)?;
         let next = next_oid_value_of(self.cache.next_oid());
         txn.write(CATALOG, VERSION_KEY.to_vec(), Op::Put(next))?;
+        if !self.made.is_empty() {
+            // The transaction drops its hooks when it is rolled back.
+            let made = self.made;
+            txn.on_publish(move |_| drop(made));
+        }
         Ok(())
+    }
+
+    /// A table of the store for the transaction.
+    pub(crate) fn new_storage(&mut self) -> Result<TableId> {
+        let storage = table_of(self.cache.allocate()?);
+        self.cache.tables().draft(storage);
+        self.made.storages.insert(storage);
+        Ok(storage)
+    }
+
+    /// True for a table of the store that the transaction itself has made: no other transaction ever sees it, unless
+    /// a relation has it when the transaction commits.
+    pub(crate) fn has_made(&self, storage: TableId) -> bool {
+        self.made.storages.contains(&storage)
     }
 
     pub(crate) fn cache(&self) -> &Arc<CatalogCache> {
@@ -247,7 +296,7 @@ impl Draft {
         if let Change::Put(Entry::Relation(relation)) = &change
             && GivenUp::between(relation, &self.base).is_some()
         {
-            self.made.push(Arc::clone(relation));
+            self.made.relations.push(Arc::clone(relation));
         }
         change.apply(Arc::make_mut(&mut self.catalog));
         self.changes.push(change);

@@ -411,6 +411,12 @@ impl Relation {
         }
     }
 
+    /// True for a relation whose past nobody reads once the relation is dropped: it is a session's own, or a sequence.
+    /// The catalog keeps no record of the tables of the store that such a relation gives up.
+    pub(crate) fn has_no_past(&self) -> bool {
+        self.persistence == Persistence::Temporary || matches!(self.kind, RelationKind::Sequence(_))
+    }
+
     /// All tables of the store that it has: [`Relation::storage`], and those of its access method.
     pub fn storages(&self) -> impl Iterator<Item = TableId> {
         let of_method = self.table().map_or(&[][..], |table| &table.method.storages);

@@ -13,16 +13,17 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use foldhash::fast::FixedState;
 use parking_lot::Mutex;
 use store::{Csn, TableId};
-use txn::{CommitMeta, Durability, Engine, Isolation, Observed, Observer};
+use txn::{CommitMeta, Durability, Engine, Isolation, Observed, Observer, TableChange};
 
 use crate::catalog::CATALOG;
 use crate::shrink::shrink;
-use crate::{Error, Result};
+use crate::stored::Standing;
+use crate::{Error, Result, Tables};
 
 /// Where the numbers are kept: the last of SQL's tables, which none will ever be.
 pub(crate) const COUNTS: TableId = TableId(0x7fff_ffff);
@@ -41,6 +42,8 @@ pub(super) struct RowCounts {
     counts: Mutex<Counts>,
     /// How often plans were to be made anew: [`RowCounts::generation`].
     generation: AtomicU64,
+    /// The tables of the store.
+    tables: OnceLock<Tables>,
 }
 
 #[derive(Debug, Default)]
@@ -98,21 +101,39 @@ impl Observer for RowCounts {
     }
 
     fn observe(&self, commit: &mut Observed<'_>) {
+        self.count(commit.csn(), &commit.changes());
+    }
+}
+
+impl RowCounts {
+    /// Gives the counts the tables of the store.
+    pub(super) fn know(&self, tables: &Tables) {
+        // Once set they stay: there is one catalog for an engine.
+        let _ = self.tables.set(tables.clone());
+    }
+
+    /// Counts what a commit has changed.
+    fn count(&self, csn: Csn, changes: &[TableChange]) {
         let mut counts = self.counts.lock();
         let mut is_other = false;
-        commit
-            .changes()
-            .iter()
-            .for_each(|change| is_other |= counts.add(change.table, change.rows));
-        counts.counted = commit.csn();
+        for TableChange { table, rows } in changes {
+            // The count of a table that this commit gives up, or has made and given up, may be forgotten already.
+            if counts.tables.contains_key(table) || self.is_present(*table) {
+                is_other |= counts.add(*table, *rows);
+            }
+        }
+        counts.counted = csn;
         counts.forget();
         if is_other {
             self.plan_anew();
         }
     }
-}
 
-impl RowCounts {
+    fn is_present(&self, table: TableId) -> bool {
+        let standing = self.tables.get().map(|tables| tables.standing(table));
+        standing.is_none_or(|standing| standing == Standing::Present)
+    }
+
     /// `None` for a table that was given up, or never had a row.
     pub(super) fn get(&self, table: TableId) -> Option<u64> {
         self.counts.lock().tables.get(&table).map(|count| count.rows.max(0) as u64)
@@ -221,5 +242,36 @@ impl RowCounts {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::Retention;
+    use types::Oid;
+
+    use crate::stored::Kept;
+
+    /// One commit changed rows of a table and dropped it. The catalog hears of the commit first and gives the count up. A
+    /// session that saved the counts just then removed it, and the changes of the commit brought it back for ever.
+    #[test]
+    fn a_count_that_was_given_up_does_not_come_back() {
+        let (counts, tables, table) =
+            (RowCounts::default(), Tables::new(), TableId(CATALOG.0 + 20_000));
+        tables.given_below(Oid(20_001));
+        counts.know(&tables);
+        let kept = Kept::all(Retention::Forever);
+        tables.know(table, Oid(19_999), kept);
+        counts.count(Csn(1), &[TableChange { table, rows: 5 }]);
+        assert_eq!(counts.get(table), Some(5));
+        tables.end(table, Oid(19_999), kept, Csn(2));
+        counts.give_up(&[table]);
+        assert_eq!(counts.len(), 0, "another session has them forgotten");
+        counts.count(Csn(2), &[TableChange { table, rows: -3 }]);
+        assert_eq!(counts.len(), 0);
+        // A follower hears only of the rows of a table that one commit made and gave up.
+        counts.count(Csn(3), &[TableChange { table: TableId(table.0 - 1), rows: 7 }]);
+        assert_eq!(counts.len(), 0);
     }
 }

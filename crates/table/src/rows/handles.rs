@@ -15,7 +15,7 @@
 //!   storage: row ids that an open transaction has taken are given to nobody else.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
@@ -30,9 +30,11 @@ use super::statistics::Sampled;
 use super::table::Table;
 use super::usage::{AnalyzedBy, TableUsage, Usage};
 use crate::Result;
-use crate::catalog::{Catalog, CatalogCache, Relation, TableDef};
+use crate::Tables;
+use crate::catalog::{Catalog, CatalogCache, Persistence, Relation, TableDef};
 use crate::method::Methods;
 use crate::shrink::shrink;
+use crate::stored::Standing;
 
 /// States of one definition kept at most: of the present, of drafts, of the past.
 const STATES_MAX: usize = 4;
@@ -55,6 +57,8 @@ pub(crate) struct GivenUp {
     pub storages: Vec<TableId>,
     /// The relation itself is gone.
     pub is_dropped: bool,
+    /// The relation is one whose past nobody reads ([`Relation::has_no_past`]).
+    pub has_no_past: bool,
 }
 
 impl GivenUp {
@@ -68,6 +72,7 @@ impl GivenUp {
             relation: relation.oid,
             storages,
             is_dropped,
+            has_no_past: relation.has_no_past(),
         })
     }
 }
@@ -84,6 +89,8 @@ pub struct Handles {
     /// The handles of tables that relations have given up, the newest last.
     past: Mutex<VecDeque<Arc<Table>>>,
     counts: Arc<RowCounts>,
+    /// The tables of the store, once the catalog is there.
+    tables: OnceLock<Tables>,
 }
 
 impl Handles {
@@ -99,6 +106,7 @@ impl Handles {
             usages: Mutex::default(),
             past: Mutex::default(),
             counts: Arc::default(),
+            tables: OnceLock::new(),
         }
     }
 
@@ -112,7 +120,18 @@ impl Handles {
         &self.methods
     }
 
-    /// The handle of the table with this OID as `catalog` defines it; `None` for other relations.
+    /// Gives the handles the tables of the store.
+    pub(crate) fn know(&self, tables: &Tables) {
+        // Once set they stay: there is one catalog for an engine.
+        let _ = self.tables.set(tables.clone());
+    }
+
+    fn standing(&self, storage: TableId) -> Standing {
+        self.tables.get().map_or(Standing::Present, |tables| tables.standing(storage))
+    }
+
+    /// The handle of the table with this OID as `catalog` defines it; `None` for other relations, and for a temporary
+    /// table that has given up its rows of that time.
     pub fn table(&self, catalog: &Catalog, oid: Oid) -> Option<Arc<Table>> {
         let def = catalog.table(oid)?;
         let same = |table: &&Arc<Table>| Arc::ptr_eq(table.def(), def);
@@ -120,8 +139,12 @@ impl Handles {
             return Some(Arc::clone(table));
         }
         let data = def.relation.table()?;
-        if self.engine.table(data.storage).ended().is_some() {
-            return self.past_table(catalog, def);
+        let is_temporary = def.relation.persistence == Persistence::Temporary;
+        match self.standing(data.storage) {
+            Standing::Present => {}
+            Standing::Unread => return None,
+            Standing::Unknown if is_temporary => return None,
+            Standing::Past | Standing::Unknown => return self.past_table(catalog, def),
         }
         let ids = Arc::clone(self.ids.lock().entry(data.storage).or_default());
         let moves = Arc::clone(self.moves.lock().entry(data.storage).or_default());
@@ -137,6 +160,17 @@ impl Handles {
             states.remove(0);
         }
         states.push(Arc::clone(&table));
+        drop(known);
+        if self.standing(data.storage) != Standing::Present {
+            // A commit has given it up meanwhile, and may have found no handle to forget.
+            let is_present = |tables: &Tables| tables.has_present(oid);
+            self.forget(&[GivenUp {
+                relation: oid,
+                storages: def.relation.storages().collect(),
+                is_dropped: !self.tables.get().is_some_and(is_present),
+                has_no_past: def.relation.has_no_past(),
+            }]);
+        }
         Some(table)
     }
 
@@ -181,7 +215,7 @@ impl Handles {
         }
         {
             let mut known = self.known.write();
-            for GivenUp { relation, storages, is_dropped } in all {
+            for GivenUp { relation, storages, is_dropped, .. } in all {
                 if *is_dropped {
                     known.remove(relation);
                 } else if let Some(states) = known.get_mut(relation) {
@@ -235,6 +269,7 @@ impl Handles {
     pub fn open_counts(&self, engine: &Arc<Engine>, catalogs: &CatalogCache) -> Result<()> {
         let catalog = catalogs.newest();
         let live = catalog.relations().flat_map(|relation| relation.storages().collect::<Vec<_>>());
+        self.counts.know(catalogs.tables());
         RowCounts::open(&self.counts, engine, &live.collect::<HashSet<TableId>>())
     }
 

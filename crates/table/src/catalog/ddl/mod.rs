@@ -51,7 +51,7 @@ use std::sync::Arc;
 
 use crate::stored::{Tables, backfill_of};
 use ::types::{Error as SqlError, Modifier, Oid, Repr, SqlState, Type, TypeSource};
-use store::TableId;
+use store::{Retention, TableId};
 use txn::{RelationLock, RowLock, Transaction, Wait};
 
 pub use alter::TextOf;
@@ -67,7 +67,6 @@ pub use sequence::SequenceOptions;
 pub use table::{NewColumn, NewIdentity, NewTable, NewView};
 pub use user_type::{DomainChange, LabelPlace};
 
-use super::cache::table_of;
 use super::draft::{Change, Draft};
 use super::version::Key;
 use super::{
@@ -162,7 +161,7 @@ impl<'a> Ddl<'a> {
     }
 
     fn new_storage(&mut self) -> Result<TableId> {
-        self.new_oid().map(table_of)
+        self.draft.new_storage()
     }
 
     /// Makes an object, or puts another version in the place of one.
@@ -194,8 +193,11 @@ impl<'a> Ddl<'a> {
         tables: impl IntoIterator<Item = TableId>,
     ) -> Result<()> {
         let kept = self.catalog().kept_of(relation);
+        let keeps_past = !relation.has_no_past() || kept.retention != Retention::None;
         tables.into_iter().try_for_each(|table| {
-            if self.is_unused(table)? {
+            // Subscribers are told of documents in any case.
+            let is_read = Tables::has_documents(table) || keeps_past && !self.draft.has_made(table);
+            if !is_read || self.is_unused(table)? {
                 return Ok(());
             }
             self.draft.change(self.txn, Change::Retire { table, relation: relation.oid, kept })
