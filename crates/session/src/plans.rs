@@ -163,10 +163,10 @@ struct Generation {
 impl Generation {
     /// Takes a statement in with its weight of now.
     fn put(&mut self, known: &Arc<Known>) {
-        match self.statements.insert(Arc::clone(&known.text), Arc::clone(known)) {
-            // Another session may have read the same text at the same time.
-            Some(before) => self.bytes -= before.weighed.swap(0, Ordering::Relaxed),
-            None => {}
+        let before = self.statements.insert(Arc::clone(&known.text), Arc::clone(known));
+        if let Some(before) = before {
+            // It is the same one, or that of another session which read the text at the same time.
+            self.bytes -= before.weighed.swap(0, Ordering::Relaxed);
         }
         let weight = known.weight();
         known.weighed.store(weight, Ordering::Relaxed);

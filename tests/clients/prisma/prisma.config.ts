@@ -17,5 +17,5 @@ export default defineConfig({
   experimental: { adapter: true },
   engine: 'js',
   schema: 'schema.prisma',
-  adapter: async () => new PrismaPg(new Pool() as any, { schema: process.env.PGUSER }),
+  adapter: async () => new PrismaPg(new Pool({ allowExitOnIdle: true }) as any, { schema: process.env.PGUSER }),
 })

@@ -714,7 +714,8 @@ impl Catalog {
                 }
             }
             Entry::Role(role) => {
-                if self.role_names.get(&*role.name).is_some_and(|named| named.oid == role.oid) {
+                let named = self.role_names.get(&*role.name);
+                if named.is_some_and(|named| named.oid == role.oid) {
                     self.role_names.remove(&*role.name);
                 }
             }
