@@ -74,7 +74,7 @@ impl Collection {
         if let Err(error) = Parser::new(rest).limits(limits()).parse_into(&mut chunks) {
             let place = error.place();
             return Err(match (chunks.error.take(), place) {
-                (Some(error), _) if is_taken(&error) => self.made_meanwhile(key)?,
+                (Some(error), _) if is_taken(&error) => self.made_meanwhile(key, error),
                 // The path is not known here, the place in the text is.
                 (Some(DocumentError::Unstorable { source, .. }), Some(place)) => {
                     DocumentError::Unstorable { at: place.to_string(), source }
@@ -85,12 +85,13 @@ impl Collection {
         }
         let counts = chunks.counts.take();
         let (bulk, puts) = match chunks.finish() {
-            Err(error) if is_taken(&error) => return Err(self.made_meanwhile(key)?),
+            Err(error) if is_taken(&error) => return Err(self.made_meanwhile(key, error)),
             finished => finished?,
         };
         let mut writing = self.begin_write(key, meta)?;
-        if writing.working.found().revision.0 > 0 {
-            return Err(self.made_meanwhile(key)?);
+        let revision = writing.working.found().revision;
+        if revision.0 > 0 {
+            return Err(DocumentError::Conflict { key: key.to_owned(), revision });
         }
         // From here on the transaction looks after the files, also where it fails.
         writing.txn.attach(bulk.finish()?)?;
@@ -101,14 +102,18 @@ impl Collection {
         writing.commit_loaded(counts, meta)
     }
 
-    /// The error of an import whose document another writer has made meanwhile.
-    fn made_meanwhile(&self, key: &str) -> Result<DocumentError> {
-        let revision = self.newest(key)?;
-        Ok(DocumentError::Conflict { key: key.to_owned(), revision })
+    /// The error of an import that the store has refused: a conflict where another writer has made the document
+    /// meanwhile, else that of the store.
+    fn made_meanwhile(&self, key: &str, refused: DocumentError) -> DocumentError {
+        match self.newest(key) {
+            Ok(revision) => DocumentError::Conflict { key: key.to_owned(), revision },
+            Err(DocumentError::NoDocument { .. }) => refused,
+            Err(error) => error,
+        }
     }
 }
 
-/// True where a chunk of the document exists already.
+/// True where the store has refused an entry: a chunk of the document may exist already.
 fn is_taken(error: &DocumentError) -> bool {
     matches!(error, DocumentError::Store(StoreError::Bulk { .. }))
 }

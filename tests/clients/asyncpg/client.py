@@ -266,6 +266,12 @@ async def messages():
     await db.execute("DROP TABLE IF EXISTS nothing")
     await asyncio.sleep(0.05)
     same(notices, [("00000", 'table "nothing" does not exist, skipping')])
+    raised = []
+    db.add_log_listener(lambda _, message: raised.append(message.as_dict()))
+    await db.execute("DO $$\nBEGIN\n  RAISE NOTICE 'here';\nEND $$")
+    await asyncio.sleep(0.05)
+    same([(one["message"], one["server_source_function"], "server_source_line" in one) for one in raised],
+         [("here", "exec_stmt_raise", True)])
     await db.close()
     await other.close()
 

@@ -1,5 +1,5 @@
-//! [`ByteSpool`]: bytes that a client sends, kept until all have come and then read once. A statement that waits for
-//! its client with a spool needs no lock meanwhile.
+//! [`ByteSpool`]: bytes that a client sends, kept until all have come and read after that. A request that waits for its
+//! client with a spool needs no lock meanwhile.
 //!
 //! ```text
 //!   client ──pieces──> [ memory, up to a bound ] ──> the rest in a temporary file ──> SpooledBytes, from the first
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use types::Result;
 
 use super::TempFolder;
-use super::file::{TempFile, failed};
+use super::file::TempFile;
 
 /// So many bytes are written to the file at a time.
 const WRITE_BYTES: usize = 256 << 10;
@@ -31,16 +31,6 @@ impl ByteSpool {
     /// stay in memory where there is no folder.
     pub fn new(folder: Option<&Arc<TempFolder>>, bytes_max: usize) -> Self {
         Self { folder: folder.cloned(), bytes_max, file: None, memory: Vec::new() }
-    }
-
-    /// How many bytes there are.
-    pub fn len(&self) -> u64 {
-        self.file.as_ref().map_or(0, |(_, bytes)| *bytes) + self.memory.len() as u64
-    }
-
-    /// True where there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Adds bytes.
@@ -82,17 +72,6 @@ impl SpooledBytes {
         self.next = 0;
         self.memory.set_position(0);
     }
-
-    /// Puts the next bytes into `out`, which is emptied first: about so many, none at the end.
-    ///
-    /// # Errors
-    /// 58030 where the file cannot be read.
-    pub fn next(&mut self, bytes: usize, out: &mut Vec<u8>) -> Result<()> {
-        out.resize(bytes, 0);
-        let read = self.read(out).map_err(|error| failed(&error))?;
-        out.truncate(read);
-        Ok(())
-    }
 }
 
 impl Read for SpooledBytes {
@@ -123,18 +102,14 @@ mod tests {
             let all: Vec<u8> = (0..bytes).map(|at| (at * 7 % 251) as u8).collect();
             let mut spool = ByteSpool::new(Some(&folder), 1_000);
             all.chunks(999).for_each(|piece| spool.push(piece).unwrap());
-            assert_eq!(spool.len(), bytes as u64);
             assert_eq!(!disk.files().is_empty(), is_in_file);
             let mut reader = spool.read();
-            let (mut found, mut piece) = (Vec::new(), Vec::new());
-            loop {
-                reader.next(4_096, &mut piece).unwrap();
-                if piece.is_empty() {
-                    break;
-                }
-                found.extend_from_slice(&piece);
+            for _ in 0..2 {
+                let mut found = Vec::new();
+                reader.read_to_end(&mut found).unwrap();
+                assert!(found == all, "{bytes} bytes");
+                reader.rewind();
             }
-            assert!(found == all, "{bytes} bytes");
             drop(reader);
             assert!(disk.files().is_empty(), "the file is removed");
         }
