@@ -102,21 +102,13 @@ impl Chunk {
         if self.probe(slot as usize).kind.is_none() {
             return Err(Damaged::new("a change of a node that is not there"));
         }
-        let (old, old_text) =
-            (std::mem::take(&mut self.patches), std::mem::take(&mut self.patch_text));
-        let mut lay = |patch: &Patch, text: &[u8]| {
-            let (start, len) = (self.patch_text.len() as u32, text.len() as u32);
-            self.patch_text.extend_from_slice(text);
-            self.patches.push(Patch { start, len, ..*patch });
-        };
-        let new = Patch { slot, kind, changed: Csn(0), start: 0, len: 0 };
-        let at = old.partition_point(|patch| patch.slot < slot);
-        let text_of =
-            |patch: &Patch| &old_text[patch.start as usize..(patch.start + patch.len) as usize];
-        old[..at].iter().for_each(|patch| lay(patch, text_of(patch)));
-        lay(&new, text);
-        let rest = old[at..].iter().filter(|patch| patch.slot != slot);
-        rest.for_each(|patch| lay(patch, text_of(patch)));
+        let (start, len) = (self.patch_text.len() as u32, text.len() as u32);
+        self.patch_text.extend_from_slice(text);
+        let patch = Patch { slot, kind, changed: Csn(0), start, len };
+        match self.patches.binary_search_by_key(&slot, |patch| patch.slot) {
+            Ok(at) => self.patches[at] = patch,
+            Err(at) => self.patches.insert(at, patch),
+        }
         Ok(())
     }
 
@@ -203,6 +195,16 @@ impl Chunk {
     #[inline]
     pub(crate) fn patch_text(&self, patch: &Patch) -> &[u8] {
         &self.patch_text[patch.start as usize..(patch.start + patch.len) as usize]
+    }
+
+    /// The image with the values laid over it.
+    pub(crate) fn to_image(&self) -> Vec<u8> {
+        if self.patches.is_empty() {
+            return self.base_bytes().to_vec();
+        }
+        let mut image = Vec::new();
+        self.to_buf().encode(&mut image);
+        image
     }
 
     /// The facts about the document in chunk 0.
@@ -338,6 +340,20 @@ impl Chunk {
         // Slots behind the last one were never used.
         keys.start = keys.start.max(first + CHUNK_NODES as u64);
         None
+    }
+
+    /// The parent and label of the node at `slot`, if it is placed.
+    pub fn place(&self, slot: usize) -> Result<Option<(NodeKey, Label)>, Damaged> {
+        if self.probe(slot).up != 0 {
+            return Ok(None);
+        }
+        for entry in self.placed() {
+            let (placed, parent, label) = entry?;
+            if placed as usize == slot {
+                return Ok(Some((parent, label)));
+            }
+        }
+        Ok(None)
     }
 
     /// The placed nodes: slot, parent, label.

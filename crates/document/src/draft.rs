@@ -17,7 +17,7 @@ use crate::chunk::Chunk;
 use crate::chunk_buf::ChunkBuf;
 use crate::delta::Op;
 use crate::error::{Damaged, DocumentError};
-use crate::limits::DEPTH_MAX;
+use crate::limits::{DEPTH_MAX, LARGE_BYTES, too_deep};
 use crate::node::{Header, Node};
 use crate::order::Label;
 use crate::paths::Counts;
@@ -45,13 +45,19 @@ struct Work {
     fresh: bool,
 }
 
-/// A chunk of which a draft changed only values: the common case, and the cheap one, because the
-/// chunk need not be taken apart.
+/// A chunk that is not taken apart. Mostly a draft changed only values in it: the common case, and the cheap one. A
+/// draft that adds many nodes puts the chunks that are full together again, because taken apart they need several
+/// times the memory.
 #[derive(Clone)]
 struct Valued {
     chunk: Chunk,
     delta: Vec<u8>,
+    /// As in [`Work`].
+    fresh: bool,
 }
+
+/// So many chunks of new nodes are taken apart before they are put together.
+const FRESH_CHUNKS: u32 = 64;
 
 /// The change of a draft to one chunk.
 pub(crate) enum Write {
@@ -105,9 +111,11 @@ pub(crate) struct Draft {
     base: Arc<Tree>,
     header: Header,
     work: BTreeMap<u32, Work>,
-    /// Chunks of which only values changed, and which are not in `work`.
+    /// Chunks of which only values changed, or that are full of new nodes, and which are not in `work`.
     values: BTreeMap<u32, Valued>,
-    /// The placed nodes of the chunks in `work`, by parent and order. Two may have one label while
+    /// New chunks below this one have been put together.
+    packed: u32,
+    /// The placed nodes of the chunks in `work` and of new ones, by parent and order. Two may have one label while
     /// one of them is about to go.
     placed: BTreeSet<(NodeKey, Label, NodeKey)>,
     hashes: bool,
@@ -122,6 +130,7 @@ impl Draft {
     pub fn new(base: Arc<Tree>, options: &CollectionOptions) -> Draft {
         Draft {
             header: *base.header(),
+            packed: base.chunk_count().max(1),
             base,
             work: BTreeMap::new(),
             values: BTreeMap::new(),
@@ -159,13 +168,13 @@ impl Draft {
         Ok(match self.work.entry(number) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let known = |chunk: &Chunk, delta| {
+                let known = |chunk: &Chunk, delta, fresh| {
                     let buf = chunk.to_buf();
-                    Work { buf, delta, fresh: false }
+                    Work { buf, delta, fresh }
                 };
                 let work = match (self.values.remove(&number), self.base.chunk(number)?) {
-                    (Some(valued), _) => known(&valued.chunk, valued.delta),
-                    (None, Some(chunk)) => known(chunk, Vec::new()),
+                    (Some(valued), _) => known(&valued.chunk, valued.delta, valued.fresh),
+                    (None, Some(chunk)) => known(chunk, Vec::new(), false),
                     (None, None) => Work { fresh: true, ..Work::default() },
                 };
                 for (slot, parent, label) in &work.buf.placed {
@@ -187,7 +196,7 @@ impl Draft {
             Entry::Vacant(entry) => match self.base.chunk(number)? {
                 Some(chunk) => {
                     let chunk = Chunk::clone(chunk);
-                    Some(entry.insert(Valued { chunk, delta: Vec::new() }))
+                    Some(entry.insert(Valued { chunk, delta: Vec::new(), fresh: false }))
                 }
                 None => None,
             },
@@ -199,7 +208,9 @@ impl Draft {
             && let Some(valued) = self.valued(chunk)?
         {
             valued.chunk.set(slot, kind, text)?;
-            op.encode(&mut valued.delta);
+            if !valued.fresh {
+                op.encode(&mut valued.delta);
+            }
             return Ok(());
         }
         self.work(chunk)?;
@@ -323,7 +334,25 @@ impl Draft {
             };
             self.add_node(key, &node, place.as_ref().filter(|_| is_top).cloned())?;
         }
+        self.pack()?;
         Ok(NodeKey(first))
+    }
+
+    /// Puts chunks of new nodes together that get no more of them.
+    fn pack(&mut self) -> Result<()> {
+        let current = NodeKey(self.header.next_key).chunk();
+        if current < self.packed + FRESH_CHUNKS {
+            return Ok(());
+        }
+        for number in std::mem::replace(&mut self.packed, current)..current {
+            let Some(image) = self.work.get(&number).filter(|work| work.fresh) else { continue };
+            if let Some(image) = image.image(number) {
+                let chunk = Chunk::from_image(image, Csn(0))?;
+                self.values.insert(number, Valued { chunk, delta: Vec::new(), fresh: true });
+                self.work.remove(&number);
+            }
+        }
+        Ok(())
     }
 
     fn add_node(
@@ -580,7 +609,7 @@ impl Draft {
             }
             ends.push(i + tape.extents[i] as usize);
             if ends.len() + levels_above > DEPTH_MAX {
-                return Err(DocumentError::TooLarge("512 levels of nesting"));
+                return Err(too_deep());
             }
         }
         Ok(())
@@ -596,41 +625,72 @@ impl Draft {
         }
     }
 
-    /// The writes for the store, chunk by chunk, and the new version, which stands for the commit
-    /// `csn` once that is known.
-    pub fn finish(mut self) -> Result<(Vec<(u32, Write)>, Sealed)> {
+    /// The writes for the store, chunk by chunk, and the new version, which waits for the number of its commit; `None`
+    /// where it is too large to be kept.
+    pub fn finish(mut self) -> Result<(Vec<(u32, Write)>, Option<Sealed>)> {
         if self.shaped {
             self.header.shape = Csn(0);
         }
         if self.shaped || self.header != *self.base.header() {
             self.step(0, Op::Header(self.header, self.shaped))?;
         }
+        let is_kept = self.is_kept();
         let mut writes = Vec::with_capacity(self.work.len() + self.values.len());
         let mut changed: BTreeMap<u32, Option<Changed>> = BTreeMap::new();
-        for (number, valued) in self.values {
-            writes.push((number, Write::Delta(valued.delta)));
-            changed.insert(number, Some(Changed::Valued(valued.chunk)));
+        for (number, Valued { chunk, delta, fresh }) in self.values {
+            let (write, change) = match fresh {
+                true => (Write::Put(chunk.to_image()), Changed::Image(chunk.to_image())),
+                false => (Write::Delta(delta), Changed::Valued(chunk)),
+            };
+            writes.push((number, write));
+            if is_kept {
+                changed.insert(number, Some(change));
+            }
         }
         for (number, work) in self.work {
-            let image = work.image(number);
-            match (&image, work.fresh) {
+            let image = match (work.image(number), work.fresh) {
                 (None, true) => continue,
-                (None, false) => writes.push((number, Write::Delete)),
-                (Some(image), true) => writes.push((number, Write::Put(image.clone()))),
-                (Some(_), false) => writes.push((number, Write::Delta(work.delta))),
+                (None, false) => {
+                    writes.push((number, Write::Delete));
+                    None
+                }
+                (Some(image), false) => {
+                    writes.push((number, Write::Delta(work.delta)));
+                    Some(image)
+                }
+                (Some(image), true) => {
+                    let kept = is_kept.then(|| image.clone());
+                    writes.push((number, Write::Put(image)));
+                    kept
+                }
+            };
+            if is_kept {
+                changed.insert(number, image.map(Changed::Image));
             }
-            changed.insert(number, image.map(Changed::Image));
         }
         writes.sort_unstable_by_key(|(number, _)| *number);
-        Ok((writes, Sealed { base: self.base, header: self.header, changed }))
+        let sealed = Sealed { base: self.base, header: self.header, changed };
+        Ok((writes, is_kept.then_some(sealed)))
+    }
+
+    /// False where so much is new that the next version is not held in memory beside the writes.
+    fn is_kept(&self) -> bool {
+        let works = self.work.values().filter(|work| work.fresh).map(|work| work.buf.heap.len());
+        let packed = self.values.values().filter(|one| one.fresh).map(|one| one.chunk.bytes());
+        works.chain(packed).sum::<usize>() < LARGE_BYTES
     }
 
     /// The document as it stands within this draft.
     pub fn preview(&self) -> Result<Tree> {
         let worked = self.work.iter().map(|(number, work)| (*number, work.image(*number)));
         let worked = worked.map(|(number, image)| (number, image.map(Changed::Image)));
-        let valued = self.values.iter().map(|(number, v)| (*number, v.chunk.clone()));
-        let valued = valued.map(|(number, chunk)| (number, Some(Changed::Valued(chunk))));
+        let valued = self.values.iter().map(|(number, valued)| {
+            let change = match valued.fresh {
+                true => Changed::Image(valued.chunk.to_image()),
+                false => Changed::Valued(valued.chunk.clone()),
+            };
+            (*number, Some(change))
+        });
         let changed = worked.chain(valued).collect();
         let shape = if self.shaped { Csn(0) } else { self.header.shape };
         Sealed { base: Arc::clone(&self.base), header: Header { shape, ..self.header }, changed }
@@ -727,7 +787,10 @@ impl Nodes for Draft {
                 let placed = work.buf.placed.iter().find(|(slot, ..)| *slot as usize == key.slot());
                 Ok(placed.map(|(_, parent, label)| (*parent, label.clone())))
             }
-            None => self.base.place(key),
+            None => match self.values.get(&key.chunk()).filter(|valued| valued.fresh) {
+                Some(valued) => Ok(valued.chunk.place(key.slot())?),
+                None => self.base.place(key),
+            },
         }
     }
 

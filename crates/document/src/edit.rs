@@ -5,10 +5,12 @@ use crate::admit::check_values;
 use crate::draft::Draft;
 pub use crate::draft::Place;
 use crate::error::DocumentError;
-use crate::limits::parse;
+use crate::large::{self, JsonbPart};
+use crate::limits::{parse, tape_of};
 use crate::rewrite::{export, rewrite, scalar_of};
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
+use json::jsonb::JsonbRef;
 use json::{JsonPath, Kind, Step, Tape};
 
 /// A node, named by where it stands or by its key.
@@ -128,13 +130,37 @@ impl<'a> Edit<'a> {
         let target = target.into();
         let tape = self.parse(json.as_ref())?;
         let Some(key) = find(self.draft, &target)? else { return self.set_missing(&target, &tape) };
-        if let Some((kind, text)) = scalar_of(&tape)
+        self.set_tape(key, &tape)
+    }
+
+    /// Gives a node the value of a tape; returns the key of the node that holds it.
+    fn set_tape(&mut self, key: NodeKey, tape: &Tape) -> Result<NodeKey> {
+        if let Some((kind, text)) = scalar_of(tape)
             && !self.draft.expect(key)?.kind.is_container()
         {
             self.draft.set_scalar(key, kind, text)?;
             return Ok(key);
         }
-        rewrite(self.draft, key, &tape)
+        rewrite(self.draft, key, tape)
+    }
+
+    /// Gives a node this value. Equal parts keep their nodes.
+    pub(crate) fn set_value(&mut self, key: NodeKey, value: JsonbRef<'_>) -> Result<()> {
+        let part = JsonbPart::from(value);
+        match large::is_large(self.draft, key, part)? {
+            true => large::rewrite_large(self.draft, key, part),
+            false => self.set_tape(key, &tape_of(value)?).map(drop),
+        }
+    }
+
+    /// Adds this value as a new subtree at `place`, seen from the node `target`.
+    pub(crate) fn insert_value(
+        &mut self,
+        target: NodeKey,
+        place: Place<'_>,
+        value: JsonbRef<'_>,
+    ) -> Result<()> {
+        self.insert_tape(target, place, &tape_of(value)?).map(drop)
     }
 
     fn set_missing(&mut self, target: &NodeRef, tape: &Tape) -> Result<NodeKey> {

@@ -14,9 +14,9 @@
 use crate::collection::Collection;
 use crate::edit::{Edit, Place};
 use crate::error::Damaged;
+use crate::limits::LARGE_BYTES;
 use crate::tree::Nodes;
 use crate::{NodeKey, Result};
-use json::Tape;
 use json::jsonb::{Jsonb, JsonbRef, Value};
 use std::cmp::Ordering;
 use txn::Transaction;
@@ -36,17 +36,13 @@ impl Collection {
     ) -> Result<()> {
         self.edit_in_txn(txn, key, |edit| {
             let root = edit.nodes().root();
-            apply_diff(edit, root, old.root(), new.root())
+            // A large value that nobody has made yet is not made for this.
+            match old.is_made() || old.held_bytes() < LARGE_BYTES {
+                true => apply_diff(edit, root, old.root(), new.root()),
+                false => edit.set_value(root, new.root()),
+            }
         })
     }
-}
-
-/// The nodes that a value is made of.
-///
-/// # Errors
-/// [`DocumentError::Json`](crate::DocumentError::Json) where it is too deep for a document.
-pub fn tape_of(value: &Jsonb) -> Result<Tape> {
-    crate::limits::parse(value.to_string().as_bytes())
 }
 
 /// Applies the differences between two values to the subtree at `node`, which has the value `old`.
@@ -76,7 +72,7 @@ pub(crate) fn apply_diff(
         _ => false,
     };
     if !done {
-        edit.set(node, new.to_string())?;
+        edit.set_value(node, new)?;
     }
     Ok(())
 }
@@ -105,7 +101,7 @@ fn apply_field_diff(
             (Some(old), Some(new)) => apply_diff(edit, child.ok_or_else(other_value)?, old, new)?,
             (Some(_), None) => edit.remove(child.ok_or_else(other_value)?)?,
             (None, Some(new)) => {
-                edit.insert(node, Place::Field(name), new.to_string())?;
+                edit.insert_value(node, Place::Field(name), new)?;
             }
             (None, None) => {}
         }

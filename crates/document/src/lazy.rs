@@ -127,11 +127,11 @@ fn apply(edit: &mut Edit<'_>, action: &Action) -> Result<()> {
             apply_diff(edit, NodeKey(node.number), old.root(), value.root())
         }
         Action::Set { node, old: None, value } => {
-            edit.set(NodeKey(node.number), value.to_string()).map(drop)
+            edit.set_value(NodeKey(node.number), value.root())
         }
         Action::Add { object, name, value } => {
             let at = Place::Field(name);
-            edit.insert(NodeKey(object.number), at, value.to_string()).map(drop)
+            edit.insert_value(NodeKey(object.number), at, value.root())
         }
         Action::Remove { node } => edit.remove(NodeKey(node.number)),
     }

@@ -119,6 +119,15 @@ pub fn budget(nodes: usize) -> u64 {
     4_000_000 + 64 * nodes as u64
 }
 
+/// The longest common subsequence of two lists of hashes, or nearly: pairs of positions, ascending in both.
+pub(crate) fn align(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+    let (mut pairs, mut steps) = (Vec::new(), 0);
+    let budget = budget(a.len() + b.len());
+    let mut aligner = Aligner { a, b, pairs: &mut pairs, steps: &mut steps, budget };
+    aligner.align(0..a.len(), 0..b.len());
+    pairs
+}
+
 /// Matches the nodes of two documents.
 pub fn match_trees(old: &Tape, new: &Tape) -> Matching {
     if old == new {

@@ -23,6 +23,19 @@ use json::{Kind, NO_NAME, Tape};
 
 /// The subtree below `top` as a tape, with the key of each of its nodes.
 pub(crate) fn export<N: Nodes + ?Sized>(nodes: &N, top: NodeKey) -> Result<(Tape, Vec<NodeKey>)> {
+    let children = match nodes.expect(top)?.kind.is_container() {
+        true => nodes.children(top)?.collect::<Result<Vec<_>>>()?,
+        false => Vec::new(),
+    };
+    export_children(nodes, top, &children)
+}
+
+/// The same with these children of `top` alone.
+pub(crate) fn export_children<N: Nodes + ?Sized>(
+    nodes: &N,
+    top: NodeKey,
+    children: &[NodeKey],
+) -> Result<(Tape, Vec<NodeKey>)> {
     let mut tape = Tape::with_no_nodes();
     let mut keys: Vec<NodeKey> = Vec::new();
     // (key, index of its parent), children of one parent pushed in reverse.
@@ -35,7 +48,7 @@ pub(crate) fn export<N: Nodes + ?Sized>(nodes: &N, top: NodeKey) -> Result<(Tape
         tape.kinds.push(node.kind);
         tape.ups.push((index - parent) as u32);
         tape.extents.push(1);
-        tape.counts.push(node.count);
+        tape.counts.push(if index == 0 { children.len() as u32 } else { node.count });
         tape.name_lens.push(name.map_or(NO_NAME, |n| n.len() as u32));
         tape.text_lens.push((name.map_or(0, <[u8]>::len) + node.text.len()) as u32);
         tape.heap.extend_from_slice(name.unwrap_or_default());
@@ -43,7 +56,9 @@ pub(crate) fn export<N: Nodes + ?Sized>(nodes: &N, top: NodeKey) -> Result<(Tape
         if keys.len() as u64 > nodes.header().nodes {
             return Err(crate::error::Damaged::new("a node that is its own ancestor").into());
         }
-        if node.kind.is_container() {
+        if index == 0 {
+            stack.extend(children.iter().rev().map(|child| (*child, 0)));
+        } else if node.kind.is_container() {
             let from = stack.len();
             for child in nodes.children(key)? {
                 stack.push((child?, index));
@@ -110,7 +125,17 @@ pub(crate) fn replace(
     Ok(added)
 }
 
-struct Rewrite<'a> {
+/// The labels between which some children of a container stand.
+#[derive(Clone, Default)]
+pub(crate) struct Bounds {
+    /// That of the child before them.
+    pub left: Option<Label>,
+    /// That of the child after them.
+    pub right: Option<Label>,
+}
+
+/// The steps from an old tape to a new one.
+pub(crate) struct Rewrite<'a> {
     draft: &'a mut Draft,
     old: &'a Tape,
     keys: Vec<NodeKey>,
@@ -121,10 +146,13 @@ struct Rewrite<'a> {
     /// The key of each new node, once it has one.
     placed: Vec<Option<NodeKey>>,
     added: Vec<NodeKey>,
+    /// Where the tapes have only some of the top node's children.
+    bounds: Option<Bounds>,
 }
 
 impl<'a> Rewrite<'a> {
-    fn new(
+    /// The steps by which the nodes `keys` of `old` become those of `new`.
+    pub fn new(
         draft: &'a mut Draft,
         old: &'a Tape,
         keys: Vec<NodeKey>,
@@ -141,10 +169,18 @@ impl<'a> Rewrite<'a> {
             starts: new.offsets(),
             placed,
             added: Vec::new(),
+            bounds: None,
         })
     }
 
-    fn run(mut self) -> Result<()> {
+    /// The same for some of the children of the top node, which stand between these labels. The caller counts the
+    /// children.
+    pub fn within(self, bounds: Bounds) -> Self {
+        Rewrite { bounds: Some(bounds), ..self }
+    }
+
+    /// Takes the steps; returns the label of the top node's last child, or the left bound.
+    pub fn run(mut self) -> Result<Option<Label>> {
         let mut index = 0;
         while index < self.new.len() {
             if self.matching.is_whole(index) {
@@ -169,7 +205,12 @@ impl<'a> Rewrite<'a> {
             gone.sort_unstable();
             self.draft.take(&gone)?;
         }
-        self.draft.hash_added(&self.added)
+        self.draft.hash_added(&self.added)?;
+        let last = self.children(0).last().and_then(|last| self.placed[*last]);
+        match last {
+            Some(last) => self.draft.label(last).map(Some),
+            None => Ok(self.bounds.and_then(|bounds| bounds.left)),
+        }
     }
 
     fn name(&self, index: usize) -> Option<&'a [u8]> {
@@ -244,6 +285,7 @@ impl<'a> Rewrite<'a> {
                 .collect();
             longest_ascending(&old_places)
         };
+        let bounds = self.bounds.clone().filter(|_| index == 0).unwrap_or_default();
         let mut labels: Vec<Option<Label>> = Vec::with_capacity(children.len());
         for (at, &child) in children.iter().enumerate() {
             let came_with_parent =
@@ -269,8 +311,14 @@ impl<'a> Rewrite<'a> {
                 self.rename(child)?;
                 continue;
             }
-            let left = at.checked_sub(1).and_then(|before| labels[before].clone());
-            let right = next_fixed[at].and_then(|after| labels[after].clone());
+            let left = match at.checked_sub(1) {
+                Some(before) => labels[before].clone(),
+                None => bounds.left.clone(),
+            };
+            let right = match next_fixed[at] {
+                Some(after) => labels[after].clone(),
+                None => bounds.right.clone(),
+            };
             let key = self.placed[child].unwrap_or(NodeKey(self.draft.header().next_key));
             let label = Label::between(left.as_ref(), right.as_ref(), key);
             labels[at] = Some(label.clone());
@@ -279,7 +327,10 @@ impl<'a> Rewrite<'a> {
                 None => self.add_run(child, parent, label)?,
             }
         }
-        self.draft.set_count(parent, children.len() as u32)
+        match (index, &self.bounds) {
+            (0, Some(_)) => Ok(()),
+            _ => self.draft.set_count(parent, children.len() as u32),
+        }
     }
 
     fn rename(&mut self, index: usize) -> Result<()> {

@@ -539,9 +539,11 @@ impl Shard {
 
     /// Lets states go until the budget holds.
     fn shrink(&mut self, budget: usize) {
-        // One pass of the clock at most over what is held now; the newest alone may exceed the budget.
+        // One pass of the clock at most over what is held now; the newest alone may exceed the budget of a shard, but
+        // not half of that of all.
+        let most = budget.saturating_mul(SHARDS) / 2;
         let mut turns = self.turns.len() * 2;
-        while self.bytes > budget && self.entries.len() > 1 && turns > 0 {
+        while self.bytes > budget && (self.entries.len() > 1 || self.bytes > most) && turns > 0 {
             turns -= 1;
             let Some((turn, key)) = self.turns.pop_front() else { break };
             match self.entries.get_mut(&key).filter(|held| held.turn == turn) {

@@ -161,6 +161,15 @@ impl Tree {
         Ok(Tree { header, chunks, source, ..Tree::bare(csn) })
     }
 
+    /// The tree of all its chunks.
+    pub(crate) fn of_chunks(csn: Csn, mut chunks: BTreeMap<u32, Chunk>) -> Result<Tree> {
+        let header = chunks.get(&0).and_then(Chunk::header);
+        let header = header.ok_or(Damaged::new("a document without a header"))?;
+        let count = chunks_below(header.next_key)? as u32;
+        let chunks = (0..count).map(|number| OnceLock::from(chunks.remove(&number).map(Arc::new)));
+        Ok(Tree { header, chunks: chunks.collect(), ..Tree::bare(csn) })
+    }
+
     /// The tree before the first revision: no nodes, the first key to come.
     pub(crate) fn nothing(next_key: u64) -> Tree {
         Tree { header: Header { next_key, ..Header::default() }, ..Tree::bare(Csn(0)) }
@@ -705,17 +714,10 @@ impl Nodes for Tree {
     }
 
     fn place(&self, key: NodeKey) -> Result<Option<(NodeKey, Label)>> {
-        let Some(chunk) = self.chunk(key.chunk())? else { return Ok(None) };
-        if chunk.probe(key.slot()).up != 0 {
-            return Ok(None);
+        match self.chunk(key.chunk())? {
+            Some(chunk) => Ok(chunk.place(key.slot())?),
+            None => Ok(None),
         }
-        for entry in chunk.placed() {
-            let (slot, parent, label) = entry?;
-            if slot as usize == key.slot() {
-                return Ok(Some((parent, label)));
-            }
-        }
-        Ok(None)
     }
 
     fn next_placed(

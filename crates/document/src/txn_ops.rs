@@ -18,33 +18,23 @@ use crate::collection::Collection;
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record, record_of};
+use crate::large::{JsonbPart, Part};
 use crate::meta::{Committed, Meta};
 use crate::observe::hint;
+use crate::paths::Counts;
 use crate::revisions::{Page, page_after};
 use crate::state::{RevisionList, State, Timed};
-use crate::tree::{Source, Tree};
+use crate::stream::ChunkStream;
+use crate::tree::Tree;
 use crate::working::Working;
 use crate::{NodeKey, Result, Revision};
 use json::Tape;
+use json::jsonb::Jsonb;
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use store::{Csn, Op};
 use txn::{Cursor, KeyRange, Transaction, View};
-
-/// The chunks of a document that a transaction has changed, as it sees them.
-struct OwnChunks(BTreeMap<u32, Chunk>);
-
-impl Source for OwnChunks {
-    fn chunk(&self, number: u32) -> Result<Option<Chunk>> {
-        Ok(self.0.get(&number).cloned())
-    }
-
-    fn chunks(&self, each: &mut dyn FnMut(u32, Chunk)) -> Result<()> {
-        self.0.iter().for_each(|(number, chunk)| each(*number, chunk.clone()));
-        Ok(())
-    }
-}
 
 impl Collection {
     /// The document as a view sees it, `None` where there is none. `keep` where it will be asked for
@@ -122,13 +112,58 @@ impl Collection {
             }
             Ok::<_, DocumentError>(ControlFlow::Continue(()))
         })?;
-        let Some(first) = chunks.get(&0).cloned() else { return Ok(None) };
-        Tree::open(Csn::MAX, first, || Arc::new(OwnChunks(chunks)))?.whole().map(Some)
+        match chunks.contains_key(&0) {
+            true => Tree::of_chunks(Csn::MAX, chunks).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// Gives the document this value, as part of a transaction. Equal parts keep their nodes.
     pub fn put_in_txn(&self, txn: &mut Transaction, key: &str, tape: &Tape) -> Result<()> {
         self.change_in_txn(txn, key, |working| working.put_tape(tape))
+    }
+
+    /// Gives the document this value, as part of a transaction. Equal parts keep their nodes.
+    pub fn put_value_in_txn(&self, txn: &mut Transaction, key: &str, value: &Jsonb) -> Result<()> {
+        let prefix = Prefix::new(key)?;
+        let latest = txn.latest();
+        let state = self.state_in_view(View::of(txn, &latest), &prefix)?;
+        let (mut working, part) =
+            (Working::in_txn(state, self.options()), JsonbPart::from(value.root()));
+        if working.is_streamed(part)? {
+            let counts = self.stream_into(txn, &prefix, &working, part)?;
+            self.update_row(txn, key, working.existence_after_put())?;
+            return working.write_loaded(txn, self.id(), prefix, counts);
+        }
+        working.put_part(part)?;
+        self.write_into(txn, key, prefix, working, false).map(drop)
+    }
+
+    /// Writes the chunks of a large value in place of those that the document has, so that nothing but the value is in
+    /// memory. Returns the path summary, where the collection keeps one.
+    pub(crate) fn stream_into(
+        &self,
+        txn: &mut Transaction,
+        prefix: &Prefix,
+        working: &Working,
+        value: impl Part,
+    ) -> Result<Option<Counts>> {
+        let mut write = |number, op| {
+            let key = prefix.record(Record::Chunk(number)).to_vec();
+            Ok(txn.write(self.id(), key, op)?)
+        };
+        let first_key = NodeKey(working.next_key());
+        let before = working.found().tree.as_ref().map_or(0, |tree| tree.chunk_count());
+        // Chunk 0 has the header, and the first new chunk may have had old nodes: both are written anew.
+        for number in (1..before).filter(|number| *number != first_key.chunk()) {
+            write(number, Op::Delete)?;
+        }
+        let put = |number, image| write(number, Op::Put(image));
+        let mut stream = ChunkStream::new(first_key.0, &self.options(), put);
+        value.feed(&mut stream)?;
+        let (stragglers, counts) = stream.finish()?;
+        stragglers.into_iter().try_for_each(|(number, image)| write(number, Op::Put(image)))?;
+        Ok(counts)
     }
 
     /// Edits the document, as part of a transaction. Fails where there is none.

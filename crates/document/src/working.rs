@@ -5,6 +5,8 @@ use crate::draft::{Draft, Sealed, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
+use crate::large::{self, NodePart, Part};
+use crate::limits::LARGE_BYTES;
 use crate::observe::hint;
 use crate::paths::Counts;
 use crate::revisions::{Entry, PAGE, Touched, fresh_page, page_after};
@@ -19,6 +21,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::{Csn, Op, TableId};
 use txn::Transaction;
+
+/// A document of less than this part of its new value, which is large, gets new nodes.
+const STREAMED_PART: usize = 16;
 
 /// The state of a document in a transaction so far.
 #[derive(Clone)]
@@ -115,6 +120,34 @@ impl Working {
         Ok(())
     }
 
+    /// Gives the document the value of a part, which may be large.
+    pub fn put_part(&mut self, value: impl Part) -> Result<()> {
+        match self.draft() {
+            Some(draft) if large::is_large(draft, draft.root(), value)? => {
+                large::rewrite_large(draft, draft.root(), value)
+            }
+            _ => self.put_tape(&value.tape()?),
+        }
+    }
+
+    /// True if this value is so large, and what was found so small beside it, that the document gets new nodes, which
+    /// are written as they come.
+    pub fn is_streamed(&self, value: impl Part) -> Result<bool> {
+        let weight = value.weight()?;
+        if weight < LARGE_BYTES || self.is_own || !matches!(self.now, Now::Found) {
+            return Ok(false);
+        }
+        match &self.found.tree {
+            Some(tree) => Ok(NodePart::root(&**tree).weight()? < weight / STREAMED_PART),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether the document existed when it was found; it exists after it was put.
+    pub fn existence_after_put(&self) -> Existence {
+        Existence { before: self.found.tree.is_some(), after: true }
+    }
+
     /// Starts a document that was removed anew, without any node.
     pub fn revive(&mut self) {
         self.now = Now::Edited(Draft::empty(self.next_key(), &self.options));
@@ -140,7 +173,8 @@ impl Working {
         was_there
     }
 
-    fn next_key(&self) -> u64 {
+    /// The key of the next node.
+    pub fn next_key(&self) -> u64 {
         self.found.tree.as_ref().map_or(self.found.next_key, |tree| tree.header().next_key).max(1)
     }
 
@@ -162,11 +196,13 @@ impl Working {
         let list = found.list;
         hint(txn, move |cache, commit| {
             list.push(Entry { csn: commit.csn, ..entry }, commit.moments);
-            // A tree that cannot be sealed would have failed to encode; then the next read says so.
-            let Ok(tree) = sealed.map(|sealed| sealed.into_tree(commit.csn)).transpose() else {
-                return;
+            let tree = match sealed.map(|sealed| sealed.into_tree(commit.csn)) {
+                Some(Ok(tree)) => Some(Arc::new(tree.kept(cache.growth()))),
+                None if entry.deleted.is_some() => None,
+                // A tree that is too large to be kept, or that cannot be sealed: that would have failed to encode.
+                // The next reader asks the store.
+                _ => return cache.forget(&(table, prefix), commit.csn),
             };
-            let tree = tree.map(|tree| Arc::new(tree.kept(cache.growth())));
             let state = State { csn: commit.csn, revision, tree, next_key, list };
             cache.publish((table, prefix), state);
         });
@@ -198,6 +234,7 @@ impl Working {
     ) -> Result<(Entry, Option<Sealed>, State, u64)> {
         let old_chunks = self.found.tree.as_ref().map_or(0, |tree| tree.chunk_count());
         let next_key = self.next_key();
+        let is_removed = matches!(self.now, Now::Removed);
         let (writes, sealed) = match self.now {
             Now::Edited(mut draft) => {
                 if let Some(counts) = draft.path_counts()? {
@@ -211,7 +248,7 @@ impl Working {
                         (0..old_chunks).filter(|n| !kept.contains(n)).map(|n| (n, Write::Delete)),
                     );
                 }
-                (writes, Some(sealed))
+                (writes, sealed)
             }
             Now::Removed => {
                 if self.options.path_summary {
@@ -230,12 +267,12 @@ impl Working {
             };
             txn.write(table, prefix.record(Record::Chunk(number)).to_vec(), op)?;
         }
-        let deleted = sealed.is_none().then_some(next_key);
+        let deleted = is_removed.then_some(next_key);
         Ok((Entry { csn: Csn(0), deleted, touched }, sealed, self.found, next_key))
     }
 
-    /// Writes the first revision of a document whose chunks were loaded beforehand, with its path
-    /// summary where that is kept.
+    /// Writes a revision of a document all chunks of which were written beforehand, with its path summary where that is
+    /// kept.
     pub fn write_loaded(
         self,
         txn: &mut Transaction,

@@ -131,13 +131,13 @@ impl Writing<'_> {
         }
     }
 
-    /// The same, of a new document whose chunks the transaction has loaded.
+    /// The same, of a document all chunks of which the transaction has written.
     pub fn commit_loaded(self, counts: Option<Counts>, meta: &Meta) -> Result<Committed> {
         let Writing { collection, key, prefix, mut txn, working } = self;
-        let revision = working.next_revision();
-        collection.update_row(&mut txn, key, Existence { before: false, after: true })?;
+        let (revision, existence) = (working.next_revision(), working.existence_after_put());
+        collection.update_row(&mut txn, key, existence)?;
         working.write_loaded(&mut txn, collection.id(), prefix, counts)?;
-        commit(txn, meta, Written { revision, changed: true, created: true })
+        commit(txn, meta, Written { revision, changed: true, created: !existence.before })
     }
 
     /// The same, of a document that the transaction has erased and put anew. `created` where there was none

@@ -85,7 +85,7 @@ impl TapeBuilder {
     }
 
     /// A builder with room for what a text of so many bytes usually holds.
-    pub(crate) fn for_text_of(bytes: usize) -> TapeBuilder {
+    pub fn for_text_of(bytes: usize) -> TapeBuilder {
         let mut builder = TapeBuilder::new();
         // Canonical text is never longer than what was written, so the heap never grows.
         builder.tape.heap.reserve_exact(bytes);

@@ -3,9 +3,10 @@
 
 use crate::world::{Dice, World};
 use document::{CollectionOptions, DocumentError, Meta, Nodes, Retention, Revision};
+use json::jsonb::Jsonb;
 use std::io::{Error, Read};
 use store::StoreError;
-use txn::TxnError;
+use txn::{Isolation, TxnError};
 use vfs::{CrashPolicy, FaultKind, FaultPlan, OpClasses, SimVfs};
 
 const HASHED: CollectionOptions =
@@ -225,4 +226,87 @@ fn a_disk_that_fails_during_an_import() {
         let named = world.documents.engine().store().files().segments().count();
         assert_eq!(segments(&world.disk), named, "operation {nth}: files that nothing names");
     }
+}
+
+/// The same array as a value, with one entry's text in place of another's.
+fn value_of(text: &str) -> Jsonb {
+    Jsonb::parse(text).expect("is a value")
+}
+
+fn put(world: &World, key: &str, value: &Jsonb) {
+    let mut txn = world.documents.engine().begin(Isolation::ReadCommitted);
+    world.docs.put_value_in_txn(&mut txn, key, value).expect("puts");
+    txn.commit(Default::default()).expect("commits");
+}
+
+/// A large value that a statement puts is written chunk by chunk: as a new document, in the place of a small one, of
+/// one that was removed, and not at all where the statement is taken back.
+#[test]
+fn large_values_of_statements() {
+    let world = World::on(SimVfs::unrecorded(), 1, HASHED);
+    let value = value_of(&large());
+    put(&world, "new", &value);
+    world.docs.put("small", "{\"a\": [1, 2, 3]}").unwrap();
+    put(&world, "small", &value);
+    world.docs.put("removed", &format!("[{}0]", "0,".repeat(1_000))).unwrap();
+    world.docs.remove("removed").unwrap();
+    put(&world, "removed", &value);
+    let mut txn = world.documents.engine().begin(Isolation::ReadCommitted);
+    let saved = txn.savepoint();
+    world.docs.put_value_in_txn(&mut txn, "back", &value).expect("puts");
+    let seen = world.docs.tree_in_view(txn.view(), "back", false).unwrap().expect("its own");
+    assert!(seen.jsonb().unwrap() == value);
+    txn.rollback_to(saved);
+    assert!(world.docs.tree_in_view(txn.view(), "back", false).unwrap().is_none());
+    txn.commit(Default::default()).expect("commits");
+
+    let check = |world: &World| {
+        assert!(world.docs.get("back").unwrap().is_none());
+        for (key, revision) in [("new", 1), ("small", 2), ("removed", 3)] {
+            let found = world.docs.get(key).unwrap().expect("it is there");
+            assert_eq!(found.revision(), Revision(revision), "{key}");
+            let tree = found.tree();
+            assert!(tree.jsonb().unwrap() == value, "{key} has another value");
+            assert_eq!(document::digest(tree.as_ref()).unwrap(), tree.header().digest, "{key}");
+        }
+        let then = world.docs.at(Revision(1)).get("small").unwrap().expect("it was there");
+        assert_eq!(then.to_json().unwrap(), "{\"a\":[1,2,3]}");
+    };
+    check(&world);
+    world.flush();
+    check(&world.reopen());
+}
+
+/// A new value for a large document is matched with the old one part by part, by a statement and as a stream: what is
+/// equal keeps its nodes, and little is written.
+#[test]
+fn a_large_value_over_another() {
+    let world = World::on(SimVfs::unrecorded(), 1, HASHED);
+    let text = large();
+    world.docs.import("large", text.as_bytes(), &Meta::default()).unwrap();
+    let keys = |path: &str| {
+        let found = world.docs.get("large").unwrap().expect("it is there");
+        found.tree().find(&path.into()).unwrap()
+    };
+    let (first, last) = (keys("$[0].id"), keys("$[4499].id"));
+    let changed = text.replace("{\"id\":2000,", "{\"id\":-2000,");
+    world.docs.import("large", changed.as_bytes(), &Meta::default()).unwrap();
+    assert_eq!((keys("$[0].id"), keys("$[4499].id")), (first, last));
+    // By a statement, without one entry; the old value is not made for it.
+    let without = changed.replacen("{\"id\":1,", "{\"gone\":1,", 1);
+    let mut list: Vec<serde_json::Value> = serde_json::from_str(&without).unwrap();
+    list.remove(1);
+    let shorter = value_of(&serde_json::to_string(&list).unwrap());
+    put(&world, "large", &shorter);
+    assert_eq!((keys("$[0].id"), keys("$[4498].id")), (first, last));
+    let found = world.docs.get("large").unwrap().expect("it is there");
+    assert_eq!(found.revision(), Revision(3));
+    assert!(found.tree().jsonb().unwrap() == shorter);
+    assert_eq!(document::digest(found.tree().as_ref()).unwrap(), found.tree().header().digest);
+    let then = world.docs.at(Revision(1)).get("large").unwrap().expect("it was there");
+    assert!(then.to_json().unwrap() == text);
+    // A value that is small beside what was there, and one of another kind.
+    put(&world, "large", &value_of("[1]"));
+    put(&world, "large", &value_of("{\"a\": 1}"));
+    assert_eq!(world.docs.get("large").unwrap().expect("there").to_json().unwrap(), "{\"a\":1}");
 }

@@ -12,6 +12,7 @@
 //!      v
 //!   settled   1  true │ a:"hi"  b:[0..2]           children of one container lie together
 //!   heap      …the bytes of scalars, and names…
+//!      │ fold: once there are many settled pieces, a closed container goes to the heap in its binary form
 //!      │ finish
 //!      v
 //!   0C 02 01 02 05 0C 61 62 03 68 69 08 02 02 03 04 01 02
@@ -19,7 +20,8 @@
 //!
 //! # Invariants
 //! * The first error sticks, and `finish` returns it.
-//! * Time and memory are linear in what is given, but for the sorting of names.
+//! * Time and memory are linear in what is given, but for the sorting of names: a fold moves at most
+//!   [`FOLD_BYTES`] for each piece that it frees.
 
 use numeric::Numeric;
 
@@ -39,6 +41,12 @@ const HEAP_BYTES_MAX: usize = 1 << 31;
 
 /// The most bytes of one value that count as work between two checks.
 const COUNTED_BYTES: u32 = 1 << 16;
+
+/// Settled pieces from which on closed containers are folded. A piece takes 24 bytes, and most values fewer.
+const SETTLED_PIECES: usize = if cfg!(test) { 64 } else { 1 << 16 };
+
+/// Bytes that a fold may move for each piece that it frees.
+const FOLD_BYTES: usize = 64;
 
 /// A part of the heap.
 #[derive(Clone, Copy, Default)]
@@ -74,6 +82,10 @@ struct Open {
     name: Span,
     /// Its first child among the pending pieces.
     first: usize,
+    /// Lengths when it began: what came since belongs to it.
+    settled: usize,
+    heap: usize,
+    taken: usize,
 }
 
 /// Makes a [`Jsonb`] from its parts in order.
@@ -98,6 +110,8 @@ pub struct Builder<'a> {
     open: Vec<Open>,
     heap: Vec<u8>,
     taken: Vec<&'a [u8]>,
+    /// Room for a container that is folded.
+    folded: Vec<u8>,
     /// The name that waits for its value.
     name: Option<Span>,
     error: Option<JsonbError>,
@@ -135,8 +149,8 @@ impl<'a> Builder<'a> {
     fn parse_any(text: &str) -> Result<Jsonb, JsonbError> {
         let mut builder = Builder::new();
         builder.heap.reserve(text.len() + 2);
-        builder.pending.reserve(text.len() / 32);
-        builder.settled.reserve(text.len() / 16);
+        builder.pending.reserve((text.len() / 32).min(SETTLED_PIECES));
+        builder.settled.reserve((text.len() / 16).min(2 * SETTLED_PIECES));
         // Lengths are limited by the form itself.
         let limits = Limits { name_bytes: BYTES_MAX, ..Limits::default() };
         match parse_slice(text.as_bytes(), &limits, &mut builder) {
@@ -290,12 +304,20 @@ impl<'a> Builder<'a> {
 
     fn open_container(&mut self, is_object: bool) {
         let name = self.take_name();
-        self.open.push(Open { is_object, name, first: self.pending.len() });
+        self.open.push(Open {
+            is_object,
+            name,
+            first: self.pending.len(),
+            settled: self.settled.len(),
+            heap: self.heap.len(),
+            taken: self.taken.len(),
+        });
     }
 
     /// Ends the innermost open container.
     pub(super) fn close_container(&mut self) {
-        let Open { is_object, name, first } = self.open.pop().expect("a container is open");
+        let open = self.open.pop().expect("a container is open");
+        let Open { is_object, name, first, .. } = open;
         assert!(self.name.is_none(), "a field without a value");
         if is_object {
             self.settle_names(first);
@@ -316,7 +338,33 @@ impl<'a> Builder<'a> {
         let content = Content::Container { first: settled, count: short(count), width, is_object };
         // Beyond the limit it does not matter any more how long it is.
         let bytes = 1 + (1 + slots) * width.bytes() + body;
-        self.pending.push(Piece { name, content, bytes: bytes.try_into().unwrap_or(u32::MAX) });
+        let mut piece = Piece { name, content, bytes: bytes.try_into().unwrap_or(u32::MAX) };
+        if self.settled.len() >= SETTLED_PIECES {
+            self.fold(&mut piece, &open);
+        }
+        self.pending.push(piece);
+    }
+
+    /// Writes a container that has just closed to the heap in its binary form, in the place of its parts, where that
+    /// frees enough pieces.
+    fn fold(&mut self, piece: &mut Piece, open: &Open) {
+        let freed = self.settled.len() - open.settled;
+        let is_worth_it = piece.bytes as usize <= freed * FOLD_BYTES;
+        if !is_worth_it || self.taken.len() > open.taken || self.error.is_some() {
+            return;
+        }
+        let mut folded = std::mem::take(&mut self.folded);
+        match self.write_piece(piece, &mut folded) {
+            Ok(()) => {
+                self.settled.truncate(open.settled);
+                self.heap.truncate(open.heap);
+                piece.content = Content::Heap(short(open.heap));
+                self.heap.extend_from_slice(&folded);
+            }
+            Err(error) => self.fail(error),
+        }
+        folded.clear();
+        self.folded = folded;
     }
 
     /// Sorts the pending fields from number `first` on by name, the last of equal names only.
@@ -373,10 +421,16 @@ impl<'a> Builder<'a> {
         if matches!(root.content, Content::Heap(0)) && self.heap.len() == root.bytes as usize {
             return Ok(self.heap);
         }
-        let mut pace = Pace::new();
         let mut out = Vec::with_capacity(root.bytes as usize);
+        self.write_piece(root, &mut out)?;
+        Ok(out)
+    }
+
+    /// Appends the binary form of a piece.
+    fn write_piece(&self, piece: &Piece, out: &mut Vec<u8>) -> Result<(), JsonbError> {
+        let (mut pace, from) = (Pace::new(), out.len());
         // Containers that are open: their children to come.
-        let mut open = vec![std::slice::from_ref(root).iter()];
+        let mut open = vec![std::slice::from_ref(piece).iter()];
         while let Some(children) = open.last_mut() {
             let Some(piece) = children.next() else {
                 open.pop();
@@ -387,16 +441,16 @@ impl<'a> Builder<'a> {
                 Content::Heap(at) => {
                     out.extend_from_slice(&self.heap[at as usize..][..piece.bytes as usize]);
                 }
-                Content::Taken(number) => interrupt::append(&mut out, self.taken[number as usize])?,
+                Content::Taken(number) => interrupt::append(out, self.taken[number as usize])?,
                 Content::Container { first, count, width, is_object } => {
                     let children = &self.settled[first as usize..][..count as usize];
-                    self.write_head(children, width, is_object, &mut out)?;
+                    self.write_head(children, width, is_object, out)?;
                     open.push(children.iter());
                 }
             }
         }
-        debug_assert_eq!(out.len(), root.bytes as usize, "sizes were added up");
-        Ok(out)
+        debug_assert_eq!(out.len() - from, piece.bytes as usize, "sizes were added up");
+        Ok(())
     }
 
     /// Writes a container up to its first value.

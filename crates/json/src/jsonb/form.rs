@@ -61,6 +61,9 @@ pub(super) const OBJECT: u8 = 0x0c;
 /// The bits of a container's tag that say how wide its table is.
 const WIDTH_BITS: u8 = 0x03;
 
+/// Bytes of a value from which on it is not copied when it is finished.
+const LARGE_BYTES: usize = 1 << 20;
+
 /// Most bytes of the elements of one container, and of one string.
 pub const BYTES_MAX: usize = (1 << 28) - 1;
 
@@ -73,6 +76,8 @@ pub struct Jsonb(Held);
 #[derive(Clone)]
 enum Held {
     Bytes(Arc<[u8]>),
+    /// Bytes of which a copy would be dear: they stay where they were made.
+    Large(Arc<Vec<u8>>),
     Lazy(Arc<Lazy>),
 }
 
@@ -97,7 +102,10 @@ impl Jsonb {
 
     /// The value of bytes that are known to be good.
     pub(super) fn trusted(bytes: Vec<u8>) -> Jsonb {
-        Jsonb(Held::Bytes(bytes.into()))
+        Jsonb(match bytes.len() < LARGE_BYTES {
+            true => Held::Bytes(bytes.into()),
+            false => Held::Large(Arc::new(bytes)),
+        })
     }
 
     /// The same, of bytes that lie elsewhere.
@@ -116,6 +124,7 @@ impl Jsonb {
     pub fn root(&self) -> JsonbRef<'_> {
         match &self.0 {
             Held::Bytes(bytes) => JsonbRef(Seen::Bytes(bytes)),
+            Held::Large(bytes) => JsonbRef(Seen::Bytes(bytes)),
             Held::Lazy(lazy) => JsonbRef(Seen::Lazy(lazy)),
         }
     }
@@ -136,6 +145,14 @@ impl Jsonb {
     /// Bytes that the value holds in memory, for accounting.
     pub fn held_bytes(&self) -> usize {
         self.root().held_bytes()
+    }
+
+    /// True if the binary form of the whole value is in memory: not yet that of a lazy one.
+    pub fn is_made(&self) -> bool {
+        match &self.0 {
+            Held::Lazy(lazy) => lazy.is_made(),
+            Held::Bytes(_) | Held::Large(_) => true,
+        }
     }
 }
 

@@ -231,6 +231,11 @@ impl Lazy {
         size_of::<Lazy>() + self.source.held_bytes() + self.changes_bytes() + whole + parts
     }
 
+    /// True once the whole value has been made.
+    pub(super) fn is_made(&self) -> bool {
+        self.whole.get().is_some()
+    }
+
     fn changes_bytes(&self) -> usize {
         self.changes.iter().filter_map(Change::value).map(Jsonb::held_bytes).sum()
     }

@@ -6,6 +6,40 @@
 //! ```
 
 use super::form::{Array, JsonbRef, Object, Value};
+use crate::parse::{Sink, Stopped};
+use crate::tape::Kind;
+use crate::text;
+
+impl JsonbRef<'_> {
+    /// Gives the tokens of the value to `sink`, fields in the order of the value.
+    ///
+    /// # Errors
+    /// [`Stopped`], where the sink has asked for it.
+    pub fn feed(self, sink: &mut impl Sink) -> Result<(), Stopped> {
+        let mut written = Vec::new();
+        for token in Walk::new(self) {
+            written.clear();
+            match token {
+                Token::Array(_) => sink.open(Kind::Array)?,
+                Token::Object(_) => sink.open(Kind::Object)?,
+                Token::Close => sink.close()?,
+                Token::Name(name) => {
+                    text::escape_bytes_into(name, &mut written);
+                    sink.name(&written)?;
+                }
+                Token::Scalar(scalar) => {
+                    match scalar.value() {
+                        Value::Number(number) => number.write_text(&mut written),
+                        Value::String(_) => text::escape_bytes_into(scalar.payload(), &mut written),
+                        _ => {}
+                    }
+                    sink.scalar(scalar.kind(), &written)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
 
 /// One part of a value.
 pub(super) enum Token<'a> {

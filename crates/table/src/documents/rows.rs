@@ -234,8 +234,7 @@ impl RowDocuments {
         let Datum::Jsonb(value) = &row[self.at] else {
             return Ok(self.collection.remove_in_txn(txn, &self.name_of(key, row))?);
         };
-        let nodes = document::tape_of(value)?;
-        Ok(self.collection.put_in_txn(txn, &self.name_of(key, row), &nodes)?)
+        Ok(self.collection.put_value_in_txn(txn, &self.name_of(key, row), value)?)
     }
 
     /// Takes the document of a row away, where it has one.

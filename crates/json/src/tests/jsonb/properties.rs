@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::super::{Dice, seed};
 use crate::jsonb::pathlang::{Options, Path};
 use crate::jsonb::{self, Jsonb, JsonbError, JsonbRef};
-use crate::{Kind, Limits, Step, parse_slice, text, written};
+use crate::{Kind, Limits, Step, Tape, TapeBuilder, parse_slice, text, written};
 
 /// A value as it is written: names may repeat, numbers are texts.
 #[derive(Clone, Debug)]
@@ -272,6 +272,28 @@ proptest! {
         assert_eq!(value.to_string().parse::<Jsonb>().unwrap().bytes(), value.bytes());
         assert_eq!(value.root().pretty().unwrap().parse::<Jsonb>().unwrap().bytes(), value.bytes());
         assert_eq!(written::check_escapes(&text), Ok(()));
+    }
+
+    /// Among many others a value has the bytes that it has alone, although containers are folded then.
+    #[test]
+    fn folded_values_have_the_same_bytes(model in models(), dice in any::<u64>()) {
+        let text = written_with(&model, dice);
+        let alone: Jsonb = text.parse().unwrap();
+        let many: Jsonb = format!("[{}, [{text}]]", [text.as_str(); 20].join(",")).parse().unwrap();
+        let elements = Vec::from_iter((0..20).filter_map(|at| many.root().element(at)));
+        assert!(elements.len() == 20 && elements.iter().all(|one| one.bytes() == alone.bytes()));
+        let last = many.root().element(20).and_then(|last| last.element(0)).unwrap();
+        assert_eq!(last.bytes(), alone.bytes());
+        assert_eq!(Jsonb::decode(many.bytes()).unwrap().bytes(), many.bytes());
+    }
+
+    /// The tokens of a value make the tape of its text.
+    #[test]
+    fn tokens_are_those_of_the_text(model in models()) {
+        let value = value(&model);
+        let mut tape = TapeBuilder::new();
+        assert_eq!(value.root().feed(&mut tape), Ok(()));
+        assert_eq!(tape.finish(), Tape::parse(value.to_string()).unwrap());
     }
 
     /// Texts that are cut or changed are refused by the parser and by the grammar that words the

@@ -1,0 +1,620 @@
+//! A whole new value for a large document, matched with the old one part by part.
+//!
+//! [`rewrite`] needs both values as tapes, and several numbers for each of their nodes. For a large document that is
+//! many times its text. Here only the children of one container are compared at a time, by digests of their values,
+//! and only those that differ become tapes, in windows:
+//!
+//! ```text
+//!   old   a  b  c  d  e  f  [ large ]
+//!   new   a  b  C  d  x  e  f  [ Large ]
+//!         =  =     =     =  =                 equal children in the same order stay
+//!               ^     ^                       windows: c with C, nothing with x: matched as whole values are
+//!                              ^              large on both sides: its children are compared in their turn
+//! ```
+//!
+//! # Invariants
+//! * A window has at most [`WINDOW_BYTES`], or one child of each side.
+//! * What stays and the windows are in the order of both sides, so that a window places its nodes between two labels
+//!   and touches no other node. A node that moved from one window to another gets a new key.
+
+use crate::draft::Draft;
+use crate::error::{Damaged, DocumentError};
+use crate::limits::{DEPTH_MAX, LARGE_BYTES, feed};
+use crate::matching::{align, match_trees};
+use crate::order::Label;
+use crate::rewrite::{Bounds, Rewrite, export_children, rewrite};
+use crate::tree::{Nodes, Tree};
+use crate::{NodeKey, Result};
+use foldhash::fast::FixedState;
+use json::jsonb::{JsonbRef, Value};
+use json::{Kind, Sink, Stopped, Tape, TapeBuilder};
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+/// Bytes of text, of both sides together, that are matched at once.
+const WINDOW_BYTES: usize = if cfg!(test) { 64 } else { 4 << 20 };
+
+/// Bytes of text that a node has, about.
+const NODE_BYTES: usize = 12;
+
+/// A value, or a part of one, that can be looked at without a copy.
+pub(crate) trait Part: Copy {
+    /// Its kind.
+    fn kind(self) -> Result<Kind>;
+    /// Bytes of its text, about; known without a look at what is in it.
+    fn weight(self) -> Result<usize>;
+    /// The escaped name, of a field.
+    fn name(self) -> Result<Option<Vec<u8>>>;
+    /// Its children, in order.
+    fn children(self) -> Result<Vec<Self>>;
+    /// Gives the tokens of its value to a sink that does not stop.
+    fn feed<S: Sink>(self, sink: &mut S) -> Result<()>;
+
+    /// Its value as a tape.
+    fn tape(self) -> Result<Tape> {
+        let mut builder = TapeBuilder::for_text_of(self.weight()?);
+        self.feed(&mut builder)?;
+        Ok(builder.finish())
+    }
+}
+
+/// A part of a `jsonb` value.
+#[derive(Clone, Copy)]
+pub(crate) struct JsonbPart<'a> {
+    name: Option<&'a str>,
+    value: JsonbRef<'a>,
+}
+
+impl<'a> From<JsonbRef<'a>> for JsonbPart<'a> {
+    fn from(value: JsonbRef<'a>) -> JsonbPart<'a> {
+        JsonbPart { name: None, value }
+    }
+}
+
+impl Part for JsonbPart<'_> {
+    fn kind(self) -> Result<Kind> {
+        Ok(self.value.kind())
+    }
+
+    fn weight(self) -> Result<usize> {
+        Ok(self.value.bytes().len())
+    }
+
+    fn name(self) -> Result<Option<Vec<u8>>> {
+        Ok(self.name.map(|name| json::text::escape(name).into_owned().into_bytes()))
+    }
+
+    fn children(self) -> Result<Vec<Self>> {
+        Ok(match self.value.value() {
+            Value::Array(array) => array.iter().map(JsonbPart::from).collect(),
+            Value::Object(object) => {
+                object.iter().map(|(name, value)| JsonbPart { name: Some(name), value }).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    fn feed<S: Sink>(self, sink: &mut S) -> Result<()> {
+        feed(self.value, sink)
+    }
+}
+
+/// A node of a document, with all that is below it.
+pub(crate) struct NodePart<'a, N> {
+    nodes: &'a N,
+    key: NodeKey,
+}
+
+impl<N> Clone for NodePart<'_, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<N> Copy for NodePart<'_, N> {}
+
+impl<'a> NodePart<'a, Tree> {
+    /// The whole document.
+    pub fn root(tree: &'a Tree) -> Self {
+        NodePart { nodes: tree, key: tree.root() }
+    }
+}
+
+impl<N: Nodes> Part for NodePart<'_, N> {
+    fn kind(self) -> Result<Kind> {
+        Ok(self.nodes.expect(self.key)?.kind)
+    }
+
+    fn weight(self) -> Result<usize> {
+        let node = self.nodes.expect(self.key)?;
+        Ok(node.text.len() + node.extent as usize * NODE_BYTES)
+    }
+
+    fn name(self) -> Result<Option<Vec<u8>>> {
+        Ok(self.nodes.expect(self.key)?.name.map(<[u8]>::to_vec))
+    }
+
+    fn children(self) -> Result<Vec<Self>> {
+        let children = self.nodes.children(self.key)?;
+        children.map(|key| Ok(NodePart { key: key?, ..self })).collect()
+    }
+
+    fn feed<S: Sink>(self, sink: &mut S) -> Result<()> {
+        feed_node(self.nodes, self.key, 0, sink).map(drop)
+    }
+}
+
+/// Gives the tokens of a node's value to a sink until it stops.
+fn feed_node<N: Nodes, S: Sink>(
+    nodes: &N,
+    key: NodeKey,
+    level: usize,
+    sink: &mut S,
+) -> Result<std::result::Result<(), Stopped>> {
+    let node = nodes.expect(key)?;
+    if !node.kind.is_container() {
+        return Ok(sink.scalar(node.kind, node.text));
+    }
+    if level > DEPTH_MAX {
+        return Err(Damaged::new("a node that is its own ancestor").into());
+    }
+    let mut fed = sink.open(node.kind);
+    for child in nodes.children(key)? {
+        let child = child?;
+        if let Some(name) = nodes.expect(child)?.name {
+            fed = fed.and_then(|()| sink.name(name));
+        }
+        if fed.is_ok() {
+            fed = feed_node(nodes, child, level + 1, sink)?;
+        }
+        if fed.is_err() {
+            return Ok(fed);
+        }
+    }
+    Ok(fed.and_then(|()| sink.close()))
+}
+
+/// A sum of the tokens of a value, by which equal values are known.
+struct Digest(blake3::Hasher);
+
+impl Digest {
+    fn of(part: impl Part) -> Result<u128> {
+        let mut digest = Digest(blake3::Hasher::new());
+        part.feed(&mut digest)?;
+        Ok(u128::from_le_bytes(*digest.0.finalize().as_bytes().first_chunk().expect("32 bytes")))
+    }
+
+    /// Adds a token, of which `kind` says how it is to be read.
+    fn add(&mut self, kind: u8, text: &[u8]) -> std::result::Result<(), Stopped> {
+        let mut head = [kind, 0, 0, 0, 0, 0, 0, 0, 0];
+        head[1..].copy_from_slice(&(text.len() as u64).to_le_bytes());
+        self.0.update(&head).update(text);
+        Ok(())
+    }
+}
+
+impl Sink for Digest {
+    fn name(&mut self, text: &[u8]) -> std::result::Result<(), Stopped> {
+        self.add(b'n', text)
+    }
+
+    fn scalar(&mut self, kind: Kind, text: &[u8]) -> std::result::Result<(), Stopped> {
+        self.add(kind as u8, text)
+    }
+
+    fn open(&mut self, kind: Kind) -> std::result::Result<(), Stopped> {
+        self.add(kind as u8, &[])
+    }
+
+    fn close(&mut self) -> std::result::Result<(), Stopped> {
+        self.add(b'c', &[])
+    }
+}
+
+/// A child of a container, as it is compared with those of the other side.
+struct Child {
+    /// Equal for children that may be each other's: of the name, or of the value.
+    hash: u64,
+    /// Of its value; `None` for a large container that is not looked at before its turn comes.
+    digest: Option<u128>,
+    weight: usize,
+    kind: Kind,
+}
+
+impl Child {
+    fn is_large(&self) -> bool {
+        self.kind.is_container() && self.weight > WINDOW_BYTES / 2
+    }
+}
+
+/// True if a node and its new value are containers of one kind and large together.
+pub(crate) fn is_large(draft: &Draft, top: NodeKey, new: impl Part) -> Result<bool> {
+    let old = NodePart { nodes: draft, key: top };
+    let kind = old.kind()?;
+    Ok(kind.is_container()
+        && kind == new.kind()?
+        && old.weight()?.saturating_add(new.weight()?) >= LARGE_BYTES)
+}
+
+/// Makes the subtree at `top` equal to `new`. Equal parts keep their nodes; what moved to another window does not.
+pub(crate) fn rewrite_large(draft: &mut Draft, top: NodeKey, new: impl Part) -> Result<()> {
+    if draft.expect(top)?.kind != new.kind()? || !new.kind()?.is_container() {
+        return rewrite(draft, top, &new.tape()?).map(drop);
+    }
+    let level = draft.level(top)?;
+    LargeRewrite { draft }.container(top, new, level)
+}
+
+struct LargeRewrite<'a> {
+    draft: &'a mut Draft,
+}
+
+/// Both sides of a container.
+struct Sides<P> {
+    top: NodeKey,
+    kind: Kind,
+    level: usize,
+    keys: Vec<NodeKey>,
+    olds: Vec<Child>,
+    parts: Vec<P>,
+    news: Vec<Child>,
+}
+
+impl LargeRewrite<'_> {
+    /// Makes a container equal to another one of its kind.
+    fn container<P: Part>(&mut self, top: NodeKey, new: P, level: usize) -> Result<()> {
+        let old = NodePart { nodes: &*self.draft, key: top };
+        let (old_parts, parts, kind) = (old.children()?, new.children()?, new.kind()?);
+        // An only large child is compared with the only one of the other side, and need not be summed up before.
+        let larges = [large_count(&old_parts)?, large_count(&parts)?];
+        let sums_large = kind == Kind::Array && larges.iter().any(|count| *count > 1);
+        let sides = Sides {
+            top,
+            kind,
+            level,
+            keys: old_parts.iter().map(|part| part.key).collect(),
+            olds: listed(&old_parts, kind, sums_large)?,
+            news: listed(&parts, kind, sums_large)?,
+            parts,
+        };
+        let mut pairs = Vec::new();
+        let (mut i, mut j) = (0, 0);
+        for (at_i, at_j) in self.in_order(&sides)? {
+            sides.pair_large(i..at_i, j..at_j, &mut pairs);
+            pairs.push((at_i, at_j));
+            (i, j) = (at_i + 1, at_j + 1);
+        }
+        sides.pair_large(i..sides.olds.len(), j..sides.news.len(), &mut pairs);
+
+        let (mut i, mut j, mut left) = (0, 0, None);
+        for (at_i, at_j) in pairs {
+            left = self.gap(&sides, i..at_i, j..at_j, left)?;
+            let (old, new) = (&sides.olds[at_i], &sides.news[at_j]);
+            if old.digest.is_none() || old.digest != new.digest {
+                self.container(sides.keys[at_i], sides.parts[at_j], level + 1)?;
+            }
+            left = Some(self.draft.label(sides.keys[at_i])?);
+            (i, j) = (at_i + 1, at_j + 1);
+        }
+        self.gap(&sides, i..sides.olds.len(), j..sides.news.len(), left)?;
+        let count = u32::try_from(sides.news.len());
+        let count = count.map_err(|_| DocumentError::TooLarge("2^32 nodes below one node"))?;
+        self.draft.set_count(top, count)
+    }
+
+    /// The pairs of children, ascending on both sides, that are equal, or are large and become equal by themselves.
+    fn in_order<P: Part>(&self, sides: &Sides<P>) -> Result<Vec<(usize, usize)>> {
+        let hashes = |children: &[Child]| children.iter().map(|child| child.hash).collect();
+        let (olds, news): (Vec<u64>, Vec<u64>) = (hashes(&sides.olds), hashes(&sides.news));
+        let mut pairs = align(&olds, &news);
+        let mut failed = Ok(());
+        pairs.retain(|(i, j)| {
+            let (old, new) = (&sides.olds[*i], &sides.news[*j]);
+            let is_same = old.digest.is_some() && old.digest == new.digest;
+            let is_kept = is_same || old.is_large() && new.is_large() && old.kind == new.kind;
+            is_kept
+                && (sides.kind == Kind::Array || {
+                    let named = self.draft.expect(sides.keys[*i]).and_then(|old| {
+                        Ok(old.name == sides.parts[*j].name()?.as_deref())
+                    });
+                    named.unwrap_or_else(|error| {
+                        failed = Err(error);
+                        false
+                    })
+                })
+        });
+        failed.map(|()| pairs)
+    }
+
+    /// Makes a run of old children a run of new ones, window by window. `left` is the label of the child before the
+    /// run; returns that of the last child.
+    fn gap<P: Part>(
+        &mut self,
+        sides: &Sides<P>,
+        mut olds: Range<usize>,
+        mut news: Range<usize>,
+        mut left: Option<Label>,
+    ) -> Result<Option<Label>> {
+        while !olds.is_empty() || !news.is_empty() {
+            let (mut i, mut j, mut bytes) = (olds.start, news.start, 0);
+            while i < olds.end || j < news.end {
+                let weight = |children: &[Child], at: usize, end: usize| {
+                    if at < end { children[at].weight } else { 0 }
+                };
+                bytes += weight(&sides.olds, i, olds.end) + weight(&sides.news, j, news.end);
+                if bytes > WINDOW_BYTES && (i > olds.start || j > news.start) {
+                    break;
+                }
+                (i, j) = ((i + 1).min(olds.end), (j + 1).min(news.end));
+            }
+            left = self.window(sides, olds.start..i, news.start..j, left)?;
+            (olds.start, news.start) = (i, j);
+        }
+        Ok(left)
+    }
+
+    /// Makes the old children of a window the new ones; returns the label of the last child so far.
+    fn window<P: Part>(
+        &mut self,
+        sides: &Sides<P>,
+        olds: Range<usize>,
+        news: Range<usize>,
+        left: Option<Label>,
+    ) -> Result<Option<Label>> {
+        let right = sides.keys.get(olds.end).map(|key| self.draft.label(*key)).transpose()?;
+        let (old, keys) = export_children(self.draft, sides.top, &sides.keys[olds])?;
+        let mut new = TapeBuilder::new();
+        let fed = new.open(sides.kind);
+        for part in &sides.parts[news] {
+            if let Some(name) = part.name()? {
+                fed.and_then(|()| new.name(&name)).ok();
+            }
+            part.feed(&mut new)?;
+        }
+        new.close().ok();
+        let new = new.finish();
+        self.draft.check_depth(&new, 0, sides.level)?;
+        let matching = match_trees(&old, &new);
+        let bounds = Bounds { left, right };
+        Rewrite::new(self.draft, &old, keys, &new, &matching)?.within(bounds).run()
+    }
+}
+
+impl<P> Sides<P> {
+    /// Pairs the large containers of a gap of an array, the first with the first of its kind.
+    fn pair_large(
+        &self,
+        olds: Range<usize>,
+        news: Range<usize>,
+        pairs: &mut Vec<(usize, usize)>,
+    ) {
+        if self.kind != Kind::Array {
+            return;
+        }
+        let mut news = news.filter(|at| self.news[*at].is_large());
+        for i in olds.filter(|at| self.olds[*at].is_large()) {
+            let Some(j) = news.find(|at| self.news[*at].kind == self.olds[i].kind) else { return };
+            pairs.push((i, j));
+        }
+    }
+}
+
+/// How many of these parts are large.
+fn large_count(parts: &[impl Part]) -> Result<usize> {
+    let mut count = 0;
+    for part in parts {
+        count += usize::from(part.weight()? > WINDOW_BYTES / 2);
+    }
+    Ok(count)
+}
+
+/// Children as they are compared. `sums_large` where large ones have digests too.
+fn listed(parts: &[impl Part], of: Kind, sums_large: bool) -> Result<Vec<Child>> {
+    let hasher = FixedState::default();
+    let child = |part: &_| listed_one(*part, of, sums_large, &hasher);
+    parts.iter().map(child).collect()
+}
+
+fn listed_one<P: Part>(part: P, of: Kind, sums_large: bool, hasher: &FixedState) -> Result<Child> {
+    let (weight, kind) = (part.weight()?, part.kind()?);
+    let mut child = Child { hash: 0, digest: None, weight, kind };
+    if sums_large || !child.is_large() {
+        child.digest = Some(Digest::of(part)?);
+    }
+    child.hash = match of {
+        Kind::Object => hasher.hash_one(part.name()?),
+        _ => child.digest.map_or(kind as u64, |digest| digest as u64),
+    };
+    Ok(child)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draft::Write;
+    use crate::hash;
+    use crate::table::{CollectionOptions, Retention};
+    use json::jsonb::Jsonb;
+    use serde_json::{Value as Json, json};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use vfs::SimRandom;
+
+    const HASHED: CollectionOptions =
+        CollectionOptions { hashes: true, path_summary: true, history: Retention::Forever };
+
+    fn tree_of(value: &Json) -> Tree {
+        Tree::read(value.to_string().as_bytes()).expect("is a document")
+    }
+
+    fn text_of(tree: &Tree) -> String {
+        let mut text = Vec::new();
+        tree.write_json(&mut text).expect("writes");
+        String::from_utf8(text).expect("is UTF-8")
+    }
+
+    /// The document after `old` got the value `new`.
+    fn rewritten(old: &Json, new: impl Part, text: &str) -> Draft {
+        let old = Arc::new(tree_of(old));
+        let mut draft = Draft::new(Arc::clone(&old), &HASHED);
+        rewrite_large(&mut draft, old.root(), new).expect("is rewritten");
+        let after = draft.preview().expect("is a document");
+        assert_eq!(text_of(&after), text);
+        let sum = |tree: &Tree| hash::digest(tree).expect("is summed up");
+        // The old document has no digest: the draft's is what came upon it.
+        assert_eq!(draft.header().digest, sum(&after).wrapping_sub(sum(&old)));
+        assert_eq!(after.header().nodes, after.subtree(after.root()).expect("is a tree").len() as u64);
+        draft
+    }
+
+    /// The keys of the children of a document's root, or of one of them.
+    fn keys(nodes: &impl Nodes, below: Option<usize>) -> Vec<NodeKey> {
+        let root = nodes.root();
+        let top = below.map_or(root, |at| nodes.child_at(root, at).expect("reads").expect("a child"));
+        nodes.children(top).expect("reads").collect::<Result<_>>().expect("reads")
+    }
+
+    fn rows(count: usize) -> Vec<Json> {
+        (0..count).map(|id| json!({"id": id, "name": format!("row number {id}")})).collect()
+    }
+
+    #[test]
+    fn one_changed_value_is_one_change() {
+        let old = json!(rows(100));
+        let mut new = old.clone();
+        new[57]["name"] = json!("another");
+        let draft = rewritten(&old, NodePart::root(&tree_of(&new)), &new.to_string());
+        // The value, and the header, which has the digest.
+        let (writes, _) = draft.finish().expect("finishes");
+        let bytes = |(_, write): &_| match write {
+            Write::Delta(delta) => delta.len(),
+            _ => panic!("a whole chunk"),
+        };
+        assert!(writes.len() <= 2 && writes.iter().map(bytes).sum::<usize>() < 80);
+        let same = rewritten(&old, NodePart::root(&tree_of(&old)), &old.to_string());
+        assert!(same.is_clean());
+    }
+
+    #[test]
+    fn what_stands_around_an_insertion_stays() {
+        let old = json!(rows(100));
+        let mut new = rows(100);
+        new.insert(0, json!({"id": -1, "name": "the first"}));
+        new.remove(50);
+        let new = json!(new);
+        let before = keys(&tree_of(&old), None);
+        let after = keys(&rewritten(&old, NodePart::root(&tree_of(&new)), &new.to_string()), None);
+        assert_eq!(after[1..50], before[..49]);
+        assert_eq!(after[50..], before[50..]);
+    }
+
+    /// Arrays that are too large for a window are known by their digests, or by their order.
+    #[test]
+    fn large_parts_are_compared_in_their_turn() {
+        let old = json!([rows(30), rows(40), rows(50)]);
+        let mut changed = rows(50);
+        changed[7]["name"] = json!("another");
+        let new = json!([rows(20), rows(30), rows(40), changed]);
+        let (before, tree) = (tree_of(&old), tree_of(&new));
+        let after = rewritten(&old, NodePart::root(&tree), &new.to_string());
+        assert_eq!(keys(&after, None)[1..], keys(&before, None));
+        assert_eq!(keys(&after, Some(3)), keys(&before, Some(2)));
+    }
+
+    /// Fields are known by their names, whatever stands between them.
+    #[test]
+    fn large_fields_are_known_by_name() {
+        let old = json!({"a": rows(30), "b": 1, "c": {"d": rows(30)}});
+        let mut changed = rows(30);
+        changed.truncate(29);
+        let new = json!({"0": "new", "a": changed, "c": {"d": rows(31), "e": 2}});
+        let text = Jsonb::parse(&new.to_string()).expect("is a value");
+        let (before, value) = (tree_of(&old), JsonbPart::from(text.root()));
+        let after = rewritten(&old, value, &text.to_string().replace(": ", ":").replace(", ", ","));
+        let named = |nodes: &Draft, name: &str| {
+            nodes.child_named(nodes.root(), name.as_bytes()).expect("reads").expect("a field")
+        };
+        let base = Draft::new(Arc::new(before), &HASHED);
+        for name in ["a", "c"] {
+            assert_eq!(named(&after, name), named(&base, name), "{name}");
+        }
+    }
+
+    struct Dice(SimRandom);
+
+    impl Dice {
+        fn below(&mut self, n: usize) -> usize {
+            self.0.below(n.max(1) as u64) as usize
+        }
+
+        fn value(&mut self, levels: usize) -> Json {
+            match self.below(if levels == 0 { 4 } else { 8 }) {
+                0 => json!(null),
+                1 => json!(self.below(5)),
+                2 => json!("x".repeat(self.below(4))),
+                3 => json!(format!("a \"text\" of {} words", self.below(20))),
+                4 | 5 => json!(Vec::from_iter((0..self.below(9)).map(|_| self.value(levels - 1)))),
+                _ => {
+                    let mut object = serde_json::Map::new();
+                    for _ in 0..self.below(9) {
+                        object.insert(format!("f{}", self.below(12)), self.value(levels - 1));
+                    }
+                    Json::Object(object)
+                }
+            }
+        }
+
+        /// Changes a value somewhere.
+        fn change(&mut self, value: &mut Json) {
+            let stays = self.below(4) > 0;
+            match value {
+                Json::Array(list) if !list.is_empty() && stays => {
+                    let at = self.below(list.len());
+                    self.change(&mut list[at]);
+                }
+                Json::Object(fields) if !fields.is_empty() && stays => {
+                    let at = self.below(fields.len());
+                    self.change(fields.values_mut().nth(at).expect("a field"));
+                }
+                Json::Array(list) => match self.below(4) {
+                    0 if !list.is_empty() => drop(list.remove(self.below(list.len()))),
+                    1 if !list.is_empty() => {
+                        let moved = list.remove(self.below(list.len()));
+                        list.insert(self.below(list.len() + 1), moved);
+                    }
+                    _ => list.insert(self.below(list.len() + 1), self.value(2)),
+                },
+                Json::Object(fields) => match self.below(3) {
+                    0 => drop(fields.shift_remove(&format!("f{}", self.below(12)))),
+                    _ => drop(fields.insert(format!("f{}", self.below(12)), self.value(2))),
+                },
+                scalar => *scalar = self.value(1),
+            }
+        }
+    }
+
+    /// Random documents become random others, and the same after a few changes: exactly.
+    #[test]
+    fn random_documents() {
+        let changed = AtomicUsize::new(0);
+        vfs::seeds(1, 600, |seed| {
+            let mut dice = Dice(SimRandom::new(seed));
+            let old = json!(Vec::from_iter((0..dice.below(30)).map(|_| dice.value(4))));
+            let mut new = old.clone();
+            match dice.below(4) {
+                0 => new = json!(Vec::from_iter((0..dice.below(30)).map(|_| dice.value(4)))),
+                _ => (0..dice.below(12)).for_each(|_| dice.change(&mut new)),
+            }
+            if !new.is_array() {
+                return;
+            }
+            let draft = rewritten(&old, NodePart::root(&tree_of(&new)), &new.to_string());
+            changed.fetch_add(usize::from(!draft.is_clean()), Ordering::Relaxed);
+            // The other form of a value, whose fields have an order of their own.
+            let value = Jsonb::parse(&new.to_string()).expect("is a value");
+            let sorted: Json = serde_json::from_str(&value.to_string()).expect("is JSON");
+            rewritten(&old, JsonbPart::from(value.root()), &sorted.to_string());
+        });
+        assert!(changed.into_inner() > 300);
+    }
+}
