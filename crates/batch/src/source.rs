@@ -495,12 +495,10 @@ pub(crate) fn slices_of_rows(
         let count = rows.len();
         raw.clear();
         raw.resize(count * width, None);
-        let mut is_old = false;
         // Of rows that are only counted nothing is read.
-        for row in 0..if width > 0 { count } else { 0 } {
-            let bytes = batch.row(start + row).bytes();
-            is_old |= !picker.pick(bytes, |at, value| raw[at * count + row] = value)?;
-        }
+        let read = if width > 0 { rows.clone() } else { 0..0 };
+        let bytes = read.map(|row| batch.row(row).bytes());
+        let is_old = !picker.pick_all(bytes, |row, at, value| raw[at * count + row] = value)?;
         let load = RowsLoad { batch, wanted, dictionaries, rows, raw, is_old };
         f(&Slice::new(count, width, wanted.fields.len(), &load))?;
         raw = load.raw;

@@ -12,6 +12,7 @@
 //! Whole documents that fit a buffer go the usual way. A new value of a document that exists becomes a tree in memory,
 //! which is matched with the old one part by part ([`crate::large`]).
 
+use crate::Result;
 use crate::collection::Collection;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
@@ -21,7 +22,6 @@ use crate::meta::{Committed, Meta};
 use crate::stream::ChunkStream;
 use crate::tree::Tree;
 use crate::writer::Writing;
-use crate::Result;
 use std::io::Read;
 use store::StoreError;
 

@@ -1,8 +1,8 @@
 //! A whole new value for a large document, matched with the old one part by part.
 //!
 //! [`rewrite`] needs both values as tapes, and several numbers for each of their nodes. For a large document that is
-//! many times its text. Here only the children of one container are compared at a time, by digests of their values,
-//! and only those that differ become tapes, in windows:
+//! many times its text. Here only children of one container are compared at a time, by hashes first, and only those
+//! that differ become tapes, in windows:
 //!
 //! ```text
 //!   old   a  b  c  d  e  f  [ large ]
@@ -12,13 +12,16 @@
 //!                              ^              large on both sides: its children are compared in their turn
 //! ```
 //!
+//! Of a container with more than [`SLICE_CHILDREN`] children so many are compared at a time; what follows the last equal
+//! pair waits for those that come after it.
+//!
 //! # Invariants
 //! * A window has at most [`WINDOW_BYTES`], or one child of each side.
 //! * What stays and the windows are in the order of both sides, so that a window places its nodes between two labels
 //!   and touches no other node. A node that moved from one window to another gets a new key.
 
 use crate::draft::Draft;
-use crate::error::{Damaged, DocumentError};
+use crate::error::Damaged;
 use crate::limits::{DEPTH_MAX, LARGE_BYTES, feed};
 use crate::matching::{align, match_trees};
 use crate::order::Label;
@@ -28,11 +31,14 @@ use crate::{NodeKey, Result};
 use foldhash::fast::FixedState;
 use json::jsonb::{JsonbRef, Value};
 use json::{Kind, Sink, Stopped, Tape, TapeBuilder};
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
 /// Bytes of text, of both sides together, that are matched at once.
 const WINDOW_BYTES: usize = if cfg!(test) { 64 } else { 4 << 20 };
+
+/// Children of each side that are compared at once.
+const SLICE_CHILDREN: usize = if cfg!(test) { 32 } else { 1 << 18 };
 
 /// Bytes of text that a node has, about.
 const NODE_BYTES: usize = 12;
@@ -46,7 +52,7 @@ pub(crate) trait Part: Copy {
     /// The escaped name, of a field.
     fn name(self) -> Result<Option<Vec<u8>>>;
     /// Its children, in order.
-    fn children(self) -> Result<Vec<Self>>;
+    fn children(self) -> Result<impl Iterator<Item = Result<Self>>>;
     /// Gives the tokens of its value to a sink that does not stop.
     fn feed<S: Sink>(self, sink: &mut S) -> Result<()>;
 
@@ -84,14 +90,16 @@ impl Part for JsonbPart<'_> {
         Ok(self.name.map(|name| json::text::escape(name).into_owned().into_bytes()))
     }
 
-    fn children(self) -> Result<Vec<Self>> {
-        Ok(match self.value.value() {
-            Value::Array(array) => array.iter().map(JsonbPart::from).collect(),
-            Value::Object(object) => {
-                object.iter().map(|(name, value)| JsonbPart { name: Some(name), value }).collect()
-            }
-            _ => Vec::new(),
-        })
+    fn children(self) -> Result<impl Iterator<Item = Result<Self>>> {
+        let (elements, fields) = match self.value.value() {
+            Value::Array(array) => (Some(array), None),
+            Value::Object(object) => (None, Some(object)),
+            _ => (None, None),
+        };
+        let elements = elements.into_iter().flat_map(|array| array.iter()).map(JsonbPart::from);
+        let fields = fields.into_iter().flat_map(|object| object.iter());
+        let fields = fields.map(|(name, value)| JsonbPart { name: Some(name), value });
+        Ok(elements.chain(fields).map(Ok))
     }
 
     fn feed<S: Sink>(self, sink: &mut S) -> Result<()> {
@@ -134,9 +142,9 @@ impl<N: Nodes> Part for NodePart<'_, N> {
         Ok(self.nodes.expect(self.key)?.name.map(<[u8]>::to_vec))
     }
 
-    fn children(self) -> Result<Vec<Self>> {
+    fn children(self) -> Result<impl Iterator<Item = Result<Self>>> {
         let children = self.nodes.children(self.key)?;
-        children.map(|key| Ok(NodePart { key: key?, ..self })).collect()
+        Ok(children.map(move |key| Ok(NodePart { key: key?, ..self })))
     }
 
     fn feed<S: Sink>(self, sink: &mut S) -> Result<()> {
@@ -174,26 +182,28 @@ fn feed_node<N: Nodes, S: Sink>(
     Ok(fed.and_then(|()| sink.close()))
 }
 
-/// A sum of the tokens of a value, by which equal values are known.
-struct Digest(blake3::Hasher);
+/// The tokens of a value, one after the other: equal for equal values alone.
+#[derive(Default)]
+struct Tokens(Vec<u8>);
 
-impl Digest {
-    fn of(part: impl Part) -> Result<u128> {
-        let mut digest = Digest(blake3::Hasher::new());
-        part.feed(&mut digest)?;
-        Ok(u128::from_le_bytes(*digest.0.finalize().as_bytes().first_chunk().expect("32 bytes")))
+impl Tokens {
+    /// Makes these the tokens of a part.
+    fn refill(&mut self, part: impl Part) -> Result<&[u8]> {
+        self.0.clear();
+        part.feed(self)?;
+        Ok(&self.0)
     }
 
     /// Adds a token, of which `kind` says how it is to be read.
     fn add(&mut self, kind: u8, text: &[u8]) -> std::result::Result<(), Stopped> {
-        let mut head = [kind, 0, 0, 0, 0, 0, 0, 0, 0];
-        head[1..].copy_from_slice(&(text.len() as u64).to_le_bytes());
-        self.0.update(&head).update(text);
+        self.0.push(kind);
+        self.0.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        self.0.extend_from_slice(text);
         Ok(())
     }
 }
 
-impl Sink for Digest {
+impl Sink for Tokens {
     fn name(&mut self, text: &[u8]) -> std::result::Result<(), Stopped> {
         self.add(b'n', text)
     }
@@ -211,20 +221,65 @@ impl Sink for Digest {
     }
 }
 
+/// A hash of a value of any size: a hint that two may be equal.
+struct HashOfValue(<FixedState as BuildHasher>::Hasher);
+
+impl Sink for HashOfValue {
+    fn name(&mut self, text: &[u8]) -> std::result::Result<(), Stopped> {
+        self.0.write(text);
+        Ok(())
+    }
+
+    fn scalar(&mut self, kind: Kind, text: &[u8]) -> std::result::Result<(), Stopped> {
+        self.0.write_u8(kind as u8);
+        self.0.write(text);
+        Ok(())
+    }
+
+    fn open(&mut self, kind: Kind) -> std::result::Result<(), Stopped> {
+        self.0.write_u8(kind as u8);
+        Ok(())
+    }
+
+    fn close(&mut self) -> std::result::Result<(), Stopped> {
+        self.0.write_u8(0);
+        Ok(())
+    }
+}
+
 /// A child of a container, as it is compared with those of the other side.
 struct Child {
     /// Equal for children that may be each other's: of the name, or of the value.
     hash: u64,
-    /// Of its value; `None` for a large container that is not looked at before its turn comes.
-    digest: Option<u128>,
-    weight: usize,
+    /// Bytes, about.
+    weight: u32,
     kind: Kind,
 }
 
 impl Child {
-    fn is_large(&self) -> bool {
-        self.kind.is_container() && self.weight > WINDOW_BYTES / 2
+    /// `sums_large` where the hash of a large element is that of its value too.
+    fn of<P: Part>(part: P, parent: Kind, sums_large: bool) -> Result<Child> {
+        let (weight, kind) = (part.weight()?, part.kind()?);
+        let hasher = FixedState::default();
+        let hash = match parent {
+            Kind::Object => hasher.hash_one(part.name()?),
+            _ if is_large_part(part)? && !sums_large => 0,
+            _ => {
+                let mut hash = HashOfValue(hasher.build_hasher());
+                part.feed(&mut hash)?;
+                hash.0.finish()
+            }
+        };
+        Ok(Child { hash, weight: weight.try_into().unwrap_or(u32::MAX), kind })
     }
+
+    fn is_large(&self) -> bool {
+        self.kind.is_container() && self.weight as usize > WINDOW_BYTES / 2
+    }
+}
+
+fn is_large_part(part: impl Part) -> Result<bool> {
+    Ok(part.kind()?.is_container() && part.weight()? > WINDOW_BYTES / 2)
 }
 
 /// True if a node and its new value are containers of one kind and large together.
@@ -242,15 +297,17 @@ pub(crate) fn rewrite_large(draft: &mut Draft, top: NodeKey, new: impl Part) -> 
         return rewrite(draft, top, &new.tape()?).map(drop);
     }
     let level = draft.level(top)?;
-    LargeRewrite { draft }.container(top, new, level)
+    LargeRewrite { draft, tokens: Default::default() }.container(top, new, level)
 }
 
 struct LargeRewrite<'a> {
     draft: &'a mut Draft,
+    /// Of an old child, and of a new one.
+    tokens: [Tokens; 2],
 }
 
-/// Both sides of a container.
-struct Sides<P> {
+/// Children of one container that are compared at a time.
+struct Slice<P> {
     top: NodeKey,
     kind: Kind,
     level: usize,
@@ -258,114 +315,157 @@ struct Sides<P> {
     olds: Vec<Child>,
     parts: Vec<P>,
     news: Vec<Child>,
+    /// The label of the child before them.
+    left: Option<Label>,
+    /// The old child after them.
+    next: Option<NodeKey>,
 }
 
 impl LargeRewrite<'_> {
     /// Makes a container equal to another one of its kind.
     fn container<P: Part>(&mut self, top: NodeKey, new: P, level: usize) -> Result<()> {
-        let old = NodePart { nodes: &*self.draft, key: top };
-        let (old_parts, parts, kind) = (old.children()?, new.children()?, new.kind()?);
-        // An only large child is compared with the only one of the other side, and need not be summed up before.
-        let larges = [large_count(&old_parts)?, large_count(&parts)?];
-        let sums_large = kind == Kind::Array && larges.iter().any(|count| *count > 1);
-        let sides = Sides {
+        let kind = new.kind()?;
+        let keys: Vec<NodeKey> = self.draft.children(top)?.collect::<Result<_>>()?;
+        let (mut old_larges, mut new_larges, mut count) = (0, 0, 0);
+        for key in &keys {
+            old_larges += usize::from(is_large_part(NodePart { nodes: &*self.draft, key: *key })?);
+        }
+        for part in new.children()? {
+            new_larges += usize::from(is_large_part(part?)?);
+            count += 1;
+        }
+        let count: u32 = count;
+        // An only large element is compared with the only one of the other side, and is not hashed before.
+        let sums_large = old_larges.max(new_larges) > 1;
+
+        let (mut parts, mut from) = (new.children()?, 0);
+        let mut slice = Slice {
             top,
             kind,
             level,
-            keys: old_parts.iter().map(|part| part.key).collect(),
-            olds: listed(&old_parts, kind, sums_large)?,
-            news: listed(&parts, kind, sums_large)?,
-            parts,
+            keys: Vec::new(),
+            olds: Vec::new(),
+            parts: Vec::new(),
+            news: Vec::new(),
+            left: None,
+            next: None,
         };
+        loop {
+            while slice.keys.len() < SLICE_CHILDREN && from < keys.len() {
+                let part = NodePart { nodes: &*self.draft, key: keys[from] };
+                slice.olds.push(Child::of(part, kind, sums_large)?);
+                slice.keys.push(keys[from]);
+                from += 1;
+            }
+            let mut is_last = from == keys.len();
+            while slice.parts.len() < SLICE_CHILDREN {
+                let Some(part) = parts.next() else { break };
+                let part = part?;
+                slice.news.push(Child::of(part, kind, sums_large)?);
+                slice.parts.push(part);
+            }
+            is_last &= slice.parts.len() < SLICE_CHILDREN;
+            slice.next = keys.get(from).copied();
+            self.slice(&mut slice, is_last)?;
+            if is_last {
+                return self.draft.set_count(top, count);
+            }
+        }
+    }
+
+    /// Makes the old children of a slice the new ones, and takes them out. The last ones may stay, to be compared with
+    /// those that follow.
+    fn slice<P: Part>(&mut self, slice: &mut Slice<P>, is_last: bool) -> Result<()> {
         let mut pairs = Vec::new();
         let (mut i, mut j) = (0, 0);
-        for (at_i, at_j) in self.in_order(&sides)? {
-            sides.pair_large(i..at_i, j..at_j, &mut pairs);
+        for (at_i, at_j) in self.in_order(slice)? {
+            slice.pair_large(i..at_i, j..at_j, &mut pairs);
             pairs.push((at_i, at_j));
             (i, j) = (at_i + 1, at_j + 1);
         }
-        sides.pair_large(i..sides.olds.len(), j..sides.news.len(), &mut pairs);
+        slice.pair_large(i..slice.olds.len(), j..slice.news.len(), &mut pairs);
 
-        let (mut i, mut j, mut left) = (0, 0, None);
+        let (mut i, mut j) = (0, 0);
         for (at_i, at_j) in pairs {
-            left = self.gap(&sides, i..at_i, j..at_j, left)?;
-            let (old, new) = (&sides.olds[at_i], &sides.news[at_j]);
-            if old.digest.is_none() || old.digest != new.digest {
-                self.container(sides.keys[at_i], sides.parts[at_j], level + 1)?;
+            self.gap(slice, i..at_i, j..at_j)?;
+            let (key, part) = (slice.keys[at_i], slice.parts[at_j]);
+            if slice.olds[at_i].is_large() {
+                self.container(key, part, slice.level + 1)?;
             }
-            left = Some(self.draft.label(sides.keys[at_i])?);
+            slice.left = Some(self.draft.label(key)?);
             (i, j) = (at_i + 1, at_j + 1);
         }
-        self.gap(&sides, i..sides.olds.len(), j..sides.news.len(), left)?;
-        let count = u32::try_from(sides.news.len());
-        let count = count.map_err(|_| DocumentError::TooLarge("2^32 nodes below one node"))?;
-        self.draft.set_count(top, count)
+        if is_last || i.max(j) < SLICE_CHILDREN / 2 {
+            self.gap(slice, i..slice.olds.len(), j..slice.news.len())?;
+            (i, j) = (slice.olds.len(), slice.news.len());
+        }
+        slice.keys.drain(..i);
+        slice.olds.drain(..i);
+        slice.parts.drain(..j);
+        slice.news.drain(..j);
+        Ok(())
     }
 
     /// The pairs of children, ascending on both sides, that are equal, or are large and become equal by themselves.
-    fn in_order<P: Part>(&self, sides: &Sides<P>) -> Result<Vec<(usize, usize)>> {
+    fn in_order<P: Part>(&mut self, slice: &Slice<P>) -> Result<Vec<(usize, usize)>> {
         let hashes = |children: &[Child]| children.iter().map(|child| child.hash).collect();
-        let (olds, news): (Vec<u64>, Vec<u64>) = (hashes(&sides.olds), hashes(&sides.news));
-        let mut pairs = align(&olds, &news);
-        let mut failed = Ok(());
-        pairs.retain(|(i, j)| {
-            let (old, new) = (&sides.olds[*i], &sides.news[*j]);
-            let is_same = old.digest.is_some() && old.digest == new.digest;
-            let is_kept = is_same || old.is_large() && new.is_large() && old.kind == new.kind;
-            is_kept
-                && (sides.kind == Kind::Array || {
-                    let named = self.draft.expect(sides.keys[*i]).and_then(|old| {
-                        Ok(old.name == sides.parts[*j].name()?.as_deref())
-                    });
-                    named.unwrap_or_else(|error| {
-                        failed = Err(error);
-                        false
-                    })
-                })
-        });
-        failed.map(|()| pairs)
+        let (olds, news): (Vec<u64>, Vec<u64>) = (hashes(&slice.olds), hashes(&slice.news));
+        let mut pairs = Vec::new();
+        for (i, j) in align(&olds, &news) {
+            let (old, new) = (&slice.olds[i], &slice.news[j]);
+            let part = NodePart { nodes: &*self.draft, key: slice.keys[i] };
+            if old.kind != new.kind
+                || old.is_large() != new.is_large()
+                || slice.kind == Kind::Object && part.name()? != slice.parts[j].name()?
+            {
+                continue;
+            }
+            let [tokens, others] = &mut self.tokens;
+            if old.is_large() || tokens.refill(part)? == others.refill(slice.parts[j])? {
+                pairs.push((i, j));
+            }
+        }
+        Ok(pairs)
     }
 
-    /// Makes a run of old children a run of new ones, window by window. `left` is the label of the child before the
-    /// run; returns that of the last child.
+    /// Makes a run of old children a run of new ones, window by window.
     fn gap<P: Part>(
         &mut self,
-        sides: &Sides<P>,
+        slice: &mut Slice<P>,
         mut olds: Range<usize>,
         mut news: Range<usize>,
-        mut left: Option<Label>,
-    ) -> Result<Option<Label>> {
+    ) -> Result<()> {
         while !olds.is_empty() || !news.is_empty() {
             let (mut i, mut j, mut bytes) = (olds.start, news.start, 0);
             while i < olds.end || j < news.end {
                 let weight = |children: &[Child], at: usize, end: usize| {
-                    if at < end { children[at].weight } else { 0 }
+                    if at < end { children[at].weight as usize } else { 0 }
                 };
-                bytes += weight(&sides.olds, i, olds.end) + weight(&sides.news, j, news.end);
+                bytes += weight(&slice.olds, i, olds.end) + weight(&slice.news, j, news.end);
                 if bytes > WINDOW_BYTES && (i > olds.start || j > news.start) {
                     break;
                 }
                 (i, j) = ((i + 1).min(olds.end), (j + 1).min(news.end));
             }
-            left = self.window(sides, olds.start..i, news.start..j, left)?;
+            self.window(slice, olds.start..i, news.start..j)?;
             (olds.start, news.start) = (i, j);
         }
-        Ok(left)
+        Ok(())
     }
 
-    /// Makes the old children of a window the new ones; returns the label of the last child so far.
+    /// Makes the old children of a window the new ones.
     fn window<P: Part>(
         &mut self,
-        sides: &Sides<P>,
+        slice: &mut Slice<P>,
         olds: Range<usize>,
         news: Range<usize>,
-        left: Option<Label>,
-    ) -> Result<Option<Label>> {
-        let right = sides.keys.get(olds.end).map(|key| self.draft.label(*key)).transpose()?;
-        let (old, keys) = export_children(self.draft, sides.top, &sides.keys[olds])?;
+    ) -> Result<()> {
+        let next = slice.keys.get(olds.end).copied().or(slice.next);
+        let right = next.map(|key| self.draft.label(key)).transpose()?;
+        let (old, keys) = export_children(self.draft, slice.top, &slice.keys[olds])?;
         let mut new = TapeBuilder::new();
-        let fed = new.open(sides.kind);
-        for part in &sides.parts[news] {
+        let fed = new.open(slice.kind);
+        for part in &slice.parts[news] {
             if let Some(name) = part.name()? {
                 fed.and_then(|()| new.name(&name)).ok();
             }
@@ -373,21 +473,17 @@ impl LargeRewrite<'_> {
         }
         new.close().ok();
         let new = new.finish();
-        self.draft.check_depth(&new, 0, sides.level)?;
+        self.draft.check_depth(&new, 0, slice.level)?;
         let matching = match_trees(&old, &new);
-        let bounds = Bounds { left, right };
-        Rewrite::new(self.draft, &old, keys, &new, &matching)?.within(bounds).run()
+        let bounds = Bounds { left: slice.left.take(), right };
+        slice.left = Rewrite::new(self.draft, &old, keys, &new, &matching)?.within(bounds).run()?;
+        Ok(())
     }
 }
 
-impl<P> Sides<P> {
+impl<P> Slice<P> {
     /// Pairs the large containers of a gap of an array, the first with the first of its kind.
-    fn pair_large(
-        &self,
-        olds: Range<usize>,
-        news: Range<usize>,
-        pairs: &mut Vec<(usize, usize)>,
-    ) {
+    fn pair_large(&self, olds: Range<usize>, news: Range<usize>, pairs: &mut Vec<(usize, usize)>) {
         if self.kind != Kind::Array {
             return;
         }
@@ -397,35 +493,6 @@ impl<P> Sides<P> {
             pairs.push((i, j));
         }
     }
-}
-
-/// How many of these parts are large.
-fn large_count(parts: &[impl Part]) -> Result<usize> {
-    let mut count = 0;
-    for part in parts {
-        count += usize::from(part.weight()? > WINDOW_BYTES / 2);
-    }
-    Ok(count)
-}
-
-/// Children as they are compared. `sums_large` where large ones have digests too.
-fn listed(parts: &[impl Part], of: Kind, sums_large: bool) -> Result<Vec<Child>> {
-    let hasher = FixedState::default();
-    let child = |part: &_| listed_one(*part, of, sums_large, &hasher);
-    parts.iter().map(child).collect()
-}
-
-fn listed_one<P: Part>(part: P, of: Kind, sums_large: bool, hasher: &FixedState) -> Result<Child> {
-    let (weight, kind) = (part.weight()?, part.kind()?);
-    let mut child = Child { hash: 0, digest: None, weight, kind };
-    if sums_large || !child.is_large() {
-        child.digest = Some(Digest::of(part)?);
-    }
-    child.hash = match of {
-        Kind::Object => hasher.hash_one(part.name()?),
-        _ => child.digest.map_or(kind as u64, |digest| digest as u64),
-    };
-    Ok(child)
 }
 
 #[cfg(test)]
@@ -463,14 +530,18 @@ mod tests {
         let sum = |tree: &Tree| hash::digest(tree).expect("is summed up");
         // The old document has no digest: the draft's is what came upon it.
         assert_eq!(draft.header().digest, sum(&after).wrapping_sub(sum(&old)));
-        assert_eq!(after.header().nodes, after.subtree(after.root()).expect("is a tree").len() as u64);
+        assert_eq!(
+            after.header().nodes,
+            after.subtree(after.root()).expect("is a tree").len() as u64
+        );
         draft
     }
 
     /// The keys of the children of a document's root, or of one of them.
     fn keys(nodes: &impl Nodes, below: Option<usize>) -> Vec<NodeKey> {
         let root = nodes.root();
-        let top = below.map_or(root, |at| nodes.child_at(root, at).expect("reads").expect("a child"));
+        let top =
+            below.map_or(root, |at| nodes.child_at(root, at).expect("reads").expect("a child"));
         nodes.children(top).expect("reads").collect::<Result<_>>().expect("reads")
     }
 
@@ -508,7 +579,7 @@ mod tests {
         assert_eq!(after[50..], before[50..]);
     }
 
-    /// Arrays that are too large for a window are known by their digests, or by their order.
+    /// Arrays that are too large for a window are known by their values, or by their order.
     #[test]
     fn large_parts_are_compared_in_their_turn() {
         let old = json!([rows(30), rows(40), rows(50)]);

@@ -91,10 +91,29 @@ impl Inbox {
                 self.end -= self.start;
                 self.start = 0;
             } else {
-                self.bytes.resize((self.bytes.len() * 2).max(ROOM), 0);
+                let room = (self.bytes.len() * 2).max(ROOM);
+                let wanted = self.wanted().filter(|wanted| *wanted > self.bytes.len());
+                self.bytes.resize(wanted.map_or(room, |wanted| wanted.min(room)), 0);
             }
         }
         &mut self.bytes[self.end..]
+    }
+
+    /// Bytes of the buffer that a message of more than [`ROOM_MAX`] takes, once its length has come.
+    fn wanted(&self) -> Option<usize> {
+        let [_, length @ ..] = self.waiting().first_chunk::<HEAD>()?;
+        let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+        (ROOM_MAX..=self.message_bytes_max).contains(&length).then(|| self.start + 1 + length)
+    }
+
+    /// Gives the memory of a large message that is done back, also while others wait behind it.
+    fn shrink(&mut self) {
+        if self.start > ROOM_MAX && self.waiting().len() < ROOM {
+            let mut bytes = vec![0; ROOM];
+            bytes[..self.end - self.start].copy_from_slice(self.waiting());
+            (self.start, self.end) = (0, self.end - self.start);
+            self.bytes = bytes;
+        }
     }
 
     /// Says that so many bytes were put into [`Inbox::space`].
@@ -131,6 +150,7 @@ impl Inbox {
     /// 08P01 for a kind that clients do not send, and for a length that it cannot have. Nothing that
     /// follows can be understood then.
     pub(crate) fn next(&mut self) -> Result<Option<Frame>, Error> {
+        self.shrink();
         let waiting = &self.bytes[self.start..self.end];
         let Some([kind, length @ ..]) = waiting.first_chunk::<HEAD>() else {
             // An unknown kind of message is refused before its length has come.
@@ -153,7 +173,7 @@ impl Inbox {
         Ok(Some(frame))
     }
 
-    /// The body of a message, until the next bytes are read.
+    /// The body of a message, until the next one is asked for or the next bytes are read.
     pub(crate) fn body(&self, frame: Frame) -> &[u8] {
         &self.bytes[frame.start..frame.end]
     }
@@ -260,5 +280,25 @@ mod tests {
         assert!(inbox.next().unwrap().is_some());
         inbox.space();
         assert_eq!(inbox.bytes.len(), ROOM);
+    }
+
+    /// A large value stayed in the buffer while the statement ran that was bound to it, because the messages that run it
+    /// had come too; and the buffer was up to twice as large as the message.
+    #[test]
+    fn a_large_message_takes_its_length_and_goes_before_the_next() {
+        let mut inbox = Inbox::new(1 << 24);
+        let length = 5_000_000_u32;
+        put(&mut inbox, b"B");
+        put(&mut inbox, &length.to_be_bytes());
+        put(&mut inbox, &vec![7; length as usize - 4]);
+        assert_eq!(inbox.bytes.len(), length as usize + 1);
+        let frame = inbox.next().unwrap().unwrap();
+        put(&mut inbox, b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
+        assert!(inbox.body(frame).iter().all(|byte| *byte == 7));
+        let next = inbox.next().unwrap().unwrap();
+        assert_eq!((next.kind, inbox.body(next)), (b'E', &[0; 5][..]));
+        assert_eq!(inbox.bytes.len(), ROOM);
+        assert_eq!(inbox.next().unwrap().map(|next| next.kind), Some(b'S'));
+        assert!(inbox.is_empty());
     }
 }
