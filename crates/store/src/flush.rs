@@ -133,7 +133,7 @@ impl Shared {
         frozen: &Frozen,
     ) -> Result<Option<Arc<Run>>, StoreError> {
         let walk = |runs: &[Arc<Run>]| -> Vec<RunCursor> {
-            self.apart(runs).into_iter().map(|run| RunCursor::new(run, false)).collect()
+            self.uncached(runs).into_iter().map(|run| RunCursor::new(run, false)).collect()
         };
         // Newest first: what that has of a key counts.
         let mut older = walk(&state.images().cloned().collect::<Vec<_>>());

@@ -19,7 +19,7 @@
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
 
-use store::{ColumnRows, Scan, Seen, TableId, Versioned};
+use store::{ColumnRows, Scan, ScannedState, TableId, Versioned};
 
 use crate::error::TxnError;
 use crate::readset::{half_open, successor};
@@ -211,7 +211,7 @@ impl Cursor {
         };
         if writes.is_none() && ahead.is_none() {
             let mut failed = None;
-            let mut visit = |at: &[u8], seen: Seen<'_>| match f(at, &Row::seen(seen)) {
+            let mut visit = |at: &[u8], seen: ScannedState<'_>| match f(at, &Row::seen(seen)) {
                 Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
                 stopped => {
                     taken(range, at);
