@@ -48,7 +48,7 @@ pub(crate) enum Found {
     /// Zeroes, or the header of an earlier use under another number.
     Unused,
     Used(Header),
-    /// Neither: the sector is damaged.
+    /// Damaged: neither of the two.
     Damaged,
     /// Written by a later program.
     Version(u32),

@@ -120,7 +120,7 @@ fn an_archive_of_a_running_server() {
     }
     let from = format!("http://{address}");
     let said = world.fails(1, &["backup", "--from", &from, "--follow", "saved"]);
-    assert!(said.contains("none of this database"), "{said}");
+    assert!(said.contains("not a commit of this database"), "{said}");
     drop(served);
 }
 
