@@ -115,7 +115,7 @@ impl Form {
 
 /// Where a key is.
 #[derive(Clone, Copy)]
-enum Place {
+enum GroupKeyColumn {
     Leading(usize),
     Dependent(usize),
 }
@@ -172,7 +172,7 @@ pub struct Aggregation {
     /// The other keys, and their values in the first row of each group.
     dependent: Vec<(Value, Vec<Datum>)>,
     /// Where each key of the shape is: among the keys that tell groups apart, or among the others.
-    places: Vec<Place>,
+    places: Vec<GroupKeyColumn>,
     /// How the keys are held, and behind these the results.
     reprs: Vec<Repr>,
     /// The bytes of values of other keys, beyond their places.
@@ -203,10 +203,10 @@ impl Aggregation {
         for (at, key) in shape.keys.iter().enumerate() {
             let value = Value::compile(key, &mut compiler)?;
             if shape.leading.contains(&at) {
-                places.push(Place::Leading(keys.len()));
+                places.push(GroupKeyColumn::Leading(keys.len()));
                 keys.push(value);
             } else {
-                places.push(Place::Dependent(dependent.len()));
+                places.push(GroupKeyColumn::Dependent(dependent.len()));
                 dependent.push((value, Vec::new()));
             }
         }
@@ -691,8 +691,8 @@ impl Aggregation {
     /// Returns a key of a group.
     fn key(&self, group: usize, at: usize) -> &Datum {
         match self.places[at] {
-            Place::Leading(at) => self.groups.key(group, at),
-            Place::Dependent(at) => &self.dependent[at].1[group],
+            GroupKeyColumn::Leading(at) => self.groups.key(group, at),
+            GroupKeyColumn::Dependent(at) => &self.dependent[at].1[group],
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   build    orders of 1995     o_orderkey ──> table ──> rows with that key, one after the other
-//!                               o_orderdate ──> Kept
+//!                               o_orderdate ──> KeptRows
 //!   probe    lineitem           1,024 keys ──> pairs (row of the slice, row that is kept)
 //!                                                │
 //!                                                └──> a slice of pairs: a column is put together
@@ -19,7 +19,7 @@ use types::{Datum, Repr, Result, Type, TypeSource};
 
 use crate::condition::Condition;
 use crate::groups::{FindRoom, KEYS_MAX};
-use crate::kept::{Kept, NO_ROW};
+use crate::kept::{KeptRows, NO_ROW};
 use crate::key_table::{KeyTable, with_keys};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
@@ -100,7 +100,7 @@ pub struct Builder {
     width: usize,
     /// Which of the kept columns are the keys.
     key_columns: Vec<usize>,
-    kept: Kept,
+    kept: KeptRows,
 }
 
 /// The build side, once all of it is kept.
@@ -109,7 +109,7 @@ struct Built {
     is_build_first: bool,
     /// How many columns of the build side are kept.
     width: usize,
-    kept: Kept,
+    kept: KeptRows,
     table: KeyTable,
     /// Which kept rows have found a partner.
     has_partner: Vec<AtomicBool>,
@@ -146,7 +146,7 @@ enum Probe<'p, 's> {
 struct Pairs<'p, 's> {
     /// The rows of the probe side.
     probe: Probe<'p, 's>,
-    kept: &'p Kept,
+    kept: &'p KeptRows,
     /// The rows of the build side.
     rows: &'p [u32],
     /// The columns that each side has.
@@ -217,7 +217,7 @@ impl Join {
                 reader: build,
                 keys: build_keys,
                 drops_without_key: partners.drops_without_key(),
-                kept: Kept::new(&reprs),
+                kept: KeptRows::new(&reprs),
                 reprs,
                 width,
                 key_columns,
@@ -226,7 +226,7 @@ impl Join {
                 partners,
                 is_build_first: shape.is_build_first,
                 width,
-                kept: Kept::default(),
+                kept: KeptRows::default(),
                 table: KeyTable::default(),
                 has_partner: Vec::new(),
             },
@@ -289,7 +289,7 @@ impl Join {
     /// # Errors
     /// The errors of `run` between rows.
     pub fn end(&mut self, run: Run<'_>) -> Result<()> {
-        let kept = std::mem::replace(&mut self.builder.kept, Kept::new(&self.builder.reprs));
+        let kept = std::mem::replace(&mut self.builder.kept, KeptRows::new(&self.builder.reprs));
         self.built.make(run, kept, &self.builder.key_columns)
     }
 
@@ -358,7 +358,7 @@ impl Builder {
             reader: self.reader.clone(),
             keys: self.keys.clone(),
             drops_without_key: self.drops_without_key,
-            kept: Kept::new(&self.reprs),
+            kept: KeptRows::new(&self.reprs),
             reprs: self.reprs.clone(),
             width: self.width,
             key_columns: self.key_columns.clone(),
@@ -368,7 +368,7 @@ impl Builder {
     fn clear(&mut self) {
         self.reader.forget();
         self.keys.iter().for_each(Value::forget);
-        self.kept = Kept::new(&self.reprs);
+        self.kept = KeptRows::new(&self.reprs);
     }
 
     /// Returns about how many bytes are held.
@@ -437,7 +437,7 @@ fn is_set(flag: &AtomicBool) -> bool {
 
 impl Built {
     fn clear(&mut self) {
-        self.kept = Kept::default();
+        self.kept = KeptRows::default();
         self.table = KeyTable::default();
         self.has_partner.clear();
     }
@@ -447,7 +447,7 @@ impl Built {
     }
 
     /// Makes the table of the rows, whose keys are these columns.
-    fn make(&mut self, run: Run<'_>, mut kept: Kept, key_columns: &[usize]) -> Result<()> {
+    fn make(&mut self, run: Run<'_>, mut kept: KeptRows, key_columns: &[usize]) -> Result<()> {
         kept.end();
         let of_ints = match key_columns {
             [column] => kept.ints(*column).map(|ints| (*column, ints)),

@@ -23,7 +23,7 @@ pub(crate) use documents::{
     PathsArgs, PutArgs, RevertArgs, RmArgs, Where,
 };
 pub(crate) use explore::ExploreArgs;
-pub(crate) use names::{At, Place, Target};
+pub(crate) use names::{At, NodeArg, Target};
 pub(crate) use serving::{HttpArgs, LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
 pub(crate) use sql::{SqlArgs, SqlFormat};
 pub(crate) use transfer::{ExportArgs, ImportArgs, ImportFrom};

@@ -31,7 +31,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 /// The visible parts of a node.
-pub(crate) struct Seen<'a> {
+pub(crate) struct NodeView<'a> {
     pub kind: Kind,
     /// The field's name, escaped and without quotes.
     pub name: Option<Text<'a>>,
@@ -44,7 +44,7 @@ pub(crate) struct Seen<'a> {
     is_changed: bool,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> NodeView<'a> {
     /// A scalar, if it is short and stands in the heap as it is written.
     #[inline(always)]
     pub fn short(&self) -> Option<ShortText<'a>> {
@@ -82,7 +82,7 @@ impl<'a> Cursor<'a> {
 
     /// The node in a slot of the chunk that it is in, unless it was removed.
     #[inline(always)]
-    fn see(&mut self, slot: usize, extent: u32) -> Option<Seen<'a>> {
+    fn see(&mut self, slot: usize, extent: u32) -> Option<NodeView<'a>> {
         let (chunk, image) = self.chunk.as_ref()?;
         let kind = Kind::from_u8(image.kinds[slot])?;
         if slot < self.next.0 {
@@ -98,7 +98,7 @@ impl<'a> Cursor<'a> {
         let heap = &image.heap[start..];
         let name_len = image.name_len(slot);
         let prefix = prefix_len(name_len);
-        let mut seen = Seen {
+        let mut seen = NodeView {
             kind,
             name: (name_len != NO_NAME).then(|| Text::new(&heap[2..], name_len.into())),
             extent,
@@ -128,7 +128,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The node with this key, unless it is not there.
-    pub fn look(&mut self, key: NodeKey) -> Result<Option<Seen<'a>>> {
+    pub fn look(&mut self, key: NodeKey) -> Result<Option<NodeView<'a>>> {
         if !self.enter(key)? {
             return Ok(None);
         }
@@ -143,7 +143,7 @@ impl<'a> Cursor<'a> {
         &mut self,
         parent: NodeKey,
         keys: &mut Range<u64>,
-    ) -> Result<Option<(NodeKey, Seen<'a>)>> {
+    ) -> Result<Option<(NodeKey, NodeView<'a>)>> {
         while keys.start < keys.end {
             let key = NodeKey(keys.start);
             if !self.enter(key)? {

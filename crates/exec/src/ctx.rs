@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use foldhash::fast::FixedState;
-use sql::eval::{Frame, Kept, OuterValues, Program, Row as EvalRow};
+use sql::eval::{Frame, CachedValue, OuterValues, Program, Row as EvalRow};
 use types::{Datum, DatumRef, Error, Oid, Result, RetryReason, SqlState, TypeSource};
 
 use crate::op::Row;
@@ -21,7 +21,7 @@ use crate::op::subplan::Subplan;
 use crate::op::with::CteState;
 use crate::spill::{RowStore, TempFolder};
 use crate::tables::Tables;
-use plan::explain::seen::Seen;
+use plan::explain::operator_stats::OperatorStats;
 
 /// The context of a call of [`Run::next`](crate::Run::next).
 #[derive(Clone, Copy)]
@@ -145,7 +145,7 @@ impl Drop for Taken {
 pub(crate) struct Shared {
     pub(crate) slots: RefCell<Vec<Datum>>,
     /// Values that are the same for all rows, once they were computed.
-    kept: Vec<OnceCell<Kept>>,
+    kept: Vec<OnceCell<CachedValue>>,
     pub(crate) subplans: Vec<RefCell<Subplan>>,
     pub(crate) ctes: Vec<RefCell<CteState>>,
     /// The rows that the recursive tables found in the step before.
@@ -159,7 +159,7 @@ pub(crate) struct Shared {
     /// How many rows the outermost change has changed.
     pub(crate) rows_changed: Cell<u64>,
     /// The counts of probes.
-    pub(crate) seen: RefCell<Vec<Seen>>,
+    pub(crate) seen: RefCell<Vec<OperatorStats>>,
     held_bytes: Cell<usize>,
     taken: RefCell<Taken>,
     ticks: Cell<u64>,
@@ -316,7 +316,7 @@ impl OuterValues for Env<'_> {
         self.shared.slots.borrow()[number].clone()
     }
 
-    fn kept(&self, number: usize) -> Option<&OnceCell<Kept>> {
+    fn kept(&self, number: usize) -> Option<&OnceCell<CachedValue>> {
         self.shared.kept.get(number)
     }
 

@@ -19,11 +19,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use batch::Run;
-use plan::explain::seen::Report;
+use plan::explain::operator_stats::Report;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use scalar::function::{Call, Function};
 use scalar::{Clock, Random, Session};
-use sql::eval::{Frame, Host, Kept, OuterValues};
+use sql::eval::{Frame, Host, CachedValue, OuterValues};
 use store::BlockReads;
 use types::time::TimestampTz;
 use types::{Datum, DatumRef, Domains, Error, Objects, Oid, Result, Shape, SqlState, Type};
@@ -366,7 +366,7 @@ impl<'c> ParallelRun<'c> {
 struct Participant<'m> {
     run: &'m ParallelRun<'m>,
     /// Values that are the same for all rows.
-    kept: Vec<OnceCell<Kept>>,
+    kept: Vec<OnceCell<CachedValue>>,
 }
 
 impl<'m> Participant<'m> {
@@ -392,7 +392,7 @@ impl OuterValues for Participant<'_> {
         self.run.slots[number].clone()
     }
 
-    fn kept(&self, number: usize) -> Option<&OnceCell<Kept>> {
+    fn kept(&self, number: usize) -> Option<&OnceCell<CachedValue>> {
         self.kept.get(number)
     }
 

@@ -51,7 +51,7 @@ pub mod written;
 mod tests;
 
 pub use build::TapeBuilder;
-pub use error::{JsonError, Place};
+pub use error::{JsonError, TextPosition};
 pub use parse::{Limits, Parser, Sink, Stopped, parse_slice};
 pub use path::{JsonPath, PathError, Step};
 pub use tape::{Children, Kind, NO_NAME, Node, Tape, TapeFault};

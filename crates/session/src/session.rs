@@ -23,7 +23,7 @@ use crate::extension;
 use crate::files::Files;
 use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
-use crate::names::{Names, Seen};
+use crate::names::{Names, VisibleCatalog};
 use crate::portal::{Column, Done, Format, Output, Portal, Tag, Work};
 use crate::portals::in_failed_transaction;
 use crate::query;
@@ -576,7 +576,7 @@ impl Session {
                 return Err(error.detail("It has just been dropped.").fatal());
             }
             self.names = Arc::new(Names::new(
-                Seen { catalog, present, moment },
+                VisibleCatalog { catalog, present, moment },
                 Arc::clone(&self.client.instance.handles),
                 self.names.files.next(),
                 self.client.database_oid,

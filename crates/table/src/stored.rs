@@ -45,15 +45,15 @@ use crate::shrink::shrink;
 
 /// How much of a table's past is kept: as much as retention says, and nothing before a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptHistory {
     pub retention: Retention,
     pub from: Csn,
 }
 
-impl Kept {
+impl KeptHistory {
     /// All that retention says.
     pub fn all(retention: Retention) -> Self {
-        Kept { retention, from: Csn::ZERO }
+        KeptHistory { retention, from: Csn::ZERO }
     }
 
     /// The same for a collection of documents.
@@ -80,7 +80,7 @@ pub struct StoredTable {
     /// The relation that it belongs to, or belonged to.
     relation: Oid,
     holds: Holds,
-    kept: RwLock<Kept>,
+    kept: RwLock<KeptHistory>,
     /// The commit that gave it up; none did as long as this is the largest number.
     ended: AtomicU64,
     /// True where nobody reads the past of the table that ended.
@@ -90,7 +90,7 @@ pub struct StoredTable {
 }
 
 impl StoredTable {
-    fn new(relation: Oid, holds: Holds, kept: Kept, ended: Option<Csn>) -> Arc<StoredTable> {
+    fn new(relation: Oid, holds: Holds, kept: KeptHistory, ended: Option<Csn>) -> Arc<StoredTable> {
         let ended = AtomicU64::new(ended.map_or(u64::MAX, |csn| csn.0));
         let (kept, encoder) = (RwLock::new(kept), RwLock::default());
         let is_unread = AtomicBool::new(false);
@@ -147,7 +147,7 @@ impl Table for StoredTable {
     fn retention(&self) -> Retention {
         match *self.kept.read() {
             // Not for ever all of it.
-            Kept { retention: Retention::Forever, from } if from > Csn::ZERO => {
+            KeptHistory { retention: Retention::Forever, from } if from > Csn::ZERO => {
                 Retention::Unsettled
             }
             kept => kept.retention,
@@ -251,7 +251,7 @@ pub struct Tables {
     /// True once a record of the catalog was not read, which may have named any table.
     keeps_unknown: Arc<AtomicBool>,
     /// Histories that became shorter, and of which the store is to be told.
-    shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
+    shortened: Arc<Mutex<BTreeMap<TableId, KeptHistory>>>,
     /// The state that the holders of collections share, one for each table with documents that has
     /// holders.
     documents: Arc<RwLock<HashMap<TableId, Weak<DocumentTable>, FixedState>>>,
@@ -259,13 +259,13 @@ pub struct Tables {
 
 impl Default for Tables {
     fn default() -> Self {
-        let rows = |kept| StoredTable::new(Oid::NONE, Holds::Rows, Kept::all(kept), None);
+        let rows = |kept| StoredTable::new(Oid::NONE, Holds::Rows, KeptHistory::all(kept), None);
         let system = [
             (CATALOG, rows(Retention::Forever)),
             (COUNTS, rows(Retention::None)),
             (ERASURES, rows(Retention::Forever)),
         ];
-        let unsettled = Kept::all(Retention::Unsettled);
+        let unsettled = KeptHistory::all(Retention::Unsettled);
         let unread = rows(Retention::None);
         unread.ended.store(0, Ordering::Release);
         unread.is_unread.store(true, Ordering::Release);
@@ -405,7 +405,7 @@ impl Tables {
             return found;
         }
         // Looked at under the lock, so that a change that comes meanwhile finds what is made here.
-        let history = self.kept(table).map_or(options.history, Kept::history);
+        let history = self.kept(table).map_or(options.history, KeptHistory::history);
         let ended = self.known.read().get(&table).and_then(|stored| stored.ended());
         let new = Arc::new(DocumentTable::new(CollectionOptions { history, ..options }));
         ended.into_iter().for_each(|csn| new.end(csn));
@@ -444,13 +444,13 @@ impl Tables {
         }
         for past in self.past_of(relation) {
             if let Some(kept) = self.kept(past.table).filter(|kept| kept.from < from) {
-                self.keep(past.table, Kept { from, ..kept });
+                self.keep(past.table, KeptHistory { from, ..kept });
             }
         }
     }
 
     /// How much of a table's past is kept, or will be once that is settled.
-    pub(crate) fn kept(&self, table: TableId) -> Option<Kept> {
+    pub(crate) fn kept(&self, table: TableId) -> Option<KeptHistory> {
         let known = self.known.read();
         let stored = known.get(&table)?;
         Some(self.shortened.lock().get(&table).copied().unwrap_or_else(|| *stored.kept.read()))
@@ -488,7 +488,7 @@ impl Tables {
         ended.filter_map(|(id, stored)| Some((*id, stored.relation, stored.ended()?))).collect()
     }
 
-    pub(crate) fn add(&self, table: TableId, relation: Oid, kept: Kept, ended: Option<Csn>) {
+    pub(crate) fn add(&self, table: TableId, relation: Oid, kept: KeptHistory, ended: Option<Csn>) {
         let holds = if Tables::has_documents(table) { Holds::Documents } else { Holds::Rows };
         self.known.write().insert(table, StoredTable::new(relation, holds, kept, ended));
     }
@@ -526,7 +526,7 @@ impl Tables {
     }
 
     /// There is such a table, of which so much is kept.
-    pub(crate) fn know(&self, table: TableId, relation: Oid, kept: Kept) {
+    pub(crate) fn know(&self, table: TableId, relation: Oid, kept: KeptHistory) {
         if self.known.read().contains_key(&table) {
             self.keep(table, kept);
         } else {
@@ -542,7 +542,7 @@ impl Tables {
     }
 
     /// The table was given up by this commit.
-    pub(crate) fn end(&self, table: TableId, relation: Oid, kept: Kept, csn: Csn) {
+    pub(crate) fn end(&self, table: TableId, relation: Oid, kept: KeptHistory, csn: Csn) {
         self.know(table, relation, kept);
         if let Some(stored) = self.known.read().get(&table) {
             stored.ended.store(csn.0, Ordering::Release);
@@ -553,7 +553,7 @@ impl Tables {
     }
 
     /// Keeps another part of a table's past: more at once, less after [`Tables::settle`].
-    pub(crate) fn keep(&self, table: TableId, kept: Kept) {
+    pub(crate) fn keep(&self, table: TableId, kept: KeptHistory) {
         let known = self.known.read();
         let Some(stored) = known.get(&table) else { return };
         let mut shortened = self.shortened.lock();
@@ -563,8 +563,8 @@ impl Tables {
         }
         // A merge that drops something may be on its way: what is kept for ever is so for certain
         // only once the store has been opened again.
-        *stored.kept.write() = Kept { retention: Retention::Unsettled, from: before.from };
-        if kept == Kept::all(Retention::Forever) {
+        *stored.kept.write() = KeptHistory { retention: Retention::Unsettled, from: before.from };
+        if kept == KeptHistory::all(Retention::Forever) {
             shortened.remove(&table);
         } else {
             shortened.insert(table, kept);

@@ -102,7 +102,7 @@ impl Ask {
 
 /// A question on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct SentRequest {
     pub(crate) ask: Ask,
     /// The path and the parameters of the request.
     pub(crate) path: String,
@@ -153,18 +153,18 @@ impl Queue {
     }
 
     /// The next question to send; none while one is on its way.
-    pub(crate) fn next(&mut self, collection: &str, key: &str) -> Option<Asked> {
+    pub(crate) fn next(&mut self, collection: &str, key: &str) -> Option<SentRequest> {
         if self.is_sent || self.waiting.is_empty() {
             return None;
         }
         let ask = self.waiting.remove(0);
         self.is_sent = true;
         let path = ask.path(collection, key);
-        Some(Asked { ask, path, page: self.page })
+        Some(SentRequest { ask, path, page: self.page })
     }
 
     /// An answer is here; false where nobody waits for it any more.
-    pub(crate) fn is_awaited(&mut self, asked: &Asked) -> bool {
+    pub(crate) fn is_awaited(&mut self, asked: &SentRequest) -> bool {
         self.is_sent = false;
         self.is_jump &= !matches!(asked.ask, Ask::Outline { .. });
         asked.page == self.page

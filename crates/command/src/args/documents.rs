@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{At, Expected, Place, Signed, Target};
+use super::{At, Expected, NodeArg, Signed, Target};
 
 #[derive(Args, Debug)]
 pub(crate) struct PutArgs {
@@ -28,7 +28,7 @@ pub(crate) struct GetArgs {
     pub at: Option<At>,
     /// Only this part
     #[arg(long, value_name = "PATH")]
-    pub path: Option<Place>,
+    pub path: Option<NodeArg>,
     /// Levels to show, counted from 1
     #[arg(long, value_name = "N")]
     pub max_level: Option<u32>,
@@ -40,7 +40,7 @@ pub(crate) struct GetArgs {
     pub top: Option<u32>,
     /// Of these, only those after this one: with --top, page by page
     #[arg(long, value_name = "PATH")]
-    pub after: Option<Place>,
+    pub after: Option<NodeArg>,
     /// Nodes to show in all, the document itself counted as one
     #[arg(long, value_name = "N")]
     pub nodes: Option<u64>,
@@ -85,7 +85,7 @@ pub(crate) enum Change {
     )]
     Insert {
         /// The array or object to put it in, or the neighbour for --before and --after
-        place: Place,
+        place: NodeArg,
         /// JSON
         #[arg(allow_negative_numbers = true)]
         value: String,
@@ -101,7 +101,7 @@ pub(crate) enum Change {
     #[command(after_help = "Examples:\n  anywhen edit articles/a1 rename author.name full_name")]
     Rename {
         /// The field
-        place: Place,
+        place: NodeArg,
         /// Its new name
         name: String,
         #[command(flatten)]
@@ -113,9 +113,9 @@ pub(crate) enum Change {
     )]
     Move {
         /// The part to move
-        place: Place,
+        place: NodeArg,
         /// Where to: an array or object, or the neighbour for --before and --after
-        to: Place,
+        to: NodeArg,
         #[command(flatten)]
         where_: Where,
         #[command(flatten)]
@@ -125,9 +125,9 @@ pub(crate) enum Change {
     #[command(after_help = "Examples:\n  anywhen edit articles/a1 copy author '$' --field editor")]
     Copy {
         /// The part to copy
-        place: Place,
+        place: NodeArg,
         /// Where to: an array or object, or the neighbour for --before and --after
-        to: Place,
+        to: NodeArg,
         #[command(flatten)]
         where_: Where,
         #[command(flatten)]
@@ -138,7 +138,7 @@ pub(crate) enum Change {
     Remove {
         /// The parts to remove
         #[arg(required = true)]
-        places: Vec<Place>,
+        places: Vec<NodeArg>,
         #[command(flatten)]
         signed: Signed,
     },
@@ -226,7 +226,7 @@ pub(crate) struct NodeHistoryArgs {
     #[arg(value_name = "COLLECTION/DOC")]
     pub target: Target,
     /// The part, for example items[3].qty
-    pub place: Place,
+    pub place: NodeArg,
 }
 
 #[derive(Args, Debug)]

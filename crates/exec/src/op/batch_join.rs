@@ -8,7 +8,7 @@
 
 use batch::{Builder, Join, Probing, Run, Selection, Slice};
 use plan::JoinKind;
-use plan::explain::seen::Report;
+use plan::explain::operator_stats::Report;
 use sql::eval::Program;
 use types::Result;
 

@@ -25,7 +25,7 @@ use sql::plan::{LockStrength, LockWait, system};
 use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
-use table::method::Wanted;
+use table::method::ColumnSet;
 use table::rows::{
     Change, Counter, Counting, Handles, Load, Reads, Row, RowAt, RowValues, StorageEpoch, Table,
 };
@@ -346,7 +346,7 @@ impl Tables for Stored<'_> {
         let row = {
             let txn = self.txn.borrow();
             let Some(key) = found(&table, txn.view(), index, key)? else { return Ok(false) };
-            table.get_with(txn.view(), &key, Wanted::Columns(attnums)).map_err(error)?
+            table.get_with(txn.view(), &key, ColumnSet::Columns(attnums)).map_err(error)?
         };
         match row {
             Some(row) => {

@@ -41,7 +41,7 @@ const OPERATIONS_MAX: usize = 10_000;
 const RUNS_MAX: usize = 10;
 
 /// The operations and conditions of a request.
-struct Asked {
+struct TransactionRequest {
     operations: Vec<Operation>,
     since: Option<Csn>,
 }
@@ -49,12 +49,12 @@ struct Asked {
 struct Operation {
     collection: String,
     key: String,
-    what: What,
+    what: OperationKind,
     if_match: Option<String>,
     if_none_match: Option<String>,
 }
 
-enum What {
+enum OperationKind {
     Put(String),
     Patch(Vec<Op>),
     Merge(Tape),
@@ -104,7 +104,7 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
 
 // --- reading -------------------------------------------------------------------------------------
 
-fn read(body: &Tape) -> Result<Asked, Problem> {
+fn read(body: &Tape) -> Result<TransactionRequest, Problem> {
     let root = body.root();
     known(root, "a transaction", &["operations", "since", "message"])?;
     let list = root.get("operations").filter(|list| list.kind() == Kind::Array);
@@ -124,7 +124,7 @@ fn read(body: &Tape) -> Result<Asked, Problem> {
         let number = since.to_json().parse().map(Csn);
         number.map_err(|_| Problem::bad("\"since\" is the number of a commit"))
     });
-    Ok(Asked { operations: operations.collect::<Result<_, _>>()?, since: since.transpose()? })
+    Ok(TransactionRequest { operations: operations.collect::<Result<_, _>>()?, since: since.transpose()? })
 }
 
 /// An error where an object has other fields than these, or is none.
@@ -185,12 +185,12 @@ fn operation(node: Node<'_>) -> Result<Operation, Problem> {
     let op = wanted(node, "op")?;
     let spot = || Spot::new(text(node, "at")?.as_deref(), text(node, "name")?.as_deref());
     let json = || Ok::<_, Problem>(value(node, "value")?.to_json());
-    let at = |change| Ok::<_, Problem>(What::Node(node_by(node, "path", "node_key")?, change));
-    let (what, more): (What, &[&str]) = match op.as_str() {
-        "put" => (What::Put(json()?), &["value"]),
-        "patch" => (What::Patch(patch::steps(&value(node, "patch")?.to_tape())?), &["patch"]),
-        "merge" => (What::Merge(value(node, "patch")?.to_tape()), &["patch"]),
-        "delete" => (What::Delete, &[]),
+    let at = |change| Ok::<_, Problem>(OperationKind::Node(node_by(node, "path", "node_key")?, change));
+    let (what, more): (OperationKind, &[&str]) = match op.as_str() {
+        "put" => (OperationKind::Put(json()?), &["value"]),
+        "patch" => (OperationKind::Patch(patch::steps(&value(node, "patch")?.to_tape())?), &["patch"]),
+        "merge" => (OperationKind::Merge(value(node, "patch")?.to_tape()), &["patch"]),
+        "delete" => (OperationKind::Delete, &[]),
         "set_node" => (at(Change::Set(json()?))?, &["value"]),
         "insert_node" => (at(Change::Insert(spot()?, json()?))?, &["value", "at", "name"]),
         "remove_node" => (at(Change::Remove)?, &[]),
@@ -206,7 +206,7 @@ fn operation(node: Node<'_>) -> Result<Operation, Problem> {
             )));
         }
     };
-    let is_of_node = matches!(what, What::Node(..));
+    let is_of_node = matches!(what, OperationKind::Node(..));
     let of_nodes: &[&str] = if is_of_node { &OF_NODES } else { &[] };
     known(node, &op, &[&ALL, of_nodes, more].concat())?;
     Ok(Operation {
@@ -257,7 +257,7 @@ impl Failed {
 /// The documents that a transaction changes, as they were before it.
 type BeforeImages<'a> = BTreeMap<(&'a str, &'a str), Option<Document>>;
 
-fn attempt(call: &Call, asked: &Asked, meta: &Meta) -> Result<Answer, Failed> {
+fn attempt(call: &Call, asked: &TransactionRequest, meta: &Meta) -> Result<Answer, Failed> {
     let mut txn = call.app.database.begin()?;
     if let Some(since) = asked.since {
         txn.conflict_since(since);
@@ -313,8 +313,8 @@ fn step<'a>(
     let mut within = txn.find_collection(name).ok_or_else(missing)?;
     let now = within.get(key).map_err(failed)?;
     let right = match (what, &now) {
-        (What::Delete, _) => Right::Delete,
-        (What::Put(_), None) => Right::Create,
+        (OperationKind::Delete, _) => Right::Delete,
+        (OperationKind::Put(_), None) => Right::Create,
         _ => Right::Modify,
     };
     call.caller.must(right, Some(name))?;
@@ -325,15 +325,15 @@ fn step<'a>(
     let condition = Condition::of_texts(if_match.as_deref(), if_none_match.as_deref());
     condition.hold(is_required && is_first, &collection, found.as_ref(), None)?;
     let done = match what {
-        What::Put(value) => within.put(key, value).map(|_| None),
-        What::Patch(steps) => {
+        OperationKind::Put(value) => within.put(key, value).map(|_| None),
+        OperationKind::Patch(steps) => {
             within.edit(key, |edit| patch::apply(edit, steps, budget)).map(|()| None)
         }
-        What::Merge(tape) => {
+        OperationKind::Merge(tape) => {
             within.edit(key, |edit| patch::merge(edit, tape, budget)).map(|()| None)
         }
-        What::Delete => within.remove(key).map(|()| None),
-        What::Node(node, change) => within.edit(key, |edit| change.apply(edit, node)),
+        OperationKind::Delete => within.remove(key).map(|()| None),
+        OperationKind::Node(node, change) => within.edit(key, |edit| change.apply(edit, node)),
     };
     done.map_err(failed)
 }

@@ -14,7 +14,7 @@
 //! of the left row on its left side and one of the right row, counted from 0, on its right.
 
 pub mod render;
-pub mod seen;
+pub mod operator_stats;
 pub mod tree;
 
 use std::fmt::Write;

@@ -60,7 +60,7 @@ pub use names::{
     CheckOption, Collation, ColumnDefault, FILE_READERS, FileCall, FileOption, IndexKey, Names,
     Policy, PolicyCommand, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
-pub use outline::{Wanted, outline, outline_expression};
+pub use outline::{DefinitionUse, outline, outline_expression};
 pub use policy::policy_condition;
 pub use updatable::why_not_updatable;
 pub use uses::{Use, Uses};

@@ -32,7 +32,7 @@ use crate::catalog::{
 use crate::documents::{Document, DocumentData, DocumentRows, RowDocuments, new_method};
 use crate::method::{AccessMethod, Methods};
 use crate::rows::Handles;
-use crate::stored::Kept;
+use crate::stored::KeptHistory;
 use crate::{Draft, Error, PastStorage, Result, Tables};
 
 /// The role that owns collections which were made for nobody in particular: `pg_collections`. It is there
@@ -204,7 +204,7 @@ impl Collections {
     /// The documents of a table as it was at some commit.
     fn then(&self, relation: &Relation) -> Option<Collection> {
         let documents = DocumentData::of(relation)?;
-        let forever = Kept::all(store::Retention::Forever);
+        let forever = KeptHistory::all(store::Retention::Forever);
         self.by_storage(documents.storage, documents.options(forever))
     }
 
@@ -388,7 +388,7 @@ impl Collections {
             return Ok(false);
         }
         let purged = self.change(POSTGRES_ROLE, |draft, txn, acting| {
-            let none = Kept::all(store::Retention::None);
+            let none = KeptHistory::all(store::Retention::None);
             for GivenUp { relation, past, .. } in &dropped {
                 let rows = self.catalogs.tables().past_of(*relation).into_iter();
                 for past in rows.filter(|rows| rows.ended == past.ended) {

@@ -18,7 +18,7 @@ use types::{Datum, DatumRef, Oid, row};
 
 use crate::catalog::{Relation, TableData};
 use crate::index::RowKeys;
-use crate::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, Wanted};
+use crate::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, ColumnSet};
 use crate::rows::{Layout, Row, RowVersion};
 use crate::{Error, Result};
 
@@ -180,7 +180,7 @@ impl Rows for HeapRows {
         &self,
         view: View<'_>,
         key: &[u8],
-        _: Wanted<'_>,
+        _: ColumnSet<'_>,
         _: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool> {

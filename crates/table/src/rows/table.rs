@@ -29,7 +29,7 @@ use super::statistics::Sampled;
 use super::usage::{TableUsage, Usage};
 use crate::catalog::{Catalog, Relation, Router, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
-use crate::method::{Access, AccessMethod, Rows, Wanted};
+use crate::method::{Access, AccessMethod, Rows, ColumnSet};
 use crate::{Error, Result};
 
 /// Room for the row form of a row that is looked up, in bytes.
@@ -188,7 +188,7 @@ impl Table {
     }
 
     /// True where one of the wanted columns is kept out of line ([`Rows::is_out_of_line`]).
-    pub fn wants_out_of_line(&self, wanted: Wanted<'_>) -> bool {
+    pub fn wants_out_of_line(&self, wanted: ColumnSet<'_>) -> bool {
         (0..self.layout.width()).any(|at| self.rows.is_out_of_line(at) && wanted.has(at))
     }
 
@@ -210,11 +210,11 @@ impl Table {
 
     /// The row with this key.
     pub fn get(&self, view: View<'_>, key: &[u8]) -> Result<Option<Row>> {
-        self.get_with(view, key, Wanted::All)
+        self.get_with(view, key, ColumnSet::All)
     }
 
     /// As [`Table::get`], with the columns that are wanted.
-    pub fn get_with(&self, view: View<'_>, key: &[u8], wanted: Wanted<'_>) -> Result<Option<Row>> {
+    pub fn get_with(&self, view: View<'_>, key: &[u8], wanted: ColumnSet<'_>) -> Result<Option<Row>> {
         let mut row = Row::of(key, &self.layout, ROW_BYTES);
         let found =
             self.rows.read_out_of_line(view, key, wanted, Access::Point, row.bytes_mut())?;
@@ -242,7 +242,7 @@ impl Table {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
     ) -> Result<()> {
         batch.lay_out(&self.layout);
