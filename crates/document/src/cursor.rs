@@ -1,12 +1,13 @@
-//! A look at one node after the other, for walks that go about in the order of keys.
+//! A cursor that reads one node after the other, for walks in about the order of keys.
 //!
 //! ```text
 //!   chunk 3   | image, cut into columns |   heap ,"age":42 ,"name":...
 //!                            ^ next slot            ^ where its fragment starts
 //! ```
-//! To look at a node is to cut the columns out of the image of its chunk and to add up the fragments before
-//! its own. A [`Cursor`] keeps both from one node to the next, and reads no more columns than are asked for
-//! by who writes text.
+//!
+//! To read a node, the cursor finds the columns in the image of its chunk and adds up the lengths of the
+//! fragments before it. A [`Cursor`] keeps both from one node to the next, and reads only the columns that a
+//! serialiser needs.
 
 use crate::chunk::Chunk;
 use crate::image::Image;
@@ -30,7 +31,7 @@ pub(crate) struct Cursor<'a> {
     patch: usize,
 }
 
-/// The visible parts of a node.
+/// The parts of a node that a serialiser needs.
 pub(crate) struct NodeView<'a> {
     pub kind: Kind,
     /// The field's name, escaped and without quotes.
@@ -64,7 +65,7 @@ impl<'a> NodeView<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor that is nowhere yet.
+    /// A cursor that is in no chunk yet.
     pub fn new(tree: &'a Tree) -> Cursor<'a> {
         Cursor { tree, number: None, chunk: None, next: (0, 0), patch: 0 }
     }

@@ -38,7 +38,7 @@ pub(crate) struct GetArgs {
     /// Only the first N fields or elements of the document (or of --path), each whole
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
-    /// Of these, only those after this one: with --top, page by page
+    /// Only the fields or elements after this one: with --top, page by page
     #[arg(long, value_name = "PATH")]
     pub after: Option<NodeArg>,
     /// Nodes to show in all, the document itself counted as one
@@ -65,7 +65,7 @@ pub(crate) struct EditArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Change {
-    /// Give parts new values; a missing last field is made
+    /// Set new values of parts; a missing last field is added
     #[command(
         after_help = "Examples:\n  anywhen edit articles/a1 set counter 1\n  anywhen edit articles/a1 set title Anywhen --text"
     )]
@@ -79,7 +79,7 @@ pub(crate) enum Change {
         #[command(flatten)]
         signed: Signed,
     },
-    /// Put something new in
+    /// Insert a new value
     #[command(
         after_help = "Examples:\n  anywhen edit articles/a1 insert tags '\"new\"'\n  anywhen edit articles/a1 insert 'tags[0]' '\"first\"' --before\n  anywhen edit articles/a1 insert '$' 0 --field counter"
     )]
@@ -107,7 +107,7 @@ pub(crate) enum Change {
         #[command(flatten)]
         signed: Signed,
     },
-    /// Take a part to another place; it keeps its identity and its history
+    /// Move a part to another place; it keeps its identity and its history
     #[command(
         after_help = "Examples:\n  anywhen edit articles/a1 move 'tags[2]' --before 'tags[0]'\n  anywhen edit articles/a1 move draft.title '$' --field title"
     )]
@@ -133,7 +133,7 @@ pub(crate) enum Change {
         #[command(flatten)]
         signed: Signed,
     },
-    /// Take parts out
+    /// Remove parts
     #[command(after_help = "Examples:\n  anywhen edit articles/a1 remove 'tags[0]' state")]
     Remove {
         /// The parts to remove
@@ -144,7 +144,7 @@ pub(crate) enum Change {
     },
 }
 
-/// Where something new stands, seen from the place named.
+/// The position of the value, relative to the named place.
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 pub(crate) struct Where {
@@ -195,14 +195,14 @@ pub(crate) struct DiffArgs {
     pub from: Option<u64>,
     /// To this one (default: the last)
     pub to: Option<u64>,
-    /// How to write it
+    /// The format of the answer
     #[arg(long, value_enum)]
     pub format: Option<DiffFormat>,
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DiffFormat {
-    /// For reading
+    /// Text for people
     Text,
     /// JSON with node keys, paths, old and new values
     Anywhen,
