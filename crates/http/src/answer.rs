@@ -150,7 +150,7 @@ impl Answer {
 /// 503 where too many are written, and what hinders the first piece.
 async fn stream(app: &Arc<App>, write: Producer) -> Result<Body, Problem> {
     let place = app.streams.clone().try_acquire_owned();
-    let place = place.map_err(|_| Problem::busy("too many answers are on their way in pieces"))?;
+    let place = place.map_err(|_| Problem::busy("the server is streaming too many answers"))?;
     let (out, mut rest) = mpsc::channel(2);
     let idle = app.options.limits.idle;
     tokio::task::spawn_blocking(move || {

@@ -162,7 +162,7 @@ fn step(node: Node<'_>) -> Result<Op, Problem> {
         "remove" => Op::Remove(path),
         "move" => Op::Move { from: Pointer::read(node, "from")?, to: path },
         "copy" => Op::Copy { from: Pointer::read(node, "from")?, to: path },
-        other => return Err(Problem::bad(format!("a patch has no step {other:?}"))),
+        other => return Err(Problem::bad(format!("{other:?} is not an operation of JSON Patch"))),
     })
 }
 

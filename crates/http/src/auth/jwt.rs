@@ -83,7 +83,7 @@ impl Signed {
                 let keys = remote.keys();
                 match keys.is_empty() {
                     true => {
-                        Err(Problem::busy("the keys that tokens are signed with are not here yet"))
+                        Err(Problem::busy("the keys of JSON web tokens have not been fetched yet"))
                     }
                     false => Ok(keys),
                 }

@@ -655,7 +655,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "DELETE",
         "/v1/backups/{backup}",
         "endBackup",
-        "End a backup: its files and the log are let go of",
+        "End a backup: the server releases its files and the log",
         Run::Long(backups::end),
     )
     .needs(Needs::Somebody)

@@ -173,7 +173,7 @@ fn lines(
 ) -> Result<Answer> {
     const PIECE_BYTES: usize = 32 << 10;
     let place = Arc::clone(&call.app.streams).try_acquire_owned();
-    let place = place.map_err(|_| Problem::busy("too many answers are on their way in pieces"))?;
+    let place = place.map_err(|_| Problem::busy("the server is streaming too many answers"))?;
     let (out, rows) = mpsc::channel(2);
     let (begun, begins) = sync_channel::<Result<(), Problem>>(1);
     let idle = call.app.options.limits.idle;
@@ -217,7 +217,7 @@ fn lines(
             tracing::debug!("nobody reads the rows any more");
         }
     });
-    let ended = || Problem::internal("the statement ended without a word");
+    let ended = || Problem::internal("the statement ended without an answer");
     begins.recv().map_err(|_| ended())??;
     let mut answer = Answer::empty(StatusCode::OK);
     answer.headers.insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));

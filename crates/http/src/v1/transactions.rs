@@ -9,12 +9,12 @@
 //!   {"csn":12,"time":"...","results":[{"collection":"orders","key":"o7","revision":1,"changed":true},...]}
 //! ```
 //!
-//! Operations are done in their order, each on what those before it have made. Conditions are about the
-//! documents as they were before all of it. A transaction that another was faster than is run again, a few
-//! times: it holds all that it needs; unless it says at which commit the client has read (`since`), because
-//! what it was made from is then not so any more.
+//! Operations are applied in order; each sees the changes of those before it. Conditions refer to the documents
+//! before the transaction. After a conflict with another transaction the request is run again, a few times. If it
+//! names the commit at which the client has read (`since`), it is not run again, because the client's reads are
+//! then outdated.
 //!
-//! Invariant: collections are there beforehand, and so a transaction that fails has changed nothing at all.
+//! Invariant: the collections must exist beforehand, so a transaction that fails has changed nothing.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,7 @@ use super::edits::{Change, Spot};
 
 /// Operations of one transaction.
 const OPERATIONS_MAX: usize = 10_000;
-/// The number of runs of a transaction where others are faster, before the client gets the
-/// conflict.
+/// How often a transaction is run after conflicts, before the client gets the conflict.
 const RUNS_MAX: usize = 10;
 
 /// The operations and conditions of a request.
@@ -64,7 +63,7 @@ enum OperationKind {
 
 /// Why a run ended without a commit.
 enum Failed {
-    /// Another was faster.
+    /// Another transaction was faster.
     Conflict(Problem),
     Stopped(Stop),
 }
@@ -127,7 +126,7 @@ fn read(body: &Tape) -> Result<TransactionRequest, Problem> {
     Ok(TransactionRequest { operations: operations.collect::<Result<_, _>>()?, since: since.transpose()? })
 }
 
-/// An error where an object has other fields than these, or is none.
+/// Fails if a value is not an object, or has other fields than these.
 pub(super) fn known(node: Node<'_>, what: &str, names: &[&str]) -> Result<(), Problem> {
     if node.kind() != Kind::Object {
         return Err(Problem::bad(format!("{what} is an object")));
@@ -145,7 +144,7 @@ pub(super) fn known(node: Node<'_>, what: &str, names: &[&str]) -> Result<(), Pr
     }
 }
 
-/// A text that may be there.
+/// An optional text.
 fn text(node: Node<'_>, name: &str) -> Result<Option<String>, Problem> {
     let Some(found) = node.get(name) else { return Ok(None) };
     match found.as_str() {
@@ -226,7 +225,7 @@ impl<E: Into<Stop>> From<E> for Failed {
     }
 }
 
-/// Tells whether another was faster from all else.
+/// Distinguishes a conflict with another transaction from all other errors.
 fn failed(error: Error) -> Failed {
     let is_conflict = match &error {
         Error::Document(DocumentError::Conflict { .. }) => true,
@@ -298,7 +297,7 @@ fn attempt(call: &Call, asked: &TransactionRequest, meta: &Meta) -> Result<Answe
     Ok(Answer::value(&json!({"csn": csn.0, "time": time, "results": results})))
 }
 
-/// Does one operation; gives the key of the node that it made or that holds the value, if it is about one.
+/// Applies one operation; returns the key of the node that it made or changed, if it changes one node.
 fn step<'a>(
     call: &Call,
     txn: &mut Txn,
