@@ -83,7 +83,7 @@ impl Call {
                 "the parameter {name} cannot be {text:?}: it must be a time such as 2026-11-21T10:30:00Z, or yesterday"
             ))
         };
-        // A plus that nobody encoded arrives as a space.
+        // A plus that the client did not encode arrives as a space.
         let read = |text: &str| {
             anywhen::time::parse_at(text, now_us()).or_else(|| {
                 let (time, zone) = text.rsplit_once(' ')?;

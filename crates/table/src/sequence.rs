@@ -233,7 +233,7 @@ impl Sequences {
         let open = Open { state, stored, reserved: 0, ordered: None, restarts: 0 };
         let open = Arc::new(Mutex::new(open));
         if known.len() == known.capacity() {
-            // The map would grow: often all that it needs is to let go of sequences that were dropped.
+            // Instead of growing, the map first removes sequences that were dropped.
             known.retain(|storage, _| self.engine.table(*storage).ended().is_none());
             shrink(&mut known);
         }

@@ -28,7 +28,7 @@ use crate::columnar::{Block, OrderedColumn};
 use crate::index::RowKeys;
 use crate::rows::{Batch, OutOfLineValue, RowRef, RowVersion};
 
-/// Which columns of a row a reader wants. In the place of others a row may have any value.
+/// The columns of a row that a reader needs. Other columns of the returned row may have any value.
 #[derive(Clone, Copy, Debug)]
 pub enum ColumnSet<'a> {
     /// All columns.
@@ -42,7 +42,7 @@ impl ColumnSet<'_> {
     /// No column: only the key.
     pub const NOTHING: ColumnSet<'static> = ColumnSet::Columns(&[]);
 
-    /// True where the column at a position (its attribute number less one) is wanted.
+    /// True if the set has the column at a position (its attribute number less one).
     pub fn has(self, position: usize) -> bool {
         match self {
             ColumnSet::All => true,
@@ -52,7 +52,7 @@ impl ColumnSet<'_> {
         }
     }
 
-    /// True where only the key is wanted.
+    /// True if the set is empty: the reader needs only the key.
     pub fn is_nothing(self) -> bool {
         matches!(self, ColumnSet::Columns([]))
     }
