@@ -97,7 +97,7 @@ impl Session {
         let mut parsed = portal.parsed.clone();
         parsed.statement = Some(Arc::new(Statement::Query(Box::new(query.clone()))));
         let planned = {
-            let surroundings = self.surroundings();
+            let surroundings = self.statement_context();
             let statement = parsed.statement.as_ref().expect("it was just put there");
             crate::query::plan(statement, &parsed.source, &portal.types, &surroundings)?
         };
@@ -195,7 +195,7 @@ impl Session {
         let columns = cursor.portal.columns.clone().unwrap_or_default();
         self.cursors.insert(name.to_owned(), cursor);
         let rows = found?;
-        let surroundings = self.surroundings();
+        let surroundings = self.statement_context();
         for row in &rows {
             // Rows before the cursor cannot be given again: the output takes all of them.
             let _ = out.row(row, &columns, &surroundings.types())?;

@@ -231,7 +231,7 @@ impl Session {
             other => other.clone(),
         };
         self.look()?;
-        let surroundings = self.surroundings();
+        let surroundings = self.statement_context();
         let planned = query::plan(&query, &portal.parsed.source, &portal.types, &surroundings)?;
         Ok((Arc::new(planned), Arc::clone(&portal.params)))
     }

@@ -30,7 +30,7 @@ impl Session {
         self.look()?;
         let mut params: Vec<Type> = Vec::new();
         for ty in types {
-            let surroundings = self.surroundings();
+            let surroundings = self.statement_context();
             let found = sql::bind::type_name(ty, &*self.names, surroundings.types());
             params.push(found.map_err(|error| Error::from(error.cause))?.0);
         }
@@ -70,7 +70,7 @@ impl Session {
         self.look()?;
         let mut params = Vec::new();
         {
-            let surroundings = self.surroundings();
+            let surroundings = self.statement_context();
             let evaluator = Evaluator::new(&surroundings, &self.names);
             for (at, (arg, ty)) in args.iter().zip(&prepared.params).enumerate() {
                 let column = sql::bind::RelationColumn::plain(

@@ -59,7 +59,7 @@ impl Session {
         };
         let relation = handle.relation();
         let named = |at: usize| scalar::quote::identifier(&relation.columns[at].name);
-        let surroundings = self.surroundings();
+        let surroundings = self.statement_context();
         let context = surroundings.types();
         let type_of = |at: usize| {
             let column = &relation.columns[at];
@@ -103,7 +103,7 @@ impl Session {
             not_null: true,
             default: ColumnDefault::None,
         };
-        let surroundings = self.surroundings();
+        let surroundings = self.statement_context();
         let bound =
             sql::bind::column_value(&arg.text, None, &column, &*self.names, surroundings.types())
                 .map_err(|error| Error::from(error.cause))?;

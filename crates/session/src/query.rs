@@ -29,8 +29,8 @@ use crate::session::Session;
 use crate::statement::Parsed;
 use crate::system::rows::CatalogContext;
 
-/// How many rows a statement may look at where it holds up the other sessions of its core: a few
-/// milliseconds' worth.
+/// How many rows a statement may look at on the thread of a core, where it holds up other sessions: as many as
+/// take a few milliseconds.
 pub(crate) const INLINE_ROWS_MAX: u64 = 8 << 10;
 
 /// A statement that is ready to be run.
@@ -57,19 +57,18 @@ pub(crate) struct Planned {
     pub variables: Box<[u32]>,
     /// The rights that it needs.
     uses: Uses,
-    /// True where superusers need not be asked.
+    /// True if superusers pass without a check.
     open_to_superusers: bool,
     /// The role that was last found to have the rights.
     allowed: AtomicU32,
-    /// The part of the catalog that it was made of.
+    /// The part of the catalog that it depends on.
     dependencies: PlanDependencies,
     /// The role that it was made for, where policies of tables make a difference.
     role: Option<Oid>,
 }
 
 impl Planned {
-    /// True where it gives one row and looks at nothing that is stored, so that PostgreSQL computes the
-    /// row as it plans.
+    /// True if it gives one row and reads no stored data, so that PostgreSQL computes the row while it plans.
     pub fn is_constant(&self) -> bool {
         let changes = self.writes || self.locks;
         let mut node = &self.prepared.plan().root;
@@ -84,10 +83,10 @@ impl Planned {
     }
 }
 
-/// The part of the catalog that a plan was made of. The planner makes the same plan of another catalog that has the
-/// same part, and that catalog gives the same rights.
+/// The part of the catalog that a plan depends on. From another catalog with the same part the planner makes the same
+/// plan, and the rights are the same.
 struct PlanDependencies {
-    /// The relations; none for a plan that was made of more, which stands in one version of the catalog only.
+    /// The relations; `None` for a plan with other dependencies, which is valid for one version of the catalog only.
     relations: Option<Box<[DependedRelation]>>,
     /// [`Catalog::changed_widely`]
     wide: Csn,
@@ -95,15 +94,15 @@ struct PlanDependencies {
     version: AtomicU64,
 }
 
-/// A relation that a plan was made of.
+/// A relation that a plan depends on.
 struct DependedRelation {
     oid: Oid,
     definition: Definition,
-    /// True where its name alone finds it.
+    /// True if its unqualified name finds it.
     is_found: bool,
 }
 
-/// The definition of a relation, as far as it makes a difference to a plan.
+/// The part of a relation's definition that matters to a plan.
 enum Definition {
     Table(Arc<TableDef>),
     /// A view, a sequence.
@@ -153,7 +152,7 @@ impl PlanDependencies {
     }
 
     /// True where the catalog of `names` has this part.
-    fn stands_in(&self, names: &Names) -> bool {
+    fn is_valid_for(&self, names: &Names) -> bool {
         let version = names.catalog.version().0;
         if self.version.load(Ordering::Relaxed) == version {
             return true;
@@ -172,7 +171,7 @@ impl PlanDependencies {
 }
 
 impl Planned {
-    /// Fails where the role that runs it has not the rights.
+    /// Fails if the role that runs it lacks a right.
     ///
     /// # Errors
     /// `42501`.
@@ -193,9 +192,9 @@ impl Planned {
 }
 
 impl Planned {
-    /// True where a plan that was made with other names is the same with these.
-    pub fn stands_in(&self, names: &Names) -> bool {
-        self.files.is_empty() && self.is_for(names.role) && self.dependencies.stands_in(names)
+    /// True if the plan, which was made with other names, is valid with these.
+    pub fn is_valid_for(&self, names: &Names) -> bool {
+        self.files.is_empty() && self.is_for(names.role) && self.dependencies.is_valid_for(names)
     }
 
     /// True where a role sees the same rows as the role that it was made for.
@@ -225,7 +224,7 @@ pub(crate) struct StatementResources {
 }
 
 impl StatementResources {
-    /// As the settings of a session say.
+    /// The resources by the settings of a session.
     pub fn of(client: &Client) -> StatementResources {
         let settings = client.settings.borrow();
         let bytes = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0) << 10;
@@ -258,7 +257,7 @@ impl StatementResources {
     }
 }
 
-/// The words and the kind of a statement that has a plan; `None` for one that has none.
+/// The tag of a statement with a plan, and whether it changes rows; `None` for a statement without a plan.
 pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
     Some(match statement {
         Statement::Query(_) => ("SELECT", false),
@@ -294,7 +293,7 @@ impl Session {
     /// The plan of a statement, with the types of its parameters as far as they are given.
     pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
         let statement = parsed.statement.as_ref().expect("there is a statement");
-        let surroundings = self.surroundings();
+        let surroundings = self.statement_context();
         // Uncommitted changes of a transaction are its own, and a view of the past is as well.
         let own = self.has_own_catalog() || self.names.moment.is_some();
         let shared = parsed.known.as_ref().filter(|_| !own);
@@ -306,7 +305,7 @@ impl Session {
         let keeps_order = self.client.settings.borrow().keeps_join_order();
         let basis = Basis::new(generation, &names.path, params, keeps_order, &surroundings.style);
         if let Some(planned) = known.plan(&basis, names.role)
-            && planned.dependencies.stands_in(names)
+            && planned.dependencies.is_valid_for(names)
         {
             return Ok(planned);
         }
@@ -318,8 +317,8 @@ impl Session {
         Ok(planned)
     }
 
-    /// The plan of a statement for the values of its parameters: one of its own where that may be better than the
-    /// one for all values, as `plan_cache_mode` says.
+    /// The plan of a statement for the values of its parameters: a custom plan if it may be better than the generic
+    /// one, subject to `plan_cache_mode`.
     pub(crate) fn planned_for(
         &mut self,
         parsed: &Parsed,
@@ -335,12 +334,12 @@ impl Session {
         }
         let statement = parsed.statement.as_ref().expect("there is a statement");
         let text = parsed.known.as_ref().map_or(&parsed.source, |known| &known.text);
-        let custom = plan_for(statement, text, &planned.params, values, &self.surroundings())?;
+        let custom = plan_for(statement, text, &planned.params, values, &self.statement_context())?;
         Ok(Arc::new(custom))
     }
 
-    /// A portal for a statement that is known by its template; `None` where the template does not
-    /// do, and the statement is to be read as it is.
+    /// A portal for a statement that is keyed by its template; `None` if the template cannot be used, and the
+    /// original statement is to be parsed.
     pub(crate) fn plan_template(&mut self, parsed: &Parsed) -> Result<Option<Portal>> {
         self.look()?;
         let types: Vec<Type> = parsed.constants.iter().map(type_of).collect();
@@ -349,7 +348,7 @@ impl Session {
         if planned.prepared.wants_values() {
             return Ok(None);
         }
-        let surroundings = self.surroundings();
+        let surroundings = self.statement_context();
         let context = surroundings.types();
         let values = parsed.constants.iter().zip(&planned.params);
         let values: types::Result<Arc<[Datum]>> =
@@ -363,7 +362,7 @@ impl Session {
     /// A portal that runs a plan.
     ///
     /// # Errors
-    /// `42501` where the rights are missing.
+    /// `42501` if a right is missing.
     pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Result<Portal> {
         planned.require_rights(&self.names)?;
         if let Some(table) = &planned.uses.secured
@@ -387,7 +386,7 @@ impl Session {
         Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 
-    /// Goes on with a plan.
+    /// Continues the run of a plan.
     pub(crate) fn run_plan(
         &mut self,
         portal: &mut Portal,
@@ -532,7 +531,7 @@ impl Session {
     }
 }
 
-/// The error for a portal whose transaction has failed.
+/// The error of a portal whose transaction has failed.
 pub(crate) fn gone() -> Error {
     Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, "the transaction of the portal has ended")
 }
@@ -550,13 +549,13 @@ impl Running {
 pub(crate) struct Running {
     pub planned: Arc<Planned>,
     pub run: exec::Run,
-    /// True where rows have gone out that cannot be taken back.
+    /// True if rows were sent, so the statement cannot be run again.
     pub has_given: bool,
     /// True where the tables that it changes are locked.
     pub has_locks: bool,
     /// How many rows may be looked at.
     pub rows_max: Option<u64>,
-    /// True where its operators are looked at.
+    /// True if its operators are measured (`EXPLAIN ANALYZE`).
     pub is_probed: bool,
 }
 

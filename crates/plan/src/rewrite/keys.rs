@@ -5,7 +5,7 @@
 //!                                             lower(#2), #1
 //! ```
 //!
-//! A part that needs a column which the scan does not read stands in no condition.
+//! No condition of the scan has a part that needs a column which the scan does not read.
 
 use sql::bind::{keyed_text, sort_key};
 use sql::imply;
@@ -23,13 +23,13 @@ pub(super) struct Part {
     what: PartSource,
     pub(super) repr: Repr,
     pub(super) order: KeyOrder,
-    /// True where its values are truth values.
+    /// True if its type is `boolean`.
     pub(super) is_bool: bool,
-    /// True where its values are networks.
+    /// True if its type is `inet` or `cidr`.
     pub(super) is_network: bool,
-    /// True where its values lie in the plane.
+    /// True if its type is geometric.
     pub(super) is_geometric: bool,
-    /// True where its values are paths through a tree.
+    /// True if its type is `ltree`.
     pub(super) is_tree: bool,
     shown: String,
 }
@@ -37,7 +37,7 @@ pub(super) struct Part {
 enum PartSource {
     Column(usize),
     Expr(Expr),
-    /// The scan does not read a column that it needs.
+    /// An expression that needs a column which the scan does not read.
     Unread,
 }
 
@@ -51,12 +51,12 @@ impl Part {
         }
     }
 
-    /// True where it is the sort key of an expression, which is NULL where that is.
+    /// True if it is the sort key of an expression. The sort key is NULL if the expression is.
     pub(super) fn is_key_of(&self, expr: &Expr) -> bool {
         self.key_of(expr).is_some()
     }
 
-    /// The locale of its sort keys, where it is the sort key of an expression and tells apart what is not the same.
+    /// The locale of its sort keys, if it is the deterministic sort key of an expression.
     fn key_of(&self, expr: &Expr) -> Option<&Expr> {
         let PartSource::Expr(part) = &self.what else { return None };
         let (text, locale) = keyed_text(part)?;

@@ -140,7 +140,7 @@ impl Session {
             }
         };
         let planned = {
-            let surroundings = self.surroundings();
+            let surroundings = self.statement_context();
             let statement = parsed.statement.clone();
             let statement = statement.as_deref().filter(|statement| {
                 !matches!(statement, Statement::Command(_) | Statement::Define(_))
@@ -342,7 +342,7 @@ impl Session {
     fn filter_of(&self, relation: &Relation, text: &str) -> Result<Program> {
         let schema = self.names.schema_name(relation.schema);
         let over = sql::bind::Names::relation(&*self.names, Some(schema), &relation.name);
-        let surroundings = self.surroundings();
+        let surroundings = self.statement_context();
         let bound =
             sql::bind::expression(text, over.as_deref(), &*self.names, surroundings.types())
                 .map_err(|error| Error::from(error.cause))?;

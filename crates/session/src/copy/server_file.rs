@@ -84,7 +84,7 @@ impl Session {
         let bytes = Pieces::open(&env, path)?.bytes();
         let names = std::sync::Arc::clone(&self.names);
         let relation = names.catalog.relation(copy.table).cloned().ok_or_else(no_copy)?;
-        let surroundings = self.surroundings();
+        let surroundings = self.statement_context();
         let (columns, is_listed) = (&mut copy.columns, copy.is_listed);
         let into = Into { relation: &relation, columns, is_listed };
         let input = Input::of_file(&env, path, format, into, &names, surroundings.types());
@@ -114,7 +114,7 @@ impl Session {
                 Style::Parquet => interchange::Format::Parquet,
                 _ => interchange::Format::ArrowFile,
             };
-            let surroundings = self.surroundings();
+            let surroundings = self.statement_context();
             let (columns, types) = (written(&columns), surroundings.types());
             let writer =
                 interchange::Writer::new(file, format, options.compression, columns, &types)?;
@@ -172,7 +172,7 @@ impl Session {
                     Style::Parquet => interchange::Format::Parquet,
                     _ => interchange::Format::ArrowStream,
                 };
-                let surroundings = self.surroundings();
+                let surroundings = self.statement_context();
                 let (compression, types) = (copy.options.compression, surroundings.types());
                 let columns = written(columns);
                 interchange::Writer::new(Vec::new(), format, compression, columns, &types)?

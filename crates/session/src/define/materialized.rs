@@ -77,7 +77,7 @@ impl Session {
             );
         }
         let planned = {
-            let surroundings = self.surroundings();
+            let surroundings = self.statement_context();
             query::plan(&statement, &source, &portal.types, &surroundings)?
         };
         if !planned.params.is_empty() {
@@ -161,7 +161,7 @@ impl Session {
         let parsed = parsed.pop().ok_or_else(no_query)?;
         let statement = parsed.statement.clone().ok_or_else(no_query)?;
         let planned = {
-            let surroundings = self.surroundings();
+            let surroundings = self.statement_context();
             Arc::new(query::plan(&statement, &parsed.source, &[], &surroundings)?)
         };
         let none = Arc::default();

@@ -42,7 +42,7 @@ impl Runner<'_> {
             let values = self.values_of(&planned);
             return Ok((planned, values));
         }
-        let surroundings = self.session.surroundings();
+        let surroundings = self.session.statement_context();
         let scope = Scope { values: &self.values, seen: fragment.seen };
         let planned =
             plan_with_variables(&fragment.statement, &fragment.source, &scope, &surroundings)
@@ -69,7 +69,7 @@ impl Runner<'_> {
                 && names.moment.is_none()
                 && plan.names.path == names.path
                 && plan.names.role == names.role
-                && plan.planned.stands_in(names));
+                && plan.planned.is_valid_for(names));
         let style = self.session.client.settings.borrow();
         let variables = plan.planned.variables.iter().zip(&plan.made_for);
         same_names
@@ -145,7 +145,7 @@ impl Runner<'_> {
     /// A value as one of another type.
     pub(super) fn cast(&mut self, from: Typed, ty: Type, modifier: Modifier) -> Tried<Datum> {
         let is_same = from.ty == ty && (modifier == Modifier::NONE || from.modifier == modifier);
-        let surroundings = self.session.surroundings();
+        let surroundings = self.session.statement_context();
         let names = &*self.session.names;
         if is_same && scalar::facts::Facts(names).base(ty) == ty {
             return Ok(from.value);
@@ -348,7 +348,7 @@ impl Runner<'_> {
             None => Some(self.value(fragment)?),
         };
         self.session.look()?;
-        let surroundings = self.session.surroundings();
+        let surroundings = self.session.statement_context();
         let names = &*self.session.names;
         let context = surroundings.types();
         let value = match (&own, &assigned) {

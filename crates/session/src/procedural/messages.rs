@@ -131,7 +131,7 @@ impl Runner<'_> {
     /// The value of an expression as text; `None` for NULL.
     fn text(&mut self, fragment: &Fragment) -> Tried<Option<String>> {
         let value = self.value(fragment)?;
-        let surroundings = self.session.surroundings();
+        let surroundings = self.session.statement_context();
         let context = surroundings.types();
         Ok(types::text::to_string(value.value.as_ref(), value.ty, value.modifier, &context))
     }

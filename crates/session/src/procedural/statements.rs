@@ -205,7 +205,7 @@ impl Runner<'_> {
     /// The text of `EXECUTE`, and its parameters.
     fn text_of(&mut self, execute: &Execute) -> Tried<(String, Vec<Type>, Arc<[Datum]>)> {
         let text = self.value(&execute.text)?;
-        let surroundings = self.session.surroundings();
+        let surroundings = self.session.statement_context();
         let value = text.value.as_ref();
         let written = types::text::to_string(value, text.ty, text.modifier, &surroundings.types());
         let Some(written) = written else {
@@ -323,7 +323,7 @@ impl Runner<'_> {
             return Ok((as_it_is(source), Vec::new(), Arc::new([])));
         };
         self.session.look()?;
-        let surroundings = self.session.surroundings();
+        let surroundings = self.session.statement_context();
         let scope = Scope { values: &self.values, seen: sql.seen };
         let names = &*self.session.names;
         let found = sql::bind::variable_places(&query, names, surroundings.types(), &scope)

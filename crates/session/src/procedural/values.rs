@@ -72,7 +72,7 @@ impl<'r> Values<'r> {
     /// `42704` and others where a type does not exist; places are those in the text of the block.
     pub fn new(code: &'r Code, session: &Session) -> Result<Values<'r>, Error> {
         let mut kinds: Vec<Kind> = Vec::new();
-        let surroundings = session.surroundings();
+        let surroundings = session.statement_context();
         let names = &*session.names;
         for variable in &code.variables {
             let context = surroundings.types();

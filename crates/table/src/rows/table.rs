@@ -505,7 +505,7 @@ impl Table {
 
     // --- checks of rows --------------------------------------------------------------------------
 
-    /// Fails if a row violates NOT NULL or a check.
+    /// Fails if a row has NULL in a column that is NOT NULL.
     pub(super) fn check(&self, row: &[Datum], values: &dyn RowValues) -> Result<()> {
         let columns = &self.relation().columns;
         if row.len() != columns.len() {
@@ -652,8 +652,8 @@ impl Table {
     }
 }
 
-/// Locks a key to the end of the transaction, and tells whether anything is there. Where another transaction
-/// has put it there meanwhile, a serializable transaction that had looked for it fails with 40001.
+/// Locks a key to the end of the transaction, and returns whether it exists. If another transaction has written
+/// it meanwhile, a serializable transaction that had read the key fails with 40001.
 fn is_taken(
     txn: &mut Transaction,
     (table, key): (TableId, &[u8]),
@@ -674,8 +674,7 @@ fn is_taken(
     }
 }
 
-/// The key of the row that a key leads to; where there is none, no other transaction can put one there any
-/// more.
+/// The key of the row that a key leads to; if there is none, no other transaction can insert one any more.
 fn occupant(
     txn: &mut Transaction,
     (table, key): (TableId, &[u8]),
