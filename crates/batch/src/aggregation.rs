@@ -113,7 +113,7 @@ impl Form {
     }
 }
 
-/// Where a key is.
+/// The place of a key of the shape.
 #[derive(Clone, Copy)]
 enum GroupKeyColumn {
     Leading(usize),
@@ -164,7 +164,7 @@ impl Call {
 /// A function that spills a row, because the memory has no room for its group.
 pub type SpillRow<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
 
-/// An aggregate over the scan of one table, and what it has come to.
+/// An aggregate over the scan of one table, with the states of its groups.
 pub struct Aggregation {
     reader: Reader,
     /// The keys that tell groups apart.
@@ -297,8 +297,8 @@ impl Aggregation {
         fork
     }
 
-    /// Takes in the groups of another aggregation of this kind; false if that is not possible, after which both are of
-    /// no use.
+    /// Merges the groups of another aggregation of this kind; false if that is not possible. Then neither can be used
+    /// any more.
     ///
     /// # Errors
     /// The errors of the aggregates.
@@ -382,8 +382,8 @@ impl Aggregation {
         self.groups.bytes() + states + self.groups.len() * of_group + self.dependent_bytes
     }
 
-    /// Takes the rows of a piece in. Rows of new groups are put off, if the caller does that. Returns how many rows are
-    /// wanted.
+    /// Adds the rows of a piece. Rows of new groups are spilled, if the caller spills them. Returns how many rows pass
+    /// the condition.
     ///
     /// # Errors
     /// The errors of reading the rows, the programs, the aggregates and `spill_row`.
@@ -416,8 +416,8 @@ impl Aggregation {
         kept
     }
 
-    /// Takes the rows of a block that are seen into the states that need no values, and, if all are seen, into those that
-    /// the zones of its columns tell enough for. Notes these states.
+    /// Adds the visible rows of a block to the states that need no values, and, if all rows are visible, to the states
+    /// that can be computed from zones. Marks these states.
     fn take_zones(&mut self, block: &Block, is_told: &mut [bool]) -> Result<()> {
         for call in &self.calls {
             if call.filter.is_some() || is_told[call.state] {
@@ -445,7 +445,7 @@ impl Aggregation {
         Ok(())
     }
 
-    /// Takes rows of a slice in, except into states that know its rows already.
+    /// Adds rows of a slice, except to states that have its rows already.
     fn take_selected(
         &mut self,
         run: Run<'_>,

@@ -1,4 +1,5 @@
-//! [`Join`]: one input is kept in a hash table, the rows of the other look for their partners in it.
+//! [`Join`]: a hash join. The build side is kept in a hash table, and the rows of the probe side look up their
+//! partners in it.
 //!
 //! ```text
 //!   build    orders of 1995     o_orderkey ──> table ──> rows with that key, one after the other
@@ -6,11 +7,10 @@
 //!   probe    lineitem           1,024 keys ──> pairs (row of the slice, row that is kept)
 //!                                                │
 //!                                                └──> a slice of pairs: a column is put together
-//!                                                     when something above asks for it
+//!                                                     when an operator above asks for it
 //! ```
 //!
-//! Columns of the probe side that nothing asks for are not read, and of the others only the rows that have a partner are
-//! passed on.
+//! Columns of the probe side are read only if an operator asks for them, and only for rows that have a partner.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -92,9 +92,9 @@ pub struct Join {
 pub struct Builder {
     reader: Reader,
     keys: Vec<Value>,
-    /// True if rows without a key are left out.
+    /// True if rows with a NULL key are left out.
     drops_without_key: bool,
-    /// How what is kept is held: the columns of the build side, then the keys that are none of them.
+    /// The representations of the kept columns: those of the build side, then keys that are expressions.
     reprs: Vec<Repr>,
     /// How many columns of the build side are kept.
     width: usize,
@@ -125,7 +125,7 @@ struct Prober {
     numbers: Vec<u32>,
 }
 
-/// The probe side of a join, as one of several threads reads it.
+/// The probe side of a join for one of several threads.
 pub struct Probing<'j> {
     built: &'j Built,
     prober: Prober,
@@ -240,7 +240,7 @@ impl Join {
         })
     }
 
-    /// Returns true if no row comes out where the build side has none.
+    /// Returns true if the join gives no rows when the build side has none.
     pub fn needs_partners(&self) -> bool {
         match self.built.partners {
             Partners::Pairs { keeps_probe, .. } => !keeps_probe,
@@ -254,7 +254,7 @@ impl Join {
         self.built.kept.len() == 0
     }
 
-    /// Forgets all rows, for another execution.
+    /// Clears all rows, for another execution.
     pub fn clear(&mut self) {
         self.builder.clear();
         self.prober.forget();
@@ -311,7 +311,7 @@ impl Join {
         Probing { built: &self.built, prober: self.prober.clone() }
     }
 
-    /// Calls `f` with the rows of the build side that come out when all of the probe side has been joined.
+    /// Calls `f` with the rows of the build side that the join gives after all of the probe side has been joined.
     ///
     /// # Errors
     /// The errors of `f`.

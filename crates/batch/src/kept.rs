@@ -1,7 +1,7 @@
-//! [`KeptRows`]: rows that a join keeps, column by column, and gives back by their numbers.
+//! [`KeptRows`]: the rows of a join's build side, column by column, which are read by their numbers.
 //!
-//! Values have the form of the vectors in which they came, as long as all that come have one; else they are kept as
-//! values. Entries of dictionaries get codes of one dictionary of their own.
+//! Values keep the form of their vectors as long as all vectors have the same form; else they are kept as values.
+//! Entries of dictionaries get codes of one common dictionary.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::slice::Selection;
 use crate::vector::{Decimals, Floats, Ints, Shown, Values, Vector};
 use crate::words::Words;
 
-/// The number of a row that is not there: its values are NULL.
+/// The number of a missing row: its values are NULL.
 pub(crate) const NO_ROW: u32 = u32::MAX;
 
 /// Rows, column by column.

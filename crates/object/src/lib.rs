@@ -72,16 +72,16 @@ const PACKS: &str = "packs";
 const HISTORY_OF_READERS: &str = " WITH (history = '10 minutes')";
 
 /// The storages of a database. All users of the database in this process share them, because a storage keeps state that
-/// is in no table, such as the ids of objects that it has given away.
+/// is in no table, such as the object ids that it has given out.
 pub struct Storages {
     tables: Arc<Collections>,
     known: Mutex<HashMap<Oid, Arc<Storage>>>,
     expressions: Arc<Mutex<Option<Arc<dyn Expressions>>>>,
 }
 
-/// Computes the expressions of indexes, of rows that are written outside of statements.
+/// Computes the expressions of indexes for rows that are written outside of statements.
 pub trait Expressions: Send + Sync {
-    /// Calls `f` with what computes them, as a catalog has them.
+    /// Calls `f` with the evaluator of the expressions of a catalog.
     ///
     /// # Errors
     /// Those of `f`; 55000 if nothing can be computed any more.

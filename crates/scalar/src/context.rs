@@ -12,7 +12,7 @@
 
 use types::time::TimestampTz;
 
-/// The surroundings of an evaluation.
+/// The context of an evaluation.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The context that the forms of values depend on; its `now` is the start of the transaction.

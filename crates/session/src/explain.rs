@@ -231,8 +231,8 @@ impl Session {
             other => other.clone(),
         };
         self.look()?;
-        let surroundings = self.statement_context();
-        let planned = query::plan(&query, &portal.parsed.source, &portal.types, &surroundings)?;
+        let statement_context = self.statement_context();
+        let planned = query::plan(&query, &portal.parsed.source, &portal.types, &statement_context)?;
         Ok((Arc::new(planned), Arc::clone(&portal.params)))
     }
 

@@ -30,8 +30,8 @@ impl Session {
         self.look()?;
         let mut params: Vec<Type> = Vec::new();
         for ty in types {
-            let surroundings = self.statement_context();
-            let found = sql::bind::type_name(ty, &*self.names, surroundings.types());
+            let statement_context = self.statement_context();
+            let found = sql::bind::type_name(ty, &*self.names, statement_context.types());
             params.push(found.map_err(|error| Error::from(error.cause))?.0);
         }
         // Places count in the statement's own text from now on.
@@ -70,8 +70,8 @@ impl Session {
         self.look()?;
         let mut params = Vec::new();
         {
-            let surroundings = self.statement_context();
-            let evaluator = Evaluator::new(&surroundings, &self.names);
+            let statement_context = self.statement_context();
+            let evaluator = Evaluator::new(&statement_context, &self.names);
             for (at, (arg, ty)) in args.iter().zip(&prepared.params).enumerate() {
                 let column = sql::bind::RelationColumn::plain(
                     0,
@@ -79,7 +79,7 @@ impl Session {
                     *ty,
                     types::Modifier::NONE,
                 );
-                let context = surroundings.types();
+                let context = statement_context.types();
                 let bound =
                     sql::bind::column_value(&arg.text, None, &column, &*self.names, context)
                         .map_err(|mut error| {

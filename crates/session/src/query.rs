@@ -293,23 +293,23 @@ impl Session {
     /// The plan of a statement, with the types of its parameters as far as they are given.
     pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
         let statement = parsed.statement.as_ref().expect("there is a statement");
-        let surroundings = self.statement_context();
+        let statement_context = self.statement_context();
         // Uncommitted changes of a transaction are its own, and a view of the past is as well.
         let own = self.has_own_catalog() || self.names.moment.is_some();
         let shared = parsed.known.as_ref().filter(|_| !own);
         let Some(known) = shared else {
-            return Ok(Arc::new(plan(statement, &parsed.source, params, &surroundings)?));
+            return Ok(Arc::new(plan(statement, &parsed.source, params, &statement_context)?));
         };
         let names = &self.names;
         let generation = self.client.instance.handles.plans_generation();
         let keeps_order = self.client.settings.borrow().keeps_join_order();
-        let basis = Basis::new(generation, &names.path, params, keeps_order, &surroundings.style);
+        let basis = Basis::new(generation, &names.path, params, keeps_order, &statement_context.style);
         if let Some(planned) = known.plan(&basis, names.role)
             && planned.dependencies.is_valid_for(names)
         {
             return Ok(planned);
         }
-        let planned = Arc::new(plan(statement, &known.text, params, &surroundings)?);
+        let planned = Arc::new(plan(statement, &known.text, params, &statement_context)?);
         // Files may have other columns the next time.
         if planned.files.is_empty() {
             self.client.instance.plans.keep_plan(known, basis, &planned, names.role);
@@ -348,8 +348,8 @@ impl Session {
         if planned.prepared.wants_values() {
             return Ok(None);
         }
-        let surroundings = self.statement_context();
-        let context = surroundings.types();
+        let statement_context = self.statement_context();
+        let context = statement_context.types();
         let values = parsed.constants.iter().zip(&planned.params);
         let values: types::Result<Arc<[Datum]>> =
             values.map(|(constant, ty)| value_of(constant, *ty, &context)).collect();
@@ -423,9 +423,9 @@ impl Session {
         let now_us = || clock.monotonic_us();
         let open = self.transaction.as_mut().expect("it has been begun");
         open.looked = true;
-        let surroundings = StatementContext::of(&self.client, &self.names, open.started);
+        let statement_context = StatementContext::of(&self.client, &self.names, open.started);
         let names = &*self.names;
-        let evaluator = Evaluator::with_params(&surroundings, names, &portal.params);
+        let evaluator = Evaluator::with_params(&statement_context, names, &portal.params);
         let mut values = evaluator.values();
         let txn = open.inner.as_mut().ok_or_else(gone)?;
         open.checks.set_catalog(Arc::clone(&names.catalog));
@@ -452,7 +452,7 @@ impl Session {
             computed: &scene,
             counting: table::rows::Counting {
                 shard: self.client.slot.process as usize,
-                now_us: us_of(surroundings.statement).unwrap_or_default(),
+                now_us: us_of(statement_context.statement).unwrap_or_default(),
             },
         };
         let mut at_end = values;
@@ -469,7 +469,7 @@ impl Session {
             clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
-        let types = surroundings.types();
+        let types = statement_context.types();
         let mut row = Vec::new();
         let mut given = 0;
         while run.next(&mut ctx, &mut row)? {
@@ -584,9 +584,9 @@ pub(crate) fn plan(
     statement: &Statement,
     source: &str,
     params: &[Type],
-    surroundings: &StatementContext<'_>,
+    statement_context: &StatementContext<'_>,
 ) -> Result<Planned> {
-    plan_for(statement, source, params, &[], surroundings)
+    plan_for(statement, source, params, &[], statement_context)
 }
 
 /// The same of a statement that may name variables: those of a procedural language.
@@ -594,10 +594,10 @@ pub(crate) fn plan_with_variables(
     statement: &Statement,
     source: &str,
     variables: &dyn Variables,
-    surroundings: &StatementContext<'_>,
+    statement_context: &StatementContext<'_>,
 ) -> Result<Planned> {
-    let context = surroundings.types();
-    plan_bound(statement, source, &[], surroundings, |names| {
+    let context = statement_context.types();
+    plan_bound(statement, source, &[], statement_context, |names| {
         sql::bind::with_variables(statement, names, context, variables)
     })
 }
@@ -608,10 +608,10 @@ fn plan_for(
     source: &str,
     params: &[Type],
     values: &[Datum],
-    surroundings: &StatementContext<'_>,
+    statement_context: &StatementContext<'_>,
 ) -> Result<Planned> {
-    plan_bound(statement, source, values, surroundings, |names| {
-        sql::bind::statement(statement, names, surroundings.types(), params)
+    plan_bound(statement, source, values, statement_context, |names| {
+        sql::bind::statement(statement, names, statement_context.types(), params)
     })
 }
 
@@ -619,13 +619,13 @@ fn plan_bound(
     statement: &Statement,
     source: &str,
     values: &[Datum],
-    surroundings: &StatementContext<'_>,
+    statement_context: &StatementContext<'_>,
     bind: impl FnOnce(&Names) -> sql::Result<sql::bind::Bound>,
 ) -> Result<Planned> {
     let in_text = |error| Error::in_text(error, source);
     let (tag, is_change) =
         tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
-    let names: &Names = &surroundings.names;
+    let names: &Names = &statement_context.names;
     names.take_looked();
     let bound = bind(names).map_err(in_text)?;
     let columns = (!is_change || !bound.plan.columns.is_empty())
@@ -633,9 +633,9 @@ fn plan_bound(
     let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
     let wishes = plan::Wishes {
         values,
-        keeps_join_order: surroundings.client.settings.borrow().keeps_join_order(),
+        keeps_join_order: statement_context.client.settings.borrow().keeps_join_order(),
     };
-    let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names, wishes)?;
+    let prepared = exec::Prepared::new(bound.plan, names, statement_context.types(), names, wishes)?;
     let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
     let writes = is_change || !prepared.changed().is_empty();
     let mut looked = names.take_looked();

@@ -291,8 +291,8 @@ impl Session {
                 ),
             ));
         }
-        let surroundings = self.statement_context();
-        let context = surroundings.types();
+        let statement_context = self.statement_context();
+        let context = statement_context.types();
         let mut values = Vec::with_capacity(given);
         for (at, (bytes, ty)) in params.values.iter().zip(&prepared.params).enumerate() {
             let format = match params.formats {
@@ -695,7 +695,7 @@ impl Session {
             let mut own = Parsed::shared(&parsed.source, plans)?;
             let own = own.pop().unwrap_or_else(|| Parsed::empty(""));
             let portal = self.plan(own, params, values)?;
-            // It can be planned, and its template cannot.
+            // The statement can be planned, but its template cannot.
             parsed.known.inspect(|known| known.set_unfit());
             return Ok(portal);
         }
@@ -777,11 +777,11 @@ impl Session {
             Work::CopyIn(format) => Ok(Done::CopyIn(*format)),
             Work::Command => Err(Error::not_supported("this statement")),
             Work::Rows { rows, tag } => {
-                let surroundings = self.statement_context();
+                let statement_context = self.statement_context();
                 let columns = portal.columns.as_deref().unwrap_or_default();
                 let mut given = 0;
                 while let Some(row) = rows.pop_front() {
-                    let flow = out.row(&row, columns, &surroundings.types())?;
+                    let flow = out.row(&row, columns, &statement_context.types())?;
                     given += 1;
                     // Whether there are more is not looked at, as it is not for a plan.
                     if rows_max != 0 && given == rows_max {

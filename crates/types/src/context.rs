@@ -20,7 +20,7 @@ use crate::{
     SqlState, Style, Type, builtin, extension,
 };
 
-/// The surroundings of a conversion.
+/// The context of a conversion.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The session's settings.
