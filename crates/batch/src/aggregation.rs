@@ -741,7 +741,7 @@ fn count_groups(mut numbers: impl Iterator<Item = u32>, counts: &mut [u64]) {
     if counts.len() > FEW {
         return numbers.for_each(|group| counts[group as usize] += 1);
     }
-    // Neighbours are often of one group: in tables of their own no addition waits for the one before it.
+    // Neighbouring rows are often in one group. With separate tables no addition waits for the one before.
     let mut tables = [[0_u32; FEW]; 4];
     loop {
         for table in &mut tables {
