@@ -80,7 +80,7 @@ impl Session {
         let asker = this_thread();
         worker::run(move || {
             let done = working_for(asker, || caught(|| f(&mut connection)));
-            // Nobody goes away before it is told.
+            // No waiter leaves before it is notified.
             let _ = tell.send((connection, done));
         })?;
         let mut signal = Ok(());

@@ -18,7 +18,7 @@ use crate::remote::HttpSource;
 use crate::screen;
 use crate::session::{Session, holds_data};
 
-/// The first and the longest pause before a server is asked again that was lost.
+/// The first and the longest pause before the next request to a lost server.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// How long a server that was lost is waited for, where nothing follows the copy.
 const WAIT: Duration = Duration::from_secs(300);
@@ -163,7 +163,7 @@ fn follow(target: &mut BackupFolder, source: &mut dyn BackupSource) -> Outcome {
     }
 }
 
-/// A server that was lost: how long to wait before it is asked again.
+/// A lost server: how long to wait before the next request to it.
 struct Lost {
     since: Option<Instant>,
     pause: Duration,

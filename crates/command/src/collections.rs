@@ -19,7 +19,7 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    /// True where it is as collections are that nobody asked for anything.
+    /// True if it has the default options.
     pub(crate) fn is_plain(&self) -> bool {
         self.options == CollectionOptions::default()
     }

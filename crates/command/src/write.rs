@@ -19,7 +19,7 @@ use anywhen::time;
 /// no more memory than this.
 const WHOLE_BYTES_MAX: u64 = 16 << 20;
 
-/// A document on its way in.
+/// A document that is being written.
 pub(crate) enum Incoming {
     /// Small enough to be known to be JSON before anything is made for it.
     Whole(Box<Tape>),

@@ -429,7 +429,7 @@ impl Host for Participant<'_> {
     }
 }
 
-// These calls cannot fail. They end the run and return any value: nobody looks at the results then.
+// These calls cannot fail. They end the run and return an arbitrary value, which is not used.
 
 impl Clock for Participant<'_> {
     fn now(&self) -> TimestampTz {

@@ -36,7 +36,7 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) content: Content,
-    /// Tells threads that still write the body when nobody waits for it any more.
+    /// Tells threads that write the body when the client has gone.
     pub(crate) guard: Option<CancelGuard>,
 }
 

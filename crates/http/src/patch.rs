@@ -37,7 +37,7 @@ impl<'a> Budget<'a> {
         Budget { limits, bytes_left, nodes_left, cancelled }
     }
 
-    /// An error where nobody waits for the request any more.
+    /// Fails if the client of the request has gone.
     pub(crate) fn check(&self) -> Result<()> {
         self.cancelled.check()
     }

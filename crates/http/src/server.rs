@@ -3,7 +3,7 @@
 //! ```text
 //!   listener ─> connection (TLS) ─> HTTP/1.1 or HTTP/2 ─> router
 //!                                       by ALPN, or by the first bytes
-//!   Handle::shutdown: nobody is let in ─> connections end after what they do ─> what goes on is cancelled ─>
+//!   Handle::shutdown: no new clients ─> connections end after their request ─> running requests are cancelled ─>
 //!                     the runtime ends
 //! ```
 

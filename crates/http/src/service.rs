@@ -120,7 +120,7 @@ fn is_secure(call: &Call) -> bool {
 
 /// Seconds after which a client that has logged in asks again whether its token holds.
 const LOGIN_S: u64 = 3_600;
-/// The token of callers where none is asked for.
+/// The token of callers if the server requires none.
 const NO_TOKEN: &str = "none";
 
 fn health(_call: &mut Call) -> Result<Answer> {

@@ -166,7 +166,7 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if !self.is_finished {
-            // Nobody reads it under this name: what cannot be removed is only in the way of the disk.
+            // No reader uses this name, so a file that cannot be removed only takes space.
             let _ = self.env.fs.remove(&self.beside);
         }
     }

@@ -1,7 +1,7 @@
 //! Group commit: the first caller writes and syncs for all callers that wait.
 //!
 //! ```text
-//!   A  ──append──sync: nobody leads, A leads ══write═sync══> publishes 3, hands over to D, wakes B, C
+//!   A  ──append──sync: no leader, A leads ══write═sync══> publishes 3, hands over to D, wakes B, C
 //!   B     ──append──sync: waits ...........................└─> done
 //!   C       ──append──sync: waits .........................└─> done
 //!   D             ──append (A has taken the buffer)──sync: waits ...└─> leads ══write═sync══> ...
@@ -15,7 +15,7 @@
 //! # Invariants
 //! * At most one leader at a time; where anyone waits, there is a leader.
 //! * `durable` never falls, and is set by the leader only after its flush returned.
-//! * After a failed flush nobody leads again and every waiter has been told.
+//! * After a failed flush there is no leader any more, and every waiter gets the error.
 //!
 //! The locks come from `super::primitives`, so that a test can compile this very file against the
 //! locks of a scheduler that tries the interleavings.

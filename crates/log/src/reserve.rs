@@ -193,7 +193,7 @@ impl Reserve {
             self.shared.changed.notify_all();
         }
         if let Some(thread) = self.thread.lock().take() {
-            // It catches no panic of its own making; there is nobody left to tell.
+            // A panic of the thread cannot be reported any more.
             let _ = thread.join();
         }
     }

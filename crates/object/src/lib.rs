@@ -160,7 +160,7 @@ pub struct Storage {
     packing: Mutex<()>,
     /// The objects that a running pack is going to remove, ascending.
     doomed: Mutex<Arc<[u64]>>,
-    /// The transactions up to the horizon, which the table of changes does not tell of.
+    /// The transactions up to the horizon, which the table of changes does not list.
     old: Mutex<Option<Arc<past::Old>>>,
     /// Those of [`Storages::compute_by`].
     expressions: Arc<Mutex<Option<Arc<dyn Expressions>>>>,

@@ -1,4 +1,4 @@
-//! SQL/JSON of the standard: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and their kin.
+//! SQL/JSON of the standard: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and the like.
 //!
 //! ```text
 //!   JSON_OBJECT('a': 1 ABSENT ON NULL)          Construct   {"a" : 1}

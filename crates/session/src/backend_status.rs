@@ -1,4 +1,4 @@
-//! [`BackendStatus`]: the current state of a session, for `pg_stat_activity` and its kin.
+//! [`BackendStatus`]: the current state of a session, for `pg_stat_activity` and the like.
 //!
 //! ```text
 //!   the session, for each statement          others, whenever they look

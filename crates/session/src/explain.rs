@@ -135,7 +135,7 @@ pub(crate) fn column(options: &[(String, Option<String>)]) -> Column {
     Column { ty, ..crate::command::text_column("QUERY PLAN") }
 }
 
-/// An output that nobody looks at.
+/// An output that discards its rows.
 struct Nobody;
 
 impl Output for Nobody {

@@ -259,7 +259,7 @@ impl Names {
             return self.temporary;
         }
         let found = self.catalog.schema_named(self.database, name)?.oid;
-        // The temporary objects of others are nobody else's to name.
+        // Only the owning session can name temporary objects.
         (!name.starts_with(TEMPORARY) || self.temporary == Some(found)).then_some(found)
     }
 

@@ -282,7 +282,7 @@ impl Session {
         Ok(())
     }
 
-    /// `VACUUM` and its kin: the store keeps itself in shape, so that little is left to be done. A
+    /// `VACUUM` and the like: the store keeps itself in shape, so that little is left to be done. A
     /// `CHECKPOINT` writes what is in memory to the store's files, and cuts the log.
     pub(crate) fn maintain(
         &mut self,

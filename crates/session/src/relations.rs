@@ -241,7 +241,7 @@ impl Session {
         Ok(wanted)
     }
 
-    /// The locks of `ALTER TABLE` and its kin: as much as the strongest of the actions needs.
+    /// The locks of `ALTER TABLE` and the like: as much as the strongest of the actions needs.
     fn wanted_by_alter(&self, name: &Path, actions: &[Alter], wanted: &mut LockRequests) -> Result<()> {
         let Some(relation) = self.relation_of(name)? else { return Ok(()) };
         let mut mode = RelationLock::ShareUpdateExclusive;

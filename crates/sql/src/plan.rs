@@ -157,7 +157,7 @@ pub enum Node {
     },
     /// The rows of two plans with columns of the same types.
     SetOperation {
-        /// How.
+        /// The set operation.
         op: SetOp,
         /// True where repetitions count.
         all: bool,

@@ -206,7 +206,7 @@ fn run(shared: &Shared, work: Work) {
             return;
         }
         let result = catch_unwind(AssertUnwindSafe(|| work(shared))).unwrap_or_else(|_| {
-            // A table's merge may have panicked. Nobody waits for a thread that is gone.
+            // A table's merge may have panicked. Callers must not wait for a thread that is gone.
             let gone = std::io::Error::other("the thread panicked");
             Err(shared
                 .poison(StoreError::io("cannot go on in", if flushes { FLUSH } else { COMPACT })(
@@ -231,7 +231,7 @@ fn run(shared: &Shared, work: Work) {
 mod tests {
     use super::*;
 
-    /// Nobody waits before two memtables do; from there on the delay grows without a step and without
+    /// No commit waits before two memtables do; from there on the delay grows without a step and without
     /// end, and at five nothing but a flush lets a writer go on.
     #[test]
     fn the_delay_grows_steadily_from_nothing_to_a_stop() {

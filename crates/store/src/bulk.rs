@@ -49,7 +49,7 @@ pub(crate) const STAGED_CACHE_BYTES: usize = 16 << 20;
 /// The blocks of a load go to the cache with its commit, unless they take more than this part of it.
 const WARM_SHARE: usize = 16;
 
-/// A bulk load under way. Dropped unfinished, it leaves nothing.
+/// A running bulk load. If it is dropped unfinished, it leaves no files.
 pub struct Bulk {
     shared: Arc<Shared>,
     run: RunWriter,

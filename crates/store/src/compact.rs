@@ -200,7 +200,7 @@ impl Horizons<'_> {
         (csn <= self.of(table).csn).then_some(table)
     }
 
-    /// True for a key that tells of a commit whose history is dropped. The merge drops it.
+    /// True for a key that describes a commit whose history is dropped. The merge drops it.
     pub fn is_forgotten(&mut self, full: &[u8]) -> bool {
         let table = self.forgotten_by(full);
         table.into_iter().for_each(|table| self.has_dropped(table));
@@ -595,7 +595,7 @@ impl Shared {
         Ok((run.bytes as f64 * gone as f64 / f64::from(seen.max(1))) as u64)
     }
 
-    /// The tables that have a horizon, or are to have one, and that nobody reads any more, ascending.
+    /// The tables that have a horizon, or get one, and that have no readers any more, ascending.
     pub(crate) fn unread(&self, raised: &[(TableId, Csn)]) -> Vec<TableId> {
         let state = self.state();
         let known = state.horizons.iter().chain(raised).map(|(table, _)| *table);

@@ -56,7 +56,7 @@ impl Shared {
             self.freeze();
         }
         self.flush_frozen(durable, &note)?;
-        // Commits that wrote nothing here are covered too, so that the log can let go of them.
+        // Commits that wrote nothing here are covered too, so that the log can release them.
         let state = self.state();
         if durable > state.checkpoint.csn && state.memtables().all(|m| m.first() > durable.0) {
             let checkpoint = Checkpoint { csn: durable, note };

@@ -10,7 +10,7 @@
 //!
 //! # Invariants
 //! * Only the newest current entry of a key counts: an older run's entry says nothing of any commit.
-//! * History is asked only where the commit lies below the checkpoint.
+//! * History is read only if the commit is below the checkpoint.
 //! * A state whose newest change is erased was never there: an erasure ends at a change that needs
 //!   nothing below it.
 

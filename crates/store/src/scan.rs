@@ -568,7 +568,7 @@ impl Keys {
         keys
     }
 
-    /// True where nobody knows a key of the range, not even one whose every version is erased: the bytes of
+    /// True if no layer has a key of the range, not even one whose every version is erased: the bytes of
     /// such a key lie in the files until they are scrubbed.
     pub(crate) fn finds_nothing(mut self) -> Result<bool, StoreError> {
         self.0.begin()?;

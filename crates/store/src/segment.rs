@@ -572,7 +572,7 @@ impl Segment {
         Segment::open(&self.reader.through(&Arc::new(Cache::new(0))), half, self.meta.clone())
     }
 
-    /// The file is removed as soon as nobody holds the segment.
+    /// The file is removed as soon as the last holder drops the segment.
     pub fn doom(&self) {
         self.source.doomed.store(true, Ordering::Release);
     }

@@ -82,7 +82,7 @@ pub struct StoredTable {
     kept: RwLock<KeptHistory>,
     /// The commit that gave it up; none did as long as this is the largest number.
     ended: AtomicU64,
-    /// True where nobody reads the past of the table that ended.
+    /// True if the past of the ended table cannot be read.
     is_unread: AtomicBool,
     /// The encoder that keeps the newest rows in columns, where their access method asks for that.
     encoder: RwLock<Option<Arc<dyn ColumnEncoder>>>,

@@ -62,7 +62,7 @@ pub enum ExploreError {
     NotATerminal,
     /// The terminal failed.
     Terminal(io::Error),
-    /// The first question was refused, or nobody answers.
+    /// The first request was refused, or the server does not answer.
     Refused(Refusal),
     /// The thread that asks has failed.
     Lost,
@@ -155,7 +155,7 @@ impl Drop for Taken {
 }
 
 fn give_back() {
-    // Nobody can be told where the terminal itself fails.
+    // If the terminal itself fails, the error cannot be shown.
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), Print(WHEEL_OFF), LeaveAlternateScreen, Show);
     let _ = io::stdout().flush();

@@ -52,7 +52,7 @@ pub(crate) struct BatchJoin {
     /// The use of workers that read the build side.
     worker_use: WorkerUse,
     held: Held,
-    /// Rows that wait, where somebody wants them one by one.
+    /// Buffered rows, if the operator above takes them one by one.
     waiting: Waiting,
 }
 

@@ -100,7 +100,7 @@ pub(super) fn failed(error: &io::Error) -> Error {
     Error::new(Error::state_of_io(error), format!("could not use a temporary file: {error}"))
 }
 
-/// A file that is removed when nobody needs it any more.
+/// A file that is removed when its last user drops it.
 pub(super) struct TempFile {
     file: Arc<dyn File>,
     path: PathBuf,

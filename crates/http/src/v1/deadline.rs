@@ -1,7 +1,7 @@
 //! The deadline of a statement: it is cancelled when its time is up or its client is gone, at any point.
 //!
 //! ```text
-//!   statement   ├──────────────────────┤ 57014 ──> 504, or nobody to tell
+//!   statement   ├──────────────────────┤ 57014 ──> 504, or the client has gone
 //!   deadline    └── limit ─────┐
 //!   client      └── gone ──────┴──> cancel, again and again until the statement is gone
 //! ```

@@ -1,4 +1,4 @@
-//! SQL/JSON paths over `jsonb`: `jsonb_path_query` and its kin, `@?` and `@@`.
+//! SQL/JSON paths over `jsonb`: `jsonb_path_query` and the like, `@?` and `@@`.
 //!
 //! ```text
 //!   jsonb_path_exists       whether the path finds anything      @?   the same, silently

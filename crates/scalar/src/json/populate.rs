@@ -1,4 +1,4 @@
-//! Rows from JSON: `json_populate_record`, `json_to_recordset` and their kin.
+//! Rows from JSON: `json_populate_record`, `json_to_recordset` and the like.
 //!
 //! ```text
 //!   {"a": 1, "b": [1, 2], "c": {"x": "y"}}     (a int, b int[], c pair)     (1, {1,2}, (y,))

@@ -376,7 +376,7 @@ impl Session {
         Ok(())
     }
 
-    /// How the rows get into the table: it is loaded where there is much to come and nobody else is
+    /// How the rows get into the table: it is loaded if the data are large and no other session is
     /// about to change it.
     fn way_of(&mut self, copy: &In, is_large: bool) -> Result<Way> {
         let names = Arc::clone(&self.names);

@@ -302,7 +302,7 @@ impl DdlContext<'_, '_> {
     }
 }
 
-/// Rows on their way into a table that is written anew. The first of them decide whether they are loaded.
+/// Collects rows for a table that is written anew. The first of them decide whether they are loaded.
 struct Rewritten {
     table: Arc<Table>,
     waiting: Vec<Vec<Datum>>,

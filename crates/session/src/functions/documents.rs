@@ -532,7 +532,7 @@ fn role(name: &str) -> Datum {
     if name.is_empty() { Datum::Null } else { Datum::text(name) }
 }
 
-/// When it was made where it came from; NULL where nobody said.
+/// The authored time; NULL if there is none.
 fn authored(us: Option<u64>) -> Datum {
     us.map_or(Datum::Null, time)
 }

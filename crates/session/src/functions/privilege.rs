@@ -1,4 +1,4 @@
-//! `has_table_privilege` and its kin: the rights of a role on an object.
+//! `has_table_privilege` and the like: the rights of a role on an object.
 //!
 //! ```text
 //!   has_table_privilege([role,] table, 'SELECT, INSERT WITH GRANT OPTION')     true for any of them

@@ -549,7 +549,7 @@ impl Settings {
     }
 }
 
-/// The value of a setting where nobody says otherwise.
+/// The default value of a setting.
 fn default_of(place: usize) -> Value {
     match known::all().get(place) {
         Some(known) => value::read(known, known.name, known.default).expect("a default is a value"),

@@ -258,7 +258,7 @@ fn show_error(error: &Error, text: &str, shown: &mut String) {
     }
 }
 
-/// An output for what nobody looks at.
+/// An output that discards its rows.
 pub struct Nothing;
 
 impl Output for Nothing {

@@ -66,7 +66,7 @@ pub fn outline(
 ) -> Result<Option<Outlined>> {
     let mut binder = Binder::new(names, context, &[]);
     binder.outlining = Some(Outlining::default());
-    // The text is the catalog's, and nobody is asked for rights to read it.
+    // The text comes from the catalog, and reading it needs no rights.
     (binder.stored, binder.by) = (true, Some(types::Oid::NONE));
     binder.query(query, true)?;
     let outlining = binder.outlining.unwrap_or_default();
@@ -96,7 +96,7 @@ pub fn outline_expression(
             let given = expr.ty;
             let value = binder.assign(expr, name, ty, modifier)?;
             match value.kind {
-                // Nobody wrote this cast to a domain.
+                // This cast to a domain is implicit.
                 ExprKind::Cast { expr: inner, how: Cast::Domain } if given != ty => *inner,
                 _ => value,
             }

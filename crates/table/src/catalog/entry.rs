@@ -20,7 +20,7 @@ pub struct Database {
     pub acl: Option<Acl>,
     /// True if each role that may make databases may make others from it.
     pub is_template: bool,
-    /// False where nobody can connect.
+    /// False if no session may connect.
     pub allows_connections: bool,
     /// Connections at most; -1 for as many as there are.
     pub connection_limit: i32,

@@ -168,7 +168,7 @@ impl Collections {
     ) -> Result<()> {
         let new = |schema| NewCollection { name, options, schema, storage: Some(storage) };
         let made = make(draft, txn, acting, new(PUBLIC), true);
-        // Or somebody has dropped the schema.
+        // Or the schema was dropped.
         let has_no_place =
             |error: &Error| is_taken(error) || error.sqlstate() == SqlState::INVALID_SCHEMA_NAME;
         let relation = match made {

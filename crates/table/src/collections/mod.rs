@@ -35,7 +35,7 @@ use crate::rows::Handles;
 use crate::stored::KeptHistory;
 use crate::{Draft, Error, PastStorage, Result, Tables};
 
-/// The role that owns collections which were made for nobody in particular: `pg_collections`. It is there
+/// The role that owns collections which were made without a role: `pg_collections`. It is there
 /// once there is such a collection.
 pub const COLLECTIONS_ROLE: Oid = Oid(16_382);
 /// Its name.

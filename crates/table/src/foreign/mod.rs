@@ -58,7 +58,7 @@ enum PendingCheck {
     Refers { values: Vec<Datum> },
     /// A row with this key is gone, or has another key now.
     Gone { old: Vec<Datum>, new: Option<Vec<Datum>> },
-    /// A row with this key was erased: nobody may refer to it, whatever the foreign key does else.
+    /// A row with this key was erased: no row may refer to it, whatever the action of the foreign key.
     Erased { old: Vec<Datum> },
 }
 
@@ -436,7 +436,7 @@ impl Checks {
     ) {
         let old = pick(old, &key.referenced);
         if old.iter().any(Datum::is_null) {
-            return; // Nobody refers to it.
+            return; // No foreign key refers to it.
         }
         let new = new.map(|new| pick(new, &key.referenced));
         self.push(constraint, PendingCheck::Gone { old, new });

@@ -266,7 +266,7 @@ impl Rows for HeapRows {
     }
 }
 
-/// Rows on their way into a sorted file.
+/// Collects rows for a sorted file.
 struct HeapLoad {
     storage: TableId,
     rows: Sorter,

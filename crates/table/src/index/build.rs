@@ -1,7 +1,7 @@
 //! Filling an index of a table that has rows: `CREATE INDEX`, `ADD PRIMARY KEY`, `ADD UNIQUE`.
 //!
 //! ```text
-//!   SHARE lock on the table (the caller's): nobody writes
+//!   SHARE lock on the table (the caller's): no writers
 //!   rows of the transaction's view ──> entries ──few──> sorted, writes of the transaction
 //!                                          └─────many─> store::Sorter, a load of the transaction
 //! ```
@@ -149,7 +149,7 @@ fn fill_in_turns(
         let thread = thread.spawn_scoped(scope, move || {
             for batch in batches {
                 filling.put_rows(store, index, &mut writer, &batch)?;
-                // Where nobody wants it, no more will come.
+                // If the receiver is gone, no more will come.
                 let _ = back.try_send(batch);
             }
             Ok(())
@@ -176,7 +176,7 @@ fn fill_in_turns(
     })
 }
 
-/// Entries on their way into a table of the store that has none.
+/// Collects entries for a table of the store that has none.
 pub(super) struct Filling {
     storage: TableId,
     can_load: bool,

@@ -48,7 +48,7 @@ pub enum Strategy {
     PathHolds,
     /// `LIKE` and `ILIKE`: the trigrams that a matching text has.
     Like,
-    /// `%` and its kin: any trigram of the text.
+    /// `%` and the like: any trigram of the text.
     Alike,
     /// `=`: the value, or all trigrams of the text.
     Same,

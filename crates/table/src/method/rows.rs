@@ -314,7 +314,7 @@ impl ChangedKeys {
     }
 }
 
-/// Rows on their way into a table that has none.
+/// Collects rows for a table that has none.
 pub trait RowLoad: Send {
     /// Takes a row, a value for each column by position.
     fn put(&mut self, engine: &Engine, key: &[u8], row: &[Datum]) -> Result<()>;

@@ -60,7 +60,7 @@ struct Counts {
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     rows: i64,
-    /// The rows that the record in the store tells of; `None` without a record.
+    /// The count in the record of the store; `None` without a record.
     saved: Option<i64>,
     /// How many rows plans are made for.
     planned: i64,

@@ -208,7 +208,7 @@ impl Table {
         Some(made)
     }
 
-    /// The statistics that [`Table::statistics`] has sampled before; `None` where nobody has asked for them.
+    /// The statistics that [`Table::statistics`] has sampled before; `None` if no plan has needed them.
     pub fn known_statistics(&self) -> Option<Arc<Statistics>> {
         self.sampled.0.lock().clone()
     }

@@ -87,7 +87,7 @@ impl RecordHead {
     }
 }
 
-/// The backups of an engine that are under way.
+/// The running backups of an engine.
 #[derive(Default)]
 pub(super) struct Backups(Mutex<HashMap<BackupId, Arc<Lease>>>);
 

@@ -138,7 +138,7 @@ pub enum WaitOver {
 /// milliseconds with the transactions that it waits for.
 pub type WaitWatch = Box<dyn Fn(&[TxnId]) -> Result<(), WaitOver> + Send + Sync>;
 
-/// How often a [`WaitWatch`] is asked, in microseconds.
+/// How often a [`WaitWatch`] is called, in microseconds.
 const WATCH_EVERY_US: u64 = 10_000;
 
 /// How long to wait for a lock that other transactions own.
