@@ -87,7 +87,7 @@ fn told(session: &Session, described: Described, done: &str) -> Outcome {
 pub(crate) fn drop(session: &mut Session, a: &DropArgs) -> Outcome {
     let database = session.database()?;
     let (done, said) = match a.purge {
-        true => (database.purge_collection(&a.name)?, "dropped, and its past let go of"),
+        true => (database.purge_collection(&a.name)?, "dropped with its past"),
         false => (database.drop_collection(&a.name)?, "dropped"),
     };
     if !done {

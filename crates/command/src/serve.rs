@@ -245,7 +245,7 @@ fn budgets(session: &mut Session, args: &ServeArgs, config: &Config) -> Outcome<
     let mut said: Vec<(String, String)> = config.settings.clone().into_iter().collect();
     for setting in &args.settings {
         let Some((name, value)) = setting.split_once('=') else {
-            return Err(Failure::refused(format!("{setting:?} is no NAME=VALUE")));
+            return Err(Failure::refused(format!("{setting:?} is not of the form NAME=VALUE")));
         };
         said.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         said.push((name.to_owned(), value.to_owned()));

@@ -259,7 +259,7 @@ impl Storage {
     /// The table of the store in which the rows of objects lie.
     fn rows_of(table: &Table) -> Result<&ObjectRows> {
         ObjectRows::of(table).ok_or_else(|| {
-            let message = "the table \"objects\" of the storage is no table of objects any more";
+            let message = "the table \"objects\" of the storage is no longer a table of objects";
             Error::new(SqlState::WRONG_OBJECT_TYPE, message)
         })
     }

@@ -104,7 +104,7 @@ const COMMANDS: [Meta; 20] = [
         history,
     ),
     meta("\\echo", "TEXT", "write a text", Takes::Nothing, |_, text| screen::text(text)),
-    meta("\\conninfo", "", "who is asked", Takes::Nothing, |shell, _| {
+    meta("\\conninfo", "", "the server or data folder of this session", Takes::Nothing, |shell, _| {
         screen::text(&shell.source.described())
     }),
 ];

@@ -170,7 +170,7 @@ fn read(path: &Path) -> io::Result<Vec<Token>> {
     lines
         .map(|(number, line)| {
             token_of(line).ok_or_else(|| {
-                let text = format!("{}: line {} is no token", path.display(), number + 1);
+                let text = format!("{}: line {} is not a token", path.display(), number + 1);
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })
         })
