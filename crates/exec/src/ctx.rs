@@ -112,7 +112,7 @@ impl MemoryTotal {
 struct Taken(Option<(Arc<MemoryTotal>, usize)>);
 
 impl Taken {
-    /// Has it be enough for so many bytes.
+    /// Reserves memory, so that it is enough for so many bytes.
     fn reach(&mut self, total: &Arc<MemoryTotal>, bytes: usize) -> Result<()> {
         let (_, has) = self.0.get_or_insert_with(|| (Arc::clone(total), 0));
         let wanted = bytes / MemoryTotal::PIECE_BYTES * MemoryTotal::PIECE_BYTES;

@@ -144,7 +144,7 @@ impl Answer {
     }
 }
 
-/// Has a thread that may wait write the pieces, and waits for the first.
+/// Starts a thread that writes the pieces, and waits for the first.
 ///
 /// # Errors
 /// 503 where too many are written, and what hinders the first piece.
@@ -187,7 +187,7 @@ impl Pieces {
     /// Sends a piece.
     ///
     /// # Errors
-    /// Where the client has gone, or takes nothing for too long.
+    /// Fails if the client has gone, or reads nothing for too long.
     pub(crate) fn send(&mut self, piece: Vec<u8>) -> io::Result<()> {
         if piece.is_empty() { Ok(()) } else { self.give(Ok(Bytes::from(piece))) }
     }

@@ -36,7 +36,7 @@ impl Connector {
     /// those that the system trusts.
     ///
     /// # Errors
-    /// Where the address is none, or the certificates cannot be read.
+    /// Fails if the address is invalid, or the certificates cannot be read.
     pub(crate) fn new(url: &str, authorities: Option<&Path>) -> io::Result<Self> {
         let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
         let uri: Uri = url.parse().map_err(|_| wrong("it is not an address"))?;
@@ -135,7 +135,7 @@ impl Client {
     /// one the system's are used. An answer may take as long as `patience`.
     ///
     /// # Errors
-    /// Where the address is none, or the certificates cannot be read. Nothing is connected yet.
+    /// Fails if the address is invalid, or the certificates cannot be read. Nothing is connected yet.
     pub fn new(
         url: &str,
         authorities: Option<&Path>,
@@ -152,7 +152,7 @@ impl Client {
     /// is made anew once.
     ///
     /// # Errors
-    /// Where the server cannot be reached, goes away, or takes too long.
+    /// Fails if the server cannot be reached, goes away, or takes too long.
     pub fn ask(&mut self, method: &str, path: &str) -> io::Result<ClientAnswer> {
         if let Some(sender) = self.sender.take() {
             match self.send(sender, method, path) {

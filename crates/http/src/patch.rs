@@ -169,7 +169,7 @@ fn step(node: Node<'_>) -> Result<Op, Problem> {
 /// Applies a patch, step by step.
 ///
 /// # Errors
-/// Where a path leads nowhere, where a test fails, and where more is copied than may be.
+/// Fails if a path leads nowhere, if a test fails, or if the copies exceed the limit.
 pub(crate) fn apply(edit: &mut Edit<'_>, steps: &[Op], budget: &mut Budget<'_>) -> Result<()> {
     for step in steps {
         budget.check()?;

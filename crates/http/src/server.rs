@@ -47,7 +47,7 @@ impl Server {
     /// Listens, and serves from then on, on threads of its own.
     ///
     /// # Errors
-    /// Where an address cannot be listened on, where a certificate, a key or a file of keys cannot be
+    /// Fails if an address cannot be listened on, if a certificate, a key or a file of keys cannot be
     /// read, and where other machines could connect without sign-in.
     pub fn start(database: Database, options: Options) -> io::Result<Handle> {
         let guard = options.guard()?;

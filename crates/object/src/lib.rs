@@ -98,7 +98,7 @@ impl Storages {
         Storages { tables, known: Mutex::default(), expressions: Arc::default() }
     }
 
-    /// Has the expressions of indexes computed by `expressions` from now on. Without any, only tables that have no such
+    /// Sets the evaluator of the expressions of indexes. Without any, only tables that have no such
     /// indexes can be written.
     pub fn compute_by(&self, expressions: Arc<dyn Expressions>) {
         *self.expressions.lock() = Some(expressions);

@@ -260,7 +260,7 @@ impl Storage {
         Ok(self.kept_from(self.table(self.objects)?.storage()) < upto)
     }
 
-    /// Has the records be forgotten that were no longer the newest after a commit.
+    /// Forgets the records that were no longer the newest after a commit.
     fn forget(&self, txn: &mut Transaction, upto: Csn) -> Result<()> {
         let mut draft = Draft::new(&self.catalogs);
         let acting = Acting { role: POSTGRES_ROLE, database: POSTGRES_DATABASE, path: &[PUBLIC] };

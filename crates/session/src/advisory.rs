@@ -176,7 +176,7 @@ impl Advisory {
         blockers
     }
 
-    /// Has the sessions that wait look whether they are to stop.
+    /// Makes the waiting sessions check whether they must stop.
     pub fn wake(&self) {
         if !self.table.lock().waiting.is_empty() {
             self.changed.notify_all();

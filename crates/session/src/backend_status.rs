@@ -348,7 +348,7 @@ impl Session {
         status
     }
 
-    /// Has other sessions see what this one waits for, other than for locks.
+    /// Shows other sessions what this one waits for, except for locks.
     pub fn set_wait(&self, wait: WaitEvent) {
         self.client.slot.status.set_wait(wait);
     }

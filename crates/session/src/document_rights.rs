@@ -71,7 +71,7 @@ impl Instance {
     /// the owner of a dropped table has rights on its past.
     ///
     /// # Errors
-    /// Where the catalog cannot be read.
+    /// Fails if the catalog cannot be read.
     pub fn document_rights(
         &self,
         documents: TableId,

@@ -570,7 +570,7 @@ impl Names {
     /// The constraints on values of a domain.
     ///
     /// # Errors
-    /// Where a check cannot be bound.
+    /// Fails if a check cannot be bound.
     pub fn domain(&self, ty: Type, context: types::Context<'_>) -> types::Result<Arc<Domain>> {
         if let Some(known) = self.domains.lock().get(&ty) {
             return Ok(Arc::clone(known));

@@ -217,7 +217,7 @@ pub trait Output {
     /// Takes a row. [`ControlFlow::Break`] means: this one was taken, no more for now.
     ///
     /// # Errors
-    /// Where a value cannot be written; the statement fails with it.
+    /// Fails if a value cannot be written; the statement fails with it.
     fn row(
         &mut self,
         row: &[Datum],

@@ -240,7 +240,7 @@ impl Session {
         Ok(done("LOCK TABLE"))
     }
 
-    /// Has the bytes of what was erased go from all files, and tells of what older snapshots keep.
+    /// Removes erased bytes from all files, and reports those that older snapshots keep.
     fn clean(&mut self) -> Result<()> {
         let engine = Arc::clone(&self.client.instance.engine);
         table::rows::clean(&engine)?;

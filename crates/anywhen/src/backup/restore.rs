@@ -100,7 +100,7 @@ impl Database {
     /// and nothing is changed.
     ///
     /// # Errors
-    /// Where there is no backup, it is not whole, or it is damaged.
+    /// Fails if there is no backup, or if it is incomplete or damaged.
     pub fn look_at_backup(backup: impl AsRef<Path>) -> Result<(BackupMark, BackupMark)> {
         let (env, backup) = (Env::os(), backup.as_ref());
         let found = FoundBackup::open(&env, backup)?;

@@ -70,7 +70,7 @@ impl TempFolder {
     /// Opens a folder and removes all that is in it: what a crash has left.
     ///
     /// # Errors
-    /// Where it cannot be made, or what is in it cannot be removed.
+    /// Fails if it cannot be made, or its contents cannot be removed.
     pub fn open(fs: &Arc<dyn Vfs>, dir: &Path) -> io::Result<Arc<Self>> {
         if fs.exists(dir)? {
             for left in fs.list(dir)? {

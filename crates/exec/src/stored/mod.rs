@@ -120,7 +120,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Has the commit count the rows that were added and taken away. To be called at the end of the
+    /// Makes the commit record the numbers of added and removed rows. The caller calls it at the end of the
     /// statement; does nothing the second time.
     pub fn count_rows(&self) {
         if !self.is_counted.replace(true) {

@@ -71,7 +71,7 @@ impl Rights {
     /// collection and a hyphen.
     ///
     /// # Errors
-    /// Where it is none.
+    /// Fails if it is none.
     pub fn add(&mut self, role: &str) -> Result<(), BadRole> {
         let (collection, name) = match role.rsplit_once('-') {
             Some((collection, name)) => (Some(collection), name),

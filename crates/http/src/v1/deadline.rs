@@ -46,7 +46,7 @@ impl Statement {
 }
 
 impl Deadline {
-    /// Has the statement of a connection be cancelled once its time is over, if there is a limit, or once
+    /// Cancels the statement of a connection once its time limit, if it has one, is over, or once
     /// its client has gone. To be called where there is a runtime.
     pub(super) fn set(
         limit: Option<Duration>,

@@ -76,7 +76,7 @@ fn connect(call: &Call) -> Result<Connection> {
     Ok(served.connect_as(&LogIn { role, database, author: &caller.name })?)
 }
 
-/// Has the session read everything as it was at the time of the parameter `timestamp`.
+/// Makes the session read everything as of the parameter `timestamp`.
 fn read_as_of(call: &Call, connection: &mut Connection) -> Result<()> {
     let Some(time_us) = call.time("timestamp")? else { return Ok(()) };
     let setting = "SELECT set_config('system_time_as_of', $1, false)";

@@ -21,7 +21,7 @@ use super::keys::over;
 use crate::schema::{ColumnarFacts, KeyPart, Schema, TableFacts};
 use crate::tree::{ExprScope, IndexColumns, Kind, Node, Scan, each_part};
 
-/// Has the scans below an aggregate read columns of indexes, as far as they can.
+/// Makes the scans below an aggregate read columnar indexes, as far as possible.
 pub(super) fn read(aggregate: &mut Node, schema: &dyn Schema) {
     let asked = asked(aggregate, ExprScope::Input);
     let Kind::Aggregate(inner) = &mut aggregate.kind else { return };
@@ -114,7 +114,7 @@ fn apply(node: &mut Node, of: ExprScope, moves: &Moves) {
     });
 }
 
-/// Has the scans of an input read columns of indexes. `asked` is computed of its rows. Returns where its columns are
+/// Makes the scans of an input read columnar indexes. `asked` is computed from its rows. Returns where its columns are
 /// then; `None` if they are where they were.
 fn cover(node: &mut Node, asked_of: &[RowExpr], schema: &dyn Schema) -> Option<Moves> {
     match &mut node.kind {

@@ -35,7 +35,7 @@ fn run<T>(
 /// The members that a value needs for `@?` to be true of it and a path; with `matches`, for `@@`.
 ///
 /// # Errors
-/// Where the text is no path.
+/// Fails if the text is not a path.
 pub fn path_needs(path: &str, matches: bool) -> Result<Needs> {
     Ok(Path::parse(path)?.needs(matches))
 }

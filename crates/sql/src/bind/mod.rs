@@ -259,7 +259,7 @@ pub enum PartValue<'a> {
 /// assignments, or else by the text of the value.
 ///
 /// # Errors
-/// Where the type has no values.
+/// Fails if the type has no values.
 pub fn variable_cast(
     (from, from_modifier): (Type, Modifier),
     (to, modifier): (Type, Modifier),

@@ -93,7 +93,7 @@ impl Made {
         self.relations.is_empty() && self.storages.is_empty()
     }
 
-    /// Has the handles forget the relations from a position on, as far as a catalog does not have them.
+    /// Removes the handles of the relations from a position on that a catalog does not have.
     fn forget_from(&mut self, at: usize, cache: &CatalogCache, catalog: &Catalog) {
         let made = self.relations.drain(at..);
         let given_up = made.filter_map(|relation| GivenUp::between(&relation, catalog));

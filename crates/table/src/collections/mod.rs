@@ -155,7 +155,7 @@ impl Collections {
     /// read before that.
     ///
     /// # Errors
-    /// Where the catalog of the commit cannot be read.
+    /// Fails if the catalog of the commit cannot be read.
     pub fn find_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
         let snapshot = self.engine.snapshot_at(at)?;
         let newest = self.catalogs.newest();
@@ -223,7 +223,7 @@ impl Collections {
     /// these: because a table was dropped, truncated or keyed by another type.
     ///
     /// # Errors
-    /// Where the catalog of a commit cannot be read.
+    /// Fails if the catalog of a commit cannot be read.
     pub fn given_up(&self, after: Csn, to: Csn) -> Result<Vec<GivenUp>> {
         let mut found = Vec::new();
         for (oid, past) in self.catalogs.tables().past_between(after, to) {
@@ -278,7 +278,7 @@ impl Collections {
     /// up; `None` where that is not known.
     ///
     /// # Errors
-    /// Where the catalog of a commit cannot be read.
+    /// Fails if the catalog of a commit cannot be read.
     pub fn owner_of(&self, documents: TableId) -> Result<Option<Oid>> {
         let tables = self.catalogs.tables();
         let Some(oid) = tables.relation_of(documents) else { return Ok(None) };
