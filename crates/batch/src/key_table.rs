@@ -394,7 +394,7 @@ mod tests {
             assert_eq!(value(parts), None, "{parts:?}");
         }
         assert!(Mix::of(&[&[i64::MIN, i64::MAX], &[0, 1]]).is_none());
-        // Of a column with gaps a bitmap tells what is there.
+        // A bitmap holds the existing values of a column with gaps.
         for (gaps, has_bitmap) in [(100, true), (1, false), (Part::BITS_MAX, false)] {
             let column: Vec<i64> = (-50..50).map(|number| number * gaps).collect();
             let part = Part::of(&column).expect("it fits");

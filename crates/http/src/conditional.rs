@@ -169,7 +169,7 @@ pub(crate) fn expect(
 ) -> Result<()> {
     let is_required = call.app.options.require_preconditions;
     let condition = Condition::of_headers(&call.headers);
-    // Of a document that was removed the newest version is the one that removed it.
+    // The newest version of a removed document is the one that removed it.
     if found.is_none()
         && let Some(wanted) = &condition.wanted
     {

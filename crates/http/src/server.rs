@@ -48,7 +48,7 @@ impl Server {
     ///
     /// # Errors
     /// Fails if an address cannot be listened on, if a certificate, a key or a file of keys cannot be
-    /// read, and where other machines could connect without sign-in.
+    /// read, or if other machines could connect without a token.
     pub fn start(database: Database, options: Options) -> io::Result<Handle> {
         let guard = options.guard()?;
         warn(&options);

@@ -38,7 +38,7 @@ pub(crate) struct Header {
     pub number: u64,
     pub epoch: u64,
     pub first_lsn: u64,
-    /// Of the file, in bytes.
+    /// The size of the file in bytes.
     pub size: u64,
 }
 

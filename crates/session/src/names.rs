@@ -483,7 +483,7 @@ impl Names {
             collation: column.collation,
             not_null: column.not_null,
             default: match (&kind, &column.default) {
-                // Of a type of its columns a view has no default.
+                // A view has no default for the types of its columns.
                 (RelationKind::View(_), None) => ColumnDefault::None,
                 _ => self.default_of(column),
             },

@@ -121,7 +121,7 @@ impl Session {
             }
             Ok(())
         })?;
-        // Of a tag that begins with DELETE clients expect a count.
+        // Clients expect a count in a tag that begins with DELETE.
         Ok(done("HISTORY DELETED"))
     }
 

@@ -106,7 +106,7 @@ pub enum ScanItem<'a> {
 /// Some rows of a block, whose values lie there as they are.
 pub struct RowBlock {
     block: Arc<Block>,
-    /// Of each row the number of its group, and where the value begins and ends.
+    /// For each row the number of its group, and where its value begins and ends.
     rows: Vec<[u32; 3]>,
 }
 

@@ -469,7 +469,7 @@ impl Shared {
             let mut cursor = self.cursor_of(segment);
             cursor.seek(Some(&segment.meta.first.0), false)?;
             while let Some(id) = cursor.key().map(&mut note).filter(|id| *id != last) {
-                // Of the keys of a table that tell of commits one may tell of none.
+                // In a table whose keys describe commits, one key may describe none.
                 cursor.advance()?;
                 let next = cursor.key().filter(|full| key::split(full).0 == id);
                 if next.map(&mut note).is_some() {

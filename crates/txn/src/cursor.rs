@@ -73,7 +73,7 @@ pub struct Cursor {
     key: Vec<u8>,
     /// The snapshot of the first fill, from its end on.
     snapshot: Option<Snapshot>,
-    /// Of the first fill.
+    /// The moment of the first fill.
     moment: Option<Moment>,
     ended: bool,
 }

@@ -163,9 +163,9 @@ pub struct EngineStats {
     pub window: (usize, usize),
     /// The failure that stopped all writing, if one did.
     pub poisoned: Option<Arc<str>>,
-    /// Of the log.
+    /// The figures of the log.
     pub log: log::LogStats,
-    /// Of the store.
+    /// The figures of the store.
     pub store: store::StoreStats,
 }
 

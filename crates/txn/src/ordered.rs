@@ -27,7 +27,7 @@ pub struct Ordered {
 }
 
 impl Ordered {
-    /// Of a transaction that wrote nothing.
+    /// The result of a transaction that wrote nothing.
     pub(crate) fn done(transaction: Transaction, commit: Commit) -> Ordered {
         Ordered { transaction, commit, place: None }
     }

@@ -155,7 +155,7 @@ impl FoundBackup {
         let (files, checkpoint) = NamedFiles::of_manifest(&manifest)?;
         let base = match state {
             State::Whole(mark) => mark,
-            // Of a release before this one: no time is known.
+            // A backup of an earlier release has no time.
             _ => BackupMark { csn: checkpoint.csn, ..BackupMark::default() },
         };
         let mut end = base;

@@ -533,7 +533,7 @@ impl Scan {
             while *at < batch.len() {
                 let row = batch.row(*at);
                 *at += 1;
-                // Of a row that is only counted nothing is read.
+                // A row that is only counted is not read.
                 if !positions.is_empty() {
                     row.columns_into(positions, columns).map_err(error)?;
                 }

@@ -67,11 +67,11 @@ impl Rights {
         Rights { everywhere, of: BTreeMap::new() }
     }
 
-    /// Adds a role: `view`, `create`, `modify`, `delete`, or one of these after the name of a
+    /// Adds a right: `view`, `create`, `modify`, `delete`, or one of these after the name of a
     /// collection and a hyphen.
     ///
     /// # Errors
-    /// Fails if it is none.
+    /// Fails if the text is not a right.
     pub fn add(&mut self, role: &str) -> Result<(), BadRole> {
         let (collection, name) = match role.rsplit_once('-') {
             Some((collection, name)) => (Some(collection), name),

@@ -65,7 +65,7 @@ pub(super) fn call(
     if of_column {
         let relation = around.names.catalog.relation(object);
         address.sub = match (rest[1], relation) {
-            // Of a column that is not there nothing is known.
+            // The answer for a missing column is NULL.
             (DatumRef::Int2(attnum @ 1..), Some(relation)) if relation.column(attnum).is_none() => {
                 return Ok(Some(Datum::Null));
             }

@@ -99,9 +99,9 @@ pub struct Membership {
 /// Settings that sessions start with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// In which database; none for all.
+    /// The database; `NONE` for all.
     pub database: Oid,
-    /// Of which role; none for all.
+    /// The role; `NONE` for all.
     pub role: Oid,
     /// Names and values, in the order in which they were made.
     pub values: Vec<(Arc<str>, Arc<str>)>,

@@ -182,7 +182,7 @@ impl Index {
     /// Returns the query for rows of which all conditions are true.
     ///
     /// # Errors
-    /// Fails if the value of one is not a path.
+    /// Fails if the operand of `@?` or `@@` is not a path.
     pub fn query(&self, asked: &[ScanKey]) -> Result<Query> {
         if let Some(intervals) = self.intervals() {
             return Ok(intervals.query(asked).unwrap_or(Query::All(Vec::new())));

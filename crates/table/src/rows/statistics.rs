@@ -40,7 +40,7 @@ const ROWS_AT_ONCE: usize = 30;
 /// Entries of an index at each spot, and how many spots.
 const ENTRIES_AT_ONCE: usize = 64;
 const SPOTS_OF_INDEX: usize = 64;
-/// Of a table with fewer spots every row is looked at.
+/// Every row of a table with fewer spots is sampled.
 const SPOTS_FEW: usize = 80;
 /// So many values at most are kept as the most common ones.
 const COMMON_MAX: usize = 50;
@@ -222,7 +222,7 @@ impl Table {
         let snapshot = engine.snapshot();
         let view = View::past(&snapshot);
         let spots = self.rows().spread(engine, ROWS / ROWS_AT_ONCE)?;
-        // Of the values that lie out of line nothing is said.
+        // Values that are stored out of line have no statistics.
         let in_row =
             |column: &&crate::catalog::Column| !self.rows().is_out_of_line(position(column.attnum));
         let attnums: Vec<i16> =

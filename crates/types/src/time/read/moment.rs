@@ -415,7 +415,7 @@ impl<'a> Reading<'a> {
         let length = digits.len();
         if !has_fraction && !has_date && length >= 6 {
             let (year, month_day) = digits.split_at(length - 4);
-            // Of a number that is too big the lower bits are taken, as in PostgreSQL.
+            // A number that is too big is cut to its lower bits, as in PostgreSQL.
             self.year = i64::from(year.parse().unwrap_or(i64::MAX) as i32);
             self.month = part(&month_day[..2])?;
             self.day = part(&month_day[2..])?;
