@@ -306,7 +306,7 @@ impl Shared {
         aim: Aim,
         horizons: &mut Horizons<'_>,
     ) -> Result<Plan, StoreError> {
-        let small = self.shop.segment_bytes as u64 / SMALL_SEGMENT;
+        let small = self.writer_context.segment_bytes as u64 / SMALL_SEGMENT;
         Plan::of(runs, &self.uncached(runs), small, &mut |segment| {
             self.may_drop(segment, aim, horizons)
         })

@@ -292,7 +292,7 @@ impl Shared {
         due: &Erasures,
     ) -> Result<Option<Vec<Meta>>, StoreError> {
         let run = uncached(half, segment);
-        let mut out = RunWriter::new(&self.shop, half, LEVEL);
+        let mut out = RunWriter::new(&self.writer_context, half, LEVEL);
         let (mut full, mut group) = (Vec::new(), Group::default());
         let mut next = run.start()?;
         for count in 0.. {
