@@ -272,11 +272,11 @@ impl Output for Nothing {
     }
 }
 
-/// Keeps rows as text.
+/// Collects rows as text.
 #[derive(Default)]
-pub struct Kept(pub Vec<String>);
+pub struct TextOutput(pub Vec<String>);
 
-impl Output for Kept {
+impl Output for TextOutput {
     fn row(
         &mut self,
         row: &[Datum],
