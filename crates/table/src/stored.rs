@@ -342,7 +342,7 @@ impl Tables {
         known.values().any(|stored| stored.relation == relation && stored.ended().is_none())
     }
 
-    /// Says that all numbers below `next` have been given out. Those that are neither known nor drafted are unread.
+    /// Says that all numbers below `next` have been given out. Unless such a table is known or drafted, it is unread.
     /// Returns the counter of the next number.
     pub(crate) fn given_below(&self, next: Oid) -> Arc<AtomicU32> {
         self.next.store(next.0, Ordering::Release);
