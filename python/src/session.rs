@@ -55,7 +55,8 @@ impl Session {
                 instance.watch();
             }
         });
-        let handle = Handle::new("session", SessionState { connection: Some(connection), block: None });
+        let handle =
+            Handle::new("session", SessionState { connection: Some(connection), block: None });
         Ok(Session { handle, cancel, watch, waits: Arc::clone(waits) })
     }
 

@@ -112,7 +112,11 @@ fn keep_words(column: Option<BlockColumn<'_>>, cell: &mut OnceCell<Arc<Words>>) 
     Ok(())
 }
 
-fn field_of<'b>(block: &'b Block, wanted: &SourceColumns, field: &Field) -> Option<BlockColumn<'b>> {
+fn field_of<'b>(
+    block: &'b Block,
+    wanted: &SourceColumns,
+    field: &Field,
+) -> Option<BlockColumn<'b>> {
     let column = block.column(wanted.columns[field.column].position)?;
     let is_told = field.form != FieldForm::Presence || column.has_only_objects();
     column.field(&field.name).filter(|_| is_told)

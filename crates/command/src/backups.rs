@@ -122,13 +122,13 @@ fn copy(
 fn failed(error: Error, a: &BackupArgs) -> Failure {
     match error {
         Error::Exists(_) => refused(error, &a.folder),
-        Error::Backup(BackupError::Lost(_)) => {
-            Failure::from(error).hint("call the command again: it continues with the complete files")
-        }
+        Error::Backup(BackupError::Lost(_)) => Failure::from(error)
+            .hint("call the command again: it continues with the complete files"),
         Error::Store(_) | Error::Engine(_) if a.from.is_some() => Failure::from(error)
             .hint("it is damaged at the server, or each time on the way; no backup was made"),
-        Error::Store(_) | Error::Engine(_) => Failure::from(error)
-            .hint("`anywhen verify` lists all damage; no backup was made"),
+        Error::Store(_) | Error::Engine(_) => {
+            Failure::from(error).hint("`anywhen verify` lists all damage; no backup was made")
+        }
         error => error.into(),
     }
 }
@@ -188,12 +188,17 @@ impl Lost {
         let since = *self.since.get_or_insert_with(Instant::now);
         if self.wait.is_some_and(|wait| since.elapsed() > wait) {
             bar.finish_and_clear();
-            return Err(Failure::new(Kind::Lost, format!("the connection to the server was lost: {why}"))
-                .hint("call the command again: it continues with the complete files"));
+            return Err(Failure::new(
+                Kind::Lost,
+                format!("the connection to the server was lost: {why}"),
+            )
+            .hint("call the command again: it continues with the complete files"));
         }
         if !self.is_told {
             self.is_told = true;
-            bar.suspend(|| screen::note(&format!("the connection to the server was lost: {why}; trying again")));
+            bar.suspend(|| {
+                screen::note(&format!("the connection to the server was lost: {why}; trying again"))
+            });
         }
         std::thread::sleep(self.pause);
         self.pause = (self.pause * 2).min(PAUSES.1);
@@ -228,8 +233,11 @@ pub(crate) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
         }
     };
     if unfinished(&a.folder).is_some() {
-        return Err(Failure::refused(format!("the backup in {} is incomplete", a.folder.display()))
-            .hint("its copy was interrupted: call `anywhen backup` again, or use another backup"));
+        return Err(Failure::refused(format!(
+            "the backup in {} is incomplete",
+            a.folder.display()
+        ))
+        .hint("its copy was interrupted: call `anywhen backup` again, or use another backup"));
     }
     let bar = progress::transfer("restoring");
     let restored =

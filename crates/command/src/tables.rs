@@ -46,10 +46,13 @@ pub(crate) fn import(session: &mut Session, a: &ImportArgs) -> Outcome {
     }
     let first = a.paths.first().ok_or_else(|| usage("no file was named".to_owned()))?;
     let Some(kind) = reader(first) else {
-        return Err(usage(format!("{}: the format does not follow from the name", first.display()))
-            .hint(
-                ".csv, .tsv, .ndjson and .jsonl (.gz too), .parquet, .arrow and .feather are known",
-            ));
+        return Err(usage(format!(
+            "{}: the format does not follow from the name",
+            first.display()
+        ))
+        .hint(
+            ".csv, .tsv, .ndjson and .jsonl (.gz too), .parquet, .arrow and .feather are known",
+        ));
     };
     if let Some(other) = a.paths.iter().find(|path| reader(path) != Some(kind)) {
         return Err(usage(format!("{} is of another kind than the first file", other.display())));

@@ -663,7 +663,11 @@ impl<'a> Traits<'a> {
                 let alike = shared(mine, yours);
                 let two =
                     matches!((me, you), (Some(me), Some(you)) if me.0 == you.0 && me.1 != you.1);
-                if alike >= if two { SIMILARITY_MIN_OTHER_IDENTITY } else { SIMILARITY_MIN } { alike } else { 0 }
+                if alike >= if two { SIMILARITY_MIN_OTHER_IDENTITY } else { SIMILARITY_MIN } {
+                    alike
+                } else {
+                    0
+                }
             }
             _ => 0,
         }

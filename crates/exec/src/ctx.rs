@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use foldhash::fast::FixedState;
-use sql::eval::{Frame, CachedValue, OuterValues, Program, Row as EvalRow};
+use sql::eval::{CachedValue, Frame, OuterValues, Program, Row as EvalRow};
 use types::{Datum, DatumRef, Error, Oid, Result, RetryReason, SqlState, TypeSource};
 
 use crate::op::Row;

@@ -23,7 +23,7 @@ use plan::explain::operator_stats::Report;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use scalar::function::{Call, Function};
 use scalar::{Clock, Random, Session};
-use sql::eval::{Frame, Host, CachedValue, OuterValues};
+use sql::eval::{CachedValue, Frame, Host, OuterValues};
 use store::BlockReads;
 use types::time::TimestampTz;
 use types::{Datum, DatumRef, Domains, Error, Objects, Oid, Result, Shape, SqlState, Type};

@@ -224,7 +224,8 @@ fn trusting(authorities: Option<&Path>) -> io::Result<ClientConfig> {
             let known = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(known.certs);
             if roots.is_empty() {
-                let text = "the system trusts no certificates: name a file with certificate authorities";
+                let text =
+                    "the system trusts no certificates: name a file with certificate authorities";
                 return Err(io::Error::new(io::ErrorKind::NotFound, text));
             }
         }

@@ -205,16 +205,28 @@ fn problems(route: &Route, is_open: bool) -> impl Iterator<Item = (u16, &'static
     let all = [
         (true, 400, "The request is malformed"),
         (is_known || route.path == "/token", 401, "The token is unknown or missing"),
-        (true, 403, "The caller lacks the right, or the request comes from a web page of another origin"),
+        (
+            true,
+            403,
+            "The caller lacks the right, or the request comes from a web page of another origin",
+        ),
         (true, 404, "The object does not exist"),
         (tag(route) == "sirix", 406, "The client accepts only XML, which is not supported"),
         (is_change, 409, "The request conflicts with another change, or with the stored data"),
         (has_name || is_sql, 410, "The version is no longer kept"),
-        (is_change || reads_version, 412, "The document does not have the version that the request expects"),
+        (
+            is_change || reads_version,
+            412,
+            "The document does not have the version that the request expects",
+        ),
         (has_body, 413, "The body is too large"),
         (is_change, 415, "The type of the body is missing or not accepted"),
         (is_open, 421, "The request is for a host that is not this machine"),
-        (has_name || has_body || is_change, 422, "The request is well-formed, but cannot be applied"),
+        (
+            has_name || has_body || is_change,
+            422,
+            "The request is well-formed, but cannot be applied",
+        ),
         (
             is_change && (has_name || is_many),
             428,

@@ -18,7 +18,8 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const YAML: &str = "application/yaml";
 
 const NONE: &[Parameter] = &[];
-const FORM: &[Parameter] = &[may("form", Form::OneOf(&["yaml", "json"]), "The format of the description")];
+const FORM: &[Parameter] =
+    &[may("form", Form::OneOf(&["yaml", "json"]), "The format of the description")];
 
 /// The operations.
 pub(crate) const ROUTES: &[Route] = &[

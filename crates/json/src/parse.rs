@@ -20,7 +20,7 @@
 
 use std::io;
 
-use crate::error::{Fault, JsonError, Passed, FaultKind};
+use crate::error::{Fault, FaultKind, JsonError, Passed};
 use crate::scan::{self, Scan};
 use crate::tape::Kind;
 

@@ -232,7 +232,8 @@ impl Session {
         };
         self.look()?;
         let statement_context = self.statement_context();
-        let planned = query::plan(&query, &portal.parsed.source, &portal.types, &statement_context)?;
+        let planned =
+            query::plan(&query, &portal.parsed.source, &portal.types, &statement_context)?;
         Ok((Arc::new(planned), Arc::clone(&portal.params)))
     }
 

@@ -69,7 +69,8 @@ impl StatementContext<'_> {
             return Err(refused(SqlState::NOT_NULL_VIOLATION, message));
         }
         let context = self.context();
-        let frame = Frame { context: &context, params: &[], host: &Host { statement_context: self } };
+        let frame =
+            Frame { context: &context, params: &[], host: &Host { statement_context: self } };
         for (constraint, check) in &known.checks {
             if matches!(check.run(&[value][..], frame)?, Datum::Bool(false)) {
                 let message = format!(

@@ -104,9 +104,14 @@ impl Session {
             default: ColumnDefault::None,
         };
         let statement_context = self.statement_context();
-        let bound =
-            sql::bind::column_value(&arg.text, None, &column, &*self.names, statement_context.types())
-                .map_err(|error| Error::from(error.cause))?;
+        let bound = sql::bind::column_value(
+            &arg.text,
+            None,
+            &column,
+            &*self.names,
+            statement_context.types(),
+        )
+        .map_err(|error| Error::from(error.cause))?;
         Ok(Evaluator::new(&statement_context, &self.names).value(&bound)?)
     }
 }

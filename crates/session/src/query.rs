@@ -303,7 +303,8 @@ impl Session {
         let names = &self.names;
         let generation = self.client.instance.handles.plans_generation();
         let keeps_order = self.client.settings.borrow().keeps_join_order();
-        let basis = Basis::new(generation, &names.path, params, keeps_order, &statement_context.style);
+        let basis =
+            Basis::new(generation, &names.path, params, keeps_order, &statement_context.style);
         if let Some(planned) = known.plan(&basis, names.role)
             && planned.dependencies.is_valid_for(names)
         {
@@ -635,7 +636,8 @@ fn plan_bound(
         values,
         keeps_join_order: statement_context.client.settings.borrow().keeps_join_order(),
     };
-    let prepared = exec::Prepared::new(bound.plan, names, statement_context.types(), names, wishes)?;
+    let prepared =
+        exec::Prepared::new(bound.plan, names, statement_context.types(), names, wishes)?;
     let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
     let writes = is_change || !prepared.changed().is_empty();
     let mut looked = names.take_looked();

@@ -242,7 +242,12 @@ impl Session {
     }
 
     /// The locks of `ALTER TABLE` and the like: as much as the strongest of the actions needs.
-    fn wanted_by_alter(&self, name: &Path, actions: &[Alter], wanted: &mut LockRequests) -> Result<()> {
+    fn wanted_by_alter(
+        &self,
+        name: &Path,
+        actions: &[Alter],
+        wanted: &mut LockRequests,
+    ) -> Result<()> {
         let Some(relation) = self.relation_of(name)? else { return Ok(()) };
         let mut mode = RelationLock::ShareUpdateExclusive;
         let mut others = LockRequests::new();

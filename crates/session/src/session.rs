@@ -635,7 +635,8 @@ impl Session {
                 let params = match query::within(statement) {
                     Some(query) => {
                         self.look()?;
-                        query::plan(&query, &parsed.source, &params, &self.statement_context())?.params
+                        query::plan(&query, &parsed.source, &params, &self.statement_context())?
+                            .params
                     }
                     None => params,
                 };

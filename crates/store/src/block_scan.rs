@@ -217,8 +217,8 @@ impl BlockScan {
         let runs = (0..self.layers.len()).filter_map(|layer| self.layers.run(layer));
         let rows =
             |run: &&Arc<Run>| -> u64 { run.segments.iter().map(|segment| segment.meta.keys).sum() };
-        let is_begun =
-            self.layer != self.layers.len().checked_sub(1) || !matches!(self.place, ScanPosition::Start);
+        let is_begun = self.layer != self.layers.len().checked_sub(1)
+            || !matches!(self.place, ScanPosition::Start);
         let Some(run) = runs.max_by_key(rows).filter(|_| !is_begun) else {
             return Ok(Vec::new());
         };
@@ -265,7 +265,9 @@ impl BlockScan {
                 ScanPosition::Hits { hits, hidden, passed, rest } => {
                     self.visit_hits(layer, (hits, hidden, passed), rest, f)?
                 }
-                ScanPosition::Block { open, number } => self.visit_block(layer, (open, number), f)?,
+                ScanPosition::Block { open, number } => {
+                    self.visit_block(layer, (open, number), f)?
+                }
                 ScanPosition::Rows { open, number, block, hidden, passed } => {
                     self.visit_rows((open, number), (block, hidden, passed), f)?
                 }

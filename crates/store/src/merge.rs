@@ -276,7 +276,9 @@ impl<'a> Merge<'a> {
         let mut next = run.first_from(cut.unwrap_or_default(), 0)?;
         for count in 0_u64.. {
             let Some(position) = next else { break };
-            if count.is_multiple_of(KEYS_PER_STOP_CHECK) && !self.shared.background.yield_and_continue() {
+            if count.is_multiple_of(KEYS_PER_STOP_CHECK)
+                && !self.shared.background.yield_and_continue()
+            {
                 return Ok(None);
             }
             position.block.key_into(position.group, &mut full);

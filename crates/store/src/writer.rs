@@ -179,7 +179,8 @@ impl RunWriter {
     /// True where the values of a block of current images are so large that a point read of one is
     /// not the common case: they are whole documents or parts of them.
     fn is_large(&self, bytes: usize, count: usize) -> bool {
-        self.half == Half::Current && bytes * 2 >= self.writer_context.current_block_bytes * count.max(1)
+        self.half == Half::Current
+            && bytes * 2 >= self.writer_context.current_block_bytes * count.max(1)
     }
 
     /// Returns true if the block is of a table whose newest values are compressed for fast reads.
@@ -191,7 +192,8 @@ impl RunWriter {
         match self.fast {
             Some((known, is_fast)) if known == table => is_fast,
             _ => {
-                let is_fast = (self.writer_context.resolve)(table).compression() == Compression::Fast;
+                let is_fast =
+                    (self.writer_context.resolve)(table).compression() == Compression::Fast;
                 self.fast = Some((table, is_fast));
                 is_fast
             }
@@ -294,7 +296,9 @@ impl RunWriter {
             Half::Current if packs && group.bytes() >= PACKED_VALUE_BYTES => {
                 self.writer_context.history_block_bytes
             }
-            Half::Current if !self.is_large(group.bytes(), 1) => self.writer_context.current_block_bytes,
+            Half::Current if !self.is_large(group.bytes(), 1) => {
+                self.writer_context.current_block_bytes
+            }
             Half::Current | Half::History => self.writer_context.history_block_bytes,
         };
         !self.block.is_empty() && self.block.bytes() + BlockBuilder::cost(key, group) > limit
@@ -326,7 +330,11 @@ impl RunWriter {
     fn begin_segment(&self) -> Result<Open, StoreError> {
         let number = self.writer_context.next.fetch_add(1, Ordering::Relaxed);
         let meta = Meta {
-            number: if self.bulk { bulk_number(number, &*self.writer_context.random) } else { number },
+            number: if self.bulk {
+                bulk_number(number, &*self.writer_context.random)
+            } else {
+                number
+            },
             salt: self.writer_context.random.next_u64(),
             bytes: 0,
             shift: 0,

@@ -61,7 +61,9 @@ pub enum TxnError {
         why: SerializationFailure,
     },
     /// Waiting for the lock would have been a deadlock. Roll back and try again.
-    #[error("deadlock: the owner of the row waits, directly or through others, for this transaction")]
+    #[error(
+        "deadlock: the owner of the row waits, directly or through others, for this transaction"
+    )]
     Deadlock,
     /// The row or relation stayed locked for the whole lock timeout.
     #[error("the row is locked by another transaction")]

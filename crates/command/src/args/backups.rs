@@ -47,7 +47,8 @@ impl FromStr for Rate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not a rate: write for example 50MB/s, 800KiB/s or 1GB/s");
+        let wrong =
+            || format!("{text:?} is not a rate: write for example 50MB/s, 800KiB/s or 1GB/s");
         let amount = text.trim().trim_end_matches("/s").trim_end();
         let digits =
             amount.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();

@@ -18,7 +18,7 @@ use super::Row;
 use super::hash::canonical;
 use super::sort::SortKey;
 use crate::ctx::{Env, Shared};
-use crate::spill::{StorePosition, RowStore};
+use crate::spill::{RowStore, StorePosition};
 
 /// The frame of a window, ready to be computed.
 pub(crate) struct Frame {

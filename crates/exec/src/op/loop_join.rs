@@ -9,7 +9,7 @@ use types::{Datum, Result};
 
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
-use crate::spill::{StorePosition, RowStore};
+use crate::spill::{RowStore, StorePosition};
 use plan::JoinKind;
 
 /// A join by nested loops.

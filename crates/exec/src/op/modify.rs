@@ -24,7 +24,7 @@ use super::merge::Merge;
 use super::recheck::Recheck;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared, row_bytes};
-use crate::spill::{StorePosition, RowStore};
+use crate::spill::{RowStore, StorePosition};
 use crate::tables::{Inserted, Locked};
 
 /// The action on each row of the input, ready to be computed.

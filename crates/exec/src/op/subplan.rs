@@ -18,7 +18,7 @@ use super::grouped::{Grouped, Memo};
 use super::hash::{KeyTable, canonical};
 use super::{Input, Row};
 use crate::ctx::{Env, Held, Shared};
-use crate::spill::{StorePosition, RowStore};
+use crate::spill::{RowStore, StorePosition};
 
 /// How the rows of a subquery are used.
 pub(crate) enum Link {

@@ -4,7 +4,7 @@ use types::{Error, Result, SqlState};
 
 use super::{Operator, Row};
 use crate::ctx::{Env, Shared};
-use crate::spill::{StorePosition, RowStore};
+use crate::spill::{RowStore, StorePosition};
 use crate::tables::Piece;
 
 /// An operator that gives pieces, whose rows wait where they are taken one by one.

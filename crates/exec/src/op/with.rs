@@ -15,7 +15,7 @@ use super::depends::{Depends, Known};
 use super::hash::KeyTable;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
-use crate::spill::{StorePosition, RowStore};
+use crate::spill::{RowStore, StorePosition};
 
 /// The source of a table's rows.
 pub(crate) enum Source {
@@ -166,7 +166,13 @@ impl CteState {
 }
 
 /// Puts the row at a place of a table into `out`, computing it where that was not done before.
-fn read(env: &Env<'_>, table: u32, at: usize, place: &mut StorePosition, out: &mut Row) -> Result<bool> {
+fn read(
+    env: &Env<'_>,
+    table: u32,
+    at: usize,
+    place: &mut StorePosition,
+    out: &mut Row,
+) -> Result<bool> {
     let cell = &env.shared.ctes[table as usize];
     {
         let state = cell.borrow();

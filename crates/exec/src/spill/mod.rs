@@ -27,4 +27,4 @@ pub(crate) use file::{Reader, Tape, Writer};
 pub use file::{TempBytes, TempFolder};
 pub(crate) use partition::{LEVEL_MAX, Partitions, Unique};
 pub use spool::{RowSpool, SpooledRows};
-pub(crate) use store::{StorePosition, RowStore};
+pub(crate) use store::{RowStore, StorePosition};

@@ -71,7 +71,11 @@ impl RowStore {
     }
 
     /// The row at a place; none behind the last.
-    pub(crate) fn get<'r>(&'r self, at: usize, place: &'r mut StorePosition) -> Result<Option<&'r Row>> {
+    pub(crate) fn get<'r>(
+        &'r self,
+        at: usize,
+        place: &'r mut StorePosition,
+    ) -> Result<Option<&'r Row>> {
         if let Some(at) = at.checked_sub(self.written) {
             return Ok(self.tail.get(at));
         }

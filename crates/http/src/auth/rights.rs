@@ -47,7 +47,10 @@ pub struct BadRole(String);
 impl fmt::Display for BadRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BadRole(text) = self;
-        write!(f, "{text:?} is not a right: view, create, modify, delete, or COLLECTION-view and so on")
+        write!(
+            f,
+            "{text:?} is not a right: view, create, modify, delete, or COLLECTION-view and so on"
+        )
     }
 }
 

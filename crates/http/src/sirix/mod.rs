@@ -39,13 +39,13 @@ const COMMIT: &[Parameter] = &[
 ];
 const PARTS: &[Parameter] = &[
     may("nodeId", Form::Number, "Only this node"),
-    may(
-        "startNodeKey",
-        Form::Number,
-        "Only this node; with nextTopLevelNodes, the nodes after it",
-    ),
+    may("startNodeKey", Form::Number, "Only this node; with nextTopLevelNodes, the nodes after it"),
     may("lastTopLevelNodeKey", Form::Number, "Only nodes after this child of the root"),
-    may("nextTopLevelNodes", Form::Number, "The number of children of the start, each written as a whole"),
+    may(
+        "nextTopLevelNodes",
+        Form::Number,
+        "The number of children of the start, each written as a whole",
+    ),
     may("maxLevel", Form::Number, "The number of levels; the start is level 1"),
     may("maxChildren", Form::Number, "The number of children of each container"),
     may("numberOfNodes", Form::Number, "The number of nodes in all"),
@@ -68,7 +68,11 @@ const QUERY: &[Parameter] = &[
 ];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Positive, "At this revision"),
-    may("revision-timestamp", Form::Time, "At the newest revision committed at or before this time"),
+    may(
+        "revision-timestamp",
+        Form::Time,
+        "At the newest revision committed at or before this time",
+    ),
 ];
 const RANGE: &[Parameter] = &[
     may("start-revision", Form::Positive, "All revisions from this one"),
@@ -77,7 +81,11 @@ const RANGE: &[Parameter] = &[
     may("end-revision-timestamp", Form::Time, "All revisions up to that time"),
 ];
 const PUT: &[Parameter] = &[
-    may("replace", Form::Flag, "Erase all revisions of the document for good, and begin at revision 1"),
+    may(
+        "replace",
+        Form::Flag,
+        "Erase all revisions of the document for good, and begin at revision 1",
+    ),
     may(
         "hashType",
         Form::OneOf(&["NONE", "ROLLING"]),
@@ -88,7 +96,12 @@ const PUT: &[Parameter] = &[
     may("validToPath", Form::Text, "Not supported"),
 ];
 const INSERT: &[Parameter] = &[
-    crate::route::must("nodeId", Form::Number, "The node below or beside which the value goes", "1"),
+    crate::route::must(
+        "nodeId",
+        Form::Number,
+        "The node below or beside which the value goes",
+        "1",
+    ),
     may(
         "insert",
         Form::OneOf(&["asFirstChild", "asLeftSibling", "asRightSibling", "replace"]),

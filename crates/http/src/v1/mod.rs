@@ -63,21 +63,17 @@ const COMMIT: &[Parameter] = &[
         "The time at which the change was made elsewhere; the commit also has its own time",
     ),
 ];
-const REPLACE: &[Parameter] =
-    &[may("replace", Form::Flag, "Erase all revisions of the document for good, and begin at revision 1")];
-const MAKE: &[Parameter] = &[may(
-    "create",
+const REPLACE: &[Parameter] = &[may(
+    "replace",
     Form::Flag,
-    "With false a missing collection is not made: the answer is 404",
+    "Erase all revisions of the document for good, and begin at revision 1",
 )];
+const MAKE: &[Parameter] =
+    &[may("create", Form::Flag, "With false a missing collection is not made: the answer is 404")];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Positive, "At this revision"),
     may("timestamp", Form::Time, "At the newest revision committed at or before this time"),
-    may(
-        "authored",
-        Form::Time,
-        "At the newest revision authored at or before this time",
-    ),
+    may("authored", Form::Time, "At the newest revision authored at or before this time"),
     may("csn", Form::Number, "At the newest revision at or before this commit"),
 ];
 const COMMIT_MOMENT: &[Parameter] = &[
@@ -138,7 +134,11 @@ const BUCKETS: &[Parameter] =
     &[may("buckets", Form::Positive, "The number of buckets; 200 by default, 1,000 at most")];
 const WINDOW: &[Parameter] = &[
     may("depth", Form::Number, "Containers above this depth are open; 2 by default"),
-    may("toggled", Form::Text, "Comma-separated keys of nodes that are open instead of closed, or closed instead of open"),
+    may(
+        "toggled",
+        Form::Text,
+        "Comma-separated keys of nodes that are open instead of closed, or closed instead of open",
+    ),
     may(
         "row",
         Form::Number,
@@ -187,11 +187,7 @@ const HISTORY: &[Parameter] = &[
     may("summary", Form::Flag, "With figures over all values"),
 ];
 const INSIDE: &[Parameter] = &[
-    may(
-        "limit",
-        Form::Positive,
-        "The number of the newest versions; 20 by default, 100 at most",
-    ),
+    may("limit", Form::Positive, "The number of the newest versions; 20 by default, 100 at most"),
     may(
         "before",
         Form::Positive,
@@ -220,16 +216,28 @@ const FOLLOW: &[Parameter] = &[
 
 const RUN: &[Parameter] = &[
     may("database", Form::Text, "The database; `postgres` by default"),
-    may("timeout", Form::Positive, "Cancel the statement after so many milliseconds: the answer is 504"),
-    may("timestamp", Form::Time, "Read everything as of this time; the statement can change nothing"),
+    may(
+        "timeout",
+        Form::Positive,
+        "Cancel the statement after so many milliseconds: the answer is 504",
+    ),
+    may(
+        "timestamp",
+        Form::Time,
+        "Read everything as of this time; the statement can change nothing",
+    ),
 ];
 
 const BACKUP_FILE: &[Parameter] = &[
     must("bytes", Form::Number, "The number of bytes, 16,777,216 at most", "1"),
     may("offset", Form::Number, "The first byte"),
 ];
-const BACKUP_LOG: &[Parameter] =
-    &[must("after", Form::Number, "The commit up to which the client has all commits durably", "0")];
+const BACKUP_LOG: &[Parameter] = &[must(
+    "after",
+    Form::Number,
+    "The commit up to which the client has all commits durably",
+    "0",
+)];
 const BACKUP_CONTINUE: &[Parameter] = &[
     must("after", Form::Number, "The newest commit of the copy", "0"),
     must("time_us", Form::Number, "Its time, in microseconds since 1970", "0"),
@@ -253,8 +261,10 @@ const PAGE: &[Gives] = &[
     gives(501, Some(crate::problem::MEDIA), "The server was built without the explorer"),
 ];
 const REMOVED: &[Gives] = &[gives(204, None, "The object is removed")];
-const CREATED: &[Gives] =
-    &[gives(201, Some(JSON), "The object was created"), gives(200, Some(JSON), "The object existed already")];
+const CREATED: &[Gives] = &[
+    gives(201, Some(JSON), "The object was created"),
+    gives(200, Some(JSON), "The object existed already"),
+];
 
 const OPTIONS: &str = r#"{"history":"forever","hashes":false,"path_summary":false}"#;
 const TRANSACTION: &str =
@@ -371,15 +381,9 @@ pub(crate) const ROUTES: &[Route] = &[
     .right(Right::Delete)
     .gives(REMOVED)
     .with(&[COMMIT]),
-    Route::new(
-        "GET",
-        of!("/node"),
-        "getNode",
-        "A node and its metadata",
-        Run::Long(nodes::get),
-    )
-    .shows("Node")
-    .with(&[NODE_WANTED, MOMENT]),
+    Route::new("GET", of!("/node"), "getNode", "A node and its metadata", Run::Long(nodes::get))
+        .shows("Node")
+        .with(&[NODE_WANTED, MOMENT]),
     Route::new(
         "PUT",
         of!("/node"),

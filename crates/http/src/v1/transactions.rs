@@ -123,7 +123,10 @@ fn read(body: &Tape) -> Result<TransactionRequest, Problem> {
         let number = since.to_json().parse().map(Csn);
         number.map_err(|_| Problem::bad("\"since\" is the number of a commit"))
     });
-    Ok(TransactionRequest { operations: operations.collect::<Result<_, _>>()?, since: since.transpose()? })
+    Ok(TransactionRequest {
+        operations: operations.collect::<Result<_, _>>()?,
+        since: since.transpose()?,
+    })
 }
 
 /// Fails if a value is not an object, or has other fields than these.
@@ -184,10 +187,13 @@ fn operation(node: Node<'_>) -> Result<Operation, Problem> {
     let op = wanted(node, "op")?;
     let spot = || Spot::new(text(node, "at")?.as_deref(), text(node, "name")?.as_deref());
     let json = || Ok::<_, Problem>(value(node, "value")?.to_json());
-    let at = |change| Ok::<_, Problem>(OperationKind::Node(node_by(node, "path", "node_key")?, change));
+    let at =
+        |change| Ok::<_, Problem>(OperationKind::Node(node_by(node, "path", "node_key")?, change));
     let (what, more): (OperationKind, &[&str]) = match op.as_str() {
         "put" => (OperationKind::Put(json()?), &["value"]),
-        "patch" => (OperationKind::Patch(patch::steps(&value(node, "patch")?.to_tape())?), &["patch"]),
+        "patch" => {
+            (OperationKind::Patch(patch::steps(&value(node, "patch")?.to_tape())?), &["patch"])
+        }
         "merge" => (OperationKind::Merge(value(node, "patch")?.to_tape()), &["patch"]),
         "delete" => (OperationKind::Delete, &[]),
         "set_node" => (at(Change::Set(json()?))?, &["value"]),

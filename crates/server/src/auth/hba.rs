@@ -184,9 +184,9 @@ impl Network {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
         };
-        let address: IpAddr = address
-            .parse()
-            .map_err(|_| format!("\"{address}\" is not an address; host names are not supported"))?;
+        let address: IpAddr = address.parse().map_err(|_| {
+            format!("\"{address}\" is not an address; host names are not supported")
+        })?;
         let bits_max = if address.is_ipv4() { 32 } else { 128 };
         let bits = match (bits, mask) {
             (Some(bits), None) => bits

@@ -297,7 +297,12 @@ impl Reader {
 
 /// Reads a value in quotes from behind the first of them, to behind the last. `None` if the last is missing. A value
 /// with quotes in it is added to `values`.
-fn quoted(bytes: &[u8], from: usize, quote: u8, values: &mut Vec<u8>) -> Option<(ValueSpan, usize)> {
+fn quoted(
+    bytes: &[u8],
+    from: usize,
+    quote: u8,
+    values: &mut Vec<u8>,
+) -> Option<(ValueSpan, usize)> {
     let mut at = from + memchr::memchr(quote, &bytes[from..])?;
     if bytes.get(at + 1) != Some(&quote) {
         return Some((ValueSpan::Line(from..at), at + 1));

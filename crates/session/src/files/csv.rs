@@ -41,7 +41,8 @@ pub(super) fn look(
             .with_hint("A CSV file has a line at least, with the names of its columns."));
     };
     let first: Vec<Option<String>> = first;
-    let of = |field: &Option<String>| field.as_deref().map_or(InferredType::Nothing, InferredType::of);
+    let of =
+        |field: &Option<String>| field.as_deref().map_or(InferredType::Nothing, InferredType::of);
     let mut seen = vec![InferredType::Nothing; first.len()];
     let mut sampled = 0;
     let most = given.sample_rows.unwrap_or(u64::MAX);
@@ -72,8 +73,11 @@ pub(super) fn look(
     options.header = header;
     let names = names(&first, header);
     let ty = |seen: InferredType| if given.all_text { Type::TEXT } else { seen.ty() };
-    let column =
-        |(name, seen): (String, InferredType)| FileColumn { name, ty: ty(seen), modifier: Modifier::NONE };
+    let column = |(name, seen): (String, InferredType)| FileColumn {
+        name,
+        ty: ty(seen),
+        modifier: Modifier::NONE,
+    };
     let columns = names.into_iter().zip(seen).map(column).collect();
     let rows = lines.rows_of_file(sampled.max(1));
     Ok((Dialect { options }, columns, rows))

@@ -44,11 +44,14 @@ impl InferredType {
         match (self, other) {
             (same, other) if same == other => same,
             (InferredType::Nothing, other) | (other, InferredType::Nothing) => other,
-            (InferredType::Int, InferredType::Numeric) | (InferredType::Numeric, InferredType::Int) => InferredType::Numeric,
-            (InferredType::Int | InferredType::Numeric, InferredType::Float) | (InferredType::Float, InferredType::Int | InferredType::Numeric) => {
+            (InferredType::Int, InferredType::Numeric)
+            | (InferredType::Numeric, InferredType::Int) => InferredType::Numeric,
+            (InferredType::Int | InferredType::Numeric, InferredType::Float)
+            | (InferredType::Float, InferredType::Int | InferredType::Numeric) => {
                 InferredType::Float
             }
-            (InferredType::Date, InferredType::Timestamp) | (InferredType::Timestamp, InferredType::Date) => InferredType::Timestamp,
+            (InferredType::Date, InferredType::Timestamp)
+            | (InferredType::Timestamp, InferredType::Date) => InferredType::Timestamp,
             _ => InferredType::Text,
         }
     }

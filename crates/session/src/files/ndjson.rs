@@ -39,7 +39,9 @@ impl FieldType {
         match (self, other) {
             (same, other) if same == other => same,
             (FieldType::Nothing, other) | (other, FieldType::Nothing) => other,
-            (FieldType::Int, FieldType::Number) | (FieldType::Number, FieldType::Int) => FieldType::Number,
+            (FieldType::Int, FieldType::Number) | (FieldType::Number, FieldType::Int) => {
+                FieldType::Number
+            }
             _ => FieldType::Nested,
         }
     }

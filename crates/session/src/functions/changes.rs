@@ -178,7 +178,8 @@ impl Changes {
         {
             let mut rows = Vec::new();
             let at = (part.upto, part.upto);
-            let read = left.versions(&self.snapshot, at, ColumnSet::All, &mut rows, CHANGES_AT_ONCE);
+            let read =
+                left.versions(&self.snapshot, at, ColumnSet::All, &mut rows, CHANGES_AT_ONCE);
             read.map_err(error)?;
             let gone = |version: table::rows::RowVersion| RowChange {
                 csn: *ended,

@@ -185,7 +185,9 @@ fn expression_of(
             let over = Over::Relation(index.table);
             if kind == "PREDICATE" {
                 let predicate = index.predicate.as_ref()?;
-                return Some(printed(around, predicate, over, DefinitionUse::Condition, layout).text);
+                return Some(
+                    printed(around, predicate, over, DefinitionUse::Condition, layout).text,
+                );
             }
             let keys = index.keys.iter().filter_map(|key| match &key.part {
                 IndexPart::Expr(expr) => {

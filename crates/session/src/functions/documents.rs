@@ -68,7 +68,10 @@ const INLINE_NODES_MAX: u64 = 8 << 10;
 ///
 /// # Errors
 /// [`Again::BudgetSpent`] where that would hold up others.
-fn asked_whole<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Result<QueriedDocument<'a>> {
+fn asked_whole<'a>(
+    around: &StatementContext<'_>,
+    args: &[DatumRef<'a>],
+) -> Result<QueriedDocument<'a>> {
     let asked = asked(around, args)?;
     if around.client.inline.get() && asked.newest.0 > 0 {
         let newest = asked.collection.get_at(asked.key, asked.newest).map_err(error)?;
@@ -98,7 +101,11 @@ fn asked<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Result<Que
     rights.require_whole(oid).map_err(|error| error.cause)?;
     let collection = documents.collection().clone();
     let newest = collection.at(seen(around)?).revision(key).map_err(error)?;
-    Ok(QueriedDocument { collection, key, newest: newest.map_or(Revision(0), |info| info.revision) })
+    Ok(QueriedDocument {
+        collection,
+        key,
+        newest: newest.map_or(Revision(0), |info| info.revision),
+    })
 }
 
 impl QueriedDocument<'_> {

@@ -49,7 +49,8 @@ impl Runner<'_> {
                 .map_err(|error| in_fragment(error, fragment))?;
         let planned = Arc::new(planned);
         let made_for = planned.variables.iter().map(|number| self.made_for(*number)).collect();
-        let (names, style) = (Arc::clone(&self.session.names), Arc::clone(&statement_context.style));
+        let (names, style) =
+            (Arc::clone(&self.session.names), Arc::clone(&statement_context.style));
         let values = self.values_of(&planned);
         let plan = Plan { planned: Arc::clone(&planned), made_for, names, style };
         self.plans.insert(fragment.number, plan);

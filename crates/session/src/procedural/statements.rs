@@ -207,7 +207,8 @@ impl Runner<'_> {
         let text = self.value(&execute.text)?;
         let statement_context = self.session.statement_context();
         let value = text.value.as_ref();
-        let written = types::text::to_string(value, text.ty, text.modifier, &statement_context.types());
+        let written =
+            types::text::to_string(value, text.ty, text.modifier, &statement_context.types());
         let Some(written) = written else {
             let message = "query string argument of EXECUTE is null";
             return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());

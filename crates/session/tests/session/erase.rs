@@ -8,7 +8,7 @@ use session::{Done, Instance, Session};
 use store::{Csn, TableId};
 use vfs::{OpenMode, SimVfs, Vfs};
 
-use crate::client::{TextOutput, Nothing, connect, instance_on};
+use crate::client::{Nothing, TextOutput, connect, instance_on};
 use crate::methods::answer;
 
 const SECRET: &[u8] = b"hush";

@@ -221,7 +221,8 @@ impl Binder<'_> {
         for target in targets {
             let index = self.target_place(target, relation)?;
             // Several parts of one column may be given.
-            let is_whole = |place: &ValueTarget<'_>| place.steps.is_empty() || target.steps.is_empty();
+            let is_whole =
+                |place: &ValueTarget<'_>| place.steps.is_empty() || target.steps.is_empty();
             if places.iter().any(|known| known.index == index && is_whole(known)) {
                 let message = format!("column \"{}\" specified more than once", target.column.text);
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(target.column.at));
@@ -277,7 +278,8 @@ impl Binder<'_> {
                     let is_given = |expr: &ast::Expr| !matches!(expr.kind, ast::ExprKind::Default);
                     let values = row.iter().filter(|expr| is_given(expr)).cloned().collect();
                     let places = places.iter().zip(row).filter(|(_, expr)| is_given(expr));
-                    let places: Vec<ValueTarget<'_>> = places.map(|(place, _)| place.clone()).collect();
+                    let places: Vec<ValueTarget<'_>> =
+                        places.map(|(place, _)| place.clone()).collect();
                     let query = query_of(source, values);
                     return self.insert_query(&query, false, relation, &places, (used, system));
                 }

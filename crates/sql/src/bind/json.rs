@@ -9,7 +9,7 @@
 //! A constructor makes `json` or `jsonb`; another type that is to be returned is cast to. A search
 //! gives the type itself, since whether that is possible is what `ON ERROR` is about.
 
-use scalar::standard::{Construct, Search, JsonSearchKind};
+use scalar::standard::{Construct, JsonSearchKind, Search};
 use types::{Datum, Modifier, Origins, SqlState, Type};
 
 use super::Binder;
@@ -211,7 +211,12 @@ impl Binder<'_> {
 }
 
 /// Refuses what a search cannot give.
-fn check_behavior(behavior: &JsonBehavior, what: JsonSearchKind, clause: &str, at: At) -> Result<()> {
+fn check_behavior(
+    behavior: &JsonBehavior,
+    what: JsonSearchKind,
+    clause: &str,
+    at: At,
+) -> Result<()> {
     let allowed = match (what, behavior) {
         (_, JsonBehavior::Error | JsonBehavior::Null) => true,
         (JsonSearchKind::Exists, JsonBehavior::Bool(_)) => true,

@@ -116,7 +116,12 @@ impl Binder<'_> {
     }
 
     /// Rows get values for the columns at these places.
-    pub(super) fn insert_used(&mut self, used: usize, relation: &Relation, places: &[ValueTarget<'_>]) {
+    pub(super) fn insert_used(
+        &mut self,
+        used: usize,
+        relation: &Relation,
+        places: &[ValueTarget<'_>],
+    ) {
         let columns = self.uses.relations[used].inserts.get_or_insert_default();
         for place in places {
             add(columns, relation.columns[place.index].attnum);

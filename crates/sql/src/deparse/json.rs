@@ -187,7 +187,9 @@ impl Printer<'_> {
             let Some((said, _)) = said else { continue };
             let words = match (said, what) {
                 (JsonBehavior::Null, JsonSearchKind::Exists) => " UNKNOWN",
-                (JsonBehavior::Null, _) | (JsonBehavior::Bool(false), JsonSearchKind::Exists) => continue,
+                (JsonBehavior::Null, _) | (JsonBehavior::Bool(false), JsonSearchKind::Exists) => {
+                    continue;
+                }
                 (JsonBehavior::Error, _) => " ERROR",
                 (JsonBehavior::Bool(true), _) => " TRUE",
                 (JsonBehavior::Bool(false), _) => " FALSE",

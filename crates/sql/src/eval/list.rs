@@ -88,7 +88,9 @@ impl Run<'_> {
                     Some(CachedValue::List(list)) => list,
                     _ => {
                         let made = List::of(self.value(array, operand)?.get());
-                        match place.map(|place| place.get_or_init(|| CachedValue::List(made.clone()))) {
+                        match place
+                            .map(|place| place.get_or_init(|| CachedValue::List(made.clone())))
+                        {
                             Some(CachedValue::List(list)) => list,
                             _ => {
                                 own = made;

@@ -11,7 +11,7 @@ use types::bounded;
 use types::{Datum, DatumRef, Error, Repr, Result, SqlState, Type};
 
 use super::array;
-use super::{Frame, Invoke, CachedValue, Op, OuterValues, Row, SearchOp, Step};
+use super::{CachedValue, Frame, Invoke, Op, OuterValues, Row, SearchOp, Step};
 
 /// A value that lies in the row or the program, or one that was computed.
 pub(super) enum Value<'a> {

@@ -392,7 +392,10 @@ impl Changes {
 impl Catalog {
     /// How much is kept of the past of what a relation stores.
     pub(crate) fn kept_of(&self, relation: &Relation) -> KeptHistory {
-        let of = |table: &TableData| KeptHistory { retention: table.history, from: Csn(table.forgotten) };
+        let of = |table: &TableData| KeptHistory {
+            retention: table.history,
+            from: Csn(table.forgotten),
+        };
         match &relation.kind {
             RelationKind::Table(table) => of(table),
             RelationKind::Index(index) => {

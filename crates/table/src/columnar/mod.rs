@@ -34,7 +34,7 @@ use crate::catalog::{Column, MethodData, Relation, TableData};
 use crate::heap::HeapRows;
 use crate::index::RowKeys;
 use crate::method::parameters::value_of;
-use crate::method::{Access, AccessMethod, KeyWalk, Options, RowLoad, RowScan, Rows, ColumnSet};
+use crate::method::{Access, AccessMethod, ColumnSet, KeyWalk, Options, RowLoad, RowScan, Rows};
 use crate::rows::{Layout, RowVersion};
 
 /// The access method `columnar`.

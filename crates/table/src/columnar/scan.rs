@@ -16,7 +16,7 @@ use types::{Repr, row};
 use super::block::Block;
 use super::codec::RawColumn;
 use crate::heap::{Unordered, go_on, put_row};
-use crate::method::{RowScan, ColumnSet};
+use crate::method::{ColumnSet, RowScan};
 use crate::rows::Batch;
 use crate::{Error, Result};
 

@@ -11,7 +11,7 @@ use crate::catalog::{Relation, TableData};
 use crate::columnar::Block;
 use crate::heap::{self, HeapRows, Unordered, image, patch};
 use crate::index::RowKeys;
-use crate::method::{Access, ChangedKeys, KeyWalk, RowScan, Rows, ColumnSet};
+use crate::method::{Access, ChangedKeys, ColumnSet, KeyWalk, RowScan, Rows};
 use crate::rows::{Batch, Layout, OutOfLineValue, RowRef, RowVersion, Table, position, same};
 use crate::{Error, Result};
 

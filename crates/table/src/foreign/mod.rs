@@ -231,7 +231,9 @@ impl Checks {
         // Actions of foreign keys on other rows are never put off.
         let is_check = match (&what, constraint.foreign_key()) {
             (PendingCheck::Gone { new: None, .. }, Some(key)) => key.on_delete == Action::NoAction,
-            (PendingCheck::Gone { new: Some(_), .. }, Some(key)) => key.on_update == Action::NoAction,
+            (PendingCheck::Gone { new: Some(_), .. }, Some(key)) => {
+                key.on_update == Action::NoAction
+            }
             _ => true,
         };
         let event = Event { constraint: Arc::clone(constraint), what };

@@ -18,7 +18,9 @@ use types::{Datum, DatumRef, Oid, row};
 
 use crate::catalog::{Relation, TableData};
 use crate::index::RowKeys;
-use crate::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, ColumnSet};
+use crate::method::{
+    Access, AccessMethod, ChangedKeys, ColumnSet, KeyWalk, RowLoad, RowScan, Rows,
+};
 use crate::rows::{Layout, Row, RowVersion};
 use crate::{Error, Result};
 

@@ -13,7 +13,7 @@ use txn::{Blocks, KeyRange, ScanItem, View};
 use super::image;
 use crate::Result;
 use crate::columnar::{Block, Columnar};
-use crate::method::{RowScan, ColumnSet};
+use crate::method::{ColumnSet, RowScan};
 use crate::rows::Batch;
 
 /// A scan of a table of the store.

@@ -41,7 +41,7 @@ use crate::rowcompress::RowCompress;
 use crate::rows::Layout;
 use crate::{Error, Result};
 
-pub use rows::{Access, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, ColumnSet};
+pub use rows::{Access, ChangedKeys, ColumnSet, KeyWalk, RowLoad, RowScan, Rows};
 
 /// Storage parameters of a table: names and values.
 pub type Options = Vec<(Arc<str>, Arc<str>)>;

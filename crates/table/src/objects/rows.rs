@@ -11,7 +11,7 @@ use super::Tid;
 use crate::columnar::Block;
 use crate::heap::{self, HeapRows, Unordered, image};
 use crate::index::RowKeys;
-use crate::method::{Access, KeyWalk, RowScan, Rows, ColumnSet};
+use crate::method::{Access, ColumnSet, KeyWalk, RowScan, Rows};
 use crate::rows::{Batch, Layout, RowRef, RowVersion, Table};
 use crate::{Error, Result};
 

@@ -17,7 +17,7 @@ use super::layout::Batch;
 use super::table::Table;
 use crate::columnar::Block;
 use crate::index::{Entry, Index};
-use crate::method::{Access, RowScan, ColumnSet};
+use crate::method::{Access, ColumnSet, RowScan};
 use crate::{Error, Result};
 
 /// A scan that can be suspended.

@@ -29,7 +29,7 @@ use super::statistics::Sampled;
 use super::usage::{TableUsage, Usage};
 use crate::catalog::{Catalog, Relation, Router, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
-use crate::method::{Access, AccessMethod, Rows, ColumnSet};
+use crate::method::{Access, AccessMethod, ColumnSet, Rows};
 use crate::{Error, Result};
 
 /// The initial capacity for the row form of a row that is looked up, in bytes.
@@ -214,7 +214,12 @@ impl Table {
     }
 
     /// As [`Table::get`], with the columns that are wanted.
-    pub fn get_with(&self, view: View<'_>, key: &[u8], wanted: ColumnSet<'_>) -> Result<Option<Row>> {
+    pub fn get_with(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        wanted: ColumnSet<'_>,
+    ) -> Result<Option<Row>> {
         let mut row = Row::of(key, &self.layout, ROW_BYTES);
         let found =
             self.rows.read_out_of_line(view, key, wanted, Access::Point, row.bytes_mut())?;

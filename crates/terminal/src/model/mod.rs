@@ -22,7 +22,7 @@ pub(crate) use panel::{PANEL_HEAD, Panel, PanelView, RUN_ROWS};
 pub(crate) use tree::TreeLine;
 
 use crate::answers::{Names, Refusal};
-use crate::asks::{Ask, SentRequest, Queue};
+use crate::asks::{Ask, Queue, SentRequest};
 use crate::layout::Size;
 
 /// Reads a moment as people say it, for example `3` or `yesterday`.

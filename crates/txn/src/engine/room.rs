@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Engine, CommitPosition};
+use super::{CommitPosition, Engine};
 use crate::error::TxnError;
 
 /// The SQLSTATE of a full disk.

@@ -3,7 +3,7 @@
 
 use types::Type;
 
-use super::{Grammar, VisibleColumn, TABLES};
+use super::{Grammar, TABLES, VisibleColumn};
 
 impl Grammar<'_> {
     /// A query whose rows have values of these types.

@@ -16,7 +16,7 @@ use store::{Csn, Kind, Op, TableId};
 use table::Result;
 use table::catalog::{Relation, TableData};
 use table::index::RowKeys;
-use table::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowScan, Rows, ColumnSet};
+use table::method::{Access, AccessMethod, ChangedKeys, ColumnSet, KeyWalk, RowScan, Rows};
 use table::rows::{Batch, Layout, Row, RowVersion};
 use txn::{
     Cursor, Engine, KeyRange, Locked, Observed, Observer, OpRef, Snapshot, Transaction, View,

@@ -29,7 +29,7 @@ use crate::catalog::{
     CatalogCache, Draft, IndexMethod, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC, Persistence,
 };
 use crate::foreign::Checks;
-use crate::method::{AccessMethod, NewMethod, ColumnSet};
+use crate::method::{AccessMethod, ColumnSet, NewMethod};
 use crate::{Collections, Error, Result, Tables};
 use memory::Memory;
 
