@@ -103,7 +103,7 @@ def _position(
     ]  # fmt: skip
     if not same:
         raise EditError(
-            f"document {key!r} has a history already, whose newest version is no commit of this file",
+            f"document {key!r} has a history already, whose newest version is not a commit of this file",
             "22023",
             hint="import it under another key",
         )

@@ -360,7 +360,7 @@ class HttpStore:
         except NotFoundError:
             newest = 0
         if newest != expected:
-            raise StaleError(f"document {key!r} is not there: another than expected", "40001")
+            raise StaleError(f"document {key!r} does not exist: another revision was expected", "40001")
 
     def revert(self, collection: str, key: str, to: int, said: Said) -> Commit:
         query, headers = _said(said)

@@ -43,7 +43,7 @@ type Told = (
     Option<u64>,
 );
 
-/// Somebody's way through the changes of a database. It does not keep that open.
+/// An iterator over the changes of a database. It does not keep the database open.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Feed {
     database: Py<Database>,

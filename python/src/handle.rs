@@ -56,7 +56,7 @@ impl<T> Handle<T> {
         }
     }
 
-    /// Waits until nobody else uses it; `meanwhile` is called every [`TICK`], and ends the wait with an error.
+    /// Waits until no other thread uses it; `meanwhile` is called every [`TICK`], and ends the wait with an error.
     fn lock(&self, mut meanwhile: impl FnMut() -> Outcome<()>) -> Outcome<Used<'_, T>> {
         self.must_be_ours()?;
         let held = loop {

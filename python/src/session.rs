@@ -28,7 +28,7 @@ use crate::worker;
 /// A session of SQL. A thread that uses it while another does waits.
 #[pyclass(frozen, module = "anywhen._native")]
 pub(crate) struct Session {
-    handle: Handle<Place>,
+    handle: Handle<SessionState>,
     cancel: Box<dyn Fn() + Send + Sync>,
     /// Stops statements that have run for too long.
     watch: Box<dyn Fn() + Send + Sync>,
@@ -55,7 +55,8 @@ impl Session {
                 instance.watch();
             }
         });
-        let handle = Handle::new("session", Place { connection: Some(connection), block: None });
+        let handle =
+            Handle::new("session", SessionState { connection: Some(connection), block: None });
         Ok(Session { handle, cancel, watch, waits: Arc::clone(waits) })
     }
 
@@ -71,7 +72,7 @@ impl Session {
 
     fn watched<T: Send + 'static>(
         &self,
-        place: &mut Place,
+        place: &mut SessionState,
         f: impl FnOnce(&mut Connection) -> Outcome<T> + Send + 'static,
     ) -> Outcome<T> {
         let lost = || Failure::sql("XX000", "the session was lost with a statement".into());
@@ -80,7 +81,7 @@ impl Session {
         let asker = this_thread();
         worker::run(move || {
             let done = working_for(asker, || caught(|| f(&mut connection)));
-            // Nobody goes away before it is told.
+            // No waiter leaves before it is notified.
             let _ = tell.send((connection, done));
         })?;
         let mut signal = Ok(());
@@ -114,14 +115,14 @@ impl Session {
 }
 
 /// Where a session stays between statements.
-struct Place {
+struct SessionState {
     /// `None` while a statement has it, on its thread.
     connection: Option<Connection>,
     /// The transaction that the statements before have left open.
     block: Option<Open>,
 }
 
-impl Place {
+impl SessionState {
     fn settle(&mut self, connection: Connection, waits: &Arc<Waits>) {
         let block = connection.newest_transaction().filter(|_| connection.is_in_transaction());
         // The one of before is forgotten first: it may be the same.

@@ -46,10 +46,10 @@ pub(crate) fn to_json(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 struct Bad {
     /// The steps that lead there, the last one first.
     steps: Vec<String>,
-    what: What,
+    what: BadCause,
 }
 
-enum What {
+enum BadCause {
     /// A value of a type that JSON has, which it cannot hold.
     Value(String),
     /// A type that JSON has not.
@@ -60,17 +60,17 @@ enum What {
 
 impl From<PyErr> for Box<Bad> {
     fn from(error: PyErr) -> Self {
-        Box::new(Bad { steps: Vec::new(), what: What::Raised(error) })
+        Box::new(Bad { steps: Vec::new(), what: BadCause::Raised(error) })
     }
 }
 
 impl Bad {
     fn value(text: impl Into<String>) -> Box<Bad> {
-        Box::new(Bad { steps: Vec::new(), what: What::Value(text.into()) })
+        Box::new(Bad { steps: Vec::new(), what: BadCause::Value(text.into()) })
     }
 
     fn of_type(text: impl Into<String>) -> Box<Bad> {
-        Box::new(Bad { steps: Vec::new(), what: What::Type(text.into()) })
+        Box::new(Bad { steps: Vec::new(), what: BadCause::Type(text.into()) })
     }
 
     fn told(self, py: Python<'_>) -> PyErr {
@@ -83,9 +83,9 @@ impl Bad {
             place += "...";
         }
         match self.what {
-            What::Value(text) => Failure::value(format!("{text} (at {place})")).raise(py),
-            What::Type(text) => PyTypeError::new_err(format!("{text} (at {place})")),
-            What::Raised(error) => error,
+            BadCause::Value(text) => Failure::value(format!("{text} (at {place})")).raise(py),
+            BadCause::Type(text) => PyTypeError::new_err(format!("{text} (at {place})")),
+            BadCause::Raised(error) => error,
         }
     }
 }

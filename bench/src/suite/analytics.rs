@@ -207,7 +207,7 @@ fn load_postgres(context: &Context, schema: &str, data: &Path) -> Result<Theirs>
 }
 
 /// The times of all queries on so many threads.
-struct Asked {
+struct QueryTimes {
     threads: u32,
     /// Our milliseconds of each query, and PostgreSQL's.
     ms: Vec<(f64, Option<f64>)>,
@@ -220,7 +220,7 @@ fn ask(
     mut theirs: Option<&mut Theirs>,
     queries: &[String],
     rounds: u32,
-) -> Result<Vec<Asked>> {
+) -> Result<Vec<QueryTimes>> {
     let mut all = Vec::new();
     let mut answers: Vec<Answer> = Vec::new();
     for threads in THREADS {
@@ -248,14 +248,14 @@ fn ask(
             }
             ms.push((of_ours, of_theirs));
         }
-        all.push(Asked { threads, ms });
+        all.push(QueryTimes { threads, ms });
     }
     Ok(all)
 }
 
 /// Adds the rows of the queries beside those of the engines on as many threads.
-fn add_questions(asked: &[Asked], engines: &Engines, rows: &mut Vec<Row>) {
-    for Asked { threads, ms } in asked {
+fn add_questions(asked: &[QueryTimes], engines: &Engines, rows: &mut Vec<Row>) {
+    for QueryTimes { threads, ms } in asked {
         let (on, ending) = in_words(*threads);
         for (at, (what, (ours, theirs))) in QUERIES.iter().zip(ms).enumerate() {
             let on = if *threads == 1 { String::new() } else { format!(" on {on}") };

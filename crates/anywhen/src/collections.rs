@@ -84,7 +84,7 @@ impl Database {
     /// it can be read at commits before that, as far as its history is kept.
     ///
     /// # Errors
-    /// Where the catalog of the commit cannot be read.
+    /// Fails if the catalog of the commit cannot be read.
     pub fn find_collection_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
         Ok(self.shared.collections.find_at(name, at.min(self.newest()))?)
     }
@@ -136,7 +136,7 @@ impl Database {
     /// The collections that were dropped, in the order in which that was.
     ///
     /// # Errors
-    /// Where the catalog of a commit cannot be read.
+    /// Fails if the catalog of a commit cannot be read.
     pub fn dropped_collections(&self) -> Result<Vec<DroppedCollection>> {
         let given_up = self.shared.collections.given_up(Csn::ZERO, Csn::MAX)?.into_iter();
         let described = given_up.filter(|of| of.is_dropped).map(|of| DroppedCollection {

@@ -38,7 +38,7 @@ pub enum Error {
         name: String,
     },
     /// Something else of SQL in the schema `public` has the name: an ordinary table, a view, an index ...
-    #[error("{name:?} is the name of something in the schema public that is no collection")]
+    #[error("{name:?} is an object of the schema public that is not a collection")]
     NameTaken {
         /// The name.
         name: String,

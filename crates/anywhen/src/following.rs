@@ -157,7 +157,7 @@ impl Following {
     /// True where there is something to follow: a collection of that name, or one that was dropped since.
     ///
     /// # Errors
-    /// Where the catalog of before cannot be read.
+    /// Fails if the catalog of an earlier commit cannot be read.
     pub fn is_known(&self, database: &Database) -> Result<bool> {
         let Some(name) = &self.collection else { return Ok(true) };
         Ok(database.collection_then(name, self.at, None)?.is_some())

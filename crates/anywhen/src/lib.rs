@@ -89,7 +89,7 @@ use subscription::Subscriber;
 use txn::{Engine, EngineOptions, Observer};
 use vfs::Env;
 
-/// How a database is opened.
+/// The options of a database.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -104,16 +104,15 @@ pub struct Options {
     /// A transaction that changes more rows than fit into so many bytes writes them to files before its
     /// commit, so that others do not wait for it.
     pub large_bytes: usize,
-    /// The memory that one statement of SQL may hold, in bytes: it fails where it needs more
-    /// (53200).
+    /// The memory that one statement of SQL may hold, in bytes. It fails with 53200 if it needs more.
     pub statement_bytes: usize,
-    /// The memory that all statements of SQL may hold together; none where nothing limits that.
+    /// The memory that all statements of SQL may hold together, in bytes; `None` for no limit.
     pub statements_bytes: Option<usize>,
-    /// Values of settings of SQL for all sessions, which go before those of `ALTER SYSTEM`.
+    /// Settings of SQL for all sessions. They take precedence over those of `ALTER SYSTEM`.
     pub settings: Vec<(String, String)>,
-    /// Values of settings that hold where neither these nor `ALTER SYSTEM` say anything.
+    /// Settings that apply if neither the settings above nor `ALTER SYSTEM` have a value.
     pub setting_defaults: Vec<(String, String)>,
-    /// The action where a database exists, or where none does.
+    /// Whether opening makes a database or requires an existing one.
     pub create: Create,
     /// True for a follower of another database: it makes no commits of its own, and takes those of its
     /// leader by [`Database::apply`].
@@ -123,11 +122,11 @@ pub struct Options {
 /// Whether opening may make a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Create {
-    /// It must be there.
+    /// The database must exist.
     Never,
-    /// It is made where it is not there.
+    /// A missing database is made.
     IfMissing,
-    /// It must not be there yet.
+    /// The database must not exist yet.
     New,
 }
 
@@ -161,7 +160,7 @@ struct Shared {
     documents: Arc<Documents>,
     collections: Arc<table::Collections>,
     objects: Arc<object::Storages>,
-    /// One at a time: backup, compaction, verification.
+    /// Held by a backup, a compaction or a verification: one runs at a time.
     maintenance: Mutex<()>,
     /// How they are set up.
     #[cfg(feature = "sql")]
@@ -185,7 +184,7 @@ struct SqlOptions {
 }
 
 impl Database {
-    /// Opens the database in a folder. Fails with [`Error::NoDatabase`] where there is none.
+    /// Opens the database in a folder. Fails with [`Error::NoDatabase`] if there is none.
     pub fn open(path: impl AsRef<Path>) -> Result<Database> {
         Database::open_with(path, Options { create: Create::Never, ..Options::default() })
     }
@@ -195,7 +194,7 @@ impl Database {
         Database::open_with(path, Options { create: Create::New, ..Options::default() })
     }
 
-    /// Opens the database in a folder, making it where there is none.
+    /// Opens the database in a folder, or makes it.
     pub fn open_or_create(path: impl AsRef<Path>) -> Result<Database> {
         Database::open_with(path, Options::default())
     }
@@ -298,16 +297,16 @@ impl Database {
         Ok(Txn { database: self.clone(), inner: self.shared.documents.begin(true) })
     }
 
-    /// Has threads that wait for a document or a row of another transaction ask `watch`, every ten
-    /// milliseconds, whether to go on: for programs whose threads must hear of other things meanwhile. False
-    /// where another watch is set already.
+    /// Sets a callback that decides whether a wait for a document or a row of another transaction goes on. A
+    /// waiting thread calls it every ten milliseconds: for programs that must interrupt such waits. Returns false
+    /// if a callback is set already.
     pub fn watch_waits(&self, watch: WaitWatch) -> bool {
         self.engine().watch_waits(watch)
     }
 
-    /// Has `told` called with the newest commit whenever commits have become visible, by the thread that
-    /// commits, until the subscription is dropped. It must be quick and must not use the database: a
-    /// subscriber that has more to do wakes a thread or a task of its own.
+    /// Calls `told` with the newest commit whenever commits have become visible, until the subscription is
+    /// dropped. The committing thread calls it, so it must be quick and must not use the database: a subscriber
+    /// with more work wakes a thread or a task of its own.
     pub fn subscribe(&self, told: impl Fn(Csn) + Send + Sync + 'static) -> Subscription {
         let subscriber: Arc<dyn Observer> = Arc::new(Subscriber(told));
         self.engine().observe(Arc::downgrade(&subscriber));
@@ -341,8 +340,8 @@ impl Database {
         failed.or_else(|| self.full_disk())
     }
 
-    /// Asks the disk whether it has room again, where it had none for the last commit: programs may not
-    /// commit while the database says that it takes no writes.
+    /// Checks whether a disk that was full for the last commit has free space again. A program that waits for
+    /// this before its next commit could not find out otherwise.
     fn full_disk(&self) -> Option<String> {
         if !self.engine().is_disk_full() {
             return None;
@@ -378,9 +377,9 @@ impl Database {
         Ok(self.engine().checkpoint()?)
     }
 
-    /// Merges files: it drops versions that nothing needs and compresses old ones more tightly. It leaves files as
-    /// they are where a merge would save next to nothing. Erased data is in no file afterwards, unless a snapshot
-    /// from before the erasure is open.
+    /// Merges files, drops versions that are no longer kept, and compresses old ones more tightly. Files that a merge
+    /// would hardly make smaller stay as they are. Afterwards no file has erased data, unless a snapshot from before
+    /// the erasure is open.
     pub fn compact(&self) -> Result<()> {
         self.compact_with(|_, _| ()).map(drop)
     }
@@ -407,13 +406,13 @@ impl Database {
         Ok((before, self.stats()))
     }
 
-    /// Forgets the newest versions of documents kept in memory, so that the next reads are cold.
+    /// Clears the cache of newest documents, so that the next reads are cold.
     pub fn clear_document_cache(&self) {
         self.shared.documents.clear_cache();
     }
 
-    /// Closes the database. Other clones of it must be gone; otherwise it stays open until they are,
-    /// and this fails.
+    /// Closes the database. Fails if another clone of it exists; the database then stays open until the last
+    /// clone is dropped.
     pub fn close(self) -> Result<()> {
         let shared = Arc::try_unwrap(self.shared).map_err(|shared| {
             Error::Engine(txn::EngineError::StillOpen { count: Arc::strong_count(&shared) - 1 })
@@ -456,7 +455,7 @@ impl Found {
     }
 }
 
-/// A transaction over documents of any collections. Dropping it takes everything back.
+/// A transaction over documents of any collections. Dropping it rolls it back.
 pub struct Txn {
     database: Database,
     inner: DocumentTransaction,
@@ -468,21 +467,20 @@ impl Txn {
         self.inner.id()
     }
 
-    /// A collection inside the transaction. It is made at once, not by the commit, where there is
-    /// none.
+    /// A collection inside the transaction. A missing collection is made at once, and not by the commit.
     pub fn collection(&mut self, name: &str) -> Result<TxnCollection<'_>> {
         let collection = self.database.collection(name)?;
         Ok(TxnCollection { collection, inner: &mut self.inner })
     }
 
-    /// A collection that is there, inside the transaction.
+    /// An existing collection, inside the transaction.
     pub fn find_collection(&mut self, name: &str) -> Option<TxnCollection<'_>> {
         let collection = self.database.find_collection(name)?;
         Some(TxnCollection { collection, inner: &mut self.inner })
     }
 
-    /// Counts changes of a document after this commit as conflicts, for the documents that the transaction
-    /// changes from now on: as if it had begun there. For callers that have read there by themselves.
+    /// Counts changes of a document after this commit as conflicts, for the documents that the transaction changes
+    /// from now on, as if it had begun at that commit. For callers that have read as of that commit.
     pub fn conflict_since(&mut self, csn: Csn) {
         self.inner.conflict_since(csn);
     }
@@ -492,7 +490,7 @@ impl Txn {
         self.inner.savepoint()
     }
 
-    /// Takes back what was done since the savepoint, which can be used again.
+    /// Rolls back to the savepoint, which can be used again.
     pub fn rollback_to(&mut self, savepoint: &Savepoint) {
         self.inner.rollback_to(savepoint);
     }
@@ -502,18 +500,18 @@ impl Txn {
         self.commit_with(&Meta::default())
     }
 
-    /// [`commit`](Txn::commit), saying who and why.
+    /// [`commit`](Txn::commit), with author, message and other properties of the commit.
     pub fn commit_with(self, meta: &Meta) -> Result<Csn> {
         Ok(self.finish(meta)?.csn)
     }
 
-    /// [`commit_with`](Txn::commit_with), that gives the time as well. Of a transaction that changed
-    /// nothing it is the commit that it has read at.
+    /// As [`commit_with`](Txn::commit_with); returns the time as well. For a transaction that changed nothing it
+    /// returns the commit of its snapshot.
     pub fn finish(self, meta: &Meta) -> Result<Commit> {
         Ok(self.inner.commit(meta)?)
     }
 
-    /// Takes everything back.
+    /// Rolls the transaction back.
     pub fn rollback(self) {}
 }
 
@@ -529,12 +527,12 @@ impl TxnCollection<'_> {
         Ok(self.inner.get(&self.collection, key)?)
     }
 
-    /// Gives the document this value; returns the revision that it will have.
+    /// Writes the whole value of the document; returns the revision that it will have.
     pub fn put(&mut self, key: &str, json: impl AsRef<[u8]>) -> Result<Revision> {
         Ok(self.inner.put(&self.collection, key, json)?)
     }
 
-    /// Edits the document; where `f` fails it stays as it was before.
+    /// Edits the document; if `f` fails, it stays unchanged.
     pub fn edit<R>(
         &mut self,
         key: &str,

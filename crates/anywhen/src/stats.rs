@@ -41,7 +41,7 @@ impl Database {
         let store_bytes = self.bytes_in(&self.path().join("store"));
         let log_bytes = self.bytes_in(&self.path().join("log"));
         let Csn(commits) = self.newest();
-        // Of the files that only the log names so far too.
+        // The files that only the log names so far count too.
         let files: u64 = self.engine().store().files().segments().map(|(_, bytes)| bytes).sum();
         Stats {
             commits,

@@ -113,9 +113,9 @@ impl Form {
     }
 }
 
-/// Where a key is.
+/// The place of a key of the shape.
 #[derive(Clone, Copy)]
-enum Place {
+enum GroupKeyColumn {
     Leading(usize),
     Dependent(usize),
 }
@@ -164,7 +164,7 @@ impl Call {
 /// A function that spills a row, because the memory has no room for its group.
 pub type SpillRow<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
 
-/// An aggregate over the scan of one table, and what it has come to.
+/// An aggregate over the scan of one table, with the states of its groups.
 pub struct Aggregation {
     reader: Reader,
     /// The keys that tell groups apart.
@@ -172,7 +172,7 @@ pub struct Aggregation {
     /// The other keys, and their values in the first row of each group.
     dependent: Vec<(Value, Vec<Datum>)>,
     /// Where each key of the shape is: among the keys that tell groups apart, or among the others.
-    places: Vec<Place>,
+    places: Vec<GroupKeyColumn>,
     /// How the keys are held, and behind these the results.
     reprs: Vec<Repr>,
     /// The bytes of values of other keys, beyond their places.
@@ -203,10 +203,10 @@ impl Aggregation {
         for (at, key) in shape.keys.iter().enumerate() {
             let value = Value::compile(key, &mut compiler)?;
             if shape.leading.contains(&at) {
-                places.push(Place::Leading(keys.len()));
+                places.push(GroupKeyColumn::Leading(keys.len()));
                 keys.push(value);
             } else {
-                places.push(Place::Dependent(dependent.len()));
+                places.push(GroupKeyColumn::Dependent(dependent.len()));
                 dependent.push((value, Vec::new()));
             }
         }
@@ -297,8 +297,8 @@ impl Aggregation {
         fork
     }
 
-    /// Takes in the groups of another aggregation of this kind; false if that is not possible, after which both are of
-    /// no use.
+    /// Merges the groups of another aggregation of this kind; false if that is not possible. Then neither can be used
+    /// any more.
     ///
     /// # Errors
     /// The errors of the aggregates.
@@ -382,8 +382,8 @@ impl Aggregation {
         self.groups.bytes() + states + self.groups.len() * of_group + self.dependent_bytes
     }
 
-    /// Takes the rows of a piece in. Rows of new groups are put off, if the caller does that. Returns how many rows are
-    /// wanted.
+    /// Adds the rows of a piece. Rows of new groups are spilled, if the caller spills them. Returns how many rows pass
+    /// the condition.
     ///
     /// # Errors
     /// The errors of reading the rows, the programs, the aggregates and `spill_row`.
@@ -416,8 +416,8 @@ impl Aggregation {
         kept
     }
 
-    /// Takes the rows of a block that are seen into the states that need no values, and, if all are seen, into those that
-    /// the zones of its columns tell enough for. Notes these states.
+    /// Adds the visible rows of a block to the states that need no values, and, if all rows are visible, to the states
+    /// that can be computed from zones. Marks these states.
     fn take_zones(&mut self, block: &Block, is_told: &mut [bool]) -> Result<()> {
         for call in &self.calls {
             if call.filter.is_some() || is_told[call.state] {
@@ -445,7 +445,7 @@ impl Aggregation {
         Ok(())
     }
 
-    /// Takes rows of a slice in, except into states that know its rows already.
+    /// Adds rows of a slice, except to states that have its rows already.
     fn take_selected(
         &mut self,
         run: Run<'_>,
@@ -691,8 +691,8 @@ impl Aggregation {
     /// Returns a key of a group.
     fn key(&self, group: usize, at: usize) -> &Datum {
         match self.places[at] {
-            Place::Leading(at) => self.groups.key(group, at),
-            Place::Dependent(at) => &self.dependent[at].1[group],
+            GroupKeyColumn::Leading(at) => self.groups.key(group, at),
+            GroupKeyColumn::Dependent(at) => &self.dependent[at].1[group],
         }
     }
 
@@ -741,7 +741,7 @@ fn count_groups(mut numbers: impl Iterator<Item = u32>, counts: &mut [u64]) {
     if counts.len() > FEW {
         return numbers.for_each(|group| counts[group as usize] += 1);
     }
-    // Neighbours are often of one group: in tables of their own no addition waits for the one before it.
+    // Neighbouring rows are often in one group. With separate tables no addition waits for the one before.
     let mut tables = [[0_u32; FEW]; 4];
     loop {
         for table in &mut tables {

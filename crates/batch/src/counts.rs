@@ -106,7 +106,7 @@ impl OfGroup {
 }
 
 /// Gives an accumulator values in order. Where it looks at a few places only, the value of each of these stands for
-/// those before it too, which nobody looks at.
+/// those before it too, which are not read.
 struct Giver<'g> {
     to: &'g mut dyn Accumulator,
     call: &'g Call<'g>,

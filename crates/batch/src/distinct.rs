@@ -14,22 +14,22 @@ use crate::vector::Vector;
 #[derive(Default)]
 pub struct Distinct {
     values: KeyValues,
-    seen: Seen,
+    seen: SeenValues,
     counts: Vec<u64>,
     numbers: Vec<u32>,
 }
 
 /// Which values were seen in which groups.
-enum Seen {
+enum SeenValues {
     /// A bitmap of the numbers of values for each group.
     Bits(Vec<Vec<u64>>),
     /// Groups and numbers, where there are many groups.
     Pairs(HashSet<u64, FixedState>),
 }
 
-impl Default for Seen {
-    fn default() -> Seen {
-        Seen::Bits(Vec::new())
+impl Default for SeenValues {
+    fn default() -> SeenValues {
+        SeenValues::Bits(Vec::new())
     }
 }
 
@@ -63,7 +63,7 @@ impl Distinct {
         self.change_form(rows.count);
         let counts = &mut self.counts;
         match &mut self.seen {
-            Seen::Bits(bits) => {
+            SeenValues::Bits(bits) => {
                 let words = self.values.len().div_ceil(64);
                 bits.resize(rows.count, Vec::new());
                 bits.iter_mut().for_each(|of_group| of_group.resize(words, 0));
@@ -79,7 +79,7 @@ impl Distinct {
                     |_| {},
                 );
             }
-            Seen::Pairs(pairs) => rows.each(
+            SeenValues::Pairs(pairs) => rows.each(
                 vector,
                 |row, group| counts[group] += u64::from(pairs.insert(pair(group, numbers[row]))),
                 |_| {},
@@ -96,10 +96,10 @@ impl Distinct {
         self.change_form(groups);
         let (counts, words) = (&mut self.counts, self.values.len().div_ceil(64));
         match &mut self.seen {
-            Seen::Bits(bits) => {
+            SeenValues::Bits(bits) => {
                 bits.resize(groups, Vec::new());
                 bits.iter_mut().for_each(|of_group| of_group.resize(words, 0));
-                let Seen::Bits(others) = &other.seen else { return };
+                let SeenValues::Bits(others) = &other.seen else { return };
                 for (of_group, to) in others.iter().zip(merging.groups) {
                     let to = *to as usize;
                     for number in bits_of(of_group) {
@@ -111,9 +111,9 @@ impl Distinct {
                     }
                 }
             }
-            Seen::Pairs(pairs) => {
+            SeenValues::Pairs(pairs) => {
                 other.take_pairs();
-                let Seen::Pairs(others) = &other.seen else { return };
+                let SeenValues::Pairs(others) = &other.seen else { return };
                 pairs.reserve(others.len());
                 for one in others {
                     let to = merging.groups[(one >> 32) as usize] as usize;
@@ -131,12 +131,12 @@ impl Distinct {
     }
 
     fn take_pairs(&mut self) {
-        let Seen::Bits(bits) = &self.seen else { return };
+        let SeenValues::Bits(bits) = &self.seen else { return };
         let mut pairs = HashSet::default();
         for (group, bits) in bits.iter().enumerate() {
             pairs.extend(bits_of(bits).map(|number| pair(group, number as u32)));
         }
-        self.seen = Seen::Pairs(pairs);
+        self.seen = SeenValues::Pairs(pairs);
     }
 
     /// Returns the number of different values of a group.
@@ -147,8 +147,8 @@ impl Distinct {
     /// Returns about how many bytes are held.
     pub fn bytes(&self) -> usize {
         let seen = match &self.seen {
-            Seen::Bits(bits) => bits.iter().map(|of_group| of_group.len() * 8).sum(),
-            Seen::Pairs(pairs) => pairs.capacity() * 16,
+            SeenValues::Bits(bits) => bits.iter().map(|of_group| of_group.len() * 8).sum(),
+            SeenValues::Pairs(pairs) => pairs.capacity() * 16,
         };
         self.values.bytes() + seen
     }

@@ -1,16 +1,16 @@
-//! [`Join`]: one input is kept in a hash table, the rows of the other look for their partners in it.
+//! [`Join`]: a hash join. The build side is kept in a hash table, and the rows of the probe side look up their
+//! partners in it.
 //!
 //! ```text
 //!   build    orders of 1995     o_orderkey ──> table ──> rows with that key, one after the other
-//!                               o_orderdate ──> Kept
+//!                               o_orderdate ──> KeptRows
 //!   probe    lineitem           1,024 keys ──> pairs (row of the slice, row that is kept)
 //!                                                │
 //!                                                └──> a slice of pairs: a column is put together
-//!                                                     when something above asks for it
+//!                                                     when an operator above asks for it
 //! ```
 //!
-//! Columns of the probe side that nothing asks for are not read, and of the others only the rows that have a partner are
-//! passed on.
+//! Columns of the probe side are read only if an operator asks for them, and only for rows that have a partner.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +19,7 @@ use types::{Datum, Repr, Result, Type, TypeSource};
 
 use crate::condition::Condition;
 use crate::groups::{FindRoom, KEYS_MAX};
-use crate::kept::{Kept, NO_ROW};
+use crate::kept::{KeptRows, NO_ROW};
 use crate::key_table::{KeyTable, with_keys};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
@@ -92,15 +92,15 @@ pub struct Join {
 pub struct Builder {
     reader: Reader,
     keys: Vec<Value>,
-    /// True if rows without a key are left out.
+    /// True if rows with a NULL key are left out.
     drops_without_key: bool,
-    /// How what is kept is held: the columns of the build side, then the keys that are none of them.
+    /// The representations of the kept columns: those of the build side, then keys that are expressions.
     reprs: Vec<Repr>,
     /// How many columns of the build side are kept.
     width: usize,
     /// Which of the kept columns are the keys.
     key_columns: Vec<usize>,
-    kept: Kept,
+    kept: KeptRows,
 }
 
 /// The build side, once all of it is kept.
@@ -109,7 +109,7 @@ struct Built {
     is_build_first: bool,
     /// How many columns of the build side are kept.
     width: usize,
-    kept: Kept,
+    kept: KeptRows,
     table: KeyTable,
     /// Which kept rows have found a partner.
     has_partner: Vec<AtomicBool>,
@@ -125,7 +125,7 @@ struct Prober {
     numbers: Vec<u32>,
 }
 
-/// The probe side of a join, as one of several threads reads it.
+/// The probe side of a join for one of several threads.
 pub struct Probing<'j> {
     built: &'j Built,
     prober: Prober,
@@ -146,7 +146,7 @@ enum Probe<'p, 's> {
 struct Pairs<'p, 's> {
     /// The rows of the probe side.
     probe: Probe<'p, 's>,
-    kept: &'p Kept,
+    kept: &'p KeptRows,
     /// The rows of the build side.
     rows: &'p [u32],
     /// The columns that each side has.
@@ -217,7 +217,7 @@ impl Join {
                 reader: build,
                 keys: build_keys,
                 drops_without_key: partners.drops_without_key(),
-                kept: Kept::new(&reprs),
+                kept: KeptRows::new(&reprs),
                 reprs,
                 width,
                 key_columns,
@@ -226,7 +226,7 @@ impl Join {
                 partners,
                 is_build_first: shape.is_build_first,
                 width,
-                kept: Kept::default(),
+                kept: KeptRows::default(),
                 table: KeyTable::default(),
                 has_partner: Vec::new(),
             },
@@ -240,7 +240,7 @@ impl Join {
         })
     }
 
-    /// Returns true if no row comes out where the build side has none.
+    /// Returns true if the join gives no rows when the build side has none.
     pub fn needs_partners(&self) -> bool {
         match self.built.partners {
             Partners::Pairs { keeps_probe, .. } => !keeps_probe,
@@ -254,7 +254,7 @@ impl Join {
         self.built.kept.len() == 0
     }
 
-    /// Forgets all rows, for another execution.
+    /// Clears all rows, for another execution.
     pub fn clear(&mut self) {
         self.builder.clear();
         self.prober.forget();
@@ -289,7 +289,7 @@ impl Join {
     /// # Errors
     /// The errors of `run` between rows.
     pub fn end(&mut self, run: Run<'_>) -> Result<()> {
-        let kept = std::mem::replace(&mut self.builder.kept, Kept::new(&self.builder.reprs));
+        let kept = std::mem::replace(&mut self.builder.kept, KeptRows::new(&self.builder.reprs));
         self.built.make(run, kept, &self.builder.key_columns)
     }
 
@@ -311,7 +311,7 @@ impl Join {
         Probing { built: &self.built, prober: self.prober.clone() }
     }
 
-    /// Calls `f` with the rows of the build side that come out when all of the probe side has been joined.
+    /// Calls `f` with the rows of the build side that the join gives after all of the probe side has been joined.
     ///
     /// # Errors
     /// The errors of `f`.
@@ -358,7 +358,7 @@ impl Builder {
             reader: self.reader.clone(),
             keys: self.keys.clone(),
             drops_without_key: self.drops_without_key,
-            kept: Kept::new(&self.reprs),
+            kept: KeptRows::new(&self.reprs),
             reprs: self.reprs.clone(),
             width: self.width,
             key_columns: self.key_columns.clone(),
@@ -368,7 +368,7 @@ impl Builder {
     fn clear(&mut self) {
         self.reader.forget();
         self.keys.iter().for_each(Value::forget);
-        self.kept = Kept::new(&self.reprs);
+        self.kept = KeptRows::new(&self.reprs);
     }
 
     /// Returns about how many bytes are held.
@@ -437,7 +437,7 @@ fn is_set(flag: &AtomicBool) -> bool {
 
 impl Built {
     fn clear(&mut self) {
-        self.kept = Kept::default();
+        self.kept = KeptRows::default();
         self.table = KeyTable::default();
         self.has_partner.clear();
     }
@@ -447,7 +447,7 @@ impl Built {
     }
 
     /// Makes the table of the rows, whose keys are these columns.
-    fn make(&mut self, run: Run<'_>, mut kept: Kept, key_columns: &[usize]) -> Result<()> {
+    fn make(&mut self, run: Run<'_>, mut kept: KeptRows, key_columns: &[usize]) -> Result<()> {
         kept.end();
         let of_ints = match key_columns {
             [column] => kept.ints(*column).map(|ints| (*column, ints)),

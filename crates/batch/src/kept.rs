@@ -1,7 +1,7 @@
-//! [`Kept`]: rows that a join keeps, column by column, and gives back by their numbers.
+//! [`KeptRows`]: the rows of a join's build side, column by column, which are read by their numbers.
 //!
-//! Values have the form of the vectors in which they came, as long as all that come have one; else they are kept as
-//! values. Entries of dictionaries get codes of one dictionary of their own.
+//! Values keep the form of their vectors as long as all vectors have the same form; else they are kept as values.
+//! Entries of dictionaries get codes of one common dictionary.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::slice::Selection;
 use crate::vector::{Decimals, Floats, Ints, Shown, Values, Vector};
 use crate::words::Words;
 
-/// The number of a row that is not there: its values are NULL.
+/// The number of a missing row: its values are NULL.
 pub(crate) const NO_ROW: u32 = u32::MAX;
 
 /// Rows, column by column.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptRows {
     columns: Vec<Column>,
     rows: usize,
 }
@@ -95,12 +95,12 @@ impl Dictionary {
     }
 }
 
-impl Kept {
+impl KeptRows {
     /// Returns no rows yet, of columns whose values are held like this.
-    pub fn new(reprs: &[Repr]) -> Kept {
+    pub fn new(reprs: &[Repr]) -> KeptRows {
         let column =
             |repr: &Repr| Column { repr: *repr, form: Form::Nothing, nulls: Vec::new(), bytes: 0 };
-        Kept { columns: reprs.iter().map(column).collect(), rows: 0 }
+        KeptRows { columns: reprs.iter().map(column).collect(), rows: 0 }
     }
 
     /// Returns the number of rows.
@@ -109,7 +109,7 @@ impl Kept {
     }
 
     /// Adds the values that selected rows have in a column. Each column gets values of the same rows, and then
-    /// the caller calls [`Kept::added`] for them.
+    /// the caller calls [`KeptRows::added`] for them.
     pub fn add(&mut self, column: usize, vector: &Vector<'_>, rows: &Selection) {
         let before = self.rows;
         self.columns[column].add(vector, rows, before);
@@ -121,7 +121,7 @@ impl Kept {
     }
 
     /// Adds the rows of another, which has the same columns.
-    pub fn append(&mut self, other: Kept) {
+    pub fn append(&mut self, other: KeptRows) {
         if other.rows == 0 {
             return;
         }
@@ -403,7 +403,7 @@ mod tests {
     /// The dictionaries that rows came with are counted as long as they are kept: until no more rows come.
     #[test]
     fn known_dictionaries_are_counted() {
-        let mut kept = Kept::new(&[Repr::Text]);
+        let mut kept = KeptRows::new(&[Repr::Text]);
         for dictionary in 0..10 {
             let entries = (0..100).map(|n| Datum::text(format!("{dictionary} {n}"))).collect();
             let values = Values::Codes(Arc::new(Words::made(entries)), vec![7]);
@@ -426,7 +426,7 @@ mod tests {
             let values = Values::Codes(Arc::new(Words::made(entries)), vec![0, 0]);
             let coded = Vector { values, nulls: nulls.to_vec() };
             let kept = |vector: &Vector<'_>| {
-                let mut kept = Kept::new(&[Repr::Text]);
+                let mut kept = KeptRows::new(&[Repr::Text]);
                 kept.add(0, vector, &Selection::All(2));
                 kept.added(2);
                 kept

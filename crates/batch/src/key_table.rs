@@ -8,7 +8,7 @@ use types::Result;
 
 use crate::ROWS_MAX;
 use crate::groups::{FindRoom, Groups, NONE};
-use crate::kept::{Kept, NO_ROW};
+use crate::kept::{KeptRows, NO_ROW};
 use crate::slice::Selection;
 use crate::value::Run;
 use crate::vector::{Values, Vector};
@@ -231,7 +231,7 @@ impl KeyTable {
     }
 
     /// Returns the table of keys of several integers; `None` if they are not one.
-    pub fn of_mixed(kept: &Kept, keys: &[usize]) -> Option<KeyTable> {
+    pub fn of_mixed(kept: &KeptRows, keys: &[usize]) -> Option<KeyTable> {
         let columns = keys.iter().map(|key| kept.ints(*key)).collect::<Option<Vec<_>>>()?;
         let mix = Mix::of(&columns)?;
         let value = |row: usize| mix.value(|at| columns[at][row]).unwrap_or(0);
@@ -241,7 +241,7 @@ impl KeyTable {
     }
 
     /// Returns the table of any keys, which are these columns.
-    pub fn of_keys(run: Run<'_>, kept: &Kept, keys: &[usize]) -> Result<KeyTable> {
+    pub fn of_keys(run: Run<'_>, kept: &KeptRows, keys: &[usize]) -> Result<KeyTable> {
         let mut groups = Groups::new(keys.len());
         let mut of_rows = vec![NONE; kept.len()];
         let mut numbers = Vec::new();
@@ -394,7 +394,7 @@ mod tests {
             assert_eq!(value(parts), None, "{parts:?}");
         }
         assert!(Mix::of(&[&[i64::MIN, i64::MAX], &[0, 1]]).is_none());
-        // Of a column with gaps a bitmap tells what is there.
+        // A bitmap holds the existing values of a column with gaps.
         for (gaps, has_bitmap) in [(100, true), (1, false), (Part::BITS_MAX, false)] {
             let column: Vec<i64> = (-50..50).map(|number| number * gaps).collect();
             let part = Part::of(&column).expect("it fits");

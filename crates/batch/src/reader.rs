@@ -9,7 +9,7 @@ use types::{Datum, Repr, Result, Type};
 
 use crate::condition::{Condition, Known};
 use crate::slice::{Selection, Slice};
-use crate::source::{self, Dictionaries, ScanColumn, Wanted};
+use crate::source::{self, Dictionaries, ScanColumn, SourceColumns};
 use crate::value::{Compiler, Run};
 
 /// Rows that come together.
@@ -47,7 +47,7 @@ pub(crate) type TakeSlice<'f> = dyn FnMut(&Slice<'_>, Selection) -> Result<()> +
 /// Reads the pieces of an input.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
-    wanted: Arc<Wanted>,
+    wanted: Arc<SourceColumns>,
     condition: Option<Condition>,
     dictionaries: Dictionaries,
 }
@@ -70,13 +70,13 @@ impl Reader {
             Ok(ScanColumn { position: *position, repr })
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        let wanted = Arc::new(Wanted { columns, fields: compiler.fields });
+        let wanted = Arc::new(SourceColumns { columns, fields: compiler.fields });
         let dictionaries = Dictionaries::of(&wanted);
         Ok(Reader { wanted, condition, dictionaries })
     }
 
     /// Returns the columns and fields that are read.
-    pub fn wanted(&self) -> &Arc<Wanted> {
+    pub fn wanted(&self) -> &Arc<SourceColumns> {
         &self.wanted
     }
 

@@ -61,7 +61,7 @@ pub(crate) enum FieldForm {
 
 /// The columns and fields that a scan reads.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct SourceColumns {
     /// The columns.
     pub columns: Vec<ScanColumn>,
     /// The fields of objects.
@@ -80,7 +80,7 @@ pub(crate) struct Dictionaries {
 
 impl Dictionaries {
     /// Returns room for the dictionaries of a scan.
-    pub fn of(wanted: &Wanted) -> Dictionaries {
+    pub fn of(wanted: &SourceColumns) -> Dictionaries {
         Dictionaries {
             columns: wanted.columns.iter().map(|_| OnceCell::new()).collect(),
             fields: wanted.fields.iter().map(|_| OnceCell::new()).collect(),
@@ -89,7 +89,7 @@ impl Dictionaries {
     }
 
     /// Forgets the dictionaries that are not those of a block.
-    pub fn keep(&mut self, block: &Block, wanted: &Wanted) -> Result<()> {
+    pub fn keep(&mut self, block: &Block, wanted: &SourceColumns) -> Result<()> {
         for (column, cell) in wanted.columns.iter().zip(&mut self.columns) {
             keep_words(block.column(column.position), cell)?;
         }
@@ -112,7 +112,11 @@ fn keep_words(column: Option<BlockColumn<'_>>, cell: &mut OnceCell<Arc<Words>>) 
     Ok(())
 }
 
-fn field_of<'b>(block: &'b Block, wanted: &Wanted, field: &Field) -> Option<BlockColumn<'b>> {
+fn field_of<'b>(
+    block: &'b Block,
+    wanted: &SourceColumns,
+    field: &Field,
+) -> Option<BlockColumn<'b>> {
     let column = block.column(wanted.columns[field.column].position)?;
     let is_told = field.form != FieldForm::Presence || column.has_only_objects();
     column.field(&field.name).filter(|_| is_told)
@@ -131,7 +135,7 @@ struct ChunkCell<'b> {
 struct BlockLoad<'a, 'b> {
     block: &'a Block,
     layout: &'a Layout,
-    wanted: &'a Wanted,
+    wanted: &'a SourceColumns,
     dictionaries: &'a Dictionaries,
     bytes: &'b [OnceCell<Arc<[u8]>>],
     chunks: &'a [ChunkCell<'b>],
@@ -237,7 +241,7 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
 pub(crate) fn slices_of_block(
     block: &Block,
     layout: &Layout,
-    wanted: &Wanted,
+    wanted: &SourceColumns,
     dictionaries: &Dictionaries,
     f: &mut TakeSlice<'_>,
 ) -> Result<()> {
@@ -427,7 +431,7 @@ pub(crate) fn text_of(value: DatumRef<'_>) -> Result<Datum> {
 /// Reads slices of rows in row form.
 struct RowsLoad<'a> {
     batch: &'a Batch,
-    wanted: &'a Wanted,
+    wanted: &'a SourceColumns,
     dictionaries: &'a Dictionaries,
     rows: Range<usize>,
     /// The bytes of the values, column by column; `None` for NULL.
@@ -478,7 +482,7 @@ impl<'a> Load<'a> for RowsLoad<'a> {
 /// Calls `f` with the slices of rows in row form.
 pub(crate) fn slices_of_rows(
     batch: &Batch,
-    wanted: &Wanted,
+    wanted: &SourceColumns,
     dictionaries: &Dictionaries,
     f: &mut dyn FnMut(&Slice<'_>) -> Result<()>,
 ) -> Result<()> {
@@ -509,7 +513,7 @@ pub(crate) fn slices_of_rows(
 /// Calls `f` with the slices of rows of values.
 pub(crate) fn slices_of_values(
     all: &[Vec<Datum>],
-    wanted: &Wanted,
+    wanted: &SourceColumns,
     f: &mut dyn FnMut(&Slice<'_>) -> Result<()>,
 ) -> Result<()> {
     let (columns, fields) = (&wanted.columns, wanted.fields.len());

@@ -44,7 +44,7 @@ impl Totals {
         self.room = i64::MAX as u64;
     }
 
-    /// Has all sums have as many digits after the point as `numbers`, or these as many as the sums.
+    /// Gives all sums as many digits after the point as `numbers`, or `numbers` as many as the sums.
     fn align<'d>(&mut self, numbers: &'d Decimals) -> Option<(std::borrow::Cow<'d, [i64]>, u64)> {
         if numbers.scale > self.scale {
             self.widen();

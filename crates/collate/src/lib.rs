@@ -9,8 +9,8 @@
 //! Sort keys are compared as bytes, and have no byte 00. Another version of the tables ([`VERSION`]) may give
 //! other keys: code that stores a key must store the version with it.
 //!
-//! A locale is a BCP 47 tag, and may have options for the comparison: `und-u-ks-level2` leaves case out,
-//! `en-u-kn` takes digits as numbers ([`Locale`]).
+//! A locale is a BCP 47 tag, and may have options for the comparison: `und-u-ks-level2` ignores case,
+//! `en-u-kn` compares digits as numbers ([`Locale`]).
 
 mod locale;
 mod system;
@@ -31,13 +31,13 @@ pub use system::{Provider, System, named, numbered, system};
 /// The version of the tables that sort keys are made with: that of the crate with the tables.
 pub const VERSION: &str = "2.4.0";
 
-/// How many collations are kept for the next caller. A statement can name any number of locales.
+/// The most collations in the cache. A statement can name any number of locales.
 const KEPT_MAX: usize = 256;
 
 /// The byte between a sort key and the text that it was made of.
 const END: u8 = 0;
 
-/// How texts are compared.
+/// A collation: the order of texts by a locale.
 pub struct Collation {
     collator: CollatorBorrowed<'static>,
     language: LanguageIdentifier,
@@ -57,7 +57,7 @@ thread_local! {
 /// The collation of a locale in the form that [`Locale`] prints. All callers share it.
 ///
 /// # Errors
-/// Where the locale is none, or asks for something that the tables do not have.
+/// Fails if the locale is invalid, or has an option that the tables do not support.
 pub fn of(locale: &str) -> Result<Arc<Collation>, LocaleError> {
     static KNOWN: LazyLock<RwLock<HashMap<Box<str>, Arc<Collation>>>> =
         LazyLock::new(RwLock::default);

@@ -67,7 +67,7 @@ impl Locale {
     /// Reads a locale as BCP 47 or ICU writes it. The empty one is the root.
     ///
     /// # Errors
-    /// Where it is none.
+    /// Fails if the text is not a locale.
     pub fn read(text: &str) -> Result<Self, LocaleError> {
         let (name, of_icu) = text.split_once('@').unwrap_or((text, ""));
         let name = match name {

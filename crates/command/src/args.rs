@@ -23,7 +23,7 @@ pub(crate) use documents::{
     PathsArgs, PutArgs, RevertArgs, RmArgs, Where,
 };
 pub(crate) use explore::ExploreArgs;
-pub(crate) use names::{At, Place, Target};
+pub(crate) use names::{At, NodeArg, Target};
 pub(crate) use serving::{HttpArgs, LogFormat, LogLevel, ServeArgs, TokenArgs, TokenCommand};
 pub(crate) use sql::{SqlArgs, SqlFormat};
 pub(crate) use transfer::{ExportArgs, ImportArgs, ImportFrom};
@@ -31,9 +31,9 @@ pub(crate) use transfer::{ExportArgs, ImportArgs, ImportFrom};
 const ABOUT: &str = "\
 Anywhen keeps every version of everything.
 
-Documents (JSON) live in collections. Every write makes a new revision; any
-revision can be read, compared and explained, for ever: what changed, when,
-by whom, and why.";
+Documents (JSON) live in collections. Every write makes a new revision. You can
+read and compare all revisions, and see the author, time and message of each
+change.";
 
 const FIRST_STEPS: &str = "\
 First steps:
@@ -41,12 +41,12 @@ First steps:
   anywhen edit articles/a1 set counter 1 --message 'first edit'
   anywhen get articles/a1                 the document now
   anywhen get articles/a1 --at 1          as it was in revision 1
-  anywhen history articles/a1             who, when, why
-  anywhen diff articles/a1 1 2            what changed
+  anywhen history articles/a1             revisions with author, time and message
+  anywhen diff articles/a1 1 2            the changes between two revisions
   anywhen blame articles/a1               who last changed each line
   anywhen import git . package.json       the whole history of a file out of git
 
-Exit codes: 0 done; 1 not found or not possible; 2 wrong usage; 3 disk or damaged data.
+Exit codes: 0 success; 1 not found or not possible; 2 wrong usage; 3 disk failure or damaged data.
 'anywhen help COMMAND' shows examples of each command.";
 
 /// The whole command line.
@@ -78,13 +78,13 @@ pub(crate) struct Global {
     pub json: bool,
 }
 
-/// The author and the reason of a write: kept with the revision.
+/// The author and the message of a write, kept with the revision.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Signed {
     /// The author (default: the user of this system)
     #[arg(long, env = "ANYWHEN_AUTHOR", value_name = "NAME", hide_env_values = true)]
     pub author: Option<String>,
-    /// Why: kept with the revision
+    /// The reason for the change, kept with the revision
     #[arg(long, short, value_name = "TEXT")]
     pub message: Option<String>,
 }
@@ -92,7 +92,7 @@ pub(crate) struct Signed {
 /// Which revision a write changes.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Expected {
-    /// Only where this is the newest revision; else nothing is written
+    /// Write only if this is the newest revision
     #[arg(long, value_name = "N", global = true)]
     pub if_revision: Option<u64>,
 }
@@ -105,12 +105,12 @@ Examples:
   anywhen init                        makes ./anywhen-data
   anywhen init --data /srv/contracts
 
-Writing commands make the folder themselves; init is for when you want it empty.")]
+Commands that write make the folder if it is missing; init makes an empty one.")]
     Init,
     /// Write a whole document: a new one, or a new revision
     #[command(after_help = "\
-Only what differs from the revision before is stored, and the parts that stayed
-keep their identity: history, blame and diff follow them through a put.
+Only the differences from the revision before are stored. Parts that stayed keep
+their identity, so history, blame and diff follow them through a put.
 
 Examples:
   anywhen put articles/a1 article.json
@@ -124,7 +124,7 @@ A moment is one of
   2026-11-21                 an instant: date, or date and time, UTC unless it says otherwise
   '2026-11-21 10:30:00'      (also 2026-11-21T10:30:00+02:00, and @1795000000 in unix seconds)
   yesterday, '2 hours ago'   (also now, today, 2026-11 for its first day, '3 months ago')
-  authored:2024-05-01        the same, by the time that an import brought along
+  authored:2024-05-01        the same, compared with the authored times that an import has set
   csn:17                     a commit of the whole database
 
 Examples:
@@ -156,17 +156,17 @@ Examples:
     Edit(EditArgs),
     /// Remove a document; its history stays
     #[command(after_help = "\
-The past is not touched: history, and get --at a revision before, go on working.
-To have it back: anywhen revert COLLECTION/DOC REVISION.
+The past stays: history, and get --at an earlier revision, still work.
+To bring the document back: anywhen revert COLLECTION/DOC REVISION.
 
 Examples:
   anywhen rm articles/a1 --message 'withdrawn'")]
     Rm(RmArgs),
-    /// Ask in SQL: from the command line, a file, a pipe, or line by line
+    /// Run SQL from the command line, a file, a pipe, or line by line
     #[command(after_help = "\
-Without -c and -f statements are read from standard input; at a terminal with line editing,
+Without -c and -f, statements are read from standard input; at a terminal with line editing,
 history, completion and commands such as \\d (\\? lists them).
-The folder is opened by this command: where `anywhen serve` has it, use psql.
+This command opens the folder itself. If `anywhen serve` has it open, use psql or --url.
 
 Examples:
   anywhen sql
@@ -177,11 +177,11 @@ Examples:
     Sql(SqlArgs),
     /// Serve the data to clients that speak PostgreSQL's protocol, or HTTP
     #[command(after_help = "\
-Clients connect as they do to PostgreSQL: psql, drivers, tools. A data folder that has no
-passwords lets in clients of this machine alone; give a role a password (ALTER ROLE ...
-PASSWORD '...') before you listen on other addresses.
+Clients connect as they do to PostgreSQL: psql, drivers, tools. While no role has a password,
+only clients of this machine can connect; give a role a password (ALTER ROLE ... PASSWORD '...')
+before you listen on other addresses.
 
-A configuration file (TOML) can say the same as the flags:
+A configuration file (TOML) can set the same options as the flags:
   pg-listen = [\"127.0.0.1:5433\"]
   unix-socket-dir = \"/run/anywhen\"
   hba = \"/etc/anywhen/pg_hba.conf\"
@@ -207,13 +207,13 @@ Examples:
   curl -X PUT 127.0.0.1:8080/articles/a1 -H 'content-type: application/json' -d '{\"n\": 1}'
   psql -h 127.0.0.1 -p 5433 -U postgres
   anywhen serve --pg-listen 0.0.0.0:5432 --tls-certificate server.crt --tls-key server.key
-  anywhen serve --config /etc/anywhen.toml --check        looks, and does not serve")]
+  anywhen serve --config /etc/anywhen.toml --check        checks, and does not serve")]
     Serve(Box<ServeArgs>),
-    /// Tokens with which clients of the HTTP server say who they are
+    /// Manage the tokens by which the HTTP server authenticates clients
     #[command(after_help = "\
-Tokens are kept as hashes in a file beside the data, which backups do not have; a server that runs
-looks at it within a second. Roles allow to view, create, modify or delete, in all collections or in
-one of them.
+Tokens are kept as hashes in a file beside the data, which backups do not have. A running server
+notices a change of the file within a second. The rights of a token (--role) are view, create,
+modify and delete, for all collections or for one.
 
 Examples:
   anywhen token create ada --role view,create,modify,delete
@@ -223,16 +223,16 @@ Examples:
   anywhen token revoke 9f2c41d0
   curl -H \"authorization: Bearer $TOKEN\" 127.0.0.1:8080/orders/o1")]
     Token(TokenArgs),
-    /// Make a collection, and say what it keeps
+    /// Make a collection, and set its options
     #[command(after_help = "\
-Writing commands make collections themselves, with every revision kept for ever; create is for
-when you want another.
+Commands that write make missing collections, which keep every revision for ever. Use create for
+other options.
 
 How much of the past a collection keeps (--history):
   forever    every revision (the default)
-  90d        what was the newest at some time in the last 90 days; also s, m, h, w, y
-  none       the newest alone
-What lies before is taken away by compaction; who wrote when and why stays in the history.
+  90d        every revision that was the newest at some time in the last 90 days; also s, m, h, w, y
+  none       only the newest revision
+Compaction removes older revisions; their authors, times and messages stay in the history.
 
 Examples:
   anywhen create articles
@@ -241,8 +241,8 @@ Examples:
     Create(CreateArgs),
     /// Change how much of the past a collection keeps
     #[command(after_help = "\
-What is to be forgotten goes with a compaction, in the background or by `anywhen compact`; what
-was forgotten does not come back.
+A compaction, in the background or by `anywhen compact`, removes the revisions that are no longer
+kept. Removed revisions do not come back.
 
 Examples:
   anywhen alter sessions --history 7d
@@ -250,28 +250,28 @@ Examples:
     Alter(AlterArgs),
     /// Drop a collection; its past stays, unless it is purged
     #[command(after_help = "\
-It takes the same time however large the collection is, and the name is free at once. What was in
-it can still be read at a moment before, as far as the collection's history is kept.
+This takes the same time for every size of collection, and the name is free at once. The documents
+can still be read as of an earlier moment, as far as the collection's history is kept.
 
-With --purge the past of all that was ever dropped under this name is let go of; `anywhen compact`
-takes it away.
+With --purge the past of all collections that were dropped under this name is given up;
+`anywhen compact` removes it.
 
 Examples:
   anywhen drop sessions
   anywhen get sessions/s1 --at '2026-11-21 10:30'    as it was before
-  anywhen ls --dropped                               what was dropped, and when
+  anywhen ls --dropped                               dropped collections, and when
   anywhen drop sessions --purge")]
     Drop(DropArgs),
     /// List the collections, or the documents of one
     #[command(after_help = "\
 Examples:
   anywhen ls
-  anywhen ls --long                    with what each collection keeps
+  anywhen ls --long                    with the options of each collection
   anywhen ls --dropped                 collections that were dropped, and when
   anywhen ls articles
   anywhen ls articles/2026-            only keys that begin so
   anywhen ls articles --limit 100      the first 100; then --after the last of them
-  anywhen ls articles --at 2026-01-01  what was there then")]
+  anywhen ls articles --at 2026-01-01  the documents of that time")]
     Ls(LsArgs),
     /// The revisions of a document, newest first
     #[command(after_help = "\
@@ -294,26 +294,26 @@ Examples:
   anywhen diff articles/a1 1 3
   anywhen diff articles/a1 1 3 --format rfc6902")]
     Diff(DiffArgs),
-    /// Which revision last changed each line of a document, and who
+    /// Show the revision and the author that last changed each line of a document
     #[command(after_help = "\
 Examples:
   anywhen blame articles/a1
   anywhen blame articles/a1 --at 5")]
     Blame(BlameArgs),
-    /// Every value that ever stood at a path of a document, or that one node had
+    /// Show every value that ever stood at a path of a document, or that one node had
     #[command(after_help = "\
-A path tells of all nodes that ever stood there; a node key of one node, wherever it stood. The time
-this takes grows with the changes near that part, not with the size of the document's versions.
+A path selects all nodes that ever stood there; a node key selects one node, wherever it stood. The
+time depends on the number of changes near that part, not on the size of the document's versions.
 
 Examples:
   anywhen node-history articles/a1 counter
   anywhen node-history articles/a1 'items[0].qty'
-  anywhen node-history articles/a1 '#12'          one node, under whatever name and place")]
+  anywhen node-history articles/a1 '#12'          one node, under all its names and places")]
     NodeHistory(NodeHistoryArgs),
-    /// Which paths a document has, and how many nodes stand at each
+    /// List the paths of a document, and how many nodes stand at each
     #[command(after_help = "\
 The elements of an array share a path: `/items/[]/sku`. A collection made with --path-summary
-keeps this with every version; of any other it is computed.
+keeps this list with every version; for other collections it is computed.
 
 Examples:
   anywhen paths articles/a1
@@ -332,12 +332,12 @@ Examples:
     Explore(ExploreArgs),
     /// Write a past revision again, as the newest
     #[command(after_help = "\
-Nothing is lost: the revisions in between stay, and can be reverted to in turn.
+Nothing is lost: the revisions in between stay, and you can revert to them as well.
 
 Examples:
   anywhen revert articles/a1 2 --message 'the numbers were right before'")]
     Revert(RevertArgs),
-    /// Bring in JSON files, folders, exports, whole histories, or tables
+    /// Import JSON files, folders, exports, whole histories, or tables
     #[command(
         args_conflicts_with_subcommands = true,
         subcommand_negates_reqs = true,
@@ -350,12 +350,12 @@ Examples:
   anywhen import data/                            every .json file below, collection `data`
   anywhen import git ~/code/app package.json      every version of a file in git
   anywhen import history versions.ndjson.gz --as conf/main
-  anywhen import sales.csv                        a table `sales`: columns and types are found out
+  anywhen import sales.csv                        a table `sales`, with inferred columns and types
   anywhen import part-*.parquet --into sales --using columnar
   anywhen import events.ndjson --into events      rows, not documents"
     )]
     Import(ImportArgs),
-    /// Write documents out: as lines, as files, or with all their history; and tables
+    /// Export documents as lines, as files or with all their history; and tables
     #[command(after_help = "\
 Lines are {\"key\": ..., \"doc\": ...}; `anywhen import FILE.ndjson --as COLLECTION` reads them back.
 
@@ -370,40 +370,40 @@ Examples:
     Export(ExportArgs),
     /// Check every checksum and every invariant of the data folder
     #[command(after_help = "\
-Reads everything; changes nothing. Exit code 3 where something is damaged.
+Reads everything; changes nothing. Exit code 3 means damage.
 
 Examples:
   anywhen verify && echo all is well")]
     Verify,
-    /// Rewrite the data folder in its smallest form, and tell what that won
+    /// Rewrite the data folder in its smallest form, and say how many bytes that has freed
     #[command(after_help = "\
-This happens in the background as the database grows; call it before an archive
-or a measurement. No version is lost, but those that a collection's history does not reach back
-to (`anywhen help create`). What would win next to nothing is left as it is.
+Compaction runs in the background as the database grows; call it before you archive or measure.
+It removes only the versions that the history of their collection no longer keeps
+(`anywhen help create`). Files that would become only a little smaller stay as they are.
 
 Examples:
   anywhen compact")]
     Compact,
-    /// Copy the database, whole and consistent, to a folder; of a running server too
+    /// Copy the database, complete and consistent, to a folder; also from a running server
     #[command(after_help = "\
-Every checksum is computed on arrival. A copy that was cut short goes on when the
-command is called again, with what is whole there.
+The command verifies every checksum of the copy. If a copy was cut short, call the
+command again: it continues with the files that are complete.
 
---from asks a running server, whose writers are not held up. The token is one of a
-superuser, or of a role with REPLICATION. With --follow the command goes on with
-every commit from then on, until it is ended: `anywhen restore --to` brings such an
-archive back to any moment since. Called again it goes on from where it was.
+--from copies from a running server; its writers do not wait. The token must belong to
+a superuser, or to a role with REPLICATION. With --follow the command then copies every
+later commit until it is stopped, and `anywhen restore --to` restores any moment since
+the copy. Called again, it continues from where it was.
 
 Examples:
   anywhen backup /backup/anywhen-2026-11-21
   anywhen backup --from https://db.example.org:8443 --token-file token /backup/db
   anywhen backup --from http://127.0.0.1:8080 --rate 50MB/s --follow /backup/db")]
     Backup(BackupArgs),
-    /// Make a data folder out of a backup, as of any moment that it knows
+    /// Make a data folder from a backup, as of any moment in it
     #[command(after_help = "\
 The data folder (--data) must not exist yet: nothing is overwritten. A backup can be
-restored to its commit; one that was made with --follow to any moment since, by
-default the last.
+restored as of its commit. A backup made with --follow can be restored as of any moment
+since, by default the last.
 
 Examples:
   anywhen restore /backup/anywhen-2026-11-21
@@ -419,16 +419,16 @@ Examples:
     Stats,
     /// Read commands from standard input, one a line, on one open database
     #[command(after_help = "\
-Lines are commands as above, without `anywhen`; words are split and quoted as in
-a shell, but {...} and [...] are taken as they stand; `#` begins a comment. Each line is answered before the next is read, and
-a write is durable when its answer appears. A failed line does not end the shell,
-but the exit code tells.
+Each line is a command as above, without `anywhen`. Words are split and quoted as in a
+shell, but {...} and [...] are taken literally; `#` begins a comment. Each line is
+answered before the next is read, and a write is durable when its answer appears. The
+shell goes on after a failed line, and its exit code then reports the failure.
 
 Examples:
   anywhen shell
   printf '%s\\n' 'put a/1 {\"n\":1}' 'edit a/1 set n 2' 'history a/1' | anywhen shell")]
     Shell,
-    /// Write the script by which a shell completes this command
+    /// Write the script that completes this command in a shell
     #[command(after_help = "\
 Examples:
   anywhen completions bash > ~/.local/share/bash-completion/completions/anywhen
@@ -452,7 +452,7 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ManPagesArgs {
-    /// The folder; it is made where it does not exist
+    /// The folder; it is made if it is missing
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }

@@ -18,7 +18,7 @@ use crate::remote::HttpSource;
 use crate::screen;
 use crate::session::{Session, holds_data};
 
-/// The first and the longest pause before a server is asked again that was lost.
+/// The first and the longest pause before the next request to a lost server.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// How long a server that was lost is waited for, where nothing follows the copy.
 const WAIT: Duration = Duration::from_secs(300);
@@ -122,13 +122,13 @@ fn copy(
 fn failed(error: Error, a: &BackupArgs) -> Failure {
     match error {
         Error::Exists(_) => refused(error, &a.folder),
-        Error::Backup(BackupError::Lost(_)) => {
-            Failure::from(error).hint("call the command again: it goes on from what is there")
-        }
+        Error::Backup(BackupError::Lost(_)) => Failure::from(error)
+            .hint("call the command again: it continues with the complete files"),
         Error::Store(_) | Error::Engine(_) if a.from.is_some() => Failure::from(error)
             .hint("it is damaged at the server, or each time on the way; no backup was made"),
-        Error::Store(_) | Error::Engine(_) => Failure::from(error)
-            .hint("`anywhen verify` tells all that is wrong; no backup was made"),
+        Error::Store(_) | Error::Engine(_) => {
+            Failure::from(error).hint("`anywhen verify` lists all damage; no backup was made")
+        }
         error => error.into(),
     }
 }
@@ -163,7 +163,7 @@ fn follow(target: &mut BackupFolder, source: &mut dyn BackupSource) -> Outcome {
     }
 }
 
-/// A server that was lost: how long to wait before it is asked again.
+/// A lost server: how long to wait before the next request to it.
 struct Lost {
     since: Option<Instant>,
     pause: Duration,
@@ -188,12 +188,17 @@ impl Lost {
         let since = *self.since.get_or_insert_with(Instant::now);
         if self.wait.is_some_and(|wait| since.elapsed() > wait) {
             bar.finish_and_clear();
-            return Err(Failure::new(Kind::Lost, format!("the server was lost: {why}"))
-                .hint("call the command again: it goes on from what is there"));
+            return Err(Failure::new(
+                Kind::Lost,
+                format!("the connection to the server was lost: {why}"),
+            )
+            .hint("call the command again: it continues with the complete files"));
         }
         if !self.is_told {
             self.is_told = true;
-            bar.suspend(|| screen::note(&format!("the server was lost: {why}; asking again")));
+            bar.suspend(|| {
+                screen::note(&format!("the connection to the server was lost: {why}; trying again"))
+            });
         }
         std::thread::sleep(self.pause);
         self.pause = (self.pause * 2).min(PAUSES.1);
@@ -206,7 +211,7 @@ fn unfinished(folder: &Path) -> Option<&'static str> {
     // The manifest is copied last.
     let store = folder.join("store");
     let is_unfinished = store.is_dir() && !store.join("MANIFEST").exists();
-    is_unfinished.then_some("a copy into it was cut short: remove the folder, and try again")
+    is_unfinished.then_some("an interrupted copy left it: remove the folder and try again")
 }
 
 pub(crate) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
@@ -228,8 +233,11 @@ pub(crate) fn restore(session: &mut Session, a: &RestoreArgs) -> Outcome {
         }
     };
     if unfinished(&a.folder).is_some() {
-        return Err(Failure::refused(format!("the backup in {} is not whole", a.folder.display()))
-            .hint("it was cut short: call `anywhen backup` again, or take another one"));
+        return Err(Failure::refused(format!(
+            "the backup in {} is incomplete",
+            a.folder.display()
+        ))
+        .hint("its copy was interrupted: call `anywhen backup` again, or use another backup"));
     }
     let bar = progress::transfer("restoring");
     let restored =

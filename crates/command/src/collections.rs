@@ -19,7 +19,7 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    /// True where it is as collections are that nobody asked for anything.
+    /// True if it has the default options.
     pub(crate) fn is_plain(&self) -> bool {
         self.options == CollectionOptions::default()
     }
@@ -87,7 +87,7 @@ fn told(session: &Session, described: Described, done: &str) -> Outcome {
 pub(crate) fn drop(session: &mut Session, a: &DropArgs) -> Outcome {
     let database = session.database()?;
     let (done, said) = match a.purge {
-        true => (database.purge_collection(&a.name)?, "dropped, and its past let go of"),
+        true => (database.purge_collection(&a.name)?, "dropped with its past"),
         false => (database.drop_collection(&a.name)?, "dropped"),
     };
     if !done {

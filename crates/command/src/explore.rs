@@ -38,13 +38,13 @@ pub(crate) fn explore(session: &mut Session, a: &ExploreArgs) -> Outcome {
         None => (text.to_owned(), None),
     });
     let (name, source) = match place {
-        Place::Server(url) => {
+        DataSource::Server(url) => {
             let token = token(a.token_file.as_deref())?;
             let client = http::Client::new(url, a.authorities.as_deref(), token, PATIENCE);
             let client = client.map_err(|error| Failure::refused(error.to_string()))?;
             (url.to_owned(), Source::server(client))
         }
-        Place::Folder(folder) => {
+        DataSource::Folder(folder) => {
             if let Some(folder) = folder {
                 session.data = folder;
             }
@@ -65,24 +65,24 @@ pub(crate) fn explore(session: &mut Session, a: &ExploreArgs) -> Outcome {
 
 /// The data that the command shows.
 #[derive(Debug, PartialEq, Eq)]
-enum Place<'a> {
+enum DataSource<'a> {
     Server(&'a str),
     /// A folder, or that of `--data`.
     Folder(Option<PathBuf>),
 }
 
 /// Tells what the words name: a lone word is a document, unless it is an address or a folder with data.
-fn named(a: &ExploreArgs) -> (Place<'_>, Option<&str>) {
+fn named(a: &ExploreArgs) -> (DataSource<'_>, Option<&str>) {
     let target = a.target.as_deref();
     match a.place.as_deref() {
-        None => (Place::Folder(None), target),
+        None => (DataSource::Folder(None), target),
         Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
-            (Place::Server(url), target)
+            (DataSource::Server(url), target)
         }
         Some(folder) if target.is_some() || holds_data(Path::new(folder)) => {
-            (Place::Folder(Some(PathBuf::from(folder))), target)
+            (DataSource::Folder(Some(PathBuf::from(folder))), target)
         }
-        Some(target) => (Place::Folder(None), Some(target)),
+        Some(target) => (DataSource::Folder(None), Some(target)),
     }
 }
 
@@ -125,12 +125,12 @@ mod tests {
             authorities: None,
         };
         for (place, target, found, document) in [
-            (None, None, Place::Folder(None), None),
-            (Some("a/b"), None, Place::Folder(None), Some("a/b")),
-            (Some(&*data), None, Place::Folder(Some(data.clone().into())), None),
-            (Some("none"), Some("a/b"), Place::Folder(Some("none".into())), Some("a/b")),
-            (Some("https://h"), Some("a/b"), Place::Server("https://h"), Some("a/b")),
-            (Some("http://h:1"), None, Place::Server("http://h:1"), None),
+            (None, None, DataSource::Folder(None), None),
+            (Some("a/b"), None, DataSource::Folder(None), Some("a/b")),
+            (Some(&*data), None, DataSource::Folder(Some(data.clone().into())), None),
+            (Some("none"), Some("a/b"), DataSource::Folder(Some("none".into())), Some("a/b")),
+            (Some("https://h"), Some("a/b"), DataSource::Server("https://h"), Some("a/b")),
+            (Some("http://h:1"), None, DataSource::Server("http://h:1"), None),
         ] {
             assert_eq!(named(&args(place, target)), (found, document));
         }

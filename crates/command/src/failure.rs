@@ -40,7 +40,7 @@ pub(crate) enum Kind {
     Broken,
     /// A server that was asked is gone, or never was there: 1, and nothing more can be asked.
     Lost,
-    /// Nobody reads the output any more: 0, and nothing is said.
+    /// The reader of the output has closed it: exit code 0, without a message.
     Unread,
 }
 
@@ -86,7 +86,7 @@ impl Failure {
         self
     }
 
-    /// True where going on makes no sense: a failed disk, or nobody reading.
+    /// True if the command cannot go on: a failed disk, or a closed output.
     pub(crate) fn ends_everything(&self) -> bool {
         matches!(self.kind, Kind::Broken | Kind::Lost | Kind::Unread)
     }

@@ -51,7 +51,7 @@ pub(crate) fn versions(
     let mut blobs = Blobs::start(repository)?;
     if let Some(newest) = newest {
         let at = position(&mut blobs, &entries, newest)?.ok_or_else(|| {
-            let text = "the document has a history already, whose newest revision is no commit of this file";
+            let text = "the document has a history already, whose newest revision is not a commit of this file";
             Failure::refused(text).hint("import it under another name: --as COLLECTION/DOC")
         })?;
         entries.drain(..=at);

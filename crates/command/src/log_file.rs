@@ -47,7 +47,7 @@ impl LogFile {
     /// Opens a file, whose lines stay, and makes the folder that it is in.
     ///
     /// # Errors
-    /// Where it cannot be opened or made.
+    /// Fails if it cannot be opened or made.
     pub(crate) fn open(path: &Path, rotation: Rotation) -> io::Result<LogFile> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -61,7 +61,7 @@ impl LogFile {
     /// Opens the file anew under its name: another program may have moved it away.
     ///
     /// # Errors
-    /// Where it cannot be opened; the lines go on to where they went.
+    /// Fails if it cannot be opened; lines then still go to the old file.
     pub(crate) fn reopen(&self) -> io::Result<()> {
         let mut state = self.lock();
         let (file, bytes, began) = open(&state.path)?;

@@ -14,10 +14,10 @@
 //! Invariants:
 //! - Answers go to standard output, everything else (progress, notes, errors)
 //!   to standard error: output can always be piped.
-//! - Exit codes: 0 done; 1 not found, or impossible; 2 the command line is
+//! - Exit codes: 0 success; 1 not found, or not possible; 2 the command line is
 //!   wrong; 3 the disk failed or the data are damaged.
 //! - With `--json` every answer and every error is JSON.
-//! - Colours appear on terminals only, and never where `NO_COLOR` is set.
+//! - Colours appear on terminals only, and never if `NO_COLOR` is set.
 
 mod args;
 mod backups;
@@ -57,8 +57,8 @@ use args::{Arguments, Command};
 use failure::{Failure, Outcome};
 use session::Session;
 
-/// It gives memory back to the system a moment after it was freed: a server that has run one large
-/// statement does not keep what that took. ARCHITECTURE.md has the figures.
+/// mimalloc returns freed memory to the system after a moment, so a server does not keep the memory of a
+/// large statement. ARCHITECTURE.md has the figures.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// True where the words that could not be understood ask for JSON.
+/// True if a command line that could not be parsed has `--json`.
 fn wants_json() -> bool {
     std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }

@@ -35,7 +35,7 @@ pub(crate) fn verify(session: &mut Session) -> Outcome {
     let bar = progress::bar("verifying", None);
     let progress = |done| bar.set_position(done);
     let report = match session.open() {
-        // The shell has it open, and so nobody else.
+        // The shell has the folder open, so no other process has.
         Some(database) => database.verify(progress)?,
         // Not by opening it: that would replay and release what a killed process has left.
         None => Database::verify_folder(&session.data, progress)?,

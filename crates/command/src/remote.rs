@@ -24,10 +24,10 @@ const AGAIN: Duration = Duration::from_secs(60);
 /// The first and the longest pause between two tries.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
-/// A server that is asked over HTTP.
+/// A server, over HTTP.
 pub(crate) struct HttpSource {
     client: http::Client,
-    /// The backup under way, and the commit of its plan.
+    /// The running backup, and the commit of its plan.
     backup: Option<(String, Csn)>,
 }
 
@@ -81,7 +81,7 @@ impl HttpSource {
         })
     }
 
-    /// The path of something of the backup under way.
+    /// The path of a resource of the running backup.
     fn path(&self, rest: &str) -> anywhen::Result<String> {
         match &self.backup {
             Some((id, _)) => Ok(format!("/v1/backups/{id}{rest}")),

@@ -170,11 +170,11 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     hangups.reload(&database, log);
     let (told, wait) = mpsc::channel();
     ctrlc::set_handler(move || {
-        // Where nobody waits any more the server is ending already.
+        // If the receiver is gone, the server is ending already.
         let _ = told.send(());
     })
     .map_err(|error| Failure::refused(format!("cannot wait for signals: {error}")))?;
-    // An error would mean that nobody can tell any more, which is the end too.
+    // An error means that the sender is gone, which is the end too.
     let _ = wait.recv();
     if let Some(http) = http {
         http.shutdown();
@@ -245,7 +245,7 @@ fn budgets(session: &mut Session, args: &ServeArgs, config: &Config) -> Outcome<
     let mut said: Vec<(String, String)> = config.settings.clone().into_iter().collect();
     for setting in &args.settings {
         let Some((name, value)) = setting.split_once('=') else {
-            return Err(Failure::refused(format!("{setting:?} is no NAME=VALUE")));
+            return Err(Failure::refused(format!("{setting:?} is not of the form NAME=VALUE")));
         };
         said.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
         said.push((name.to_owned(), value.to_owned()));
@@ -565,7 +565,7 @@ fn start_logging(args: &ServeArgs, file: Option<LogFile>) {
     };
     let builder =
         tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(on_terminal);
-    // Somebody may log already: a program that has the command as a library.
+    // A logger may be installed already, by a program that uses the command as a library.
     let _ = match args.log_format {
         LogFormat::Json => builder.json().try_init(),
         LogFormat::Text => builder.with_target(false).try_init(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anywhen::{Collection, Csn, Database, Meta, NodeRef};
 
-use crate::args::{At, Global, Place, Signed, Target};
+use crate::args::{At, Global, NodeArg, Signed, Target};
 use crate::failure::{Failure, Outcome};
 use crate::screen;
 
@@ -160,10 +160,10 @@ fn listed_user() -> Option<String> {
 }
 
 /// The library's way to name a part of a document.
-pub(crate) fn node(place: &Place) -> NodeRef {
+pub(crate) fn node(place: &NodeArg) -> NodeRef {
     match place {
-        Place::Path(path) => NodeRef::Path(path.clone()),
-        Place::Key(key) => NodeRef::Key(anywhen::NodeKey(*key)),
+        NodeArg::Path(path) => NodeRef::Path(path.clone()),
+        NodeArg::Key(key) => NodeRef::Key(anywhen::NodeKey(*key)),
     }
 }
 

@@ -46,10 +46,13 @@ pub(crate) fn import(session: &mut Session, a: &ImportArgs) -> Outcome {
     }
     let first = a.paths.first().ok_or_else(|| usage("no file was named".to_owned()))?;
     let Some(kind) = reader(first) else {
-        return Err(usage(format!("{}: the ending does not tell what is in it", first.display()))
-            .hint(
-                ".csv, .tsv, .ndjson and .jsonl (.gz too), .parquet, .arrow and .feather are known",
-            ));
+        return Err(usage(format!(
+            "{}: the format does not follow from the name",
+            first.display()
+        ))
+        .hint(
+            ".csv, .tsv, .ndjson and .jsonl (.gz too), .parquet, .arrow and .feather are known",
+        ));
     };
     if let Some(other) = a.paths.iter().find(|path| reader(path) != Some(kind)) {
         return Err(usage(format!("{} is of another kind than the first file", other.display())));
@@ -97,7 +100,7 @@ pub(crate) fn import(session: &mut Session, a: &ImportArgs) -> Outcome {
             format!("INSERT INTO {name} ({columns}) SELECT {columns} FROM {files}")
         }
         (true, Some(_)) => {
-            return Err(usage(format!("--using is for a new table, and {shown} is there already")));
+            return Err(usage(format!("--using is for a new table, and {shown} exists already")));
         }
     };
     let total = match kind {
@@ -156,7 +159,7 @@ pub(crate) fn export(session: &mut Session, a: &ExportArgs, file: &Path) -> Outc
         "csv" => "FORMAT csv, HEADER".to_owned(),
         "tsv" => "FORMAT csv, HEADER, DELIMITER E'\\t'".to_owned(),
         _ => {
-            return Err(usage("the ending of the file does not tell what to write")
+            return Err(usage("the format does not follow from the name of the file")
                 .hint(".parquet, .arrow, .feather, .csv and .tsv are known"));
         }
     };

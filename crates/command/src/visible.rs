@@ -118,7 +118,7 @@ impl<W: Write> Write for Shown<W> {
 
 impl<W: Write> Drop for Shown<W> {
     fn drop(&mut self) {
-        // Nobody can be told any more.
+        // The error cannot be reported any more.
         let _ = self.flush();
     }
 }

@@ -7,7 +7,7 @@ use anywhen::{Committed, DocumentError, Edit, Meta, Place as Position, Revision}
 use json::Tape;
 
 use crate::args::{
-    Change, EditArgs, Expected, Place, PutArgs, RevertArgs, RmArgs, Signed, Target, Where,
+    Change, EditArgs, Expected, NodeArg, PutArgs, RevertArgs, RmArgs, Signed, Target, Where,
 };
 use crate::failure::{Failure, Outcome};
 use crate::json_out::{Object, quoted};
@@ -19,7 +19,7 @@ use anywhen::time;
 /// no more memory than this.
 const WHOLE_BYTES_MAX: u64 = 16 << 20;
 
-/// A document on its way in.
+/// A document that is being written.
 pub(crate) enum Incoming {
     /// Small enough to be known to be JSON before anything is made for it.
     Whole(Box<Tape>),
@@ -162,12 +162,12 @@ pub(crate) fn edit(session: &mut Session, a: &EditArgs) -> Outcome {
 
 /// One change, with its values checked.
 enum Step<'a> {
-    Set(Place, String),
-    Insert(&'a Place, Position<'a>, String),
-    Rename(&'a Place, &'a str),
-    Move(&'a Place, &'a Place, Position<'a>),
-    Copy(&'a Place, &'a Place, Position<'a>),
-    Remove(&'a Place),
+    Set(NodeArg, String),
+    Insert(&'a NodeArg, Position<'a>, String),
+    Rename(&'a NodeArg, &'a str),
+    Move(&'a NodeArg, &'a NodeArg, Position<'a>),
+    Copy(&'a NodeArg, &'a NodeArg, Position<'a>),
+    Remove(&'a NodeArg),
 }
 
 impl Step<'_> {

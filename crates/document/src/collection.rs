@@ -29,8 +29,8 @@ pub enum Moment {
     Revision(Revision),
     /// The newest revision committed at or before a time, in microseconds since 1970 UTC.
     Time(u64),
-    /// The newest revision authored at or before a time, in microseconds since 1970 UTC; revisions
-    /// that say nothing of it count by their commit time.
+    /// The newest revision authored at or before a time, in microseconds since 1970 UTC. Revisions
+    /// without an authored time count by their commit time.
     Authored(u64),
     /// The newest revision at or before a commit.
     Csn(Csn),
@@ -81,17 +81,17 @@ impl Documents {
         self.cache.bytes()
     }
 
-    /// The collection whose records lie in table `id`, of which the store knows `table`.
+    /// The collection whose records are in table `id` of the store; `table` has the options of that table.
     pub fn collection(self: &Arc<Self>, id: TableId, table: Arc<DocumentTable>) -> Collection {
         Collection { documents: Arc::clone(self), id, table, rows: None }
     }
 
-    /// Forgets what is kept in memory, so that the next reads are cold.
+    /// Clears the caches, so that the next reads are cold.
     pub fn clear_cache(&self) {
         self.cache.clear();
     }
 
-    /// Gives the engine back, for closing it.
+    /// Returns the engine, for closing it.
     pub fn into_engine(self) -> Arc<Engine> {
         self.engine
     }
@@ -118,7 +118,7 @@ struct StoredChunks {
     prefix: Prefix,
     csn: Csn,
     keep: bool,
-    /// Keeps what is still to be fetched, where the collection's history is not kept for ever.
+    /// Holds the chunks that are not fetched yet, if the collection's history is not kept for ever.
     _hold: Option<Hold>,
 }
 
@@ -194,8 +194,8 @@ impl Collection {
         Ok(Document::of(state))
     }
 
-    /// The document as it is now, where it is in memory: for a thread that must not wait for a disk.
-    /// `None` says nothing of whether there is one.
+    /// The newest version of the document, if it is in memory: for a thread that must not wait for a disk.
+    /// `None` does not say whether the document exists.
     pub fn get_cached(&self, key: &str) -> Result<Option<Document>> {
         let newest = self.last(self.engine().visible());
         self.check(newest)?;
@@ -230,11 +230,11 @@ impl Collection {
         Keys { _snapshot: snapshot, scan, prefix: prefix.to_owned(), refused, done: false }
     }
 
-    /// An error where the collection is not there any more as of a commit, or its past not whole.
+    /// Fails if the collection was dropped at or before a commit, or if its state as of the commit is no longer kept.
     fn check(&self, at: Csn) -> Result<()> {
         self.table.check(at)?;
         match self.table.ended() {
-            // Of what is being taken away nothing is shown, whatever is left of it.
+            // A dropped table shows nothing, even if compaction has not removed all of it yet.
             Some(end) if self.horizon() >= end => {
                 Err(DocumentError::ForgottenAt { at, horizon: self.horizon() })
             }
@@ -249,7 +249,8 @@ impl Collection {
         engine.store().horizon(self.id).max(engine.table(self.id).forgotten())
     }
 
-    /// The newest commit of which the collection tells: that of now, or the last before it was dropped.
+    /// The newest commit as of which the collection can be read: the newest visible one, or the last before it was
+    /// dropped.
     pub(crate) fn last(&self, visible: Csn) -> Csn {
         self.table.ended().map_or(visible, |end| visible.min(Csn(end.0 - 1)))
     }
@@ -295,7 +296,7 @@ impl Collection {
         self.documents.cache.get(&(self.id, prefix.clone()), at)
     }
 
-    /// The newest state of a document as of `at`, which the cache learns nothing of.
+    /// The newest state of a document as of `at`, without adding it to the cache.
     pub(crate) fn state_in_passing(&self, prefix: &Prefix, at: Csn) -> Result<State> {
         match self.cached(prefix, at) {
             Some(state) => Ok(state),
@@ -337,11 +338,11 @@ impl Collection {
         Ok(State { csn, revision, tree, next_key: deleted.unwrap_or(1), list })
     }
 
-    /// The tree of a document at a commit, its chunks fetched when needed; `keep` where it will be
-    /// kept for long, so that its chunks are to be copies and not pin the store's blocks.
+    /// The tree of a document at a commit, which fetches its chunks when it needs them. With `keep` it will be
+    /// kept for long, so its chunks are copies and do not pin the store's blocks.
     ///
-    /// Where the past may be forgotten, a tree that is kept is fetched as a whole, and any other holds
-    /// what it has not fetched: no version goes while somebody reads it.
+    /// If retention may drop versions, a tree that is kept is fetched as a whole. Any other tree holds the
+    /// versions that it has not fetched, so no version is dropped while a reader needs it.
     pub(crate) fn load_tree(&self, prefix: &Prefix, csn: Csn, keep: bool) -> Result<Option<Tree>> {
         let store = self.engine().store();
         let may_forget = self.table.may_forget();
@@ -429,7 +430,7 @@ impl Collection {
         Ok(Some(Counts::read(stored.base(), stored.deltas())?.classes()))
     }
 
-    /// The oldest revision that can still be read: 1 where nothing was forgotten.
+    /// The oldest revision that can still be read: 1 if retention has dropped none.
     pub(crate) fn oldest_of(&self, state: &State) -> Result<Revision> {
         match self.horizon() {
             Csn(0) => Ok(Revision(1)),
@@ -437,7 +438,7 @@ impl Collection {
         }
     }
 
-    /// The oldest revision of a document that can still be read: 1 where nothing was forgotten.
+    /// The oldest revision of a document that can still be read: 1 if retention has dropped none.
     pub fn oldest(&self, key: &str) -> Result<Revision> {
         self.oldest_of(&self.known(key, &Prefix::new(key)?)?)
     }
@@ -510,14 +511,14 @@ impl Collection {
         Ok(Diff { old, new, changes })
     }
 
-    /// The chunks touched after revision `from` up to `to`, where that is known and few.
+    /// The chunks that the revisions after `from` up to `to` have changed, if they are known and few.
     fn touched_between(
         &self,
         state: &State,
         from: Revision,
         to: Revision,
     ) -> Result<Option<BTreeSet<u32>>> {
-        /// Revisions whose lists of chunks are read before looking at all chunks is thought cheaper.
+        /// The most revisions whose lists of chunks are read. For more it is cheaper to look at all chunks.
         const LISTS_MAX: u64 = 256;
         if to.0 - from.0 > LISTS_MAX {
             return Ok(None);
@@ -539,14 +540,14 @@ impl Collection {
 
     // --- writing ---------------------------------------------------------------------------------
 
-    /// Gives the document this value. A document that is there keeps its nodes where they stay.
+    /// Writes the whole value of the document. Nodes that the new value has too keep their keys.
     pub fn put(&self, key: &str, json: impl AsRef<[u8]>) -> Result<Committed> {
         self.put_with(key, json, &Meta::default())
     }
 
-    /// [`put`](Collection::put), saying who and why.
+    /// [`put`](Collection::put), with author, message and other properties of the commit.
     pub fn put_with(&self, key: &str, json: impl AsRef<[u8]>, meta: &Meta) -> Result<Committed> {
-        // Parsed before the document is locked: bad input holds nobody up.
+        // Parsed before the document is locked, so slow parsing makes no other writer wait.
         let tape = crate::limits::parse(json.as_ref())?;
         self.put_tape(key, &tape, meta)
     }
@@ -556,7 +557,7 @@ impl Collection {
         self.write(key, meta, |working| working.put_tape(tape)).map(|(committed, ())| committed)
     }
 
-    /// Edits the document: all that `f` does becomes one revision. Fails where there is no document.
+    /// Edits the document: all changes of `f` become one revision. Fails if there is no document.
     pub fn edit<R>(
         &self,
         key: &str,
@@ -565,7 +566,7 @@ impl Collection {
         self.edit_with(key, &Meta::default(), f)
     }
 
-    /// [`edit`](Collection::edit), saying who and why.
+    /// [`edit`](Collection::edit), with author, message and other properties of the commit.
     pub fn edit_with<R>(
         &self,
         key: &str,
@@ -580,7 +581,7 @@ impl Collection {
         self.remove_with(key, &Meta::default())
     }
 
-    /// [`remove`](Collection::remove), saying who and why.
+    /// [`remove`](Collection::remove), with author, message and other properties of the commit.
     pub fn remove_with(&self, key: &str, meta: &Meta) -> Result<Committed> {
         self.write(key, meta, |working| match working.remove() {
             true => Ok(()),
@@ -618,8 +619,8 @@ impl CollectionAt {
         self.collection.get_at(key, self.moment)
     }
 
-    /// The keys of the documents that were there then. A moment given by revision or by authored time
-    /// has no meaning for a whole collection: those fail.
+    /// The keys of the documents as of the moment. Fails for a moment given by revision or by authored
+    /// time, which has no meaning for a whole collection.
     pub fn keys(&self, prefix: &str) -> Result<Keys> {
         let engine = self.collection.engine();
         let csn = match self.moment {
@@ -640,13 +641,13 @@ pub struct Keys {
     _snapshot: Snapshot,
     scan: store::Scan,
     prefix: String,
-    /// Why there is nothing to list.
+    /// The error to return instead of keys.
     refused: Option<DocumentError>,
     done: bool,
 }
 
 impl Keys {
-    /// The same keys, but only those after `key`; found without a look at those before.
+    /// Only the keys after `key`. The keys before are not read.
     #[must_use]
     pub fn after(mut self, key: &str) -> Keys {
         if let Ok(prefix) = Prefix::new(key) {
@@ -732,9 +733,11 @@ impl Document {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// Gives the whole document as compact JSON to `sink`, piece by piece, each of about 64 KB: memory
-    /// does not grow with the document. Bytes that `sink` leaves in the buffer come again with the
-    /// next piece; where it fails, this fails too.
+    /// Gives the whole document as compact JSON to `sink`, in pieces of about 64 KB: memory does not grow
+    /// with the document. Bytes that `sink` leaves in the buffer come again with the next piece.
+    ///
+    /// # Errors
+    /// Returns the error of `sink`, or fails if the document cannot be read.
     pub fn write_pieces(
         &self,
         sink: &mut dyn FnMut(&mut Vec<u8>) -> std::io::Result<()>,

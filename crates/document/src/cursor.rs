@@ -1,12 +1,13 @@
-//! A look at one node after the other, for walks that go about in the order of keys.
+//! A cursor that reads one node after the other, for walks in about the order of keys.
 //!
 //! ```text
 //!   chunk 3   | image, cut into columns |   heap ,"age":42 ,"name":...
 //!                            ^ next slot            ^ where its fragment starts
 //! ```
-//! To look at a node is to cut the columns out of the image of its chunk and to add up the fragments before
-//! its own. A [`Cursor`] keeps both from one node to the next, and reads no more columns than are asked for
-//! by who writes text.
+//!
+//! To read a node, the cursor finds the columns in the image of its chunk and adds up the lengths of the
+//! fragments before it. A [`Cursor`] keeps both from one node to the next, and reads only the columns that a
+//! serialiser needs.
 
 use crate::chunk::Chunk;
 use crate::image::Image;
@@ -30,8 +31,8 @@ pub(crate) struct Cursor<'a> {
     patch: usize,
 }
 
-/// The visible parts of a node.
-pub(crate) struct Seen<'a> {
+/// The parts of a node that a serialiser needs.
+pub(crate) struct NodeView<'a> {
     pub kind: Kind,
     /// The field's name, escaped and without quotes.
     pub name: Option<Text<'a>>,
@@ -44,7 +45,7 @@ pub(crate) struct Seen<'a> {
     is_changed: bool,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> NodeView<'a> {
     /// A scalar, if it is short and stands in the heap as it is written.
     #[inline(always)]
     pub fn short(&self) -> Option<ShortText<'a>> {
@@ -64,7 +65,7 @@ impl<'a> Seen<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor that is nowhere yet.
+    /// A cursor that is in no chunk yet.
     pub fn new(tree: &'a Tree) -> Cursor<'a> {
         Cursor { tree, number: None, chunk: None, next: (0, 0), patch: 0 }
     }
@@ -82,7 +83,7 @@ impl<'a> Cursor<'a> {
 
     /// The node in a slot of the chunk that it is in, unless it was removed.
     #[inline(always)]
-    fn see(&mut self, slot: usize, extent: u32) -> Option<Seen<'a>> {
+    fn see(&mut self, slot: usize, extent: u32) -> Option<NodeView<'a>> {
         let (chunk, image) = self.chunk.as_ref()?;
         let kind = Kind::from_u8(image.kinds[slot])?;
         if slot < self.next.0 {
@@ -98,7 +99,7 @@ impl<'a> Cursor<'a> {
         let heap = &image.heap[start..];
         let name_len = image.name_len(slot);
         let prefix = prefix_len(name_len);
-        let mut seen = Seen {
+        let mut seen = NodeView {
             kind,
             name: (name_len != NO_NAME).then(|| Text::new(&heap[2..], name_len.into())),
             extent,
@@ -128,7 +129,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The node with this key, unless it is not there.
-    pub fn look(&mut self, key: NodeKey) -> Result<Option<Seen<'a>>> {
+    pub fn look(&mut self, key: NodeKey) -> Result<Option<NodeView<'a>>> {
         if !self.enter(key)? {
             return Ok(None);
         }
@@ -143,7 +144,7 @@ impl<'a> Cursor<'a> {
         &mut self,
         parent: NodeKey,
         keys: &mut Range<u64>,
-    ) -> Result<Option<(NodeKey, Seen<'a>)>> {
+    ) -> Result<Option<(NodeKey, NodeView<'a>)>> {
         while keys.start < keys.end {
             let key = NodeKey(keys.start);
             if !self.enter(key)? {

@@ -45,9 +45,9 @@ struct Work {
     fresh: bool,
 }
 
-/// A chunk that is not taken apart. Mostly a draft changed only values in it: the common case, and the cheap one. A
-/// draft that adds many nodes puts the chunks that are full together again, because taken apart they need several
-/// times the memory.
+/// A chunk that is not decoded. Mostly a draft changed only values in it: this is the common case, and it is cheap. A
+/// draft that adds many nodes encodes full chunks of new nodes again, because decoded ones need several times the
+/// memory.
 #[derive(Clone)]
 struct Valued {
     chunk: Chunk,
@@ -66,7 +66,7 @@ pub(crate) enum Write {
     Delete,
 }
 
-/// Where a subtree goes.
+/// The place of a subtree that is inserted or moved, relative to a target node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
     /// First among the children of the target.
@@ -86,10 +86,10 @@ pub enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The place that words say: `first`, `last`, `before` or `after` the target, of a field with its name.
+    /// The place `first`, `last`, `before` or `after`, with the name for a field.
     ///
     /// # Errors
-    /// The error of these words: there is no such place, or a field cannot go there.
+    /// Returns a message if there is no such place, or if a field cannot have it.
     pub fn named(at: &str, name: Option<&'a str>) -> Result<Place<'a>, &'static str> {
         Ok(match (at, name) {
             ("first", None) => Place::FirstChild,
@@ -260,7 +260,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives a scalar another value; nothing happens where it has it already.
+    /// Gives a scalar another value; does nothing if it has that value already.
     pub fn set_scalar(&mut self, key: NodeKey, kind: Kind, text: &[u8]) -> Result<()> {
         let node = self.expect(key)?;
         if node.kind.is_container() || kind.is_container() {
@@ -277,7 +277,7 @@ impl Draft {
         })
     }
 
-    /// Gives a field another (escaped) name; the caller sees to it that no other field has it.
+    /// Gives a field another (escaped) name. The caller makes sure that no other field has it.
     pub fn rename(&mut self, key: NodeKey, name: &[u8]) -> Result<()> {
         let node = self.expect(key)?;
         match node.name {
@@ -412,7 +412,7 @@ impl Draft {
         })
     }
 
-    /// Takes away these nodes (ascending keys); the caller sees to it that what remains is a tree.
+    /// Removes these nodes (ascending keys). The caller makes sure that the remaining nodes are a tree.
     pub fn take(&mut self, keys: &[NodeKey]) -> Result<()> {
         for &key in keys {
             self.reshape(key);

@@ -6,8 +6,8 @@ use store::Csn;
 
 use crate::{NodeKey, Revision};
 
-/// Stored bytes that do not decode: the file was damaged in a way that its checksum did not catch,
-/// or was written by something else.
+/// Stored bytes that do not decode: the file was damaged in a way that its checksum did not detect,
+/// or another program has written it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damaged(&'static str);
 
@@ -51,9 +51,9 @@ pub enum DocumentError {
     /// The text could not be read to its end.
     #[error("cannot read the document: {0}")]
     Read(#[source] std::io::Error),
-    /// A number beyond `numeric`, or a NUL in a string or a name: no `jsonb` can hold that, so no document
-    /// does.
-    #[error("no document can hold what stands at {at}: {source}")]
+    /// A number beyond `numeric`, or a NUL in a string or a name: no `jsonb` can hold it, so no document
+    /// can.
+    #[error("no document can hold the value at {at}: {source}")]
     Unstorable {
         /// The path to it, or its line and column in a long text.
         at: String,
@@ -70,7 +70,7 @@ pub enum DocumentError {
     #[error("the document key {0}; keys are 1 to {max} bytes of UTF-8", max = crate::limits::KEY_BYTES_MAX)]
     BadKey(&'static str),
     /// An author or a message with a NUL.
-    #[error("the {0} has a NUL, which no text of SQL can hold")]
+    #[error("the {0} contains a NUL, which no text of SQL can hold")]
     BadMeta(&'static str),
     /// There is no such document now, or there was none at that moment.
     #[error("no document {key:?}{when}")]
@@ -90,7 +90,7 @@ pub enum DocumentError {
         /// The newest revision there is.
         newest: u64,
     },
-    /// A revision that the collection's history does not reach back to any more.
+    /// A revision that the collection no longer keeps.
     #[error("revision {asked} is not kept any more; the oldest that is kept is {oldest}")]
     Forgotten {
         /// The requested revision.
@@ -98,16 +98,16 @@ pub enum DocumentError {
         /// The oldest revision that can still be read.
         oldest: Revision,
     },
-    /// A moment that the collection's history does not reach back to any more.
-    #[error("what was at commit {} is not kept any more: the collection's history begins at commit {}", at.0, horizon.0)]
+    /// A moment before the history that the collection keeps.
+    #[error("the state at commit {} is not kept any more: the collection's history begins at commit {}", at.0, horizon.0)]
     ForgottenAt {
         /// The commit asked for.
         at: store::Csn,
         /// The first commit whose state is still whole.
         horizon: store::Csn,
     },
-    /// The collection was dropped. Writes did not happen; a transaction that meant to write starts
-    /// anew. Versions before it can be read at a moment, as long as its history is kept.
+    /// The collection was dropped. The write did not happen; begin its transaction anew. Earlier versions
+    /// can be read as of a moment, as long as the history is kept.
     #[error("the collection was dropped by commit {}", csn.0)]
     Dropped {
         /// The commit that dropped it.
@@ -127,10 +127,10 @@ pub enum DocumentError {
     /// An edit that the tree does not allow.
     #[error("{0}")]
     BadEdit(String),
-    /// The collection is a table of SQL, whose rows need more than a document. The text says what.
+    /// The collection is a table whose rows need more than a document. The text names what they need.
     #[error("{0}; change it by SQL")]
     Refused(String),
-    /// The row that stands beside the document could not be read or written.
+    /// The row of the document could not be read or written.
     #[error("{source}")]
     Row {
         /// The code by which SQL clients know the error.
@@ -148,9 +148,9 @@ pub enum DocumentError {
         /// The revision that the other transaction made.
         revision: Revision,
     },
-    /// The document is not what it was to be when it was written; 0 stands for no document. Nothing was
-    /// written: read it again, and decide again.
-    #[error("document {key:?} is at revision {revision}, of commit {}: another than expected", csn.0)]
+    /// The document does not have the expected revision; 0 stands for no document. Nothing was written:
+    /// read the document and decide again.
+    #[error("document {key:?} is at revision {revision}, of commit {}: another revision was expected", csn.0)]
     Stale {
         /// The document's key.
         key: String,
@@ -168,7 +168,7 @@ pub enum DocumentError {
     Denied {
         /// The document's key.
         key: String,
-        /// True where the document existed when it was to be written.
+        /// True if the document existed.
         exists: bool,
     },
     /// The limit on nodes, depth or bytes of one document.
@@ -200,8 +200,7 @@ impl From<store::StoreError> for DocumentError {
 }
 
 impl DocumentError {
-    /// Returns the five characters by which SQL clients know this error, where it comes from a layer below: the
-    /// caller made no mistake.
+    /// Returns the SQLSTATE of an error of a layer below; `None` for a mistake of the caller.
     pub fn sqlstate_below(&self) -> Option<&str> {
         match self {
             DocumentError::Damaged(_) => Some("XX001"),

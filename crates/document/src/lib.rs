@@ -1,5 +1,5 @@
-//! Documents: JSON as a tree of nodes with stable keys, every version of which can be read, compared
-//! and explained.
+//! Documents: JSON as a tree of nodes with stable keys. Every version can be read and compared, and every
+//! node has a history.
 //!
 //! ```text
 //!   Collection ── put · edit · remove ──> Draft ──> deltas of chunks ──> txn ──> log, store
@@ -15,7 +15,7 @@
 //! # Words
 //! * *Revision*: 1, 2, 3 ... of one document, dense; each is one commit ([`store::Csn`]).
 //! * *Node key*: a node's identity in its document, from 1 in document order, never used again.
-//! * *Placed*: a node whose place does not follow from its key (see [`tree`]).
+//! * *Placed*: a node whose place in the document does not follow from its key (see [`tree`]).
 
 mod admit;
 mod axes;

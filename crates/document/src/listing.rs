@@ -65,7 +65,7 @@ impl RevisionInfo<&str> {
 
 /// Revisions of a document in a row, newest first.
 ///
-/// It shares the pages of the table of commits that it tells of, about 16 KB and the texts of 1,024
+/// It shares the pages of the table of commits that it lists, about 16 KB and the texts of 1,024
 /// commits each, and keeps them in memory for as long as it lives.
 #[derive(Clone, Debug)]
 pub struct History {

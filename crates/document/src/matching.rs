@@ -1,8 +1,8 @@
 //! The matching of the nodes of a new document with those of the old one.
 //!
-//! A whole-document write says what a document *is*, not what was *done* to it. Matching finds a
-//! short explanation: every new node either continues an old one, and keeps its key and history, or
-//! is an insertion; every old node that nothing continues is a deletion.
+//! A whole-document write gives the new value, and not the changes that led to it. Matching finds a
+//! short list of changes: every new node either continues an old one, and keeps its key and history,
+//! or is an insertion. Every old node that no new node continues is a deletion.
 //!
 //! ```text
 //!   old  {"a":[{"id":1,"n":5},{"id":2,"n":6}],"x":{"big":[1,2,3]}}
@@ -15,12 +15,12 @@
 //!   x ───── y             equal under another name: a rename
 //! ```
 //!
-//! From the root downwards, the children of every matched pair are matched: fields by name, then by
-//! equal value (a rename); elements along a longest common subsequence of equal values, then by
-//! equal value out of order (a move), by an identifying field, and by likeness in order. Nodes that
-//! are left over on both sides are looked up by hash across the whole document (a move from
-//! elsewhere). Nodes that are then left over in one container are matched by likeness (a rename or
-//! a move, with changes inside).
+//! From the root downwards, the children of every matched pair are matched. Fields are matched by name,
+//! then by equal value (a rename). Elements are matched along a longest common subsequence of equal
+//! values, then by equal value out of order (a move), by an identifying field, and by similarity in
+//! order. Unmatched nodes on both sides are looked up by hash across the whole document (a move from
+//! another container). Nodes that are then unmatched in one container are matched by similarity (a
+//! rename or a move, with changes inside).
 //!
 //! # Invariants
 //! * Every old node is continued at most once; containers continue containers of their own kind,
@@ -30,7 +30,7 @@
 //! * Equal hashes are only a hint: subtrees are compared before they are called equal.
 //! * Same input, same answer: fixed seeds, and no map is ever iterated.
 //! * Work is bounded: the steps that are not linear are counted, and beyond [`budget`] coarser,
-//!   near-linear ways are taken.
+//!   near-linear algorithms are used.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
@@ -45,24 +45,24 @@ use json::{Kind, Tape};
 
 use align::Aligner;
 
-/// Stands for "continues nothing" in [`Matching::olds`].
+/// The value for "continues no node" in [`Matching::olds`].
 pub const NONE: u32 = u32::MAX;
 
-/// Fields that tell the elements of an array apart, the surest first.
+/// Names of fields that identify the elements of an array, the most reliable first.
 const IDENTITY_NAMES: [&[u8]; 8] =
     [b"id", b"_id", b"uuid", b"key", b"name", b"path", b"title", b"slug"];
 
-/// Likeness, in thousandths, from which two containers are taken for versions of one.
-const ALIKE: u32 = 400;
-/// The same where an identifying field says that they are two.
-const ALIKE_DESPITE_IDENTITY: u32 = 650;
+/// Two containers with at least this similarity, in thousandths, are versions of one.
+const SIMILARITY_MIN: u32 = 400;
+/// The same if their identifying fields differ.
+const SIMILARITY_MIN_OTHER_IDENTITY: u32 = 650;
 /// The same for fields of another name and elements in another order.
-const ALIKE_ELSEWHERE: u32 = 800;
+const SIMILARITY_MIN_ELSEWHERE: u32 = 800;
 
 /// Bytes of text and nodes together that make a subtree worth moving within one array, or from one
 /// matched parent to another.
 const MOVE_WEIGHT_MIN: usize = 8;
-/// The same where the move comes on top of an insertion or a deletion around it.
+/// The same for a move into an inserted container or out of a deleted one.
 const NESTED_MOVE_WEIGHT_MIN: usize = 64;
 
 /// How many old candidates of one hash are looked at for one new node.
@@ -101,8 +101,8 @@ impl Matching {
         news
     }
 
-    /// True where the value of `new`, with all that is in it, is byte for byte the value of the
-    /// node it continues, and every node in it continues its counterpart: nothing to do inside.
+    /// True if the value of `new`, with all nodes below it, is byte for byte the value of the node that it
+    /// continues, and every node below it continues its counterpart: then nothing below it has changed.
     #[inline]
     pub fn is_whole(&self, new: usize) -> bool {
         self.whole[new]
@@ -156,7 +156,7 @@ pub fn match_trees(old: &Tape, new: &Tape) -> Matching {
     Matching { olds: matcher.olds, whole: matcher.whole, steps: matcher.steps }
 }
 
-/// One document with what is looked up again and again.
+/// One of the two documents, with precomputed hashes.
 struct Side<'a> {
     tape: &'a Tape,
     offsets: Vec<usize>,
@@ -218,19 +218,19 @@ impl<'a> Side<'a> {
         &self.tape.heap[at..at + self.tape.name_len(node).unwrap_or(0)]
     }
 
-    /// The text of a value: its own for a scalar, all that is in it for a container.
+    /// The text of a value; for a container with the texts of all nodes below it.
     fn text(&self, node: u32) -> &'a [u8] {
         let at = self.offsets[node as usize] + self.tape.name_len(node as usize).unwrap_or(0);
         &self.tape.heap[at..self.offsets[node as usize + self.extent(node)]]
     }
 
-    /// How much there is to a value: bytes of text and nodes, those of the name left out.
+    /// The size of a value: bytes of text plus nodes, without its name.
     fn weight(&self, node: u32) -> usize {
         self.text(node).len() + self.extent(node) - 1
     }
 
-    /// Names what a container is about, from a field such as "id"; the rank of that field, the
-    /// smaller the surer, and a hash of field and value.
+    /// The identity of a container, from a field such as "id": the rank of that field (smaller is more
+    /// reliable), and a hash of field and value.
     fn identity(&self, node: u32) -> Option<(usize, u64)> {
         if self.kind(node) != Kind::Object {
             return None;
@@ -243,7 +243,7 @@ impl<'a> Side<'a> {
         };
         let mut child = node + 1;
         let mut best = None;
-        // Fields that identify stand early; long objects are not searched to their end.
+        // Identifying fields are among the first ones, so long objects are not searched to their end.
         for _ in 0..self.tape.counts[node as usize].min(32) {
             let found = rank(child);
             if found.is_some() && (best.is_none() || found < best) {
@@ -466,7 +466,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Matches elements that say who they are, where only one on each side says so.
+    /// Matches elements with the same identity, if each side has only one of them.
     fn match_by_identity(&mut self, olds: &[u32], news: &[u32]) {
         self.steps += (olds.len() + news.len()) as u64;
         let mut owners: Map<(u32, u32)> = Map::default();
@@ -496,7 +496,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Matches elements between two anchors in order, so that the sum of likenesses is greatest.
+    /// Matches elements between two anchors in order, so that the sum of similarities is greatest.
     fn match_gap(&mut self, olds: &[u32], news: &[u32]) {
         let olds: Vec<u32> = olds.iter().copied().filter(|&old| self.is_free(old)).collect();
         let news: Vec<u32> = news.iter().copied().filter(|&new| self.is_open(new)).collect();
@@ -549,7 +549,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Matches equal subtrees that nothing has claimed, wherever they are; roots stay roots.
+    /// Matches equal subtrees that are still unmatched, wherever they are; roots stay roots.
     fn move_equals(&mut self) {
         let mut places: Map<VecDeque<u32>> = Map::default();
         for old in 1..self.news.len() as u32 {
@@ -598,7 +598,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Matches containers left over in one container that are much alike, whatever their names and
+    /// Matches unmatched containers in one container that are very similar, whatever their names and
     /// their order.
     fn match_leftovers(&mut self) {
         for (old, new) in std::mem::take(&mut self.leftovers) {
@@ -615,7 +615,7 @@ impl Matcher<'_> {
                     return;
                 }
                 self.steps += cost as u64;
-                let mut best = (ALIKE_ELSEWHERE - 1, None);
+                let mut best = (SIMILARITY_MIN_ELSEWHERE - 1, None);
                 for (&old, old_traits) in olds.iter().zip(&old_traits) {
                     let alike = old_traits.alike(&traits);
                     if self.is_free(old) && alike > best.0 {
@@ -630,7 +630,7 @@ impl Matcher<'_> {
     }
 }
 
-/// The traits of a value that count for its likeness to another.
+/// The traits of a value that its similarity to another is computed from.
 enum Traits<'a> {
     Scalar { kind: Kind, text: &'a [u8] },
     Container { kind: Kind, identity: Option<(usize, u64)>, features: Vec<(u64, u64)> },
@@ -653,7 +653,7 @@ impl<'a> Traits<'a> {
         }
     }
 
-    /// How much one is like the other, in thousandths; 0 where they are not versions of one value.
+    /// The similarity of two values, in thousandths; 0 if they are not versions of one value.
     fn alike(&self, other: &Traits<'_>) -> u32 {
         match (self, other) {
             (Traits::Scalar { kind: a, text: s }, Traits::Scalar { kind: b, text: t }) => {
@@ -672,14 +672,18 @@ impl<'a> Traits<'a> {
                 let alike = shared(mine, yours);
                 let two =
                     matches!((me, you), (Some(me), Some(you)) if me.0 == you.0 && me.1 != you.1);
-                if alike >= if two { ALIKE_DESPITE_IDENTITY } else { ALIKE } { alike } else { 0 }
+                if alike >= if two { SIMILARITY_MIN_OTHER_IDENTITY } else { SIMILARITY_MIN } {
+                    alike
+                } else {
+                    0
+                }
             }
             _ => 0,
         }
     }
 }
 
-/// The share of equal features, in thousandths; those that are only called alike count half.
+/// The share of equal features, in thousandths; features with the same name but another value count half.
 fn shared(a: &[(u64, u64)], b: &[(u64, u64)]) -> u32 {
     let (mut i, mut j, mut points) = (0, 0, 0);
     if a.is_empty() && b.is_empty() {

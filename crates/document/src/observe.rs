@@ -31,7 +31,7 @@ type Publish = dyn FnOnce(&Cache, Shown) + Send;
 /// The new state of a document that a transaction has written, for the cache.
 struct Hint(Box<Publish>);
 
-/// Has the cache take in by `publish` what `txn` has made of a document.
+/// Makes `publish` put the new state of a document of `txn` into the cache.
 pub(crate) fn hint(txn: &mut Transaction, publish: impl FnOnce(&Cache, Shown) + Send + 'static) {
     txn.hint(Hint(Box::new(publish)));
 }

@@ -13,7 +13,7 @@
 //! once, and copies scalars as they stand in the heap. It always writes compact text; line breaks are put
 //! in afterwards, for people, who read less of it.
 
-use crate::cursor::{Cursor, Seen};
+use crate::cursor::{Cursor, NodeView};
 use crate::error::{Damaged, DocumentError};
 use crate::limits::DEPTH_MAX;
 use crate::line::{Line, Text};
@@ -162,7 +162,7 @@ struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// Writes the node that all begins with.
-    fn start(&mut self, key: NodeKey, node: &Seen<'a>, wrapped: bool) -> Result<()> {
+    fn start(&mut self, key: NodeKey, node: &NodeView<'a>, wrapped: bool) -> Result<()> {
         if !wrapped {
             return self.node(key, node, 1);
         }
@@ -173,7 +173,7 @@ impl<'a> Part<'a> {
     }
 
     /// Writes a node that stands on a level: its value, or its description.
-    fn node(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
+    fn node(&mut self, key: NodeKey, node: &NodeView<'a>, level: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
         self.patience = self.patience.checked_sub(1).ok_or_else(too_many)?;
         match self.options.metadata {
@@ -183,7 +183,7 @@ impl<'a> Part<'a> {
     }
 
     /// Writes a node with its name, where it has one.
-    fn member(&mut self, node: &Seen<'a>, level: u32, key: NodeKey) -> Result<()> {
+    fn member(&mut self, node: &NodeView<'a>, level: u32, key: NodeKey) -> Result<()> {
         if let Some(name) = node.name {
             self.out.push(b'"');
             name.put(&mut self.out);
@@ -192,7 +192,7 @@ impl<'a> Part<'a> {
         self.node(key, node, level)
     }
 
-    fn value(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
+    fn value(&mut self, key: NodeKey, node: &NodeView<'a>, level: u32) -> Result<()> {
         if !node.kind.is_container() {
             node.write(&mut self.out);
             return Ok(());
@@ -210,9 +210,9 @@ impl<'a> Part<'a> {
     fn children(
         &mut self,
         key: NodeKey,
-        node: &Seen<'a>,
+        node: &NodeView<'a>,
         level: u32,
-        write: fn(&mut Self, NodeKey, &Seen<'a>, u32) -> Result<()>,
+        write: fn(&mut Self, NodeKey, &NodeView<'a>, u32) -> Result<()>,
     ) -> Result<u32> {
         if level as usize > DEPTH_MAX {
             return Err(Damaged::new("a node that is its own ancestor").into());
@@ -258,7 +258,7 @@ impl<'a> Part<'a> {
     }
 
     /// `{"metadata":{...},"value":...}`, with the field's name before them where it has one.
-    fn described(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
+    fn described(&mut self, key: NodeKey, node: &NodeView<'a>, level: u32) -> Result<()> {
         let (name, is_container) = (node.name.filter(|_| level > 1), node.kind.is_container());
         let short_name = name.and_then(Text::short);
         if let (Some(name), None) = (name, short_name) {
@@ -302,7 +302,7 @@ impl<'a> Part<'a> {
     }
 
     /// The members of a container as a list of descriptions; an empty one as itself.
-    fn described_children(&mut self, key: NodeKey, node: &Seen<'a>, level: u32) -> Result<()> {
+    fn described_children(&mut self, key: NodeKey, node: &NodeView<'a>, level: u32) -> Result<()> {
         let start = self.out.len();
         self.out.push(b'[');
         let count = self.children(key, node, level, Self::node)?;
@@ -315,7 +315,7 @@ impl<'a> Part<'a> {
     }
 
     /// Writes the metadata of a node that only [`Metadata::All`] has.
-    fn all(&mut self, key: NodeKey, node: &Seen<'_>) -> Result<()> {
+    fn all(&mut self, key: NodeKey, node: &NodeView<'_>) -> Result<()> {
         let hash = crate::hash::subtree(self.nodes, key)?;
         let name = type_name(node.kind, node.name.is_some());
         let text = format!(",\"hash\":\"{hash:016x}\",\"type\":\"{name}\"");

@@ -317,7 +317,7 @@ impl Model {
         }
     }
 
-    /// Has something happen; returns whether the path may lead elsewhere then.
+    /// Applies an event; returns whether the path may lead elsewhere after it.
     fn apply(&mut self, event: Event) -> bool {
         let (key, spot) = match event {
             Event::Root(root) => {

@@ -3,11 +3,11 @@
 //! Reads of the newest version and writers start from a [`State`]. The cache holds the newest
 //! *visible* state of a document and nothing older: a commit puts the state that it makes into the
 //! cache just before it becomes visible, so a reader at or after that commit finds it. A reader at
-//! an older commit sees by its number that it is too new, and asks the store.
+//! an older commit sees by the commit number that the state is too new, and reads from the store.
 //!
 //! Invariants:
-//! * an entry is never older than the newest visible commit of its document: readers that fill the
-//!   cache from the store give way to anything published since their snapshot;
+//! * an entry is never older than the newest visible commit of its document: a reader that fills the
+//!   cache from the store does not replace a state that was published since its snapshot;
 //! * the list of revisions ([`RevisionList`]) only grows, in the order of commits.
 
 use crate::erased::Erased;
@@ -36,14 +36,14 @@ pub(crate) struct State {
     pub tree: Option<Arc<Tree>>,
     /// The key that the first node of a document put again would get.
     pub next_key: u64,
-    /// Its revisions, those up to now and those to come.
+    /// Its revisions. The list is shared, and grows with later revisions.
     pub list: Arc<RevisionList>,
 }
 
 impl State {
     /// Bytes held, for accounting.
     fn bytes(&self) -> usize {
-        /// Of the maps that it is kept in, with its key, about.
+        /// About so many bytes for the entry in the maps of the cache, the key included.
         const KEEPING_BYTES: usize = 256;
         self.tree.as_ref().map_or(0, |tree| tree.bytes()) + self.list.bytes() + KEEPING_BYTES
     }
@@ -57,7 +57,7 @@ pub(crate) struct RevisionList {
     table: TableId,
     prefix: Prefix,
     inner: RwLock<Pages>,
-    /// Told of the pages that are read.
+    /// Counts the bytes of the pages that are read.
     growth: Arc<Growth>,
 }
 
@@ -73,7 +73,7 @@ struct Pages {
 }
 
 impl Pages {
-    /// Keeps a full page, and lets go of the oldest where there are too many.
+    /// Keeps a full page, and drops the oldest page if there are too many.
     fn keep(&mut self, number: u32, page: Arc<Timed>) {
         let at = number as usize;
         if self.earliest.len() <= at {
@@ -91,12 +91,12 @@ impl Pages {
     }
 }
 
-/// When a commit was made.
+/// The times of a commit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
     /// Its own time, in microseconds since 1970 UTC. It never decreases from one commit to the next.
     pub time_us: u64,
-    /// When the change was made where it came from, where the writer said so: in any order.
+    /// The authored time, if the writer gave one: the time at which the change was made elsewhere. In any order.
     pub authored_us: Option<u64>,
 }
 
@@ -376,14 +376,14 @@ pub(crate) fn timed(engine: &Engine, stored: &store::Versioned, at: Csn) -> Resu
 
 const SHARDS: usize = 16;
 
-/// The cached bytes may grow by this part of the budget before everything is weighed again.
+/// The cached bytes may grow by this part of the budget before all states are measured again.
 const GROWTH_PART: usize = 64;
 
 /// The newest states of documents, within a budget of bytes.
 ///
-/// A state is weighed when it comes in, and grows while it is kept: chunks and pages of revisions are
-/// fetched as they are asked for, positions found. All that growth is counted in one place, and once it
-/// has come to a small part of the budget the states are weighed again and some are let go.
+/// The cache measures a state when it is added. A state grows while it is kept, because readers add chunks,
+/// pages of revisions and positions to it. One counter sums up this growth. Once it reaches a small part of
+/// the budget, the cache measures all states again and evicts some.
 pub(crate) struct Cache {
     shards: Box<[Mutex<Shard>]>,
     hasher: FixedState,
@@ -397,8 +397,8 @@ type Key = (TableId, Prefix);
 #[derive(Default)]
 struct Shard {
     entries: HashMap<Key, Held, FixedState>,
-    /// Keys in the order of their turn to be dropped, each with the number that its entry has. A turn whose entry is
-    /// gone, or came again since, is over; [`Shard::tidy`] takes such turns out.
+    /// Keys in the order in which they may be evicted, each with the number of its entry. A turn is stale if its entry
+    /// was removed, or was added again since; [`Shard::tidy`] removes stale turns.
     turns: VecDeque<(u64, Key)>,
     /// The number of the next entry.
     next: u64,
@@ -415,7 +415,7 @@ struct Held {
     turn: u64,
 }
 
-/// A shard with room for so few turns or entries keeps it.
+/// A shard with capacity for so few turns or entries does not shrink.
 const ROOM_MIN: usize = 64;
 
 impl Cache {
@@ -435,7 +435,7 @@ impl Cache {
         &self.erased
     }
 
-    /// Where states that are going to be kept tell what they fetch.
+    /// The counter for the bytes that cached states fetch.
     pub fn growth(&self) -> &Arc<Growth> {
         &self.growth
     }
@@ -445,7 +445,7 @@ impl Cache {
         self.shards.iter().map(|shard| shard.lock().weigh()).sum()
     }
 
-    /// Weighs everything again where enough has grown.
+    /// Measures all states again if the counter has grown enough.
     #[inline]
     fn settle(&self) {
         if self.growth.get() > self.shard_bytes * SHARDS / GROWTH_PART {
@@ -479,7 +479,7 @@ impl Cache {
         shard.insert(key, state, self.shard_bytes);
     }
 
-    /// Forgets a document whose commit is about to become visible: the next reader asks the store.
+    /// Removes a document whose commit is about to become visible: the next reader reads it from the store.
     pub fn forget(&self, key: &Key, csn: Csn) {
         let mut shard = self.shard(key).lock();
         shard.published = shard.published.max(csn);
@@ -489,7 +489,7 @@ impl Cache {
         }
     }
 
-    /// Offers a state read from the store at `at`; not taken where something was published since.
+    /// Adds a state that was read from the store at `at`, unless a newer state was published since.
     pub fn offer(&self, key: Key, state: State, at: Csn) {
         let mut shard = self.shard(&key).lock();
         if shard.published <= at
@@ -510,7 +510,7 @@ impl Cache {
 }
 
 impl Shard {
-    /// Weighs what is held; returns the sum.
+    /// Measures all states; returns the sum of their bytes.
     fn weigh(&mut self) -> usize {
         for held in self.entries.values_mut() {
             held.bytes = held.state.bytes();
@@ -537,7 +537,7 @@ impl Shard {
         self.shrink(budget);
     }
 
-    /// Lets states go until the budget holds.
+    /// Evicts states until the budget holds.
     fn shrink(&mut self, budget: usize) {
         // One pass of the clock at most over what is held now; the newest alone may exceed the budget of a shard, but
         // not half of that of all.
@@ -561,7 +561,7 @@ impl Shard {
         self.tidy();
     }
 
-    /// Takes turns that are over out once they are half of all, and gives back room that is mostly empty.
+    /// Removes stale turns once they are half of all, and shrinks collections that are mostly empty.
     fn tidy(&mut self) {
         if self.turns.len() > ROOM_MIN.max(self.entries.len() * 2) {
             let entries = &self.entries;

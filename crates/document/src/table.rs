@@ -7,7 +7,7 @@
 //! # Invariants
 //! * No commit after the one that dropped a collection writes into its table: who writes holds a lock on the
 //!   row of the document, and with it on the relation ([`Rows::lock`](crate::Rows::lock)).
-//! * The store hears of a shorter history only once no flush is on its way that did not know of it.
+//! * The store gets a shorter history only once all flushes that began before it have ended.
 
 use crate::chunk_buf::ChunkBuf;
 use crate::error::{Damaged, DocumentError};

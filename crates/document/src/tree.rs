@@ -1,9 +1,9 @@
 //! A document at one version, as a tree to walk.
 //!
-//! Nodes keep the keys that they got when they appeared, in document order at first. Most documents
-//! are therefore read by counting: the first child of node 7 is node 8, the next sibling of a node is
-//! `extent` keys on. Only *placed* nodes, put between others later or moved, stand elsewhere than
-//! their key says; a parent finds them in a small sorted list.
+//! Nodes get keys in document order when they appear, and keep them. So a reader of most documents only
+//! counts: the first child of node 7 is node 8, the next sibling of a node is `extent` keys after it.
+//! Only the place of a *placed* node, which was inserted between others later or moved, does not follow
+//! from its key; a parent finds such children in a small sorted list.
 //!
 //! ```text
 //!   {"a":[1,2],"b":3}                 keys   1 {}   2 a[]   3 1   4 2   5 b
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use store::Csn;
 
-/// Where a tree gets the chunks it does not hold yet.
+/// The source of the chunks that a tree does not hold yet.
 pub(crate) trait Source: Send + Sync {
     /// One chunk.
     fn chunk(&self, number: u32) -> Result<Option<Chunk>>;
@@ -47,19 +47,19 @@ pub struct Tree {
     chunks: Vec<OnceLock<Option<Arc<Chunk>>>>,
     source: Option<Arc<dyn Source>>,
     placed: OnceLock<Arc<Placed>>,
-    /// Positions in long lists of children, shared by all versions of one shape, where kept.
+    /// Positions in long lists of children, shared by all versions of one shape; `None` if they are not kept.
     positions: Option<Arc<Positions>>,
-    /// Told of what is fetched, where the tree is kept in a cache.
+    /// Counts the fetched bytes, if the tree is kept in a cache.
     growth: Option<Arc<Growth>>,
-    /// The whole as a value, once it was asked for, where the tree is kept in a cache.
+    /// The whole document as a value, once a reader has computed it, if the tree is kept in a cache.
     value: OnceLock<Jsonb>,
     /// The value of an earlier version of the same shape, and the commit of that, until the tree has its own.
     earlier: Mutex<Option<(Csn, Jsonb)>>,
-    /// A newer version of the same shape, which is kept.
+    /// A newer version of the same shape, which is in the cache.
     newest: Option<Arc<Tree>>,
 }
 
-/// Bytes that what a cache keeps has taken up since the cache looked last.
+/// The bytes by which the states in a cache have grown since the cache measured them last.
 #[derive(Default)]
 pub(crate) struct Growth(AtomicUsize);
 
@@ -69,12 +69,12 @@ impl Growth {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// The bytes that have come together.
+    /// The sum of the bytes.
     pub fn get(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Begins anew.
+    /// Sets the sum to 0.
     pub fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
@@ -86,13 +86,13 @@ const PLACED_BYTES: usize = size_of::<(NodeKey, Label, NodeKey)>() + 8;
 /// Documents of more chunks than this are not fetched as a whole to find their placed nodes.
 const FETCHED_CHUNKS_MAX: u32 = 4_096;
 
-/// Lists of at least so many children have their positions remembered.
+/// Positions are kept for lists of at least so many children.
 const POSITIONS_FROM: u32 = 64;
 
 /// The children of one parent, in order.
 struct Siblings {
     by_position: Vec<NodeKey>,
-    /// Their positions in the order of their keys, where that is another.
+    /// Their positions in the order of their keys; `None` if both orders are the same.
     by_key: Option<Vec<u32>>,
 }
 
@@ -118,7 +118,7 @@ impl Siblings {
     }
 }
 
-/// Positions of children in long lists, found once for all versions whose nodes stand alike.
+/// Positions of children in long lists, computed once for all versions with the same structure.
 pub(crate) struct Positions {
     known: Mutex<BTreeMap<NodeKey, Arc<Siblings>>>,
     growth: Arc<Growth>,
@@ -170,12 +170,12 @@ impl Tree {
         Ok(Tree { header, chunks: chunks.collect(), ..Tree::bare(csn) })
     }
 
-    /// The tree before the first revision: no nodes, the first key to come.
+    /// The tree before the first revision: no nodes, and the first key to give out.
     pub(crate) fn nothing(next_key: u64) -> Tree {
         Tree { header: Header { next_key, ..Header::default() }, ..Tree::bare(Csn(0)) }
     }
 
-    /// A tree of nothing that knows nothing.
+    /// An empty tree without a source.
     fn bare(csn: Csn) -> Tree {
         Tree {
             csn,
@@ -191,8 +191,8 @@ impl Tree {
         }
     }
 
-    /// The tree that follows this one at `csn`: other chunks where they changed, the same elsewhere,
-    /// also those that were not fetched yet.
+    /// The next version of this tree, at `csn`: it replaces the changed chunks and shares the others, also
+    /// those that were not fetched yet.
     pub(crate) fn next(
         &self,
         csn: Csn,
@@ -223,16 +223,16 @@ impl Tree {
         Ok(Tree { header, chunks, source, placed, positions, earlier, ..Tree::bare(csn) })
     }
 
-    /// This tree, which is going to be kept: it remembers where its nodes stand, for itself and for
-    /// others, and tells `growth` what it fetches.
+    /// Prepares this tree for a cache: it keeps the positions of its nodes, for itself and for other
+    /// versions, and counts the bytes that it fetches in `growth`.
     pub(crate) fn kept(mut self, growth: &Arc<Growth>) -> Tree {
         self.positions.get_or_insert_with(|| Positions::new(Arc::clone(growth)));
         self.growth = Some(Arc::clone(growth));
         self
     }
 
-    /// This tree, which takes from a newer version that is kept where its nodes stand, and most of its
-    /// value, if that has the same nodes in the same places.
+    /// Lets this tree use the positions, and most of the value, of a newer cached version, if that has the
+    /// same nodes in the same places.
     pub(crate) fn alike(mut self, newest: &Arc<Tree>) -> Tree {
         if newest.header.shape == self.header.shape {
             self.positions = newest.positions.clone();
@@ -262,7 +262,7 @@ impl Tree {
         self.earlier.lock().clone()
     }
 
-    /// Keeps the value as long as the tree, where that is kept itself.
+    /// Keeps the value as long as the tree, if the tree is kept in a cache.
     pub(crate) fn keep_value(&self, value: &Jsonb) {
         if self.growth.is_some() && self.value.set(value.clone()).is_ok() {
             self.has_grown(value.bytes().len());
@@ -295,7 +295,7 @@ impl Tree {
         Ok(cell.get_or_init(|| chunk).as_ref())
     }
 
-    /// A chunk that is looked at once: it is not kept where it was not here before.
+    /// A chunk for one look: it is not kept if the tree did not hold it before.
     pub(crate) fn chunk_in_passing(&self, number: u32) -> Result<Option<Arc<Chunk>>> {
         let held = self.chunks.get(number as usize).map(OnceLock::get);
         match (held, &self.source) {
@@ -325,7 +325,7 @@ impl Tree {
         Ok(())
     }
 
-    /// This tree with all chunks fetched, and no need of the store any more.
+    /// This tree with all chunks fetched; it no longer reads from the store.
     pub(crate) fn whole(mut self) -> Result<Tree> {
         self.fetch()?;
         self.source = None;
@@ -359,7 +359,7 @@ impl Tree {
         Ok(self.placed.get_or_init(|| Arc::new(placed)))
     }
 
-    /// The list of a node's children, where it is long and lists are kept.
+    /// The list of a node's children, if it is long and the tree keeps such lists.
     fn siblings(&self, parent: NodeKey) -> Result<Option<Arc<Siblings>>> {
         match &self.positions {
             Some(known) if self.expect(parent)?.count >= POSITIONS_FROM => {
@@ -369,8 +369,8 @@ impl Tree {
         }
     }
 
-    /// Calls `f` with key and name of the children of a node that stand where their keys say, in
-    /// order, until it returns something. A chunk is looked at once for all that it holds.
+    /// Calls `f` with key and name of the children of a node that are not placed, in order, until it
+    /// returns something. Each chunk is read once.
     fn find_child<R>(
         &self,
         parent: NodeKey,
@@ -418,7 +418,7 @@ fn chunks_below(next_key: u64) -> Result<usize> {
     }
 }
 
-/// The access that a walk over a document needs, and the operations that follow from it.
+/// The nodes of a document: the reads that a walk needs, and the operations that are built on them.
 pub trait Nodes {
     /// The document's header.
     fn header(&self) -> &Header;
@@ -492,7 +492,7 @@ pub trait Nodes {
         Ok(children)
     }
 
-    /// The children that stand where their keys say, in order: all but the placed ones.
+    /// The children that are not placed, in order.
     #[doc(hidden)]
     fn children_by_key(&self, parent: NodeKey) -> Result<Children<'_, Self>> {
         let look = self.look(parent)?.ok_or_else(|| DocumentError::no_node(parent))?;
@@ -639,7 +639,7 @@ impl From<Probe> for Look {
 pub struct Children<'a, N: Nodes + ?Sized> {
     nodes: &'a N,
     parent: NodeKey,
-    /// The next child that stands where its key says, or `end`.
+    /// The next child that is not placed, or `end`.
     next: u64,
     end: u64,
     /// The next placed child.

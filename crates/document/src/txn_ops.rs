@@ -186,7 +186,7 @@ impl Collection {
         })
     }
 
-    /// Has the document never been, from the commit of a transaction on: its nodes, its revisions, in no
+    /// Erases the document from the commit of a transaction on: its nodes, its revisions, in no
     /// version. It was removed before, where it was there.
     pub fn erase_in_txn(&self, txn: &mut Transaction, key: &str) -> Result<()> {
         let prefix = Prefix::new(key)?;

@@ -187,7 +187,7 @@ impl Tree {
             return Ok(None);
         }
         let first = self.chunk(0)?.map_or(0, |chunk| chunk.image().heap.len());
-        // Of a damaged header no more is believed than the chunks can hold.
+        // A damaged header cannot make the value larger than the chunks can hold.
         let nodes = header.nodes.min(CHUNK_NODES as u64 * u64::from(self.chunk_count()));
         let builder = self.pass(Builder::with_capacity(nodes as usize, first))?;
         Ok(builder.and_then(|builder| builder.finish().ok()))

@@ -92,7 +92,7 @@ impl Collection {
     /// Begins to change one document in a transaction of its own, which is as `meta` asks.
     pub(crate) fn begin_write<'c>(&'c self, key: &'c str, meta: &Meta) -> Result<Writing<'c>> {
         let prefix = Prefix::new(key)?;
-        // Of a collection that is gone nobody waits for a document.
+        // No writer waits for a document of a dropped collection.
         self.table().check(Csn::MAX)?;
         let mut txn = self.engine().begin(Isolation::ReadCommitted);
         self.lock(&mut txn, key, &prefix)?;

@@ -36,7 +36,7 @@ use crate::op::sort::{self, Sort, SortKey};
 use crate::op::subplan::{self, Subplan};
 use crate::op::window::Window;
 use crate::op::with::{CteScan, Recursive, Run, Source, With, WorkTable};
-use plan::explain::seen::Seen;
+use plan::explain::operator_stats::OperatorStats;
 use plan::explain::tree::Observed;
 use plan::{self, Body, Constant, Join, Kind, Link, Node, Plan, Reads, Table};
 
@@ -99,7 +99,7 @@ impl Machine {
             shared.ctes[table as usize].borrow_mut().set(source, depends);
         }
         let probes = builder.probes.unwrap_or_default();
-        shared.seen.borrow_mut().resize(probes.len(), Seen::default());
+        shared.seen.borrow_mut().resize(probes.len(), OperatorStats::default());
         Ok(Self { root, shared, constants, probes })
     }
 }

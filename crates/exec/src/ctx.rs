@@ -1,5 +1,4 @@
-//! The context of a running statement: from outside the [`Ctx`], inside the shared state of its
-//! run.
+//! The context of a running statement: [`Ctx`] from the caller, and the shared state of the run.
 //!
 //! ```text
 //!   Ctx     session, parameters, transaction, cancel flag     one call of Run::next
@@ -13,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use foldhash::fast::FixedState;
-use sql::eval::{Frame, Kept, OuterValues, Program, Row as EvalRow};
+use sql::eval::{CachedValue, Frame, OuterValues, Program, Row as EvalRow};
 use types::{Datum, DatumRef, Error, Oid, Result, RetryReason, SqlState, TypeSource};
 
 use crate::op::Row;
@@ -21,31 +20,30 @@ use crate::op::subplan::Subplan;
 use crate::op::with::CteState;
 use crate::spill::{RowStore, TempFolder};
 use crate::tables::Tables;
-use plan::explain::seen::Seen;
+use plan::explain::operator_stats::OperatorStats;
 
 /// The context of a call of [`Run::next`](crate::Run::next).
 #[derive(Clone, Copy)]
 pub struct Ctx<'a> {
-    /// Style, clock, session, parameters, and who knows the catalog.
+    /// Style, clock, session, parameters and the catalog.
     pub frame: Frame<'a>,
-    /// The statement ends with `57014` where this becomes true.
+    /// The statement ends with `57014` when this becomes true.
     pub cancel: &'a AtomicBool,
     /// The tables, in the transaction of the statement.
     pub tables: &'a dyn Tables,
-    /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH`, all together:
-    /// it ends with `53200` where it needs more.
+    /// How many bytes the statement may hold in sorts, hash tables and tables of `WITH` together. It ends
+    /// with `53200` if it needs more.
     pub memory_bytes_max: usize,
-    /// The memory that all statements may hold together; none where nothing limits that.
+    /// The memory that all statements may hold together; `None` for no limit.
     pub memory_total: Option<&'a Arc<MemoryTotal>>,
-    /// The files for rows that operators cannot hold. None where they hold everything. None where
-    /// they hold everything.
+    /// The files for rows that operators cannot hold in memory. With `None` operators hold all rows.
     pub spill: Option<Spill<'a>>,
-    /// The statement ends with [`Again::BudgetSpent`] when its operators have looked at so many rows: it is to be
-    /// run where it holds up nobody. None for as many as it takes.
+    /// The statement ends with [`Again::BudgetSpent`] when its operators have looked at so many rows. The server
+    /// then runs it on another thread, where it holds up no other session. `None` for no limit.
     pub rows_max: Option<u64>,
     /// The worker threads that may take part.
     pub parallelism: Parallelism,
-    /// Microseconds from an arbitrary start, where operators are looked at and their times wanted.
+    /// Microseconds from an arbitrary start, if the times of operators are measured.
     pub clock: Option<&'a dyn Fn() -> u64>,
 }
 
@@ -65,19 +63,19 @@ impl Parallelism {
     pub const NONE: Parallelism = Parallelism { threads_max: 0, rows_each: Parallelism::ROWS_EACH };
 }
 
-/// When operators write rows to files, and where.
+/// The limits from which on operators write rows to files, and the folder of the files.
 #[derive(Clone, Copy)]
 pub struct Spill<'a> {
     /// The folder of the files.
     pub folder: &'a Arc<TempFolder>,
-    /// How many bytes of rows, as they are written, a sort or a kept table holds before.
+    /// How many bytes of rows, in their written form, a sort or a buffered table holds before it writes files.
     pub work_bytes: usize,
     /// The same of a hash table.
     pub hash_bytes: usize,
 }
 
-/// The bytes that all statements hold together. A statement takes them in large pieces, and none for its
-/// first [`MemoryTotal::PIECE_BYTES`].
+/// The bytes that all statements hold together. A statement reserves them in large pieces, and none for its first
+/// [`MemoryTotal::PIECE_BYTES`].
 #[derive(Debug)]
 pub struct MemoryTotal {
     bytes_max: usize,
@@ -88,7 +86,7 @@ impl MemoryTotal {
     /// How many bytes a statement takes at once.
     pub const PIECE_BYTES: usize = 1 << 20;
 
-    /// Nothing is held, and so many bytes may be.
+    /// A total with this limit, of which nothing is reserved.
     pub fn new(bytes_max: usize) -> MemoryTotal {
         MemoryTotal { bytes_max, held_bytes: AtomicUsize::new(0) }
     }
@@ -114,7 +112,7 @@ impl MemoryTotal {
 struct Taken(Option<(Arc<MemoryTotal>, usize)>);
 
 impl Taken {
-    /// Has it be enough for so many bytes.
+    /// Reserves memory, so that it is enough for so many bytes.
     fn reach(&mut self, total: &Arc<MemoryTotal>, bytes: usize) -> Result<()> {
         let (_, has) = self.0.get_or_insert_with(|| (Arc::clone(total), 0));
         let wanted = bytes / MemoryTotal::PIECE_BYTES * MemoryTotal::PIECE_BYTES;
@@ -145,21 +143,21 @@ impl Drop for Taken {
 pub(crate) struct Shared {
     pub(crate) slots: RefCell<Vec<Datum>>,
     /// Values that are the same for all rows, once they were computed.
-    kept: Vec<OnceCell<Kept>>,
+    kept: Vec<OnceCell<CachedValue>>,
     pub(crate) subplans: Vec<RefCell<Subplan>>,
     pub(crate) ctes: Vec<RefCell<CteState>>,
     /// The rows that the recursive tables found in the step before.
     pub(crate) work: Vec<RefCell<RowStore>>,
     /// The versions of the tables of `WITH`, and after them those of the work tables.
     versions: Vec<Cell<u64>>,
-    /// The row that is looked at again.
+    /// The row that is tested again.
     pub(crate) given: RefCell<Row>,
     /// The rows that the statement has changed.
     pub(crate) touched: RefCell<HashSet<(Oid, Vec<u8>), FixedState>>,
     /// How many rows the outermost change has changed.
     pub(crate) rows_changed: Cell<u64>,
     /// The counts of probes.
-    pub(crate) seen: RefCell<Vec<Seen>>,
+    pub(crate) seen: RefCell<Vec<OperatorStats>>,
     held_bytes: Cell<usize>,
     taken: RefCell<Taken>,
     ticks: Cell<u64>,
@@ -184,7 +182,7 @@ impl Shared {
         }
     }
 
-    /// Forgets everything, for the next execution.
+    /// Clears the state for the next execution.
     pub(crate) fn clear(&mut self) {
         self.slots.borrow_mut().fill(Datum::Null);
         self.kept.iter_mut().for_each(|place| *place = OnceCell::new());
@@ -316,7 +314,7 @@ impl OuterValues for Env<'_> {
         self.shared.slots.borrow()[number].clone()
     }
 
-    fn kept(&self, number: usize) -> Option<&OnceCell<Kept>> {
+    fn kept(&self, number: usize) -> Option<&OnceCell<CachedValue>> {
         self.shared.kept.get(number)
     }
 
@@ -332,9 +330,9 @@ impl OuterValues for Env<'_> {
 /// The bytes that an operator holds, counted against what the statement may.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Held {
-    /// As they lie in memory.
+    /// The bytes in memory.
     bytes: usize,
-    /// As they would be written.
+    /// The bytes in written form.
     packed_bytes: usize,
 }
 
@@ -371,7 +369,7 @@ impl Held {
         Ok(())
     }
 
-    /// The folder to write to, where more is held than should be; `hash` for a hash table.
+    /// The folder to spill to, if the operator holds more than it should; `hash` for a hash table.
     ///
     /// `work_mem` is compared with the bytes that rows have when they are written. In memory they
     /// take two to three times as many.

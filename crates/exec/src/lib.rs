@@ -5,8 +5,8 @@
 //!                                   access paths,         one for each        one at a time
 //!                                   joins, top-n          node
 //!
-//!     Prepared: the plan and machines that run it, shared by all executions of the statement
-//!     Run:      one execution; it borrows nothing between calls, so that it can be put aside
+//!     Prepared: the plan and its operator trees, shared by all executions of the statement
+//!     Run:      one execution; it borrows nothing between calls, so it can be suspended
 //!     Ctx:      the context of a call: transaction, parameters, session, the flag that cancels it
 //! ```
 //!
@@ -14,14 +14,14 @@
 //! engine for large ones (`batch`) is compared with it.
 //!
 //! # Rows
-//! A row between operators is a `Vec<Datum>` that is used again for the next one. A column of an
-//! outer row is a *slot*: a number under which its value is kept while the inner rows are computed. A
-//! subquery in an expression is a *subplan*, known by number, with the values of its slots as
-//! arguments. So a rule can move an expression without looking at its surroundings.
+//! A row between operators is a `Vec<Datum>` that is reused for the next row. A column of an outer row
+//! is a *slot*: a number under which its value is kept while the inner rows are computed. A subquery in
+//! an expression is a *subplan*, identified by a number, with the values of its slots as arguments. So a
+//! rule can move an expression without changing it.
 //!
 //! # Absent on purpose
-//! No SQL text, no sockets, no clock, no random numbers: they come in a [`Ctx`]. Files are used for
-//! one thing, rows that an operator cannot hold, in a folder that the caller names.
+//! No SQL text, no sockets, no clock, no random numbers: they come in a [`Ctx`]. Files are used only for
+//! rows that an operator cannot hold in memory, in a folder that the caller names.
 
 mod build;
 mod ctx;

@@ -9,21 +9,21 @@
 //! All statements of a process share the workers, one for each processor but one. A statement gets those that are idle,
 //! so no statement waits for the workers of another. The statement's thread and its workers are the participants.
 //!
-//! A participant knows the parameters, the clock and the style of the statement, and the values around it. It
-//! cannot ask for state that only the session knows (sequences, settings, names of users' types, subqueries). A run
-//! whose participant needs that gives up, and the statement's thread computes all alone. A subquery that reads nothing of
-//! the row is answered first, and the run begins anew.
+//! A participant has the parameters, the clock and the style of the statement, and the values of outer rows. It cannot
+//! use state that only the session has (sequences, settings, names of users' types, subqueries). If a participant needs
+//! that, the run gives up, and the statement's thread computes everything alone. A subquery that reads nothing of the
+//! row is computed first, and the run begins anew.
 
 use std::cell::{Cell, OnceCell};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use batch::Run;
-use plan::explain::seen::Report;
+use plan::explain::operator_stats::Report;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 use scalar::function::{Call, Function};
 use scalar::{Clock, Random, Session};
-use sql::eval::{Frame, Host, Kept, OuterValues};
+use sql::eval::{CachedValue, Frame, Host, OuterValues};
 use store::BlockReads;
 use types::time::TimestampTz;
 use types::{Datum, DatumRef, Domains, Error, Objects, Oid, Result, Shape, SqlState, Type};
@@ -38,7 +38,7 @@ pub(crate) trait Part: Send {
     /// Calls `f` with the next rows; it returns how many of them it keeps. False at the end.
     fn next_piece(&mut self, run: Run<'_>, f: &mut TakePiece<'_>) -> Result<bool>;
 
-    /// Notes in the statement what the part has seen, once it is at its end.
+    /// Reports the counts of the part to the statement, at its end.
     fn end(&mut self, _: &Env<'_>) {}
 }
 
@@ -50,7 +50,7 @@ pub(crate) type TakePiece<'f> = dyn FnMut(Piece<'_, '_>) -> Result<u64> + 'f;
 
 /// The work of an operator on the pieces of its input, by one participant.
 pub(crate) trait Step: Send {
-    /// Calls `f` with what becomes of a piece. Returns how many rows of it are kept.
+    /// Calls `f` with the results for a piece. Returns how many rows of it are kept.
     fn take(&mut self, run: Run<'_>, piece: Piece<'_, '_>, f: &mut TakePiece<'_>) -> Result<u64>;
 }
 
@@ -86,7 +86,7 @@ pub(crate) trait Sink: Send {
     fn bytes(&self) -> usize;
 }
 
-/// How far a parallel run has come.
+/// The outcome of a parallel run.
 enum Outcome {
     /// All pieces are taken, or as many as the participants may hold.
     Taken,
@@ -105,7 +105,7 @@ impl Pool {
     /// Returns the pool of the process; `None` if there is one processor, or no thread can be started.
     fn get() -> Option<&'static Pool> {
         static POOL: OnceLock<Option<Pool>> = OnceLock::new();
-        /// As much as a thread has that runs statements: expressions may be deep.
+        /// As much as the threads that run statements have, because expressions may be deep.
         const STACK_BYTES: usize = 16 << 20;
         let start = || {
             let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -174,9 +174,10 @@ pub(crate) trait Gather {
     ) -> Result<bool>;
 }
 
-/// Has several threads take the pieces of an input, if the input can be split. The participants may hold so many bytes together.
-/// The caller then reads the input to its end by [`Operator::next_piece`](crate::op::Operator::next_piece), which gives
-/// the pieces that the threads have not taken: all of them if the run gave up.
+/// Runs several threads over the pieces of an input, if the input can be split. The participants may hold `bytes_max`
+/// bytes together. The caller then reads the input to its end by
+/// [`Operator::next_piece`](crate::op::Operator::next_piece), which gives the pieces that the threads have not taken:
+/// all of them if the run gave up.
 ///
 /// # Errors
 /// The errors of the input and `to`, and the first error of a participant; `57014`.
@@ -267,7 +268,8 @@ impl<'c> ParallelRun<'c> {
         }
     }
 
-    /// Has the calling thread and idle workers take the pieces of the parts into the sinks, of which there are as many.
+    /// Runs the calling thread and idle workers, which take the pieces of the parts into the sinks. There are as many
+    /// sinks as participants.
     ///
     /// # Errors
     /// The first error of a participant; `57014`.
@@ -354,7 +356,7 @@ impl<'c> ParallelRun<'c> {
         rows.get()
     }
 
-    /// Has all participants stop: one needs what only the session knows.
+    /// Stops all participants, because one needs state that only the session has.
     fn give_up(&self) -> Error {
         self.gave_up.store(true, Ordering::Relaxed);
         self.is_over.store(true, Ordering::Relaxed);
@@ -366,7 +368,7 @@ impl<'c> ParallelRun<'c> {
 struct Participant<'m> {
     run: &'m ParallelRun<'m>,
     /// Values that are the same for all rows.
-    kept: Vec<OnceCell<Kept>>,
+    kept: Vec<OnceCell<CachedValue>>,
 }
 
 impl<'m> Participant<'m> {
@@ -392,7 +394,7 @@ impl OuterValues for Participant<'_> {
         self.run.slots[number].clone()
     }
 
-    fn kept(&self, number: usize) -> Option<&OnceCell<Kept>> {
+    fn kept(&self, number: usize) -> Option<&OnceCell<CachedValue>> {
         self.kept.get(number)
     }
 
@@ -427,7 +429,7 @@ impl Host for Participant<'_> {
     }
 }
 
-// These calls cannot fail. They end the run and return any value: nobody looks at the results then.
+// These calls cannot fail. They end the run and return an arbitrary value, which is not used.
 
 impl Clock for Participant<'_> {
     fn now(&self) -> TimestampTz {

@@ -1,8 +1,8 @@
 //! The trait through which operators read and change tables in one transaction. The planner reads its facts
 //! about tables through [`plan::Schema`].
 //!
-//! Rows have the columns that are there, in their order; a dropped column is the store's business.
-//! Keys and ranges of keys are in the key form of [`types::key`].
+//! Rows have the columns that were not dropped, in their order. Keys and ranges of keys are in the key form
+//! of [`types::key`].
 
 use std::any::Any;
 
@@ -14,14 +14,14 @@ pub use table::index::ScanKey;
 use types::time::TimestampTz;
 use types::{Datum, Oid, Result};
 
-/// Which states of a table are read, times and numbers computed.
+/// The versions of a table that are read, with all times and numbers computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {
-    /// The one that the transaction sees.
+    /// The rows that the transaction sees.
     Now,
-    /// The one at a time.
+    /// The rows as of a time.
     AsOf(TimestampTz),
-    /// The one after a commit.
+    /// The rows as of a commit.
     AtVersion(i64),
     /// Versions that were current at some time in `[from, to)`.
     FromTo(TimestampTz, TimestampTz),
@@ -31,8 +31,8 @@ pub enum Moment {
     ContainedIn(TimestampTz, TimestampTz),
     /// All versions.
     All,
-    /// All versions, and what the transaction itself has written. Before the key stands the number of
-    /// the table of the store, big end first.
+    /// All versions, and the rows that the transaction itself has written. The key begins with the number of
+    /// the table of the store, big-endian.
     Ever,
 }
 
@@ -43,38 +43,37 @@ pub struct ScanRequest<'a> {
     pub relation: Oid,
     /// True for a table of `pg_catalog` or `information_schema` that is computed.
     pub is_computed: bool,
-    /// Which columns, by number; those below 0 are system columns ([`sql::plan::system`]).
+    /// The numbers of the columns; those below 0 are system columns ([`sql::plan::system`]).
     pub attnums: &'a [i16],
-    /// Which states.
+    /// The versions.
     pub moment: Moment,
-    /// In the order of which index; none for the order of the table's own key.
+    /// The index in whose order the rows come; `None` for the order of the table's own key.
     pub index: Option<Oid>,
-    /// The keys in these ranges, in key form: one at least, and more than one only where the past is asked
-    /// for by an index.
+    /// The ranges of keys, in key form: at least one, and more than one only for scans of the past by an
+    /// index.
     pub ranges: Vec<Range>,
-    /// Where the index is one of items, what its rows must have: at least the rows that have all of it
-    /// come, in any order.
+    /// For a GIN index, the items that the rows must have. The scan gives at least the rows that have all of
+    /// them, in any order.
     pub scan_keys: Vec<ScanKey>,
-    /// From the end to the beginning.
+    /// True if the scan goes from the end to the beginning.
     pub is_backward: bool,
-    /// True where at most one row is in the range, whose key, or entry in the index, is what it begins with.
+    /// True if at most one row is in the range: its key, or its entry in the index, is the beginning of the range.
     pub is_single: bool,
-    /// True where all rows may come instead, in any order: that is cheaper than to look up many.
+    /// True if the scan may give all rows instead, in any order, because that is cheaper than many look-ups.
     pub may_read_all: bool,
 }
 
-/// A scan that is being run: whatever the tables keep of it between two rows, of which they borrow
-/// nothing.
+/// The state of a running scan between two rows. It borrows nothing.
 pub type Scanning = Box<dyn Any + Send>;
 
 /// The outcome of an insertion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Inserted {
-    /// It is there, under this key.
+    /// The row is inserted, under this key.
     Done(Vec<u8>),
-    /// It will be there when the load ends.
+    /// The row will be inserted when the load ends.
     Loading,
-    /// A row with this key is there, which is like it.
+    /// A conflicting row with this key exists.
     Conflict(Vec<u8>),
 }
 
@@ -87,7 +86,7 @@ pub enum Locked {
     Changed,
     /// It was deleted since.
     Gone,
-    /// Another transaction has it, and it was not waited for.
+    /// Another transaction has locked it, and the caller asked not to wait.
     Busy,
 }
 
@@ -117,14 +116,13 @@ pub trait Tables {
         Ok(None)
     }
 
-    /// Puts the next row of a scan into `out`, whose contents before mean nothing; false at the end.
+    /// Puts the next row of a scan into `out`, replacing its contents; false at the end.
     ///
     /// # Errors
     /// The errors of the store.
     fn next(&self, scan: &mut Scanning, out: &mut Vec<Datum>) -> Result<bool>;
 
-    /// Puts the next row of a scan for which `test` is true into `out`. Rows for which it is not are not made
-    /// values of.
+    /// Puts the next row of a scan for which `test` is true into `out`. Other rows are not decoded into values.
     ///
     /// # Errors
     /// The errors of the store and `test`.
@@ -137,7 +135,7 @@ pub trait Tables {
         first_that(test, out, |out| self.next(scan, out))
     }
 
-    /// Calls `f` with the next rows of a scan, as they lie; false at the end.
+    /// Calls `f` with the next rows of a scan in their stored form; false at the end.
     ///
     /// # Errors
     /// The errors of the store and `f`.
@@ -149,8 +147,8 @@ pub trait Tables {
         piece_of_rows(f, |out| self.next(scan, out))
     }
 
-    /// Takes a scan apart that has given nothing yet, for several threads: returns parts of about so many rows each.
-    /// The scan gives the rows that they do not have. Returns none if there would be one part, or if the scan cannot be
+    /// Splits a scan that has given nothing yet, for several threads: returns parts of about `rows_each` rows. The scan
+    /// itself then gives the rows that no part has. Returns none if there would be one part, or if the scan cannot be
     /// split.
     ///
     /// # Errors
@@ -167,28 +165,28 @@ pub trait Tables {
         count_given(most, |row| self.next(scan, row))
     }
 
-    /// Inserts a row. Rows like it count as conflicts where `arbiters` are given: for the indexes
-    /// named, or for all where none is.
+    /// Inserts a row. With `arbiters`, a row with an equal key in one of these indexes is a conflict and not
+    /// an error; with an empty list, in any unique index.
     ///
     /// # Errors
-    /// `23505` where a row like it is there and that is no conflict; `23503`.
+    /// `23505` if a row with an equal key exists and that is not a conflict; `23503`.
     fn insert(&self, relation: Oid, row: &[Datum], arbiters: Option<&[Oid]>) -> Result<Inserted>;
 
-    /// Has rows that are inserted without arbiters taken in all together, by [`Tables::end_load`]; until
-    /// then nobody sees them, and their keys are not checked. False where that has no use: few rows, or a
-    /// table that has had rows, for a table that has no order; then they are inserted one by one.
+    /// Begins a load: rows that are inserted without arbiters are written together by [`Tables::end_load`].
+    /// Until then they are invisible, and their keys are not checked. Returns false if a load has no use (few
+    /// rows, or a table that has had rows and has no `orderby`); then rows are inserted one by one.
     ///
     /// # Errors
     /// The errors of the store.
     fn begin_load(&self, relation: Oid, is_large: bool) -> Result<bool>;
 
-    /// Takes in the rows that were inserted since [`Tables::begin_load`].
+    /// Writes the rows that were inserted since [`Tables::begin_load`].
     ///
     /// # Errors
-    /// `23505` where two of them are alike.
+    /// `23505` if two of them have equal keys.
     fn end_load(&self, relation: Oid) -> Result<()>;
 
-    /// Whether a row that is to be written belongs into its table: where that is a partition, into its bound.
+    /// True if a new row belongs to its table. For a partition: if the row is within its bound.
     ///
     /// # Errors
     /// The errors of computing the key of the partitioned table.
@@ -196,19 +194,19 @@ pub trait Tables {
         Ok(true)
     }
 
-    /// Replaces a row, which was locked.
+    /// Replaces a locked row.
     ///
     /// # Errors
     /// `23505`, `23503`.
     fn update(&self, relation: Oid, key: &[u8], old: &[Datum], new: &[Datum]) -> Result<()>;
 
-    /// Deletes a row, which was locked.
+    /// Deletes a locked row.
     ///
     /// # Errors
     /// `23503`.
     fn delete(&self, relation: Oid, key: &[u8], old: &[Datum]) -> Result<()>;
 
-    /// Deletes rows, now and in all of the past. Their keys are those that a scan of [`Moment::Ever`] gave.
+    /// Erases rows in all of their versions. Their keys are those of a scan of [`Moment::Ever`].
     ///
     /// # Errors
     /// Those of [`Tables::delete`]; `23503` where another row refers to one of them.

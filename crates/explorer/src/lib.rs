@@ -1,12 +1,12 @@
-//! The files of the explorer, the web application in `web/`, as they were built before this crate.
+//! The files of the explorer, the web application in `web/`. They are built before this crate.
 //!
 //! ```text
 //!   web/src ──Vite──> web/dist/*.gz, *.br ──build.rs──> FILES ──command──> http
 //! ```
 //!
 //! A build without Node has no files in `web/dist`. Then [`FILES`] is empty, and the command serves a page with the
-//! instructions to get them ([`MISSING`]). The crate has no dependencies, so that a change of the application costs a link of
-//! the command and nothing else.
+//! instructions to get them ([`MISSING`]). The crate has no dependencies, so after a change of the application only the
+//! command is linked again.
 
 /// A file of the explorer.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct File {
     pub name: &'static str,
     /// Its content type.
     pub media: &'static str,
-    /// A tag that is another one where the content is.
+    /// A tag that changes with the content.
     pub tag: &'static str,
     /// The content, compressed with gzip.
     pub gzip: &'static [u8],
@@ -26,7 +26,7 @@ pub struct File {
 /// The files; none where `web/` was not built before this crate.
 pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The page into which an export puts the history of a document; it is among [`FILES`] too.
+/// The template of the page with the history of a document; [`FILES`] has it too.
 pub const EXPORT_PAGE: Option<File> = include!(concat!(env!("OUT_DIR"), "/export.rs"));
 
 /// The page of a build without the explorer.

@@ -36,7 +36,7 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) content: Content,
-    /// Tells threads that still write the body when nobody waits for it any more.
+    /// Tells threads that write the body when the client has gone.
     pub(crate) guard: Option<CancelGuard>,
 }
 
@@ -144,13 +144,13 @@ impl Answer {
     }
 }
 
-/// Has a thread that may wait write the pieces, and waits for the first.
+/// Starts a thread that writes the pieces, and waits for the first.
 ///
 /// # Errors
 /// 503 where too many are written, and what hinders the first piece.
 async fn stream(app: &Arc<App>, write: Producer) -> Result<Body, Problem> {
     let place = app.streams.clone().try_acquire_owned();
-    let place = place.map_err(|_| Problem::busy("too many answers are on their way in pieces"))?;
+    let place = place.map_err(|_| Problem::busy("the server is streaming too many answers"))?;
     let (out, mut rest) = mpsc::channel(2);
     let idle = app.options.limits.idle;
     tokio::task::spawn_blocking(move || {
@@ -187,7 +187,7 @@ impl Pieces {
     /// Sends a piece.
     ///
     /// # Errors
-    /// Where the client has gone, or takes nothing for too long.
+    /// Fails if the client has gone, or reads nothing for too long.
     pub(crate) fn send(&mut self, piece: Vec<u8>) -> io::Result<()> {
         if piece.is_empty() { Ok(()) } else { self.give(Ok(Bytes::from(piece))) }
     }

@@ -4,7 +4,7 @@
 //!   socket ──frames──> a task ──channel of 4──> Stream (a reader) ──> the parser of documents
 //! ```
 //!
-//! A body with `Content-Encoding: gzip` is decompressed on its way: limits are those of the decompressed bytes.
+//! A body with `Content-Encoding: gzip` is decompressed as it is read: limits are those of the decompressed bytes.
 //!
 //! Invariant: no more of a body is in memory than a few frames, or its limit.
 

@@ -5,15 +5,15 @@
 //!   a page of https://evil.example ──> browser ──> 127.0.0.1:8080
 //!                                        │
 //!                                        ├─ Host: evil.example        its name resolves to this machine   421
-//!                                        ├─ Origin: https://evil...   of every request but GET and HEAD   403
-//!                                        ├─ Sec-Fetch-Site: cross-site         of every request           403
+//!                                        ├─ Origin: https://evil...   in every request but GET and HEAD   403
+//!                                        ├─ Sec-Fetch-Site: cross-site         in every request           403
 //!                                        └─ Content-Type: text/plain   what a form can send               415
 //! ```
 //!
-//! * **Host.** Where callers need no token, the server answers to names of this machine alone: `localhost`
-//!   and loopback addresses. A page whose name was pointed at this machine after it had been loaded (DNS
-//!   rebinding) is of the same origin for its browser, and could read all answers. Where callers need a
-//!   token, such a page has none, and the name does not matter.
+//! * **Host.** If callers need no token, the server answers to names of this machine alone: `localhost` and
+//!   loopback addresses. A page whose name was pointed at this machine after it had been loaded (DNS
+//!   rebinding) has the same origin for its browser, and could read all answers. If callers need a token,
+//!   the name does not matter, because such a page has no token.
 //! * **Origin.** Browsers name the origin of a page in every request but GET and HEAD, and in those whose
 //!   answer a page wants to read across origins (Fetch standard, "append a request `Origin` header").
 //! * **Sec-Fetch-Site.** Browsers tell with every request how the page is related to the server: this covers
@@ -21,8 +21,8 @@
 //! * **Content-Type.** A page needs no permission for the types that HTML forms send, or for none. No
 //!   operation takes a body of such a type. [`is_of_form`] is for operations without a body.
 //!
-//! A request without any of these headers comes from no browser. Every request passes here before it is
-//! routed, so no route can leave it out.
+//! A request without any of these headers does not come from a browser. The server applies these rules to every
+//! request before it is routed, so no route can forget them.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -38,7 +38,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const OF_FORMS: [&str; 3] =
     ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 
-/// Which pages are answered.
+/// The rules for requests of web pages.
 pub(crate) struct BrowserRules {
     /// True where callers need no token.
     is_open: bool,
@@ -48,12 +48,12 @@ pub(crate) struct BrowserRules {
     origins: Vec<String>,
 }
 
-/// Why a request is not answered.
+/// The reason why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// HTTP/1.1 without a host.
     NoHost,
-    /// It is addressed to a name that is none of this machine.
+    /// It is addressed to a name that does not belong to this machine.
     Host,
     /// A page of an origin that is not allowed made it.
     Origin,
@@ -65,10 +65,10 @@ impl BrowserRules {
         BrowserRules { is_open, is_any, origins: origins.to_vec() }
     }
 
-    /// Looks at the head of a request.
+    /// Checks the head of a request.
     ///
     /// # Errors
-    /// Why it is not answered.
+    /// Returns the reason if the request is refused.
     pub(crate) fn admit<B>(&self, request: &Request<B>) -> Result<(), Refused> {
         if self.is_open {
             local(request)?;
@@ -112,7 +112,7 @@ impl Refused {
     }
 }
 
-/// An error unless all that a request says of its host is a name of this machine. HTTP/1.0 need not say it.
+/// Fails unless every host that a request names is a name of this machine. A request of HTTP/1.0 need not name one.
 fn local<B>(request: &Request<B>) -> Result<(), Refused> {
     let authority = request.uri().authority().map(|authority| authority.as_str());
     let hosts = request.headers().get_all(HOST).iter();

@@ -1,7 +1,7 @@
 //! [`Call`]: a request as handlers see it.
 //!
-//! Parameters have been compared with those of the route: one that is not there is an error of the
-//! caller, and so is one that is there twice.
+//! The router has compared the parameters with those of the route: an unknown parameter is an error of the
+//! caller, and a parameter that is given twice is one too.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use crate::problem::{Problem, Result, Stop};
 use crate::query::Parameters;
 use crate::route::Needs;
 
-/// The author of a change, where callers need not sign in.
+/// The header with the author of a change, if callers need no token.
 const AUTHOR: HeaderName = HeaderName::from_static("anywhen-author");
-/// Why a change is made.
+/// The header with the message of a change.
 const MESSAGE: HeaderName = HeaderName::from_static("anywhen-message");
 
 /// A request.
@@ -41,7 +41,7 @@ pub(crate) struct Call {
     /// The parameters.
     pub(crate) query: Parameters,
     pub(crate) body: Input,
-    /// True where the handler must not wait, and not take long: [`Stop::Later`] is its way out.
+    /// True if the handler must neither wait nor take long. It returns [`Stop::Later`] if it would.
     pub(crate) is_short: bool,
     /// Set once the client has gone; never on the thread of a connection.
     pub(crate) cancelled: CancelToken,
@@ -59,13 +59,13 @@ impl Call {
         self.query.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A parameter that has a form.
+    /// A parameter, parsed.
     pub(crate) fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>, Problem> {
         let wrong = |text| Problem::bad(format!("the parameter {name} cannot be {text:?}"));
         self.text(name).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
     }
 
-    /// A parameter that is there.
+    /// A required parameter, parsed.
     pub(crate) fn wanted<T: FromStr>(&self, name: &str) -> Result<T, Problem> {
         let missing = || Problem::bad(format!("the parameter {name} is missing"));
         self.parsed(name)?.ok_or_else(missing)
@@ -83,7 +83,7 @@ impl Call {
                 "the parameter {name} cannot be {text:?}: it must be a time such as 2026-11-21T10:30:00Z, or yesterday"
             ))
         };
-        // A plus that nobody encoded arrives as a space.
+        // A plus that the client did not encode arrives as a space.
         let read = |text: &str| {
             anywhen::time::parse_at(text, now_us()).or_else(|| {
                 let (time, zone) = text.rsplit_once(' ')?;
@@ -145,22 +145,22 @@ impl Call {
         })
     }
 
-    /// The collection of the path, as of now: the caller may do there what the route does.
+    /// The collection of the path, as of now. Fails if SQL does not allow the caller the operation of the route.
     pub(crate) fn collection(&self, part: &str) -> Result<Collection, Problem> {
         let found = self.any_collection(part)?;
         self.granted(part, &found)?;
         Ok(found)
     }
 
-    /// The collection of the path, as of now, whatever SQL lets the caller do there.
+    /// The collection of the path, as of now, without a check of privileges.
     pub(crate) fn any_collection(&self, part: &str) -> Result<Collection, Problem> {
         let name = self.part(part);
         let missing = || Problem::missing(format!("there is no collection {name:?}"));
         self.app.database.find_collection(name).ok_or_else(missing)
     }
 
-    /// An error unless SQL lets the caller do with the collection of the path what the route does. Routes that
-    /// name no right look at it themselves.
+    /// Fails unless SQL allows the caller the operation of the route on the collection of the path. Routes that
+    /// name no right check privileges themselves.
     fn granted(&self, part: &str, collection: &Collection) -> Result<(), Problem> {
         match self.needs {
             Needs::Right(right) => self.must_have(right, part, collection),
@@ -168,12 +168,12 @@ impl Call {
         }
     }
 
-    /// An error unless SQL lets the caller do this with the collection of the path.
+    /// Fails unless SQL allows the caller this right on the collection of the path.
     fn must_have(&self, right: Right, part: &str, found: &Collection) -> Result<(), Problem> {
         self.caller.must_have(right, &self.app.database, found.id(), self.part(part))
     }
 
-    /// An error unless the caller may do this in the collection of the path: by the token, and by SQL.
+    /// Fails unless the token and SQL allow the caller this right in the collection of the path.
     pub(crate) fn must_in(
         &self,
         right: Right,
@@ -184,14 +184,14 @@ impl Call {
         self.must_have(right, part, found)
     }
 
-    /// An error unless the caller may change the table itself, where the collection of the path is one.
+    /// Fails unless the caller may change the table of the collection of the path.
     pub(crate) fn must_own(&self, part: &str, found: &Collection) -> Result<(), Problem> {
         self.caller.must_own(&self.app.database, found.id(), self.part(part))
     }
 
-    /// The collection of the path that a document is put into. Where there is none it is made, with these options
-    /// if any are given, once the whole body has come and nothing stands against the document: neither a refused
-    /// request nor a client that stops makes a collection.
+    /// The collection of the path for a `PUT` of a document. A missing collection is made, with the given options,
+    /// once the whole body has arrived and the document has passed all checks. So neither a refused request nor a
+    /// client that breaks off makes a collection.
     pub(crate) fn collection_or(
         &mut self,
         part: &str,
@@ -229,7 +229,7 @@ impl Call {
         Ok(self.caller.make_collection(&self.app.database, self.part(part), options)?)
     }
 
-    /// The collection of the path at a moment: one that was dropped since can be read before that.
+    /// The collection of the path at a moment, also if it was dropped since.
     pub(crate) fn collection_at(
         &self,
         part: &str,
@@ -283,17 +283,17 @@ impl Call {
         })
     }
 
-    /// An error unless the caller has a right in the collection of the path.
+    /// Fails unless the caller has a right in the collection of the path.
     pub(crate) fn must(&self, right: Right, part: &str) -> Result<(), Problem> {
         self.caller.must(right, Some(self.part(part)))
     }
 
-    /// Which writes the caller may make in the collection of the path: for [`Meta::allowed`], which is
-    /// checked under the lock of the write, where it is known whether the document exists.
+    /// The writes that the caller may make in the collection of the path, for [`Meta::allowed`]. The write checks
+    /// it under the lock of the document, because only then it is known whether the document exists.
     ///
     /// # Errors
-    /// 403 where it is known already that the write is not allowed. `exists` says whether the document
-    /// existed a moment ago.
+    /// 403 if it is clear already that the write is not allowed. `exists` says whether the document existed a
+    /// moment ago.
     pub(crate) fn allowed(
         &self,
         part: &str,
@@ -329,10 +329,10 @@ impl Call {
         }
     }
 
-    /// Puts the body as a document: a new revision of it, or with `replace=true` its first.
+    /// Puts the body as a document: a new revision, or with `replace=true` the first one.
     ///
     /// # Errors
-    /// 403 where its past is to go and the caller has no right to delete.
+    /// 403 if its past is to be erased and the caller has no right to delete.
     pub(crate) fn store(
         &mut self,
         part: &str,
@@ -358,15 +358,15 @@ impl Call {
         json::Limits { nodes: self.app.options.limits.body_nodes_max, ..anywhen::limits() }
     }
 
-    /// The instructions of the body: no member of it twice.
+    /// The commands of the body. Fails if a member occurs twice.
     pub(crate) fn told(&self, form: once::Form) -> Result<json::Tape, Problem> {
         once::read(self.body.bytes(), form, &self.limits())
     }
 
-    /// How many things are asked for at most.
+    /// A parameter that limits the number of results.
     ///
     /// # Errors
-    /// 400 for 0: a caller that wants nothing has mistaken the parameter.
+    /// 400 for 0, which is probably a mistake.
     pub(crate) fn limit(&self, name: &str) -> Result<Option<usize>, Problem> {
         match self.parsed(name)? {
             Some(0) => Err(Problem::bad(format!("the parameter {name} must be 1 or more"))),
@@ -375,7 +375,7 @@ impl Call {
     }
 }
 
-/// Takes JSON in and keeps nothing of it.
+/// Parses JSON and discards it.
 struct Unseen;
 
 impl json::Sink for Unseen {
@@ -396,13 +396,13 @@ impl json::Sink for Unseen {
     }
 }
 
-/// Says why a document is not there.
+/// The problem for a document that does not exist: missing, or removed.
 fn absent(
     collection: &Collection,
     key: &str,
     moment: Option<Moment>,
 ) -> Result<Problem, anywhen::DocumentError> {
-    // Where there never was one, this says so.
+    // Fails with the right error if there never was such a document.
     let newest = collection.history(key, 1)?.get(0).map(|newest| newest.to_owned());
     Ok(Problem::missing(match (newest, moment) {
         (Some(newest), None) if newest.deleted => {

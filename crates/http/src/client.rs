@@ -32,14 +32,14 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// Takes an address, and the file with the certificates of those who may vouch for the server; without a file
+    /// Takes an address, and the file with the certificate authorities that are trusted for the server; without a file
     /// those that the system trusts.
     ///
     /// # Errors
-    /// Where the address is none, or the certificates cannot be read.
+    /// Fails if the address is invalid, or the certificates cannot be read.
     pub(crate) fn new(url: &str, authorities: Option<&Path>) -> io::Result<Self> {
         let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
-        let uri: Uri = url.parse().map_err(|_| wrong("it is no address"))?;
+        let uri: Uri = url.parse().map_err(|_| wrong("it is not an address"))?;
         let host = uri.host().unwrap_or_default();
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let (port, tls) = match uri.scheme_str() {
@@ -131,11 +131,11 @@ impl ClientAnswer {
 }
 
 impl Client {
-    /// A client of the server at an address. The file has the certificates (PEM) of those who may vouch for it; without
+    /// A client of the server at an address. The file has the certificate authorities (PEM) that are trusted for it; without
     /// one the system's are used. An answer may take as long as `patience`.
     ///
     /// # Errors
-    /// Where the address is none, or the certificates cannot be read. Nothing is connected yet.
+    /// Fails if the address is invalid, or the certificates cannot be read. Nothing is connected yet.
     pub fn new(
         url: &str,
         authorities: Option<&Path>,
@@ -152,7 +152,7 @@ impl Client {
     /// is made anew once.
     ///
     /// # Errors
-    /// Where the server cannot be reached, goes away, or takes too long.
+    /// Fails if the server cannot be reached, goes away, or takes too long.
     pub fn ask(&mut self, method: &str, path: &str) -> io::Result<ClientAnswer> {
         if let Some(sender) = self.sender.take() {
             match self.send(sender, method, path) {
@@ -224,7 +224,8 @@ fn trusting(authorities: Option<&Path>) -> io::Result<ClientConfig> {
             let known = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(known.certs);
             if roots.is_empty() {
-                let text = "the system trusts no certificates: name a file of those who may vouch";
+                let text =
+                    "the system trusts no certificates: name a file with certificate authorities";
                 return Err(io::Error::new(io::ErrorKind::NotFound, text));
             }
         }

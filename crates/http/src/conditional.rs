@@ -49,13 +49,13 @@ fn tags(text: &str, is_strong: bool) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whole seconds since 1970 of a time in a header: they are all that it tells.
+/// The time of a header in whole seconds since 1970.
 fn seconds(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
     let text = headers.get(name).and_then(|value| value.to_str().ok())?;
     anywhen::time::parse_http_date(text).map(|time_us| time_us / 1_000_000)
 }
 
-/// Fails where a document has changed since the time that a request names, unless that names versions.
+/// Fails if a document has changed since the time that a request names, unless the request also names versions.
 ///
 /// # Errors
 /// 412.
@@ -80,9 +80,9 @@ pub(crate) fn is_known(headers: &HeaderMap, tag: &str, time_us: u64) -> bool {
 
 /// The expected version of a document that is to be changed.
 pub(crate) struct Condition<'c> {
-    /// One of these versions is there.
+    /// The document must have one of these versions (`If-Match`).
     wanted: Option<Vec<&'c str>>,
-    /// None of these is.
+    /// The document must have none of these versions (`If-None-Match`).
     unwanted: Option<Vec<&'c str>>,
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn expect(
 ) -> Result<()> {
     let is_required = call.app.options.require_preconditions;
     let condition = Condition::of_headers(&call.headers);
-    // Of a document that was removed the newest version is the one that removed it.
+    // The newest version of a removed document is the one that removed it.
     if found.is_none()
         && let Some(wanted) = &condition.wanted
     {

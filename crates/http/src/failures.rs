@@ -50,7 +50,7 @@ impl std::fmt::Display for CopiesTooLarge {
 impl std::error::Error for CopiesTooLarge {}
 
 impl From<std::io::Error> for Problem {
-    /// Of a body that could not be read, or of a patch.
+    /// The problem for a body that could not be read, or for a patch.
     fn from(error: std::io::Error) -> Self {
         let inner = error.get_ref();
         if let Some(too_large) = inner.and_then(|inner| inner.downcast_ref::<BodyTooLarge>()) {
@@ -67,7 +67,7 @@ impl From<std::io::Error> for Problem {
 }
 
 impl Problem {
-    /// Of an answer in pieces whose first piece could not be made.
+    /// The problem for a streamed answer whose first piece could not be made.
     pub(crate) fn of_stream(error: std::io::Error) -> Self {
         match error.downcast::<DocumentError>() {
             Ok(error) => Problem::from(error),
@@ -168,7 +168,7 @@ impl From<anywhen::sql::Error> for Problem {
         let status = match (&code[..2], code) {
             (_, "40001" | "40P01" | "55P03") | ("23", _) => StatusCode::CONFLICT,
             (_, "57014") => StatusCode::GATEWAY_TIMEOUT,
-            // Of a role that may not do it, or may not log in.
+            // The role lacks the right, or may not log in.
             ("42", "42501") | ("28", _) => StatusCode::FORBIDDEN,
             ("0A", _) => StatusCode::NOT_IMPLEMENTED,
             ("53" | "57", _) | (_, "58030") => StatusCode::SERVICE_UNAVAILABLE,

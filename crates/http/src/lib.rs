@@ -5,8 +5,8 @@
 //!   Server::start(Database, Options) ──> Handle
 //!
 //!   server    sockets, TLS, HTTP/1.1 and HTTP/2          knows no routes
-//!     connections  their number, and the choice of one to close when there are too many
-//!     browser      the web pages that may call
+//!     connections  their limit, and the choice of one to close when it is reached
+//!     browser      the rules for requests of web pages
 //!     explorer     the page for browsers, and its files
 //!     local      the same router for this process, without a socket
 //!     router     a table of routes, rights, bodies         knows no documents
@@ -15,13 +15,13 @@
 //!       service     health, metrics, description
 //! ```
 //!
-//! The threads of the server parse the heads of requests, and answer requests that are short and find
-//! their data in memory. A fixed number of other threads runs everything that may wait. Large documents
+//! The threads of the server parse the heads of requests, and run the handlers that are short and find
+//! their data in memory. A fixed number of other threads runs the handlers that may wait. Large documents
 //! come in and go out as streams.
 //!
 //! Invariants:
 //! * A thread of the server runs no handler that is known to wait for a disk or a lock.
-//! * The server bounds the memory that a client can make it hold: heads, bodies, streams, requests,
+//! * The server bounds the memory that a client can make it use: heads, bodies, streams, requests,
 //!   connections.
 //! * Every operation is in one table, from which router and description are made. The files of the explorer are no
 //!   operations.

@@ -37,7 +37,7 @@ pub(crate) fn document(is_open: bool) -> Value {
         "servers": [{"url": "/", "description": "The server that gives this description"}],
         "security": security,
         "tags": [
-            {"name": "v1", "description": "All that Anywhen does with documents, and SQL"},
+            {"name": "v1", "description": "All operations on documents, and SQL"},
             {"name": "sirix", "description": "The routes of SirixDB"},
             {"name": "server", "description": "The server itself"},
         ],
@@ -203,26 +203,38 @@ fn problems(route: &Route, is_open: bool) -> impl Iterator<Item = (u16, &'static
         ["putResource", "getResource", "headResource", "postQuery"].contains(&route.id);
     let is_many = route.path == "/v1/transactions";
     let all = [
-        (true, 400, "The request does not parse"),
-        (is_known || route.path == "/token", 401, "The token is unknown, or missing"),
-        (true, 403, "The caller has not the right; or a web page of another origin asks"),
-        (true, 404, "There is no such thing"),
-        (tag(route) == "sirix", 406, "The client takes XML alone, which is not supported"),
-        (is_change, 409, "Another change was faster, or the request contradicts the stored data"),
-        (has_name || is_sql, 410, "It is not kept any more"),
-        (is_change || reads_version, 412, "It is another version than the request expects"),
+        (true, 400, "The request is malformed"),
+        (is_known || route.path == "/token", 401, "The token is unknown or missing"),
+        (
+            true,
+            403,
+            "The caller lacks the right, or the request comes from a web page of another origin",
+        ),
+        (true, 404, "The object does not exist"),
+        (tag(route) == "sirix", 406, "The client accepts only XML, which is not supported"),
+        (is_change, 409, "The request conflicts with another change, or with the stored data"),
+        (has_name || is_sql, 410, "The version is no longer kept"),
+        (
+            is_change || reads_version,
+            412,
+            "The document does not have the version that the request expects",
+        ),
         (has_body, 413, "The body is too large"),
-        (is_change, 415, "The body is of a type that is not taken, or of none"),
+        (is_change, 415, "The type of the body is missing or not accepted"),
         (is_open, 421, "The request is for a host that is not this machine"),
-        (has_name || has_body || is_change, 422, "It is understood, and cannot be done"),
+        (
+            has_name || has_body || is_change,
+            422,
+            "The request is well-formed, but cannot be applied",
+        ),
         (
             is_change && (has_name || is_many),
             428,
-            "The server wants to know which version is meant",
+            "The server requires the version that the request changes (If-Match)",
         ),
-        (is_sql || can_want_more, 501, "It is not supported"),
-        (true, 503, "Too much at once, or the database takes no writes"),
-        (is_sql, 504, "The time of the statement is over, and it was cancelled"),
+        (is_sql || can_want_more, 501, "The feature is not supported"),
+        (true, 503, "Too many requests at once, or the database takes no writes"),
+        (is_sql, 504, "The statement exceeded its time limit and was cancelled"),
     ];
     all.into_iter().filter(|(may, ..)| *may).map(|(_, status, about)| (status, about))
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::auth::Guard;
 use crate::explorer::WebFile;
 
-/// How a server is set up.
+/// The options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The addresses that it listens on. Port 0 takes any that is free: see
@@ -25,30 +25,30 @@ pub struct Options {
     /// Origins whose pages may call the server from a browser; `*` for any. Requests of other pages are
     /// refused.
     pub cors: Vec<String>,
-    /// True where a document that is there is changed only by who says which version (`If-Match`):
-    /// without it the answer is 428.
+    /// True if a request that changes an existing document must name its version (`If-Match`). Without it
+    /// the answer is 428.
     pub require_preconditions: bool,
     /// The limits of requests.
     pub limits: Limits,
-    /// Metrics of others in the same process, told with ours.
+    /// Metrics of other servers in the same process, which `/metrics` shows too.
     pub more_metrics: Option<MoreMetrics>,
-    /// The files of the explorer; without them browsers get what other clients get.
+    /// The files of the explorer; without them browsers get the same answers as other clients.
     pub explorer: Vec<WebFile>,
-    /// The page into which the history of a document is put; without it the route for that answers 501.
+    /// The template of the page with the history of a document; without it the route of that page answers 501.
     pub export_page: Option<WebFile>,
 }
 
 /// Encryption of connections.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The file with the certificate of the server and those that lead from it to a known one (PEM).
+    /// The file with the certificate of the server and its chain (PEM).
     pub certificate: PathBuf,
     /// The file with its private key (PEM).
     pub key: PathBuf,
 }
 
-/// The rules of access: without any, everybody is admitted, which is refused where other machines can
-/// connect.
+/// The rules of access. Without any, every caller is admitted, and the server refuses to listen on an address
+/// that other machines can reach.
 #[derive(Clone, Debug, Default)]
 pub struct Auth {
     /// The file of the tokens that `anywhen token` makes.
@@ -58,16 +58,16 @@ pub struct Auth {
 }
 
 impl Auth {
-    /// True where everybody may come in.
+    /// True if callers need no token.
     pub fn is_open(&self) -> bool {
         self.tokens.is_none() && self.jwt.is_none()
     }
 }
 
-/// Tokens that others make and sign: RS256 or ES256, JSON web tokens (RFC 7519).
+/// Tokens that another service makes and signs: JSON web tokens (RFC 7519) with RS256 or ES256.
 #[derive(Clone, Debug)]
 pub struct Jwt {
-    /// Where the keys that they are signed with are.
+    /// The source of the keys that they are signed with.
     pub keys: KeySet,
     /// The issuer that they must have (`iss`), if it is checked.
     pub issuer: Option<String>,
@@ -75,19 +75,19 @@ pub struct Jwt {
     pub audience: Option<String>,
 }
 
-/// Where a set of keys is (RFC 7517).
+/// The source of a set of keys (RFC 7517).
 #[derive(Clone, Debug)]
 pub enum KeySet {
     /// In a file; read anew when it changes.
     File(PathBuf),
-    /// At an address: `https://...`, or `http://` on this machine. It is asked for when the server
-    /// starts, then as often as its `Cache-Control` says or else every hour, and, at most once a minute,
-    /// when a token names a key that is not known.
+    /// At an address: `https://...`, or `http://` on this machine. The server fetches the keys when it
+    /// starts, then as often as `Cache-Control` says or else every hour, and, at most once a minute, when a
+    /// token names an unknown key.
     Url {
         /// The address.
         url: String,
-        /// The file with the certificates of those who may vouch for it (PEM); those that the system
-        /// trusts where none is named.
+        /// The file with the certificate authorities that are trusted for it (PEM); those of the system if
+        /// none is named.
         authorities: Option<PathBuf>,
     },
 }
@@ -95,16 +95,16 @@ pub enum KeySet {
 /// The limits of requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections at the same time. One more is let in at the cost of the one on which nothing has happened
-    /// for the longest time; where all are asking for something it waits.
+    /// Connections at the same time. For one more, the server closes the connection that has been idle for
+    /// the longest time; if all have a request, the new one waits.
     pub connections_max: usize,
     /// Requests at the same time; one more gets 503.
     pub requests_max: usize,
-    /// Threads for what takes longer or waits for the disk.
+    /// Threads for requests that take longer or wait for the disk.
     pub workers: usize,
     /// Requests that wait for one of them; one more gets 503.
     pub queued_max: usize,
-    /// Bodies and answers on their way in pieces at the same time; one more gets 503.
+    /// Bodies and answers that are streamed at the same time; one more gets 503.
     pub streams_max: usize,
     /// Bytes of the head of a request.
     pub header_bytes_max: usize,
@@ -115,17 +115,16 @@ pub struct Limits {
     pub body_nodes_max: u64,
     /// Bytes of a document that is put.
     pub document_bytes_max: u64,
-    /// How long a statement of SQL may run before it is cancelled and the answer is 504; for ever where
-    /// nothing is said.
+    /// How long a statement of SQL may run before it is cancelled and the answer is 504; `None` for no limit.
     pub statement: Option<Duration>,
-    /// From the beginning of a connection to the end of the head of its first request, and from the first
-    /// byte of each other to the end of its head.
+    /// The time from the beginning of a connection to the end of the head of its first request, and from the
+    /// first byte of a later request to the end of its head.
     pub header: Duration,
-    /// How long a client may be silent inside of a body, or not take what it is sent.
+    /// How long a client may send nothing inside of a body, or read nothing of an answer.
     pub idle: Duration,
-    /// How long shutting down may take. Requests that go on after four fifths of it are cancelled.
+    /// How long shutting down may take. Requests that are still running after four fifths of it are cancelled.
     pub shutdown: Duration,
-    /// Between two signs of life in a stream of changes in which nothing happens.
+    /// The time between two comments in a stream of changes without events.
     pub heartbeat: Duration,
 }
 
@@ -134,8 +133,8 @@ pub struct Limits {
 pub struct MoreMetrics(pub Arc<dyn Fn() -> String + Send + Sync>);
 
 impl Options {
-    /// Looks at what the options name: the files of certificates and keys, keys at an address, and
-    /// whether the addresses may be listened on without asking who comes.
+    /// Checks the options: the files of certificates and keys, keys at an address, and whether the server may
+    /// listen on the addresses without tokens.
     ///
     /// # Errors
     /// As [`Server::start`](crate::Server::start), but for addresses that are taken, and where the keys

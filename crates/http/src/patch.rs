@@ -37,7 +37,7 @@ impl<'a> Budget<'a> {
         Budget { limits, bytes_left, nodes_left, cancelled }
     }
 
-    /// An error where nobody waits for the request any more.
+    /// Fails if the client of the request has gone.
     pub(crate) fn check(&self) -> Result<()> {
         self.cancelled.check()
     }
@@ -162,14 +162,14 @@ fn step(node: Node<'_>) -> Result<Op, Problem> {
         "remove" => Op::Remove(path),
         "move" => Op::Move { from: Pointer::read(node, "from")?, to: path },
         "copy" => Op::Copy { from: Pointer::read(node, "from")?, to: path },
-        other => return Err(Problem::bad(format!("a patch has no step {other:?}"))),
+        other => return Err(Problem::bad(format!("{other:?} is not an operation of JSON Patch"))),
     })
 }
 
 /// Applies a patch, step by step.
 ///
 /// # Errors
-/// Where a path leads nowhere, where a test fails, and where more is copied than may be.
+/// Fails if a path leads nowhere, if a test fails, or if the copies exceed the limit.
 pub(crate) fn apply(edit: &mut Edit<'_>, steps: &[Op], budget: &mut Budget<'_>) -> Result<()> {
     for step in steps {
         budget.check()?;

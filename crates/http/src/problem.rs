@@ -10,16 +10,16 @@
 //! |---|---|
 //! | 400 | the request does not parse: JSON, a path, a parameter |
 //! | 401, 403 | an unknown caller; a caller without the right, or a web page of another origin |
-//! | 404, 405 | nothing there; nothing that could be done so |
-//! | 409, 412, 428 | another was faster; the precondition does not hold; one is wanted |
-//! | 410 | not kept any more |
-//! | 413, 415, 422 | too large; no JSON, or not said to be; JSON that cannot be done |
-//! | 421 | for a host that is not this machine, where callers need no token |
-//! | 500, 501 | a failure of ours, such as damaged data; not supported |
-//! | 503 | too much at once, or the database takes no writes: try again later |
-//! | 504 | a statement of SQL took longer than it may |
+//! | 404, 405 | the object does not exist; the route does not have the method |
+//! | 409, 412, 428 | a conflict with another writer; a precondition that does not hold; a missing precondition |
+//! | 410 | a version that is no longer kept |
+//! | 413, 415, 422 | too large; not JSON, or without its type; JSON that cannot be applied |
+//! | 421 | for a host that is not this machine, if callers need no token |
+//! | 500, 501 | a failure of the server, such as damaged data; not supported |
+//! | 503 | too many requests at once, or the database takes no writes: try again later |
+//! | 504 | a statement of SQL exceeded its time limit |
 //!
-//! Invariant: a mistake of the caller is never a 5xx, but for what is not supported.
+//! Invariant: a mistake of the caller is never a 5xx, except 501.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -31,10 +31,10 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 
-/// The type of a body that tells of an error.
+/// The media type of an error.
 pub(crate) const MEDIA: &str = "application/problem+json";
 
-/// Why a request was not answered as was asked.
+/// The error of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -44,12 +44,12 @@ pub(crate) struct Problem {
     header: Option<(HeaderName, HeaderValue)>,
 }
 
-/// Why a handler gave no answer.
+/// The reason why a handler gave no answer.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// It would take too long here: to be called again where it may.
+    /// It would take too long on this thread: call it again on a thread that may wait.
     Later,
-    /// There is something to tell.
+    /// The request failed.
     Problem(Box<Problem>),
 }
 
@@ -87,12 +87,12 @@ impl Problem {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
     }
 
-    /// More than is taken in.
+    /// A body or value beyond a limit.
     pub(crate) fn too_large(detail: impl Display) -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
     }
 
-    /// More at once than there is room for.
+    /// Too many requests at once.
     pub(crate) fn busy(detail: impl Display) -> Self {
         let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, detail);
         problem.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
@@ -106,14 +106,14 @@ impl Problem {
         problem
     }
 
-    /// A failure of ours; what it was stands in the log.
+    /// A failure of the server. The log has the error.
     pub(crate) fn internal(error: impl Display) -> Self {
         tracing::error!("a request failed: {error}");
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 
-    /// The problem for a failure of the layers below, by its SQLSTATE: 500 where data are damaged, 503 where the disk
-    /// failed or is full. The log gets the error with all that it follows from.
+    /// The problem for a failure of the layers below, by its SQLSTATE: 500 if data are damaged, 503 if the disk failed
+    /// or is full. The log gets the error with all its causes.
     pub(crate) fn of_failure(sqlstate: &str, error: &(dyn Error + 'static)) -> Self {
         log_failure(sqlstate, error);
         let problem = match sqlstate {
@@ -122,14 +122,14 @@ impl Problem {
             "54000" => Self::too_large(error),
             "22023" => Self::missing(error),
             "42501" => Self::new(StatusCode::FORBIDDEN, error),
-            // Locked for too long, or no writes any more: what was asked for may be right.
+            // A lock timeout, or no writes any more: the request may succeed later.
             "55P03" | "57014" | "58030" | "53100" | "53200" | "57P03" => Self::busy(error),
             _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, error),
         };
         problem.with("sqlstate", sqlstate)
     }
 
-    /// Stored data are not what was once written: the text says so.
+    /// Stored data are damaged: `detail` says which.
     pub(crate) fn damaged(detail: String) -> Self {
         let detail = match detail.contains("damaged") {
             true => detail,
@@ -161,7 +161,7 @@ impl Problem {
         &self.detail
     }
 
-    /// The answer that tells it.
+    /// The answer with this problem.
     pub(crate) fn answer(self) -> Answer {
         let mut body = json!({
             "type": "about:blank",
@@ -180,7 +180,7 @@ impl Problem {
     }
 }
 
-/// Writes a failure of ours to the log, with all that it follows from. Conflicts and limits are none.
+/// Writes a failure of the server to the log, with all its causes. Conflicts and limits are not failures.
 pub(crate) fn log_failure(sqlstate: &str, error: &(dyn Error + 'static)) {
     if ["XX", "58"].iter().any(|class| sqlstate.starts_with(class)) || sqlstate == "53100" {
         tracing::error!(sqlstate, "a request failed: {}", Causes(error));

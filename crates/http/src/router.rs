@@ -5,8 +5,8 @@
 //!          403, 421   404      503        401, 403           400              415           413
 //! ```
 //!
-//! A handler that is short runs on the thread of the connection as long as it finds what it needs in
-//! memory; all others, and those that find that they are not, run on threads that may wait.
+//! A short handler runs on the thread of the connection, as long as it finds its data in memory. All other
+//! handlers, and short ones that do not, run on threads that may wait.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -53,8 +53,8 @@ pub(crate) fn routes() -> impl Iterator<Item = &'static Route> {
     [crate::service::ROUTES, crate::v1::ROUTES, crate::sirix::ROUTES].into_iter().flatten()
 }
 
-/// The operations, with answers compressed as a client likes them. A client that wants no compression,
-/// as most programs, bypasses the layer: the layer would look at every answer and wrap its body.
+/// The operations, with answers compressed as the client accepts. A request of a client without compression, as
+/// most programs are, bypasses the compression layer, which would inspect every answer and wrap its body.
 #[derive(Clone)]
 pub(crate) struct Service {
     app: Arc<App>,
@@ -68,7 +68,7 @@ impl Service {
     /// The service of all operations.
     pub(crate) fn new(app: &Arc<App>) -> Self {
         let plain = router(app);
-        // A client on a fast network waits longer for a better level than for the bytes that it saves.
+        // On a fast network a better level takes more time than its smaller answer saves.
         let layer = CompressionLayer::new().quality(CompressionLevel::Fastest);
         let compressing = plain.clone().layer(layer.clone().no_br());
         let with_brotli = plain.clone().layer(layer);
@@ -292,7 +292,7 @@ async fn answer(
     let answer = match serve(&app, route, parts, request).await {
         Ok(answer) => answer,
         Err(Stop::Problem(problem)) => problem.answer(),
-        Err(Stop::Later) => Problem::internal("a handler put off its work for ever").answer(),
+        Err(Stop::Later) => Problem::internal("a handler deferred its work twice").answer(),
     };
     let mut response = answer.response(&app, is_head).await;
     let headers = response.headers_mut();
@@ -397,7 +397,7 @@ fn guarded(app: &App, handler: Handler, call: &mut Call) -> Result<Answer> {
     })
 }
 
-/// Looks at all of a request but its body: who calls, and the parameters.
+/// Checks the head of a request: the caller and the parameters.
 fn look(
     app: &App,
     route: &Route,
@@ -451,8 +451,8 @@ fn admit(
     Ok(caller)
 }
 
-/// An error unless a body is of a type that is taken, as it is. Its type must be said: a web page can send a
-/// body without one to any server.
+/// Fails unless the body has one of the types of the operation. A body must have a type, because a web page can send
+/// a body without one to any server.
 fn media(headers: &HeaderMap, known: &[&str]) -> Result<(), Problem> {
     let Some(given) = headers.get(CONTENT_TYPE).map(essence) else {
         return Err(unsupported("a body without Content-Type", known));

@@ -85,8 +85,8 @@ const FORMS: &str = r##"{
     "to_time": {"type": ["string", "null"], "format": "date-time"},
     "authored": {"type": ["string", "null"], "format": "date-time"},
     "author": {"type": "string"}, "role": {"type": ["string", "null"]}, "message": {"type": "string"},
-    "is_new": {"type": "boolean", "description": "True where the container was not there before"},
-    "changes_total": {"type": "integer", "description": "Changes inside of it; the first 20 are told"},
+    "is_new": {"type": "boolean", "description": "True if the container did not exist before"},
+    "changes_total": {"type": "integer", "description": "The number of changes inside of it; the answer has the first 20"},
     "changes": {"type": "array", "items": {"$ref": "#/components/schemas/Change"}}}},
 "NodeChanges": {"type": "object", "required": ["versions", "earlier"], "properties": {
     "versions": {"type": "array", "items": {"$ref": "#/components/schemas/ContainerVersion"}},
@@ -95,7 +95,7 @@ const FORMS: &str = r##"{
     "value": {}, "revisions": {"type": "integer"}, "micros": {"type": "integer"},
     "from_revision": {"type": "integer", "description": "The first revision with the value"}}},
 "NodeSummary": {"type": "object", "required": ["versions", "values", "most_often", "numbers"], "properties": {
-    "versions": {"type": "integer"}, "values": {"type": "integer", "description": "Different values"},
+    "versions": {"type": "integer"}, "values": {"type": "integer", "description": "The number of distinct values"},
     "most_often": {"anyOf": [{"$ref": "#/components/schemas/MostOften"}, {"type": "null"}]},
     "numbers": {"type": ["array", "null"], "items": {"type": "array", "items": {}},
     "description": "[revision, value, time] for a plot, where all values are numbers; of many those that stand out"}}},
@@ -112,7 +112,7 @@ const FORMS: &str = r##"{
     "authored": {"type": ["string", "null"], "format": "date-time"},
     "author": {"type": "string"}, "role": {"type": ["string", "null"]}, "message": {"type": "string"},
     "deleted": {"type": "boolean"},
-    "kept": {"type": "boolean", "description": "False where the history of the collection keeps it no more"}}},
+    "kept": {"type": "boolean", "description": "False if the history of the collection no longer keeps it"}}},
 "Versions": {"type": "object", "required": ["versions"], "properties": {
     "versions": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
 "DensityAuthor": {"type": "object", "required": ["author", "count"], "properties": {
@@ -130,12 +130,12 @@ const FORMS: &str = r##"{
     "buckets": {"type": "array", "items": {"$ref": "#/components/schemas/DensityBucket"}}}},
 "OutlineRow": {"type": "object", "required": ["node_key", "depth", "type", "changed"], "properties": {
     "node_key": {"type": "integer"}, "depth": {"type": "integer"}, "name": {"type": "string"},
-    "name_length": {"type": "integer", "description": "Characters of the name, where it was cut"},
+    "name_length": {"type": "integer", "description": "The length of the name in characters, if it was cut"},
     "index": {"type": "integer", "description": "The position in an array, from 0"},
     "type": {"type": "string", "enum": ["object", "array", "string", "number", "boolean", "null"]},
     "children": {"type": "integer"}, "open": {"type": "boolean"},
     "text": {"type": "string", "description": "The characters of a string, or the value as JSON writes it"},
-    "text_length": {"type": "integer", "description": "Characters of the text, where it was cut"},
+    "text_length": {"type": "integer", "description": "The length of the text in characters, if it was cut"},
     "changed": {"type": "integer", "description": "The commit that last changed the node; with blame the revision"}}},
 "Outline": {"type": "object",
     "required": ["revision", "csn", "nodes", "total", "row", "found", "opened", "above", "rows"], "properties": {
@@ -143,29 +143,29 @@ const FORMS: &str = r##"{
     "nodes": {"type": "integer", "description": "Nodes of the document"},
     "total": {"type": "integer", "description": "Rows of the outline"},
     "row": {"type": "integer", "description": "The number of the first row of the window, from 0"},
-    "found": {"type": ["integer", "null"], "description": "The key of the node that was named"},
+    "found": {"type": ["integer", "null"], "description": "The key of the named node"},
     "opened": {"type": "array", "description": "Closed nodes that were opened to show that node: add them to toggled",
     "items": {"type": "integer"}},
-    "above": {"type": "array", "description": "The nodes that the first row is inside of, from the root on",
+    "above": {"type": "array", "description": "The ancestors of the first row, from the root on",
     "items": {"$ref": "#/components/schemas/OutlineRow"}},
     "rows": {"type": "array", "items": {"$ref": "#/components/schemas/OutlineRow"}},
     "versions": {"type": "array", "items": {"$ref": "#/components/schemas/Version"}}}},
 "SearchFound": {"type": "object", "required": ["revision", "found", "path", "wrapped"], "properties": {
     "revision": {"type": "integer"},
-    "found": {"type": ["integer", "null"], "description": "The key of the node; null where no node has the text"},
+    "found": {"type": ["integer", "null"], "description": "The key of the node; null if no node has the text"},
     "path": {"type": ["string", "null"]},
-    "wrapped": {"type": "boolean", "description": "True where the search went on at the other end of the document"}}},
+    "wrapped": {"type": "boolean", "description": "True if the search continued at the other end of the document"}}},
 "RevisionLine": {"type": "object", "required": ["revision", "document"], "properties": {
     "revision": {"type": "integer"}, "document": {}}},
 "Change": {"type": "object", "required": ["node_key", "path", "op"], "properties": {
     "node_key": {"type": "integer"}, "path": {"type": "string"},
     "op": {"type": "string", "enum": ["insert", "update", "delete", "move", "rename", "replace"]},
     "old": {}, "new": {}, "from": {"type": "string"}, "old_node_key": {"type": "integer"}, "position": {},
-    "parent_node_key": {"type": "integer", "description": "Of a delete: the node that it was a child of"}}},
+    "parent_node_key": {"type": "integer", "description": "For a delete: the former parent"}}},
 "Diff": {"type": "object", "required": ["from", "to", "changes"], "properties": {
     "from": {"type": "integer"}, "to": {"type": "integer"},
     "changes": {"type": "array", "items": {"$ref": "#/components/schemas/Change"}}}},
-"DocumentDiff": {"description": "With form=sirix as SirixDB tells it, else as nodes", "anyOf": [
+"DocumentDiff": {"description": "With form=sirix in the form of SirixDB, else as nodes", "anyOf": [
     {"$ref": "#/components/schemas/Diff"}, {"$ref": "#/components/schemas/SirixDiff"}]},
 "PatchStep": {"type": "object", "required": ["op", "path"], "properties": {
     "op": {"type": "string", "enum": ["add", "remove", "replace", "move", "copy", "test"]},
@@ -221,7 +221,7 @@ const FORMS: &str = r##"{
 "SirixReplacement": {"type": "object", "required": ["oldNodeKey", "newNodeKey", "path", "type"], "properties": {
     "oldNodeKey": {"type": "integer"}, "newNodeKey": {"type": "integer"}, "path": {"type": "string"},
     "type": {"type": "string"}, "data": {}, "oldData": {}}},
-"SirixChanges": {"description": "One of its members is there", "type": "object", "properties": {
+"SirixChanges": {"description": "Exactly one of the members is present", "type": "object", "properties": {
     "insert": {"$ref": "#/components/schemas/SirixChange"},
     "update": {"$ref": "#/components/schemas/SirixChange"},
     "delete": {"$ref": "#/components/schemas/SirixChange"},

@@ -3,7 +3,7 @@
 //! ```text
 //!   listener ─> connection (TLS) ─> HTTP/1.1 or HTTP/2 ─> router
 //!                                       by ALPN, or by the first bytes
-//!   Handle::shutdown: nobody is let in ─> connections end after what they do ─> what goes on is cancelled ─>
+//!   Handle::shutdown: no new clients ─> connections end after their request ─> running requests are cancelled ─>
 //!                     the runtime ends
 //! ```
 
@@ -47,8 +47,8 @@ impl Server {
     /// Listens, and serves from then on, on threads of its own.
     ///
     /// # Errors
-    /// Where an address cannot be listened on, where a certificate, a key or a file of keys cannot be
-    /// read, and where other machines could connect without sign-in.
+    /// Fails if an address cannot be listened on, if a certificate, a key or a file of keys cannot be
+    /// read, or if other machines could connect without a token.
     pub fn start(database: Database, options: Options) -> io::Result<Handle> {
         let guard = options.guard()?;
         warn(&options);

@@ -18,11 +18,12 @@ const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const YAML: &str = "application/yaml";
 
 const NONE: &[Parameter] = &[];
-const FORM: &[Parameter] = &[may("form", Form::OneOf(&["yaml", "json"]), "How it is written")];
+const FORM: &[Parameter] =
+    &[may("form", Form::OneOf(&["yaml", "json"]), "The format of the description")];
 
 /// The operations.
 pub(crate) const ROUTES: &[Route] = &[
-    Route::new("GET", "/health", "getHealth", "Whether the server lives", Run::Short(health))
+    Route::new("GET", "/health", "getHealth", "Whether the server runs", Run::Short(health))
         .shows("Health")
         .needs(Needs::Nothing)
         .with(&[NONE]),
@@ -33,7 +34,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         "/metrics",
         "getMetrics",
-        "Counters, as Prometheus reads them",
+        "Counters in the format of Prometheus",
         Run::Long(metrics),
     )
     .needs(Needs::Nothing)
@@ -46,7 +47,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         "/token",
         "getToken",
-        "Whose token this is, and what it allows",
+        "The name, the rights and the role of the token",
         Run::Long(token),
     )
     .shows("Token")
@@ -55,7 +56,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "POST",
         "/v1/session",
         "beginSession",
-        "Sign a browser in with the token of the request: a cookie stands for it, with the header Anywhen-Session: cookie",
+        "Begin a session for a browser with the token of the request: requests then send a cookie and the header Anywhen-Session: cookie",
         Run::Long(begin_session),
     )
     .shows("Session")
@@ -64,11 +65,11 @@ pub(crate) const ROUTES: &[Route] = &[
         "DELETE",
         "/v1/session",
         "endSession",
-        "Sign a browser out",
+        "End the session of a browser",
         Run::Long(end_session),
     )
     .needs(Needs::Nothing)
-    .gives(&[gives(204, None, "It is signed out")]),
+    .gives(&[gives(204, None, "The session has ended")]),
     Route::new(
         "POST",
         "/token",
@@ -120,7 +121,7 @@ fn is_secure(call: &Call) -> bool {
 
 /// Seconds after which a client that has logged in asks again whether its token holds.
 const LOGIN_S: u64 = 3_600;
-/// The token of callers where none is asked for.
+/// The token of callers if the server requires none.
 const NO_TOKEN: &str = "none";
 
 fn health(_call: &mut Call) -> Result<Answer> {

@@ -14,7 +14,7 @@ use crate::options::Tls;
 /// Reads the files, and checks that the key is that of the certificate.
 ///
 /// # Errors
-/// Where a file cannot be read or is not what it should be, with its name.
+/// Fails if a file cannot be read or is not what it should be, with its name.
 pub(crate) fn config(options: &Tls) -> io::Result<Arc<ServerConfig>> {
     let invalid = |path: &Path, error: &dyn std::fmt::Display| {
         io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))

@@ -1,4 +1,4 @@
-//! Documents on their way out: whole or in part, as one buffer or in pieces.
+//! Documents as answers: whole or in part, as one buffer or in pieces.
 
 use anywhen::{Collection, Committed, Document, DocumentError, Metadata, PartOptions};
 use axum::http::StatusCode;

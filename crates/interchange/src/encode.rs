@@ -65,7 +65,7 @@ pub enum Target {
     Parquet,
 }
 
-/// Rows on their way into batches.
+/// Collects rows for batches.
 pub struct Encoder {
     schema: Arc<Schema>,
     columns: Vec<(Column, Builder)>,

@@ -106,7 +106,7 @@ impl Replacement {
     /// Begins a file that is going to be at `path`.
     ///
     /// # Errors
-    /// Where no file can be made in that folder, and where a directory, a device or a pipe has that name.
+    /// Fails if no file can be made in that folder, or if a directory, a device or a pipe has that name.
     pub fn begin(env: &Env, path: &Path) -> io::Result<Replacement> {
         if env.fs.exists(path)? {
             require_regular(env, path)?;
@@ -122,7 +122,7 @@ impl Replacement {
     /// Makes the file durable under its name.
     ///
     /// # Errors
-    /// Where the disk refuses; the file with the name is what it was then.
+    /// Fails if the disk fails; the existing file is then unchanged.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         self.file.sync_all()?;
@@ -166,7 +166,7 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if !self.is_finished {
-            // Nobody reads it under this name: what cannot be removed is only in the way of the disk.
+            // No reader uses this name, so a file that cannot be removed only takes space.
             let _ = self.env.fs.remove(&self.beside);
         }
     }

@@ -10,7 +10,7 @@
 //! writers use these two.
 //!
 //! # Invariants
-//! * No value changes on its way: a decimal stays a decimal, and a value without an exact counterpart goes as its text.
+//! * No value changes by the conversion: a decimal stays a decimal, and a value without an exact counterpart goes as its text.
 //! * A damaged file gives an error. It never ends the process, and no length in it is allocated before it was compared
 //!   with the length of the file ([`guard`]).
 //! * A written file appears under its name when it is whole and durable, or not at all ([`Replacement`]).

@@ -89,7 +89,7 @@ fn write_value(
             out.push(']');
         }
         _ => {
-            // Of one row alone: a column with a dictionary is prepared row by row.
+            // For one row alone: a column with a dictionary is prepared row by row.
             let cells = Cells::new(&array.slice(row, 1), field)?;
             let value = cells.get(0)?;
             match &value {

@@ -56,7 +56,7 @@ pub enum Format {
     ArrowStream,
 }
 
-/// Rows on their way into a file.
+/// Collects rows for a file.
 pub struct Writer<W: Write + Send> {
     encoder: Encoder,
     body: Body<W>,

@@ -16,8 +16,8 @@
 //! * Inside of [`shielded`] it never fails: a commit is done as a whole.
 //! * The flag of a thread outlives the call of [`during`] that set it.
 //!
-//! A computation calls [`check`] at least every few milliseconds. It costs two loads, so a loop over
-//! bytes calls it for each kilobyte, by a [`Pace`], and a loop over larger things calls it for each.
+//! A computation calls [`check`] at least every few milliseconds. A call costs two loads. So a loop over
+//! bytes calls it about once for each kilobyte, by a [`Pace`], and a loop over larger items for each item.
 
 use std::cell::Cell;
 use std::fmt;
@@ -49,7 +49,7 @@ impl fmt::Display for Interrupted {
 
 impl std::error::Error for Interrupted {}
 
-/// Puts the flag of before back, also where what ran has panicked.
+/// Restores the previous flag, also after a panic.
 struct Restore(*const AtomicBool);
 
 impl Drop for Restore {
@@ -58,19 +58,19 @@ impl Drop for Restore {
     }
 }
 
-/// Runs something that is to stop once `flag` is set.
+/// Calls `run`, in which [`check`] fails once `flag` is set.
 pub fn during<R>(flag: &AtomicBool, run: impl FnOnce() -> R) -> R {
     let _restore = Restore(FLAG.replace(flag));
     run()
 }
 
-/// Runs something that must not be stopped halfway.
+/// Calls `run`, in which [`check`] never fails: for work that must not be stopped halfway.
 pub fn shielded<R>(run: impl FnOnce() -> R) -> R {
     let _restore = Restore(FLAG.replace(ptr::null()));
     run()
 }
 
-/// True where the statement that this thread runs was told to stop.
+/// True if the statement on this thread must stop.
 #[inline]
 pub fn is_told() -> bool {
     let flag = FLAG.get();
@@ -80,7 +80,7 @@ pub fn is_told() -> bool {
     !flag.is_null() && unsafe { &*flag }.load(Ordering::Relaxed)
 }
 
-/// Fails where the statement that this thread runs was told to stop.
+/// Fails if the statement on this thread must stop.
 ///
 /// # Errors
 /// [`Interrupted`].
@@ -99,12 +99,12 @@ pub struct Pace {
 const WORK_MAX: usize = 1 << 16;
 
 impl Pace {
-    /// Nothing is done yet.
+    /// A pace without work so far.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// So much more work, in bytes, was done.
+    /// Adds an amount of work, in bytes.
     ///
     /// # Errors
     /// As [`check`].

@@ -350,7 +350,7 @@ fn fingerprint(name: &[u8]) -> u32 {
     (mixed >> 32) as u32
 }
 
-/// A subtree of the old tape on its way into the new one.
+/// A subtree of the old tape that is copied into the new one.
 struct Course {
     /// The next old node, and the one after the last.
     at: usize,

@@ -1,6 +1,6 @@
 //! The errors of a text that claims to be JSON, with their positions.
 //!
-//! Every error carries its [`Place`], counted only once something has gone wrong, so that good
+//! Every error carries its [`TextPosition`], counted only once something has gone wrong, so that good
 //! documents do not pay for line numbers.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use std::io;
 
 /// A position in the input, for people (line and column, from 1) and programs (offset, from 0).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct TextPosition {
     /// Bytes before the position.
     pub offset: u64,
     /// Line, from 1; lines end with a line feed.
@@ -17,7 +17,7 @@ pub struct Place {
     pub column: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {} (byte {})", self.line, self.column, self.offset)
     }
@@ -31,7 +31,7 @@ pub enum JsonError {
     #[error("{at}: expected {expected}, found {found}")]
     Syntax {
         /// Where.
-        at: Place,
+        at: TextPosition,
         /// The tokens that were possible.
         expected: &'static str,
         /// The token that was found.
@@ -41,7 +41,7 @@ pub enum JsonError {
     #[error("{at}: more than {limit} {what}")]
     Limit {
         /// Where the limit was crossed.
-        at: Place,
+        at: TextPosition,
         /// The limited quantity.
         what: &'static str,
         /// The limit.
@@ -60,13 +60,13 @@ pub enum JsonError {
     #[error("{at}: stopped by the receiver")]
     Stopped {
         /// The token that was being delivered.
-        at: Place,
+        at: TextPosition,
     },
 }
 
 impl JsonError {
     /// Where the text is wrong, where it is the text that is wrong.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<TextPosition> {
         match self {
             JsonError::Syntax { at, .. }
             | JsonError::Limit { at, .. }
@@ -81,11 +81,11 @@ impl JsonError {
 pub(crate) struct Fault {
     /// Offset in the window; its length means the end of the input.
     pub at: usize,
-    pub what: What,
+    pub what: FaultKind,
 }
 
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum FaultKind {
     Expected(&'static str),
     Limit(&'static str, u64),
     Stopped,
@@ -93,11 +93,11 @@ pub(crate) enum What {
 
 impl Fault {
     pub fn expected(at: usize, what: &'static str) -> Fault {
-        Fault { at, what: What::Expected(what) }
+        Fault { at, what: FaultKind::Expected(what) }
     }
 
     pub fn limit(at: usize, what: &'static str, limit: u64) -> Fault {
-        Fault { at, what: What::Limit(what, limit) }
+        Fault { at, what: FaultKind::Limit(what, limit) }
     }
 
     /// Turns a fault into an error, given the window it was found in and the input before it.
@@ -107,11 +107,11 @@ impl Fault {
         passed.advance(&window[..self.at]);
         let at = passed.place();
         match self.what {
-            What::Expected(expected) => {
+            FaultKind::Expected(expected) => {
                 JsonError::Syntax { at, expected, found: describe(&window[self.at..]) }
             }
-            What::Limit(what, limit) => JsonError::Limit { at, what, limit },
-            What::Stopped => JsonError::Stopped { at },
+            FaultKind::Limit(what, limit) => JsonError::Limit { at, what, limit },
+            FaultKind::Stopped => JsonError::Stopped { at },
         }
     }
 }
@@ -139,8 +139,8 @@ impl Passed {
         self.columns += tail.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u64;
     }
 
-    fn place(&self) -> Place {
-        Place { offset: self.bytes, line: self.lines + 1, column: self.columns + 1 }
+    fn place(&self) -> TextPosition {
+        TextPosition { offset: self.bytes, line: self.lines + 1, column: self.columns + 1 }
     }
 }
 

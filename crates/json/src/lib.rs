@@ -28,8 +28,8 @@
 //! # Accepted input
 //! Exactly RFC 8259, in UTF-8 without a byte order mark. `\u0000` is kept. Refused: invalid UTF-8,
 //! lone surrogates, raw control characters in strings, anything after the value, and a text beyond
-//! [`Limits`]. Where an object names a field twice the last value wins, at the place of the
-//! first, as in JavaScript and Python. Numbers are kept digit for digit as they were written.
+//! [`Limits`]. If an object has a field twice, the last value wins, at the place of the first, as in
+//! JavaScript and Python. Numbers are kept digit for digit as they were written.
 //!
 //! # Absent on purpose
 //! No floating point in storage, no maps, no storage knowledge, no I/O but [`std::io::Read`]. No dates
@@ -51,7 +51,7 @@ pub mod written;
 mod tests;
 
 pub use build::TapeBuilder;
-pub use error::{JsonError, Place};
+pub use error::{JsonError, TextPosition};
 pub use parse::{Limits, Parser, Sink, Stopped, parse_slice};
 pub use path::{JsonPath, PathError, Step};
 pub use tape::{Children, Kind, NO_NAME, Node, Tape, TapeFault};

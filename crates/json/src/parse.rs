@@ -20,7 +20,7 @@
 
 use std::io;
 
-use crate::error::{Fault, JsonError, Passed, What};
+use crate::error::{Fault, FaultKind, JsonError, Passed};
 use crate::scan::{self, Scan};
 use crate::tape::Kind;
 
@@ -363,7 +363,7 @@ impl<'a> Machine<'a> {
 
 #[inline]
 fn stop(at: usize, answer: Result<(), Stopped>) -> Result<(), Fault> {
-    answer.map_err(|Stopped| Fault { at, what: What::Stopped })
+    answer.map_err(|Stopped| Fault { at, what: FaultKind::Stopped })
 }
 
 /// Matches a literal at `at`.

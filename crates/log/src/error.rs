@@ -10,9 +10,9 @@ use crate::Lsn;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// The operating system failed us. The log is poisoned where this came from a sync; reopening
-    /// recovers all that was acknowledged. Where it came from an append there was no file for the frame,
-    /// and nothing else happened.
+    /// A call of the operating system failed. If a sync returns it, the log is poisoned; reopening
+    /// recovers all acknowledged frames. If an append returns it, there was no file for the frame, and
+    /// nothing has changed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// The operation that failed: a verb.
@@ -29,11 +29,11 @@ pub enum LogError {
         file: PathBuf,
         /// Where in it, in bytes.
         offset: u64,
-        /// How we know.
+        /// The check that failed.
         detail: String,
     },
     /// The file was written by a later version of this program; use that one.
-    #[error("{} has format version {found}, this program knows version {known}", file.display())]
+    #[error("{} has format version {found}; this program reads version {known}", file.display())]
     Version {
         /// The file.
         file: PathBuf,
@@ -43,14 +43,14 @@ pub enum LogError {
         known: u32,
     },
     /// An earlier write or sync failed: what is on the disk is uncertain until the log is reopened.
-    #[error("the log refuses all work since an earlier failure; reopen it: {cause}")]
+    #[error("the log takes no more frames until it is opened again, because: {cause}")]
     Poisoned {
         /// The failure.
         #[source]
         cause: Arc<LogError>,
     },
     /// The thread that wrote to the log panicked.
-    #[error("a writer of the log died")]
+    #[error("a thread that wrote to the log panicked")]
     WriterDied,
     /// A successor has taken this log over; its owner must stop.
     #[error("the log was fenced: a successor has taken over")]
@@ -85,8 +85,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// Returns the error for all callers after this failure of the operating system: one that says the same, because
-    /// this one goes to the caller whose write failed.
+    /// Returns a copy of the error for later callers; the error itself goes to the caller whose write failed.
     pub(crate) fn repeated(&self) -> LogError {
         match self {
             LogError::Io { action, path, source } => {

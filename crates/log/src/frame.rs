@@ -1,4 +1,4 @@
-//! Frames: how one payload lies in the stream.
+//! Frames: the form of a payload in the stream.
 //!
 //! ```text
 //!   byte  0        4        8                16               24            24+length   8k
@@ -11,8 +11,8 @@
 //!
 //! The checksum starts from the epoch of the segment, so that bytes of an earlier use in a recycled
 //! file never verify. `durable` is the position below which everything was durable when the frame
-//! was made: a frame thereby *vouches* for those before it. So recovery can tell a torn tail (no
-//! frame vouches for it) from damage (a frame does).
+//! was made: the frame *vouches* for everything below it. So recovery can distinguish a torn tail
+//! (no frame vouches for it) from damage (a frame vouches for it).
 //!
 //! A payload that does not fit the rest of its segment is cut in pieces, each a frame of its own:
 //! first, middle ..., last. It counts once the last is there.
@@ -139,10 +139,10 @@ pub(crate) fn decode(bytes: &[u8], lsn: u64, seed: u32) -> Option<Frame<'_>> {
     (durable <= lsn).then_some(Frame { kind, durable, payload })
 }
 
-/// The bytes up to the end of its payload that the frame at the start of `bytes` claims, where they say
-/// at all that a frame starts here. Whether it is one only [`decode`] can tell.
+/// The length up to the end of the payload by the header at the start of `bytes`; `None` if the header
+/// says that no frame starts here. Only [`decode`] can tell whether the frame is valid.
 pub(crate) fn claim(bytes: &[u8], lsn: u64) -> Option<usize> {
-    // A frame says where it stands: that one comparison dismisses nearly every place.
+    // A frame has its own position: this comparison rules out nearly every place.
     let claims = bytes.len() >= HEADER && u64_at(bytes, 8) == lsn;
     claims.then(|| HEADER + (u32_at(bytes, 4) & LENGTH_MASK) as usize)
 }

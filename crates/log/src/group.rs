@@ -1,20 +1,21 @@
 //! Group commit: the first caller writes and syncs for all callers that wait.
 //!
 //! ```text
-//!   A  ──append──sync: nobody leads, A leads ══write═sync══> publishes 3, hands over to D, wakes B, C
+//!   A  ──append──sync: no leader, A leads ══write═sync══> publishes 3, hands over to D, wakes B, C
 //!   B     ──append──sync: waits ...........................└─> done
 //!   C       ──append──sync: waits .........................└─> done
 //!   D             ──append (A has taken the buffer)──sync: waits ...└─> leads ══write═sync══> ...
 //! ```
 //!
-//! A writer alone leads inline: two uncontended locks and no thread switch. Each waiter sleeps on a
-//! slot of its own and is woken exactly once, with a verdict, so that there is never a herd. The
-//! old leader wakes the next leader before the waiters that are done: the disk write of the next
+//! A single writer leads inline: two uncontended locks and no thread switch. Each waiter sleeps on a
+//! slot of its own and is woken exactly once, with a verdict, so there is no thundering herd. The old
+//! leader wakes the next leader before the waiters that are done, so the disk write of the next
 //! leader overlaps their wake-ups.
+//!
 //! # Invariants
 //! * At most one leader at a time; where anyone waits, there is a leader.
 //! * `durable` never falls, and is set by the leader only after its flush returned.
-//! * After a failed flush nobody leads again and every waiter has been told.
+//! * After a failed flush there is no leader any more, and every waiter gets the error.
 //!
 //! The locks come from `super::primitives`, so that a test can compile this very file against the
 //! locks of a scheduler that tries the interleavings.
@@ -79,7 +80,7 @@ impl Slot {
     }
 }
 
-/// No panic can leave what these locks guard half changed, so that a poisoned one is as good.
+/// No panic can leave the state behind these locks half changed, so a poisoned lock can be used.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
 }

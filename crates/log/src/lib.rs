@@ -10,13 +10,13 @@
 //! ```
 //!
 //! A writer calls [`CommitLog::append`], which only copies, and then [`CommitLog::sync`], which
-//! returns when all up to its frame is durable: *acknowledged*. [`SegmentedLog::open`] replays what
-//! was acknowledged, in order, possibly followed by frames that were on their way, and cuts a torn
-//! tail. Damage to anything acknowledged is an error and changes nothing. `docs/format-log.md` has
-//! every byte and every crash point.
+//! returns when its frame and all frames before it are durable: *acknowledged*. [`SegmentedLog::open`]
+//! replays the acknowledged frames in order, possibly followed by frames that were not acknowledged
+//! yet, and cuts a torn tail. Damage to an acknowledged frame is an error, and opening then changes
+//! nothing. `docs/format-log.md` describes every byte and every crash point.
 //!
 //! # Invariants
-//! * acknowledged ⊆ recovered ⊆ appended, and what is recovered is a prefix of the order.
+//! * acknowledged ⊆ recovered ⊆ appended, and the recovered frames are a prefix of the appended ones.
 //! * Positions only grow: released <= durable <= written <= appended.
 //! * After a failed write or sync nothing more is acknowledged until the log is reopened.
 //! * Frames that recovery cut never come back.
@@ -48,18 +48,18 @@ pub use segmented::SegmentedLog;
 /// The largest payload of one frame, in bytes.
 pub const PAYLOAD_MAX: usize = 1 << 30;
 
-/// How much [`CommitLog::sync`] waits for.
+/// The guarantee that [`CommitLog::sync`] waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Durability {
-    /// The disk has it.
+    /// The frame is on the disk.
     #[default]
     Sync,
-    /// The disk has it; the leader of a group first waits so long for other commits.
+    /// The frame is on the disk; the leader of a group first waits for other commits.
     Group {
         /// How long, in microseconds.
         wait_us: u32,
     },
-    /// The operating system has it: survives the end of the process, not that of the machine.
+    /// The operating system has the frame. It survives a crash of the process, but not of the machine.
     Os,
 }
 
@@ -70,17 +70,22 @@ pub enum Durability {
 /// acknowledged before are durable, and [`CommitLog::tail`] returns them.
 pub trait CommitLog: Send + Sync {
     /// Copies one frame into the log's buffer; returns the position just past it. The order of
-    /// calls is the order in the log. Not durable yet, and not written where nobody calls `sync`.
-    /// An error concerns this frame alone, which is not in the log; with `Io` (a full disk) the next call
-    /// may go well.
+    /// calls is the order in the log. The frame is neither written nor durable before a `sync`.
+    ///
+    /// # Errors
+    /// An error concerns this frame alone, which is not in the log. After `Io` (a full disk) the next
+    /// call may succeed.
     fn append(&self, payload: &[u8]) -> Result<Lsn, LogError>;
 
-    /// Returns once everything below `upto` is as durable as asked. One of the callers writes and
-    /// syncs for all that wait; a caller alone does it inline. After an error nothing is known of
-    /// what was not durable before; the log is poisoned and must be reopened.
+    /// Returns once everything below `upto` has the durability `how`. One of the callers writes and
+    /// syncs for all callers that wait; a single caller does it inline.
+    ///
+    /// # Errors
+    /// After an error it is unknown which of the frames that were not durable before are on the disk.
+    /// The log is poisoned and must be reopened.
     fn sync(&self, upto: Lsn, how: Durability) -> Result<(), LogError>;
 
-    /// Everything below this position is durable.
+    /// The position below which everything is durable.
     fn durable(&self) -> Lsn;
 
     /// The oldest position that is kept.
@@ -89,24 +94,24 @@ pub trait CommitLog: Send + Sync {
     /// About how many bytes of the log lie between two positions; 0 where `upto` is not past `from`.
     fn bytes_between(&self, from: Lsn, upto: Lsn) -> u64;
 
-    /// The durable frames from position `from` ([`Lsn::START`], or one that `append` or this iterator
-    /// returned) to what is durable now: each with the position just past it. Fails with `Released` where
-    /// `from` is not kept any more.
+    /// The frames from position `from` ([`Lsn::START`], or one that `append` or this iterator returned)
+    /// to the durable end of the log, each with the position just past it. Fails with `Released` if
+    /// `from` is no longer kept.
     fn tail(&self, from: Lsn) -> Result<Frames<'_>, LogError>;
 
     /// All durable frames that are kept, as [`CommitLog::tail`] gives them. If the beginning of the first is
     /// not kept, its payload is empty.
     fn tail_of_all(&self) -> Frames<'_>;
 
-    /// Nothing below `upto` is needed any more: whole segments below it are recycled.
+    /// Recycles the segments that lie wholly below `upto`, which the caller no longer needs.
     fn release(&self, upto: Lsn) -> Result<(), LogError>;
 
     /// Begins a new segment, durably, and returns its first position: a release up to there
     /// releases all that was appended before.
     fn turn(&self) -> Result<Lsn, LogError>;
 
-    /// Leaves no byte of what was released: spare files are removed, and those that are ready for use
-    /// are filled with zeroes.
+    /// Removes every byte of released segments: removes spare files, and fills the files that are ready
+    /// for use with zeroes.
     fn wipe(&self) -> Result<(), LogError>;
 
     /// Refuses every later append, makes durable what was appended before and returns its end.
@@ -123,7 +128,7 @@ pub trait CommitLog: Send + Sync {
 /// The frames of a part of the log, oldest first.
 pub type Frames<'a> = Box<dyn Iterator<Item = Result<(Lsn, Vec<u8>), LogError>> + 'a>;
 
-/// Shown each frame of a replay: the position just past it, and its payload.
+/// A callback that gets each frame of a replay: the position just past it, and its payload.
 pub type Visitor<'a> = dyn FnMut(Lsn, &[u8]) -> Result<(), LogError> + 'a;
 
 /// Counters of a log, and the size of what it holds.

@@ -1,15 +1,16 @@
-//! Opening a log: the frames that are there, those that count, and those that must never come back.
+//! Opening a log: finds the valid frames, replays them, and destroys those that must never come back.
 //!
 //! ```text
 //!                                   first bad place          does any later frame vouch for it?
 //!   00000004.log   00000005.log     │                        ("all below P was durable", P > cut)
 //!   [ A ][ B ]     [ C ][ D first ] x [ F ]   00000006.log
 //!                       └─ cut here, where the incomplete payload starts
-//!     nobody vouches: a torn tail. Zero everything from the cut on, then go on writing there.
+//!     no frame vouches: a torn tail. Zero everything from the cut on, then go on writing there.
 //!     F or a later one vouches: D was acknowledged and is damaged. Refuse; change nothing.
 //! ```
 //!
-//! The order is: look at everything, replay, judge; only then the first byte is changed.
+//! The order of steps: read all headers, replay, decide between torn tail and damage. Only then the first
+//! byte is changed.
 //!
 //! # Invariants
 //! * Every frame that the visitor sees is durable before the log accepts a new frame. A former
@@ -35,7 +36,7 @@ use crate::{LogOptions, Lsn, Visitor};
 /// Zeroes are written in steps of so many bytes.
 const STEP: u64 = 64 << 10;
 
-/// A log that is ready to go on.
+/// A recovered log, ready for new frames.
 pub(crate) struct Recovered {
     /// In use, oldest first, without a gap.
     pub segments: Vec<Segment>,
@@ -236,13 +237,13 @@ impl Files {
     }
 }
 
-/// The way along the stream, as far as it verifies.
+/// The walk along the stream, as far as frames verify.
 struct Walk {
     /// The segments seen, oldest first; at least one.
     live: Vec<Segment>,
     /// Everything before this position verifies.
     at: u64,
-    /// Everything before this position was durable: the last frame that verifies says so.
+    /// Everything before this position was durable, as the last frame that verifies says.
     vouched: u64,
     /// A payload whose last piece has not come: where it starts, and its pieces.
     partial: Option<(u64, Vec<u8>)>,
@@ -350,7 +351,7 @@ fn erase(segment: &Segment, cut: u64) -> Result<(), LogError> {
     Ok(())
 }
 
-/// Writes what lies from position `from` up to `to` once more, as it is.
+/// Writes the bytes from position `from` up to `to` once more, unchanged.
 fn rewrite(segment: &Segment, from: u64, to: u64) -> Result<(), LogError> {
     let failed = || LogError::io("rewrite", &segment.path);
     let first = segment.header.first_lsn;

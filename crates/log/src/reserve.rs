@@ -1,10 +1,9 @@
 //! The files that the log will fill next, made ready before they are needed.
 //!
-//! A commit is cheapest where it changes no metadata of a file: its blocks must be allocated *and
-//! written* before. So one file ahead is kept ready, either filled with real zeroes or recycled from
-//! a segment that was released. Once checkpoints come as regularly as segments fill up, what they
-//! release is all that is ever needed: the log goes round over the same few files, and no zeroes are
-//! written beside the commits any more.
+//! A sync is fastest if it changes no metadata of the file: the blocks must have been allocated *and
+//! written* before. So the reserve keeps one file ready, either filled with real zeroes or recycled
+//! from a released segment. Once checkpoints come as regularly as segments fill up, the released files
+//! are enough: the log reuses the same few files, and nothing writes zeroes beside the commits.
 //!
 //! ```text
 //!   checkpoints          ^                ^                ^
@@ -12,14 +11,14 @@
 //!   ready       [ 10 = 7 renamed ]   [ 11 = 8 renamed ]   [ 12 = 9 renamed  ]
 //! ```
 //!
-//! Until then a background thread writes zeroes, in small synced steps with pauses, so that the
-//! commits going on beside it do not queue behind megabytes. Should the writer come before the thread
-//! is done it waits, and the thread hurries; should nobody be at work it does the work itself.
+//! Until then a background thread writes zeroes, in small synced steps with pauses, so that concurrent
+//! commits do not queue behind megabytes. A writer that needs the file before the thread is done waits
+//! for it, and the thread skips its pauses. If no thread is preparing the file, the writer does it.
 //!
 //! # Invariants
 //! * A file is handed out only when its length, its name and its contents (zeroes, or frames of an
 //!   older epoch) are durable: its first commit needs to sync only data.
-//! * One party at a time prepares (`busy`).
+//! * One thread at a time prepares a file (`busy`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -71,7 +70,7 @@ struct State {
     /// Files ready for use, by segment number.
     ready: BTreeMap<u64, Arc<dyn File>>,
     spares: Vec<Spare>,
-    /// The number that the background thread is to prepare.
+    /// The number of the file that the background thread is to prepare.
     wanted: Option<u64>,
     /// The last segment that has its file: in use, or released since.
     taken: u64,
@@ -150,7 +149,7 @@ impl Reserve {
         Ok(state)
     }
 
-    /// Takes a file that holds nothing needed: keeps it for its next use, or removes it.
+    /// Takes a file whose contents are no longer needed: keeps it for its next use, or removes it.
     pub fn recycle(&self, spare: Spare) -> Result<(), LogError> {
         let mut state = self.shared.state.lock();
         if state.spares.len() < SPARES_MAX && spare.size == self.shared.options.segment_bytes {
@@ -194,7 +193,7 @@ impl Reserve {
             self.shared.changed.notify_all();
         }
         if let Some(thread) = self.thread.lock().take() {
-            // It catches no panic of its own making; there is nobody left to tell.
+            // A panic of the thread cannot be reported any more.
             let _ = thread.join();
         }
     }

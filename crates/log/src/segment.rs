@@ -38,7 +38,7 @@ pub(crate) struct Header {
     pub number: u64,
     pub epoch: u64,
     pub first_lsn: u64,
-    /// Of the file, in bytes.
+    /// The size of the file in bytes.
     pub size: u64,
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum Found {
     /// Zeroes, or the header of an earlier use under another number.
     Unused,
     Used(Header),
-    /// Neither: the sector is damaged.
+    /// Damaged: neither of the two.
     Damaged,
     /// Written by a later program.
     Version(u32),

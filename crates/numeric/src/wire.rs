@@ -18,7 +18,7 @@ const MINUS: u16 = 0x4000;
 const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const NEG_INFINITY: u16 = 0xF000;
-/// The scale that PostgreSQL sends for an infinity. Nobody reads it.
+/// The scale that PostgreSQL sends for an infinity. Readers ignore it.
 const INFINITE_SCALE: u16 = 0x20;
 
 /// Decimal digits of one digit of the form.

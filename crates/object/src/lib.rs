@@ -72,16 +72,16 @@ const PACKS: &str = "packs";
 const HISTORY_OF_READERS: &str = " WITH (history = '10 minutes')";
 
 /// The storages of a database. All users of the database in this process share them, because a storage keeps state that
-/// is in no table, such as the ids of objects that it has given away.
+/// is in no table, such as the object ids that it has given out.
 pub struct Storages {
     tables: Arc<Collections>,
     known: Mutex<HashMap<Oid, Arc<Storage>>>,
     expressions: Arc<Mutex<Option<Arc<dyn Expressions>>>>,
 }
 
-/// Computes the expressions of indexes, of rows that are written outside of statements.
+/// Computes the expressions of indexes for rows that are written outside of statements.
 pub trait Expressions: Send + Sync {
-    /// Calls `f` with what computes them, as a catalog has them.
+    /// Calls `f` with the evaluator of the expressions of a catalog.
     ///
     /// # Errors
     /// Those of `f`; 55000 if nothing can be computed any more.
@@ -98,7 +98,7 @@ impl Storages {
         Storages { tables, known: Mutex::default(), expressions: Arc::default() }
     }
 
-    /// Has the expressions of indexes computed by `expressions` from now on. Without any, only tables that have no such
+    /// Sets the evaluator of the expressions of indexes. Without any, only tables that have no such
     /// indexes can be written.
     pub fn compute_by(&self, expressions: Arc<dyn Expressions>) {
         *self.expressions.lock() = Some(expressions);
@@ -160,7 +160,7 @@ pub struct Storage {
     packing: Mutex<()>,
     /// The objects that a running pack is going to remove, ascending.
     doomed: Mutex<Arc<[u64]>>,
-    /// The transactions up to the horizon, which the table of changes does not tell of.
+    /// The transactions up to the horizon, which the table of changes does not list.
     old: Mutex<Option<Arc<past::Old>>>,
     /// Those of [`Storages::compute_by`].
     expressions: Arc<Mutex<Option<Arc<dyn Expressions>>>>,
@@ -259,7 +259,7 @@ impl Storage {
     /// The table of the store in which the rows of objects lie.
     fn rows_of(table: &Table) -> Result<&ObjectRows> {
         ObjectRows::of(table).ok_or_else(|| {
-            let message = "the table \"objects\" of the storage is no table of objects any more";
+            let message = "the table \"objects\" of the storage is no longer a table of objects";
             Error::new(SqlState::WRONG_OBJECT_TYPE, message)
         })
     }

@@ -1,17 +1,17 @@
 //! Packing: unreachable objects are deleted, and records older than a moment are removed.
 //!
 //! ```text
-//!   snapshot    oids, refs of all objects in one scan ──> reached from object 0, and from all that is younger than
-//!                                                         the moment
-//!   commits     some thousand objects each, under a lock that keeps writers out for as long as that takes:
-//!               what was stored since the last look is reached too, with all that it refers to
+//!   snapshot    oids, refs of all objects in one scan ──> reached from object 0, and from all objects that were
+//!                                                         stored after the moment
+//!   commits     some thousand objects each, under a lock that keeps writers out meanwhile: objects that were
+//!               stored since the last commit count as reached, with all that they refer to
 //!   catalog     the history of the table before the moment is forgotten
 //! ```
 //!
-//! A pack keeps writers out for the milliseconds of such a commit. The objects that it is going to remove are known
-//! from the first such commit on ([`Storage`] `doomed`): a writer that refers to an object which a pack removes gets an
-//! error ([`Writing::write`](crate::Writing::write)). So an object that is still to be removed never gets a referrer,
-//! whose way would lead to objects that are removed already.
+//! A pack keeps writers out for the milliseconds of such a commit. The objects that it is going to remove are listed
+//! from the first such commit on ([`Storage`] `doomed`). A writer that refers to a listed object gets an error
+//! ([`Writing::write`](crate::Writing::write)). So an object that is still to be removed never gets a new referrer,
+//! through which readers could reach objects that are removed already.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ const REMOVED_AT_ONCE: usize = 10_000;
 /// The counts of a finished pack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packed {
-    /// Objects that nothing reached, and that are gone.
+    /// The unreachable objects that were removed.
     pub objects: u64,
     /// Objects that are left.
     pub left: u64,
@@ -47,7 +47,7 @@ pub struct Packed {
 pub struct Step {
     /// Objects that are gone.
     pub removed: u64,
-    /// Objects that nothing reached when the pack looked.
+    /// The objects that were unreachable in the snapshot.
     pub of: u64,
 }
 
@@ -260,7 +260,7 @@ impl Storage {
         Ok(self.kept_from(self.table(self.objects)?.storage()) < upto)
     }
 
-    /// Has the records be forgotten that were no longer the newest after a commit.
+    /// Forgets the records that were no longer the newest after a commit.
     fn forget(&self, txn: &mut Transaction, upto: Csn) -> Result<()> {
         let mut draft = Draft::new(&self.catalogs);
         let acting = Acting { role: POSTGRES_ROLE, database: POSTGRES_DATABASE, path: &[PUBLIC] };

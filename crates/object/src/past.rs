@@ -68,7 +68,7 @@ impl Old {
 }
 
 impl Storage {
-    /// The commit after which the table of changes tells of all transactions.
+    /// The commit after which the table of changes lists all transactions.
     fn horizon(&self, table: &Table) -> Csn {
         self.kept_from(table.storage()).max(self.engine.changes_kept(table.storage()))
     }

@@ -273,7 +273,7 @@ impl Storage {
         Ok(objects + store.table_bytes(self.table(self.blobs)?.storage())?)
     }
 
-    /// Returns the first of so many ids that no object has, and that nobody else is given.
+    /// Returns the first of so many ids that no object has, and that are given to no other caller.
     ///
     /// # Errors
     /// As [`Storage::load`].

@@ -76,7 +76,7 @@ impl Storage {
         if after >= self.engine.changes_kept(store::TableId(storage)) {
             return Ok(None);
         }
-        // Of the time before, the rows that are left tell.
+        // For the time before, the rows that are left give the answer.
         let old = self.old(to)?;
         Ok(old.csns().next_back().filter(|csn| *csn > after))
     }

@@ -1,7 +1,7 @@
 //! [`Writing`]: a transaction of ZODB, from its vote to its end.
 //!
 //! ```text
-//!   begin    ROW EXCLUSIVE on the table; EXCLUSIVE where the transaction brings its id along
+//!   begin    ROW EXCLUSIVE on the table; EXCLUSIVE if the transaction brings its id along
 //!   write    lock the row, compare the serial, write          conflicts come back, to be resolved and sent again
 //!   finish   one commit: its time is the id
 //! ```
@@ -22,7 +22,7 @@ use crate::Storage;
 use crate::blob::OpenBlob;
 use crate::note::Note;
 
-/// Clocks that differ by so much are one, in microseconds.
+/// Clocks that differ by at most so many microseconds count as equal.
 const CLOCKS_DIFFER_US: u64 = 200_000;
 
 /// The metadata of a transaction.
@@ -30,15 +30,15 @@ const CLOCKS_DIFFER_US: u64 = 200_000;
 pub struct Meta {
     /// Its user, up to 65,535 bytes.
     pub user: Vec<u8>,
-    /// Why, up to 65,535 bytes.
+    /// Its description, up to 65,535 bytes.
     pub description: Vec<u8>,
-    /// A pickle of what else is known, up to 65,535 bytes; may be empty.
+    /// The pickle of its extension, up to 65,535 bytes; may be empty.
     pub extension: Vec<u8>,
     /// Its id, if it was made elsewhere: later than all ids of the storage.
     pub tid: Option<Tid>,
-    /// It was packed where it was made.
+    /// It was packed in the storage that made it.
     pub is_packed: bool,
-    /// A clock of the caller, which its id is not to be before: of use if that is ahead of the clock here.
+    /// The caller's clock: the id must not be before it. It matters if that clock is ahead of the clock here.
     pub not_before: Tid,
 }
 
@@ -47,7 +47,7 @@ pub struct Meta {
 pub struct Waits {
     /// A flag that ends a wait ([`Transaction::set_interrupt`]).
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// How long a lock is waited for, in microseconds; `None` for as long as it takes.
+    /// How long it waits for a lock, in microseconds; `None` for no limit.
     pub timeout_us: Option<u64>,
 }
 
@@ -56,8 +56,8 @@ pub struct Waits {
 pub struct Write<'a> {
     /// The object.
     pub oid: u64,
-    /// The transaction whose record must be the newest of the object: [`Tid::ZERO`] if it has none. `None` if that is
-    /// not to be looked at.
+    /// The transaction whose record must be the newest of the object; [`Tid::ZERO`] if the object must have none. `None`
+    /// for no check.
     pub serial: Option<Tid>,
     /// The pickles of class and state; `None` deletes the object.
     pub data: Option<&'a [u8]>,
@@ -74,23 +74,23 @@ pub struct Conflict {
     pub newest: Tid,
 }
 
-/// A transaction that is committed.
+/// A committed transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Its id.
     pub tid: Tid,
-    /// The id of the transaction before it, if that is known without reading: nothing else was committed in between.
-    /// A reader that has seen all transactions up to that one has seen all up to this one.
+    /// The id of the transaction before it, if it is known without a read. No other transaction was committed in between,
+    /// so a reader that has seen all transactions up to that one has seen all up to this one.
     pub before: Option<Tid>,
 }
 
-/// A transaction of ZODB. Dropping it takes everything back.
+/// A transaction of ZODB. Dropping it rolls it back.
 pub struct Writing {
     storage: Arc<Storage>,
     txn: Transaction,
     table: Arc<Table>,
     note: Note,
-    /// How many objects there are more, or fewer.
+    /// The change of the number of objects.
     grown: i64,
     largest_oid: Option<u64>,
     /// A function to call with the id when the commit is about to be visible.
@@ -138,7 +138,7 @@ impl Storage {
             txn.lock_relation(self.objects.0, mode, Wait::Allowed)?;
             txn.statement();
             if !brings && self.is_ahead(Tid::ZERO)? {
-                // Somebody has brought an id of the future along meanwhile.
+                // Another transaction has brought a future id along meanwhile.
                 continue;
             }
             if brings {
@@ -295,8 +295,8 @@ impl Writing {
         Ok(())
     }
 
-    /// Has an object stay as it is until the end of the transaction. Returns the transaction that made its newest
-    /// record where that is not `serial`; [`Tid::ZERO`] if there is none.
+    /// Locks an object against changes until the end of the transaction. Returns the transaction that made its newest
+    /// record if that is not `serial`; [`Tid::ZERO`] if there is none.
     ///
     /// # Errors
     /// As [`Writing::write`].
@@ -318,7 +318,7 @@ impl Writing {
         self.txn.set_lock_timeout(waits.timeout_us);
     }
 
-    /// Does something, and takes it back where it fails: the transaction is then as it was before.
+    /// Calls `f`, and undoes its changes if it fails.
     ///
     /// # Errors
     /// Those of `f`.
@@ -335,8 +335,8 @@ impl Writing {
         done
     }
 
-    /// Has `f` called with the id, in the order of commits, just before the commit is visible. It must be quick and must
-    /// not use the database.
+    /// Sets a function that is called with the id, in the order of commits, just before the commit is visible. It must
+    /// be quick and must not use the database.
     pub fn on_finish(&mut self, f: impl FnOnce(Tid) + Send + 'static) {
         self.told = Some(Box::new(f));
     }

@@ -7,9 +7,9 @@
 //!   to_json   ──> JSON of the state, as a view for queries
 //! ```
 //!
-//! The pickle is the truth and is kept byte for byte. The JSON is a view of it: nothing reads a state
-//! back from the JSON. Its form is the one that `zodb-json-codec` writes and that tools of Zope and
-//! Plone read; where that form loses or confuses values, this crate writes another marker.
+//! The pickle is the stored record and is kept byte for byte. The JSON is a view of it: no state is ever
+//! made from the JSON. Its form is the one that `zodb-json-codec` writes and that tools of Zope and Plone
+//! read; where that form loses or confuses values, this crate writes another marker.
 //!
 //! | module | contains |
 //! |---|---|

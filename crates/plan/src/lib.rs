@@ -21,8 +21,8 @@
 //!
 //! # Rows
 //! A column of an outer row is a *slot*: a number under which its value is kept while the inner rows are
-//! computed. A subquery in an expression is a *subplan*, known by number, with the values of its slots as
-//! arguments. So a rule can move an expression without looking at its surroundings.
+//! computed. A subquery in an expression is a *subplan*, identified by a number, with the values of its slots
+//! as arguments. So a rule can move an expression without changing it.
 //!
 //! # Absent on purpose
 //! No SQL text, no transaction, no row: a plan is made from a bound statement and from the facts about tables.

@@ -84,7 +84,7 @@ impl std::fmt::Debug for Values {
     }
 }
 
-/// Tables with fewer rows are thought to have values like those of all tables.
+/// Tables with fewer rows have no statistics; the planner uses defaults.
 const ROWS_SAMPLED_MIN: u64 = 10;
 
 impl TableFacts {

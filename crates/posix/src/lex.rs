@@ -72,7 +72,7 @@ pub(crate) enum Token {
 
 /// Where the lexer stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LexContext {
     Outside,
     Bound,
     Brackets,
@@ -83,7 +83,7 @@ enum Place {
 pub(crate) struct Lexer {
     chars: Vec<char>,
     at: usize,
-    place: Place,
+    place: LexContext,
     last: Token,
     /// The token that the parser looks at.
     pub token: Token,
@@ -98,7 +98,7 @@ impl Lexer {
         let mut lexer = Self {
             chars: pattern.chars().collect(),
             at: 0,
-            place: Place::Outside,
+            place: LexContext::Outside,
             last: Token::Start,
             token: Token::Start,
             options,
@@ -181,28 +181,28 @@ impl Lexer {
     }
 
     fn read(&mut self) -> Result<Token> {
-        if self.options.expanded && matches!(self.place, Place::Outside | Place::Bound) {
+        if self.options.expanded && matches!(self.place, LexContext::Outside | LexContext::Bound) {
             self.skip_space();
         }
         let Some(c) = self.peek() else {
             return match self.place {
-                Place::Outside => Ok(Token::End),
-                Place::Bound => Err(Error::Braces),
-                Place::Brackets | Place::Name(_) => Err(Error::Brackets),
+                LexContext::Outside => Ok(Token::End),
+                LexContext::Bound => Err(Error::Braces),
+                LexContext::Brackets | LexContext::Name(_) => Err(Error::Brackets),
             };
         };
         self.at += 1;
         match (self.place, self.options.syntax) {
-            (Place::Outside, Syntax::Quoted) => Ok(Token::Plain(c as u32)),
-            (Place::Outside, Syntax::Basic) => self.basic(c),
-            (Place::Outside, _) => self.extended(c),
-            (Place::Bound, _) => self.bound(c),
-            (Place::Brackets, _) => self.brackets(c),
-            (Place::Name(mark), _) if c == mark && self.eat(']') => {
-                self.place = Place::Brackets;
+            (LexContext::Outside, Syntax::Quoted) => Ok(Token::Plain(c as u32)),
+            (LexContext::Outside, Syntax::Basic) => self.basic(c),
+            (LexContext::Outside, _) => self.extended(c),
+            (LexContext::Bound, _) => self.bound(c),
+            (LexContext::Brackets, _) => self.brackets(c),
+            (LexContext::Name(mark), _) if c == mark && self.eat(']') => {
+                self.place = LexContext::Brackets;
                 Ok(Token::CloseName)
             }
-            (Place::Name(_), _) => Ok(Token::Plain(c as u32)),
+            (LexContext::Name(_), _) => Ok(Token::Plain(c as u32)),
         }
     }
 
@@ -225,11 +225,11 @@ impl Lexer {
             ('0'..='9', _) => Ok(Token::Digit(c as u32 - '0' as u32)),
             (',', _) => Ok(Token::Comma),
             ('\\', Syntax::Basic) if self.eat('}') => {
-                self.place = Place::Outside;
+                self.place = LexContext::Outside;
                 Ok(Token::CloseBound { greedy: true })
             }
             ('}', syntax) if syntax != Syntax::Basic => {
-                self.place = Place::Outside;
+                self.place = LexContext::Outside;
                 Ok(Token::CloseBound { greedy: self.greedy() })
             }
             _ => Err(Error::Count),
@@ -245,7 +245,7 @@ impl Lexer {
         let first = matches!(self.last, Token::OpenBracket { .. });
         match c {
             ']' if !first => {
-                self.place = Place::Outside;
+                self.place = LexContext::Outside;
                 Ok(Token::CloseBracket)
             }
             '\\' if self.options.syntax == Syntax::Advanced => {
@@ -267,7 +267,7 @@ impl Lexer {
                     Some(_) => return Ok(Token::Plain(c as u32)),
                 };
                 self.at += 1;
-                self.place = Place::Name(mark);
+                self.place = LexContext::Name(mark);
                 Ok(token)
             }
             _ => Ok(Token::Plain(c as u32)),
@@ -282,7 +282,7 @@ impl Lexer {
                 return token;
             }
         }
-        self.place = Place::Brackets;
+        self.place = LexContext::Brackets;
         Token::OpenBracket { negative: self.eat('^') }
     }
 
@@ -300,7 +300,7 @@ impl Lexer {
                 if !self.peek().is_some_and(|c| c.is_ascii_digit()) {
                     return Ok(Token::Plain(c as u32));
                 }
-                self.place = Place::Bound;
+                self.place = LexContext::Bound;
                 Token::OpenBound
             }
             '(' if advanced && self.eat('?') => return self.special_group(),
@@ -448,7 +448,7 @@ impl Lexer {
                 self.at += 1;
                 match c {
                     '{' => {
-                        self.place = Place::Bound;
+                        self.place = LexContext::Bound;
                         Token::OpenBound
                     }
                     '(' => Token::Open { captures: true },

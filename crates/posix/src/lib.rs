@@ -7,10 +7,10 @@
 //! ```
 //!
 //! # Matching
-//! Of all matches the one that begins first counts, and of these the longest, or the shortest
-//! where the expression prefers that as a whole. The order of alternatives does not matter:
-//! `a|ab` finds `ab`. Only then the match is divided among the parts, from the left. Each part takes
-//! the longest or the shortest text, as it prefers, with which the others still match.
+//! A search finds the match that begins first. Of several such matches it takes the longest, or the
+//! shortest if the expression as a whole is non-greedy. The order of alternatives does not matter:
+//! `a|ab` finds `ab`. Then the match is divided among the parts, from the left. Each part takes the
+//! longest (or, if it is non-greedy, the shortest) text with which the other parts still match.
 //!
 //! # Limits
 //! - The time to find a match grows with the text, not with the choices of the expression: the search

@@ -279,7 +279,7 @@ impl Parser {
         let body = self.expr(node);
         let expr = Expr::repeat(&body, q.least, q.most);
         if !inner.captures && !inner.references {
-            // Nobody can see where the repetitions are.
+            // The places of the repetitions are not visible.
             return self.add(Shape::Plain, traits, expr);
         }
         if q.least > 0 && !inner.references {

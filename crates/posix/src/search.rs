@@ -30,7 +30,7 @@ use crate::tree::{Assertion, Expr, Neighbour, Node, NodeId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Stopped {
-    /// The caller's check said so.
+    /// The caller's check has stopped the search.
     Interrupted,
     /// An automaton that only groups need became too large.
     TooComplex,
@@ -81,7 +81,7 @@ impl Regex {
     /// references still work.
     ///
     /// # Errors
-    /// An expression that is none, or is too large.
+    /// Fails if the expression is invalid, or too large.
     pub fn new(pattern: &str, options: Options, groups: bool) -> crate::error::Result<Self> {
         let parsed = parse(pattern, options, groups)?;
         let asserts = parsed.asserts;

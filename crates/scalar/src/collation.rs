@@ -63,7 +63,7 @@ fn keys(
 /// The key that equal texts under a nondeterministic collation of a locale share; NULL of NULL.
 ///
 /// # Errors
-/// Where this release does not have the locale.
+/// Fails if this release does not have the locale.
 pub fn class(value: DatumRef<'_>, locale: &str) -> Result<Datum> {
     if value.is_null() { Ok(Datum::Null) } else { keys(value, locale, Collation::class) }
 }

@@ -232,17 +232,17 @@ pub(crate) const TABLE: &[Function] = functions! {
     1357 timetz_gt(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a > b;
     1356 timetz_ge(TIMETZ, TIMETZ) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a >= b;
     2981 record_eq(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
-        records(call, a, b, Wanted::Equality)?.is_eq();
+        records(call, a, b, RecordComparison::Equality)?.is_eq();
     2982 record_ne(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
-        records(call, a, b, Wanted::Equality)?.is_ne();
+        records(call, a, b, RecordComparison::Equality)?.is_ne();
     2983 record_lt(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
-        records(call, a, b, Wanted::Order)?.is_lt();
+        records(call, a, b, RecordComparison::Order)?.is_lt();
     2985 record_le(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
-        records(call, a, b, Wanted::Order)?.is_le();
+        records(call, a, b, RecordComparison::Order)?.is_le();
     2984 record_gt(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
-        records(call, a, b, Wanted::Order)?.is_gt();
+        records(call, a, b, RecordComparison::Order)?.is_gt();
     2986 record_ge(RECORD, RECORD) -> BOOL = (call; a: RecordRef<'_>, b: RecordRef<'_>)
-        records(call, a, b, Wanted::Order)?.is_ge();
+        records(call, a, b, RecordComparison::Order)?.is_ge();
     3508 enum_eq(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a == b;
     3509 enum_ne(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a != b;
     3510 enum_lt(ANYENUM, ANYENUM) -> BOOL = (a: DatumRef<'_>, b: DatumRef<'_>) a < b;
@@ -381,7 +381,7 @@ fn integer(value: DatumRef<'_>) -> Option<i64> {
 
 /// The kind of a comparison of records, field by field.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum RecordComparison {
     Equality,
     Order,
 }
@@ -392,7 +392,7 @@ fn records(
     call: &Call<'_>,
     a: RecordRef<'_>,
     b: RecordRef<'_>,
-    wanted: Wanted,
+    wanted: RecordComparison,
 ) -> Result<Ordering> {
     let name = |ty| types::format_type(call.context.types.types, ty, Modifier::NONE);
     let mismatch = |message: String| Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
@@ -407,8 +407,8 @@ fn records(
         }
         if matches!(left, Type::JSON | Type::JSONPATH) || is_geometric(left) {
             let what = match wanted {
-                Wanted::Equality => "an equality operator",
-                Wanted::Order => "a comparison function",
+                RecordComparison::Equality => "an equality operator",
+                RecordComparison::Order => "a comparison function",
             };
             let message = format!("could not identify {what} for type {}", name(left));
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message));

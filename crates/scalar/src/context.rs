@@ -12,7 +12,7 @@
 
 use types::time::TimestampTz;
 
-/// The surroundings of an evaluation.
+/// The context of an evaluation.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The context that the forms of values depend on; its `now` is the start of the transaction.
@@ -35,13 +35,13 @@ pub trait Clock {
 
 /// A source of random bits. It belongs to one session, so calls do not race.
 pub trait Random {
-    /// 64 uniform bits for `random()` and its kin, repeatable after [`Random::seed`].
+    /// 64 uniform bits for `random()` and the like, repeatable after [`Random::seed`].
     fn bits(&self) -> u64;
 
     /// Starts the repeatable sequence that belongs to a seed.
     fn seed(&self, seed: f64);
 
-    /// 16 bytes that nobody can foresee, for `gen_random_uuid()`.
+    /// 16 unpredictable bytes, for `gen_random_uuid()`.
     fn secret(&self) -> [u8; 16];
 }
 

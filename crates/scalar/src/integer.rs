@@ -9,7 +9,7 @@ use crate::function::{Function, functions};
 
 /// A type of integers, and what it says of values that it does not hold.
 pub(crate) trait Integer {
-    /// `integer out of range` and its kin.
+    /// `integer out of range` and the like.
     fn out_of_range() -> Error;
 }
 

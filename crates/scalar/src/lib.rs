@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   name + types of arguments ──resolve──> Function, Operator        the one that is called
-//!              type -> type   ──cast─────> How                       the cast
+//!              type -> type   ──cast─────> CoercionPath              the cast
 //!        values + Context     ──Function::call──> Datum              the result
 //!        many rows            ──Aggregate──> Accumulator ──> Datum
 //! ```
@@ -13,7 +13,7 @@
 //!
 //! # Absent on purpose
 //! No SQL text, no tables, no clock and no random source: the inputs of an evaluation come in a
-//! [`Context`]. `COALESCE`, `CASE`, `GREATEST` and their kin are no functions but expressions.
+//! [`Context`]. `COALESCE`, `CASE` and `GREATEST` are expressions of the binder, not functions.
 
 pub mod aggregate;
 mod array;
@@ -67,7 +67,7 @@ mod unicode;
 mod uuid;
 mod window;
 
-/// Whether the statement is to stop: what a long computation asks in between.
+/// The check for a cancel, which long computations call.
 pub use ::interrupt;
 pub use comparison::Comparison;
 pub use context::{Clock, Context, Random, Session};

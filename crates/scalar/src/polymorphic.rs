@@ -1,4 +1,4 @@
-//! Polymorphic types: the types that `anyelement` and its kin stand for in a call.
+//! Polymorphic types: the types that `anyelement` and the like stand for in a call.
 //!
 //! ```text
 //!   anyelement anyarray anynonarray anyenum                  one type for all of them, exactly

@@ -1,4 +1,4 @@
-//! SQL/JSON of the standard: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and their kin.
+//! SQL/JSON of the standard: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and the like.
 //!
 //! ```text
 //!   JSON_OBJECT('a': 1 ABSENT ON NULL)          Construct   {"a" : 1}
@@ -226,14 +226,14 @@ fn has_unique_names(text: &str) -> Result<bool> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Search {
     /// The wanted answer.
-    pub what: Wanted,
+    pub what: JsonSearchKind,
     /// The names of the variables that `PASSING` gives.
     pub names: Vec<String>,
 }
 
 /// The answer that a search wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum JsonSearchKind {
     /// `JSON_EXISTS`: whether there is anything.
     Exists,
     /// `JSON_VALUE`: one scalar as a value of SQL.
@@ -258,13 +258,13 @@ pub enum Wrapper {
     Always,
 }
 
-impl Wanted {
+impl JsonSearchKind {
     /// The word that begins the search.
     pub fn name(self) -> &'static str {
         match self {
-            Wanted::Exists => "JSON_EXISTS",
-            Wanted::Value => "JSON_VALUE",
-            Wanted::Query { .. } => "JSON_QUERY",
+            JsonSearchKind::Exists => "JSON_EXISTS",
+            JsonSearchKind::Value => "JSON_VALUE",
+            JsonSearchKind::Query { .. } => "JSON_QUERY",
         }
     }
 }
@@ -315,7 +315,7 @@ impl Search {
         let calendar = Calendar { context: &context.types, use_zone: true };
         let options = Options { vars: Some(vars.root()), silent: false, datetimes: &calendar };
         let path = Path::parse(path)?;
-        let found = if self.what == Wanted::Exists {
+        let found = if self.what == JsonSearchKind::Exists {
             path.exists(document, options).map(|found| Ok(Found::Value(found.into())))
         } else {
             let items = path.query(document, options).map(Vec::from_iter);
@@ -338,7 +338,7 @@ impl Search {
     ) -> Result<Found> {
         let refuse = |state, message: &str| Error::new(state, message);
         let (wrapper, omit_quotes) = match self.what {
-            Wanted::Query { wrapper, omit_quotes } => (wrapper, omit_quotes),
+            JsonSearchKind::Query { wrapper, omit_quotes } => (wrapper, omit_quotes),
             _ => (Wrapper::Never, true),
         };
         let values = items.iter().map(Item::to_jsonb).collect::<Result<Vec<_>, _>>()?;
@@ -347,7 +347,7 @@ impl Search {
             (Wrapper::Never | Wrapper::Conditional, [only]) => only.clone(),
             (Wrapper::Never, _) => {
                 return Ok(Found::Error(match self.what {
-                    Wanted::Value => refuse(
+                    JsonSearchKind::Value => refuse(
                         SqlState::MORE_THAN_ONE_SQL_JSON_ITEM,
                         "JSON path expression in JSON_VALUE must return single scalar item",
                     ),
@@ -362,7 +362,7 @@ impl Search {
             _ => json::jsonb::build_array(values.iter().map(Jsonb::root))?,
         };
         let value = wrapped.root();
-        if self.what == Wanted::Value {
+        if self.what == JsonSearchKind::Value {
             if matches!(value.kind(), Kind::Object | Kind::Array) {
                 return Ok(Found::Error(refuse(
                     SqlState::SQL_JSON_SCALAR_REQUIRED,

@@ -1,63 +1,63 @@
-//! [`BusyPoll`]: a client that asks again as soon as it has its answer is waited for awake.
+//! [`BusyPoll`]: decides when a session busy-polls for the next message of its client.
 //!
 //! ```text
 //!             answer                     the next message
 //!   client      └─ wakes up ─ asks ─────────┐
 //!   asleep      ........................... └─ wakes up ─ answers
-//!   awake       asks the socket, and again  └─ answers
+//!   polling     reads the socket again      └─ answers
 //! ```
 //!
-//! To wake a thread takes a machine 10 to 100 us, and most of what it had in its caches is gone by then:
-//! more than many a statement takes. A thread that polls for at most as long as a wake-up costs loses at
-//! most as much again (Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive Spinning for a
-//! Shared-Memory Multiprocessor", SOSP 1991). It is done where it has reason to succeed:
+//! A wake-up of a thread takes 10 to 100 us, and the processor caches are mostly cold after it. That is more
+//! than many statements take. A thread that polls for at most as long as a wake-up loses at most the cost of
+//! one wake-up (Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive Spinning for a
+//! Shared-Memory Multiprocessor", SOSP 1991). A session polls if all of these hold:
 //!
 //! * nearly all of the last messages of the session came soon;
-//! * no other session of the server was served between them: several would take the processors from
-//!   their own clients;
+//! * no other session of the server was served between them: several polling sessions would take the
+//!   processors from their own clients;
 //! * the machine has a processor for the client.
 //!
-//! Each time that the message came so late that the client must have had other things to do, or other
-//! programs the processor, twice as many messages must come soon before it is done again.
+//! Each time that a message comes late (the client had other work, or other programs had the processor),
+//! twice as many messages must come soon before the session polls again.
 
 use std::time::Duration;
 
-/// So many messages must have come soon: at first, and at most.
+/// So many messages must have come soon before a session polls: at first, and at most.
 const NEEDED_FIRST: u32 = 4;
 const NEEDED_MOST: u32 = 1 << 16;
-/// A late request weighs as much as so many early ones; beyond those needed so many count.
+/// A late message cancels so many early ones. The counter exceeds the needed number by at most so many.
 const LATE_WEIGHT: u32 = 8;
 const BEYOND: u32 = 4 * LATE_WEIGHT;
-/// A request that comes so many times later than "soon" was not about to come.
+/// A message that comes later than so many times "soon" is late.
 const FAR_LATER: u32 = 5;
-/// After so many that were waited for awake and came, half as many are needed: together they have saved
-/// about what one wait in vain costs where other programs want the processor.
+/// After so many successful polls, half as many early messages are needed. Together these polls have saved about as
+/// much as one poll in vain costs if other programs need the processor.
 const FORGIVEN_AFTER: u32 = 32;
 
 /// The measured return times of a session's client.
 #[derive(Debug)]
 pub(crate) struct BusyPoll {
-    /// How long is soon, and how long it is waited awake; zero for never.
+    /// The limit of "soon", and the longest poll; zero for never.
     limit: Duration,
     /// How many messages came soon, less those that came late.
     soon: u32,
     needed: u32,
-    /// How many were waited for awake and came since `needed` changed.
+    /// The successful polls since `needed` changed.
     kept: u32,
 }
 
 impl BusyPoll {
-    /// Nothing is known of a client yet.
+    /// The state for a new client.
     pub(crate) fn new(limit: Duration) -> Self {
         Self { limit, soon: 0, needed: NEEDED_FIRST, kept: 0 }
     }
 
-    /// How long the next message should be waited for awake.
+    /// How long to poll for the next message.
     pub(crate) fn patience(&self) -> Duration {
         if self.soon >= self.needed { self.limit } else { Duration::ZERO }
     }
 
-    /// Learns how long a message was waited for, and whether the session was the only one meanwhile.
+    /// Records how long a message took, and whether the session was the only one meanwhile.
     pub(crate) fn learn(&mut self, waited: Duration, is_alone: bool) {
         let was_awake = !self.patience().is_zero();
         // A session that slept had to wake up as well.

@@ -201,7 +201,7 @@ impl Channel {
     /// Begins TLS. `received` is what came of the handshake already.
     ///
     /// # Errors
-    /// Where the handshake fails; the client has been told why.
+    /// Fails if the handshake fails; the client has got the reason.
     pub(crate) async fn secure(
         &mut self,
         config: Arc<ServerConfig>,

@@ -10,12 +10,12 @@
 //!          └ one write and sync of the log; the others find it done
 //! ```
 //!
-//! The first session in an empty list leads: it lets every session of the core run that has something to do,
-//! and then waits for all commits in the list. A wait is made right here, because handing it to another
-//! thread costs more than a fast disk does. It is handed over where other sessions of the core would be
-//! held up: where the disk is slow, or some are in transaction blocks and so about to go on. One thread
-//! then waits for the commits of all cores: those that come while it is at the disk are the next it goes
-//! for. A session that has the core for itself always waits in place.
+//! The first session in an empty list leads: it lets every runnable session of the core run, and then waits
+//! for all commits in the list. It waits on its own thread, because a hand-over to another thread costs more
+//! than a sync of a fast disk. It hands the wait over if it would hold up other sessions of the core: if the
+//! disk is slow, or if some sessions are in transaction blocks and so likely to go on soon. One thread then
+//! waits for the commits of all cores. Its next wait takes the commits that came during the last one. A
+//! session that is alone on its core always waits on its own thread.
 
 use std::io;
 use std::sync::Arc;
@@ -29,17 +29,17 @@ use txn::{Commit, Ordered, TxnError};
 
 use crate::metrics::{Counters, add};
 
-/// Waits that take longer than this on average are made on another thread if there are others on the
-/// core: these bring commits for the next wait meanwhile.
+/// If waits take longer than this on average and the core has other sessions, another thread waits. The other
+/// sessions make commits for the next wait meanwhile.
 const INLINE_US: u64 = 200;
 
-/// How much of the average a new wait makes up: one part in so many.
+/// The weight of a new wait in the average: one part in so many.
 const WEIGHT: u64 = 8;
 
 /// The outcome of a commit.
 pub(crate) type Outcome = Result<Commit, TxnError>;
 
-/// A commit that has its place in the order, and the channel for its outcome.
+/// An ordered commit, and the channel for its outcome.
 type Waiting = (Ordered, oneshot::Sender<Outcome>);
 
 /// Commits that wait for the disk.
@@ -89,7 +89,7 @@ impl CommitWaiter {
         receiver.await.expect("a thread that waits for a commit sends its outcome")
     }
 
-    /// True where a wait on this thread would keep others from going on.
+    /// True if a wait on this thread would hold up other sessions.
     fn holds_up_others(&self) -> bool {
         let is_shared = self.sessions.load(Ordering::Relaxed) > 1;
         is_shared && (self.blocks.load(Ordering::Relaxed) > 0 || self.commit_thread.pace.is_slow())

@@ -9,10 +9,10 @@
 //!                  └ NOTIFY, the end (57P01)         └─ blocked: a row's queue, a thread that may wait
 //! ```
 //!
-//! Answers are sent when the client has said `Sync` or `Flush` and no more messages wait, when a
-//! message must not be kept back (an error, a notice, the beginning of a COPY), and when there are
-//! many. So a client that sends one message of the extended protocol at a time gets no answer before
-//! it asks for one, as with PostgreSQL.
+//! The connection sends answers when the client has sent `Sync` or `Flush` and no more messages are
+//! buffered, when a message must be sent at once (an error, a notice, the beginning of a COPY), and when
+//! the buffer is full. So a client that sends the messages of the extended protocol one at a time gets no
+//! answer before `Sync` or `Flush`, as with PostgreSQL.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -37,27 +37,27 @@ use crate::metrics::add;
 use crate::wire::startup::MINOR_LONG_SECRET;
 use crate::wire::{Inbox, backend};
 
-/// Messages that are dealt with before the other sessions of the core have their turn.
+/// The number of messages that are handled before the other sessions of the core have their turn.
 const TURN: usize = 64;
 
-/// So many times in a row the socket is asked for bytes, by who waits awake, before others may go on.
+/// A session that busy-polls reads its socket so many times in a row before it yields to other sessions.
 const GLANCES: usize = 8;
 
-/// How long a row is waited for without a thread: most are locked until a commit is on the disk.
+/// How long a session waits for a row lock on its core. Most row locks are held until a commit is on the disk.
 const QUEUE: Duration = Duration::from_millis(20);
 
 /// Bytes of the secret for cancelling, with protocol 3.0 and since 3.2.
 const SECRET_BYTES: usize = 4;
 const LONG_SECRET_BYTES: usize = 32;
 
-/// Answers that the client has not asked for yet are sent when there are so many bytes: PostgreSQL's
-/// buffer for them has as many.
+/// Answers that the client has not asked for yet are sent when there are so many bytes, the size of PostgreSQL's
+/// send buffer.
 const OUT_BYTES_HELD: usize = 8 << 10;
 
 /// So many bytes of a COPY are received while another thread makes rows of those before them.
 const AHEAD_BYTES: usize = 512 << 10;
 
-/// A buffer for answers that has grown larger is given back.
+/// A larger buffer for answers is freed after use.
 const OUT_BYTES_KEPT: usize = 2 * OUT_BYTES_MAX;
 
 /// A session and its socket.
@@ -65,11 +65,11 @@ struct Connection<'c> {
     core: &'c Core,
     channel: Channel,
     inbox: Inbox,
-    /// None only while it is on another thread.
+    /// `None` only while it is on another thread.
     conversation: Option<Box<Conversation>>,
     /// Answers that are sent while the conversation is on another thread.
     leaving: Vec<u8>,
-    /// How receiving ended while the conversation was on another thread: what came before is dealt with first.
+    /// How receiving ended while the conversation was on another thread. The messages before are handled first.
     ended: Option<io::Result<usize>>,
     nudge: Arc<Notify>,
     /// The state of its transaction block, as the commit waiter knows it.
@@ -79,15 +79,15 @@ struct Connection<'c> {
 
 /// The event that ended a wait.
 enum Event {
-    /// So many bytes came; none where the client has gone.
+    /// So many bytes came; 0 if the client has gone.
     Bytes(usize),
     /// Another task has a message for the session.
     Nudge,
-    /// Nothing came for too long.
+    /// The time limit is over.
     Late,
 }
 
-/// True where a connection goes on.
+/// True if a connection goes on.
 type GoesOn = bool;
 
 /// Serves an admitted client, to the end.
@@ -120,7 +120,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
     };
     let process = session.process_id();
     let began = Instant::now();
-    // They hold for the whole session: a client cannot change them.
+    // They stay the same for the whole session: a client cannot change them.
     let logs_end = session.is_set("log_disconnections");
     if session.is_set("log_connections") {
         tracing::info!(process, %peer, user, database, tls = channel.is_tls(), "connected");
@@ -163,7 +163,7 @@ impl Connection<'_> {
         self.conversation.as_mut().expect("it is here but while a step is on another thread")
     }
 
-    /// Serves the client until one of the two has had enough.
+    /// Serves the client until one of the two ends the session.
     async fn run(&mut self) -> io::Result<()> {
         loop {
             if !self.answer().await? {
@@ -219,7 +219,7 @@ impl Connection<'_> {
         })
     }
 
-    /// Deals with the messages that have come.
+    /// Handles the buffered messages.
     async fn answer(&mut self) -> io::Result<GoesOn> {
         let mut turn = 0;
         loop {
@@ -249,7 +249,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Does what a step asks for, and the steps after it.
+    /// Performs a step and the steps after it.
     async fn follow(&mut self, mut step: Step) -> io::Result<GoesOn> {
         loop {
             step = match step {
@@ -287,7 +287,7 @@ impl Connection<'_> {
         self.block.set(is_open);
     }
 
-    /// Waits here for a row lock that will soon be released; true where that has happened.
+    /// Waits on this core for a row lock; true if it was released in time.
     async fn queue_up(&mut self) -> io::Result<bool> {
         let turn = Arc::new(Notify::new());
         let caller = Arc::clone(&turn);
@@ -328,7 +328,7 @@ impl Connection<'_> {
         sent.map(|()| step)
     }
 
-    /// Receives what of a COPY has come already, up to a limit.
+    /// Receives the data of a COPY that have arrived, up to a limit.
     fn receive_ahead(&mut self, cx: &mut Context<'_>) {
         while self.ended.is_none() && self.inbox.waiting().len() < AHEAD_BYTES {
             match self.channel.poll_receive(cx, &mut self.inbox) {
@@ -352,7 +352,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Gives back the memory of large answers.
+    /// Frees the memory of large answers.
     fn trim(&mut self) {
         if self.leaving.capacity() > OUT_BYTES_KEPT {
             self.leaving = Vec::new();
@@ -368,14 +368,14 @@ impl Connection<'_> {
         add(&self.core.counters.sends_total, 1);
     }
 
-    /// Sends what has been said.
+    /// Sends all answers.
     async fn send(&mut self) -> io::Result<()> {
         let talk = self.talk();
         talk.due = talk.out.len();
         self.send_due().await
     }
 
-    /// Sends what must not be kept back.
+    /// Sends the answers that are due.
     async fn send_due(&mut self) -> io::Result<()> {
         let due = std::mem::take(&mut self.talk().due);
         if due == 0 {
@@ -390,7 +390,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Waits until there is something to do; how long that took is said too.
+    /// Waits for the next event; also returns how long that took.
     async fn wait(&mut self) -> io::Result<(Event, Duration)> {
         if let Some(ended) = self.ended.take() {
             return Ok((Event::Bytes(ended?), Duration::ZERO));
@@ -434,7 +434,7 @@ impl Connection<'_> {
         come.await
     }
 
-    /// Waits awake, for as long as that may be worth it; `None` where nothing has come until then.
+    /// Busy-polls the socket, for as long as that may pay off; `None` if nothing has come until then.
     async fn wait_awake(
         &mut self,
         since: Instant,
@@ -452,7 +452,7 @@ impl Connection<'_> {
                     return Ok(Some(Event::Bytes(count?)));
                 }
             }
-            // To the other threads, and to the other sessions of this one.
+            // Yields to the other threads, and to the other sessions of this one.
             std::thread::yield_now();
             tokio::task::yield_now().await;
             if poll_fn(|cx| Poll::Ready(nudged.as_mut().poll(cx).is_ready())).await {
@@ -463,7 +463,7 @@ impl Connection<'_> {
         Ok(None)
     }
 
-    /// True where no other session of the server has been served since this one was.
+    /// True if no other session of the server has been served since this one.
     fn is_served_again(&mut self) -> bool {
         let process = self.talk().session().process_id();
         let last = &self.core.shared.served_last;

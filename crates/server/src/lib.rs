@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `wire` | messages as bytes |
 //! | `channel`, `tls` | bytes to and from a client, encrypted or not |
-//! | `listener`, `auth` | sockets that listen, rules of access, proofs of identity |
+//! | `listener`, `auth` | listening sockets, rules of access, authentication |
 //! | `conversation` | the protocol itself, without sockets: a message in, answers and the next wait out |
 //! | `connection` | a conversation on a socket: reads, sends, waits, timeouts |
 //! | `core`, `commit_waiter` | threads, and the wait for the disk |
@@ -23,8 +23,8 @@
 //! * A message is answered as PostgreSQL 17 answers it, and answers leave when PostgreSQL's do: at
 //!   `ReadyForQuery`, at `Flush`, with an error, or when a buffer is full.
 //! * No commit is acknowledged before it is durable.
-//! * No bytes of a client stop the server, make it allocate memory for bytes that have not come, or keep
-//!   another client waiting for longer than a statement runs.
+//! * No bytes of a client stop the server, make it allocate memory for bytes that have not arrived, or make
+//!   another client wait for longer than a statement runs.
 //! * A client without a valid proof learns nothing but that its proof was refused.
 //!
 //! # Absent on purpose

@@ -358,7 +358,7 @@ impl Handshake {
         }
     }
 
-    /// Has the client prove who it is, as the rules ask for. Messages that can wait are appended to
+    /// Authenticates the client by the rules of access. Messages that can wait are appended to
     /// `out`.
     async fn prove(
         &mut self,

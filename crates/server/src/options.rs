@@ -36,18 +36,18 @@ pub struct Limits {
     pub connections_max: usize,
     /// Bytes of a message from a client.
     pub message_bytes_max: usize,
-    /// From the first byte to a session, proofs included.
+    /// The time from the first byte to a session, authentication included.
     pub authentication: Duration,
-    /// How long statements may go on when the server shuts down, before it goes without them.
+    /// How long statements may go on when the server shuts down. Then they are cancelled.
     pub shutdown: Duration,
-    /// After how much silence a connection is asked whether it is still there.
+    /// After how much silence a TCP keepalive is sent.
     pub keepalive: Duration,
 }
 
 /// Encryption of connections.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The file with the certificate of the server and those that lead from it to a known one (PEM).
+    /// The file with the certificate of the server and its chain (PEM).
     pub certificate: PathBuf,
     /// The file with its private key (PEM).
     pub key: PathBuf,

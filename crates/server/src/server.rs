@@ -68,7 +68,7 @@ impl Server {
     /// Listens, and serves from then on, on threads of its own.
     ///
     /// # Errors
-    /// Where an address cannot be listened on, and where the certificate or its key cannot be read.
+    /// Fails if an address cannot be listened on, or if the certificate or its key cannot be read.
     pub fn start(instance: Arc<Instance>, options: Options) -> io::Result<Handle> {
         let encryption = options.tls.as_ref().map(Encryption::load).transpose()?;
         let mut tcp = Vec::new();

@@ -34,7 +34,7 @@ impl Encryption {
     /// Reads the files and checks that the key is that of the certificate.
     ///
     /// # Errors
-    /// Where a file cannot be read or is not what it should be, with its name.
+    /// Fails if a file cannot be read or is not what it should be, with its name.
     pub(crate) fn load(options: &Tls) -> io::Result<Self> {
         let (certificates, key) = options.read()?;
         let invalid = |path: &std::path::Path, error: &dyn std::fmt::Display| {

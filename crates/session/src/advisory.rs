@@ -80,7 +80,7 @@ pub(crate) struct Claim {
 
 #[derive(Default)]
 struct Table {
-    /// Of each number who has it: one entry for each session and mode.
+    /// The owners of each number: one entry for each session and mode.
     held: HashMap<Key, Vec<Claim>>,
     /// In the order in which they asked.
     waiting: Vec<Claim>,
@@ -176,7 +176,7 @@ impl Advisory {
         blockers
     }
 
-    /// Has the sessions that wait look whether they are to stop.
+    /// Makes the waiting sessions check whether they must stop.
     pub fn wake(&self) {
         if !self.table.lock().waiting.is_empty() {
             self.changed.notify_all();

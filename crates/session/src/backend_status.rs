@@ -1,4 +1,4 @@
-//! [`BackendStatus`]: the current state of a session, for `pg_stat_activity` and its kin.
+//! [`BackendStatus`]: the current state of a session, for `pg_stat_activity` and the like.
 //!
 //! ```text
 //!   the session, for each statement          others, whenever they look
@@ -348,7 +348,7 @@ impl Session {
         status
     }
 
-    /// Has other sessions see what this one waits for, other than for locks.
+    /// Shows other sessions what this one waits for, except for locks.
     pub fn set_wait(&self, wait: WaitEvent) {
         self.client.slot.status.set_wait(wait);
     }

@@ -193,7 +193,7 @@ impl Session {
         Ok(done(tag))
     }
 
-    /// The error or nothing for commands that need a transaction block that somebody has begun.
+    /// Fails for commands that need an explicit transaction block, outside of one.
     fn need_block(&self, what: &str) -> Result<()> {
         if self.is_block() { Ok(()) } else { Err(no_transaction(what)) }
     }

@@ -96,7 +96,7 @@ pub(crate) struct Configuration {
 /// Reads the configuration file of a folder; no lines where there is none.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Fails if it cannot be read.
 pub fn read_file(env: &Env, folder: &Path) -> io::Result<Vec<ConfigLine>> {
     read_lines(env, &folder.join(FILE))
 }

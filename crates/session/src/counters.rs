@@ -147,7 +147,7 @@ impl Counters {
         (Shared::now(engine).since(before), at)
     }
 
-    /// Has the counters of a shared view begin at 0.
+    /// Resets the counters of a shared view to 0.
     pub fn reset_shared(&self, view: &'static str, engine: &txn::Engine, now: TimestampTz) {
         self.shared.lock().insert(view, (now, Shared::now(engine)));
     }

@@ -97,9 +97,9 @@ impl Session {
         let mut parsed = portal.parsed.clone();
         parsed.statement = Some(Arc::new(Statement::Query(Box::new(query.clone()))));
         let planned = {
-            let surroundings = self.surroundings();
+            let statement_context = self.statement_context();
             let statement = parsed.statement.as_ref().expect("it was just put there");
-            crate::query::plan(statement, &parsed.source, &portal.types, &surroundings)?
+            crate::query::plan(statement, &parsed.source, &portal.types, &statement_context)?
         };
         let params = Arc::clone(&portal.params);
         let mut portal = self.plan_portal(parsed, Arc::new(planned))?;
@@ -195,10 +195,10 @@ impl Session {
         let columns = cursor.portal.columns.clone().unwrap_or_default();
         self.cursors.insert(name.to_owned(), cursor);
         let rows = found?;
-        let surroundings = self.surroundings();
+        let statement_context = self.statement_context();
         for row in &rows {
             // Rows before the cursor cannot be given again: the output takes all of them.
-            let _ = out.row(row, &columns, &surroundings.types())?;
+            let _ = out.row(row, &columns, &statement_context.types())?;
         }
         Ok(match rows.len() as u64 == count {
             true => Done::Suspended,

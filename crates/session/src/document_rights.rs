@@ -67,11 +67,11 @@ impl Instance {
     }
 
     /// The rights of a role on the documents that lie in a table of the store. Where no role is given or none has
-    /// its name, the rights of [`COLLECTIONS_ROLE`], which owns collections that were made in nobody's name. Only
+    /// its name, the rights of [`COLLECTIONS_ROLE`], which owns collections that were made without a role. Only
     /// the owner of a dropped table has rights on its past.
     ///
     /// # Errors
-    /// Where the catalog cannot be read.
+    /// Fails if the catalog cannot be read.
     pub fn document_rights(
         &self,
         documents: TableId,

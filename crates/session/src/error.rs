@@ -12,7 +12,7 @@ use types::{RetryReason, SqlState};
 
 use crate::statement::Parsed;
 
-/// The result of what a session is asked to do.
+/// The result of an operation of a session.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// How grave a message is.

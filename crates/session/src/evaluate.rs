@@ -22,20 +22,20 @@ pub(crate) struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     /// Expressions without parameters. `names` may be newer than those of the statement: a
     /// definition goes on with the catalog that it has made so far.
-    pub fn new(surroundings: &'a StatementContext<'a>, names: &'a Names) -> Self {
-        Self::with_params(surroundings, names, &[])
+    pub fn new(statement_context: &'a StatementContext<'a>, names: &'a Names) -> Self {
+        Self::with_params(statement_context, names, &[])
     }
 
     /// Expressions with the values of their parameters.
     pub fn with_params(
-        surroundings: &'a StatementContext<'a>,
+        statement_context: &'a StatementContext<'a>,
         names: &'a Names,
         params: &'a [Datum],
     ) -> Self {
-        let mut context = surroundings.context();
+        let mut context = statement_context.context();
         context.types.types = names;
         context.types.objects = names;
-        Evaluator { context, host: Host { surroundings }, names, params }
+        Evaluator { context, host: Host { statement_context }, names, params }
     }
 
     /// The frame in which programs are run.

@@ -135,7 +135,7 @@ pub(crate) fn column(options: &[(String, Option<String>)]) -> Column {
     Column { ty, ..crate::command::text_column("QUERY PLAN") }
 }
 
-/// An output that nobody looks at.
+/// An output that discards its rows.
 struct Nobody;
 
 impl Output for Nobody {
@@ -231,8 +231,9 @@ impl Session {
             other => other.clone(),
         };
         self.look()?;
-        let surroundings = self.surroundings();
-        let planned = query::plan(&query, &portal.parsed.source, &portal.types, &surroundings)?;
+        let statement_context = self.statement_context();
+        let planned =
+            query::plan(&query, &portal.parsed.source, &portal.types, &statement_context)?;
         Ok((Arc::new(planned), Arc::clone(&portal.params)))
     }
 

@@ -12,7 +12,7 @@ use crate::client::StatementContext;
 use crate::evaluate::Evaluator;
 use crate::files::Files;
 use crate::instance::{Instance, now};
-use crate::names::{Names, Seen};
+use crate::names::{Names, VisibleCatalog};
 
 /// Computes the expressions of indexes with the names of the newest catalog that was asked for.
 pub(crate) struct IndexExpressions {
@@ -33,7 +33,7 @@ impl IndexExpressions {
         }
         let (catalog, present) = (Arc::clone(catalog), Arc::clone(catalog));
         let names = Arc::new(Names::new(
-            Seen { catalog, present, moment: None },
+            VisibleCatalog { catalog, present, moment: None },
             Arc::clone(&instance.handles),
             Files::new(instance.env.clone()),
             POSTGRES_DATABASE,

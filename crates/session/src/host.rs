@@ -11,16 +11,16 @@ use crate::functions;
 
 /// The server as expressions see it.
 pub(crate) struct Host<'a> {
-    pub surroundings: &'a StatementContext<'a>,
+    pub statement_context: &'a StatementContext<'a>,
 }
 
 impl sql::eval::Host for Host<'_> {
     fn next_value(&self, sequence: Oid) -> Result<i64> {
-        functions::sequence::next(self.surroundings, sequence)
+        functions::sequence::next(self.statement_context, sequence)
     }
 
     fn call(&self, function: &Function, call: &Call<'_>, args: &[DatumRef<'_>]) -> Result<Datum> {
-        functions::call(self.surroundings, function, call, args)
+        functions::call(self.statement_context, function, call, args)
     }
 
     fn rows(
@@ -29,7 +29,7 @@ impl sql::eval::Host for Host<'_> {
         _: &Call<'_>,
         args: &[DatumRef<'_>],
     ) -> Result<scalar::Rows> {
-        functions::rows(self.surroundings, function, args)
+        functions::rows(self.statement_context, function, args)
     }
 }
 
@@ -69,7 +69,8 @@ impl StatementContext<'_> {
             return Err(refused(SqlState::NOT_NULL_VIOLATION, message));
         }
         let context = self.context();
-        let frame = Frame { context: &context, params: &[], host: &Host { surroundings: self } };
+        let frame =
+            Frame { context: &context, params: &[], host: &Host { statement_context: self } };
         for (constraint, check) in &known.checks {
             if matches!(check.run(&[value][..], frame)?, Datum::Bool(false)) {
                 let message = format!(

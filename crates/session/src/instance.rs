@@ -1,9 +1,9 @@
-//! One database that sessions connect to: the state that they share.
+//! [`Instance`]: the state that the sessions of a database share.
 //!
 //! ```text
 //!   Instance ─┬─ engine      transactions
-//!             ├─ roster      who is connected: cancelling, deadlines
-//!             └─ plans       statements that were read and bound before
+//!             ├─ roster      the connected sessions: cancelling, deadlines
+//!             └─ plans       the plan cache
 //! ```
 
 use std::collections::HashMap;
@@ -44,31 +44,29 @@ use crate::statements::Statements;
 /// Microseconds between 1970 and 2000, which PostgreSQL's times count from.
 const EPOCH_2000_US: i64 = 946_684_800_000_000;
 
-/// How many transactions there may be, as a power of two, for each commit: their numbers count anew
-/// when the database is opened.
+/// The binary logarithm of how many transactions there may be for each commit. The numbers of transactions begin
+/// anew when the database is opened.
 const TRANSACTION_BITS: u32 = 20;
 
-/// Newest versions of documents that [`Instance::open_at`] keeps in memory, in bytes.
+/// The cache of newest documents of [`Instance::open_at`], in bytes.
 const DOCUMENT_CACHE_BYTES: usize = 64 << 20;
 
-/// How an instance is set up.
+/// The options of an instance.
 #[derive(Clone)]
 pub struct Options {
     /// Clock and randomness.
     pub env: Env,
-    /// Values of settings that differ from the defaults, for all sessions. They go before what
-    /// `ALTER SYSTEM` has set.
+    /// Settings for all sessions. They take precedence over those of `ALTER SYSTEM`.
     pub settings: Vec<(String, String)>,
-    /// Values that hold where neither these nor `ALTER SYSTEM` say anything.
+    /// Settings that apply if neither `settings` nor `ALTER SYSTEM` have a value.
     pub defaults: Vec<(String, String)>,
-    /// The folder in which `ALTER SYSTEM` keeps its file. None where it has none.
+    /// The folder in which `ALTER SYSTEM` keeps its file; `None` if it has none.
     pub folder: Option<PathBuf>,
     /// The most memory that one statement may hold, in bytes; `query_mem_max` can make it less.
     pub memory_bytes_max: usize,
-    /// The most memory that all statements may hold together, in bytes; none where nothing limits
-    /// that.
+    /// The most memory that all statements may hold together, in bytes; `None` for no limit.
     pub memory_total_bytes: Option<usize>,
-    /// The folder for rows that do not fit into `work_mem`. Its contents are removed. None where
+    /// The folder for rows that do not fit into `work_mem`. Opening removes its contents. With `None`
     /// statements hold all rows in memory.
     pub temporary: Option<PathBuf>,
 }
@@ -78,14 +76,13 @@ pub struct Options {
 pub struct StartUp {
     /// The role.
     pub user: String,
-    /// The database; the name of the role where it is empty.
+    /// The database; if it is empty, the one with the name of the role.
     pub database: String,
     /// Settings by name, `application_name` and those of `options` among them.
     pub settings: Vec<(String, String)>,
-    /// Where the client is, for those who look.
+    /// The address of the client, for views of activity.
     pub peer: Peer,
-    /// True for the program that has the database open itself: nobody has logged in, and what it commits records
-    /// no role.
+    /// True for the program that has the database open itself: it does not log in, and its commits record no role.
     pub embedded: bool,
     /// How long the secret of [`Session::secret`] is to be, in bytes: 4 for protocol 3.0.
     pub secret_bytes: usize,
@@ -112,15 +109,15 @@ pub struct Login {
 pub struct Password {
     /// A SCRAM verifier as PostgreSQL writes it.
     pub verifier: Arc<str>,
-    /// False where its time is up.
+    /// False if it has expired.
     pub is_good: bool,
 }
 
-/// Why a running statement was told to stop.
+/// The reason why a running statement must stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Stop {
-    /// Somebody cancelled it.
+    /// Another session or the client cancelled it.
     Cancelled = 1,
     /// It ran longer than `statement_timeout`.
     Timeout = 2,
@@ -139,16 +136,16 @@ pub(crate) enum Deadline {
     Transaction,
 }
 
-/// The part of a session that others can reach.
+/// The part of a session that other threads can access.
 pub(crate) struct Slot {
     pub process: i32,
     pub secret: Vec<u8>,
     /// The role that logged in, and its database.
     pub role: Oid,
     pub database: Oid,
-    /// Where its transactions may wait for locks.
+    /// The engine, in which its transactions may wait for locks.
     engine: Arc<Engine>,
-    /// Where its statements may wait for advisory locks.
+    /// The advisory locks, for which its statements may wait.
     advisory: Arc<Advisory>,
     /// The flag that running statements check, and those that wait for a lock.
     pub stop: Arc<AtomicBool>,
@@ -178,7 +175,7 @@ impl Slot {
         }
     }
 
-    /// Takes back what was told, before a new statement begins; a session that is to end stays told.
+    /// Clears the request to stop before a new statement begins, unless the session is to end.
     pub fn begin(&self) {
         let terminated = Stop::Terminated as u8;
         let is_over = |why| (why < terminated).then_some(0);
@@ -213,7 +210,7 @@ impl Slot {
     }
 }
 
-/// A database that is served.
+/// A database with its sessions.
 pub struct Instance {
     pub(crate) engine: Arc<Engine>,
     pub(crate) env: Env,
@@ -224,7 +221,7 @@ pub struct Instance {
     pub(crate) plans: Plans,
     /// The catalogs of all commits.
     pub(crate) catalogs: Arc<CatalogCache>,
-    /// Tables as they are read and changed.
+    /// The handles of tables.
     pub(crate) handles: Arc<Handles>,
     pub(crate) sequences: Sequences,
     /// The tables of documents, by name.
@@ -242,24 +239,24 @@ pub struct Instance {
     pub(crate) memory_total: Option<Arc<exec::MemoryTotal>>,
     /// Snapshots that transactions have exported.
     pub(crate) exported: Arc<Exported>,
-    /// Copies the database for `backup`, where the program has given it.
+    /// The implementation of `backup`, if the program has set one.
     pub(crate) backups: OnceLock<Box<dyn Backups>>,
-    /// The newest commit when the database was opened: what numbers of transactions begin with.
+    /// The newest commit when the database was opened. The numbers of transactions begin with it.
     opened_at: Csn,
     roster: RwLock<HashMap<i32, Arc<Slot>>>,
     next_process: AtomicI32,
     watch: Watch,
 }
 
-/// When the deadlines of sessions are looked at next.
+/// The time of the next check of the sessions' deadlines.
 struct Watch {
-    /// The monotonic time of the next look, in microseconds; above all where nobody is going to look.
+    /// The monotonic time of the next check, in microseconds; `u64::MAX` if none is planned.
     next_us: AtomicU64,
-    /// Has the watchers look earlier than they had planned; each server has one.
+    /// Wakes the watchers before the planned time; each server has one.
     wake: RwLock<Vec<Weak<Wake>>>,
 }
 
-/// Has a watcher of deadlines look again: [`Instance::on_deadline`].
+/// Makes a watcher check the deadlines again: [`Instance::on_deadline`].
 pub type Wake = dyn Fn() + Send + Sync;
 
 impl Default for Watch {
@@ -273,10 +270,10 @@ impl Default for Watch {
 const STOP_AGAIN_US: u64 = 10_000;
 
 impl Instance {
-    /// Opens the database in `dir`, making it where there is none.
+    /// Opens the database in `dir`, or makes it.
     ///
     /// # Errors
-    /// Where it cannot be opened, or is open elsewhere.
+    /// Fails if it cannot be opened, or if another process has it open.
     pub fn open_at(dir: &Path, engine: EngineOptions, options: Options) -> Result<Arc<Self>> {
         let tables = Tables::new();
         let resolve = tables.resolver();
@@ -288,7 +285,7 @@ impl Instance {
         Self::open(Arc::new(Collections::open(documents, tables)?), options)
     }
 
-    /// A place for bytes of a client: so many stay in memory, and more go to a temporary file.
+    /// A buffer for bytes of a client: up to `bytes_max` stay in memory, more go to a temporary file.
     pub fn spool(&self, bytes_max: usize) -> exec::ByteSpool {
         exec::ByteSpool::new(self.temporary.as_ref(), bytes_max)
     }
@@ -298,23 +295,23 @@ impl Instance {
         let _ = self.backups.set(backups);
     }
 
-    /// Writes what only makes the next opening faster: to be called before the database is closed.
+    /// Writes the counts of rows, which makes the next opening faster. The caller calls it before it closes the
+    /// database.
     pub fn rest(&self) {
-        // Opening adds up what is not written, whatever the reason.
+        // Opening computes the counts that were not written.
         let _ = self.handles.save_counts(&self.engine);
     }
 
-    /// Makes what sessions share over the tables of a database. A new database gets its catalog.
+    /// Makes the instance of a database. A new database gets its catalog.
     ///
     /// # Errors
-    /// Where the catalog cannot be written, or the counts of rows cannot be read.
+    /// Fails if the catalog cannot be written, or the counts of rows cannot be read.
     pub fn open(collections: Arc<Collections>, options: Options) -> Result<Arc<Self>> {
         let objects = Arc::new(Storages::new(Arc::clone(&collections)));
         Self::open_beside(collections, objects, options)
     }
 
-    /// As [`Instance::open`], together with others in this process that use the storages of objects of the
-    /// database.
+    /// As [`Instance::open`], with the storages of objects that other users of the database in this process share.
     ///
     /// # Errors
     /// As [`Instance::open`].
@@ -374,18 +371,19 @@ impl Instance {
             env: options.env,
         });
         instance.objects.compute_by(Arc::new(IndexExpressions::of(&instance)));
-        // The remains of sessions that did not end. Sessions of a leader may go on.
+        // Removes the temporary objects of sessions that did not end. On a follower, sessions of the leader may be
+        // running.
         if !instance.engine.is_follower() {
             instance.drop_all_temporary()?;
         }
         Ok(instance)
     }
 
-    /// The facts that are needed before `user` may connect to `database`; the name of the user
-    /// where it is empty.
+    /// The facts for a login of `user` to `database`; if `database` is empty, to the one with the name of
+    /// the user.
     ///
     /// # Errors
-    /// `28000` where the role may not log in, `3D000` where there is no such database.
+    /// `28000` if the role may not log in, `3D000` if there is no such database.
     pub fn login(&self, user: &str, database: &str) -> Result<Login> {
         if user.is_empty() {
             let message = "no PostgreSQL user name specified in startup packet";
@@ -427,9 +425,8 @@ impl Instance {
         })
     }
 
-    /// The verifier for the password of a role; `None` where it has none, and where there is no
-    /// such role. Whether the role may log in is for [`Instance::connect`] to say, once it has
-    /// proved who it is.
+    /// The verifier for the password of a role; `None` if it has none, or if there is no such role.
+    /// [`Instance::connect`] checks whether the role may log in, after the client has proved the password.
     pub fn password(&self, user: &str) -> Option<Password> {
         let catalog = self.catalogs.newest();
         let role = catalog.role_named(user)?;
@@ -440,7 +437,7 @@ impl Instance {
         })
     }
 
-    /// Begins a session for a user who has proved who it is.
+    /// Begins a session for an authenticated user.
     ///
     /// # Errors
     /// As [`Instance::login`], and those of settings that cannot be set.
@@ -488,7 +485,7 @@ impl Instance {
         }
     }
 
-    /// A client that is no session, for what is computed in the name of the superuser.
+    /// A client without a session, for expressions that are computed with the rights of a superuser.
     pub(crate) fn nobody(self: &Arc<Self>) -> Client {
         let start = StartUp {
             user: "postgres".to_owned(),
@@ -507,7 +504,7 @@ impl Instance {
         Client::new(Arc::clone(self), slot, &login, &start.database, &start)
     }
 
-    /// Fails where the role or the database may have no session more.
+    /// Fails if the role or the database has reached its limit of sessions.
     fn admit(&self, slot: &Slot, login: &Login) -> Result<()> {
         if login.superuser {
             return Ok(());
@@ -551,8 +548,8 @@ impl Instance {
         slots
     }
 
-    /// The sessions that one waits for because of rows or relations, by their process numbers. Of a
-    /// transaction that is no session's the number is 0.
+    /// The process numbers of the sessions whose locks of rows or relations one session waits for. A transaction
+    /// without a session has the number 0.
     pub(crate) fn blockers(&self, process: i32) -> Vec<i32> {
         let Some(slot) = self.session(process) else { return Vec::new() };
         let waiting = TxnId(slot.transaction.load(Ordering::Acquire));
@@ -567,12 +564,12 @@ impl Instance {
             |slot: &&Arc<Slot>| blockers.contains(&TxnId(slot.transaction.load(Ordering::Acquire)));
         let mut found: Vec<i32> = roster.values().filter(is_one).map(|slot| slot.process).collect();
         found.sort_unstable();
-        // PostgreSQL has 0 for prepared transactions, which are no session's either.
+        // PostgreSQL has 0 for prepared transactions, which have no session either.
         found.splice(0..0, (found.len() < blockers.len()).then_some(0));
         found
     }
 
-    /// The sessions that one waits for, whatever it waits for.
+    /// The sessions that one session waits for, for locks of all kinds.
     pub(crate) fn all_blockers(&self, process: i32) -> Vec<i32> {
         let mut found = self.blockers(process);
         for blocker in self.advisory.blockers(process) {
@@ -588,8 +585,7 @@ impl Instance {
         self.roster.read().get(&process).cloned()
     }
 
-    /// Tells what the session with this process number runs to stop (`57014`), where `secret` is
-    /// its secret.
+    /// Cancels the statement of the session with this process number (`57014`), if `secret` is its secret.
     pub fn cancel(&self, process: i32, secret: &[u8]) {
         if let Some(slot) = self.session(process)
             && same(&slot.secret, secret)
@@ -598,7 +594,7 @@ impl Instance {
         }
     }
 
-    /// Tells all sessions to end: what they run fails with `57P01`.
+    /// Ends all sessions: their statements fail with `57P01`.
     pub fn terminate(&self) {
         for slot in self.sessions() {
             slot.stop(Stop::Terminated);
@@ -606,11 +602,11 @@ impl Instance {
     }
 
     /// Stops the statements that have run for longer than their `statement_timeout`, and ends the
-    /// sessions whose transactions have lasted for longer than their `transaction_timeout`. Returns how
-    /// long nobody need look again, unless a session sets an earlier deadline
-    /// ([`Instance::on_deadline`]); `None` while there is no deadline.
+    /// sessions whose transactions have lasted for longer than their `transaction_timeout`. Returns the
+    /// time until the next check, unless a session sets an earlier deadline ([`Instance::on_deadline`]);
+    /// `None` if there is no deadline.
     pub fn watch(&self) -> Option<Duration> {
-        // A deadline that is set from now on, and is not seen below, has the watcher look again.
+        // A deadline that is set from now on, and is not seen below, wakes the watcher again.
         self.watch.next_us.store(u64::MAX, Ordering::SeqCst);
         let now = self.env.clock.monotonic_us();
         let (mut late, mut next_us) = (Vec::new(), u64::MAX);
@@ -630,20 +626,20 @@ impl Instance {
             }
         }
         self.watch.next_us.fetch_min(next_us, Ordering::SeqCst);
-        // Not while the roster is held: a session that waits reads it with its own locks in hand.
+        // Not while the roster is locked: a waiting session reads it while it holds its own locks.
         late.iter().for_each(|(slot, why)| slot.stop(*why));
         (next_us != u64::MAX).then(|| Duration::from_micros(next_us - now))
     }
 
-    /// Has `wake` called whenever a session sets a deadline before the time that [`Instance::watch`] has
-    /// named, as long as its watcher keeps it.
+    /// Sets a callback for each deadline before the time that [`Instance::watch`] has returned. It is called as
+    /// long as its watcher keeps it.
     pub fn on_deadline(&self, wake: Weak<Wake>) {
         let mut all = self.watch.wake.write();
         all.retain(|known| known.strong_count() > 0);
         all.push(wake);
     }
 
-    /// Sets when a session has taken too long for something; 0 for never.
+    /// Sets a deadline of a session; 0 for none.
     pub(crate) fn set_deadline(&self, slot: &Slot, of: Deadline, deadline_us: u64) {
         let deadline = match of {
             Deadline::Statement => &slot.deadline_us,
@@ -668,7 +664,7 @@ impl Instance {
         Ok(self.engine.snapshot_at(self.csn_at(time)?)?)
     }
 
-    /// The number of a transaction, which none has had before that could have written it down.
+    /// The number of a transaction. No earlier transaction whose number can be stored anywhere has had it.
     pub(crate) fn transaction_number(&self, id: txn::TxnId) -> u64 {
         (self.opened_at.0 << TRANSACTION_BITS) + id.0
     }
@@ -683,7 +679,7 @@ impl Instance {
     /// Reads what `ALTER SYSTEM` has written. Sessions take it over before their next statement.
     ///
     /// # Errors
-    /// `58030` where it cannot be read: all stays as it is.
+    /// `58030` if it cannot be read: then nothing changes.
     pub fn reload(&self) -> Result<()> {
         self.configuration.reload(now(&self.env))
     }
@@ -711,7 +707,7 @@ pub(crate) fn now(env: &Env) -> TimestampTz {
     time_of(env.clock.now_us())
 }
 
-/// Compares two secrets in a time that tells nothing of them.
+/// Compares two secrets in constant time.
 fn same(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len()
         && left.iter().zip(right).fold(0, |differ, (left, right)| differ | (left ^ right)) == 0

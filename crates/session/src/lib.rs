@@ -5,7 +5,7 @@
 //!   server          bytes and sockets
 //!     │  Instance ── connect ──> Session ── start / bind ──> Portal ── execute ──> rows, a tag
 //!     v
-//!   session ──┬── settings      SET, SHOW, RESET: transactional, some of them told to the client
+//!   session ──┬── settings      SET, SHOW, RESET: transactional, some of them reported to the client
 //!             ├── transaction   blocks, savepoints, the failed state, the metadata of a commit
 //!             ├── statement     parsed and bound once, shared by all sessions
 //!             ├── portal        a statement with its parameters, while it runs

@@ -115,7 +115,7 @@ fn first(path: &mut Vec<Oid>, schema: Option<Oid>) {
 }
 
 /// The visible catalog: one of the present, or one of the past with the present's rights.
-pub struct Seen {
+pub struct VisibleCatalog {
     /// The catalog.
     pub catalog: Arc<Catalog>,
     /// That of the present.
@@ -137,7 +137,7 @@ impl Names {
     /// Names in `catalog` along the schemas that are called `path`, as far as the role `user` may use
     /// them.
     pub fn new(
-        seen: Seen,
+        seen: VisibleCatalog,
         handles: Arc<Handles>,
         files: Files,
         database: Oid,
@@ -145,7 +145,7 @@ impl Names {
         path: &[String],
         process: i32,
     ) -> Self {
-        let Seen { catalog, present, moment } = seen;
+        let VisibleCatalog { catalog, present, moment } = seen;
         let role = present.role_named(user);
         let is_superuser = role.is_some_and(|role| role.may.superuser);
         let role = role.map_or(Oid::NONE, |role| role.oid);
@@ -198,7 +198,7 @@ impl Names {
     /// No names: before it is known who asks.
     pub fn none(handles: Arc<Handles>, files: Files) -> Self {
         let catalog: Arc<Catalog> = Arc::default();
-        let seen = Seen { present: Arc::clone(&catalog), catalog, moment: None };
+        let seen = VisibleCatalog { present: Arc::clone(&catalog), catalog, moment: None };
         Names::new(seen, handles, files, Oid::NONE, "", &[], 0)
     }
 
@@ -259,7 +259,7 @@ impl Names {
             return self.temporary;
         }
         let found = self.catalog.schema_named(self.database, name)?.oid;
-        // The temporary objects of others are nobody else's to name.
+        // Only the owning session can name temporary objects.
         (!name.starts_with(TEMPORARY) || self.temporary == Some(found)).then_some(found)
     }
 
@@ -483,7 +483,7 @@ impl Names {
             collation: column.collation,
             not_null: column.not_null,
             default: match (&kind, &column.default) {
-                // Of a type of its columns a view has no default.
+                // A view has no default for the types of its columns.
                 (RelationKind::View(_), None) => ColumnDefault::None,
                 _ => self.default_of(column),
             },
@@ -570,7 +570,7 @@ impl Names {
     /// The constraints on values of a domain.
     ///
     /// # Errors
-    /// Where a check cannot be bound.
+    /// Fails if a check cannot be bound.
     pub fn domain(&self, ty: Type, context: types::Context<'_>) -> types::Result<Arc<Domain>> {
         if let Some(known) = self.domains.lock().get(&ty) {
             return Ok(Arc::clone(known));

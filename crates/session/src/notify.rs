@@ -101,7 +101,7 @@ pub(crate) fn send(instance: &Instance, database: Oid, process: i32, note: Note)
     instance.hub.apply(instance, database, process, note);
 }
 
-/// Has the commit do what was noted, in the order of commits.
+/// Makes the commit apply these notes, in the order of commits.
 pub(crate) fn at_commit(client: &Client, notes: Vec<Note>, txn: &mut Transaction) {
     if notes.is_empty() {
         return;

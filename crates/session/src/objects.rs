@@ -1,4 +1,4 @@
-//! Names to numbers and back, for `regclass` and its kin.
+//! Names to numbers and back, for `regclass` and the like.
 //!
 //! ```text
 //!   'public.t'::regclass   ──oid──>  16390        16390::regclass  ──name──>  t

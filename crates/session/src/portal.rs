@@ -46,7 +46,7 @@ pub struct Column {
     pub length: i16,
 }
 
-/// A statement with its parameters, on its way.
+/// A statement with its parameters, while it runs.
 pub struct Portal {
     pub(crate) parsed: Parsed,
     pub(crate) columns: Option<Arc<[Column]>>,
@@ -59,7 +59,7 @@ pub struct Portal {
     /// True where it is all of a message: its end is the end of its transaction.
     pub(crate) alone: bool,
     /// True where it is one of several statements of a message of the simple protocol: they are a
-    /// transaction block that nobody has named.
+    /// transaction block without a name.
     pub(crate) is_one_of_many: bool,
     /// Which of the portals and cursors of the session it is, in the order in which they were made.
     pub(crate) number: u64,
@@ -217,7 +217,7 @@ pub trait Output {
     /// Takes a row. [`ControlFlow::Break`] means: this one was taken, no more for now.
     ///
     /// # Errors
-    /// Where a value cannot be written; the statement fails with it.
+    /// Fails if a value cannot be written; the statement fails with it.
     fn row(
         &mut self,
         row: &[Datum],

@@ -151,7 +151,7 @@ impl Session {
         Ok(())
     }
 
-    /// Of the portals of a transaction that has failed only the names are left: they tell why nothing
+    /// Only the names are left of the portals of a failed transaction: they tell why nothing
     /// can be done with them. Portals that were made before the savepoint to which it can roll back
     /// stay.
     pub(crate) fn fail_portals(&mut self, savepoint: u64) {

@@ -30,8 +30,8 @@ impl Session {
         self.look()?;
         let mut params: Vec<Type> = Vec::new();
         for ty in types {
-            let surroundings = self.surroundings();
-            let found = sql::bind::type_name(ty, &*self.names, surroundings.types());
+            let statement_context = self.statement_context();
+            let found = sql::bind::type_name(ty, &*self.names, statement_context.types());
             params.push(found.map_err(|error| Error::from(error.cause))?.0);
         }
         // Places count in the statement's own text from now on.
@@ -70,8 +70,8 @@ impl Session {
         self.look()?;
         let mut params = Vec::new();
         {
-            let surroundings = self.surroundings();
-            let evaluator = Evaluator::new(&surroundings, &self.names);
+            let statement_context = self.statement_context();
+            let evaluator = Evaluator::new(&statement_context, &self.names);
             for (at, (arg, ty)) in args.iter().zip(&prepared.params).enumerate() {
                 let column = sql::bind::RelationColumn::plain(
                     0,
@@ -79,7 +79,7 @@ impl Session {
                     *ty,
                     types::Modifier::NONE,
                 );
-                let context = surroundings.types();
+                let context = statement_context.types();
                 let bound =
                     sql::bind::column_value(&arg.text, None, &column, &*self.names, context)
                         .map_err(|mut error| {
@@ -121,7 +121,7 @@ impl Session {
             }
             Ok(())
         })?;
-        // Of a tag that begins with DELETE clients expect a count.
+        // Clients expect a count in a tag that begins with DELETE.
         Ok(done("HISTORY DELETED"))
     }
 
@@ -240,7 +240,7 @@ impl Session {
         Ok(done("LOCK TABLE"))
     }
 
-    /// Has the bytes of what was erased go from all files, and tells of what older snapshots keep.
+    /// Removes erased bytes from all files, and reports those that older snapshots keep.
     fn clean(&mut self) -> Result<()> {
         let engine = Arc::clone(&self.client.instance.engine);
         table::rows::clean(&engine)?;
@@ -282,7 +282,7 @@ impl Session {
         Ok(())
     }
 
-    /// `VACUUM` and its kin: the store keeps itself in shape, so that little is left to be done. A
+    /// `VACUUM` and the like: the store keeps itself in shape, so that little is left to be done. A
     /// `CHECKPOINT` writes what is in memory to the store's files, and cuts the log.
     pub(crate) fn maintain(
         &mut self,

@@ -59,8 +59,8 @@ impl Session {
         };
         let relation = handle.relation();
         let named = |at: usize| scalar::quote::identifier(&relation.columns[at].name);
-        let surroundings = self.surroundings();
-        let context = surroundings.types();
+        let statement_context = self.statement_context();
+        let context = statement_context.types();
         let type_of = |at: usize| {
             let column = &relation.columns[at];
             format_type(context.types, column.ty, column.modifier)
@@ -103,11 +103,16 @@ impl Session {
             not_null: true,
             default: ColumnDefault::None,
         };
-        let surroundings = self.surroundings();
-        let bound =
-            sql::bind::column_value(&arg.text, None, &column, &*self.names, surroundings.types())
-                .map_err(|error| Error::from(error.cause))?;
-        Ok(Evaluator::new(&surroundings, &self.names).value(&bound)?)
+        let statement_context = self.statement_context();
+        let bound = sql::bind::column_value(
+            &arg.text,
+            None,
+            &column,
+            &*self.names,
+            statement_context.types(),
+        )
+        .map_err(|error| Error::from(error.cause))?;
+        Ok(Evaluator::new(&statement_context, &self.names).value(&bound)?)
     }
 }
 

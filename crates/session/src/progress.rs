@@ -1,4 +1,4 @@
-//! [`Progress`]: the progress of a long command, for `pg_stat_progress_copy` and its kin.
+//! [`Progress`]: the progress of a long command, for `pg_stat_progress_copy` and the like.
 //!
 //! A session tells it with relaxed atomic stores, once for a piece of the work. It holds until the session
 //! begins another statement, or waits for its client.

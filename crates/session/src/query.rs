@@ -29,8 +29,8 @@ use crate::session::Session;
 use crate::statement::Parsed;
 use crate::system::rows::CatalogContext;
 
-/// How many rows a statement may look at where it holds up the other sessions of its core: a few
-/// milliseconds' worth.
+/// How many rows a statement may look at on the thread of a core, where it holds up other sessions: as many as
+/// take a few milliseconds.
 pub(crate) const INLINE_ROWS_MAX: u64 = 8 << 10;
 
 /// A statement that is ready to be run.
@@ -57,19 +57,18 @@ pub(crate) struct Planned {
     pub variables: Box<[u32]>,
     /// The rights that it needs.
     uses: Uses,
-    /// True where superusers need not be asked.
+    /// True if superusers pass without a check.
     open_to_superusers: bool,
     /// The role that was last found to have the rights.
     allowed: AtomicU32,
-    /// The part of the catalog that it was made of.
+    /// The part of the catalog that it depends on.
     dependencies: PlanDependencies,
     /// The role that it was made for, where policies of tables make a difference.
     role: Option<Oid>,
 }
 
 impl Planned {
-    /// True where it gives one row and looks at nothing that is stored, so that PostgreSQL computes the
-    /// row as it plans.
+    /// True if it gives one row and reads no stored data, so that PostgreSQL computes the row while it plans.
     pub fn is_constant(&self) -> bool {
         let changes = self.writes || self.locks;
         let mut node = &self.prepared.plan().root;
@@ -84,10 +83,10 @@ impl Planned {
     }
 }
 
-/// The part of the catalog that a plan was made of. The planner makes the same plan of another catalog that has the
-/// same part, and that catalog gives the same rights.
+/// The part of the catalog that a plan depends on. From another catalog with the same part the planner makes the same
+/// plan, and the rights are the same.
 struct PlanDependencies {
-    /// The relations; none for a plan that was made of more, which stands in one version of the catalog only.
+    /// The relations; `None` for a plan with other dependencies, which is valid for one version of the catalog only.
     relations: Option<Box<[DependedRelation]>>,
     /// [`Catalog::changed_widely`]
     wide: Csn,
@@ -95,15 +94,15 @@ struct PlanDependencies {
     version: AtomicU64,
 }
 
-/// A relation that a plan was made of.
+/// A relation that a plan depends on.
 struct DependedRelation {
     oid: Oid,
     definition: Definition,
-    /// True where its name alone finds it.
+    /// True if its unqualified name finds it.
     is_found: bool,
 }
 
-/// The definition of a relation, as far as it makes a difference to a plan.
+/// The part of a relation's definition that matters to a plan.
 enum Definition {
     Table(Arc<TableDef>),
     /// A view, a sequence.
@@ -153,7 +152,7 @@ impl PlanDependencies {
     }
 
     /// True where the catalog of `names` has this part.
-    fn stands_in(&self, names: &Names) -> bool {
+    fn is_valid_for(&self, names: &Names) -> bool {
         let version = names.catalog.version().0;
         if self.version.load(Ordering::Relaxed) == version {
             return true;
@@ -172,7 +171,7 @@ impl PlanDependencies {
 }
 
 impl Planned {
-    /// Fails where the role that runs it has not the rights.
+    /// Fails if the role that runs it lacks a right.
     ///
     /// # Errors
     /// `42501`.
@@ -193,9 +192,9 @@ impl Planned {
 }
 
 impl Planned {
-    /// True where a plan that was made with other names is the same with these.
-    pub fn stands_in(&self, names: &Names) -> bool {
-        self.files.is_empty() && self.is_for(names.role) && self.dependencies.stands_in(names)
+    /// True if the plan, which was made with other names, is valid with these.
+    pub fn is_valid_for(&self, names: &Names) -> bool {
+        self.files.is_empty() && self.is_for(names.role) && self.dependencies.is_valid_for(names)
     }
 
     /// True where a role sees the same rows as the role that it was made for.
@@ -225,7 +224,7 @@ pub(crate) struct StatementResources {
 }
 
 impl StatementResources {
-    /// As the settings of a session say.
+    /// The resources by the settings of a session.
     pub fn of(client: &Client) -> StatementResources {
         let settings = client.settings.borrow();
         let bytes = |name: &str| usize::try_from(settings.integer(name)).unwrap_or(0) << 10;
@@ -258,7 +257,7 @@ impl StatementResources {
     }
 }
 
-/// The words and the kind of a statement that has a plan; `None` for one that has none.
+/// The tag of a statement with a plan, and whether it changes rows; `None` for a statement without a plan.
 pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
     Some(match statement {
         Statement::Query(_) => ("SELECT", false),
@@ -294,23 +293,24 @@ impl Session {
     /// The plan of a statement, with the types of its parameters as far as they are given.
     pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
         let statement = parsed.statement.as_ref().expect("there is a statement");
-        let surroundings = self.surroundings();
+        let statement_context = self.statement_context();
         // Uncommitted changes of a transaction are its own, and a view of the past is as well.
         let own = self.has_own_catalog() || self.names.moment.is_some();
         let shared = parsed.known.as_ref().filter(|_| !own);
         let Some(known) = shared else {
-            return Ok(Arc::new(plan(statement, &parsed.source, params, &surroundings)?));
+            return Ok(Arc::new(plan(statement, &parsed.source, params, &statement_context)?));
         };
         let names = &self.names;
         let generation = self.client.instance.handles.plans_generation();
         let keeps_order = self.client.settings.borrow().keeps_join_order();
-        let basis = Basis::new(generation, &names.path, params, keeps_order, &surroundings.style);
+        let basis =
+            Basis::new(generation, &names.path, params, keeps_order, &statement_context.style);
         if let Some(planned) = known.plan(&basis, names.role)
-            && planned.dependencies.stands_in(names)
+            && planned.dependencies.is_valid_for(names)
         {
             return Ok(planned);
         }
-        let planned = Arc::new(plan(statement, &known.text, params, &surroundings)?);
+        let planned = Arc::new(plan(statement, &known.text, params, &statement_context)?);
         // Files may have other columns the next time.
         if planned.files.is_empty() {
             self.client.instance.plans.keep_plan(known, basis, &planned, names.role);
@@ -318,8 +318,8 @@ impl Session {
         Ok(planned)
     }
 
-    /// The plan of a statement for the values of its parameters: one of its own where that may be better than the
-    /// one for all values, as `plan_cache_mode` says.
+    /// The plan of a statement for the values of its parameters: a custom plan if it may be better than the generic
+    /// one, subject to `plan_cache_mode`.
     pub(crate) fn planned_for(
         &mut self,
         parsed: &Parsed,
@@ -335,12 +335,12 @@ impl Session {
         }
         let statement = parsed.statement.as_ref().expect("there is a statement");
         let text = parsed.known.as_ref().map_or(&parsed.source, |known| &known.text);
-        let custom = plan_for(statement, text, &planned.params, values, &self.surroundings())?;
+        let custom = plan_for(statement, text, &planned.params, values, &self.statement_context())?;
         Ok(Arc::new(custom))
     }
 
-    /// A portal for a statement that is known by its template; `None` where the template does not
-    /// do, and the statement is to be read as it is.
+    /// A portal for a statement that is keyed by its template; `None` if the template cannot be used, and the
+    /// original statement is to be parsed.
     pub(crate) fn plan_template(&mut self, parsed: &Parsed) -> Result<Option<Portal>> {
         self.look()?;
         let types: Vec<Type> = parsed.constants.iter().map(type_of).collect();
@@ -349,8 +349,8 @@ impl Session {
         if planned.prepared.wants_values() {
             return Ok(None);
         }
-        let surroundings = self.surroundings();
-        let context = surroundings.types();
+        let statement_context = self.statement_context();
+        let context = statement_context.types();
         let values = parsed.constants.iter().zip(&planned.params);
         let values: types::Result<Arc<[Datum]>> =
             values.map(|(constant, ty)| value_of(constant, *ty, &context)).collect();
@@ -363,7 +363,7 @@ impl Session {
     /// A portal that runs a plan.
     ///
     /// # Errors
-    /// `42501` where the rights are missing.
+    /// `42501` if a right is missing.
     pub(crate) fn plan_portal(&mut self, parsed: Parsed, planned: Arc<Planned>) -> Result<Portal> {
         planned.require_rights(&self.names)?;
         if let Some(table) = &planned.uses.secured
@@ -387,7 +387,7 @@ impl Session {
         Ok(Portal::new(parsed, columns, Work::Plan(Box::new(running))))
     }
 
-    /// Goes on with a plan.
+    /// Continues the run of a plan.
     pub(crate) fn run_plan(
         &mut self,
         portal: &mut Portal,
@@ -424,9 +424,9 @@ impl Session {
         let now_us = || clock.monotonic_us();
         let open = self.transaction.as_mut().expect("it has been begun");
         open.looked = true;
-        let surroundings = StatementContext::of(&self.client, &self.names, open.started);
+        let statement_context = StatementContext::of(&self.client, &self.names, open.started);
         let names = &*self.names;
-        let evaluator = Evaluator::with_params(&surroundings, names, &portal.params);
+        let evaluator = Evaluator::with_params(&statement_context, names, &portal.params);
         let mut values = evaluator.values();
         let txn = open.inner.as_mut().ok_or_else(gone)?;
         open.checks.set_catalog(Arc::clone(&names.catalog));
@@ -453,7 +453,7 @@ impl Session {
             computed: &scene,
             counting: table::rows::Counting {
                 shard: self.client.slot.process as usize,
-                now_us: us_of(surroundings.statement).unwrap_or_default(),
+                now_us: us_of(statement_context.statement).unwrap_or_default(),
             },
         };
         let mut at_end = values;
@@ -470,7 +470,7 @@ impl Session {
             clock: if *is_probed { Some(&now_us) } else { None },
         };
         let columns = portal.columns.as_deref().unwrap_or_default();
-        let types = surroundings.types();
+        let types = statement_context.types();
         let mut row = Vec::new();
         let mut given = 0;
         while run.next(&mut ctx, &mut row)? {
@@ -532,7 +532,7 @@ impl Session {
     }
 }
 
-/// The error for a portal whose transaction has failed.
+/// The error of a portal whose transaction has failed.
 pub(crate) fn gone() -> Error {
     Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, "the transaction of the portal has ended")
 }
@@ -550,13 +550,13 @@ impl Running {
 pub(crate) struct Running {
     pub planned: Arc<Planned>,
     pub run: exec::Run,
-    /// True where rows have gone out that cannot be taken back.
+    /// True if rows were sent, so the statement cannot be run again.
     pub has_given: bool,
     /// True where the tables that it changes are locked.
     pub has_locks: bool,
     /// How many rows may be looked at.
     pub rows_max: Option<u64>,
-    /// True where its operators are looked at.
+    /// True if its operators are measured (`EXPLAIN ANALYZE`).
     pub is_probed: bool,
 }
 
@@ -585,9 +585,9 @@ pub(crate) fn plan(
     statement: &Statement,
     source: &str,
     params: &[Type],
-    surroundings: &StatementContext<'_>,
+    statement_context: &StatementContext<'_>,
 ) -> Result<Planned> {
-    plan_for(statement, source, params, &[], surroundings)
+    plan_for(statement, source, params, &[], statement_context)
 }
 
 /// The same of a statement that may name variables: those of a procedural language.
@@ -595,10 +595,10 @@ pub(crate) fn plan_with_variables(
     statement: &Statement,
     source: &str,
     variables: &dyn Variables,
-    surroundings: &StatementContext<'_>,
+    statement_context: &StatementContext<'_>,
 ) -> Result<Planned> {
-    let context = surroundings.types();
-    plan_bound(statement, source, &[], surroundings, |names| {
+    let context = statement_context.types();
+    plan_bound(statement, source, &[], statement_context, |names| {
         sql::bind::with_variables(statement, names, context, variables)
     })
 }
@@ -609,10 +609,10 @@ fn plan_for(
     source: &str,
     params: &[Type],
     values: &[Datum],
-    surroundings: &StatementContext<'_>,
+    statement_context: &StatementContext<'_>,
 ) -> Result<Planned> {
-    plan_bound(statement, source, values, surroundings, |names| {
-        sql::bind::statement(statement, names, surroundings.types(), params)
+    plan_bound(statement, source, values, statement_context, |names| {
+        sql::bind::statement(statement, names, statement_context.types(), params)
     })
 }
 
@@ -620,13 +620,13 @@ fn plan_bound(
     statement: &Statement,
     source: &str,
     values: &[Datum],
-    surroundings: &StatementContext<'_>,
+    statement_context: &StatementContext<'_>,
     bind: impl FnOnce(&Names) -> sql::Result<sql::bind::Bound>,
 ) -> Result<Planned> {
     let in_text = |error| Error::in_text(error, source);
     let (tag, is_change) =
         tag_of(statement).ok_or_else(|| Error::not_supported("this statement"))?;
-    let names: &Names = &surroundings.names;
+    let names: &Names = &statement_context.names;
     names.take_looked();
     let bound = bind(names).map_err(in_text)?;
     let columns = (!is_change || !bound.plan.columns.is_empty())
@@ -634,9 +634,10 @@ fn plan_bound(
     let open_to_superusers = rights::is_open_to_superusers(names, &bound.uses);
     let wishes = plan::Wishes {
         values,
-        keeps_join_order: surroundings.client.settings.borrow().keeps_join_order(),
+        keeps_join_order: statement_context.client.settings.borrow().keeps_join_order(),
     };
-    let prepared = exec::Prepared::new(bound.plan, names, surroundings.types(), names, wishes)?;
+    let prepared =
+        exec::Prepared::new(bound.plan, names, statement_context.types(), names, wishes)?;
     let (locks, calls_server) = (prepared.locks_rows(), prepared.calls_server());
     let writes = is_change || !prepared.changed().is_empty();
     let mut looked = names.take_looked();

@@ -42,7 +42,7 @@ use crate::session::Session;
 const LOOK_EVERY_US: u64 = 5_000;
 
 /// Relations and the modes to lock them in.
-type Wanted = Vec<(Oid, RelationLock)>;
+type LockRequests = Vec<(Oid, RelationLock)>;
 
 /// True where a type has the same labels, fields and constraints in two catalogs.
 fn is_same_type(before: &Catalog, after: &Catalog, ty: Type) -> bool {
@@ -100,7 +100,7 @@ impl Session {
         if let Define::Drop { concurrently: true, .. } = define {
             wanted.iter().try_for_each(|(table, _)| self.wait_for_users(*table))?;
         }
-        let mut locked = Wanted::new();
+        let mut locked = LockRequests::new();
         loop {
             let is_locked = |(relation, mode): &(Oid, RelationLock)| {
                 locked.iter().any(|(known, held)| known == relation && held >= mode)
@@ -121,9 +121,9 @@ impl Session {
 
     /// Adds the partitioned tables above those that are locked, and the partitions below: who reads or changes a
     /// partitioned table locks that alone.
-    pub(crate) fn with_partitions(&self, wanted: Wanted) -> Wanted {
+    pub(crate) fn with_partitions(&self, wanted: LockRequests) -> LockRequests {
         let catalog = &self.names.catalog;
-        let mut all = Wanted::new();
+        let mut all = LockRequests::new();
         for (relation, mode) in wanted {
             let mut related = catalog.partition_ancestors(relation);
             related.reverse();
@@ -139,8 +139,8 @@ impl Session {
     }
 
     /// The relations that a definition locks. A missing relation is no error here: the definition itself reports it.
-    fn wanted_by(&self, define: &Define) -> Result<Wanted> {
-        let mut wanted = Wanted::new();
+    fn wanted_by(&self, define: &Define) -> Result<LockRequests> {
+        let mut wanted = LockRequests::new();
         match define {
             Define::Index(create) => {
                 wanted.extend(self.table_of(&create.table)?.map(|it| (it, RelationLock::Share)));
@@ -241,11 +241,16 @@ impl Session {
         Ok(wanted)
     }
 
-    /// The locks of `ALTER TABLE` and its kin: as much as the strongest of the actions needs.
-    fn wanted_by_alter(&self, name: &Path, actions: &[Alter], wanted: &mut Wanted) -> Result<()> {
+    /// The locks of `ALTER TABLE` and the like: as much as the strongest of the actions needs.
+    fn wanted_by_alter(
+        &self,
+        name: &Path,
+        actions: &[Alter],
+        wanted: &mut LockRequests,
+    ) -> Result<()> {
         let Some(relation) = self.relation_of(name)? else { return Ok(()) };
         let mut mode = RelationLock::ShareUpdateExclusive;
-        let mut others = Wanted::new();
+        let mut others = LockRequests::new();
         for action in actions {
             let needed = match action {
                 Alter::Ignored | Alter::SetOptions(_) | Alter::ResetOptions(_) => {
@@ -299,13 +304,13 @@ impl Session {
     }
 
     /// Adds the tables that have rows of a relation in their columns: they are written anew.
-    fn add_stores(&self, relation: &Relation, wanted: &mut Wanted) {
+    fn add_stores(&self, relation: &Relation, wanted: &mut LockRequests) {
         let stores = self.names.catalog.stores_of(relation).into_iter();
         wanted.extend(stores.map(|(table, _)| (table, RelationLock::Define)));
     }
 
     /// Adds the tables that a column refers to.
-    fn referred_by(&self, said: &[ColumnConstraint], wanted: &mut Wanted) -> Result<()> {
+    fn referred_by(&self, said: &[ColumnConstraint], wanted: &mut LockRequests) -> Result<()> {
         said.iter().try_for_each(|constraint| match &constraint.kind {
             ColumnConstraintKind::References(references) => {
                 self.refer_to(&references.table, wanted)
@@ -315,7 +320,7 @@ impl Session {
     }
 
     /// Adds the table that a new foreign key refers to.
-    fn refer_to(&self, name: &Path, wanted: &mut Wanted) -> Result<()> {
+    fn refer_to(&self, name: &Path, wanted: &mut LockRequests) -> Result<()> {
         let table = self.table_of(name)?;
         wanted.extend(table.map(|table| (table, RelationLock::ShareRowExclusive)));
         Ok(())

@@ -23,7 +23,7 @@ use crate::extension;
 use crate::files::Files;
 use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
 use crate::message::Messages;
-use crate::names::{Names, Seen};
+use crate::names::{Names, VisibleCatalog};
 use crate::portal::{Column, Done, Format, Output, Portal, Tag, Work};
 use crate::portals::in_failed_transaction;
 use crate::query;
@@ -46,11 +46,11 @@ pub struct Session {
     seen_path: Arc<[String]>,
     seen_identity: Arc<SessionIdentity>,
     style: Arc<Style>,
-    /// The text that others see it run, or have run last.
+    /// The text of the current or the last statement, for views of activity.
     shown: Arc<str>,
-    /// True where nothing may block.
+    /// True if statements may not block.
     pub(crate) inline: bool,
-    /// A commit that has its place and is to be waited for.
+    /// An ordered commit that the server must wait for.
     pub(crate) ordered: Option<txn::Ordered>,
     /// True where a statement of the extended protocol has been run since the last `Sync`.
     pub(crate) is_pipelined: bool,
@@ -136,7 +136,7 @@ impl Session {
         self.client.settings.borrow().charset()
     }
 
-    /// Where it is: what `ReadyForQuery` says.
+    /// The transaction status of `ReadyForQuery`.
     pub fn status(&self) -> Status {
         match &self.transaction {
             Some(open) if open.block == Block::Explicit && open.failed => Status::Failed,
@@ -171,13 +171,13 @@ impl Session {
     /// The statements of a Query message; none where there is none.
     ///
     /// # Errors
-    /// `42601` and its kin.
+    /// `42601` and other errors of syntax.
     pub fn read(&mut self, text: &str) -> Result<Vec<Parsed>> {
         Parsed::query(text, &self.client.instance.plans)
     }
 
-    /// Begins a statement. `alone` says that it is the only one of its message, which is its own
-    /// transaction then; the statements of a message are one otherwise.
+    /// Begins a statement. With `alone` it is the only statement of its message, and has its own implicit
+    /// transaction. Otherwise all statements of the message share one.
     ///
     /// # Errors
     /// `25P02` in a failed transaction, and those of binding.
@@ -192,8 +192,7 @@ impl Session {
         Ok(portal)
     }
 
-    /// Runs a part of the statement that stops when it is cancelled, however deep it is in a
-    /// computation.
+    /// Runs a part of the statement that a cancel stops, also inside of a long computation.
     fn interruptible<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let slot = Arc::clone(&self.client.slot);
         interrupt::during(&slot.stop, || run(self)).map_err(|error| self.why_stopped(error))
@@ -204,7 +203,7 @@ impl Session {
     /// Prepares a statement under a name; the empty name can be used again.
     ///
     /// # Errors
-    /// `42P05` where there is one of that name, and those of reading and binding.
+    /// `42P05` if a statement of that name exists, and the errors of parsing and binding.
     pub fn parse(&mut self, name: &str, text: &str, types: &[Oid]) -> Result<()> {
         let mut parsed = Parsed::shared(text, &self.client.instance.plans)?;
         if parsed.len() > 1 {
@@ -229,8 +228,8 @@ impl Session {
     /// Makes a portal of a prepared statement and its parameters; the empty name can be used again.
     ///
     /// # Errors
-    /// `26000` where there is no such statement, `08P01` where the number of parameters is another,
-    /// and those of values that are none.
+    /// `26000` if there is no such statement, `08P01` if the number of parameters differs, and the errors of
+    /// invalid values.
     pub fn bind(
         &mut self,
         portal: &str,
@@ -292,8 +291,8 @@ impl Session {
                 ),
             ));
         }
-        let surroundings = self.surroundings();
-        let context = surroundings.types();
+        let statement_context = self.statement_context();
+        let context = statement_context.types();
         let mut values = Vec::with_capacity(given);
         for (at, (bytes, ty)) in params.values.iter().zip(&prepared.params).enumerate() {
             let format = match params.formats {
@@ -319,11 +318,10 @@ impl Session {
 
     // --- both ------------------------------------------------------------------------------------
 
-    /// Runs a portal until it is done, or has given `rows_max` rows (0: all), or the output has
-    /// enough for now.
+    /// Runs a portal until it is done, or has given `rows_max` rows (0: all), or the output is full.
     ///
     /// # Errors
-    /// The errors of the statement; [`Session::fail`] is to be called then.
+    /// The errors of the statement; the caller then calls [`Session::fail`].
     pub fn execute(
         &mut self,
         portal: &mut Portal,
@@ -359,7 +357,7 @@ impl Session {
             self.client.notices.get_mut().truncate(notices);
         }
         if matches!(done, Done::Complete(_)) {
-            // It may have told itself to stop, or been told too late to notice: what it did is undone.
+            // It may have cancelled itself, or been cancelled too late to notice: its changes are undone.
             if has_plan && let Some(stopped) = self.client.slot.stopped() {
                 return Err(stopped);
             }
@@ -382,8 +380,8 @@ impl Session {
     /// Takes data that the client sent after [`Done::CopyIn`]; it may be cut anywhere.
     ///
     /// # Errors
-    /// Where it is not in the form that was announced, or cannot be stored. The client may go on
-    /// sending: what comes up to its end is to be thrown away.
+    /// Fails if the data do not have the announced format, or cannot be stored. The client may go on sending; the
+    /// server then discards the data up to their end.
     pub fn copy_in(&mut self, data: &[u8]) -> Result<()> {
         self.interruptible(|session| session.take_in(data, false))
     }
@@ -409,7 +407,7 @@ impl Session {
     /// Ends the implicit transaction: at a `Sync`, or at the end of a Query message.
     ///
     /// # Errors
-    /// Where it cannot be committed: it is rolled back then.
+    /// Fails if it cannot be committed: then it is rolled back.
     pub fn end(&mut self) -> Result<()> {
         self.is_pipelined = false;
         match &self.transaction {
@@ -428,7 +426,8 @@ impl Session {
         }
     }
 
-    /// To be called after an error was reported: the transaction is rolled back, or has failed.
+    /// Ends a statement after its error was reported: an implicit transaction is rolled back, a transaction block
+    /// has failed.
     pub fn fail(&mut self) {
         self.client.instance.set_deadline(&self.client.slot, Deadline::Statement, 0);
         self.is_pipelined = false;
@@ -455,8 +454,8 @@ impl Session {
         }
     }
 
-    /// Has `wake` called whenever there is something to take while nothing runs: a notification,
-    /// or that the session is to end.
+    /// Sets a callback for the time in which no statement runs: it is called when a notification arrives, or when the
+    /// session is to end.
     pub fn set_wake(&mut self, wake: Arc<dyn Fn() + Send + Sync>) {
         *self.client.slot.wake.lock() = Some(wake);
     }
@@ -467,8 +466,8 @@ impl Session {
         self.client.inline.set(inline);
     }
 
-    /// The commit that must be waited for before the answer of the statement goes out. There is one
-    /// only where nothing may block.
+    /// The commit that the server must wait for before it sends the answer of the statement. There is one only
+    /// if statements may not block.
     pub fn take_commit(&mut self) -> Option<txn::Ordered> {
         self.ordered.take()
     }
@@ -481,13 +480,13 @@ impl Session {
     }
 
     /// The context in which a statement is evaluated.
-    pub(crate) fn surroundings(&self) -> StatementContext<'_> {
+    pub(crate) fn statement_context(&self) -> StatementContext<'_> {
         let env = &self.client.instance.env;
         let started = self.transaction.as_ref().map_or_else(|| now(env), |open| open.started);
         StatementContext::of(&self.client, &self.names, started)
     }
 
-    /// Looks whether a statement may begin, and begins the transaction that it needs.
+    /// Checks whether a statement may begin, and begins the transaction that it needs.
     pub(crate) fn begin_statement(&mut self, parsed: &Parsed) -> Result<()> {
         self.client.slot.begin();
         if let Some(stopped) = self.client.slot.stopped() {
@@ -518,8 +517,7 @@ impl Session {
         Ok(())
     }
 
-    /// Begins to look at data: there is a transaction, its snapshot is that of the statement, and
-    /// names are those of the catalog that it sees.
+    /// Prepares the transaction for reads: takes the snapshot of the statement, and the catalog as of it.
     pub(crate) fn look(&mut self) -> Result<()> {
         let open = self.open();
         if let Some(inner) = &mut open.inner {
@@ -544,7 +542,7 @@ impl Session {
         self.see_catalog()
     }
 
-    /// Takes over the catalog that the transaction sees now, along the search path.
+    /// Takes the catalog that the transaction sees now, with the search path.
     pub(crate) fn see_catalog(&mut self) -> Result<()> {
         let instance = &self.client.instance;
         let catalogs = &instance.catalogs;
@@ -576,7 +574,7 @@ impl Session {
                 return Err(error.detail("It has just been dropped.").fatal());
             }
             self.names = Arc::new(Names::new(
-                Seen { catalog, present, moment },
+                VisibleCatalog { catalog, present, moment },
                 Arc::clone(&self.client.instance.handles),
                 self.names.files.next(),
                 self.client.database_oid,
@@ -637,7 +635,8 @@ impl Session {
                 let params = match query::within(statement) {
                     Some(query) => {
                         self.look()?;
-                        query::plan(&query, &parsed.source, &params, &self.surroundings())?.params
+                        query::plan(&query, &parsed.source, &params, &self.statement_context())?
+                            .params
                     }
                     None => params,
                 };
@@ -697,7 +696,7 @@ impl Session {
             let mut own = Parsed::shared(&parsed.source, plans)?;
             let own = own.pop().unwrap_or_else(|| Parsed::empty(""));
             let portal = self.plan(own, params, values)?;
-            // It can be planned, and its template cannot.
+            // The statement can be planned, but its template cannot.
             parsed.known.inspect(|known| known.set_unfit());
             return Ok(portal);
         }
@@ -725,7 +724,7 @@ impl Session {
         }
     }
 
-    /// A portal for what has no plan.
+    /// A portal for a command without a plan.
     fn plan_command(&mut self, parsed: Parsed) -> Result<Portal> {
         let statement = parsed.statement.clone();
         let columns = statement.map_or(Ok(None), |statement| self.columns_of(&statement))?;
@@ -779,11 +778,11 @@ impl Session {
             Work::CopyIn(format) => Ok(Done::CopyIn(*format)),
             Work::Command => Err(Error::not_supported("this statement")),
             Work::Rows { rows, tag } => {
-                let surroundings = self.surroundings();
+                let statement_context = self.statement_context();
                 let columns = portal.columns.as_deref().unwrap_or_default();
                 let mut given = 0;
                 while let Some(row) = rows.pop_front() {
-                    let flow = out.row(&row, columns, &surroundings.types())?;
+                    let flow = out.row(&row, columns, &statement_context.types())?;
                     given += 1;
                     // Whether there are more is not looked at, as it is not for a plan.
                     if rows_max != 0 && given == rows_max {
@@ -817,13 +816,13 @@ impl Drop for Session {
     }
 }
 
-/// True for statements that a failed transaction takes: those that end it, or what failed.
+/// True for statements that a failed transaction accepts: those that end it, or roll back to a savepoint.
 pub(crate) fn ends_failure(statement: &Statement) -> bool {
     let Statement::Command(command) = statement else { return false };
     matches!(**command, Command::Commit { .. } | Command::Rollback { .. } | Command::RollbackTo(_))
 }
 
-/// Fails where a statement that nobody gives values to has parameters.
+/// Fails if a statement without parameter values has parameters.
 ///
 /// # Errors
 /// `42P02`, at the first of them.
@@ -835,7 +834,7 @@ fn require_no_parameters(portal: &Portal) -> Result<()> {
     Err(no_parameter(&portal.parsed))
 }
 
-/// The error of a parameter that nothing says the type of, where there are no parameters at all.
+/// The error for a parameter of unknown type, if the statement cannot have parameters.
 fn no_parameter_instead(error: Error, parsed: &Parsed) -> Error {
     let is_of_parameter = error.state() == SqlState::INDETERMINATE_DATATYPE
         && error.message().starts_with("could not determine data type of parameter $");

@@ -192,7 +192,7 @@ impl Statements {
         (self.dropped.load(Relaxed), (reset != 0).then_some(TimestampTz(reset)))
     }
 
-    /// Has the figures of some statements begin anew, or only their extremes.
+    /// Resets the figures of some statements, or only their extremes.
     pub fn reset(&self, chosen: Chosen, only_extremes: bool, now: TimestampTz) {
         let mut entries = self.entries.write();
         if only_extremes {

@@ -278,13 +278,13 @@ impl Session {
         inner
     }
 
-    /// Has others see the transaction write, from before the statement does.
+    /// Shows other sessions that the transaction writes, before the statement does.
     pub(crate) fn show_writes(&self) {
         let inner = self.transaction.as_ref().and_then(|open| open.inner.as_ref());
         self.client.slot.status.set_writes(inner.map_or(0, |inner| inner.id().0));
     }
 
-    /// Has others see whether the transaction has written, now that a statement is done.
+    /// Shows other sessions whether the transaction has written, after a statement.
     pub(crate) fn tell_writes(&self) {
         let has_own_catalog = self.has_own_catalog();
         let inner = self.transaction.as_ref().and_then(|open| open.inner.as_ref());

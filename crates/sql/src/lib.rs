@@ -7,8 +7,8 @@
 //! ```
 //!
 //! # Absent on purpose
-//! No storage, no sockets, no clock: the catalog comes through [`bind::Names`], and the settings that
-//! values depend on come in a context. Nothing is optimised here.
+//! No storage, no sockets, no clock: the catalog comes through [`bind::Names`], and a context has the
+//! settings that values depend on. This crate optimises nothing.
 
 pub mod bind;
 pub mod deparse;

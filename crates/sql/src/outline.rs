@@ -41,7 +41,7 @@ pub struct Query {
     pub with_ties: bool,
     /// `OFFSET`
     pub offset: Option<Expr>,
-    /// `FOR UPDATE` and its kin.
+    /// `FOR UPDATE` and the like.
     pub locks: Vec<ast::Lock>,
 }
 

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! An operator's expressions see the row of its input (a join's: the left row, then the right one).
-//! `#i` is a column of that row. `^n#i` is a column of a row further out: each subquery in an
-//! expression, and each lateral side of a join, is computed for one row of what is around it, and
+//! `#i` is a column of that row. `^n#i` is a column of an outer row, `n` levels up: a subquery in an
+//! expression, or a lateral side of a join, is computed for one row of the operator that contains it, and
 //! that row is one level up.
 //!
 //! Nothing here is optimised. The order of the operators is that of the clauses.
@@ -45,7 +45,7 @@ pub struct Column {
     pub modifier: Modifier,
     /// The column of a table whose values it shows unchanged.
     pub origin: Option<Origin>,
-    /// The number that the binder knows it by; it means nothing outside.
+    /// The number of the column in the binder; it has no meaning outside of the binder.
     pub(crate) id: u32,
 }
 
@@ -89,8 +89,8 @@ pub enum Node {
         /// The condition.
         condition: Expr,
     },
-    /// The rows as they are. Conditions from above go below it only if they tell nothing of rows that are
-    /// left out there: a view with `security_barrier`, or policies of row-level security, leave them out.
+    /// The rows of the input, behind a security barrier: a view with `security_barrier`, or policies of row-level
+    /// security. A condition may move below it only if it cannot reveal rows that are filtered out there.
     Barrier(Box<Plan>),
     /// For each row one of these expressions.
     Project {
@@ -99,7 +99,7 @@ pub enum Node {
         /// The expressions, one for each column.
         exprs: Vec<Expr>,
     },
-    /// For each row as many as the longest of these sets has values: the row, then the values.
+    /// For each row so many rows as the longest of these sets has values: the row, then the values.
     ProjectSet {
         /// Where the rows come from.
         input: Box<Plan>,
@@ -157,7 +157,7 @@ pub enum Node {
     },
     /// The rows of two plans with columns of the same types.
     SetOperation {
-        /// How.
+        /// The set operation.
         op: SetOp,
         /// True where repetitions count.
         all: bool,
@@ -198,7 +198,7 @@ pub enum Node {
     },
 }
 
-/// A table and which of its states is read.
+/// A table and its versions that are read.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// The table.
@@ -213,7 +213,7 @@ pub struct Scan {
     pub only: bool,
     /// The number of each column in the table. Those below 0 are system columns.
     pub attnums: Vec<i16>,
-    /// Which states are read.
+    /// The versions that are read.
     pub moment: Moment,
     /// `TABLESAMPLE`
     pub sample: Option<Sample>,
@@ -286,7 +286,7 @@ pub struct RowLock {
     pub key: usize,
     /// How strong.
     pub strength: LockStrength,
-    /// The action where another transaction holds the lock.
+    /// The action if another transaction holds the lock.
     pub wait: LockWait,
 }
 

@@ -7,23 +7,21 @@
 //! ```
 //!
 //! # Back-pressure
-//! Writers that are faster than the flush are held back before their commit is numbered and logged,
-//! where they are in nobody's way; `apply` itself, which runs while all other commits wait, never
-//! waits. The backlog is counted in memtables: the frozen ones and the filled part of the active
-//! one.
+//! Writers that are faster than the flush wait before their commit is numbered and logged, where they
+//! hold up no other commit. `apply` itself never waits, because all other commits wait while it runs.
+//! The backlog is counted in memtables: the frozen ones and the filled part of the active one.
 //!
 //! ```text
 //!   memtables waiting   0        1        2      2.5     3       3.5     4       4.5      5
 //!   a commit waits      not at all ...... |      0.2     0.5     1       2       5 ms     until one is flushed
 //! ```
 //!
-//! The curve is steep at its end: at some point of it the writers meet the rate of the flush. Each
-//! commit is then a little late, and no writer runs into a wall all at once. No writer is held back
-//! while the oldest memtable is not durable in the log: the thread that would sync the log may be
-//! among the callers.
+//! The delay grows until the writers are as slow as the flush. So each commit is a little slower, and no
+//! writer stops suddenly. No writer waits while the oldest memtable is not durable in the log: the
+//! thread that would sync the log may be among the callers.
 //!
-//! A flush that fails (a full disk) is tried again every second, and the writers are told why once they
-//! would have to wait; reads go on. A failed manifest swap, or a panic in a table's merge, poisons the
+//! A flush that fails (a full disk) is tried again every second. Writers that would have to wait get its
+//! error; reads go on. A failed manifest swap, or a panic in a table's merge, poisons the
 //! store, and the threads end.
 
 use crate::error::StoreError;
@@ -174,8 +172,8 @@ impl Background {
         }
     }
 
-    /// Gives other threads of the machine room during long work; false once it should end.
-    pub fn breathe(&self) -> bool {
+    /// Yields to other threads during long work; false once the work should end.
+    pub fn yield_and_continue(&self) -> bool {
         std::thread::yield_now();
         !self.is_stopping()
     }
@@ -208,7 +206,7 @@ fn run(shared: &Shared, work: Work) {
             return;
         }
         let result = catch_unwind(AssertUnwindSafe(|| work(shared))).unwrap_or_else(|_| {
-            // A table's merge may have panicked. Nobody waits for a thread that is gone.
+            // A table's merge may have panicked. Callers must not wait for a thread that is gone.
             let gone = std::io::Error::other("the thread panicked");
             Err(shared
                 .poison(StoreError::io("cannot go on in", if flushes { FLUSH } else { COMPACT })(
@@ -233,7 +231,7 @@ fn run(shared: &Shared, work: Work) {
 mod tests {
     use super::*;
 
-    /// Nobody waits before two memtables do; from there on the delay grows without a step and without
+    /// No commit waits before two memtables do; from there on the delay grows without a step and without
     /// end, and at five nothing but a flush lets a writer go on.
     #[test]
     fn the_delay_grows_steadily_from_nothing_to_a_stop() {

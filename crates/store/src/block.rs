@@ -36,7 +36,7 @@ pub struct Block {
 
 /// Where a group lies in its block.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct GroupSpan {
     pub suffix: (u32, u32),
     pub heads: (u32, u32),
     pub body: (u32, u32),
@@ -141,7 +141,7 @@ impl Block {
         self.bytes.len() + KeyPrefixes::size_of(self.count as usize) + size_of::<Block>()
     }
 
-    /// The bytes that [`Place`] points into.
+    /// The bytes that [`GroupSpan`] points into.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -155,14 +155,14 @@ impl Block {
 
     /// Where group `i` lies.
     #[inline]
-    pub fn place(&self, i: u32) -> Place {
+    pub fn place(&self, i: u32) -> GroupSpan {
         let mut pos = self.offset(i) as usize;
         let suffix_len = varint::get(&self.bytes, &mut pos) as u32;
         let suffix = (pos as u32, pos as u32 + suffix_len);
         pos += suffix_len as usize;
         let heads_len = varint::get(&self.bytes, &mut pos) as u32;
         let heads = (pos as u32, pos as u32 + heads_len);
-        Place { suffix, heads, body: (heads.1, self.end(i)) }
+        GroupSpan { suffix, heads, body: (heads.1, self.end(i)) }
     }
 
     /// Calls `f` with the number of each group that is one whole value, written at or below `at`, and where the value
@@ -187,7 +187,7 @@ impl Block {
 
     /// The group at a place.
     #[inline]
-    pub fn group(&self, place: &Place) -> GroupRef<'_> {
+    pub fn group(&self, place: &GroupSpan) -> GroupRef<'_> {
         GroupRef {
             heads: slice(&self.bytes, place.heads),
             body: slice(&self.bytes, place.body),
@@ -197,7 +197,7 @@ impl Block {
 
     /// Returns the bytes that follow the prefix in the key of a place.
     #[inline]
-    pub fn suffix(&self, place: &Place) -> &[u8] {
+    pub fn suffix(&self, place: &GroupSpan) -> &[u8] {
         slice(&self.bytes, place.suffix)
     }
 
@@ -237,13 +237,13 @@ impl Block {
 
     /// True where the key of `place` is `key`.
     #[inline]
-    pub fn is_key(&self, place: &Place, key: &[u8]) -> bool {
+    pub fn is_key(&self, place: &GroupSpan, key: &[u8]) -> bool {
         self.enter(key).is_ok_and(|rest| rest == self.suffix(place))
     }
 
     /// The state of `key` at `at`, where a group of it here begins at or below that.
     #[inline]
-    pub fn find(&self, key: &[u8], at: u64) -> Option<(Place, Found)> {
+    pub fn find(&self, key: &[u8], at: u64) -> Option<(GroupSpan, Found)> {
         let place = self.place(self.before(key, at.saturating_add(1)).checked_sub(1)?);
         if !self.is_key(&place, key) {
             return None;

@@ -326,7 +326,7 @@ impl Layers {
 
     /// Hides what lists of newer runs, newest first, have in the place of an entry.
     fn mark(&self, own: &List, is_past: bool, newer: &[(Half, Arc<List>)], hidden: &mut [bool]) {
-        // Of the current runs the newest one that has a key decides, for history.
+        // The newest current run that has a key decides, also for history.
         let mut told = vec![false; if is_past { hidden.len() } else { 0 }];
         for (half, list) in newer {
             own.keys.common(&list.keys, |at, other| match half {

@@ -6,13 +6,14 @@
 //!   layer 2   current run  A B C D E F G H I        C, F and H are hidden
 //! ```
 //!
-//! Each layer gives the entries that no newer layer hides ([`Layers`]). A block of columns is given as it is, with the
-//! numbers of the rows that are seen, if some are hidden; so a few changes do not turn blocks into rows. Below the
-//! checkpoint layers of history follow.
+//! Each layer gives the entries that no newer layer hides ([`Layers`]). The scan gives a block of columns as a whole. If
+//! some of its rows are hidden, the numbers of the visible rows come with it, so a few changes do not turn the block into
+//! rows. A scan as of a commit below the checkpoint reads layers of history too.
 //!
 //! # Invariants
 //! * Each live key comes once, as the newest entry of it at or below the commit.
-//! * The table keeps history of all its keys: what began later has an older state in an older layer.
+//! * The table keeps history of all its keys, so a key whose newest version is too new has its older state in an
+//!   older layer.
 
 use std::fmt;
 use std::ops::{Bound, ControlFlow, Range as Span};
@@ -25,12 +26,12 @@ use crate::group::{Found, GroupRef, Tag, slice};
 use crate::key::{self, Range, TABLE_LEN};
 use crate::memtable::Hit;
 use crate::run::Run;
-use crate::scan::Seen;
+use crate::scan::ScannedState;
 use crate::segment::{Guide, ReadAhead, Segment};
 use crate::store::{Shared, State};
 use crate::{Csn, StoreError, TableId};
 
-/// A scan is taken apart into about so many parts at most.
+/// A scan is split into at most about so many parts.
 const PARTS_MAX: u64 = 1_024;
 /// The layers are asked about so many blocks at once; about few in tests, whose runs have few blocks.
 const STRETCH: usize = if cfg!(test) { 3 } else { 64 };
@@ -40,19 +41,19 @@ pub struct BlockScan {
     shared: Arc<Shared>,
     state: Arc<State>,
     range: Range,
-    /// The part of the range that is this scan's: it gives the blocks that begin there, and the keys of memory that lie
-    /// there. So a block is of one scan, even if other scans have some of its keys.
+    /// The part of the range that this scan reads: the blocks that begin in it, and the memtable keys in it. So each
+    /// block belongs to one scan, even if other scans cover some of its keys.
     share: Range,
     layers: Layers,
-    /// Where the scan reads blocks that are not in the cache, if they are not to go there.
+    /// The read buffer of a scan that bypasses the cache; `None` if blocks go to the cache.
     passing: Option<ReadAhead>,
-    /// The layer that is being read; those behind it have been. So rows that were added come last.
+    /// The layer that is being read. Older layers are read first, so new rows come last.
     layer: Option<usize>,
-    place: Place,
+    place: ScanPosition,
 }
 
-/// Where in a layer the scan is.
-enum Place {
+/// The position of a scan in its layer.
+enum ScanPosition {
     /// At its beginning.
     Start,
     /// Among keys of a memtable: those fetched, which are hidden, how many are passed, and what comes then.
@@ -95,7 +96,7 @@ struct Stretch {
 /// An item that a scan gives.
 pub enum ScanItem<'a> {
     /// A key and its state.
-    Row(&'a [u8], Seen<'a>),
+    Row(&'a [u8], ScannedState<'a>),
     /// Rows of a block.
     Rows(RowBlock),
     /// A block of columns.
@@ -105,7 +106,7 @@ pub enum ScanItem<'a> {
 /// Some rows of a block, whose values lie there as they are.
 pub struct RowBlock {
     block: Arc<Block>,
-    /// Of each row the number of its group, and where the value begins and ends.
+    /// For each row the number of its group, and where its value begins and ends.
     rows: Vec<[u32; 3]>,
 }
 
@@ -147,8 +148,8 @@ impl RowBlock {
 type Take<'f> = dyn FnMut(ScanItem<'_>) -> ControlFlow<()> + 'f;
 
 impl BlockScan {
-    /// Returns the scan; `None` where only an ordered one knows what is seen: something of the
-    /// table is erased, or retention has dropped versions that were current at the commit.
+    /// Returns the scan; `None` if only an ordered scan can read the table: it has erasures, or
+    /// retention has dropped versions that were current at the commit.
     pub(crate) fn new(
         shared: Arc<Shared>,
         table: TableId,
@@ -176,14 +177,14 @@ impl BlockScan {
         (range, share): (Range, Range),
         layers: Layers,
     ) -> BlockScan {
-        let (layer, place) = (layers.len().checked_sub(1), Place::Start);
+        let (layer, place) = (layers.len().checked_sub(1), ScanPosition::Start);
         BlockScan { shared, state, range, share, layers, passing: None, layer, place }
     }
 
-    /// Takes a scan apart that has given nothing yet. Returns scans, for several threads, that
-    /// together give all that it would, each about so many rows at least; of a large table more, so
-    /// that there are about [`PARTS_MAX`]. This one gives nothing any more. Returns none, and
-    /// leaves the scan as it is, if there would be one.
+    /// Splits a scan that has given nothing yet into scans for several threads. Together they give
+    /// all its items, each at least about `rows_each` rows; for a large table more, so that there are
+    /// about [`PARTS_MAX`] scans. Afterwards this scan gives nothing. Returns none, and leaves the
+    /// scan as it is, if there would be only one part.
     ///
     /// # Errors
     /// Fails if a file cannot be read.
@@ -216,8 +217,8 @@ impl BlockScan {
         let runs = (0..self.layers.len()).filter_map(|layer| self.layers.run(layer));
         let rows =
             |run: &&Arc<Run>| -> u64 { run.segments.iter().map(|segment| segment.meta.keys).sum() };
-        let is_begun =
-            self.layer != self.layers.len().checked_sub(1) || !matches!(self.place, Place::Start);
+        let is_begun = self.layer != self.layers.len().checked_sub(1)
+            || !matches!(self.place, ScanPosition::Start);
         let Some(run) = runs.max_by_key(rows).filter(|_| !is_begun) else {
             return Ok(Vec::new());
         };
@@ -259,13 +260,15 @@ impl BlockScan {
     /// Fails if a file cannot be read.
     pub fn visit(&mut self, f: &mut Take<'_>) -> Result<(), StoreError> {
         while let Some(layer) = self.layer {
-            let flow = match std::mem::replace(&mut self.place, Place::Start) {
-                Place::Start => self.begin(layer)?,
-                Place::Hits { hits, hidden, passed, rest } => {
+            let flow = match std::mem::replace(&mut self.place, ScanPosition::Start) {
+                ScanPosition::Start => self.begin(layer)?,
+                ScanPosition::Hits { hits, hidden, passed, rest } => {
                     self.visit_hits(layer, (hits, hidden, passed), rest, f)?
                 }
-                Place::Block { open, number } => self.visit_block(layer, (open, number), f)?,
-                Place::Rows { open, number, block, hidden, passed } => {
+                ScanPosition::Block { open, number } => {
+                    self.visit_block(layer, (open, number), f)?
+                }
+                ScanPosition::Rows { open, number, block, hidden, passed } => {
                     self.visit_rows((open, number), (block, hidden, passed), f)?
                 }
             };
@@ -281,7 +284,7 @@ impl BlockScan {
         match self.layers.layer(layer) {
             Layer::Without(_) => self.leave(),
             Layer::Memtable(_) => {
-                self.place = Place::Hits {
+                self.place = ScanPosition::Hits {
                     hits: Vec::new(),
                     hidden: Vec::new(),
                     passed: 0,
@@ -333,7 +336,7 @@ impl BlockScan {
                 number += 1;
                 continue;
             }
-            self.place = Place::Block { open, number };
+            self.place = ScanPosition::Block { open, number };
             return Ok(());
         }
         self.leave();
@@ -342,7 +345,7 @@ impl BlockScan {
 
     fn leave(&mut self) {
         self.layer = self.layer.and_then(|layer| layer.checked_sub(1));
-        self.place = Place::Start;
+        self.place = ScanPosition::Start;
     }
 
     fn visit_hits(
@@ -383,7 +386,7 @@ impl BlockScan {
                 flow = self.give(&hit.key, group.view(), found, f)?;
             }
         }
-        self.place = Place::Hits { hits, hidden, passed, rest };
+        self.place = ScanPosition::Hits { hits, hidden, passed, rest };
         Ok(flow)
     }
 
@@ -433,7 +436,7 @@ impl BlockScan {
             self.enter(open, number + 1)?;
         } else {
             let block = block.clone();
-            self.place = Place::Rows { open, number, block, hidden, passed: 0 };
+            self.place = ScanPosition::Rows { open, number, block, hidden, passed: 0 };
         }
         Ok(match rows.is_empty() {
             true => ControlFlow::Continue(()),
@@ -501,7 +504,7 @@ impl BlockScan {
             let group = block.group(&block.place(at));
             let Some(found) = group.find(self.layers.at) else { continue };
             if self.give(&full, group, &found, f)?.is_break() {
-                self.place = Place::Rows { open, number, block, hidden, passed };
+                self.place = ScanPosition::Rows { open, number, block, hidden, passed };
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -522,10 +525,10 @@ impl BlockScan {
             Some(anchor) if anchor.tag == Tag::Delete => ControlFlow::Continue(()),
             Some(anchor) => {
                 let bytes = slice(group.body, (anchor.start, anchor.start + anchor.len));
-                f(ScanItem::Row(key, Seen::Image { csn: Csn(found.csn), bytes }))
+                f(ScanItem::Row(key, ScannedState::Image { csn: Csn(found.csn), bytes }))
             }
             None => match self.shared.read_in(&self.state, full, Csn(self.layers.at))? {
-                Some(state) => f(ScanItem::Row(key, Seen::State(state))),
+                Some(state) => f(ScanItem::Row(key, ScannedState::State(state))),
                 None => ControlFlow::Continue(()),
             },
         })

@@ -8,7 +8,7 @@
 //!
 //! Nothing large passes through the log. The commit number is not known while the files are written, so
 //! entries stand at commit 0 in the file, and the manifest adds the commit (`shift`) to them. Once it is
-//! committed, the load lies among the memtables ([`crate::memtable::Late`]); the flush of the memtable upon
+//! committed, the load lies among the memtables ([`crate::memtable::LateRun`]); the flush of the memtable upon
 //! it makes it a current run, and moves to history what it has superseded.
 //!
 //! # Crash points
@@ -21,14 +21,14 @@
 //! * Each key is put or deleted, once.
 
 use crate::block::Block;
-use crate::cache::{Cache, Cached, Place};
+use crate::cache::{Cache, Cached, PartKey};
 use crate::columns::{ColumnEncoder, STRIPE_BYTES_MAX, STRIPE_ROWS_MAX, StripeRow, StripeRows};
 use crate::error::StoreError;
 use crate::filter;
 use crate::group::{Group, Tag};
 use crate::key::{self, KEY_MAX, TABLE_LEN};
 use crate::manifest::{get_metas, put_metas};
-use crate::memtable::Late;
+use crate::memtable::LateRun;
 use crate::run::{Run, RunCursor};
 use crate::segment::{Half, Meta, Segment};
 use crate::segment_store::SUFFIX;
@@ -49,7 +49,7 @@ pub(crate) const STAGED_CACHE_BYTES: usize = 16 << 20;
 /// The blocks of a load go to the cache with its commit, unless they take more than this part of it.
 const WARM_SHARE: usize = 16;
 
-/// A bulk load under way. Dropped unfinished, it leaves nothing.
+/// A running bulk load. If it is dropped unfinished, it leaves no files.
 pub struct Bulk {
     shared: Arc<Shared>,
     run: RunWriter,
@@ -70,7 +70,7 @@ pub struct Loaded {
 /// The blocks of a small load, for the cache: a reader will likely ask for what has just been written. All copies of the
 /// load have the same ones, and the first that is committed takes them. They do not count where loads are compared.
 #[derive(Clone, Default)]
-struct Warm(Arc<Mutex<Vec<(Place, Block)>>>);
+struct Warm(Arc<Mutex<Vec<(PartKey, Block)>>>);
 
 impl Warm {
     fn of(raw: RawBlocks) -> Warm {
@@ -81,7 +81,7 @@ impl Warm {
         Warm(Arc::new(Mutex::new(decoded.collect())))
     }
 
-    fn take(&self) -> Vec<(Place, Block)> {
+    fn take(&self) -> Vec<(PartKey, Block)> {
         std::mem::take(&mut *self.0.lock())
     }
 }
@@ -365,7 +365,7 @@ impl Bulk {
     pub fn finish(self) -> Result<Loaded, StoreError> {
         let is_scratch = self.run.is_scratch();
         let (metas, raw) = self.run.finish_with_blocks()?;
-        let home = &self.shared.shop.home;
+        let home = &self.shared.writer_context.home;
         let loaded = Loaded { metas, is_fresh: self.is_fresh, warm: Warm::of(raw) };
         if is_scratch {
             return Ok(loaded);
@@ -381,13 +381,13 @@ impl Bulk {
 impl Shared {
     /// As [`Store::bulk`].
     pub(crate) fn bulk(self: &Arc<Self>) -> Bulk {
-        let run = RunWriter::new(&self.shop, Half::Current, LEVEL).for_bulk();
+        let run = RunWriter::new(&self.writer_context, Half::Current, LEVEL).for_bulk();
         self.begin(run.keeping(self.cache.bytes_max() / WARM_SHARE))
     }
 
     /// As [`Store::scratch`].
     pub(crate) fn scratch(self: &Arc<Self>) -> Bulk {
-        self.begin(RunWriter::new(&self.shop, Half::Current, SCRATCH_LEVEL).for_scratch())
+        self.begin(RunWriter::new(&self.writer_context, Half::Current, SCRATCH_LEVEL).for_scratch())
     }
 
     fn begin(self: &Arc<Self>, run: RunWriter) -> Bulk {
@@ -451,7 +451,7 @@ impl Store {
         for (place, block) in loaded.warm.take() {
             self.shared.cache.insert(place, Cached::Block(Arc::new(block.shifted(csn.0))));
         }
-        self.shared.ingest(csn, Late { run, is_fresh: loaded.is_fresh })
+        self.shared.ingest(csn, LateRun { run, is_fresh: loaded.is_fresh })
     }
 
     /// Opens a finished load to be read before its commit. Those of all transactions have a cache of their own:
@@ -463,7 +463,7 @@ impl Store {
     /// Reads bytes of a file of a load ([`Loaded::files`]), for a follower. Fails where a merge has removed
     /// the file.
     pub fn read_file(&self, name: &str, offset: u64, bytes: &mut [u8]) -> Result<(), StoreError> {
-        let home = &self.shared.shop.home;
+        let home = &self.shared.writer_context.home;
         // Names come from clients: nothing but a segment is read.
         let is_plain =
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
@@ -482,7 +482,7 @@ impl Store {
         loaded: &Loaded,
         mut read: impl FnMut(&str, u64, &mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let home = &self.shared.shop.home;
+        let home = &self.shared.writer_context.home;
         for meta in &loaded.metas {
             let name = meta.name();
             let io = |what| StoreError::io(what, home.describe(&name));

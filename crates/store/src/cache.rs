@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The place of a part: the number of its file, and of its block ([`GUIDE`] for the guide, from [`PARTS`] on
 /// for parts of columns).
-pub type Place = (u64, u64);
+pub type PartKey = (u64, u64);
 /// The block number under which a file's guide is kept.
 pub const GUIDE: u64 = u32::MAX as u64;
 /// From here on lie the parts of columns, by their offsets in the file, and from [`HEADERS`] on the headers of
@@ -59,11 +59,11 @@ impl Cached {
     }
 }
 
-/// Mixes the two small numbers of a [`Place`].
+/// Mixes the two small numbers of a [`PartKey`].
 #[derive(Default)]
-struct PlaceHasher(u64);
+struct PartKeyHasher(u64);
 
-impl Hasher for PlaceHasher {
+impl Hasher for PartKeyHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&b| self.write_u64(u64::from(b)));
     }
@@ -79,14 +79,14 @@ impl Hasher for PlaceHasher {
 }
 
 struct Slot {
-    place: Place,
+    place: PartKey,
     value: Cached,
     used: bool,
 }
 
 #[derive(Default)]
 struct Shard {
-    map: HashMap<Place, usize, BuildHasherDefault<PlaceHasher>>,
+    map: HashMap<PartKey, usize, BuildHasherDefault<PartKeyHasher>>,
     slots: Vec<Slot>,
     hand: usize,
     bytes: usize,
@@ -160,7 +160,7 @@ impl Cache {
     }
 
     #[inline]
-    fn shard(&self, place: Place) -> &Mutex<Shard> {
+    fn shard(&self, place: PartKey) -> &Mutex<Shard> {
         let mixed =
             (place.0 ^ place.1 << 20 ^ place.1 >> 12).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 48;
         &self.shards[mixed as usize & (self.shards.len() - 1)]
@@ -168,7 +168,7 @@ impl Cache {
 
     /// Returns the block that is cached at a place.
     #[inline]
-    pub fn get(&self, place: Place) -> Option<Cached> {
+    pub fn get(&self, place: PartKey) -> Option<Cached> {
         let mut shard = self.shard(place).lock();
         let Some(&slot) = shard.map.get(&place) else {
             self.misses.fetch_add(1, Ordering::Relaxed);
@@ -182,7 +182,7 @@ impl Cache {
     }
 
     /// Caches a value, and lets others go where the budget asks for it.
-    pub fn insert(&self, place: Place, value: Cached) {
+    pub fn insert(&self, place: PartKey, value: Cached) {
         let size = value.size();
         if size > self.share {
             return;
@@ -202,7 +202,7 @@ impl Cache {
     }
 
     /// Caches a value in the place of the one that was valid before.
-    pub fn replace(&self, place: Place, value: Cached) {
+    pub fn replace(&self, place: PartKey, value: Cached) {
         self.drop_place(place);
         self.insert(place, value);
     }
@@ -212,7 +212,7 @@ impl Cache {
         (0..u64::from(blocks)).chain([GUIDE]).for_each(|block| self.drop_place((file, block)));
     }
 
-    fn drop_place(&self, place: Place) {
+    fn drop_place(&self, place: PartKey) {
         let mut shard = self.shard(place).lock();
         if let Some(&at) = shard.map.get(&place) {
             shard.remove(at);

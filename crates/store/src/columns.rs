@@ -11,9 +11,9 @@
 //! ```
 //!
 //! A table chooses columns by [`Table::column_encoder`](crate::Table::column_encoder). The writer of a run
-//! then collects the entries of a stripe, and the encoder turns their values into parts. A reader of rows
-//! has the block decoded into a [`Block`] and finds no difference. A reader of columns
-//! ([`ColumnBlock::part`]) reads the parts that it needs and no others. Every part has a checksum.
+//! then collects the entries of a stripe, and the encoder turns their values into parts. For a reader of
+//! rows the store decodes the block into a [`Block`], like any other. A reader of columns
+//! ([`ColumnBlock::part`]) reads only the parts that it needs. Every part has a checksum.
 //!
 //! # Invariants
 //! * No entry of a block of columns is a delta. In a current run each key has one entry, in a history run it may
@@ -58,7 +58,7 @@ pub trait ColumnEncoder: Debug + Send + Sync {
         STRIPE_ROWS_MAX
     }
 
-    /// Returns false if only the newest values are kept in columns, and those of the past as rows.
+    /// Returns false if only the newest values are kept in columns, and superseded values as rows.
     fn takes_history(&self) -> bool {
         true
     }
@@ -68,10 +68,10 @@ pub trait ColumnEncoder: Debug + Send + Sync {
     fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe>;
 }
 
-/// Turns columns back into values, of whatever table.
+/// Turns columns back into the values of any table.
 pub trait ColumnDecoder: Debug + Send + Sync {
-    /// Calls `each` with the value of each row of a block, in order; for a deleted row with anything.
-    /// `part` reads the parts of [`EncodedBlock::parts`] by position.
+    /// Calls `each` with the value of each row of a block, in order. The value of a deleted row is
+    /// arbitrary. `part` reads the parts of [`EncodedBlock::parts`] by position.
     ///
     /// # Errors
     /// If the parts do not decode, or `part` fails.
@@ -146,7 +146,7 @@ pub(crate) struct StripeBuilder {
     encoder: Option<Arc<dyn ColumnEncoder>>,
 }
 
-/// The entries of a stripe, wherever they lie.
+/// Borrowed entries of a stripe.
 pub(crate) struct StripeRows<'e> {
     pub table: TableId,
     pub rows: Vec<StripeRow<'e>>,

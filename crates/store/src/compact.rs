@@ -6,20 +6,20 @@
 //!                                                      an epoch goes where the deltas before it are few
 //! ```
 //!
-//! Which runs: from the newest backwards, as long as the merge would not write much more of the next older run than all
-//! the newer ones have together. Each byte is so rewritten O(log) times, and a store has O(log) runs. A merge keeps
-//! segments that no newer run touches ([`crate::merge_plan`]). So rows with ascending keys join a run of any size at once.
+//! A merge takes runs from the newest backwards, as long as it would not write much more of the next older run than all
+//! newer runs have together. So each byte is rewritten O(log) times, and a store has O(log) runs. A merge keeps segments
+//! that no newer run touches ([`crate::merge_plan`]). So rows with ascending keys join a run of any size at once.
 //! [`crate::merge`] does the work, range by range.
 //!
 //! # Retention
 //! The horizon H of a table is the last commit whose own state must still be readable: what
 //! [`Retention`] asks for, but never above the oldest [`crate::Hold`] nor above the checkpoint. A merge
-//! that reaches the oldest history run replaces what a key has at or below H by its state at H, and by
-//! nothing where the key was deleted then, or where its current entry is at or below H. From then on a
-//! read of the past below H is refused as forgotten. The horizons are in the manifest.
+//! that reaches the oldest history run replaces the versions of a key at or below H by its state at H. It
+//! removes them if the key was deleted at H, or if its current entry is at or below H. From then on a
+//! read of the past below H fails with `Forgotten`. The horizons are in the manifest.
 //!
-//! A table that ended ([`Table::ended`]) at or below its horizon is *gone*: nobody reads anything of it.
-//! Every merge, of current runs too, steps over what it holds, without reading it.
+//! A table that ended ([`Table::ended`]) at or below its horizon is *gone*: it has no readers. Every merge,
+//! of current runs too, skips its entries without reading them.
 //!
 //! # Invariants
 //! * A merge changes no answer at or above the horizon of its table.
@@ -39,26 +39,26 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-/// So many runs of about one size are merged.
+/// A merge is due when there are so many runs of about one size.
 const FAN_IN: usize = 4;
-/// The cache of each run's walk, so that a merge does not push out what readers use: it needs the guide of
-/// a segment, and a block now and then twice.
+/// The cache of a merge for each run, so that the merge does not evict the blocks of readers. A merge needs the
+/// guide of a segment, and now and then a block twice.
 const CACHE_BYTES: usize = 4 << 20;
 const LEVEL_CURRENT: i32 = 3;
 const LEVEL_HISTORY: i32 = 6;
 const LEVEL_FULL: i32 = 9;
-/// Packed blocks, of which a compaction has less to compress: a few megabytes a second.
+/// The level of packed blocks. It compresses a few megabytes a second, and packed blocks are small.
 const LEVEL_PACKED: i32 = 19;
-/// The same where the runs have more than so many bytes: some ten times as fast, about a tenth larger.
+/// The level for runs of more than [`PACKED_LARGE_BYTES`]: about ten times as fast, and a tenth larger.
 const LEVEL_PACKED_LARGE: i32 = 12;
 const PACKED_LARGE_BYTES: u64 = 64 << 20;
-/// A merge that is asked for must win one part in so many of what it writes anew.
-const WORTH: u64 = 20;
-/// Runs of so few bytes together are merged whatever that wins.
+/// A merge that a caller asks for runs only if it frees at least one part in so many of the bytes that it rewrites.
+const GAIN_DIVISOR: u64 = 20;
+/// Runs of at most so many bytes together are merged however little that frees.
 const SMALL_BYTES: u64 = 8 << 20;
-/// Keys of a run that are looked at to estimate what a merge would win, about.
+/// About so many keys of a run are sampled to estimate how much a merge would free.
 const SAMPLE_KEYS: u64 = 32 << 10;
-/// Blocks of a run that they are taken from, at least where there are so many, and at most.
+/// The sampled keys are taken from at least and at most so many blocks of a run.
 const SAMPLE_BLOCKS: (u64, u64) = (8, 128);
 /// Blocks of a segment that no other run touches which are looked at for entries that a merge would drop.
 const SAMPLE_BLOCKS_ALONE: u64 = 8;
@@ -69,15 +69,15 @@ pub(crate) type Progress<'p> = &'p mut dyn FnMut(u64, u64) -> ControlFlow<()>;
 
 impl Store {
     /// Flushes, and merges runs, with retention applied and without erased entries, and packs the
-    /// values of tables that have a packer ([`Table::packer`]). The gain of a merge is estimated
-    /// before. Some runs hold next to nothing that newer ones supersede, or that a packer would
-    /// make smaller. They stay as they are, because to write them anew takes long and wins nothing.
+    /// values of tables that have a packer ([`Table::packer`]). It first estimates the gain of each
+    /// merge. Runs in which almost nothing is superseded, or would be packed smaller, stay as they
+    /// are, because to write them anew takes long and frees almost nothing.
     pub fn compact(&self) -> Result<(), StoreError> {
         self.compact_with(&mut |_, _| ControlFlow::Continue(()))
     }
 
-    /// As [`Store::compact`]; `progress` is told how many bytes of how many are merged. Where it breaks, the compaction
-    /// ends: the ranges of keys that are merged by then stay merged, and the next compaction does the others.
+    /// As [`Store::compact`]; `progress` gets the number of merged bytes and of all bytes. If it breaks, the compaction
+    /// ends. The ranges of keys that are merged by then stay merged, and the next compaction does the others.
     pub fn compact_with(
         &self,
         progress: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
@@ -131,7 +131,7 @@ struct Aim {
     is_bottom: bool,
     /// It packs blocks.
     packs: bool,
-    /// Somebody asked for it. It looks closely at segments that it would otherwise keep.
+    /// A caller asked for it. It looks closely at segments that it would otherwise keep.
     is_asked: bool,
 }
 
@@ -200,7 +200,7 @@ impl Horizons<'_> {
         (csn <= self.of(table).csn).then_some(table)
     }
 
-    /// True for a key that tells of a commit whose history is dropped. The merge drops it.
+    /// True for a key that describes a commit whose history is dropped. The merge drops it.
     pub fn is_forgotten(&mut self, full: &[u8]) -> bool {
         let table = self.forgotten_by(full);
         table.into_iter().for_each(|table| self.has_dropped(table));
@@ -256,8 +256,8 @@ impl Shared {
         }
     }
 
-    /// The merge that is due: of the longest row of runs at the newest end in which the merge writes of no run much more
-    /// than all after it have; none where that is short.
+    /// The merge that is due: the longest sequence of newest runs in which no run costs the merge much more than all
+    /// newer runs have together; `None` if the sequence is short.
     fn due(&self, half: Half) -> Result<Option<Merge<'_>>, StoreError> {
         let state = self.runs();
         let mut horizons = self.horizons(&state);
@@ -306,8 +306,8 @@ impl Shared {
         aim: Aim,
         horizons: &mut Horizons<'_>,
     ) -> Result<Plan, StoreError> {
-        let small = self.shop.segment_bytes as u64 / SMALL_SEGMENT;
-        Plan::of(runs, &self.apart(runs), small, &mut |segment| {
+        let small = self.writer_context.segment_bytes as u64 / SMALL_SEGMENT;
+        Plan::of(runs, &self.uncached(runs), small, &mut |segment| {
             self.may_drop(segment, aim, horizons)
         })
     }
@@ -337,7 +337,7 @@ impl Shared {
             let run = Arc::new(Run::new(aim.half, vec![segment.clone()]));
             let blocks = (1, SAMPLE_BLOCKS_ALONE);
             let won = self.superseded_bytes(&run, &[], true, blocks, horizons)?;
-            return Ok(won * WORTH >= run.bytes);
+            return Ok(won * GAIN_DIVISOR >= run.bytes);
         }
         Ok(false)
     }
@@ -373,8 +373,8 @@ impl Shared {
     /// A cursor over the keys of a segment, past the readers' cache.
     fn cursor_of(&self, segment: &Arc<Segment>) -> RunCursor {
         let cache = Arc::new(Cache::single(CACHE_BYTES));
-        let apart = vec![Arc::new(segment.through(&cache))];
-        RunCursor::new(Arc::new(Run::new(segment.half(), apart)), false)
+        let uncached = vec![Arc::new(segment.through(&cache))];
+        RunCursor::new(Arc::new(Run::new(segment.half(), uncached)), false)
     }
 
     /// The merge of a half that a caller asks for; `None` where it would win too little.
@@ -394,8 +394,8 @@ impl Shared {
         self.begin_merge(runs[range].to_vec(), aim, Levels { rows, packed }, horizons).map(Some)
     }
 
-    /// The history runs that a merge which is asked for takes: all where something may be dropped, else the newest ones,
-    /// up to one of which the merge would write so much more than these have that what it could win is lost in it.
+    /// The history runs of a merge that a caller asks for: all runs if versions may be dropped. Otherwise the newest
+    /// ones, up to a run that is so large that the merge would rewrite far more than it could free.
     fn history_worth_merging(
         &self,
         state: &State,
@@ -408,7 +408,7 @@ impl Shared {
             return Ok(Some(0..runs.len()));
         }
         for at in 0..runs.len().saturating_sub(1) {
-            let most = WORTH * bytes(&runs[at + 1..]);
+            let most = GAIN_DIVISOR * bytes(&runs[at + 1..]);
             let aim = Aim { half: Half::History, is_bottom: at == 0, packs: false, is_asked: true };
             if runs[at].bytes <= most
                 || self.plan(&runs[at..], aim, horizons)?.anew_bytes_of_oldest() <= most
@@ -425,13 +425,13 @@ impl Shared {
     }
 
     /// The same files, read past the readers' cache.
-    pub(crate) fn apart(&self, runs: &[Arc<Run>]) -> Vec<Arc<Run>> {
-        let apart = |run: &Arc<Run>| {
+    pub(crate) fn uncached(&self, runs: &[Arc<Run>]) -> Vec<Arc<Run>> {
+        let uncached = |run: &Arc<Run>| {
             let cache = Arc::new(Cache::single(CACHE_BYTES));
             let segments = run.segments.iter().map(|s| Arc::new(s.through(&cache))).collect();
             Arc::new(Run::new(run.half, segments))
         };
-        runs.iter().map(apart).collect()
+        runs.iter().map(uncached).collect()
     }
 
     /// True where some run holds a table of which `f` is true.
@@ -469,7 +469,7 @@ impl Shared {
             let mut cursor = self.cursor_of(segment);
             cursor.seek(Some(&segment.meta.first.0), false)?;
             while let Some(id) = cursor.key().map(&mut note).filter(|id| *id != last) {
-                // Of the keys of a table that tell of commits one may tell of none.
+                // In a table whose keys describe commits, one key may describe none.
                 cursor.advance()?;
                 let next = cursor.key().filter(|full| key::split(full).0 == id);
                 if next.map(&mut note).is_some() {
@@ -496,7 +496,7 @@ impl Shared {
                     }
                 }
             }
-            if bytes > 0 && bytes * WORTH >= run.bytes {
+            if bytes > 0 && bytes * GAIN_DIVISOR >= run.bytes {
                 return Ok(Some(at..runs.len()));
             }
         }
@@ -514,8 +514,8 @@ impl Shared {
         Ok(self.any_table(runs, horizons, |of| of.packs)?.then_some(level))
     }
 
-    /// The current runs that a merge which is asked for takes: the longest row at the newest end of which enough is
-    /// superseded; none where that is nowhere so.
+    /// The current runs of a merge that a caller asks for: the longest sequence of newest runs in which enough is
+    /// superseded; `None` if there is none.
     fn worth_merging(
         &self,
         state: &State,
@@ -537,17 +537,17 @@ impl Shared {
         if runs.len() > 1 && total <= SMALL_BYTES {
             return Ok(Some(all));
         }
-        let apart = self.apart(runs);
+        let uncached = self.uncached(runs);
         // A merge drops the same entries of a run however many older runs it takes, except at the
         // bottom.
         let mut won = 0;
         let mut found = None;
         for at in all.rev() {
-            let newer = &apart[at + 1..];
-            won += self.superseded_bytes(&apart[at], newer, at == 0, SAMPLE_BLOCKS, horizons)?;
+            let newer = &uncached[at + 1..];
+            won += self.superseded_bytes(&uncached[at], newer, at == 0, SAMPLE_BLOCKS, horizons)?;
             let aim = Aim { half: Half::Current, is_bottom: at == 0, packs: false, is_asked: true };
             let bytes = self.plan(&runs[at..], aim, horizons)?.anew_bytes();
-            if won * WORTH >= bytes && won > 0 || !newer.is_empty() && bytes <= SMALL_BYTES {
+            if won * GAIN_DIVISOR >= bytes && won > 0 || !newer.is_empty() && bytes <= SMALL_BYTES {
                 found = Some(at..runs.len());
             }
         }
@@ -595,7 +595,7 @@ impl Shared {
         Ok((run.bytes as f64 * gone as f64 / f64::from(seen.max(1))) as u64)
     }
 
-    /// The tables that have a horizon, or are to have one, and that nobody reads any more, ascending.
+    /// The tables that have a horizon, or get one, and that have no readers any more, ascending.
     pub(crate) fn unread(&self, raised: &[(TableId, Csn)]) -> Vec<TableId> {
         let state = self.state();
         let known = state.horizons.iter().chain(raised).map(|(table, _)| *table);

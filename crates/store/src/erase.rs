@@ -1,4 +1,4 @@
-//! Erasure: versions of a key that are to be as if they had never been.
+//! Erasure: removes versions of a key from every read and, later, from the files.
 //!
 //! ```text
 //!   key k     csn ->  10      20      30      40 = erased up to here      50
@@ -8,22 +8,22 @@
 //!   files afterwards                                                      [Put]
 //! ```
 //!
-//! An erasure is a write like others: [`crate::Op::Erase`] names commits of a key whose changes go. It is
-//! a *span*, kept in memory and, once a checkpoint covers its commit, in the manifest. Readers ask the
-//! spans, where there are any at all, whether what they found lies in one; then it was never there. So
-//! nothing has to be rewritten before a commit can promise that nobody sees the versions again.
+//! An erasure is a write like others: [`crate::Op::Erase`] names the commits of a key whose changes are
+//! removed. The store keeps it as a *span* in memory and, once a checkpoint covers its commit, in the
+//! manifest. If there are spans, a reader tests whether a version lies in one, and ignores it then. So a
+//! commit hides the versions from all readers without rewriting any file.
 //!
-//! Scrubbing makes the promise true of the bytes. Segments that hold versions in a span are written anew
-//! without them, each in its place in its run, and one manifest names the new segments and no longer the
-//! spans. It costs what those segments are large, not what the store is. A span waits for a checkpoint
-//! that covers its commit, so that nothing of the key is left in memory, and for the snapshots that are
-//! older than it, which may yet have to learn that the key has changed.
+//! Scrubbing removes the bytes. It writes segments that hold versions in a span anew without them, each
+//! in its place in its run. One manifest then names the new segments and drops the spans. The cost
+//! depends on the size of these segments, not on the size of the store. A span waits for a checkpoint that
+//! covers its commit, so that memory holds nothing of the key. It also waits for older snapshots, because
+//! their transactions may still have to detect that the key has changed.
 //!
 //! # Invariants
 //! * A span ends at a version that needs nothing below it, or at the end of the key.
-//! * Whatever was superseded by a version in a span does not come back: where anything is older than a
-//!   span, the change at its beginning stays as a deletion.
-//! * A span is given up in the manifest that names no file with a version in it.
+//! * A version that was superseded by a version in a span does not come back: if the key has older
+//!   versions, the change at the beginning of the span stays as a deletion.
+//! * The manifest that drops a span names no file with a version in it.
 
 use crate::cache::Cache;
 use crate::group::{Entry, Group, Tag};
@@ -39,17 +39,17 @@ use std::sync::Arc;
 
 /// The cache of a walk over one segment.
 const CACHE_BYTES: usize = 1 << 20;
-/// How well the blocks that are written anew are compressed: as by a large merge.
+/// The compression level of rewritten blocks: that of a large merge.
 const LEVEL: i32 = 6;
-/// Keys between two looks at whether to stop.
-const BREATH: usize = 256;
+/// The number of keys between two checks for a stop.
+const KEYS_PER_STOP_CHECK: usize = 256;
 
 /// Commits of a key whose changes are erased: from `from` up to below `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub from: u64,
     pub to: u64,
-    /// The commit that says so.
+    /// The commit of the erasure.
     pub by: u64,
 }
 
@@ -58,7 +58,7 @@ impl Span {
         self.from <= csn && csn < self.to
     }
 
-    /// True where a change is erased, or is the deletion of what is.
+    /// True if a change is erased, or is the deletion at the end of the span.
     pub fn hides(&self, version: Version<'_>) -> bool {
         let ends = self.from == 0 && version.csn.0 == self.to && version.kind == Kind::Delete;
         ends || self.has(version.csn.0)
@@ -105,7 +105,7 @@ impl Erasures {
             .flat_map(|(full, spans)| spans.iter().map(move |span| (full.as_slice(), *span)))
     }
 
-    /// Adds a span. Each stays as its commit made it: a manifest tells of some of them.
+    /// Adds a span. Spans are not joined here, because a manifest may hold only some of them.
     pub fn add(&mut self, full: &[u8], span: Span) {
         if span.from < span.to {
             self.0.entry(full.to_vec()).or_default().push(span);
@@ -150,7 +150,7 @@ impl Erasures {
                 let ends = e.csn == span.from && span.from > 0;
                 return if ends { Verdict::Ends } else { Verdict::Goes };
             }
-            // A deletion of nothing says nothing, but the key.
+            // A deletion without an older version would only reveal the key.
             if span.from == 0 && e.csn == span.to && e.tag == Tag::Delete {
                 return Verdict::Goes;
             }
@@ -173,7 +173,7 @@ impl State {
         self.erased = (!all.is_empty()).then(|| Arc::new(all));
     }
 
-    /// The spans that a manifest with this checkpoint tells of.
+    /// The spans that a manifest with this checkpoint holds.
     pub fn erasures(&self) -> Erasures {
         let upto = self.checkpoint.csn.0;
         self.erased.as_ref().map_or_else(Erasures::default, |erased| erased.up_to(upto))
@@ -210,7 +210,7 @@ impl Shared {
         self.state().erased.is_some()
     }
 
-    /// True where there is something that [`Shared::scrub`] would do.
+    /// True if [`Shared::scrub`] has work to do.
     pub(crate) fn has_to_scrub(&self) -> bool {
         let state = self.state();
         let Some(erased) = &state.erased else { return false };
@@ -258,8 +258,8 @@ impl Shared {
         replaced.map(|_| ())
     }
 
-    /// Writes anew, by number, the segments that hold something of what is due; false where the store
-    /// is to be closed.
+    /// Writes the segments with entries in the `due` spans anew, by their numbers; false if the store is to
+    /// be closed.
     fn scrub_segments(
         &self,
         state: &State,
@@ -268,7 +268,7 @@ impl Shared {
     ) -> Result<bool, StoreError> {
         for run in state.current.iter().chain(&state.history) {
             for segment in &run.segments {
-                if !is_stained(run.half, segment, due)? {
+                if !holds_erased(run.half, segment, due)? {
                     continue;
                 }
                 let Some(metas) = self.without(run.half, segment, due)? else { return Ok(false) };
@@ -284,20 +284,20 @@ impl Shared {
         Ok(true)
     }
 
-    /// Writes a segment without what is due; `None` where the store is to be closed.
+    /// Writes a segment without the entries in the `due` spans; `None` if the store is to be closed.
     fn without(
         &self,
         half: Half,
         segment: &Arc<Segment>,
         due: &Erasures,
     ) -> Result<Option<Vec<Meta>>, StoreError> {
-        let run = apart(half, segment);
-        let mut out = RunWriter::new(&self.shop, half, LEVEL);
+        let run = uncached(half, segment);
+        let mut out = RunWriter::new(&self.writer_context, half, LEVEL);
         let (mut full, mut group) = (Vec::new(), Group::default());
         let mut next = run.start()?;
         for count in 0.. {
             let Some(position) = next else { break };
-            if count % BREATH == 0 && !self.background.breathe() {
+            if count % KEYS_PER_STOP_CHECK == 0 && !self.background.yield_and_continue() {
                 return Ok(None);
             }
             position.block.key_into(position.group, &mut full);
@@ -323,17 +323,17 @@ impl Shared {
 }
 
 /// A segment as a run of its own, read past the readers' cache.
-fn apart(half: Half, segment: &Arc<Segment>) -> Run {
+fn uncached(half: Half, segment: &Arc<Segment>) -> Run {
     let cache = Arc::new(Cache::single(CACHE_BYTES));
     Run::new(half, vec![Arc::new(segment.through(&cache))])
 }
 
 /// True where a segment holds an entry that would not stay.
-fn is_stained(half: Half, segment: &Arc<Segment>, due: &Erasures) -> Result<bool, StoreError> {
+fn holds_erased(half: Half, segment: &Arc<Segment>, due: &Erasures) -> Result<bool, StoreError> {
     let meta = &segment.meta;
     let keys =
         (Bound::Included(meta.first.0.as_slice()), Bound::Included(meta.last_key.as_slice()));
-    let run = apart(half, segment);
+    let run = uncached(half, segment);
     for full in due.0.range::<[u8], _>(keys).map(|(full, _)| full) {
         let mut visit = |group: crate::group::GroupRef<'_>| match group
             .entries()

@@ -5,8 +5,8 @@
 //!   Full                    files cannot be written and memory is full: repair, then try again
 //!   Corrupt, Missing        a file is damaged or gone: restore it from a backup; nothing was guessed
 //!   Poisoned                a failed sync or manifest swap: reads go on, writes need a reopening
-//!   Fenced                  another opener has taken the store over: stop, and ask it
-//!   Forgotten               retention has dropped what was asked for
+//!   Fenced                  another opener has taken the store over: stop, and use that one
+//!   Forgotten               retention has dropped the versions of the read
 //!   NoBase, Merge, Order    the caller broke the contract of `apply`
 //! ```
 
@@ -41,7 +41,7 @@ pub enum StoreError {
         what: &'static str,
     },
     /// The manifest names a file that is not there. Restore it from a backup.
-    #[error("the store is damaged: {file} is named by the manifest and missing")]
+    #[error("the store is damaged: {file}, which the manifest names, is missing")]
     Missing {
         /// The missing file.
         file: String,
@@ -56,7 +56,7 @@ pub enum StoreError {
         /// The newest version known.
         known: u32,
     },
-    /// A delta stands on nothing: the key had no live version below it.
+    /// A delta has no base: the key had no live version below it.
     #[error("table {} is damaged: it has a delta at commit {} on a key without a live version", table.0, csn.0)]
     NoBase {
         /// The table.
@@ -93,7 +93,7 @@ pub enum StoreError {
         value: usize,
     },
     /// The state asked for was dropped by retention.
-    #[error("table {} no longer knows its state at commit {}; it begins at commit {}", table.0, at.0, horizon.0)]
+    #[error("table {} no longer keeps its state as of commit {}; the oldest one is that of commit {}", table.0, at.0, horizon.0)]
     Forgotten {
         /// The table.
         table: TableId,
@@ -110,8 +110,8 @@ pub enum StoreError {
         /// Which rule was broken.
         what: &'static str,
     },
-    /// Too much waits in memory because writing it to files fails, for now. It is tried again.
-    #[error("writes wait for files that cannot be written: {cause}")]
+    /// Memory is full, because flushes fail. The store tries them again.
+    #[error("the store takes no writes while its files cannot be written: {cause}")]
     Full {
         /// Why the last attempt failed.
         #[source]
@@ -132,7 +132,7 @@ pub enum StoreError {
         found: Option<Epoch>,
     },
     /// An earlier failure left the disk in an unknown state. Reads go on; reopen to write again.
-    #[error("the store takes no more writes since: {cause}")]
+    #[error("the store takes no more writes until it is opened again, because: {cause}")]
     Poisoned {
         /// The failure that poisoned the store.
         #[source]

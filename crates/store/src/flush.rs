@@ -56,7 +56,7 @@ impl Shared {
             self.freeze();
         }
         self.flush_frozen(durable, &note)?;
-        // Commits that wrote nothing here are covered too, so that the log can let go of them.
+        // Commits that wrote nothing here are covered too, so that the log can release them.
         let state = self.state();
         if durable > state.checkpoint.csn && state.memtables().all(|m| m.first() > durable.0) {
             let checkpoint = Checkpoint { csn: durable, note };
@@ -133,7 +133,7 @@ impl Shared {
         frozen: &Frozen,
     ) -> Result<Option<Arc<Run>>, StoreError> {
         let walk = |runs: &[Arc<Run>]| -> Vec<RunCursor> {
-            self.apart(runs).into_iter().map(|run| RunCursor::new(run, false)).collect()
+            self.uncached(runs).into_iter().map(|run| RunCursor::new(run, false)).collect()
         };
         // Newest first: what that has of a key counts.
         let mut older = walk(&state.images().cloned().collect::<Vec<_>>());
@@ -144,7 +144,7 @@ impl Shared {
             return Ok(None);
         };
         older.iter_mut().try_for_each(|cursor| cursor.seek(Some(&first), false))?;
-        let mut out = HistoryWriter::new(&self.shop, LEVEL);
+        let mut out = HistoryWriter::new(&self.writer_context, LEVEL);
         let mut chain;
         let mut key = Vec::new();
         loop {
@@ -191,8 +191,8 @@ impl Shared {
         let mut flush = Flush {
             state,
             cutoff,
-            current: RunWriter::new(&self.shop, Half::Current, LEVEL),
-            history: HistoryWriter::new(&self.shop, LEVEL),
+            current: RunWriter::new(&self.writer_context, Half::Current, LEVEL),
+            history: HistoryWriter::new(&self.writer_context, LEVEL),
             image: Vec::new(),
             group: Group::default(),
         };
@@ -235,7 +235,7 @@ impl Shared {
     pub(crate) fn discard(&self, metas: &[Meta]) {
         for meta in metas {
             // Where this fails the file is an orphan, and the next opening removes it.
-            let _ = self.shop.home.delete(&meta.name());
+            let _ = self.writer_context.home.delete(&meta.name());
         }
     }
 }

@@ -1,9 +1,9 @@
-//! `store`: a versioned key-value store in which the past costs the present nothing.
+//! `store`: a versioned key-value store in which reads of the newest values never touch the past.
 //!
-//! A value is written by a commit, which has a number ([`Csn`]). Nothing is overwritten: every key has
-//! a row of versions, and every read names the commit it wants to see. Commits write to memory (the
-//! log, another crate, makes them durable); a flush writes what memory holds to immutable, sorted
-//! segment files, and one manifest, replaced atomically, names the files that count.
+//! A commit writes values and has a number ([`Csn`]). Nothing is overwritten: every key has a
+//! sequence of versions, and every read names the commit that it reads as of. Commits write to memory
+//! (the log, another crate, makes them durable). A flush writes the contents of memory to immutable,
+//! sorted segment files. One manifest, replaced atomically, names the valid files.
 //!
 //! ```text
 //!   key k        csn ->  10      17      23      31      44      52
@@ -14,11 +14,11 @@
 //!   flush: image 52 becomes current; +44 and +52 go to history with image 31 as their base
 //! ```
 //!
-//! **Current and history are apart.** Current runs hold the newest image of each key and nothing else:
-//! reads of now never step over the past, however long it is. History runs hold everything that was
-//! superseded. Each covers an epoch of commits and holds, for each key it knows, the image its first
-//! delta stands on and then every change, with fresh images between, so that one as-of read touches
-//! one history run.
+//! **Current values and history are stored separately.** Current runs hold the newest image of each key
+//! and nothing else: reads of the newest values never step over the past, however long it is. History
+//! runs hold all superseded versions. Each covers an epoch of commits. For each of its keys it holds the
+//! image below the first delta and then every change, with fresh images between, so that one as-of read
+//! touches one history run.
 //!
 //! | a change is written as | in history | in current |
 //! |---|---|---|
@@ -28,16 +28,18 @@
 //! | anything superseded | the change itself | nothing |
 //!
 //! # Reading at a commit
-//! Memtables, newest first: entries at or below the commit decide; deltas without a base go on below.
-//! Then the current runs: an entry at or below the commit decides. Then the history runs, newest first:
-//! the first group that begins at or below the commit decides. At or above the last flushed commit a
-//! key that is not current does not exist, and history is not asked.
+//! 1. The memtables, newest first. An entry at or below the commit ends the search, unless it is a
+//!    delta: then the search for its base goes on below.
+//! 2. The current runs. An entry at or below the commit ends the search.
+//! 3. The history runs, newest first. The first group that begins at or below the commit has the answer.
+//!
+//! A read at or above the last flushed commit skips step 3: a key without a current entry does not exist.
 //!
 //! # Keys without history
-//! A table may say that a key keeps none ([`Table::keeps_history`]): then only its newest image
+//! A table may say that a key keeps no history ([`Table::keeps_history`]): then only its newest image
 //! survives a flush. A read at an older commit returns the newest image at or below the commit if there
-//! is one, else the newest there is. Such keys are append-only by content: what an older reader finds
-//! too much it ignores.
+//! is one, else the newest image of all. The values of such keys only grow, so an older reader ignores
+//! the part that was appended later.
 //!
 //! # Invariants
 //! * Nothing above the durable commit ([`Store::set_durable`]) is ever written to a file.
@@ -99,7 +101,7 @@ pub use columns::{
 };
 pub use error::{MergeError, StoreError};
 pub use pack::{Packed, Packer, Unpacking};
-pub use scan::{Keys, Scan, Seen};
+pub use scan::{Keys, Scan, ScannedState};
 pub use segment_store::{DirectoryStore, Epoch, SegmentSink, SegmentStore, SwapError};
 pub use sorter::{DuplicateKey, Sorted, Sorter};
 pub use stats::StoreStats;
@@ -132,12 +134,12 @@ pub enum Op {
     Delta(Vec<u8>),
     /// Ends the key; it may be put again later.
     Delete,
-    /// Removes the changes of the key by the commits from `from` on, up to below `to` (or this
-    /// commit, where there is none), for ever: no read finds them again, at whatever commit, and in
-    /// time the files lose their bytes. At `to` the key was put or deleted; where it is this
-    /// commit, and the key is live, by another write of it.
+    /// Removes the changes of the key by the commits from `from` on, up to below `to` (this commit
+    /// if it is `None`), for ever: no read at any commit finds them again, and later the files lose
+    /// their bytes. The commit `to` has put or deleted the key. If that is this commit and the key
+    /// is live, this commit has another write that puts or deletes the key.
     Erase {
-        /// The first commit; 0 for all there were.
+        /// The first commit; 0 for all earlier commits.
         from: Csn,
         /// The commit after the last.
         to: Option<Csn>,
@@ -187,8 +189,8 @@ pub enum Retention {
     Since(u64),
     /// Only what a [`Hold`] still reads.
     None,
-    /// Everything for now, but less may be asked for at any moment: until that is known, flushes
-    /// write what it takes. See [`Store::after_flush`].
+    /// Everything for now, but the table may soon keep less. Until then flushes write all that a
+    /// later merge needs to drop versions. See [`Store::after_flush`].
     Unsettled,
 }
 
@@ -201,10 +203,10 @@ pub enum Compression {
     Small,
 }
 
-/// The functions by which a table explains its values to the store.
+/// The functions of a table by which the store merges, encodes, keeps and drops its values.
 pub trait Table: Send + Sync + 'static {
-    /// Appends to `out` the value of `key` after `deltas` (oldest first) upon `base`, which was current
-    /// at `base_csn`. The same input gives the same output, for ever.
+    /// Appends to `out` the value of `key` after `deltas` (oldest first) are applied to `base`, which was
+    /// current at `base_csn`. The same input gives the same output in every release.
     fn merge(
         &self,
         key: &[u8],
@@ -237,15 +239,14 @@ pub trait Table: Send + Sync + 'static {
         Csn::ZERO
     }
 
-    /// The part of a key by which the table of changes (crate `txn`) names what was written; `None` for
-    /// keys that it does not name.
+    /// The part of a key that the table of changes (crate `txn`) lists when the key is written; `None` for
+    /// keys that it does not list.
     fn subject<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         Some(key)
     }
 
-    /// The commit and the table of which a key tells, where the key is to be forgotten with the history
-    /// of that table: a merge that reaches the oldest run drops the key once the state of that table at
-    /// the commit need not be readable.
+    /// For a key that describes a commit of a table: that table and commit. A merge that reaches the
+    /// oldest run drops the key once the state of the table at the commit need not be readable.
     fn tells_of(&self, _key: &[u8]) -> Option<(TableId, Csn)> {
         None
     }
@@ -267,34 +268,34 @@ pub trait Table: Send + Sync + 'static {
         Compression::Small
     }
 
-    /// Returns the packer of the table's values for the files of [`Store::compact`]; `None` where they stay as
-    /// they are. A table that once had a packer has one for ever that reads what that one wrote.
+    /// Returns the packer of the table's values for the files of [`Store::compact`]; `None` if values are not
+    /// packed. A table that once had a packer returns one for ever, which also reads the output of earlier ones.
     fn packer(&self) -> Option<Box<dyn Packer>> {
         None
     }
 
-    /// The commit that dropped the whole table: nothing is written to it afterwards, and nobody reads
-    /// it at that commit or above. Compaction takes the table away once no past before is to be kept.
+    /// The commit that dropped the whole table: no later commit writes to it, and no reader reads it at
+    /// that commit or above. Compaction removes the table once no earlier state must be kept.
     fn ended(&self) -> Option<Csn> {
         None
     }
 
-    /// True for a table that ended and whose past nobody reads, except through a [`Hold`] from before: the store keeps no
-    /// horizon of it, by which it would refuse reads.
+    /// True for a dropped table whose past is read only through a [`Hold`] from before. The store keeps no horizon for
+    /// it, because it need not refuse reads.
     fn is_unread(&self) -> bool {
         false
     }
 }
 
-/// How a store is set up.
+/// The sizes and limits of a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Decompressed blocks kept in memory, in bytes.
     pub cache_bytes: usize,
     /// A memtable of so many bytes is frozen and flushed.
     pub memtable_bytes: usize,
-    /// So is one of so many writes, however small they are: they are what the caller applies again
-    /// after a crash, at about three a microsecond.
+    /// A memtable of so many writes is frozen and flushed too, however small they are. After a crash
+    /// the caller applies them again, at about three a microsecond.
     pub memtable_writes: usize,
     /// A run is cut into segment files of about so many bytes.
     pub segment_bytes: usize,
@@ -302,8 +303,8 @@ pub struct StoreOptions {
     pub current_block_bytes: usize,
     /// Uncompressed bytes of a block of history.
     pub history_block_bytes: usize,
-    /// A merge publishes its work each time that it has read about so many bytes: closing the store throws away the work
-    /// on so many at most, and the disk needs room for as many twice.
+    /// A merge publishes its work each time that it has read about so many bytes. Closing the store loses the work on
+    /// at most so many bytes, and a merge needs free disk space for twice as many.
     pub merge_range_bytes: usize,
     /// The threads of one merge at most.
     pub merge_threads: usize,
@@ -328,7 +329,7 @@ impl Default for StoreOptions {
     }
 }
 
-/// Merges use half of the processors, and one of two.
+/// Merges use one thread on machines with one or two processors, else half of the processors, at most four.
 fn merge_threads() -> usize {
     match std::thread::available_parallelism().map_or(1, usize::from) {
         ..=2 => 1,

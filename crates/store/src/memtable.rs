@@ -7,13 +7,13 @@
 //!   c                                           [Delete]
 //! ```
 //!
-//! A chain is a row of groups (see [`crate::group`]), each behind an `Arc`. A reader takes the `Arc`
-//! of the one group it needs and walks away without a lock; the writer appends in place while nobody
-//! else holds the group, else it copies that group first. So no reader ever sees a group change, and
-//! no lock is held while the caller's code runs.
+//! A chain is a list of groups (see [`crate::group`]), each behind an `Arc`. A reader clones the `Arc`
+//! of the one group it needs and then reads without a lock. The writer appends in place if no reader
+//! holds the group, else it copies the group first. So no reader ever sees a group change, and no lock
+//! is held while the caller's code runs.
 //!
-//! A memtable may stand on *late runs* ([`Late`]): sorted files of its first commit, which wrote
-//! too much for memory. The entries of that commit in the memtable itself are of other keys.
+//! A memtable may have *late runs* ([`LateRun`]) below it: sorted files of its first commit, which
+//! wrote too much for memory. The entries of that commit in the memtable itself are of other keys.
 //!
 //! ```text
 //!   newest   memtable   44 45 46          the small writes of commit 44, and what came after
@@ -86,7 +86,7 @@ impl Chain {
         })
     }
 
-    /// Bytes of the image that the newest deltas stand on (where known) and of those deltas.
+    /// Bytes of the base image of the newest deltas (if known), and of these deltas.
     pub fn weight(&self) -> (Option<usize>, usize) {
         let Some((_, tail)) = self.tail() else { return (None, 0) };
         let image = tail.anchor.map(|a| a.len).or(self.below_len);
@@ -108,7 +108,7 @@ pub type Map = BTreeMap<FullKey, Chain>;
 
 /// A run of one commit that lies among the memtables. Each key has one entry: a put or a deletion.
 #[derive(Clone)]
-pub struct Late {
+pub struct LateRun {
     pub run: Arc<Run>,
     /// True where none of its keys had a version before.
     pub is_fresh: bool,
@@ -118,7 +118,7 @@ pub struct Late {
 pub struct Memtable {
     map: RwLock<Map>,
     /// The files that its first commit wrote, oldest first.
-    late: Vec<Late>,
+    late: Vec<LateRun>,
     bytes: AtomicUsize,
     writes: AtomicUsize,
     first: AtomicU64,
@@ -147,14 +147,14 @@ pub struct Hit {
 
 impl Memtable {
     /// A memtable that begins with what commit `csn` wrote to files.
-    pub fn over(csn: u64, late: Vec<Late>) -> Memtable {
+    pub fn over(csn: u64, late: Vec<LateRun>) -> Memtable {
         let mem = Memtable { late, ..Memtable::default() };
         mem.added(csn, 0, 0);
         mem
     }
 
     /// Returns the files that the first commit wrote, oldest first.
-    pub fn late(&self) -> &[Late] {
+    pub fn late(&self) -> &[LateRun] {
         &self.late
     }
 
@@ -168,7 +168,7 @@ impl Memtable {
         self.map.write()
     }
 
-    /// Notes that commit `csn` was added, or a part of it: so many writes, which took `bytes`.
+    /// Counts `writes` writes of commit `csn`, which took `bytes` bytes of memory.
     pub fn added(&self, csn: u64, writes: usize, bytes: usize) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.writes.fetch_add(writes, Ordering::Relaxed);
@@ -181,7 +181,7 @@ impl Memtable {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// How full it is by what `options` allow: 1 and above is to be flushed.
+    /// How full it is by the limits of `options`: from 1 on it must be flushed.
     pub fn fill(&self, options: &StoreOptions) -> f64 {
         let part =
             |held: &AtomicUsize, max: usize| held.load(Ordering::Relaxed) as f64 / max as f64;

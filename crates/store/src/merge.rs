@@ -7,11 +7,11 @@
 //!   run 3                                         |[old .]
 //! ```
 //!
-//! The keys below the cut of the last range that is done lie in the run of the oldest input, and in no other input. The
-//! inputs above it are what they were. A segment that reaches over the cut is replaced by what it holds above it, which
-//! is cut at the later cuts too: so it is copied once. This is a valid row of runs, which readers, flushes and the
-//! manifest know nothing new about. A merge that ends early, or that power loss ends, loses one range; the next merge
-//! plans anew with the runs that it finds.
+//! The keys below the cut of the last finished range are in the run of the oldest input, and in no other input. Above
+//! the cut the inputs have not changed. A segment that spans the cut is replaced by a copy of its part above the cut.
+//! The copy is divided at the later cuts too, so each segment is copied once. The result is an ordinary sequence of
+//! runs, so readers, flushes and the manifest need no special case. A merge that ends early, or by a power loss, loses
+//! the work on one range; the next merge plans anew with the runs that it finds.
 //!
 //! Several threads merge a range, each a part of its keys.
 //!
@@ -40,8 +40,8 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Keys between two looks at whether to stop; few in tests, whose merges have few keys.
-const BREATH: u64 = if cfg!(test) { 5 } else { 256 };
+/// The number of keys between two checks for a stop; few in tests, whose merges have few keys.
+const KEYS_PER_STOP_CHECK: u64 = if cfg!(test) { 5 } else { 256 };
 /// A thread merges at least so many bytes; in tests any number.
 const THREAD_BYTES: u64 = if cfg!(test) { 1 } else { 16 << 20 };
 const THREAD: &str = "store-merge";
@@ -111,8 +111,7 @@ impl<'a> Merge<'a> {
         })
     }
 
-    /// Merges all ranges. Breaks where the store is to be closed, or where `progress` breaks; the ranges that are done
-    /// stay.
+    /// Merges all ranges. Breaks if the store is to be closed, or if `progress` breaks. Finished ranges stay merged.
     pub fn run(mut self, progress: Progress<'_>) -> Result<ControlFlow<()>, StoreError> {
         if self.inputs == 1 && self.anew.is_empty() {
             return Ok(ControlFlow::Continue(()));
@@ -267,8 +266,8 @@ impl<'a> Merge<'a> {
     /// Copies what a segment holds at and above a cut, cut at the later ones; `None` where the merge is to end.
     fn rest(&self, piece: &Piece, cut: Option<&[u8]>) -> Result<Option<Vec<Meta>>, StoreError> {
         let segment = Arc::new(Run::new(self.half, vec![piece.segment.clone()]));
-        let run = &self.shared.apart(std::slice::from_ref(&segment))[0];
-        let mut out = RunWriter::new(&self.shared.shop, self.half, self.levels.rows);
+        let run = &self.shared.uncached(std::slice::from_ref(&segment))[0];
+        let mut out = RunWriter::new(&self.shared.writer_context, self.half, self.levels.rows);
         if self.levels.packed.is_some() && piece.segment.is_packed() {
             out = out.packing(LEVEL_COPIED);
         }
@@ -277,7 +276,9 @@ impl<'a> Merge<'a> {
         let mut next = run.first_from(cut.unwrap_or_default(), 0)?;
         for count in 0_u64.. {
             let Some(position) = next else { break };
-            if count.is_multiple_of(BREATH) && !self.shared.background.breathe() {
+            if count.is_multiple_of(KEYS_PER_STOP_CHECK)
+                && !self.shared.background.yield_and_continue()
+            {
                 return Ok(None);
             }
             position.block.key_into(position.group, &mut full);
@@ -298,7 +299,7 @@ fn piece(run: usize, segment: &Arc<Segment>) -> Piece {
     Piece { run, segment: segment.clone() }
 }
 
-/// Tells how far a merge has come.
+/// Reports the progress of a merge.
 struct Told<'p> {
     progress: Progress<'p>,
     /// The bytes of the ranges that are done.
@@ -307,7 +308,7 @@ struct Told<'p> {
 }
 
 impl Told<'_> {
-    /// Such a part of the keys of a range of so many bytes is merged. False where the merge is to end.
+    /// Reports that a part (0 to 1) of the keys of a range of so many bytes is merged. False if the merge is to end.
     fn part(&mut self, bytes: u64, part: f64) -> bool {
         let done = self.done + (bytes as f64 * part) as u64;
         (self.progress)(done.min(self.bytes), self.bytes).is_continue()
@@ -386,11 +387,11 @@ impl Work<'_> {
         }
     }
 
-    /// Counts keys, and gives other threads room; false where the merge is to end.
+    /// Counts keys, and yields to other threads; false if the merge is to end.
     fn goes_on(&self, tell: Tell<'_>) -> bool {
-        let keys = self.keys.fetch_add(BREATH, Ordering::Relaxed);
+        let keys = self.keys.fetch_add(KEYS_PER_STOP_CHECK, Ordering::Relaxed);
         let told = tell(keys as f64 / self.keys_max.max(1) as f64);
-        told && self.shared.background.breathe() && !self.is_over.load(Ordering::Relaxed)
+        told && self.shared.background.yield_and_continue() && !self.is_over.load(Ordering::Relaxed)
     }
 
     /// Merges the keys of a part.
@@ -418,18 +419,18 @@ impl Work<'_> {
         horizons: &mut Horizons<'_>,
         tell: Tell<'_>,
     ) -> Result<Option<Vec<Meta>>, StoreError> {
-        let mut out = RunWriter::new(&self.shared.shop, Half::Current, self.levels.rows);
+        let mut out = RunWriter::new(&self.shared.writer_context, Half::Current, self.levels.rows);
         if let Some(level) = self.levels.packed {
             out = out.packing(level);
         }
-        let runs = self.shared.apart(self.runs).into_iter().rev();
+        let runs = self.shared.uncached(self.runs).into_iter().rev();
         let mut cursors: Vec<RunCursor> = runs.map(|run| RunCursor::new(run, false)).collect();
         cursors.iter_mut().try_for_each(|cursor| cursor.seek(part.from, false))?;
         let mut kept = self.kept_from(part).peekable();
         let mut group = Group::default();
         let mut full = Vec::new();
         for count in 0_u64.. {
-            if count.is_multiple_of(BREATH) && !self.goes_on(tell) {
+            if count.is_multiple_of(KEYS_PER_STOP_CHECK) && !self.goes_on(tell) {
                 return Ok(None);
             }
             let Some(next) = cursors.iter().filter_map(RunCursor::key).min() else { break };
@@ -471,8 +472,8 @@ impl Work<'_> {
         horizons: &mut Horizons<'_>,
         tell: Tell<'_>,
     ) -> Result<Option<Vec<Meta>>, StoreError> {
-        let runs = self.shared.apart(self.runs);
-        let mut out = HistoryWriter::new(&self.shared.shop, self.levels.rows);
+        let runs = self.shared.uncached(self.runs);
+        let mut out = HistoryWriter::new(&self.shared.writer_context, self.levels.rows);
         if let Some(level) = self.levels.packed {
             out = out.packing(level);
         }
@@ -492,7 +493,7 @@ impl Work<'_> {
         let mut kept = self.kept_from(part).peekable();
         let (mut full, mut next) = (Vec::new(), Vec::new());
         for count in 0_u64.. {
-            if count.is_multiple_of(BREATH) && !self.goes_on(tell) {
+            if count.is_multiple_of(KEYS_PER_STOP_CHECK) && !self.goes_on(tell) {
                 return Ok(None);
             }
             let mut any = false;

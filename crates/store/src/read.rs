@@ -10,11 +10,11 @@
 //!
 //! # Invariants
 //! * Only the newest current entry of a key counts: an older run's entry says nothing of any commit.
-//! * History is asked only where the commit lies below the checkpoint.
+//! * History is read only if the commit is below the checkpoint.
 //! * A state whose newest change is erased was never there: an erasure ends at a change that needs
 //!   nothing below it.
 
-use crate::block::{Block, Place};
+use crate::block::{Block, GroupSpan};
 use crate::block_scan::BlockScan;
 use crate::bulk::Staged;
 use crate::filter;
@@ -28,7 +28,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// An entry of a current run.
-pub(crate) type Located = (Arc<Block>, Place, Found);
+pub(crate) type Located = (Arc<Block>, GroupSpan, Found);
 
 impl State {
     /// The newest current entry of a key.

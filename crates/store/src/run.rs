@@ -14,13 +14,13 @@
 //! * In a current run each key has one group of one entry.
 
 use crate::Csn;
-use crate::block::{Block, Place};
+use crate::block::{Block, GroupSpan};
 use crate::columns::ColumnRows;
 use crate::error::StoreError;
 use crate::group::{Found, GroupRef};
 use crate::key::{self, Range, TABLE_LEN};
 use crate::key_prefixes::KeyPrefixes;
-use crate::scan::Seen;
+use crate::scan::ScannedState;
 use crate::segment::{Guide, Half, Meta, Segment};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -113,7 +113,7 @@ impl Run {
         key: &[u8],
         hash: u64,
         at: u64,
-    ) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+    ) -> Result<Option<(Arc<Block>, GroupSpan, Found)>, StoreError> {
         match self.segment_before(key, at.saturating_add(1)) {
             Some(i) if key <= self.segments[i].meta.last_key.as_slice() => {
                 self.segments[i].find(key, hash, at)
@@ -260,7 +260,7 @@ impl Position {
 
     /// Where the group lies in its block.
     #[inline]
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> GroupSpan {
         self.block.place(self.group)
     }
 
@@ -543,7 +543,7 @@ impl RunCursor {
         end: Option<&[u8]>,
         at: u64,
         full: &mut Vec<u8>,
-        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+        f: &mut impl FnMut(&[u8], ScannedState<'_>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let mut flow = ControlFlow::Continue(());
         self.read()?;
@@ -558,7 +558,7 @@ impl RunCursor {
                 full.truncate(block.prefix().len());
                 full.extend_from_slice(block.suffix(&place));
                 p.group += 1;
-                flow = f(&full[TABLE_LEN..], Seen::Image { csn: Csn(csn), bytes });
+                flow = f(&full[TABLE_LEN..], ScannedState::Image { csn: Csn(csn), bytes });
                 if flow.is_break() {
                     break;
                 }
@@ -577,7 +577,7 @@ impl RunCursor {
     }
 
     /// The state at `at` of the key stood on, where a group of it here begins at or below that.
-    pub fn state(&mut self, at: u64) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+    pub fn state(&mut self, at: u64) -> Result<Option<(Arc<Block>, GroupSpan, Found)>, StoreError> {
         self.read()?;
         let Some(p) = &self.position else { return Ok(None) };
         let place = p.place();
@@ -596,7 +596,7 @@ impl RunCursor {
     }
 
     /// The entry stood on as it is in its block (current runs: the only one).
-    pub fn entry(&self) -> Option<(&Arc<Block>, Place)> {
+    pub fn entry(&self) -> Option<(&Arc<Block>, GroupSpan)> {
         self.position.as_ref().map(|p| (&p.block, p.place()))
     }
 }

@@ -52,41 +52,41 @@ pub struct Scan {
     is_erased: bool,
 }
 
-/// The state of a key on which a scan stands.
-pub enum Seen<'a> {
-    /// A whole value, where it lies, and the commit that it is of.
+/// The state of the key at which a scan is.
+pub enum ScannedState<'a> {
+    /// A whole value in place, and its commit.
     Image {
         /// The commit.
         csn: Csn,
         /// The value.
         bytes: &'a [u8],
     },
-    /// Any other.
+    /// A state that had to be put together.
     State(Versioned),
 }
 
-impl Seen<'_> {
+impl ScannedState<'_> {
     /// The commit of the newest change.
     pub fn csn(&self) -> Csn {
         match self {
-            Seen::Image { csn, .. } => *csn,
-            Seen::State(state) => state.csn(),
+            ScannedState::Image { csn, .. } => *csn,
+            ScannedState::State(state) => state.csn(),
         }
     }
 
     /// The commit at which the base was current.
     pub fn base_csn(&self) -> Csn {
         match self {
-            Seen::Image { csn, .. } => *csn,
-            Seen::State(state) => state.base_csn(),
+            ScannedState::Image { csn, .. } => *csn,
+            ScannedState::State(state) => state.base_csn(),
         }
     }
 
     /// The whole value below the deltas.
     pub fn base(&self) -> &[u8] {
         match self {
-            Seen::Image { bytes, .. } => bytes,
-            Seen::State(state) => state.base(),
+            ScannedState::Image { bytes, .. } => bytes,
+            ScannedState::State(state) => state.base(),
         }
     }
 }
@@ -136,7 +136,7 @@ impl MemCursor {
         end: Option<&[u8]>,
         at: u64,
         full: &mut Vec<u8>,
-        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+        f: &mut impl FnMut(&[u8], ScannedState<'_>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, StoreError> {
         while let Some(hit) = self.hits.get(self.passed) {
             let Some((group, found)) = &hit.state else { break };
@@ -148,7 +148,7 @@ impl MemCursor {
                 Tag::Delete => ControlFlow::Continue(()),
                 _ => {
                     let bytes = slice(group.body(), (anchor.start, anchor.start + anchor.len));
-                    f(&hit.key[TABLE_LEN..], Seen::Image { csn: Csn(found.csn), bytes })
+                    f(&hit.key[TABLE_LEN..], ScannedState::Image { csn: Csn(found.csn), bytes })
                 }
             };
             if flow.is_break() {
@@ -380,7 +380,7 @@ impl Scan {
     /// Fails if a file cannot be read; the scan is over then.
     pub fn visit(
         &mut self,
-        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+        f: &mut impl FnMut(&[u8], ScannedState<'_>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, StoreError> {
         if self.ended {
             return Ok(ControlFlow::Continue(()));
@@ -397,7 +397,7 @@ impl Scan {
     /// As [`Scan::visit`].
     pub fn visit_columns(
         &mut self,
-        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+        f: &mut impl FnMut(&[u8], ScannedState<'_>) -> ControlFlow<()>,
         g: &mut dyn FnMut(ColumnRows) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, StoreError> {
         if self.ended {
@@ -410,7 +410,7 @@ impl Scan {
 
     fn visit_on(
         &mut self,
-        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+        f: &mut impl FnMut(&[u8], ScannedState<'_>) -> ControlFlow<()>,
         mut g: Option<&mut dyn FnMut(ColumnRows) -> ControlFlow<()>>,
     ) -> Result<ControlFlow<()>, StoreError> {
         if !self.begun {
@@ -437,7 +437,7 @@ impl Scan {
                 return Ok(ControlFlow::Continue(()));
             }
             if let Some(versioned) = self.settle()?
-                && f(&self.full[TABLE_LEN..], Seen::State(versioned)).is_break()
+                && f(&self.full[TABLE_LEN..], ScannedState::State(versioned)).is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
@@ -500,7 +500,7 @@ impl Scan {
     /// Takes the next keys as long as one source alone has them, each with one whole value.
     fn stretch(
         &mut self,
-        f: &mut impl FnMut(&[u8], Seen<'_>) -> ControlFlow<()>,
+        f: &mut impl FnMut(&[u8], ScannedState<'_>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let Some(first) = self.lead() else { return Ok(ControlFlow::Continue(())) };
         let Scan { sources, at, full, end, .. } = self;
@@ -568,7 +568,7 @@ impl Keys {
         keys
     }
 
-    /// True where nobody knows a key of the range, not even one whose every version is erased: the bytes of
+    /// True if no layer has a key of the range, not even one whose every version is erased: the bytes of
     /// such a key lie in the files until they are scrubbed.
     pub(crate) fn finds_nothing(mut self) -> Result<bool, StoreError> {
         self.0.begin()?;

@@ -10,16 +10,16 @@
 //!                   block: last group that begins at or before (key, at); is it the key's? its state at `at`
 //! ```
 //!
-//! A store that is opened reads nothing of the file: its manifest says what the footer says. The file is opened, and
-//! its footer checked, when something of it is first asked for. Guide and blocks then come through the cache.
+//! Opening a store reads nothing of the file, because the manifest repeats the footer. The first reader of the segment
+//! opens the file and checks the footer. Guide and blocks then come through the cache.
 //!
 //! # Invariants
 //! * Groups ascend by (key, first commit) through the whole file.
-//! * The file is what its manifest entry says: length, salt, kind and checksums must agree, else it is
-//!   refused by name.
-//! * The file is removed when nobody holds the segment any more and it was [`Segment::doom`]ed.
+//! * Length, salt, kind and checksums of the file agree with its manifest entry. Otherwise the read fails,
+//!   and the error names the file.
+//! * The file is removed when the last holder drops a segment that was [`Segment::doom`]ed.
 
-use crate::block::{Block, Place};
+use crate::block::{Block, GroupSpan};
 use crate::cache::{Cache, Cached, GUIDE, HEADERS, PARTS};
 use crate::columns::{ColumnBlock, ColumnError};
 use crate::error::StoreError;
@@ -50,7 +50,7 @@ const MAGIC: &[u8; 8] = b"awhenseg";
 /// Bytes of the footer.
 pub const FOOTER: usize = 88;
 
-/// A reader that passes the cache reads so many bytes together.
+/// A reader that bypasses the cache reads so many bytes at once.
 const READ_AHEAD_BYTES: u64 = 128 << 10;
 
 /// Bytes of a segment that were read together.
@@ -64,18 +64,18 @@ pub struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Returns the part that a block is; `None` if it was not read.
+    /// Returns the part of a block; `None` if these bytes do not contain it.
     fn part(&self, info: &BlockInfo) -> Option<&[u8]> {
         let start = usize::try_from(info.offset.checked_sub(self.offset)?).ok()?;
         self.bytes.get(start..start.checked_add(info.len as usize)?)
     }
 }
 
-/// A thread keeps the memory into which it reads parts of so many bytes at most.
+/// A thread keeps its read buffer if the buffer has at most so many bytes.
 const KEPT_READ_BYTES: usize = 128 << 10;
 
 thread_local! {
-    /// Where this thread reads parts before it decodes them.
+    /// The buffer into which this thread reads parts before it decodes them.
     static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -112,7 +112,7 @@ pub struct Meta {
     pub first: (Vec<u8>, u64),
     /// The last key.
     pub last_key: Vec<u8>,
-    /// The rest of the footer; none where it is not known before the file is opened.
+    /// The rest of the footer; `None` if it is known only after the file is opened.
     pub outline: Option<Outline>,
 }
 
@@ -129,8 +129,8 @@ pub struct Outline {
     pub blocks: u32,
 }
 
-/// Files of bulk loads have numbers from here on: the low half is the number that the store gives, the
-/// other half is random. So the store of a follower can take them over beside files of its own.
+/// Files of bulk loads have numbers from here on: the low half is the number from the store, the other
+/// half is random. So the store of a follower can take them over beside files of its own.
 const BULK_NUMBERS: u64 = 1 << 63;
 
 /// The number of a file of a bulk load.
@@ -572,7 +572,7 @@ impl Segment {
         Segment::open(&self.reader.through(&Arc::new(Cache::new(0))), half, self.meta.clone())
     }
 
-    /// The file is removed as soon as nobody holds the segment.
+    /// The file is removed as soon as the last holder drops the segment.
     pub fn doom(&self) {
         self.source.doomed.store(true, Ordering::Release);
     }
@@ -821,7 +821,7 @@ impl Segment {
         key: &[u8],
         hash: u64,
         at: u64,
-    ) -> Result<Option<(Arc<Block>, Place, Found)>, StoreError> {
+    ) -> Result<Option<(Arc<Block>, GroupSpan, Found)>, StoreError> {
         let guide = self.guide()?;
         if !guide.may_hold(hash) {
             return Ok(None);

@@ -47,7 +47,7 @@ pub enum SwapError {
         /// The epoch of the manifest that was found; none where there is no manifest.
         found: Option<Epoch>,
     },
-    /// Nobody knows which manifest a crash would find.
+    /// It is unknown which manifest a crash would find.
     Unknown(io::Error),
 }
 

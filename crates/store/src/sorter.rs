@@ -7,18 +7,18 @@
 //!           any other                                       ──> merged into one, by several threads
 //! ```
 //!
-//! The entries of an inverted index come as items of a row ([`Sorter::put_items`]), and are gathered as such: 64 MiB of
-//! them. One buffer at a time is written, while the caller fills the other: a sorter holds two.
+//! The entries of an inverted index come as items of a row ([`Sorter::put_items`]). The sorter buffers up to 64 MiB of
+//! items. It has two buffers: a thread writes one while the caller fills the other.
 //!
 //! [`Sorter::walk`] gives the sorted entries to the caller instead, and leaves no files.
 //!
-//! An external merge sort (Knuth, *The Art of Computer Programming*, volume 3, section 5.4) whose runs are
-//! segments of the store: what comes in order, as it often does, is written once and read by nobody. Where the first
-//! buffer was not in order, the runs will be merged: they are written without a sync and without columns.
+//! This is an external merge sort (Knuth, *The Art of Computer Programming*, volume 3, section 5.4) whose runs are
+//! segments of the store. Entries that come in order, as they often do, are written once and not read again. If the
+//! first buffer was not in order, the runs will be merged: they are written without a sync and without columns.
 //!
 //! # Invariants
-//! * The table never had a version of any key, and the caller keeps others from writing to it.
-//! * A key that comes twice is found before [`Sorter::finish`] returns.
+//! * The table never had a version of any key, and the caller makes sure that no other transaction writes to it.
+//! * [`Sorter::finish`] reports a key that comes twice.
 
 use std::ops::{Bound, ControlFlow};
 use std::panic::resume_unwind;
@@ -40,7 +40,7 @@ use crate::store::{Shared, Store, VALUE_MAX};
 /// Bytes of keys and values gathered before they are sorted and written.
 const BUFFER_BYTES: usize = 32 << 20;
 
-/// One thread writes files of fewer bytes in all: those of more would be short.
+/// One thread writes runs of fewer bytes: several threads would make short files.
 const ONE_THREAD_BYTES: u64 = 8 << 20;
 /// So many threads write at most.
 const THREADS_MAX: usize = 4;
@@ -75,7 +75,7 @@ impl Gathered {
         }
     }
 
-    /// True where what comes next may lie between what is there.
+    /// True if the next entry may lie between those in the buffer.
     fn is_mixed(&self) -> bool {
         match self {
             Gathered::Entries(buffer) => buffer.is_mixed(),
@@ -188,7 +188,7 @@ impl Form {
         match self.write(shared, full)? {
             Sorted::Duplicate(duplicate) => Ok(Err(duplicate)),
             Sorted::Loaded(loaded) => {
-                // Its files go with it where they cannot be opened.
+                // If the files cannot be opened, dropping `Spilled` removes them.
                 let mut run =
                     Spilled { loaded: Some(loaded), staged: None, shared: shared.clone() };
                 run.staged = run.loaded.as_ref().map(|loaded| shared.stage(loaded)).transpose()?;
@@ -261,8 +261,8 @@ fn by_threads<P: Send>(
 /// A run, or why there is none.
 type RunOrDuplicate = Result<Spilled, DuplicateKey>;
 
-/// A thread that writes buffers, one at a time, and gives them back. Dropped, it is waited for, and the files go that
-/// nobody has taken.
+/// A thread that writes buffers, one at a time, and gives them back. Dropping it waits for the thread, and removes the
+/// files that the sorter has not taken.
 struct WriterThread {
     /// `None` once no more buffers come.
     full: Option<SyncSender<Gathered>>,
@@ -310,7 +310,7 @@ impl WriterThread {
         Ok(Some((buffer, run?)))
     }
 
-    /// Goes on with the panic that has ended the thread.
+    /// Resumes the panic that has ended the thread.
     fn fail(&mut self) -> ! {
         match self.thread.take().map(JoinHandle::join) {
             Some(Err(panic)) => resume_unwind(panic),
@@ -334,12 +334,12 @@ pub struct Sorter {
     buffer: Gathered,
     writer: Option<WriterThread>,
     runs: Vec<Spilled>,
-    /// The runs are merged, whatever is in them: the entries of the first did not come in order.
+    /// The runs will be merged, because the entries of the first one did not come in order.
     will_merge: bool,
     duplicate: Option<DuplicateKey>,
 }
 
-/// A sorted run in files, which are removed where nobody takes them.
+/// A sorted run in files. Dropping it removes the files, unless they were taken.
 struct Spilled {
     loaded: Option<Loaded>,
     staged: Option<Staged>,
@@ -373,9 +373,9 @@ pub struct DuplicateKey {
 /// The result of a sort.
 #[derive(Debug)]
 pub enum Sorted {
-    /// They are in files, durable, and invisible until [`Store::ingest`].
+    /// The entries are in files, durable, and invisible until [`Store::ingest`].
     Loaded(Loaded),
-    /// They cannot be.
+    /// A key came twice, so there are no files.
     Duplicate(DuplicateKey),
 }
 
@@ -497,7 +497,7 @@ impl Sorter {
     fn spill(&mut self, store: &Store) -> Result<(), StoreError> {
         let empty = self.wait()?.unwrap_or_default();
         let full = std::mem::replace(&mut self.buffer, empty);
-        // Where a key came twice, nothing will come of it: what is still put is forgotten.
+        // After a duplicate key the sort fails, so later entries are dropped.
         if self.duplicate.is_none() {
             let writer = match self.writer.take() {
                 Some(writer) => writer,

@@ -13,8 +13,8 @@
 //! (apply and freeze) > `state`. Readers take `state` for the time of one clone.
 //!
 //! # Invariants
-//! * Runs, checkpoint and horizons change only under `installing`, and only after the manifest that
-//!   tells of the change is durable.
+//! * Runs, checkpoint and horizons change only under `installing`, and only after the manifest with
+//!   the change is durable.
 //! * Memtables change only under `writer`.
 
 use crate::background::Background;
@@ -24,13 +24,13 @@ use crate::erase::{Erasures, Span};
 use crate::group::Tag;
 use crate::key::{self, KEY_MAX};
 use crate::manifest::Manifest;
-use crate::memtable::{Chain, ENTRY_BYTES, Late, Memtable};
+use crate::memtable::{Chain, ENTRY_BYTES, LateRun, Memtable};
 use crate::part::corrupt;
 use crate::run::Run;
 use crate::segment::{Half, Meta, Reader, Segment, given_number};
 use crate::segment_store::{BULK_SUFFIX, DirectoryStore, Epoch, MANIFEST, SegmentStore, SwapError};
 use crate::stats::Counters;
-use crate::writer::Workshop;
+use crate::writer::WriterContext;
 use crate::{Checkpoint, Csn, Op, StoreError, StoreOptions, Table, TableId, Write};
 use parking_lot::{Mutex, RwLock};
 use std::collections::btree_map::Entry;
@@ -47,10 +47,10 @@ pub type TimeFloor = Arc<dyn Fn(u64) -> Csn + Send + Sync>;
 
 /// The longest value, in bytes.
 pub(crate) const VALUE_MAX: usize = 1 << 30;
-/// Deltas without a base in the memtable are not weighed before they have so many bytes.
+/// Deltas whose base is below the memtable are compared with its size only from so many bytes on.
 const WEIGH_FROM: usize = 256;
 
-/// A memtable that changes no more, with what the caller said last before it was frozen.
+/// A memtable that no longer changes, with the caller's last note before it was frozen.
 pub(crate) struct Frozen {
     pub mem: Arc<Memtable>,
     pub note: Vec<u8>,
@@ -60,7 +60,7 @@ pub(crate) struct Frozen {
 #[derive(Clone)]
 pub(crate) struct State {
     pub active: Arc<Memtable>,
-    /// Oldest first, as all rows of layers.
+    /// Oldest first, as all lists of layers.
     pub frozen: Vec<Arc<Frozen>>,
     pub current: Vec<Arc<Run>>,
     pub history: Vec<Arc<Run>>,
@@ -79,13 +79,13 @@ impl State {
         std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.mem))
     }
 
-    /// The first commit whose state `table` still knows whole.
+    /// The first commit as of which `table` can still be read.
     pub fn horizon(&self, table: TableId) -> Csn {
         let at = self.horizons.binary_search_by_key(&table, |known| known.0);
         at.map_or(Csn::ZERO, |at| self.horizons[at].1)
     }
 
-    /// Raises the horizons of some tables. The tables that nobody reads any more, ascending, have none from now on.
+    /// Raises the horizons of some tables, and removes those of the `unread` tables, which are ascending.
     pub fn raise_horizons(&mut self, raised: &[(TableId, Csn)], unread: &[TableId]) {
         for (table, csn) in raised {
             match self.horizons.binary_search_by_key(table, |known| known.0) {
@@ -114,7 +114,7 @@ impl State {
         }
     }
 
-    /// Notes what reads rely on after runs have changed.
+    /// Computes the fields that reads rely on, after runs have changed.
     pub fn settle(&mut self) {
         self.current_from = self.images().map(|r| r.csns.0).min().unwrap_or(u64::MAX);
     }
@@ -124,7 +124,7 @@ impl State {
         self.images().chain(&self.history).chain(self.late()).flat_map(|run| &run.segments)
     }
 
-    /// The manifest of an epoch that tells of these runs; `next` is the next number of a file.
+    /// The manifest of an epoch with these runs; `next` is the next number of a file.
     pub fn manifest(&self, epoch: Epoch, next: u64) -> Manifest {
         let metas =
             |runs: &[Arc<Run>]| runs.iter().map(|run| run.metas().cloned().collect()).collect();
@@ -145,7 +145,7 @@ pub(crate) struct Shared {
     pub options: StoreOptions,
     pub resolve: Resolve,
     pub clock: Arc<dyn Clock>,
-    pub shop: Workshop,
+    pub writer_context: WriterContext,
     pub cache: Arc<Cache>,
     pub reader: Reader,
     state: RwLock<Arc<State>>,
@@ -171,7 +171,7 @@ pub struct Store {
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
-/// Keeps the versions readable at a commit from being dropped while it lives.
+/// While it lives, the versions that are readable at a commit are not dropped.
 pub struct Hold {
     shared: Arc<Shared>,
     csn: Csn,
@@ -197,8 +197,8 @@ impl Drop for Hold {
 }
 
 impl Shared {
-    /// True where a scan of a range of a run would fill the whole cache: it leaves the blocks there that others read
-    /// again and again.
+    /// True if a scan of a range of a run would fill the whole cache. Such a scan bypasses the cache, so that the blocks
+    /// that other readers use stay there.
     pub fn passes_cache(&self, run: &Run, range: &key::Range) -> bool {
         run.has_more_within(range, self.cache.bytes_max() as u64)
     }
@@ -208,8 +208,8 @@ impl Shared {
         self.state.read().clone()
     }
 
-    /// The runs as they are now: a long walk over files may hold on to them, because they keep no
-    /// memtable that waits for its flush.
+    /// The current runs, without memtables. A long walk over files may hold them, because they do not keep
+    /// a memtable in memory that waits for its flush.
     pub fn runs(&self) -> State {
         State { active: Arc::default(), frozen: Vec::new(), ..(*self.state()).clone() }
     }
@@ -233,8 +233,8 @@ impl Shared {
         StoreError::Poisoned { cause }
     }
 
-    /// Changes runs, checkpoint or horizons: first in a durable manifest, then for readers. `edit` gets
-    /// the state as it is; files that it leaves out are removed once nobody reads them.
+    /// Changes runs, checkpoint or horizons: first in a durable manifest, then for readers. `edit` changes
+    /// a copy of the state. Files that the new state does not name are removed once their last reader is done.
     pub fn install(&self, edit: impl Fn(&mut State)) -> Result<(), StoreError> {
         let mut epoch = self.installing.lock();
         self.check_poison()?;
@@ -243,17 +243,17 @@ impl Shared {
         edit(&mut after);
         assert!(after.checkpoint.csn >= before.checkpoint.csn, "a checkpoint never goes back");
         let manifest =
-            after.manifest(epoch.next(), self.shop.next.load(Ordering::Relaxed)).encode();
-        if let Err(e) = self.shop.home.swap_manifest(*epoch, &manifest) {
+            after.manifest(epoch.next(), self.writer_context.next.load(Ordering::Relaxed)).encode();
+        if let Err(e) = self.writer_context.home.swap_manifest(*epoch, &manifest) {
             let is_unchanged = matches!(e, SwapError::Unchanged(_));
-            let e = StoreError::swap(e, self.shop.home.describe(MANIFEST), *epoch);
-            // Else either manifest may be the one on disk, and the files of both must stay, or another
+            let e = StoreError::swap(e, self.writer_context.home.describe(MANIFEST), *epoch);
+            // Otherwise either manifest may be the one on disk, so the files of both must stay, or another
             // opener writes.
             return Err(if is_unchanged { e } else { self.poison(e) });
         }
         *epoch = epoch.next();
         {
-            // Memtables may have been frozen meanwhile: `edit` is asked again upon what is there now.
+            // Memtables may have been frozen meanwhile: `edit` is applied again, to the present state.
             let mut state = self.state.write();
             let mut now = (**state).clone();
             edit(&mut now);
@@ -266,8 +266,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Puts a run of commit `csn` upon what is in memory: a new memtable stands on it.
-    pub fn ingest(&self, csn: Csn, late: Late) -> Result<(), StoreError> {
+    /// Adds a run of commit `csn` as the newest layer, below a new memtable.
+    pub fn ingest(&self, csn: Csn, late: LateRun) -> Result<(), StoreError> {
         self.check_poison()?;
         let last = self.writer.lock();
         let active = Arc::clone(&self.state().active);
@@ -397,8 +397,8 @@ impl Shared {
         *state = Arc::new(next);
     }
 
-    /// Puts a fresh image beside the deltas of a key, where its table still wants one. It is only a help
-    /// to later reads: where it cannot be made, nothing is lost, and the reads will say why.
+    /// Puts a fresh image beside the deltas of a key, if its table still wants one. The image only makes later
+    /// reads faster: if it cannot be made, nothing is lost, and those reads report the error.
     fn rebase(&self, state: &State, full: &[u8]) {
         let (id, key) = key::split(full);
         let table = (self.resolve)(id);
@@ -472,9 +472,9 @@ fn take_over(home: &Arc<dyn SegmentStore>, manifest: &mut Manifest) -> Result<()
         .map_err(|e| StoreError::swap(e, home.describe(MANIFEST), expected))
 }
 
-/// Removes what a crash left: those of the segments `found` that no manifest names. At opening those of
-/// flushes and merges (`bulk` false); after the replay those of bulk loads, whose commit may have been in
-/// the log. By then a flush may be writing, so that its files are none of ours.
+/// Removes the files that a crash left: the segments in `found` that no manifest names. With `bulk` false, at
+/// opening, those of flushes and merges. With `bulk` true, after the replay, those of bulk loads, whose commit
+/// may have been in the log. By then a flush may be writing, so the files of flushes are left alone.
 fn remove_orphans(
     home: &Arc<dyn SegmentStore>,
     found: &[String],
@@ -510,7 +510,7 @@ impl Store {
         Store::start(env, home, manifest, options, resolve)
     }
 
-    /// As [`Store::open`], on any home of segments. No lock is needed: an earlier opener that still writes is
+    /// As [`Store::open`], on any segment store. It needs no lock: an earlier opener that still writes is
     /// fenced ([`StoreError::Fenced`]).
     pub fn open_on(
         env: &Env,
@@ -563,13 +563,13 @@ impl Store {
             return Err(StoreError::Missing { file: home.describe(name) });
         }
         remove_orphans(&home, &found, &named, false)?;
-        // A bulk load that the log is going to name has taken numbers that no manifest knows of.
+        // A bulk load that the log names has used numbers that no manifest knows.
         let taken = found
             .iter()
             .filter_map(|n| Meta::number_of(n).map(given_number))
             .max()
             .map_or(0, |n| n.saturating_add(1));
-        let shop = Workshop {
+        let writer_context = WriterContext {
             home,
             random: env.random.clone(),
             resolve: resolve.clone(),
@@ -582,7 +582,7 @@ impl Store {
             options,
             resolve,
             clock: env.clock.clone(),
-            shop,
+            writer_context,
             cache,
             reader,
             state: RwLock::new(Arc::new(state)),
@@ -603,12 +603,12 @@ impl Store {
         Ok(Store { shared, threads })
     }
 
-    /// The log has been replayed, and no bulk load has begun: files of bulk loads whose commit never
-    /// happened are removed.
+    /// Removes the files of bulk loads that never committed. The caller has replayed the log and has begun
+    /// no bulk load.
     pub fn recovered(&self) -> Result<(), StoreError> {
         let state = self.shared.state();
         let named = state.segments().map(|s| s.meta.name()).collect();
-        let home = &self.shared.shop.home;
+        let home = &self.shared.writer_context.home;
         remove_orphans(home, &list(home)?, &named, true)
     }
 
@@ -618,10 +618,12 @@ impl Store {
         self.shared.state().checkpoint.clone()
     }
 
-    /// To be called before a commit is written to the log, without a lock that others need: holds the
-    /// caller back where memtables fill faster than they are flushed, the longer the more of them wait,
-    /// and fails where the store could not take the commit, because it is poisoned or its files cannot
-    /// be written.
+    /// Applies back-pressure: waits if memtables fill faster than they are flushed, the longer the more of
+    /// them wait. The caller calls it before it writes a commit to the log, and holds no lock that other
+    /// commits need.
+    ///
+    /// # Errors
+    /// Fails if the store cannot take the commit, because it is poisoned or its files cannot be written.
     pub fn admit(&self) -> Result<(), StoreError> {
         self.shared.check_poison()?;
         self.shared.background.admit(&self.shared)
@@ -630,15 +632,15 @@ impl Store {
     /// Adds the writes of commit `csn`, which is above every commit before. One caller at a time. A reader
     /// of a smaller commit sees nothing of it. Never waits for a flush: see [`Store::admit`].
     ///
-    /// A delta on a key without a live version is an error of the caller: where the memtable shows it, it
-    /// is refused and the store poisoned (the log holds a commit that cannot be applied); where only a
-    /// segment would, reads and the flush say so.
+    /// A delta on a key without a live version is an error of the caller. If the memtable shows the error, the call
+    /// fails and poisons the store, because the log holds a commit that cannot be applied. If only a segment would
+    /// show it, reads and the flush report it.
     pub fn apply(&self, csn: Csn, writes: &[Write]) -> Result<(), StoreError> {
         self.shared.apply(csn, writes)
     }
 
-    /// Everything up to `csn` is durable in the log, and may be flushed. `note` belongs to it: a replay
-    /// from there meets every commit above `csn`.
+    /// Says that every commit up to `csn` is durable in the log and may be flushed. `note` returns the caller's
+    /// note for it: a replay from there meets every commit above `csn`.
     pub fn set_durable(&self, csn: Csn, note: impl FnOnce() -> Vec<u8>) {
         let mut durable = self.shared.durable.lock();
         let before = durable.0;
@@ -661,18 +663,18 @@ impl Store {
         self.shared.holds.lock().keys().next().copied()
     }
 
-    /// The first commit whose state `table` still knows whole; 0 where nothing was ever dropped.
+    /// The first commit as of which `table` can still be read; 0 if nothing was ever dropped.
     pub fn horizon(&self, table: TableId) -> Csn {
         self.shared.state().horizon(table)
     }
 
-    /// Returns once every flush that had begun is over.
+    /// Waits for the end of every flush that has begun before the call.
     ///
-    /// A flush leaves an image out of history where history is certain to keep the change behind it;
-    /// a merge drops that change where retention lets it go. So a table goes from
-    /// [`crate::Retention::Forever`] to less in three steps: it says `Unsettled`, this returns, it says
-    /// what it keeps from now on. The way back ends at `Unsettled`, because a merge that dropped
-    /// something may still be on its way; once the store has been opened again it may be `Forever`.
+    /// A flush leaves an image out of history if history is certain to keep the change that made it. A merge
+    /// drops that change if retention allows it. So a table goes from [`crate::Retention::Forever`] to a
+    /// shorter retention in three steps: it returns `Unsettled`, the caller calls this function, and the table
+    /// returns its new retention. In the other direction the table stays at `Unsettled`, because a merge that
+    /// drops versions may still be running. After the next opening of the store it may return `Forever`.
     pub fn after_flush(&self) {
         drop(self.shared.flushing.lock());
     }
@@ -688,7 +690,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.shared.background.stop();
         for thread in self.threads.drain(..) {
-            // A panicked thread has said so on its way out.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }

@@ -146,7 +146,7 @@ impl Store {
     }
 
     fn files_of(&self, state: Arc<State>) -> Files {
-        let next = self.shared.shop.next.load(Ordering::Relaxed);
+        let next = self.shared.writer_context.next.load(Ordering::Relaxed);
         let manifest = state.manifest(COPY, next).encode();
         Files { state, next, manifest }
     }
@@ -177,7 +177,7 @@ impl Store {
     }
 
     fn check_manifest(&self, state: &State, epoch: Epoch) -> Result<(), StoreError> {
-        let home = &self.shared.shop.home;
+        let home = &self.shared.writer_context.home;
         let name = home.describe(MANIFEST);
         let bytes = home.load_manifest().map_err(StoreError::io("cannot read", name.as_str()))?;
         let (_, bytes) = bytes.ok_or(StoreError::Missing { file: name.clone() })?;

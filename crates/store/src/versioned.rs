@@ -14,7 +14,7 @@
 //! # Invariants
 //! * Base and parts ascend by commit and leave nothing out.
 
-use crate::block::{Block, Place};
+use crate::block::{Block, GroupSpan};
 use crate::error::MergeError;
 use crate::group::{Anchor, Deltas, Found, Group, Tag, slice};
 use crate::{Csn, Table};
@@ -183,7 +183,7 @@ impl Gather {
 
     /// Adds what a block holds.
     #[inline]
-    pub fn block(&mut self, block: &Arc<Block>, place: &Place, found: Found) -> Step {
+    pub fn block(&mut self, block: &Arc<Block>, place: &GroupSpan, found: Found) -> Step {
         self.add(|| Owner::Block(block.clone()), found, (place.heads.0, place.body.0))
     }
 

@@ -31,12 +31,12 @@ use vfs::Random;
 
 /// Bytes gathered before they are given to the file.
 const BUFFER: usize = 256 << 10;
-/// An image offered after so many deltas is kept whatever the table says.
+/// An image that follows so many deltas is kept, whatever the table returns.
 const DELTAS_MAX: u32 = 4096;
 
-/// The state that every writer of the store needs.
+/// The state that every writer of segments needs.
 #[derive(Clone)]
-pub struct Workshop {
+pub struct WriterContext {
     pub home: Arc<dyn SegmentStore>,
     pub random: Arc<dyn Random>,
     pub resolve: Resolve,
@@ -47,7 +47,7 @@ pub struct Workshop {
     pub history_block_bytes: usize,
 }
 
-/// A larger block is one large value, which is not likely read soon.
+/// Larger blocks are not kept: they hold one large value, which is not likely to be read soon.
 const KEPT_BLOCK_BYTES: usize = 512 << 10;
 /// Large values are compressed at this level at least: they are written once for many changes.
 const LEVEL_LARGE: i32 = 9;
@@ -58,7 +58,7 @@ const LEVEL_LARGE: i32 = 9;
 pub struct RawBlocks {
     pub blocks: Vec<(u64, u64, Vec<u8>)>,
     bytes: usize,
-    /// No more are kept than so many bytes: of a larger run, none at all.
+    /// The limit of `bytes`. A run with more bytes keeps no blocks.
     bytes_max: usize,
 }
 
@@ -74,16 +74,16 @@ impl RawBlocks {
     }
 }
 
-/// Current values of so many bytes are packed in blocks of the size of blocks of history: parts of documents, of
-/// which a reader mostly wants the other parts too.
+/// Current values of at least so many bytes are packed in blocks of the size of history blocks. They are parts of
+/// documents, and a reader of one part mostly reads the others too.
 const PACKED_VALUE_BYTES: usize = 1 << 10;
-/// A packed history leaves out images that so few deltas, and small ones, make redundant: an image costs
-/// nothing in the file, but time when its block is expanded, and room in the cache.
+/// A packed history leaves out an image that follows from fewer deltas than this, which are smaller than the image. A
+/// packed image takes no bytes in the file, but time when its block is expanded, and space in the cache.
 const PACKED_DELTAS: u32 = 64;
 
 /// The files of one run while they are written.
 pub struct RunWriter {
-    shop: Workshop,
+    writer_context: WriterContext,
     half: Half,
     level: i32,
     bulk: bool,
@@ -150,9 +150,9 @@ impl Open {
 
 impl RunWriter {
     /// Begins a run; blocks are compressed at `level`.
-    pub fn new(shop: &Workshop, half: Half, level: i32) -> RunWriter {
+    pub fn new(writer_context: &WriterContext, half: Half, level: i32) -> RunWriter {
         RunWriter {
-            shop: shop.clone(),
+            writer_context: writer_context.clone(),
             half,
             level,
             bulk: false,
@@ -179,7 +179,8 @@ impl RunWriter {
     /// True where the values of a block of current images are so large that a point read of one is
     /// not the common case: they are whole documents or parts of them.
     fn is_large(&self, bytes: usize, count: usize) -> bool {
-        self.half == Half::Current && bytes * 2 >= self.shop.current_block_bytes * count.max(1)
+        self.half == Half::Current
+            && bytes * 2 >= self.writer_context.current_block_bytes * count.max(1)
     }
 
     /// Returns true if the block is of a table whose newest values are compressed for fast reads.
@@ -191,7 +192,8 @@ impl RunWriter {
         match self.fast {
             Some((known, is_fast)) if known == table => is_fast,
             _ => {
-                let is_fast = (self.shop.resolve)(table).compression() == Compression::Fast;
+                let is_fast =
+                    (self.writer_context.resolve)(table).compression() == Compression::Fast;
                 self.fast = Some((table, is_fast));
                 is_fast
             }
@@ -210,7 +212,7 @@ impl RunWriter {
         match packing.table {
             Some((known, packs)) if known == table => packs,
             _ => {
-                let packs = (self.shop.resolve)(table).packer().is_some();
+                let packs = (self.writer_context.resolve)(table).packer().is_some();
                 packing.table = Some((table, packs));
                 packs
             }
@@ -279,7 +281,7 @@ impl RunWriter {
             return None;
         }
         if self.encoder.as_ref().is_none_or(|(known, _)| *known != table) {
-            self.encoder = Some((table, (self.shop.resolve)(table).column_encoder()));
+            self.encoder = Some((table, (self.writer_context.resolve)(table).column_encoder()));
         }
         let encoder = self.encoder.as_ref().and_then(|(_, encoder)| encoder.as_ref());
         encoder.filter(|one| self.half == Half::Current || one.takes_history()).cloned()
@@ -292,10 +294,12 @@ impl RunWriter {
         // all the same, because what they have in common compresses away only within a block.
         let limit = match self.half {
             Half::Current if packs && group.bytes() >= PACKED_VALUE_BYTES => {
-                self.shop.history_block_bytes
+                self.writer_context.history_block_bytes
             }
-            Half::Current if !self.is_large(group.bytes(), 1) => self.shop.current_block_bytes,
-            Half::Current | Half::History => self.shop.history_block_bytes,
+            Half::Current if !self.is_large(group.bytes(), 1) => {
+                self.writer_context.current_block_bytes
+            }
+            Half::Current | Half::History => self.writer_context.history_block_bytes,
         };
         !self.block.is_empty() && self.block.bytes() + BlockBuilder::cost(key, group) > limit
     }
@@ -324,10 +328,14 @@ impl RunWriter {
     }
 
     fn begin_segment(&self) -> Result<Open, StoreError> {
-        let number = self.shop.next.fetch_add(1, Ordering::Relaxed);
+        let number = self.writer_context.next.fetch_add(1, Ordering::Relaxed);
         let meta = Meta {
-            number: if self.bulk { bulk_number(number, &*self.shop.random) } else { number },
-            salt: self.shop.random.next_u64(),
+            number: if self.bulk {
+                bulk_number(number, &*self.writer_context.random)
+            } else {
+                number
+            },
+            salt: self.writer_context.random.next_u64(),
             bytes: 0,
             shift: 0,
             bulk: self.bulk,
@@ -338,8 +346,8 @@ impl RunWriter {
             last_key: Vec::new(),
             outline: None,
         };
-        let file = self.shop.home.describe(&meta.name());
-        let (home, name) = (&self.shop.home, meta.name());
+        let file = self.writer_context.home.describe(&meta.name());
+        let (home, name) = (&self.writer_context.home, meta.name());
         let sink = if self.scratch { home.create_scratch(&name) } else { home.create(&name) };
         let sink = sink.map_err(StoreError::io("cannot create", file.as_str()))?;
         Ok(Open {
@@ -372,7 +380,7 @@ impl RunWriter {
         let packed = self.packing.as_mut().and_then(|packing| {
             let has_packer = std::mem::take(&mut packing.block);
             let level = if has_packer { packing.level } else { LEVEL_LARGE }.max(level);
-            Some((level, pack::pack(&self.raw, &self.shop.resolve)?))
+            Some((level, pack::pack(&self.raw, &self.writer_context.resolve)?))
         });
         let salt = open.meta.salt;
         match packed {
@@ -406,7 +414,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Adds the entries of a stripe, which no entry that comes later belongs to.
+    /// Adds the entries of a complete stripe.
     pub fn push_stripe(
         &mut self,
         rows: &StripeRows<'_>,
@@ -474,7 +482,7 @@ impl RunWriter {
     }
 
     fn end_full_segment(&mut self) -> Result<(), StoreError> {
-        let is_full = |open: &Open| open.offset() >= self.shop.segment_bytes as u64;
+        let is_full = |open: &Open| open.offset() >= self.writer_context.segment_bytes as u64;
         if self.open.as_ref().is_some_and(is_full) { self.end_segment() } else { Ok(()) }
     }
 
@@ -506,14 +514,15 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Ends the segment: what comes next begins another one.
+    /// Ends the segment: the next group begins another one.
     pub fn cut(&mut self) -> Result<(), StoreError> {
         self.end_block()?;
         self.end_stripe()?;
         self.end_segment()
     }
 
-    /// Ends the run: its files are whole, and durable unless they are scratch. Empty where nothing was pushed.
+    /// Ends the run and returns its files, which are complete, and durable unless they are scratch files. Returns
+    /// none if no group was pushed.
     pub fn finish(self) -> Result<Vec<Meta>, StoreError> {
         Ok(self.finish_with_blocks()?.0)
     }
@@ -533,7 +542,7 @@ impl Drop for RunWriter {
         }
         for meta in self.done.iter().chain(self.open.as_ref().map(|o| &o.meta)) {
             // Where this fails the file is an orphan, and the next opening removes it.
-            let _ = self.shop.home.delete(&meta.name());
+            let _ = self.writer_context.home.delete(&meta.name());
         }
     }
 }
@@ -554,9 +563,9 @@ pub struct HistoryWriter {
 
 impl HistoryWriter {
     /// Begins a history run.
-    pub fn new(shop: &Workshop, level: i32) -> HistoryWriter {
+    pub fn new(writer_context: &WriterContext, level: i32) -> HistoryWriter {
         HistoryWriter {
-            run: RunWriter::new(shop, Half::History, level),
+            run: RunWriter::new(writer_context, Half::History, level),
             key: Vec::new(),
             group: Group::default(),
             table: None,

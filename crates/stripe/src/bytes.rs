@@ -142,7 +142,7 @@ impl Dictionary {
     ) -> Option<(Dictionary, Vec<u32>)> {
         /// So many strings tell whether there are few different ones: values that come in turns look different at first.
         const TELLING: usize = 1 << 15;
-        let mut seen = Seen::default();
+        let mut seen = DistinctStrings::default();
         let mut numbers: Vec<u32> = Vec::with_capacity(strings.size_hint().0);
         for string in strings {
             numbers.push(seen.number(string));
@@ -199,7 +199,7 @@ impl Dictionary {
     }
 
     fn codes(&self, strings: &ByteStrings) -> Option<Vec<i64>> {
-        let mut seen = Seen::default();
+        let mut seen = DistinctStrings::default();
         for string in self.0.iter() {
             seen.number(string);
         }
@@ -213,14 +213,14 @@ impl Dictionary {
 
 /// Different strings, numbered as they come.
 #[derive(Default)]
-struct Seen<'s> {
+struct DistinctStrings<'s> {
     strings: Vec<&'s [u8]>,
     numbers: HashMap<&'s [u8], u32, foldhash::fast::RandomState>,
     /// The string that came last: equal strings mostly stand together.
     last: Option<(&'s [u8], u32)>,
 }
 
-impl<'s> Seen<'s> {
+impl<'s> DistinctStrings<'s> {
     /// Returns the number of a string.
     fn number(&mut self, string: &'s [u8]) -> u32 {
         if let Some((last, number)) = self.last

@@ -164,7 +164,7 @@ fn main() -> Result<()> {
                 let (mut batch, mut values) = (Batch::new(), Vec::new());
                 while !cursor.is_at_end() {
                     batch.clear();
-                    cursor.fill(txn.view(), table::method::Wanted::All, &mut batch, 1024)?;
+                    cursor.fill(txn.view(), table::method::ColumnSet::All, &mut batch, 1024)?;
                     for row in batch.iter() {
                         values.clear();
                         row.columns(&[0, 1, 2], &mut values)?;

@@ -3,22 +3,21 @@
 //! ```text
 //!   catalog    which tables, types and roles there are, at any commit; DDL in transactions
 //!   rows       rows by key, their indexes and constraints, their past
-//!   method     how rows are kept: the trait that access methods implement
+//!   method     the trait that access methods implement
 //!     heap, columnar, rowcompress, documents, objects
 //!   collections  the tables of documents by name, for programs and clients of HTTP
-//!   stored     what the store asks of a table: how deltas merge, how much of the past is kept
+//!   stored     the implementation of `store::Table`: how deltas merge, how much of the past is kept
 //!      └── txn, store        versions of keys, commits, locks
 //!      └── types, scalar     values, and how names are quoted
 //! ```
 //!
-//! No module here reads SQL. Expressions (defaults, checks, views) are kept as texts together with
-//! the objects that they name. The caller, which can read SQL, computes them and hands in the
-//! values.
+//! No module here parses SQL. Expressions (defaults, checks, views) are kept as texts together with
+//! the objects that they name. The caller, which can parse SQL, computes them and passes the values.
 //!
 //! # Invariants
-//! * Reads take rows and the catalog at one snapshot, so that the past is read with the tables of then.
-//! * A row is laid out as the catalog of its commit says; a table number has one layout, which only
-//!   grows at its end.
+//! * Reads take rows and the catalog at one snapshot, so the past is read with the definitions of that time.
+//! * A row has the layout of the catalog at its commit. A table number has one layout, which only grows at
+//!   its end.
 
 #[cfg(test)]
 extern crate self as table;

@@ -1,11 +1,11 @@
-//! Sequences: numbers that nobody gets twice, whether or not the transactions that asked for them
+//! Sequences: numbers that are given out once, whether or not the transactions that asked for them
 //! commit.
 //!
 //! ```text
 //!   state in the store   last 32, called                      last 64, called
 //!   given out            1 2 3 ... 31 32 │ 33: 32 more are reserved by a commit of its own
 //!                                        └── which is ordered in the log before any that uses them,
-//!                                            so nobody waits for the disk
+//!                                            so no session waits for the disk
 //!
 //!   storage of the sequence    key  's'      value  last, 8 bytes · called, 1 byte
 //! ```
@@ -98,7 +98,7 @@ pub struct Block {
 
 struct Open {
     state: SequenceState,
-    /// The state in the store, or on its way there.
+    /// The state in the store, or in a write to it.
     stored: Option<SequenceState>,
     /// Numbers that may be given out before more must be reserved.
     reserved: u64,
@@ -233,7 +233,7 @@ impl Sequences {
         let open = Open { state, stored, reserved: 0, ordered: None, restarts: 0 };
         let open = Arc::new(Mutex::new(open));
         if known.len() == known.capacity() {
-            // The map would grow: often all that it needs is to let go of sequences that were dropped.
+            // Instead of growing, the map first removes sequences that were dropped.
             known.retain(|storage, _| self.engine.table(*storage).ended().is_none());
             shrink(&mut known);
         }

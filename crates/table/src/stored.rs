@@ -1,5 +1,5 @@
-//! The answers of tables to the store: how changes of a row or a document merge into it, how much
-//! of the past to keep, and when a table was given up.
+//! [`StoredTable`]: how the store merges the changes of a row or a document, how much of the past it
+//! keeps, and when a table was given up.
 //!
 //! ```text
 //!   csn        10                    30                  50
@@ -7,20 +7,19 @@
 //!   storage 7  written, read         ended 30: read at 10..29 as long as its history is kept
 //! ```
 //!
-//! There is one [`StoredTable`] for a table number, for all callers. Numbers that are not known,
-//! because the catalog has not been read yet or the commit that makes them is on its way, keep
-//! everything.
+//! There is one [`StoredTable`] for a table number, for all callers. A table whose number is not known keeps
+//! everything: the catalog has not been read yet, or the commit that makes the table is not visible yet.
 //!
-//! A number below the next one that the catalog gives out, which is neither known nor of a transaction that goes on, is
+//! A number below the next one that the catalog gives out, which is neither known nor of a running transaction, is
 //! that of an *unread* table: a session's temporary table, a sequence, or a table that one transaction made and gave
-//! up. No record tells of it, and compaction takes away all that the store has of it.
+//! up. The catalog has no record of it, and compaction removes all its data.
 //!
 //! # Invariants
 //! * A table is known before any reader reads at or above the commit that made it.
-//! * A table of a transaction's own is drafted until it is known or the transaction is over.
-//! * Nothing is written to a table at or above the commit that gave it up: a writer holds a lock on
-//!   the relation that keeps it from being dropped.
-//! * The store hears of a shorter history only once no flush is on its way that did not know of it.
+//! * A table that a running transaction has made is drafted until it is known or the transaction is over.
+//! * No write to a table has the commit that gave it up, or a later one: a writer holds a lock on the
+//!   relation, so it cannot be dropped meanwhile.
+//! * The store gets a shorter history only once all flushes that began before it have ended.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -43,17 +42,17 @@ use crate::heap::patch;
 use crate::rows::{COUNTS, ERASURES};
 use crate::shrink::shrink;
 
-/// How much of a table's past is kept: as much as retention says, and nothing before a commit.
+/// How much of a table's past is kept: by its retention, and nothing before a commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptHistory {
     pub retention: Retention,
     pub from: Csn,
 }
 
-impl Kept {
-    /// All that retention says.
+impl KeptHistory {
+    /// By retention alone.
     pub fn all(retention: Retention) -> Self {
-        Kept { retention, from: Csn::ZERO }
+        KeptHistory { retention, from: Csn::ZERO }
     }
 
     /// The same for a collection of documents.
@@ -80,17 +79,17 @@ pub struct StoredTable {
     /// The relation that it belongs to, or belonged to.
     relation: Oid,
     holds: Holds,
-    kept: RwLock<Kept>,
+    kept: RwLock<KeptHistory>,
     /// The commit that gave it up; none did as long as this is the largest number.
     ended: AtomicU64,
-    /// True where nobody reads the past of the table that ended.
+    /// True if the past of the ended table cannot be read.
     is_unread: AtomicBool,
     /// The encoder that keeps the newest rows in columns, where their access method asks for that.
     encoder: RwLock<Option<Arc<dyn ColumnEncoder>>>,
 }
 
 impl StoredTable {
-    fn new(relation: Oid, holds: Holds, kept: Kept, ended: Option<Csn>) -> Arc<StoredTable> {
+    fn new(relation: Oid, holds: Holds, kept: KeptHistory, ended: Option<Csn>) -> Arc<StoredTable> {
         let ended = AtomicU64::new(ended.map_or(u64::MAX, |csn| csn.0));
         let (kept, encoder) = (RwLock::new(kept), RwLock::default());
         let is_unread = AtomicBool::new(false);
@@ -107,7 +106,7 @@ impl fmt::Debug for StoredTable {
     }
 }
 
-/// The least weight of a row beside its patches, in bytes: a small row gets a fresh image after
+/// The least size, in bytes, with which a row is compared with its patches. So a small row gets a fresh image after
 /// some twenty patches that change no byte of it, and not after every second one.
 const ROW_WEIGHT_MIN: usize = 256;
 
@@ -147,7 +146,7 @@ impl Table for StoredTable {
     fn retention(&self) -> Retention {
         match *self.kept.read() {
             // Not for ever all of it.
-            Kept { retention: Retention::Forever, from } if from > Csn::ZERO => {
+            KeptHistory { retention: Retention::Forever, from } if from > Csn::ZERO => {
                 Retention::Unsettled
             }
             kept => kept.retention,
@@ -190,13 +189,13 @@ impl Table for StoredTable {
 /// The state of a table of the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
-    /// A relation of the newest catalog has it, or a transaction that goes on has made it.
+    /// A relation of the newest catalog has it, or a running transaction has made it.
     Present,
-    /// It was given up, and its past is read as long as its history is kept.
+    /// It was given up, and its past can be read as long as its history is kept.
     Past,
-    /// It was given up, and nobody reads its past.
+    /// It was given up, and its past cannot be read.
     Unread,
-    /// Nothing is known of it: nothing was stored in it, or nobody reads its past.
+    /// The catalog has no record of it: nothing was stored in it, or its past cannot be read.
     Unknown,
 }
 
@@ -206,25 +205,24 @@ const FIRST_COLLECTION: TableId = TableId(16);
 /// From here to [`CATALOG`] lie documents.
 const DOCUMENTS: TableId = TableId(0x2000_0000);
 
-/// Where entries lie of versions that were over when an index was made: as far above [`BACKFILL`] as those of
-/// the index above [`CATALOG`]. They are kept and given up with the index.
+/// From here to [`DOCUMENTS`] lie the index entries of versions that had ended before the index was made: as far above
+/// `BACKFILL` as the entries of the index above [`CATALOG`]. They are kept and given up with the index.
 const BACKFILL: TableId = TableId(0x1000_0000);
 
-/// Where entries lie of versions that were over when the index was made whose entries lie there; `None`
-/// where there is no number left for that.
+/// The table with the entries of versions that had ended before an index was made; `None` if no number is left for it.
 pub(crate) fn backfill_of(index: TableId) -> Option<TableId> {
     let number = index.0.checked_sub(CATALOG.0)? + BACKFILL.0;
     (number < DOCUMENTS.0).then_some(TableId(number))
 }
 
-/// Where documents lie that begin with the table whose rows lie there: as far above [`DOCUMENTS`] as the
-/// rows above [`CATALOG`]. At or above that where there is no number left.
+/// The table with the documents of a new table: as far above [`DOCUMENTS`] as its rows above [`CATALOG`]. The result is
+/// at or above [`CATALOG`] if no number is left.
 pub(crate) fn documents_of(rows: TableId) -> TableId {
     TableId(rows.0 - CATALOG.0 + DOCUMENTS.0)
 }
 
-/// A table of the store that a relation has given up: its rows before `ended` are there as long as
-/// its history is kept.
+/// A table of the store that a relation has given up. Its rows before `ended` can be read as long as its history is
+/// kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PastStorage {
     /// The table.
@@ -233,25 +231,25 @@ pub struct PastStorage {
     pub ended: Csn,
 }
 
-/// All of SQL's tables, as the store knows them. Cheap to clone; the clones are one.
+/// The tables of the store that belong to SQL. Cheap to clone; clones share their state.
 #[derive(Clone, Debug)]
 pub struct Tables {
     known: Arc<RwLock<HashMap<TableId, Arc<StoredTable>, FixedState>>>,
     /// A table that is not known yet keeps everything.
     unknown_rows: Arc<StoredTable>,
     unknown_documents: Arc<StoredTable>,
-    /// A table that was given up, of which nobody reads anything.
+    /// A table that was given up and whose past cannot be read.
     unread: Arc<StoredTable>,
-    /// Tables that transactions have made which go on.
+    /// Tables that running transactions have made.
     drafted: Arc<RwLock<HashSet<TableId, FixedState>>>,
-    /// Tables that were given up and that nobody reads, except through snapshots from before.
+    /// Tables that were given up and can be read only through older snapshots.
     leaving: Arc<Mutex<Vec<(TableId, Csn)>>>,
     /// The number of the table that the catalog gives out next, above [`CATALOG`].
     next: Arc<AtomicU32>,
-    /// True once a record of the catalog was not read, which may have named any table.
+    /// True once a record of the catalog could not be read, which may have named any table.
     keeps_unknown: Arc<AtomicBool>,
-    /// Histories that became shorter, and of which the store is to be told.
-    shortened: Arc<Mutex<BTreeMap<TableId, Kept>>>,
+    /// Histories that became shorter, which the store does not know yet.
+    shortened: Arc<Mutex<BTreeMap<TableId, KeptHistory>>>,
     /// The state that the holders of collections share, one for each table with documents that has
     /// holders.
     documents: Arc<RwLock<HashMap<TableId, Weak<DocumentTable>, FixedState>>>,
@@ -259,13 +257,13 @@ pub struct Tables {
 
 impl Default for Tables {
     fn default() -> Self {
-        let rows = |kept| StoredTable::new(Oid::NONE, Holds::Rows, Kept::all(kept), None);
+        let rows = |kept| StoredTable::new(Oid::NONE, Holds::Rows, KeptHistory::all(kept), None);
         let system = [
             (CATALOG, rows(Retention::Forever)),
             (COUNTS, rows(Retention::None)),
             (ERASURES, rows(Retention::Forever)),
         ];
-        let unsettled = Kept::all(Retention::Unsettled);
+        let unsettled = KeptHistory::all(Retention::Unsettled);
         let unread = rows(Retention::None);
         unread.ended.store(0, Ordering::Release);
         unread.is_unread.store(true, Ordering::Release);
@@ -298,7 +296,7 @@ impl Tables {
         match table {
             _ if Tables::has_documents(table) => known(table, &self.unknown_documents),
             _ if table >= CATALOG => self.find_rows(table),
-            // The index entries of the time before an index are kept as long as the index.
+            // The entries of versions that ended before the index was made are kept as long as the index.
             _ if table >= BACKFILL => self.find_rows(TableId(table.0 - BACKFILL.0 + CATALOG.0)),
             _ => known(CATALOG, &self.unknown_rows),
         }
@@ -310,12 +308,12 @@ impl Tables {
             true => Some(Arc::clone(&self.unknown_rows)),
             false => None,
         };
-        // Its transaction may have committed between the two looks: it is known now.
+        // Its transaction may have committed between the two look-ups: then it is known now.
         known().or_else(unknown).or_else(known).unwrap_or_else(|| Arc::clone(&self.unread))
     }
 
-    /// True for a table that a transaction has made which goes on, for a number that the catalog has not given out for
-    /// rows, and for all tables once a record of the catalog was not read.
+    /// True for a table of a running transaction, for a number that the catalog has not given out for rows, and for all
+    /// tables once a record of the catalog could not be read.
     fn is_drafted_or_new(&self, table: TableId) -> bool {
         let number = table.0.checked_sub(CATALOG.0);
         number.is_none_or(|number| number >= self.next.load(Ordering::Acquire))
@@ -344,24 +342,24 @@ impl Tables {
         known.values().any(|stored| stored.relation == relation && stored.ended().is_none())
     }
 
-    /// All numbers below `next` have been given out, and those that are neither known nor drafted are unread. Returns
-    /// where the next number is kept.
+    /// Says that all numbers below `next` have been given out. Unless such a table is known or drafted, it is unread.
+    /// Returns the counter of the next number.
     pub(crate) fn given_below(&self, next: Oid) -> Arc<AtomicU32> {
         self.next.store(next.0, Ordering::Release);
         Arc::clone(&self.next)
     }
 
-    /// A record of the catalog was not read: tables that are not known keep everything from now on.
+    /// Says that a record of the catalog could not be read: from now on unknown tables keep everything.
     pub(crate) fn keep_unknown(&self) {
         self.keeps_unknown.store(true, Ordering::Release);
     }
 
-    /// A transaction has made a table, which nobody else knows until the transaction commits.
+    /// Says that a running transaction has made a table.
     pub(crate) fn draft(&self, table: TableId) {
         self.drafted.write().insert(table);
     }
 
-    /// The transaction that made these tables is over.
+    /// Says that the transaction that made these tables is over.
     pub(crate) fn undraft(&self, tables: &HashSet<TableId>) {
         let mut drafted = self.drafted.write();
         drafted.retain(|table| !tables.contains(table));
@@ -370,15 +368,15 @@ impl Tables {
         }
     }
 
-    /// The relation whose rows or documents lie in a table, or lay there until it gave them up; `None` where
-    /// that is not known, and for a table that is not SQL's.
+    /// The relation that has, or had, its rows or documents in a table; `None` if it is not known, and for a table that
+    /// does not belong to SQL.
     pub fn relation_of(&self, table: TableId) -> Option<Oid> {
         let known = self.known.read().get(&table).map(|stored| stored.relation);
         known.filter(|relation| *relation != Oid::NONE)
     }
 
-    /// The relation whose documents lie in a table, or lay there until it gave them up; [`Oid::NONE`] where
-    /// that is not known. `None` for a table that has no documents of SQL.
+    /// The relation that has, or had, its documents in a table; [`Oid::NONE`] if it is not known. `None` for a table
+    /// without documents of SQL.
     pub fn relation_of_documents(&self, table: TableId) -> Option<Oid> {
         let known = || self.known.read().get(&table).map_or(Oid::NONE, |stored| stored.relation);
         Tables::has_documents(table).then(known)
@@ -389,9 +387,9 @@ impl Tables {
         (FIRST_COLLECTION..BACKFILL).contains(&table) || (DOCUMENTS..CATALOG).contains(&table)
     }
 
-    /// Returns the state that all holders of the documents in a table share: how much of the past
-    /// is kept, and the commit that gave them up, which change for all of them at once. `options`
-    /// say what else the documents carry.
+    /// Returns the state that all handles of the documents in a table share: how much of the past is kept,
+    /// and the commit that gave them up. A change applies to all handles at once. `options` are the
+    /// options of the documents.
     pub(crate) fn documents(
         &self,
         table: TableId,
@@ -404,13 +402,13 @@ impl Tables {
         if let Some(found) = documents.get(&table).and_then(Weak::upgrade) {
             return found;
         }
-        // Looked at under the lock, so that a change that comes meanwhile finds what is made here.
-        let history = self.kept(table).map_or(options.history, Kept::history);
+        // Read under the lock, so that a concurrent change finds the new state.
+        let history = self.kept(table).map_or(options.history, KeptHistory::history);
         let ended = self.known.read().get(&table).and_then(|stored| stored.ended());
         let new = Arc::new(DocumentTable::new(CollectionOptions { history, ..options }));
         ended.into_iter().for_each(|csn| new.end(csn));
         if documents.len() == documents.capacity() {
-            // The map would grow: often all that it needs is to let go of those without holders.
+            // Instead of growing, the map first drops the entries without handles.
             documents.retain(|_, held| held.strong_count() > 0);
             shrink(&mut documents);
         }
@@ -418,13 +416,12 @@ impl Tables {
         new
     }
 
-    /// Returns the state that the holders of the documents in a table share; `None` without
-    /// holders.
+    /// Returns the state that the handles of the documents in a table share; `None` without handles.
     fn held_documents(&self, table: TableId) -> Option<Arc<DocumentTable>> {
         self.documents.read().get(&table).and_then(Weak::upgrade)
     }
 
-    /// How many tables are known, and for how many the holders of documents share something.
+    /// The number of known tables, and of tables with handles of documents.
     #[cfg(test)]
     pub(crate) fn sizes(&self) -> [usize; 2] {
         let held = |held: &&Weak<DocumentTable>| held.strong_count() > 0;
@@ -444,13 +441,13 @@ impl Tables {
         }
         for past in self.past_of(relation) {
             if let Some(kept) = self.kept(past.table).filter(|kept| kept.from < from) {
-                self.keep(past.table, Kept { from, ..kept });
+                self.keep(past.table, KeptHistory { from, ..kept });
             }
         }
     }
 
     /// How much of a table's past is kept, or will be once that is settled.
-    pub(crate) fn kept(&self, table: TableId) -> Option<Kept> {
+    pub(crate) fn kept(&self, table: TableId) -> Option<KeptHistory> {
         let known = self.known.read();
         let stored = known.get(&table)?;
         Some(self.shortened.lock().get(&table).copied().unwrap_or_else(|| *stored.kept.read()))
@@ -481,19 +478,19 @@ impl Tables {
         past
     }
 
-    /// Every table that was given up and whose past is read, with the relation that it belonged to and the commit that did so.
+    /// Every table that was given up and whose past can be read, with its relation and the commit that gave it up.
     pub(crate) fn ended(&self) -> Vec<(TableId, Oid, Csn)> {
         let known = self.known.read();
         let ended = known.iter().filter(|(_, stored)| !stored.is_unread());
         ended.filter_map(|(id, stored)| Some((*id, stored.relation, stored.ended()?))).collect()
     }
 
-    pub(crate) fn add(&self, table: TableId, relation: Oid, kept: Kept, ended: Option<Csn>) {
+    pub(crate) fn add(&self, table: TableId, relation: Oid, kept: KeptHistory, ended: Option<Csn>) {
         let holds = if Tables::has_documents(table) { Holds::Documents } else { Holds::Rows };
         self.known.write().insert(table, StoredTable::new(relation, holds, kept, ended));
     }
 
-    /// A relation has given up a table, of which nothing is known from now on.
+    /// Forgets a table that a relation has given up.
     pub(crate) fn forget(&self, table: TableId) {
         let mut known = self.known.write();
         let mut shortened = self.shortened.lock();
@@ -502,8 +499,8 @@ impl Tables {
         shrink(&mut known);
     }
 
-    /// A relation has given up a table by this commit, and nobody reads its past: the table is forgotten once no snapshot
-    /// is older than the commit ([`Tables::settle`]).
+    /// Forgets a table that a relation has given up by this commit and whose past cannot be read, once no snapshot is
+    /// older than the commit ([`Tables::settle`]).
     pub(crate) fn leave(&self, table: TableId, csn: Csn) {
         if let Some(stored) = self.known.read().get(&table) {
             stored.is_unread.store(true, Ordering::Release);
@@ -525,8 +522,8 @@ impl Tables {
         gone.into_iter().for_each(|(table, _)| self.forget(table));
     }
 
-    /// There is such a table, of which so much is kept.
-    pub(crate) fn know(&self, table: TableId, relation: Oid, kept: Kept) {
+    /// Registers a table, with how much of its past is kept.
+    pub(crate) fn know(&self, table: TableId, relation: Oid, kept: KeptHistory) {
         if self.known.read().contains_key(&table) {
             self.keep(table, kept);
         } else {
@@ -534,15 +531,15 @@ impl Tables {
         }
     }
 
-    /// The newest rows of a table that is known are kept in columns by this encoder, or as rows.
+    /// Sets the encoder that keeps the newest rows of a known table in columns; `None` for rows.
     pub(crate) fn encode_by(&self, table: TableId, encoder: Option<Arc<dyn ColumnEncoder>>) {
         if let Some(stored) = self.known.read().get(&table) {
             *stored.encoder.write() = encoder;
         }
     }
 
-    /// The table was given up by this commit.
-    pub(crate) fn end(&self, table: TableId, relation: Oid, kept: Kept, csn: Csn) {
+    /// Marks a table as given up by this commit.
+    pub(crate) fn end(&self, table: TableId, relation: Oid, kept: KeptHistory, csn: Csn) {
         self.know(table, relation, kept);
         if let Some(stored) = self.known.read().get(&table) {
             stored.ended.store(csn.0, Ordering::Release);
@@ -552,8 +549,8 @@ impl Tables {
         }
     }
 
-    /// Keeps another part of a table's past: more at once, less after [`Tables::settle`].
-    pub(crate) fn keep(&self, table: TableId, kept: Kept) {
+    /// Changes how much of a table's past is kept: a longer history at once, a shorter one after [`Tables::settle`].
+    pub(crate) fn keep(&self, table: TableId, kept: KeptHistory) {
         let known = self.known.read();
         let Some(stored) = known.get(&table) else { return };
         let mut shortened = self.shortened.lock();
@@ -561,10 +558,10 @@ impl Tables {
         if before == kept && !shortened.contains_key(&table) {
             return;
         }
-        // A merge that drops something may be on its way: what is kept for ever is so for certain
-        // only once the store has been opened again.
-        *stored.kept.write() = Kept { retention: Retention::Unsettled, from: before.from };
-        if kept == Kept::all(Retention::Forever) {
+        // A merge that drops versions may be running, so `Forever` is certain only after the store has
+        // been opened again.
+        *stored.kept.write() = KeptHistory { retention: Retention::Unsettled, from: before.from };
+        if kept == KeptHistory::all(Retention::Forever) {
             shortened.remove(&table);
         } else {
             shortened.insert(table, kept);
@@ -575,8 +572,8 @@ impl Tables {
         }
     }
 
-    /// Tells the store of histories that became shorter, and forgets tables that nobody reads any more. To be called
-    /// after a commit that changed the catalog; waits for a flush that is on its way, where there is something to tell.
+    /// Gives shorter histories to the store, and forgets tables that no snapshot can read any more. The caller calls it
+    /// after a commit that changed the catalog. If a history became shorter, it waits for running flushes.
     pub fn settle(&self, store: &Store) {
         self.forget_leaving(store);
         if self.shortened.lock().is_empty() {

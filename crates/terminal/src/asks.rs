@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Invariants:
-//! * One request is on its way at a time. A reader who holds an arrow key down makes wishes, not a line of requests.
+//! * One request is sent at a time. So an arrow key that is held down makes no queue of requests.
 //! * An answer for a page that the reader has left is dropped.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -100,9 +100,9 @@ impl Ask {
     }
 }
 
-/// A question on its way.
+/// A request that was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct SentRequest {
     pub(crate) ask: Ask,
     /// The path and the parameters of the request.
     pub(crate) path: String,
@@ -152,19 +152,19 @@ impl Queue {
         self.is_jump &= self.is_busy();
     }
 
-    /// The next question to send; none while one is on its way.
-    pub(crate) fn next(&mut self, collection: &str, key: &str) -> Option<Asked> {
+    /// The next request to send; `None` while one is running.
+    pub(crate) fn next(&mut self, collection: &str, key: &str) -> Option<SentRequest> {
         if self.is_sent || self.waiting.is_empty() {
             return None;
         }
         let ask = self.waiting.remove(0);
         self.is_sent = true;
         let path = ask.path(collection, key);
-        Some(Asked { ask, path, page: self.page })
+        Some(SentRequest { ask, path, page: self.page })
     }
 
-    /// An answer is here; false where nobody waits for it any more.
-    pub(crate) fn is_awaited(&mut self, asked: &Asked) -> bool {
+    /// Takes an answer; false if no request waits for it any more.
+    pub(crate) fn is_awaited(&mut self, asked: &SentRequest) -> bool {
         self.is_sent = false;
         self.is_jump &= !matches!(asked.ask, Ask::Outline { .. });
         asked.page == self.page

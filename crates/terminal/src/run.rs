@@ -25,7 +25,7 @@ use ratatui::crossterm::terminal::{
 };
 
 use crate::answers::Refusal;
-use crate::asks::Asked;
+use crate::asks::SentRequest;
 use crate::draw::draw;
 use crate::layout::Size;
 use crate::model::{Model, MomentParser};
@@ -62,7 +62,7 @@ pub enum ExploreError {
     NotATerminal,
     /// The terminal failed.
     Terminal(io::Error),
-    /// The first question was refused, or nobody answers.
+    /// The first request was refused, or the server does not answer.
     Refused(Refusal),
     /// The thread that asks has failed.
     Lost,
@@ -93,14 +93,14 @@ pub fn explore(mut source: Source, options: Options) -> Result<(), ExploreError>
 
 /// A thread that asks.
 struct Worker {
-    asks: Sender<Asked>,
-    answers: Receiver<(Asked, Result<Tape, Refusal>)>,
+    asks: Sender<SentRequest>,
+    answers: Receiver<(SentRequest, Result<Tape, Refusal>)>,
     thread: JoinHandle<()>,
 }
 
 impl Worker {
     fn start(mut source: Source) -> io::Result<Worker> {
-        let (asks, asked) = channel::<Asked>();
+        let (asks, asked) = channel::<SentRequest>();
         let (answered, answers) = channel();
         let thread = std::thread::Builder::new().name("explore".to_owned()).spawn(move || {
             while let Ok(ask) = asked.recv() {
@@ -155,7 +155,7 @@ impl Drop for Taken {
 }
 
 fn give_back() {
-    // Nobody can be told where the terminal itself fails.
+    // If the terminal itself fails, the error cannot be shown.
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), Print(WHEEL_OFF), LeaveAlternateScreen, Show);
     let _ = io::stdout().flush();

@@ -19,7 +19,7 @@
 //! the table drops its changes too ([`store::Table::tells_of`]).
 //!
 //! # Invariants
-//! * A value is written once, by the commit that it tells of. Only an erasure replaces it, by a value
+//! * A value is written once, by the commit that it describes. Only an erasure replaces it, by a value
 //!   without the keys that were erased.
 //! * The changes of every commit after [`Engine::changes_kept`](crate::Engine::changes_kept) are there.
 //!   Commits before that were made by a release that did not keep them.
@@ -317,7 +317,7 @@ impl Table for Changes {
         Err(MergeError::new("the table of changes has no deltas"))
     }
 
-    /// A value tells of its own commit: an older reader passes over the keys of later ones.
+    /// A value describes its own commit: an older reader skips the keys of later ones.
     fn keeps_history(&self, _key: &[u8]) -> bool {
         false
     }

@@ -74,7 +74,7 @@ impl CommitIndex {
         self.open.read().page.end()
     }
 
-    /// Calls `f` with the page that tells of `csn`.
+    /// Calls `f` with the page that has `csn`.
     fn with_page<R>(
         &self,
         store: &Store,
@@ -90,7 +90,7 @@ impl CommitIndex {
         Ok(f(&*self.full_page(store, csn)?))
     }
 
-    /// The page that tells of `csn`, as it is now.
+    /// The page that has `csn`, as it is now.
     fn page(&self, store: &Store, csn: Csn) -> Result<Arc<Page>, TxnError> {
         {
             let open = self.open.read();
@@ -192,7 +192,7 @@ impl CommitIndex {
         Ok(out)
     }
 
-    /// Calls `f` with each of `csns`, all visible, and the page that should tell of it; of commit 0, which is
+    /// Calls `f` with each of `csns`, all visible, and the page that should have it; of commit 0, which is
     /// on no page, with none. It fails where `f` gives nothing: the page ends early.
     fn each(
         &self,

@@ -19,7 +19,7 @@
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow};
 
-use store::{ColumnRows, Scan, Seen, TableId, Versioned};
+use store::{ColumnRows, Scan, ScannedState, TableId, Versioned};
 
 use crate::error::TxnError;
 use crate::readset::{half_open, successor};
@@ -73,7 +73,7 @@ pub struct Cursor {
     key: Vec<u8>,
     /// The snapshot of the first fill, from its end on.
     snapshot: Option<Snapshot>,
-    /// Of the first fill.
+    /// The moment of the first fill.
     moment: Option<Moment>,
     ended: bool,
 }
@@ -211,7 +211,7 @@ impl Cursor {
         };
         if writes.is_none() && ahead.is_none() {
             let mut failed = None;
-            let mut visit = |at: &[u8], seen: Seen<'_>| match f(at, &Row::seen(seen)) {
+            let mut visit = |at: &[u8], seen: ScannedState<'_>| match f(at, &Row::seen(seen)) {
                 Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
                 stopped => {
                     taken(range, at);

@@ -9,30 +9,30 @@
 //!   (what is there)        apply
 //! ```
 //!
-//! The ordered steps run under the commit mutex, and no others: no thread touches the disk or waits
-//! for a flush there. Writers that are faster than the flush are held back one by one before it, by
-//! the store's `admit`. The store knows of a commit before the log has made it durable, but no
-//! reader sees it: readers read at the newest *visible* commit, and that moves only after the sync.
+//! Only the steps that need the order run under the commit mutex: no thread uses the disk or waits for
+//! a flush there. The store's `admit` holds writers that are faster than the flush back before the
+//! mutex, one by one. The store has a commit before the log has made it durable, but no reader sees
+//! it: readers read at the newest *visible* commit, and that moves only after the sync.
 //!
 //! # When the log fails
-//! A write or sync that fails leaves it unknown what the disk holds. The engine is then poisoned: the
-//! commits on their way answer "outcome unknown" (58030), later ones are refused, waiters for row
-//! locks are sent away, reads go on. Only reopening tells which commits were there.
+//! After a failed write or sync it is unknown what the disk holds. The engine is then poisoned: unfinished
+//! commits fail with "outcome unknown" (58030), later ones are refused, waits for row locks end with an
+//! error, reads go on. Only reopening shows which commits are durable.
 //!
-//! # One way into memory
-//! A commit enters memory by `Engine::enter` alone: the commit of a transaction, a commit that the log
+//! # One path into memory
+//! Only `Engine::enter` takes a commit into memory: the commit of a transaction, a commit that the log
 //! has beyond the store's files when the engine is opened, and a commit of another engine whose log
-//! this one follows ([`Engine::apply`]). All that memory holds of a commit is derived from its record:
-//! its entry in the table of commits, and the state of the observers ([`Observer`]).
+//! this one follows ([`Engine::apply`]). All state in memory is derived from the records of commits:
+//! the table of commits, and the state of the observers ([`Observer`]).
 //!
 //! # Opening
-//! The store says which commits its files cover and where in the log the rest begins; the rest enters
-//! memory from there. Log and segments are files of a folder ([`Engine::open`]), or whatever the caller gives
-//! ([`Engine::open_on`]).
+//! The store says which commits its files cover and where in the log the other commits begin. The engine
+//! applies these from the log. Log and segments are files of a folder ([`Engine::open`]), or implementations
+//! that the caller gives ([`Engine::open_on`]).
 //!
 //! # Following
-//! A follower is an engine that makes no commits of its own: it is given the records of a leader's log
-//! in their order, and then answers every question as the leader did at the same commit.
+//! A follower is an engine that makes no commits of its own: it takes the records of a leader's log in
+//! their order, and then gives the same answer to every read as the leader at the same commit.
 //!
 //! # Invariants
 //! * Commit numbers are dense, in the log as in the store. Each commit has a later time than the one before it
@@ -79,16 +79,16 @@ use crate::transaction::{Isolation, Transaction};
 /// Finds the table of a number. It is not asked for the tables of commits and of changes.
 pub type TableResolver = Arc<dyn Fn(TableId) -> Arc<dyn Table> + Send + Sync>;
 
-/// Bytes of log between two looks at whether the log can be cut.
+/// Bytes of log between two checks whether the log can be cut.
 const RELEASE_EVERY_BYTES: u64 = 1 << 20;
-/// Log that is left to be replayed by the next open at most, in bytes, after a clean close.
+/// The most log, in bytes, that a clean close leaves for the next open to replay.
 const REPLAY_BYTES_MAX: u64 = 256 << 10;
-/// Log written without a sync at most, in bytes, where commits ask for none.
-const AFLOAT_BYTES_MAX: u64 = 8 << 20;
-/// Time between syncs at most, in microseconds, where commits ask for none and keep coming.
-const AFLOAT_US_MAX: u64 = 200_000;
+/// The most log, in bytes, that is written without a sync if commits ask for none.
+const UNSYNCED_BYTES_MAX: u64 = 8 << 20;
+/// The longest time between syncs, in microseconds, while commits come that ask for none.
+const UNSYNCED_US_MAX: u64 = 200_000;
 
-/// How an engine is set up.
+/// The options of an engine.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EngineOptions {
@@ -96,12 +96,12 @@ pub struct EngineOptions {
     pub durability: Durability,
     /// How long a transaction waits for a row lock, in microseconds; `None` for as long as it takes.
     pub lock_timeout_us: Option<u64>,
-    /// How the store is set up: cache and memtable sizes among others.
+    /// The options of the store, such as the sizes of cache and memtable.
     pub store: StoreOptions,
-    /// How the log is set up.
+    /// The options of the log.
     pub log: LogOptions,
-    /// A transaction that writes more bytes than this puts what it can into files before its commit, so
-    /// that nobody waits for them.
+    /// A transaction that writes more bytes than this writes most of them to files before its commit, so
+    /// that no other commit waits for them.
     pub large_bytes: usize,
     /// True for a follower: commits come by [`Engine::apply`] alone, transactions only read.
     pub follower: bool,
@@ -125,11 +125,11 @@ impl Default for EngineOptions {
 pub struct CommitMeta {
     /// The author, up to [`crate::AUTHOR_BYTES_MAX`]; may be empty.
     pub author: String,
-    /// Why, up to [`crate::MESSAGE_BYTES_MAX`]; may be empty.
+    /// The message, up to [`crate::MESSAGE_BYTES_MAX`]; may be empty.
     pub message: String,
     /// The authenticated role of the client, up to [`crate::ROLE_BYTES_MAX`]; empty without authentication.
     pub role: Arc<str>,
-    /// When it was made where it comes from, for imports, in microseconds since 1970 UTC.
+    /// The time at which the change was made elsewhere, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
     /// The bytes that the application keeps with the commit ([`Engine::extension`]), up to
     /// [`crate::EXTENSION_BYTES_MAX`]; may be empty.
@@ -138,7 +138,7 @@ pub struct CommitMeta {
     pub durability: Option<Durability>,
 }
 
-/// A commit that has happened.
+/// A finished commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Commit {
     /// Its number; of a transaction that wrote nothing, the commit that it read at.
@@ -163,9 +163,9 @@ pub struct EngineStats {
     pub window: (usize, usize),
     /// The failure that stopped all writing, if one did.
     pub poisoned: Option<Arc<str>>,
-    /// Of the log.
+    /// The figures of the log.
     pub log: log::LogStats,
-    /// Of the store.
+    /// The figures of the store.
     pub store: store::StoreStats,
 }
 
@@ -190,9 +190,9 @@ pub(crate) struct Prepared<'a> {
     pub reads: Option<(&'a ReadSet, Csn)>,
 }
 
-/// Where an ordered commit stands, and how durable it wants to be.
+/// The position of an ordered commit in the log, and the durability that it waits for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct CommitPosition {
     pub commit: Commit,
     lsn: Lsn,
     durability: Durability,
@@ -214,11 +214,11 @@ pub struct Engine {
     window: Window,
     queue: PublishQueue,
     commits: CommitIndex,
-    /// The first commit of which the table of changes tells; above all where there was none.
+    /// The first commit that the table of changes lists; above all commits if it lists none.
     changes_from: AtomicU64,
     pub(crate) observers: Arc<Observers>,
     pub(crate) large_bytes: usize,
-    /// Shared with the store, whose retention goes by time.
+    /// Shared with the store, which needs it for retention by time.
     milestones: Arc<Milestones>,
     stopped: OnceLock<Stopped>,
     room: Room,
@@ -226,15 +226,15 @@ pub struct Engine {
     /// Held by the thread that applies the commits of a leader.
     following: Mutex<()>,
     next_txn: AtomicU64,
-    /// Position at which it was last looked whether the log can be cut.
+    /// The position of the last check whether the log can be cut.
     looked_at: AtomicLsn,
     /// The parts of the log that are kept for followers.
     holds: Holds,
     /// The backups that clients copy.
     backups: Backups,
-    /// Monotonic time of the last sync that `os` commits made.
+    /// Monotonic time of the last sync by commits with the durability `Os`.
     settled_us: AtomicU64,
-    /// The database's folder, and the lock on it; none where log and segments are elsewhere.
+    /// The database's folder, and the lock on it; `None` if log and segments are elsewhere.
     dir: Option<(PathBuf, Box<dyn DirLock>)>,
 }
 
@@ -274,7 +274,7 @@ impl Engine {
         Transaction::new(Arc::clone(self), id, isolation)
     }
 
-    /// Looks again whether the transaction is to be interrupted where it waits for a lock: see
+    /// Makes the transaction, if it waits for a lock, check its interrupt flag again: see
     /// [`Transaction::set_interrupt`].
     pub fn interrupt(&self, transaction: TxnId) {
         self.locks.interrupt(transaction);
@@ -286,8 +286,8 @@ impl Engine {
         self.locks.set_watch(watch)
     }
 
-    /// The transactions that one waits for now because of rows or relations; none where it does not
-    /// wait, or has ended.
+    /// The transactions whose locks of rows or relations one transaction waits for now; none if it does
+    /// not wait, or has ended.
     pub fn waits_for(&self, transaction: TxnId) -> Vec<TxnId> {
         self.locks.waits_for(transaction)
     }
@@ -298,13 +298,13 @@ impl Engine {
         self.locks.reader()
     }
 
-    /// Returns the transactions that have locked these relations now, and those that wait to.
+    /// Returns the transactions that hold locks of these relations, and those that wait for one.
     pub fn relation_claims(&self, relations: impl IntoIterator<Item = u32>) -> Vec<RelationClaim> {
         let hashed = relations.into_iter();
         self.locks.claims(&hashed.map(|it| (self.hasher.hash_relation(it), it)).collect())
     }
 
-    /// Returns the transactions that wait for a lock now, and for whom.
+    /// Returns the transactions that wait for a lock now, and the owners that they wait for.
     pub fn lock_waits(&self) -> Vec<LockWait> {
         self.locks.all_waits()
     }
@@ -370,7 +370,8 @@ impl Engine {
         })
     }
 
-    /// Returns what the application keeps with a visible commit; nothing where it keeps nothing.
+    /// Returns the extension of a visible commit (the bytes that the application keeps with it); empty if
+    /// it has none.
     ///
     /// # Errors
     /// [`TxnError::NoSuchCommit`] where there is no such commit.
@@ -392,7 +393,7 @@ impl Engine {
         self.commits.times(&self.store, csns, out)
     }
 
-    /// The time of each of `csns` in microseconds (0 of commit 0), and when it was made where it came from.
+    /// The time of each of `csns` in microseconds (0 for commit 0), and its authored time, if it has one.
     pub fn moments(&self, csns: &[Csn]) -> Result<Vec<(u64, Option<u64>)>, TxnError> {
         let newest = self.visible();
         if let Some(csn) = csns.iter().copied().find(|csn| *csn > newest) {
@@ -411,7 +412,7 @@ impl Engine {
         self.commits.infos(&self.store, csns)
     }
 
-    /// The tables that commit `csn` has changed, ascending, of those of which transactions note changes
+    /// The tables that commit `csn` has changed, ascending, as far as transactions record their changes
     /// ([`Transaction::note_changes`]).
     pub fn tables_changed(&self, csn: Csn) -> Result<ChangeList, TxnError> {
         let newest = self.visible();
@@ -427,7 +428,7 @@ impl Engine {
     /// # Errors
     /// [`TxnError::ChangesForgotten`] where `after` is before what [`Engine::changes_kept`] names.
     pub fn changes(&self, table: TableId, after: Csn, to: Csn) -> Result<TableChanges, TxnError> {
-        // A merge drops changes before the horizon is raised for readers: what is read is pinned first.
+        // A merge drops changes before it raises the horizon for readers, so the changes are pinned first.
         let changes = TableChanges::new(&self.store, table, after, to.min(self.visible()));
         let kept = self.changes_kept(table);
         if after < kept {
@@ -436,8 +437,8 @@ impl Engine {
         Ok(changes)
     }
 
-    /// Returns the effect of commit `csn` on `table`; `None` where it did nothing, or its changes
-    /// are not kept.
+    /// Returns the keys of `table` that commit `csn` has changed; `None` if it changed none, or if its
+    /// changes are not kept.
     pub fn change(&self, table: TableId, csn: Csn) -> Result<Option<Touched>, TxnError> {
         changes::read(&self.store, table, csn.min(self.visible()))
     }
@@ -460,7 +461,7 @@ impl Engine {
         (self.resolve)(table)
     }
 
-    /// Figures of this moment.
+    /// The current figures.
     pub fn stats(&self) -> EngineStats {
         let (locked_rows, waiting) = self.locks.counts();
         let poisoned = match self.stopped.get() {
@@ -513,9 +514,9 @@ impl Engine {
         Ok(if self.log.oldest() < turned { Csn::ZERO } else { pending.min(upto) })
     }
 
-    /// Makes every visible commit durable, ends the log cleanly and closes. A little of what was
-    /// committed since the last flush may stay in the log and be applied again when the engine is
-    /// opened; more than that is flushed first, so that opening costs the same after any history.
+    /// Makes every visible commit durable, ends the log cleanly and closes. If few bytes were committed
+    /// since the last flush, they stay in the log and the next open applies them again. Otherwise they are
+    /// flushed first, so that opening costs the same after any history.
     pub fn close(self: Arc<Self>) -> Result<(), EngineError> {
         let _ = self.stopped.set(Stopped::Closed);
         drop(self.sequencer.lock()); // the commit that was being numbered is done
@@ -537,7 +538,7 @@ impl Engine {
 
     /// Numbers a commit and writes it to the log's buffer and to memory: only [`Engine::finish`] makes
     /// it durable and visible.
-    pub(crate) fn order(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
+    pub(crate) fn order(&self, prepared: Prepared<'_>) -> Result<CommitPosition, TxnError> {
         let loaded = prepared.loaded.clone();
         let placed = self.place(prepared);
         self.room.note(&placed);
@@ -550,17 +551,17 @@ impl Engine {
         placed
     }
 
-    /// Returns once an ordered commit is as durable as asked for, and visible.
-    pub(crate) fn finish(&self, place: Place) -> Result<(), TxnError> {
-        let Place { commit, lsn, durability } = place;
+    /// Returns once an ordered commit has its durability and is visible.
+    pub(crate) fn finish(&self, place: CommitPosition) -> Result<(), TxnError> {
+        let CommitPosition { commit, lsn, durability } = place;
         self.log.sync(lsn, durability).map_err(|error| self.unknown(error))?;
         self.publish(commit.csn, lsn)?;
         self.maintain(lsn, durability);
         Ok(())
     }
 
-    /// Gives the commit its place: first the work outside the commit mutex, then the work under it.
-    fn place(&self, prepared: Prepared<'_>) -> Result<Place, TxnError> {
+    /// Orders the commit: first the work outside the commit mutex, then the work under it.
+    fn place(&self, prepared: Prepared<'_>) -> Result<CommitPosition, TxnError> {
         let durability = prepared.durability.unwrap_or(self.durability);
         let changes = changes::derive(
             &prepared.changes,
@@ -607,11 +608,11 @@ impl Engine {
             hooks.into_iter().for_each(|hook| hook(csn, time_us));
         });
         self.queue.push(Pending { csn: csn.0, time_us, lsn, durable, hook });
-        Ok(Place { commit, lsn, durability })
+        Ok(CommitPosition { commit, lsn, durability })
     }
 
     /// Takes the next commit into memory. Called in the order of numbers; the commit is visible later.
-    /// `changes` is what the table of changes keeps of it; none where it was made by a release without one.
+    /// `changes` is its list for the table of changes; `None` if a release without that table made it.
     fn enter(
         &self,
         commit: Commit,
@@ -642,7 +643,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Checks what was read against the commits since; returns up to which it is valid now.
+    /// Checks the reads against the commits since; returns the commit up to which they are valid now.
     pub(crate) fn validate<'a>(
         &self,
         reads: Option<(&'a ReadSet, Csn)>,
@@ -657,7 +658,7 @@ impl Engine {
         }
     }
 
-    /// Makes commits visible until `csn` is, the log having been synced up to `lsn` as that asked.
+    /// Makes commits visible up to `csn`. The log has been synced up to `lsn` with the durability of that commit.
     fn publish(&self, csn: Csn, lsn: Lsn) -> Result<(), TxnError> {
         while self.visible() < csn {
             let show = |csn| self.make_visible(Csn(csn));
@@ -683,14 +684,14 @@ impl Engine {
         self.observers.tell(csn);
     }
 
-    /// Does the maintenance that is due now and then, after a commit. A failure here is not the
-    /// commit's: the next caller meets it.
+    /// Does the maintenance that is due, after a commit. A failure is not reported to this commit: the
+    /// next caller gets it.
     fn maintain(&self, lsn: Lsn, durability: Durability) {
         if matches!(durability, Durability::Os) {
             let since_us =
                 self.clock.monotonic_us().saturating_sub(self.settled_us.load(Ordering::Relaxed));
-            if since_us > AFLOAT_US_MAX
-                || self.log.bytes_between(self.log.durable(), lsn) > AFLOAT_BYTES_MAX
+            if since_us > UNSYNCED_US_MAX
+                || self.log.bytes_between(self.log.durable(), lsn) > UNSYNCED_BYTES_MAX
             {
                 let _ = self.settle();
             }
@@ -704,12 +705,12 @@ impl Engine {
         }
     }
 
-    /// Looks up what the store's retention by time has to know of the past, before there is much to drop.
+    /// Loads the times of past commits that the store's retention by time needs.
     fn recall(&self) -> Result<(), TxnError> {
         self.milestones.recall(&self.commits, &self.store, self.visible())
     }
 
-    /// Makes durable what is visible and is not known to be, and tells the store.
+    /// Makes all visible commits durable, and tells the store.
     fn settle(&self) -> Result<(), TxnError> {
         self.settled_us.store(self.clock.monotonic_us(), Ordering::Relaxed);
         let Some(afloat) = self.queue.afloat() else { return Ok(()) };
@@ -720,7 +721,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Where in the log the commits begin that the store's files do not cover.
+    /// The position in the log of the first commit that the store's files do not cover.
     fn replay_from(&self) -> Lsn {
         read_note(&self.store.checkpoint().note).unwrap_or(Lsn::START)
     }
@@ -745,12 +746,12 @@ impl Engine {
         self.refuse_if_stopped().expect_err("waiters are sent away once writing has stopped")
     }
 
-    /// Stops all writing, and says so to a commit that was on its way.
+    /// Stops all writing, and returns the error of a commit whose outcome is unknown.
     fn unknown(&self, failure: impl Error + Send + Sync + 'static) -> TxnError {
         TxnError::OutcomeUnknown { cause: self.stop(failure) }
     }
 
-    /// Stops all writing. The first failure is the one that is told of: others follow from it.
+    /// Stops all writing. Later errors name the first failure, because others follow from it.
     fn stop(&self, failure: impl Error + Send + Sync + 'static) -> Failure {
         let failure = Failure::of(failure);
         let first = self.stopped.get_or_init(|| Stopped::Failed(failure.clone()));

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //!   try again      Serialization 40001 · Deadlock 40P01 · LockTimeout, LockNotAvailable 55P03
-//!   as was asked   Interrupted 57014
-//!   ask again      OutcomeUnknown: the log failed under this commit; reopen, then look
-//!   reopen         Refused · Closed 57P03: reads go on, nothing more is written
-//!   ask the leader Following 25006
-//!   mend the call  NoBase 55000 · TooLarge 54000 · NoSuchCommit, ChangesForgotten 22023
-//!   call for help  Store or Log, XX001 where files are damaged · Damaged XX001
+//!   nothing to do  Interrupted 57014: the caller asked for it
+//!   reopen, read   OutcomeUnknown 58030: the log failed during this commit; reopen to see whether it happened
+//!   reopen         Refused · Closed 57P03: reads go on, writes fail
+//!   use the leader Following 25006
+//!   fix the call   NoBase 55000 · TooLarge 54000 · NoSuchCommit, ChangesForgotten 22023
+//!   repair         Store or Log, XX001 if files are damaged · Damaged XX001
 //! ```
 //!
-//! An error of the disk is 53100 where it is full, 58030 otherwise. An engine that a successor has
-//! fenced says 25006: write there.
+//! An error of the disk is 53100 if it is full, 58030 otherwise. An engine that a successor has
+//! fenced returns 25006: write to the successor.
 
 use std::error::Error;
 use std::fmt;
@@ -24,7 +24,7 @@ use store::{Csn, MergeError, StoreError, TableId};
 
 use crate::bytes::Malformed;
 
-/// The failure of the disk that stopped all writing, for all later callers.
+/// The failure of the disk that stopped all writing. All later callers get a copy.
 #[derive(Clone, Debug)]
 pub struct Failure {
     error: Arc<dyn Error + Send + Sync>,
@@ -50,7 +50,7 @@ impl Error for Failure {
     }
 }
 
-/// Why a transaction could not do what it was asked to.
+/// The error of an operation of a transaction.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TxnError {
@@ -60,24 +60,26 @@ pub enum TxnError {
         /// Which rule was broken.
         why: SerializationFailure,
     },
-    /// Waiting for the row would have gone in a circle. Roll back and try again.
-    #[error("deadlock: the transaction that owns the row waits, in the end, for this one")]
+    /// Waiting for the lock would have been a deadlock. Roll back and try again.
+    #[error(
+        "deadlock: the owner of the row waits, directly or through others, for this transaction"
+    )]
     Deadlock,
-    /// The row or relation stayed locked for as long as the caller was willing to wait.
+    /// The row or relation stayed locked for the whole lock timeout.
     #[error("the row is locked by another transaction")]
     LockTimeout,
     /// The row or relation is locked, and the caller's thread may not wait at all: a lock timeout of zero. The caller
     /// runs the same again where it may wait.
-    #[error("the row is locked by another transaction, and nothing may wait here")]
+    #[error("the row is locked by another transaction, and this thread may not wait")]
     Blocked,
-    /// The row or relation is locked, and the caller was not willing to wait at all.
-    #[error("the row is locked by another transaction, and was not to be waited for")]
+    /// The row or relation is locked, and the caller asked not to wait.
+    #[error("the row is locked by another transaction, and the caller asked not to wait")]
     LockNotAvailable,
-    /// A wait for a lock was called off from outside.
+    /// Another thread has interrupted a wait for a lock.
     #[error("the wait for a lock was interrupted")]
     Interrupted,
-    /// The log failed while this commit was on its way. Whether it happened is known after the
-    /// database has been reopened, and not before; until then nothing more is written.
+    /// The log failed during this commit. Only a reopened database shows whether it happened; until
+    /// then nothing more is written.
     #[error("the outcome of this transaction is unknown until the database is reopened: {cause}")]
     OutcomeUnknown {
         /// The failure.
@@ -86,7 +88,7 @@ pub enum TxnError {
     },
     /// An earlier failure stopped all writing. This transaction did not happen. Reads go on; reopen
     /// the database to write again.
-    #[error("the database takes no more writes since: {cause}")]
+    #[error("the database takes no more writes until it is opened again, because: {cause}")]
     Refused {
         /// The failure that stopped it.
         #[source]
@@ -99,13 +101,13 @@ pub enum TxnError {
     #[error("the database is closed")]
     Closed,
     /// A delta was given for a key that has no value. Put a whole value instead.
-    #[error("a delta of table {} has no value to stand on", table.0)]
+    #[error("the key of a delta of table {} has no value", table.0)]
     NoBase {
         /// The table.
         table: TableId,
     },
-    /// More than one transaction may hold. Divide it.
-    #[error("{what} too large: {bytes} where {max} are allowed")]
+    /// An item exceeds a limit of transactions. Divide it.
+    #[error("{what} too large: {bytes}, and {max} are allowed")]
     TooLarge {
         /// The item that is too large.
         what: &'static str,
@@ -122,8 +124,8 @@ pub enum TxnError {
         /// The newest visible commit.
         newest: Csn,
     },
-    /// The changes of a table are not kept so far back.
-    #[error("the changes after commit {} are not kept; those after commit {} are", after.0, kept.0)]
+    /// The changes of a table are not kept that far back.
+    #[error("the changes after commit {} are no longer kept; those after commit {} are", after.0, kept.0)]
     ChangesForgotten {
         /// The commit whose successors were asked for.
         after: Csn,
@@ -138,7 +140,7 @@ pub enum TxnError {
         /// The table's reason.
         source: MergeError,
     },
-    /// The pages that tell of commits do not decode. Restore them from a backup.
+    /// A page of the table of commits does not decode. Restore the database from a backup.
     #[error("the record of commit {} is damaged", csn.0)]
     Damaged {
         /// The commit asked for.
@@ -149,8 +151,8 @@ pub enum TxnError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The log failed outside a commit, or has no room for this one, which did not happen: try again when
-    /// there is room.
+    /// The log failed outside of a commit, or the disk has no space for this commit, which did not happen: free
+    /// some space and try again.
     #[error(transparent)]
     Log(#[from] LogError),
 }
@@ -166,7 +168,7 @@ pub enum SerializationFailure {
     #[error("commit {} wrote what this transaction has read", .0.0)]
     Read(Csn),
     /// So much was written since this transaction began that its reads can no longer be checked.
-    #[error("this transaction has been running for too many commits")]
+    #[error("too much was committed since this transaction began to check its reads")]
     TooOld,
 }
 
@@ -241,7 +243,7 @@ pub enum EngineError {
         found: Csn,
     },
     /// The engine makes commits of its own, so it takes none of another one. Open it as a follower.
-    #[error("the database is no follower of another one")]
+    #[error("the database does not follow another one")]
     NotFollowing,
     /// A record of the leader names files that the follower does not have.
     #[error("commit {} names files of the leader that are not here: copy them first", csn.0)]
@@ -250,11 +252,11 @@ pub enum EngineError {
         csn: Csn,
     },
     /// The backup has ended, or its client has not asked for anything for too long. Begin another one.
-    #[error("the backup is not under way any more")]
+    #[error("the backup has ended")]
     NoBackup,
     /// A copy was made of another database, or of one that was restored since and went on otherwise. Begin a
     /// new one.
-    #[error("commit {} of the copy is none of this database, whose newest is commit {}", csn.0, newest.0)]
+    #[error("commit {} of the copy is not a commit of this database, whose newest commit is {}", csn.0, newest.0)]
     OtherHistory {
         /// The newest commit of the copy.
         csn: Csn,
@@ -262,7 +264,7 @@ pub enum EngineError {
         newest: Csn,
     },
     /// The log does not reach back to where a copy ends. Begin a new one.
-    #[error("the log after commit {} is not kept any more: it goes on with commit {}", after.0, next.0)]
+    #[error("the log after commit {} is no longer kept: the oldest kept commit is {}", after.0, next.0)]
     LogGone {
         /// The newest commit of the copy.
         after: Csn,

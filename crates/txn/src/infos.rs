@@ -6,8 +6,8 @@
 //!   a row is      a number, its time, and two strings borrowed from its page
 //! ```
 //!
-//! An answer holds the pages that tell of its commits instead of copies of what they say: 5,000 rows
-//! are five reference counts. Pages are never changed while somebody holds them, so an answer stays
+//! An answer holds the pages that have its commits instead of copies of them: 5,000 rows
+//! are five reference counts. Pages are never changed while they are held, so an answer stays
 //! as it is whatever is committed after it.
 //!
 //! # Invariants
@@ -60,7 +60,7 @@ impl<'a> CommitInfo<&'a str> {
 
 /// The properties of some commits, in the order in which the caller asked for them.
 ///
-/// It shares the pages of the table of commits that it tells of, about 16 KB and the texts of 1,024
+/// It shares the pages of the table of commits that it lists, about 16 KB and the texts of 1,024
 /// commits each, and keeps them in memory for as long as it lives.
 #[derive(Clone, Debug, Default)]
 pub struct CommitInfos {

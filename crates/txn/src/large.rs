@@ -9,11 +9,11 @@
 //!
 //! The log orders all commits, so a record of hundreds of megabytes would keep every other commit waiting
 //! for the disk, and its writes would be applied to memory one by one under the commit mutex. The files are
-//! written and synced before the commit has a number, by the committing thread, and nobody waits for them.
+//! written and synced before the commit has a number, by the committing thread, and no other commit waits for them.
 //! The commit is one record all the same: after a power loss it is there whole or not at all.
 //!
 //! Before that, while the transaction goes on, writes that have outgrown memory go to *pieces*, sorted files
-//! that only the transaction reads, and that nobody syncs. The commit merges the pieces and what is left in
+//! that only the transaction reads, and that are not synced. The commit merges the pieces and what is left in
 //! memory.
 //!
 //! ```text

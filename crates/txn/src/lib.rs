@@ -1,37 +1,37 @@
 //! `txn`: transactions over the log and the store.
 //!
 //! Every change is one record in one log; the store holds versions by key and commit number. This
-//! crate puts the two together: it decides which transactions commit and in which order, what each of
-//! them sees, and when a commit may be seen by others.
+//! crate connects the two: it decides which transactions commit and in which order, which commits each
+//! transaction sees, and when a commit becomes visible.
 //!
 //! ```text
 //!   key \ csn   40    41    42    43   │ 44    45
 //!   a           put         +          │ +            44 and 45 are in the log, not yet synced:
-//!   b                 put              │       del    nobody sees them
+//!   b                 put              │       del    no reader sees them
 //!                                      visible
-//!   T1  RR  began at 41 ····sees a@40 b@41, for ever
+//!   T1  RR  began at 41 ····sees a@40 b@41 until its end
 //!   T2  RC  statement ·······at 43: sees a@42 b@41; its next statement may see more
 //! ```
 //!
 //! # Map
 //! | module | is |
 //! |---|---|
-//! | `engine` | opening, the commit path, what stops it |
-//! | `transaction`, `row` | what a transaction reads and writes |
+//! | `engine` | opening, the commit path, failures that stop writing |
+//! | `transaction`, `row` | reads and writes of a transaction |
 //! | `view`, `scan`, `cursor` | reading at a snapshot, with or without a transaction's own writes |
-//! | `ordered` | a commit that has its place and waits for the disk |
-//! | `snapshot`, `tracker` | what is visible, and who still reads what |
-//! | `stamp` | numbers that tell the versions of a row apart |
-//! | `locks` | who may write a row or change a relation, who waits, deadlocks |
-//! | `writeset`, `readset` | own writes with savepoints; what was read, and validation |
+//! | `ordered` | a commit that is ordered and waits for the disk |
+//! | `snapshot`, `tracker` | the visible commit, and the snapshots that are still read |
+//! | `stamp` | numbers that distinguish the versions of a row (`xmin`) |
+//! | `locks` | locks of rows and relations, waiting transactions, deadlocks |
+//! | `writeset`, `readset` | own writes with savepoints; own reads and their validation |
 //! | `record`, `publish` | a commit in the log; from the log to visibility |
 //! | `observer` | state in memory that follows from the commits |
 //! | `large` | the writes of a large transaction in files |
-//! | `changes` | which keys of which table each commit has written
-//! | `pages`, `commits`, `infos` | who committed when and why; times to numbers and back |
+//! | `changes` | the keys that each commit has written, by table |
+//! | `pages`, `commits`, `infos` | author, time and message of commits; times to numbers and back |
 //!
 //! # Invariants
-//! * A commit is visible only after it is as durable as it asked to be, and after all before it.
+//! * A commit is visible only after it has the durability of its options, and after all commits before it.
 //! * A commit is seen whole or not at all.
 //! * The order of commit numbers is the order of the log. Serializable transactions behave as if run
 //!   one by one in that order.

@@ -13,7 +13,7 @@
 //! * The row locks of the transaction are held until its commit is visible, or its outcome unknown.
 //! * An ordered commit cannot be taken back: dropping it waits as well.
 
-use crate::engine::{Commit, Place};
+use crate::engine::{Commit, CommitPosition};
 use crate::error::TxnError;
 use crate::transaction::Transaction;
 
@@ -23,16 +23,16 @@ pub struct Ordered {
     transaction: Transaction,
     commit: Commit,
     /// Where it stands, until it has been waited for. None where nothing was written.
-    place: Option<Place>,
+    place: Option<CommitPosition>,
 }
 
 impl Ordered {
-    /// Of a transaction that wrote nothing.
+    /// The result of a transaction that wrote nothing.
     pub(crate) fn done(transaction: Transaction, commit: Commit) -> Ordered {
         Ordered { transaction, commit, place: None }
     }
 
-    pub(crate) fn waiting(transaction: Transaction, place: Place) -> Ordered {
+    pub(crate) fn waiting(transaction: Transaction, place: CommitPosition) -> Ordered {
         Ordered { transaction, commit: place.commit, place: Some(place) }
     }
 

@@ -62,7 +62,7 @@ const ENTRY_EXTENSION: u8 = 16;
 /// In the place of a role: it is the author. The role that is string *k* is *k* + 1.
 const ROLE_IS_AUTHOR: u32 = 1;
 
-/// The number of the page that tells of `csn`.
+/// The number of the page that has `csn`.
 pub(crate) fn page_of(csn: Csn) -> u64 {
     csn.0 / PAGE_COMMITS
 }
@@ -207,7 +207,7 @@ impl Page {
         (position < self.times.len()).then_some(position)
     }
 
-    /// True where the page tells of `csn`.
+    /// True if the page has `csn`.
     #[inline]
     pub(crate) fn tells_of(&self, csn: Csn) -> bool {
         self.position(csn).is_some()
@@ -218,7 +218,7 @@ impl Page {
         self.position(csn).map(|position| self.times[position])
     }
 
-    /// When `csn` was made where it came from; `None` where nobody said, and where it is not on this page.
+    /// The authored time of `csn`; `None` if it has none, or if it is not on this page.
     pub(crate) fn authored_us(&self, csn: Csn) -> Option<u64> {
         if self.authored.is_empty() { None } else { self.authored_at(self.position(csn)?) }
     }

@@ -30,7 +30,7 @@ use super::sync::Mutex;
 /// A function that runs just before a commit becomes visible.
 pub(crate) type Hook = Box<dyn FnOnce(u64, u64) + Send>;
 
-/// A commit on its way to visibility.
+/// A commit that is not visible yet.
 pub(crate) struct Pending {
     pub csn: u64,
     pub time_us: u64,

@@ -5,7 +5,7 @@
 //!   q |        x     w         w = written by a commit after the snapshot
 //!   n |  ======[=====w===)     a range that was read: the w inside it aborts the reader
 //!   k |  o                     a key that was read
-//!   c |        w               written, but read by nobody here: harmless
+//!   c |        w               written, but not read here: harmless
 //!     +--------+-----+-----> csn
 //!       snapshot          commit
 //! ```

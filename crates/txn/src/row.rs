@@ -7,7 +7,7 @@
 //!   or, after a put of its own:  [ own image ][+]   and the snapshot does not matter
 //! ```
 
-use store::{Csn, MergeError, Seen, Table, Versioned};
+use store::{Csn, MergeError, ScannedState, Table, Versioned};
 
 use crate::writeset::{Own, OwnBase};
 
@@ -15,7 +15,7 @@ use crate::writeset::{Own, OwnBase};
 ///
 /// A write of the transaction itself has no number yet and carries [`Csn::MAX`].
 pub struct Row<'t> {
-    stored: Option<Seen<'t>>,
+    stored: Option<ScannedState<'t>>,
     own: Option<Own<'t>>,
 }
 
@@ -30,18 +30,18 @@ impl<'t> Row<'t> {
             Some(OwnBase::Deleted) => Ok(None),
             Some(OwnBase::Put(_)) => Ok(Some(Row { stored: None, own })),
             Some(OwnBase::Snapshot) | None => {
-                Ok(stored()?.map(|stored| Row { stored: Some(Seen::State(stored)), own }))
+                Ok(stored()?.map(|stored| Row { stored: Some(ScannedState::State(stored)), own }))
             }
         }
     }
 
     /// A row of which the transaction has written nothing.
     pub(crate) fn of_store(stored: Versioned) -> Row<'t> {
-        Row::seen(Seen::State(stored))
+        Row::seen(ScannedState::State(stored))
     }
 
     /// The same, of what a scan stands on.
-    pub(crate) fn seen(stored: Seen<'t>) -> Row<'t> {
+    pub(crate) fn seen(stored: ScannedState<'t>) -> Row<'t> {
         Row { stored: Some(stored), own: None }
     }
 
@@ -61,7 +61,7 @@ impl<'t> Row<'t> {
 
     /// The commit at which the base was current.
     pub fn base_csn(&self) -> Csn {
-        self.stored.as_ref().map_or(Csn::MAX, Seen::base_csn)
+        self.stored.as_ref().map_or(Csn::MAX, ScannedState::base_csn)
     }
 
     /// The whole value below the deltas.
@@ -87,8 +87,8 @@ impl<'t> Row<'t> {
     /// Returns the state in the store, where it is no whole value.
     fn state(&self) -> Option<&Versioned> {
         match &self.stored {
-            Some(Seen::State(state)) => Some(state),
-            Some(Seen::Image { .. }) | None => None,
+            Some(ScannedState::State(state)) => Some(state),
+            Some(ScannedState::Image { .. }) | None => None,
         }
     }
 

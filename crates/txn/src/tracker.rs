@@ -129,7 +129,7 @@ impl<H> Tracker<H> {
     }
 
     /// Joins as a reader of the newest visible commit and returns it. `hold` is called with it where
-    /// nobody reads there yet.
+    /// no reader is there yet.
     pub(crate) fn join(&self, serializable: bool, hold: impl FnOnce(u64) -> H) -> u64 {
         let mut inner = self.inner.lock();
         let csn = self.visible.load(Ordering::Acquire);

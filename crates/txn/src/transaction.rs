@@ -10,22 +10,22 @@
 //!
 //! Every written row is locked until the commit is visible or the write is rolled back, so two
 //! writers of one row come one after the other. Under REPEATABLE READ the first to commit wins: the
-//! second finds a version newer than its snapshot and fails. Readers lock nothing and wait for nobody.
+//! second finds a version newer than its snapshot and fails. Readers take no locks and never wait.
 //!
-//! A delta is a change against a value that was read. Under READ COMMITTED a transaction writes one
-//! by [`Transaction::lock`], read, [`Transaction::delta`]: the lock moves the snapshot on where the
-//! row has changed, so that the delta stands on the value that was read. A delta on a row that
+//! A delta is a change against a value that was read. Under READ COMMITTED a transaction makes three
+//! calls: [`Transaction::lock`], read, [`Transaction::delta`]. If the row has changed, the lock moves the
+//! snapshot forward, so that the base of the delta is the value that was read. A delta on a row that
 //! changed and was not locked before is refused (40001) at every level, because it would be applied
 //! to a value that its author never saw.
 //!
-//! A layer that knows its rows better locks them with [`Transaction::lock_row`], as strongly as its
-//! purpose needs. That never moves the snapshot: of a row that changed, and of that alone, the
-//! layer reads the newest committed version ([`Transaction::latest`]), which the lock keeps as it
-//! is. It writes a row that it has locked, or that hangs on a locked row, with
-//! [`Transaction::write`], which locks nothing.
+//! A layer that manages its own rows locks them with [`Transaction::lock_row`], in the mode that it
+//! needs. That never moves the snapshot. If a row has changed, the layer reads the newest committed
+//! version of this row alone ([`Transaction::latest`]), which the lock protects from changes. It writes a
+//! row that it has locked, or a row that depends on a locked one, with [`Transaction::write`], which
+//! locks nothing.
 //!
 //! # Invariants
-//! * A row with a write of this transaction is locked by it, or hangs on one that is.
+//! * A row with a write of this transaction is locked by it, or depends on a row that is.
 //! * The rollback to a savepoint releases the locks that were taken after it; nothing releases them
 //!   before.
 //! * The snapshot moves only under READ COMMITTED, and only forward.
@@ -62,7 +62,7 @@ use crate::turns::{Turns, WRITES};
 use crate::view::View;
 use crate::writeset::{Moment, OPERATIONS_MAX, OwnBase, WriteSet};
 
-/// Writes in memory, in parts of what makes a transaction a large one, before they go to a piece.
+/// A transaction spills its writes to a file when they have so many times `large_bytes` in memory.
 const MEMORY_PARTS: usize = 4;
 
 /// Longest key, in bytes.
@@ -84,12 +84,12 @@ pub enum Isolation {
 pub enum Locked {
     /// The row is as the transaction's snapshot has it.
     Unchanged,
-    /// The row was changed after the snapshot was taken. Read it again: after [`Transaction::lock`]
-    /// as ever, because the snapshot has moved on, after the others through [`Transaction::latest`].
+    /// The row was changed after the snapshot was taken. Read it again: after [`Transaction::lock`] in
+    /// the usual way, because the snapshot has moved forward; after other locks through [`Transaction::latest`].
     Changed,
 }
 
-/// The choice where another transaction holds the lock.
+/// The behaviour if another transaction holds the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Wait for it, up to the lock timeout.
@@ -120,13 +120,13 @@ pub struct Transaction {
     pub(crate) snapshot: Snapshot,
     pub(crate) writes: WriteSet,
     held: Vec<Held>,
-    /// The row lock that was asked for last, where it was waited for too long.
+    /// The row lock that the last call failed to get in time.
     missed: Option<Held>,
     /// Its place in the queue of a row.
     queued: Option<Queued>,
     /// Locks of relations, few, each with the relation's number.
     relations: Vec<(u32, Held)>,
-    /// Where it notes weak locks of relations, and how many it has noted there.
+    /// The list of its session for weak locks of relations, and how many it has there.
     reader: Option<Arc<Reader>>,
     noted: usize,
     /// A mutex, not a cell, so that a transaction can be lent to other threads for reading.
@@ -136,8 +136,8 @@ pub struct Transaction {
     /// The changes for the table of changes, in the order of the operations.
     changes: Vec<TableChange>,
     pub(crate) loads: Loads,
-    /// Bytes of writes in memory from which on some are moved to a piece.
-    relieve_at: usize,
+    /// Bytes of writes in memory from which on some are spilled to a file.
+    spill_at: usize,
     turns: Turns,
     lock_timeout_us: Option<u64>,
     interrupt: Option<Arc<AtomicBool>>,
@@ -164,7 +164,7 @@ impl Transaction {
             hints: Vec::new(),
             changes: Vec::new(),
             loads: Loads::new(Arc::clone(&engine)),
-            relieve_at: MEMORY_PARTS * engine.large_bytes,
+            spill_at: MEMORY_PARTS * engine.large_bytes,
             turns: Turns::new(WRITES),
             lock_timeout_us: engine.lock_timeout_us,
             interrupt: None,
@@ -197,7 +197,7 @@ impl Transaction {
         !self.held.is_empty()
     }
 
-    /// Begins a statement: under READ COMMITTED it sees all that is committed now.
+    /// Begins a statement: under READ COMMITTED it sees all commits that are visible now.
     pub fn statement(&mut self) {
         if self.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.engine.visible()
@@ -206,7 +206,7 @@ impl Transaction {
         }
     }
 
-    /// Moves the snapshot to what is committed now, at every level: for a transaction that was begun
+    /// Moves the snapshot to the newest visible commit, at every level: for a transaction that was begun
     /// before its first statement, and has read and written nothing yet.
     pub fn settle(&mut self) {
         assert!(self.is_read_only(), "what was written under a snapshot keeps it");
@@ -225,18 +225,18 @@ impl Transaction {
         Ok(())
     }
 
-    /// How long to wait for locks from now on, in microseconds; `None` for as long as it takes.
+    /// Sets how long the transaction waits for locks, in microseconds; `None` for no limit.
     pub fn set_lock_timeout(&mut self, us: Option<u64>) {
         self.lock_timeout_us = us;
     }
 
-    /// A flag that ends a wait for a lock with [`TxnError::Interrupted`]: set it, then call
-    /// [`Engine::interrupt`] with the transaction's [`Transaction::id`].
+    /// Sets the flag that ends a wait for a lock with [`TxnError::Interrupted`]. To interrupt, set the flag to
+    /// true, then call [`Engine::interrupt`] with the transaction's [`Transaction::id`].
     pub fn set_interrupt(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.interrupt = flag;
     }
 
-    /// Where it is to note weak locks of relations: the list of its session.
+    /// Sets the list of its session for weak locks of relations.
     pub fn set_reader(&mut self, reader: Arc<Reader>) {
         assert_eq!(self.noted, 0, "what was noted stays in its list");
         self.reader = Some(reader);
@@ -261,8 +261,8 @@ impl Transaction {
         self.reads.lock().add_range(table, lower, upper);
     }
 
-    /// Counts a range of keys as read, under SERIALIZABLE: for a caller that has looked at the past
-    /// of its keys up to the snapshot.
+    /// Counts a range of keys as read, under SERIALIZABLE: for a caller that has read past versions of
+    /// its keys up to the snapshot.
     pub fn note_scan(&self, table: TableId, range: KeyRange) {
         if !self.is_serializable() {
             return;
@@ -279,8 +279,8 @@ impl Transaction {
         self.note_range(table, lower, upper);
     }
 
-    /// Fails with 40001 where the commit would: under SERIALIZABLE, something read was written
-    /// meanwhile. For a caller that is about to report a result of its reads.
+    /// Fails with 40001 if the commit would fail with it: under SERIALIZABLE, if another transaction has
+    /// written a key or range that this one has read. For a caller that is about to report a result.
     pub fn check_reads(&self) -> Result<(), TxnError> {
         let reads = self.reads.lock();
         if reads.is_empty() {
@@ -316,7 +316,7 @@ impl Transaction {
     }
 
     /// The live keys of a range with their states, the transaction's own writes included, in order or
-    /// in reverse. Under SERIALIZABLE what it passes over counts as read once it is dropped.
+    /// in reverse. Under SERIALIZABLE the part that it has passed counts as read once the scan is dropped.
     pub fn scan(
         &self,
         table: TableId,
@@ -332,8 +332,8 @@ impl Transaction {
         View::of(self, &self.snapshot)
     }
 
-    /// Returns a snapshot of everything committed by now, to lay the transaction's writes over
-    /// ([`View::of`]): for rows that are locked, and for rules that must hold for every reader.
+    /// Returns a snapshot of the newest visible commit, for a [`View::of`] it with the transaction's own
+    /// writes: for rows that are locked, and for constraints.
     pub fn latest(&self) -> Snapshot {
         Snapshot::now(Arc::clone(&self.engine), false)
     }
@@ -358,9 +358,9 @@ impl Transaction {
         }
     }
 
-    /// Locks the row as strongly as said. The snapshot stays where it is, under READ COMMITTED as
-    /// well: a row that changed since ([`Locked::Changed`]) is read through [`Transaction::latest`]. At
-    /// the other levels such a row fails with 40001. Errors besides: as [`Transaction::lock`].
+    /// Locks the row in the given mode. The snapshot does not move, not even under READ COMMITTED: read
+    /// a row that changed since ([`Locked::Changed`]) through [`Transaction::latest`]. At the other levels
+    /// the lock of such a row fails with 40001. Other errors: as [`Transaction::lock`].
     pub fn lock_row(
         &mut self,
         table: TableId,
@@ -377,9 +377,9 @@ impl Transaction {
         }
     }
 
-    /// Locks a key of which the newest committed state counts, whatever the snapshot: one that must be
-    /// unique, or that a foreign key names. As [`Transaction::lock_row`], but a change since the
-    /// snapshot is an answer at every level.
+    /// Locks a key whose newest committed state matters, and not that of the snapshot: a key that must be
+    /// unique, or that a foreign key refers to. As [`Transaction::lock_row`], but a change since the
+    /// snapshot is not an error at any level.
     pub fn lock_latest(
         &mut self,
         table: TableId,
@@ -454,11 +454,11 @@ impl Transaction {
         own.fold(Modes::NONE, |all, (_, held)| all.with(held.modes))
     }
 
-    /// Takes a place in the queue of the row that was not to be had in time
-    /// ([`TxnError::Blocked`]), for a caller that does not want to sleep there. The lock manager
-    /// calls `call` when it is the transaction's turn, from whatever thread. Then, or when the
-    /// caller would wait no longer, it calls [`Transaction::leave_queue`], and tries again. False
-    /// where there is no such row, or waiting is hopeless: the next try tells why.
+    /// Joins the queue of the row whose lock the last call did not get ([`TxnError::Blocked`]), without
+    /// sleeping. The lock manager calls `call`, from any thread, when it is the transaction's turn. Then,
+    /// or when the caller gives up waiting, the caller calls [`Transaction::leave_queue`], and tries
+    /// again. Returns false if there is no such row, or if the wait cannot succeed: the next try returns
+    /// the error.
     pub fn queue_up(&mut self, call: Box<dyn Fn() + Send + Sync>) -> bool {
         self.leave_queue();
         let Some(Held { row, modes }) = self.missed.take() else { return false };
@@ -538,15 +538,15 @@ impl Transaction {
         self.unload(table, key)?;
         self.lock_to_write(table, key, value.len())?;
         self.push(table, key, Op::Put(value));
-        self.relieve()
+        self.spill_if_full()
     }
 
-    /// Ends `key`; nothing happens to one that does not exist. Takes the row lock.
+    /// Deletes `key`, if it exists. Takes the row lock.
     pub fn delete(&mut self, table: TableId, key: &[u8]) -> Result<(), TxnError> {
         self.unload(table, key)?;
         self.lock_to_write(table, key, 0)?;
         self.push(table, key, Op::Delete);
-        self.relieve()
+        self.spill_if_full()
     }
 
     /// Changes the value of `key` by a delta of its table's own kind. Takes the row lock; fails with
@@ -570,13 +570,13 @@ impl Transaction {
             return Err(TxnError::NoBase { table });
         }
         self.push(table, key, Op::Delta(delta));
-        self.relieve()
+        self.spill_if_full()
     }
 
-    /// Writes to a key that a lock of this transaction keeps others from writing: its own
-    /// ([`Transaction::lock_latest`], in mode NO KEY UPDATE or above), or that of a row which alone
-    /// decides about it, as it does about its entries in indexes. A delta stands on the newest state,
-    /// which the caller has read.
+    /// Writes to a key that a lock of this transaction protects from other writers: the lock of the key
+    /// ([`Transaction::lock_latest`], in mode NO KEY UPDATE or above), or the lock of the row that the key
+    /// depends on, as an index entry depends on its row. The base of a delta is the newest state, which
+    /// the caller has read.
     pub fn write(&mut self, table: TableId, key: Vec<u8>, op: Op) -> Result<(), TxnError> {
         let bytes = match &op {
             Op::Put(bytes) | Op::Delta(bytes) => bytes.len(),
@@ -585,10 +585,11 @@ impl Transaction {
         self.unload(table, &key)?;
         self.check_size(&key, bytes)?;
         self.writes.push(Write { table, key, op });
-        self.relieve()
+        self.spill_if_full()
     }
 
-    /// The lock that a whole value needs: under READ COMMITTED it may replace what nobody here read.
+    /// The lock for a write of a whole value: under READ COMMITTED it may replace a version that this transaction
+    /// has not read.
     fn lock_to_write(
         &mut self,
         table: TableId,
@@ -625,7 +626,7 @@ impl Transaction {
     /// Makes the table of changes keep which keys of `table` the commit writes
     /// ([`Engine::changes`](crate::Engine::changes)).
     pub fn note_changes(&mut self, table: TableId) {
-        // From the end: neighbours write the same few tables, however many there are.
+        // From the end: consecutive writes are to the same few tables.
         if !self.changes.iter().rev().any(|known| known.table == table) {
             self.changes.push(TableChange { table, rows: 0 });
         }
@@ -636,9 +637,9 @@ impl Transaction {
         self.changes.push(TableChange { table, rows });
     }
 
-    /// Takes a key out of what the table of changes has kept of `table`, for a transaction that erases
-    /// the key. `key` is as the table of changes names it ([`store::Table::subject`]); `csns` are the
-    /// commits that have changed it. Errors: as [`Transaction::lock_latest`].
+    /// Removes a key from the table of changes of `table`, for a transaction that erases the key. `key` has
+    /// the form of the table of changes ([`store::Table::subject`]); `csns` are the commits that have
+    /// changed it. Errors: as [`Transaction::lock_latest`].
     pub fn erase_changes(
         &mut self,
         table: TableId,
@@ -686,9 +687,9 @@ impl Transaction {
         self.hooks.push(Box::new(move |csn, time_us| hook(Commit { csn: Csn(csn), time_us })));
     }
 
-    /// Makes a bulk load, of keys that this transaction keeps others from writing and has not written
-    /// itself, part of the commit. Its files are removed where that does not come to be. From now on the
-    /// transaction sees what was loaded.
+    /// Makes a bulk load part of the commit. The transaction's locks protect its keys from other writers,
+    /// and the transaction has not written them itself. If the transaction does not commit, the files are
+    /// removed. From now on the transaction sees the loaded keys.
     pub fn attach(&mut self, loaded: Loaded) -> Result<(), TxnError> {
         let made = self.writes.step();
         self.loads.push(loaded, made, false)
@@ -699,16 +700,16 @@ impl Transaction {
         self.writes.bytes() > self.engine.large_bytes || self.loads.has_pieces()
     }
 
-    /// Moves writes to a piece where they have outgrown memory.
+    /// Spills writes to a file if they have outgrown memory.
     #[inline]
-    fn relieve(&mut self) -> Result<(), TxnError> {
+    fn spill_if_full(&mut self) -> Result<(), TxnError> {
         self.turns.step();
-        if self.writes.bytes() < self.relieve_at { Ok(()) } else { self.try_to_relieve() }
+        if self.writes.bytes() < self.spill_at { Ok(()) } else { self.try_to_spill() }
     }
 
     #[cold]
-    fn try_to_relieve(&mut self) -> Result<(), TxnError> {
-        // Where a savepoint or a reader holds most of it, more may go a little later.
+    fn try_to_spill(&mut self) -> Result<(), TxnError> {
+        // If a savepoint or a reader needs most of the writes in memory, the spill waits.
         if self.writes.divided() > self.writes.len() / 2 { Ok(()) } else { self.spill() }
     }
 
@@ -727,7 +728,7 @@ impl Transaction {
                 self.writes.remove_undivided(goes);
             }
         }
-        self.relieve_at = self.writes.bytes() + budget;
+        self.spill_at = self.writes.bytes() + budget;
         Ok(())
     }
 
@@ -769,14 +770,14 @@ impl Transaction {
         }
     }
 
-    /// Says that nobody rolls back to the savepoint, nor to a later one: the writes since then may
-    /// leave memory.
+    /// Releases the savepoint and later ones: no rollback to them follows, so the writes since then may
+    /// be spilled.
     ///
     /// # Errors
     /// Fails if a file has to be written now and cannot be; the savepoint is released all the same.
     pub fn release(&mut self, savepoint: Savepoint) -> Result<(), TxnError> {
         self.writes.unmark((savepoint.operations, savepoint.marked_before));
-        self.relieve()
+        self.spill_if_full()
     }
 
     /// Takes back the writes since the savepoint, and releases the locks that were taken since. The
@@ -790,7 +791,7 @@ impl Transaction {
         self.unlock(savepoint.rows, savepoint.relations, savepoint.noted);
     }
 
-    /// Lets go of all locks but the first so many.
+    /// Releases all locks but the first so many.
     fn unlock(&mut self, rows: usize, relations: usize, noted: usize) {
         self.engine.locks.unlock(self.id, &self.held[rows.min(self.held.len())..]);
         self.held.truncate(rows);
@@ -810,21 +811,23 @@ impl Transaction {
         }
     }
 
-    /// Takes everything back and releases all locks; the same as dropping it.
+    /// Undoes all writes and releases all locks; the same as dropping the transaction.
     pub fn rollback(self) {}
 
-    /// Commits; returns once the commit is as durable as asked for, and visible.
+    /// Commits; returns once the commit has its durability and is visible. A transaction that wrote
+    /// nothing always succeeds and makes no commit of its own.
     ///
-    /// Fails with 40001 under SERIALIZABLE where something read was written meanwhile; the transaction
-    /// is then rolled back. After [`TxnError::OutcomeUnknown`] it may or may not have happened. A
-    /// transaction that wrote nothing always succeeds and makes no commit of its own.
+    /// # Errors
+    /// Fails with 40001 under SERIALIZABLE if another transaction has written a key or range that this one
+    /// has read; the transaction is then rolled back. After [`TxnError::OutcomeUnknown`] the commit may or
+    /// may not have happened.
     pub fn commit(self, meta: CommitMeta) -> Result<Commit, TxnError> {
         self.order(meta)?.wait()
     }
 
-    /// Does the part of a commit that decides whether it happens, and where among the others. The
-    /// rest is to wait for the disk ([`Ordered::wait`]). A thread that serves many transactions
-    /// orders those that are ready and then waits for them: the first wait serves them all.
+    /// Does the part of a commit that decides whether it happens, and its place in the order. It does not
+    /// wait for the disk: [`Ordered::wait`] does. A thread that serves many transactions orders those that
+    /// are ready and then waits for them: the first wait syncs for all.
     ///
     /// Fails as [`Transaction::commit`] does.
     pub fn order(mut self, meta: CommitMeta) -> Result<Ordered, TxnError> {

@@ -8,14 +8,14 @@
 //!   index       k -> 4, q -> 3
 //! ```
 //!
-//! A savepoint is a position. Rolling back to it takes operations off the end, one by one, and lets
-//! the index point at the previous operation of the same key again: the cost is that of what is
-//! undone, however large the transaction. The state of a key within the transaction is its newest put
-//! or delete and the deltas after it; where there is none of these, the deltas stand on what the
-//! snapshot has.
+//! A savepoint is a position. Rolling back to it removes operations from the end, one by one, and makes
+//! the index point at the previous operation of the same key again. So the cost depends on the undone
+//! operations, not on the size of the transaction. The state of a key within the transaction is its
+//! newest put or delete and the deltas after it. Without a put or delete, the base of the deltas is the
+//! state in the snapshot.
 //!
-//! Operations are also numbered, and numbers are never used again: a cursor that was opened before some
-//! of them does not see these, whatever was rolled back since.
+//! Operations are also numbered, and numbers are never used again: a cursor does not see operations that
+//! were made after it was opened, even if others were rolled back since.
 //!
 //! # Invariants
 //! * The index names exactly the keys that occur in the list, each with its last position.
@@ -42,7 +42,7 @@ struct Operation {
     serial: u32,
 }
 
-/// A moment in the life of a transaction: sees the operations made before it.
+/// A point between two operations of a transaction. A reader at it sees the operations before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u32);
 
@@ -51,8 +51,8 @@ impl Moment {
     pub(crate) const END: Moment = Moment(u32::MAX);
 }
 
-/// A key in the tree. Its first bytes are a number, and short keys are no more than that: two are compared
-/// without a walk through their bytes.
+/// A key in the tree. Its first bytes are kept as a number, so that most comparisons compare two numbers. A short
+/// key is that number alone.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     /// The first [`HEAD`] bytes, and in the last byte how many of these the key has.
@@ -84,7 +84,7 @@ pub(crate) struct WriteSet {
     bytes: usize,
     /// The number of the next operation.
     serial: u32,
-    /// The last moment and the last position that a caller may come back to.
+    /// The last moment that a reader, and the last position that a savepoint, may still use.
     asked: AtomicU32,
     marked: AtomicUsize,
 }
@@ -101,9 +101,9 @@ pub(crate) struct Own<'a> {
 /// The base of the transaction's own deltas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnBase<'a> {
-    /// On the state in the snapshot.
+    /// The state in the snapshot.
     Snapshot,
-    /// On an image written by the transaction.
+    /// An image written by the transaction.
     Put(&'a [u8]),
     /// The transaction has deleted the key.
     Deleted,
@@ -136,7 +136,7 @@ impl WriteSet {
         (self.operations.len(), before)
     }
 
-    /// Nobody comes back to a position that [`WriteSet::mark`] has given, nor to later ones.
+    /// Says that no rollback goes to a position that [`WriteSet::mark`] has given, nor to later ones.
     pub(crate) fn unmark(&self, (_, before): (usize, usize)) {
         self.marked.store(before, Ordering::Relaxed);
     }
@@ -172,7 +172,7 @@ impl WriteSet {
         let start = self.divided();
         let mut kept: Vec<Write> = Vec::new();
         if start == 0 {
-            // Of the index nothing stays either: it goes as a whole.
+            // The index is cleared as a whole too.
             self.index.clear();
             self.bytes = 0;
             kept.extend(self.operations.drain(..).filter_map(stays));
@@ -194,7 +194,7 @@ impl WriteSet {
         std::iter::successors(Some(last), previous)
     }
 
-    /// The present moment, which is over then: as if there had been an operation.
+    /// Ends the present moment, as an operation does, and returns it.
     pub(crate) fn step(&mut self) -> Moment {
         let now = Moment(self.serial);
         self.serial = self.serial.saturating_add(1).min(u32::MAX - 1);
@@ -244,7 +244,7 @@ impl WriteSet {
         self.operations.push(Operation { write, previous, serial });
     }
 
-    /// Takes back every operation from `position` on.
+    /// Undoes every operation from `position` on.
     pub(crate) fn truncate(&mut self, position: usize) {
         while self.operations.len() > position {
             drop(self.pop());
@@ -301,8 +301,8 @@ impl WriteSet {
         Some(Own { base, deltas })
     }
 
-    /// The keys of `table` within the bounds that were written at a moment, in order, each with what
-    /// was said of it.
+    /// The keys of `table` within the bounds that were written before a moment, in order, each with its
+    /// own writes.
     pub(crate) fn range<'a>(
         &'a self,
         table: TableId,
@@ -347,7 +347,7 @@ impl WriteSet {
     }
 }
 
-/// True where no key can lie within the bounds (a B-tree would panic on some of these).
+/// True if no key can lie within the bounds. (`BTreeMap::range` panics on some of these.)
 pub(crate) fn is_void(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     match (lower, upper) {
         (Bound::Included(low), Bound::Included(high)) => low > high,

@@ -1,7 +1,7 @@
 //! [`Causes`]: an error with its sources, in one line for a log.
 //!
 //! ```text
-//!   the database takes no more writes since: cannot sync log/3.log: No space left on device (os error 28)
+//!   the database takes no more writes until it is opened again, because: cannot sync log/3.log: No space left on device (os error 28)
 //! ```
 
 use std::error::Error;

@@ -20,7 +20,7 @@ use crate::{
     SqlState, Style, Type, builtin, extension,
 };
 
-/// The surroundings of a conversion.
+/// The context of a conversion.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The session's settings.
@@ -56,7 +56,7 @@ pub trait TypeSource {
     }
 }
 
-/// Names of objects, for the types that hold an OID and show a name: `regclass` and its kin.
+/// Names of objects, for the types that hold an OID and show a name: `regclass` and the like.
 pub trait Objects {
     /// The OID of the object that `name` finds, for a value of type `class`.
     ///

@@ -132,7 +132,7 @@ pub static ALL: [Extension; 11] = [
     },
 ];
 
-/// The number of the view `pg_stat_statements`, and of the one that tells of itself.
+/// The numbers of the views `pg_stat_statements` and `pg_stat_statements_info`.
 pub const STATEMENTS: Oid = Oid(0x2300);
 /// See [`STATEMENTS`].
 pub const STATEMENTS_INFO: Oid = Oid(0x2302);

@@ -8,12 +8,12 @@
 //!                     key form      row form          kept by the store
 //! ```
 //!
-//! A [`Datum`] is a value. Its [`Type`] is known elsewhere, from the catalog or a plan. The inputs of
-//! a conversion come in a [`Context`]: the session's [`Style`], its clock, the types and
-//! the objects that users made. Nothing here reads a clock, a file or an environment.
+//! A [`Datum`] is a value. It does not contain its [`Type`], which comes from the catalog or a plan. The
+//! inputs of a conversion come in a [`Context`]: the session's [`Style`], its clock, the types and the
+//! objects that users made. This crate reads no clock, file or environment.
 //!
-//! Every mistake of a user is an [`Error`] with PostgreSQL's code and words. Bytes from outside
-//! (the wire, the disk) never cause a panic, and never make more be allocated than they are long.
+//! Every mistake of a user is an [`Error`] with PostgreSQL's code and message. Bytes from the network or
+//! the disk never cause a panic, nor an allocation that is larger than they are.
 
 pub mod array;
 pub mod binary;

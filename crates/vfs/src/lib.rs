@@ -1,5 +1,5 @@
-//! The one seam through which the engine meets the outside: files, directories, the clock and
-//! randomness.
+//! The interface to the operating system: files, directories, the clock and randomness. The engine
+//! uses no other.
 //!
 //! ```text
 //!   log · store · txn · anywhen
@@ -7,11 +7,11 @@
 //!      ┌─────┴──────┐
 //!    OsVfs        SimVfs      the real disk, and one that can lose power, tear, reorder and fail
 //! ```
-//! An [`Overlay`] over either only reads it: what is written stays in memory.
+//! An [`Overlay`] only reads from either of them, and keeps all writes in memory.
 //!
-//! Nothing below the server touches `std::fs`, `SystemTime` or `Instant`; it asks an [`Env`]. That
-//! is what lets one test run a workload once and then reopen it after a power loss at every single
-//! write, and what makes a failing seed replay.
+//! No crate below the server uses `std::fs`, `SystemTime` or `Instant`; they use an [`Env`]. So a test can
+//! run a workload once and then reopen the database after a power loss at every single write, and a failing
+//! seed gives the same run again.
 //!
 //! # In a test
 //! ```
@@ -37,16 +37,16 @@
 //! }
 //! # Ok::<(), std::io::Error>(())
 //! ```
-//! [`SimVfs::fail`] makes the n-th operation fail, [`SimVfs::disable`] turns syncs into lies (so
-//! that a test can prove it would notice a forgotten one), [`SimVfs::flip_bit`] rots the disk.
+//! [`SimVfs::fail`] makes the n-th operation fail. [`SimVfs::disable`] makes syncs return without effect,
+//! so that a test can prove that it would notice a missing sync. [`SimVfs::flip_bit`] damages a file.
 //!
 //! # Assumptions about a disk
-//! * A write is durable only after a [`File::sync_data`] (or `sync_all`) that began after it
-//!   returned without error. Before that it may be there, not there, or there in part.
+//! * A write is durable only after a [`File::sync_data`] (or `sync_all`) that began after the write has
+//!   returned, and that returned without error. Before that all of it, a part or nothing may be on the disk.
 //! * A sector of 512 bytes is written whole or not at all; anything larger can tear.
 //! * A file's name (its creation, renaming or removal) is durable only after [`Vfs::sync_dir`] of
-//!   its directory. A rename is atomic: afterwards the old or the new target is found, never neither.
-//! * After a failed sync nothing is known of the unsynced writes: the caller must stop.
+//!   its directory. A rename is atomic: after a crash the name leads to the old or to the new file.
+//! * After a failed sync the state of the unsynced writes is unknown: the caller must stop.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -116,10 +116,10 @@ pub enum OpenMode {
     CreateNew,
 }
 
-/// A held lock on a directory; dropping it gives the directory free.
+/// A held lock on a directory; dropping it releases the lock.
 pub trait DirLock: Send + Sync + 'static {}
 
-/// Of a directory that cannot be locked.
+/// The lock of a directory that cannot be locked.
 pub(crate) struct Unlocked;
 
 impl DirLock for Unlocked {}
@@ -128,8 +128,7 @@ impl DirLock for Unlocked {}
 pub trait Vfs: Send + Sync + 'static {
     /// Opens the file at `path`.
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>>;
-    /// Creates the directory and its missing parents; no error where it exists. The new names are
-    /// made durable.
+    /// Creates the directory and its missing parents, and makes their names durable. No error if it exists.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
     /// Renames, replacing what is at `to`.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -141,13 +140,12 @@ pub trait Vfs: Send + Sync + 'static {
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
     /// True where there is a file or directory.
     fn exists(&self, path: &Path) -> io::Result<bool>;
-    /// Takes the lock file at `path` for this process, creating it where missing; fails with
-    /// `WouldBlock` where another holder lives. The error's text names the holder's process id
-    /// where it is known.
+    /// Locks the file at `path` for this process, and creates it if it is missing. Fails with `WouldBlock`
+    /// if another process holds the lock. The text of the error has its process id, if it is known.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
-    /// Keeps other processes from taking the lock file at `path`, and makes and changes nothing:
-    /// others may hold it to read at the same time. Fails with `WouldBlock` as [`Vfs::lock`] does.
-    /// Where there is no such file, or it cannot be locked, no process is kept out.
+    /// Locks the file at `path` for reading: other processes can lock it for reading too, but none can take
+    /// [`Vfs::lock`]. It creates and changes nothing. Fails with `WouldBlock` as [`Vfs::lock`] does. If the
+    /// file is missing or cannot be locked, the returned lock has no effect.
     fn lock_to_read(&self, path: &Path) -> io::Result<Box<dyn DirLock>>;
 }
 
@@ -165,7 +163,7 @@ pub trait Random: Send + Sync + 'static {
     fn next_u64(&self) -> u64;
 }
 
-/// Everything of the outside that the engine uses.
+/// The files, the clock and the randomness that the engine uses.
 #[derive(Clone)]
 pub struct Env {
     /// Files and directories.

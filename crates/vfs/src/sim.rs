@@ -1,15 +1,15 @@
-//! A disk in memory that can lose power, tear and reorder writes, fail, lie and rot.
+//! A simulated disk in memory that can lose power, tear and reorder writes, fail, ignore syncs and flip
+//! bits.
 //!
-//! Every operation that changes something is recorded in one order. From the record the disk as
-//! found after power loss *just after any operation* can be built, in every way that the
-//! assumptions at the top of this crate allow; see [`CrashPolicy`]. Such an image is again a
-//! `SimVfs`, so recovery itself can crash.
+//! The disk records every change in one order. From the record it builds the state after a power loss
+//! *just after any operation*, in every way that the assumptions at the top of this crate allow; see
+//! [`CrashPolicy`]. Such an image is again a `SimVfs`, so recovery itself can crash.
 //!
 //! ```text
 //!   SimVfs ──── live      what a running process sees
 //!          ├─── ops       every change, in order; the bytes of a write are kept once
 //!          ├─── replay    what is durable and what is pending after the first n of them
-//!          └─── faults    which operations fail or lie
+//!          └─── faults    the operations that fail or have no effect
 //! ```
 //!
 //! # Invariants
@@ -142,12 +142,12 @@ impl SimVfs {
         self.disk.lock().ops.iter().map(record_of).collect()
     }
 
-    /// The disk as found after power loss when the first `at` of the recorded operations had
-    /// happened (0: none; [`SimVfs::op_count`]: all). All that is found there counts as durable.
-    /// Cheapest when asked in ascending order of `at`.
+    /// The disk after a power loss just after the first `at` of the recorded operations (0: none;
+    /// [`SimVfs::op_count`]: all). Everything on it counts as durable. Calls in ascending order of `at` are
+    /// the cheapest.
     ///
     /// # Panics
-    /// Where `at` is more than was recorded.
+    /// Panics if `at` is more than the number of recorded operations.
     pub fn image(&self, at: usize, policy: &CrashPolicy, seed: u64) -> SimVfs {
         let mut disk = self.disk.lock();
         let disk = &mut *disk;
@@ -167,24 +167,24 @@ impl SimVfs {
         self.disk.lock().faults.add(plan);
     }
 
-    /// Breaks a promise of durability silently.
+    /// Makes an operation return without the effect that it promises.
     pub fn disable(&self, what: Mutation, which: Which) {
         self.disk.lock().faults.disable(what, which);
     }
 
-    /// Ends all failures and lies.
+    /// Ends all faults.
     pub fn heal(&self) {
         self.disk.lock().faults.clear();
     }
 
-    /// Lets files have so many bytes more in all, until this is called again. A write that would make a
-    /// file longer than that writes what fits and fails as on a full disk.
+    /// Limits the disk to so many more bytes in all files, until the next call. A write beyond that writes the
+    /// part that fits, and fails as on a full disk.
     pub fn leave(&self, bytes: u64) {
         let mut disk = self.disk.lock();
         disk.capacity = disk.used().saturating_add(bytes);
     }
 
-    /// How many operations have failed or lied so far.
+    /// The number of operations so far with a fault.
     pub fn faults_hit(&self) -> usize {
         self.disk.lock().faults.hits
     }

@@ -48,13 +48,13 @@ const STEP_BYTES: usize = 1 << 20;
 #[non_exhaustive]
 pub enum BackupError {
     /// The source is gone, for now: what is there is kept, and the copy can go on later.
-    #[error("the server was lost: {0}")]
+    #[error("the connection to the server was lost: {0}")]
     Lost(String),
     /// The source refuses, and will again.
-    #[error("the server refuses: {0}")]
+    #[error("the server refuses the request: {0}")]
     Refused(String),
     /// A folder in which a copy was cut short.
-    #[error("the backup in {} is not whole: a copy into it was cut short", .0.display())]
+    #[error("the backup in {} is incomplete: the copy into it was interrupted", .0.display())]
     Unfinished(PathBuf),
     /// The file that says what a backup is does not decode, or a newer release wrote it.
     #[error("{}: {what}", path.display())]

@@ -100,7 +100,7 @@ impl Database {
     /// and nothing is changed.
     ///
     /// # Errors
-    /// Where there is no backup, it is not whole, or it is damaged.
+    /// Fails if there is no backup, or if it is incomplete or damaged.
     pub fn look_at_backup(backup: impl AsRef<Path>) -> Result<(BackupMark, BackupMark)> {
         let (env, backup) = (Env::os(), backup.as_ref());
         let found = FoundBackup::open(&env, backup)?;
@@ -155,7 +155,7 @@ impl FoundBackup {
         let (files, checkpoint) = NamedFiles::of_manifest(&manifest)?;
         let base = match state {
             State::Whole(mark) => mark,
-            // Of a release before this one: no time is known.
+            // A backup of an earlier release has no time.
             _ => BackupMark { csn: checkpoint.csn, ..BackupMark::default() },
         };
         let mut end = base;

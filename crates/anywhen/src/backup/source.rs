@@ -22,7 +22,7 @@ pub trait BackupSource {
     /// Waits for records of commits after `after`, which the caller has durably; may return none after a while.
     fn records(&mut self, after: Csn) -> Result<LogBatch>;
 
-    /// Ends the backup, where one is under way.
+    /// Ends the backup, if one is running.
     fn end(&mut self);
 }
 

@@ -115,7 +115,7 @@ impl Keep {
     }
 }
 
-/// Rows on their way into an answer.
+/// Collects rows for an answer.
 struct Sink {
     keep: Vec<Keep>,
     rows: Vec<Vec<Datum>>,
@@ -171,7 +171,7 @@ impl Answer {
     /// type and the modifier of that, -1 for none.
     ///
     /// # Errors
-    /// `22P02` and its kin, where a text is no value of its type.
+    /// `22P02` and the like, where a text is no value of its type.
     pub fn from_texts<T: AsRef<str>>(
         columns: impl IntoIterator<Item = (String, Oid, i32)>,
         rows: impl IntoIterator<Item = Vec<Option<T>>>,

@@ -64,7 +64,7 @@ pub(super) fn columns(
     Ok(sink.finish()?)
 }
 
-/// Rows on their way into columns.
+/// Collects rows for columns.
 struct Sink {
     encoder: Encoder,
     batches: Vec<RecordBatch>,

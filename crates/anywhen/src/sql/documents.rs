@@ -9,7 +9,7 @@ impl Database {
     /// The role of SQL with a name; `None` where none has it.
     ///
     /// # Errors
-    /// Where the catalog of SQL cannot be read.
+    /// Fails if the catalog of SQL cannot be read.
     pub fn sql_role(&self, name: &str) -> Result<Option<KnownRole>> {
         Ok(self.instance()?.role(name))
     }
@@ -18,7 +18,7 @@ impl Database {
     /// those of the role `pg_collections`, where no role is given or none has its name.
     ///
     /// # Errors
-    /// Where the catalog of SQL cannot be read.
+    /// Fails if the catalog of SQL cannot be read.
     ///
     /// [`Collection::id`]: crate::Collection::id
     pub fn document_rights(

@@ -61,7 +61,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The values that `ALTER SYSTEM` has set in the folder of a database: settings and values, as they hold.
 ///
 /// # Errors
-/// Where their file cannot be read.
+/// Fails if their file cannot be read.
 pub fn kept_settings(folder: &Path) -> io::Result<Vec<(String, String)>> {
     let lines = session::configuration::read_file(&Env::os(), folder)?.into_iter();
     let good = lines.filter(|line| line.error.is_none());
@@ -88,7 +88,7 @@ impl Database {
     /// The instance that a server serves; made when it is first asked for.
     ///
     /// # Errors
-    /// Where the catalog of SQL cannot be read, or cannot be written in a new database.
+    /// Fails if the catalog of SQL cannot be read, or cannot be written in a new database.
     pub fn instance(&self) -> Result<Arc<Instance>> {
         let mut instance = self.shared.instance.lock();
         if let Some(instance) = &*instance {

@@ -15,16 +15,16 @@ pub(crate) struct BackupArgs {
     /// Copy a running server: http://HOST:PORT or https://HOST:PORT
     #[arg(long, value_name = "URL")]
     pub from: Option<String>,
-    /// Go on with every commit from then on, until the command is ended
+    /// After the copy, also copy every later commit, until the command is stopped
     #[arg(long, requires = "from")]
     pub follow: bool,
-    /// No faster than this, such as 50MB/s
+    /// The highest speed of the copy, such as 50MB/s
     #[arg(long, value_name = "RATE")]
     pub rate: Option<Rate>,
     /// The file with the token for the server [default: the variable ANYWHEN_TOKEN]
     #[arg(long, value_name = "FILE", requires = "from")]
     pub token_file: Option<PathBuf>,
-    /// The file with the certificates of those who may vouch for the server [default: the system's]
+    /// A file with the certificate authorities that are trusted for the server [default: the system's]
     #[arg(long, value_name = "FILE", requires = "from")]
     pub authorities: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct RestoreArgs {
     /// The backup
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// All commits up to this moment: a time, or csn:N [default: the last that there is]
+    /// Restore the commits up to this moment: a time, or csn:N [default: the last one]
     #[arg(long, value_name = "MOMENT")]
     pub to: Option<At>,
 }
@@ -47,7 +47,8 @@ impl FromStr for Rate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no rate: for example 50MB/s, 800KiB/s or 1GB/s");
+        let wrong =
+            || format!("{text:?} is not a rate: write for example 50MB/s, 800KiB/s or 1GB/s");
         let amount = text.trim().trim_end_matches("/s").trim_end();
         let digits =
             amount.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();

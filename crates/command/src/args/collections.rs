@@ -34,10 +34,10 @@ pub(crate) struct CreateArgs {
     /// How much of the past is kept: forever, none, or a time such as 90d
     #[arg(long, value_name = "TIME", default_value = "forever")]
     pub history: Retention,
-    /// Keep a rolling hash of every document, which `verify` computes again
+    /// Keep a rolling hash of every document, which `verify` checks
     #[arg(long)]
     pub hashes: bool,
-    /// Keep the path summary of every document, so that `paths` reads it and need not compute it
+    /// Keep the path summary of every document, so that `paths` need not compute it
     #[arg(long)]
     pub path_summary: bool,
 }

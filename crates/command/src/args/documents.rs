@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{At, Expected, Place, Signed, Target};
+use super::{At, Expected, NodeArg, Signed, Target};
 
 #[derive(Args, Debug)]
 pub(crate) struct PutArgs {
@@ -28,7 +28,7 @@ pub(crate) struct GetArgs {
     pub at: Option<At>,
     /// Only this part
     #[arg(long, value_name = "PATH")]
-    pub path: Option<Place>,
+    pub path: Option<NodeArg>,
     /// Levels to show, counted from 1
     #[arg(long, value_name = "N")]
     pub max_level: Option<u32>,
@@ -38,9 +38,9 @@ pub(crate) struct GetArgs {
     /// Only the first N fields or elements of the document (or of --path), each whole
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
-    /// Of these, only those after this one: with --top, page by page
+    /// Only the fields or elements after this one: with --top, page by page
     #[arg(long, value_name = "PATH")]
-    pub after: Option<Place>,
+    pub after: Option<NodeArg>,
     /// Nodes to show in all, the document itself counted as one
     #[arg(long, value_name = "N")]
     pub nodes: Option<u64>,
@@ -65,7 +65,7 @@ pub(crate) struct EditArgs {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Change {
-    /// Give parts new values; a missing last field is made
+    /// Set new values of parts; a missing last field is added
     #[command(
         after_help = "Examples:\n  anywhen edit articles/a1 set counter 1\n  anywhen edit articles/a1 set title Anywhen --text"
     )]
@@ -79,13 +79,13 @@ pub(crate) enum Change {
         #[command(flatten)]
         signed: Signed,
     },
-    /// Put something new in
+    /// Insert a new value
     #[command(
         after_help = "Examples:\n  anywhen edit articles/a1 insert tags '\"new\"'\n  anywhen edit articles/a1 insert 'tags[0]' '\"first\"' --before\n  anywhen edit articles/a1 insert '$' 0 --field counter"
     )]
     Insert {
         /// The array or object to put it in, or the neighbour for --before and --after
-        place: Place,
+        place: NodeArg,
         /// JSON
         #[arg(allow_negative_numbers = true)]
         value: String,
@@ -101,21 +101,21 @@ pub(crate) enum Change {
     #[command(after_help = "Examples:\n  anywhen edit articles/a1 rename author.name full_name")]
     Rename {
         /// The field
-        place: Place,
+        place: NodeArg,
         /// Its new name
         name: String,
         #[command(flatten)]
         signed: Signed,
     },
-    /// Take a part to another place; it keeps its identity and its history
+    /// Move a part to another place; it keeps its identity and its history
     #[command(
         after_help = "Examples:\n  anywhen edit articles/a1 move 'tags[2]' --before 'tags[0]'\n  anywhen edit articles/a1 move draft.title '$' --field title"
     )]
     Move {
         /// The part to move
-        place: Place,
+        place: NodeArg,
         /// Where to: an array or object, or the neighbour for --before and --after
-        to: Place,
+        to: NodeArg,
         #[command(flatten)]
         where_: Where,
         #[command(flatten)]
@@ -125,26 +125,26 @@ pub(crate) enum Change {
     #[command(after_help = "Examples:\n  anywhen edit articles/a1 copy author '$' --field editor")]
     Copy {
         /// The part to copy
-        place: Place,
+        place: NodeArg,
         /// Where to: an array or object, or the neighbour for --before and --after
-        to: Place,
+        to: NodeArg,
         #[command(flatten)]
         where_: Where,
         #[command(flatten)]
         signed: Signed,
     },
-    /// Take parts out
+    /// Remove parts
     #[command(after_help = "Examples:\n  anywhen edit articles/a1 remove 'tags[0]' state")]
     Remove {
         /// The parts to remove
         #[arg(required = true)]
-        places: Vec<Place>,
+        places: Vec<NodeArg>,
         #[command(flatten)]
         signed: Signed,
     },
 }
 
-/// Where something new stands, seen from the place named.
+/// The position of the value, relative to the named place.
 #[derive(Args, Debug)]
 #[group(multiple = false)]
 pub(crate) struct Where {
@@ -195,14 +195,14 @@ pub(crate) struct DiffArgs {
     pub from: Option<u64>,
     /// To this one (default: the last)
     pub to: Option<u64>,
-    /// How to write it
+    /// The format of the answer
     #[arg(long, value_enum)]
     pub format: Option<DiffFormat>,
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DiffFormat {
-    /// For reading
+    /// Text for people
     Text,
     /// JSON with node keys, paths, old and new values
     Anywhen,
@@ -226,7 +226,7 @@ pub(crate) struct NodeHistoryArgs {
     #[arg(value_name = "COLLECTION/DOC")]
     pub target: Target,
     /// The part, for example items[3].qty
-    pub place: Place,
+    pub place: NodeArg,
 }
 
 #[derive(Args, Debug)]

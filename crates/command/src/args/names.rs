@@ -32,13 +32,13 @@ impl std::fmt::Display for Target {
 
 /// A part of a document, by path or by node key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum NodeArg {
     /// From `$` on, or a JSON pointer from `/` on.
     Path(String),
     Key(u64),
 }
 
-impl FromStr for Place {
+impl FromStr for NodeArg {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(key) = text.strip_prefix('#') {
@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn places_are_completed_and_moments_told_apart() {
-        assert_eq!("a.b[1]".parse(), Ok(Place::Path("$.a.b[1]".to_owned())));
-        assert_eq!("[1].a".parse(), Ok(Place::Path("$[1].a".to_owned())));
-        assert_eq!("$".parse(), Ok(Place::Path("$".to_owned())));
-        assert_eq!("#12".parse(), Ok(Place::Key(12)));
-        assert!("".parse::<Place>().is_err() && "#x".parse::<Place>().is_err());
+        assert_eq!("a.b[1]".parse(), Ok(NodeArg::Path("$.a.b[1]".to_owned())));
+        assert_eq!("[1].a".parse(), Ok(NodeArg::Path("$[1].a".to_owned())));
+        assert_eq!("$".parse(), Ok(NodeArg::Path("$".to_owned())));
+        assert_eq!("#12".parse(), Ok(NodeArg::Key(12)));
+        assert!("".parse::<NodeArg>().is_err() && "#x".parse::<NodeArg>().is_err());
         assert_eq!("3".parse(), Ok(At::Revision(3)));
         assert_eq!("csn:17".parse(), Ok(At::Csn(17)));
         assert_eq!("1970-01-02".parse(), Ok(At::Time(86_400_000_000)));

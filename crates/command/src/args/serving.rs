@@ -13,10 +13,10 @@ pub(crate) struct ServeArgs {
     /// A folder for a socket, for clients of this machine
     #[arg(long, env = "ANYWHEN_UNIX_SOCKET_DIR", value_name = "DIR")]
     pub unix_socket_dir: Option<PathBuf>,
-    /// A file that says the same as these flags, in TOML
+    /// A configuration file in TOML, with the same options as these flags
     #[arg(long, env = "ANYWHEN_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// A file with the rules of access: lines as in pg_hba.conf
+    /// A file with access rules: lines as in pg_hba.conf
     #[arg(long, env = "ANYWHEN_HBA", value_name = "FILE")]
     pub hba: Option<PathBuf>,
     /// The certificate of this server, PEM
@@ -25,7 +25,7 @@ pub(crate) struct ServeArgs {
     /// The key of the certificate, PEM
     #[arg(long, env = "ANYWHEN_TLS_KEY", value_name = "FILE")]
     pub tls_key: Option<PathBuf>,
-    /// Let nobody in from other machines without TLS
+    /// Refuse clients of other machines that do not use TLS
     #[arg(long)]
     pub tls_required: bool,
     #[command(flatten)]
@@ -38,29 +38,29 @@ pub(crate) struct ServeArgs {
     pub threads: Option<usize>,
     #[command(flatten)]
     pub budget: BudgetArgs,
-    /// A value of a setting for all sessions, as in work_mem=16MB; goes before ALTER SYSTEM; may be given again
+    /// A setting for all sessions, such as work_mem=16MB; overrides ALTER SYSTEM; may be given again
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
     /// Log statements that take so many milliseconds or more (log_min_duration_statement)
     #[arg(long, value_name = "MS")]
     pub slow_statement_ms: Option<u64>,
-    /// Wait awake for a client that is alone and quick, for so many microseconds; 0: never [default: 200]
+    /// Busy-poll for the next statement of a single quick client, for so many microseconds; 0: never [default: 200]
     #[arg(long, value_name = "US")]
     pub busy_poll_us: Option<u64>,
-    /// The least weighty events that are logged
+    /// The lowest level of events that are logged
     #[arg(long, env = "ANYWHEN_LOG", value_enum, value_name = "LEVEL", default_value_t = LogLevel::Info)]
     pub log_level: LogLevel,
-    /// How it is logged
+    /// The form of log lines
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
     #[command(flatten)]
     pub log_file: LogFileArgs,
-    /// Look at configuration and data, say what would be done, change nothing, and end
+    /// Check configuration and data, print the effective options, change nothing, and exit
     #[arg(long)]
     pub check: bool,
 }
 
-/// How much memory the server takes for what.
+/// The memory budgets of the server.
 #[derive(Args, Debug)]
 pub(crate) struct BudgetArgs {
     /// Keep so many MiB of the data's blocks, decompressed, in memory (shared_buffers) [default: a quarter of
@@ -70,10 +70,10 @@ pub(crate) struct BudgetArgs {
     /// Gather so many MiB of changes in memory before they are written to files [default: 32]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 12))]
     pub memtable_mib: Option<u64>,
-    /// A statement holds so many MiB in memory at most [default: an eighth of the memory, 512 at most]
+    /// The most MiB of memory for one statement [default: an eighth of the memory, 512 at most]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     pub statement_mib: Option<u64>,
-    /// All statements together hold so many MiB at most [default: a quarter of the memory]
+    /// The most MiB of memory for all statements together [default: a quarter of the memory]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     pub statements_mib: Option<u64>,
 }
@@ -90,12 +90,12 @@ pub(crate) struct LogFileArgs {
     /// Begin the file anew when it is so many hours old; 0: never [default: 24]
     #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u64).range(..=1 << 16))]
     pub log_rotation_hours: Option<u64>,
-    /// Keep so many files, the one of now among them [default: 10]
+    /// Keep so many files, the current one included [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub log_files: Option<u64>,
 }
 
-/// How weighty an event is.
+/// The level of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
     Error,
@@ -120,19 +120,19 @@ pub(crate) struct HttpArgs {
     /// Listen here for HTTP; may be given again [default: nowhere]
     #[arg(long, env = "ANYWHEN_HTTP_LISTEN", value_name = "ADDRESS:PORT", value_delimiter = ',')]
     pub http_listen: Vec<SocketAddr>,
-    /// Let in over HTTP only who has a token (`anywhen token create`)
+    /// Require a token from every client of HTTP (`anywhen token create`)
     #[arg(long, env = "ANYWHEN_HTTP_AUTH")]
     pub http_auth: bool,
     /// The file of the tokens [default: http-tokens in the data folder]
     #[arg(long, env = "ANYWHEN_HTTP_TOKENS", value_name = "FILE")]
     pub http_tokens: Option<PathBuf>,
-    /// Let in who has a JSON web token signed by one of the keys in this file (JWKS)
+    /// Accept JSON web tokens that are signed by one of the keys in this file (JWKS)
     #[arg(long, env = "ANYWHEN_HTTP_JWKS", value_name = "FILE")]
     pub http_jwks: Option<PathBuf>,
-    /// The same with the keys at an address, which is asked again as they change
+    /// The same with keys from this address, which the server fetches again as they change
     #[arg(long, env = "ANYWHEN_HTTP_JWKS_URL", value_name = "URL", conflicts_with = "http_jwks")]
     pub http_jwks_url: Option<String>,
-    /// The certificates of those who may vouch for that address (PEM) [default: the system's]
+    /// The certificate authorities that are trusted for that address (PEM) [default: the system's]
     #[arg(long, env = "ANYWHEN_HTTP_JWKS_AUTHORITIES", value_name = "FILE")]
     pub http_jwks_authorities: Option<PathBuf>,
     /// The issuer that JSON web tokens must have
@@ -144,7 +144,7 @@ pub(crate) struct HttpArgs {
     /// An origin whose web pages may call the HTTP server, or * for all; others are refused; may be given again
     #[arg(long, env = "ANYWHEN_HTTP_CORS", value_name = "ORIGIN", value_delimiter = ',')]
     pub http_cors: Vec<String>,
-    /// Change documents that are there only with If-Match
+    /// Require If-Match for changes of existing documents
     #[arg(long, env = "ANYWHEN_HTTP_REQUIRE_PRECONDITIONS")]
     pub http_require_preconditions: bool,
     /// Cancel statements of SQL over HTTP that take longer [default: never]
@@ -171,16 +171,16 @@ pub(crate) enum TokenCommand {
         /// The rights of the token: view, create, modify, delete, or COLLECTION-view and so on
         #[arg(long = "role", value_name = "ROLE", required = true, value_delimiter = ',')]
         roles: Vec<String>,
-        /// The role of SQL that it stands for [default: the one with its name, if that is no superuser]
+        /// The SQL role of the token [default: the role with its name, if that is not a superuser]
         #[arg(long, value_name = "ROLE")]
         sql_role: Option<String>,
-        /// In how many days it ends to be one
+        /// Days until the token expires
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..=36_500))]
         days: Option<u64>,
     },
-    /// The tokens that there are
+    /// List the tokens
     List,
-    /// Take a token away
+    /// Revoke a token
     Revoke {
         /// The token, as `list` shows it
         id: String,

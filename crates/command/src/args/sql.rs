@@ -5,19 +5,19 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub(crate) struct SqlArgs {
-    /// Ask a server instead of opening the data here: postgres://USER@HOST:PORT/DATABASE
+    /// Use a server instead of a data folder: postgres://USER@HOST:PORT/DATABASE
     #[arg(long, value_name = "URL", env = "ANYWHEN_URL", hide_env_values = true)]
     pub url: Option<String>,
-    /// Run these statements, and end; may be given again
+    /// Run these statements and exit; may be given again
     #[arg(long, short, value_name = "SQL")]
     pub command: Vec<String>,
-    /// Run the statements in a file, and end; may be given again
+    /// Run the statements in a file and exit; may be given again
     #[arg(long, short, value_name = "FILE")]
     pub file: Vec<PathBuf>,
-    /// How rows are written [default: table]
+    /// The format of rows [default: table]
     #[arg(long, value_enum)]
     pub format: Option<SqlFormat>,
-    /// Go on after a statement that failed
+    /// Continue after a failed statement
     #[arg(long)]
     pub keep_going: bool,
 }

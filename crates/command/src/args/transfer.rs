@@ -12,13 +12,13 @@ pub(crate) struct ImportArgs {
     /// A .json file, a .ndjson file (.gz too), or a folder; for a table .csv, .ndjson (.gz too), .parquet or .arrow files
     #[arg(required = true, value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
-    /// The table that the rows of the files go to; it is made where it is missing
+    /// The table for the rows of the files; it is made if it is missing
     #[arg(long, value_name = "TABLE")]
     pub into: Option<String>,
-    /// How a new table keeps its rows, such as columnar
+    /// The access method of a new table, such as columnar
     #[arg(long, value_name = "METHOD")]
     pub using: Option<String>,
-    /// Where it goes: COLLECTION, or COLLECTION/DOC for a .json file
+    /// The target: COLLECTION, or COLLECTION/DOC for a .json file
     #[arg(long = "as", value_name = "COLLECTION[/DOC]")]
     pub target: Option<String>,
     /// For .ndjson: the field of each line that becomes the key
@@ -43,10 +43,10 @@ Examples:
         repository: PathBuf,
         /// The file, as named in the newest commit
         path: String,
-        /// Where it goes (default: git/PATH)
+        /// The target document (default: git/PATH)
         #[arg(long = "as", value_name = "COLLECTION/DOC")]
         target: Option<Target>,
-        /// Only the main line: what a merge brought counts as the merge's
+        /// Follow only first parents: the changes of a merged branch count as changes of the merge
         #[arg(long)]
         first_parent: bool,
     },
@@ -61,7 +61,7 @@ Examples:
     History {
         /// A .ndjson file (.gz too), or - for standard input
         file: PathBuf,
-        /// Where it goes
+        /// The target document
         #[arg(long = "as", value_name = "COLLECTION/DOC")]
         target: Target,
     },
@@ -78,10 +78,10 @@ pub(crate) struct ExportArgs {
     /// How the file is compressed: snappy, zstd, lz4, gzip or none
     #[arg(long, value_name = "NAME", requires = "file")]
     pub compression: Option<String>,
-    /// As things were at this moment
+    /// Export the state as of this moment
     #[arg(long, value_name = "MOMENT", conflicts_with = "history")]
     pub at: Option<At>,
-    /// Every revision of a document, oldest first
+    /// Export every revision of a document, oldest first
     #[arg(long, conflicts_with = "to")]
     pub history: bool,
     /// Write one file a document into this folder

@@ -51,7 +51,7 @@ const NO_NAMES: &str =
 type InScope = (Vec<String>, Option<String>);
 
 /// The statement at the cursor.
-struct Place<'a> {
+struct CompletionContext<'a> {
     known: &'a Known,
     /// The word at the cursor as far as it is written, without its qualifier.
     begun: &'a str,
@@ -84,7 +84,7 @@ pub(super) fn complete(known: &Known, before: &str, after: &str) -> (usize, Vec<
     let mut whole = before_tokens.clone();
     whole.extend(tokens(after).into_iter().take_while(|token| !token.is_mark(";")));
     let (qualifier, begun) = qualified(word);
-    let place = Place { known, begun, qualifier, scope: scope(&whole) };
+    let place = CompletionContext { known, begun, qualifier, scope: scope(&whole) };
     (begun.len(), place.candidates(&next(&before_tokens)))
 }
 
@@ -202,7 +202,7 @@ fn scope(tokens: &[Token<'_>]) -> Vec<InScope> {
     found
 }
 
-impl Place<'_> {
+impl CompletionContext<'_> {
     fn candidates(&self, next: &Next) -> Vec<String> {
         let mut names: BTreeSet<String> = BTreeSet::new();
         let mut slots = next.slots.clone();
@@ -395,7 +395,7 @@ fn command(known: &Known, line: &str) -> (usize, Vec<String>) {
         }
         meta::Takes::Relations(kinds) => {
             let (qualifier, begun) = qualified(word);
-            let place = Place { known, begun, qualifier, scope: Vec::new() };
+            let place = CompletionContext { known, begun, qualifier, scope: Vec::new() };
             let mut names = BTreeSet::new();
             place.relations(kinds, &mut names);
             (begun.len(), names.into_iter().collect())

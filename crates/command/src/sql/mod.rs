@@ -36,7 +36,7 @@ use split::{Piece, Splitter};
 use url::Url;
 use wire::Client;
 
-/// The state of a run: who is asked, and how answers are shown.
+/// The state of a run: the source of answers, and how they are shown.
 pub(super) struct Shell {
     source: Source,
     layout: Layout,

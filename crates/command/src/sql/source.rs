@@ -66,7 +66,7 @@ pub(super) struct Refusal {
     pub(super) hint: Option<String>,
     /// Where in the text, in characters from 1.
     pub(super) position: Option<u32>,
-    /// There is nobody to ask any more.
+    /// The connection is lost.
     pub(super) is_end: bool,
 }
 

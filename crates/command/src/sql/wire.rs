@@ -379,7 +379,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         frontend::terminate(&mut self.sent);
-        // Nobody is there to be told.
+        // The other side is gone.
         let _ = self.send();
     }
 }

@@ -99,7 +99,7 @@ fn a_dropped_collection_is_read_at_a_moment_before() {
     );
     assert!(world.run(&["ls", "--dropped"]).starts_with("a  20"));
 
-    assert_eq!(world.run(&["drop", "a", "--purge"]), "a dropped, and its past let go of\n");
+    assert_eq!(world.run(&["drop", "a", "--purge"]), "a dropped with its past\n");
     world.run(&["compact"]);
     let said = world.fails(1, &["get", "a/x", "--at", &then]);
     assert!(said.contains("is not kept any more"), "{said}");

@@ -188,12 +188,12 @@ fn what_was_cut_short_is_told() {
     world.run(&["put", "a/b", "1"]);
     world.file("half/store/0000000001-0000000000000000.seg", "the beginning");
     let said = world.fails(1, &["backup", "half"]);
-    assert!(said.contains("cut short") && said.contains("remove the folder"), "{said}");
+    assert!(said.contains("interrupted copy") && said.contains("remove the folder"), "{said}");
     world.run(&["backup", "saved"]);
     let said = world.fails(1, &["--data", "half", "restore", "saved"]);
-    assert!(said.contains("cut short") && said.contains("remove the folder"), "{said}");
+    assert!(said.contains("interrupted copy") && said.contains("remove the folder"), "{said}");
     let said = world.fails(1, &["--data", "new", "restore", "half"]);
-    assert!(said.contains("not whole"), "{said}");
+    assert!(said.contains("incomplete"), "{said}");
     world.fails(1, &["--data", "half", "get", "a/b"]);
 }
 

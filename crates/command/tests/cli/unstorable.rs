@@ -85,7 +85,7 @@ fn no_way_back_writes_such_a_value_again() {
     let world = world();
     for (target, revision, place) in [("c/mended", "1", "$.n"), ("c/mended", "2", "$.n")] {
         let said = world.fails(1, &["revert", target, revision]);
-        assert!(said.contains(&format!("no document can hold what stands at {place}")), "{said}");
+        assert!(said.contains(&format!("no document can hold the value at {place}")), "{said}");
     }
     assert_eq!(world.run(&["get", "c/mended"]), "{\"n\":1,\"ok\":3}\n");
     assert!(!world.run(&["history", "c/mended"]).contains("4  "));

@@ -54,7 +54,7 @@ pub(super) fn patch(old: &Tree, new: &Tree, changes: &[Change]) -> Result<String
     Ok(format!("[{}]", sim.steps.join(",")))
 }
 
-/// The old document on its way to the new one.
+/// The old document while it is changed into the new one.
 struct Sim<'a> {
     old: &'a Tree,
     new: &'a Tree,

@@ -220,7 +220,7 @@ struct Set {
     /// True where it has all of them.
     is_whole: bool,
     groups: KeyTable,
-    /// Of each group the state of each call, one group after the other.
+    /// The states of the calls of each group, one group after the other.
     states: Vec<State>,
     /// Rows of groups that there is no room for.
     later: Option<Partitions>,

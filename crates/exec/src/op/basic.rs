@@ -11,7 +11,7 @@ use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
 use crate::parallel::{Parts, Step, TakePiece, parts_by};
 use crate::tables::{Piece, piece_of_rows};
-use plan::explain::seen::Report;
+use plan::explain::operator_stats::Report;
 
 /// Rows of expressions.
 pub(crate) struct Values {

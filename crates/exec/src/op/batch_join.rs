@@ -8,7 +8,7 @@
 
 use batch::{Builder, Join, Probing, Run, Selection, Slice};
 use plan::JoinKind;
-use plan::explain::seen::Report;
+use plan::explain::operator_stats::Report;
 use sql::eval::Program;
 use types::Result;
 
@@ -52,7 +52,7 @@ pub(crate) struct BatchJoin {
     /// The use of workers that read the build side.
     worker_use: WorkerUse,
     held: Held,
-    /// Rows that wait, where somebody wants them one by one.
+    /// Buffered rows, if the operator above takes them one by one.
     waiting: Waiting,
 }
 

@@ -6,7 +6,7 @@
 //! ```
 
 use batch::{Aggregation, Run};
-use plan::explain::seen::Report;
+use plan::explain::operator_stats::Report;
 use types::{Datum, Result};
 
 use super::aggregate::Aggregate;

@@ -18,7 +18,7 @@ use super::Row;
 use super::hash::canonical;
 use super::sort::SortKey;
 use crate::ctx::{Env, Shared};
-use crate::spill::{Place, RowStore};
+use crate::spill::{RowStore, StorePosition};
 
 /// The frame of a window, ready to be computed.
 pub(crate) struct Frame {
@@ -44,7 +44,7 @@ pub(crate) enum Bound {
 pub(crate) struct Partition {
     rows: RowStore,
     /// Where the row that was looked at last lies.
-    place: RefCell<Place>,
+    place: RefCell<StorePosition>,
     /// Where each group of peers begins.
     groups: Vec<usize>,
     group_of: Vec<u32>,

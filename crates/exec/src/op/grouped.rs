@@ -1,5 +1,4 @@
-//! Results of a correlated subquery that the executor keeps: for values that were asked for, and for
-//! all values at once.
+//! The cached results of a correlated subquery: for values that were asked for, and for all values at once.
 //!
 //! ```text
 //!   the subquery is evaluated for a value
@@ -12,13 +11,13 @@
 //! ```
 //!
 //! A subquery that finds its rows by an index never reaches the cost of the table. A subquery that
-//! scans a table reaches it after one or two evaluations. The cost is therefore at most about twice
-//! that of the better way. Where the operator around knows what many rows will ask for, the table is
-//! made of these values only, and at once: the planner allows it where each evaluation reads whole tables.
+//! scans a table reaches it after one or two evaluations. So the cost is at most about twice that of the
+//! better way. If the operator above knows which values many rows will ask for, the table is made at once,
+//! for these values only. The planner allows this if each evaluation reads whole tables.
 //!
 //! # Invariants
-//! * An error for a value that nobody asked for is never reported: the executor gives the table up and
-//!   runs the subquery value by value.
+//! * An error for a value that no row asks for is never reported: the executor drops the table and runs the
+//!   subquery value by value.
 //! * Memory is bounded as for every hash table; a memo or a table that exceeds the bound is given up.
 
 use sql::eval::{Program, Row as EvalRow};
@@ -34,7 +33,7 @@ use crate::ctx::{Env, Held, Shared};
 pub(crate) struct Grouped {
     /// Gives rows of keys and value.
     root: Input,
-    /// Gives the row of the subquery over no rows; none where its value is NULL.
+    /// Gives the row of the subquery over no rows; `None` if its value is NULL.
     empty: Option<Input>,
     /// As `root` for the keys that are in a work table, which has this number.
     some: Option<(Input, u32)>,
@@ -53,7 +52,7 @@ pub(crate) struct Grouped {
 enum State {
     Waiting,
     Ready(Box<AllValues>),
-    /// The table was given up.
+    /// The table was dropped.
     Off,
 }
 
@@ -118,8 +117,8 @@ impl Grouped {
         Ok(())
     }
 
-    /// The key that is asked for. None if an error stands in its place: the subquery itself evaluates this for each of
-    /// its rows, and so not at all without rows.
+    /// The key of the current slots. `None` if its evaluation fails: the subquery itself evaluates it for each of its
+    /// rows, and so not at all if it has no rows.
     fn asked_key(&self, env: &Env<'_>) -> Option<Row> {
         let values = self.asked.iter().map(|program| env.value(program, EvalRow::NONE));
         values.collect::<Result<Row>>().ok()

@@ -1,4 +1,4 @@
-//! `FOR UPDATE` and its kin: the rows come out after those of the tables were locked.
+//! `FOR UPDATE` and the like: the rows come out after those of the tables were locked.
 
 use sql::plan::RowLock;
 use types::{Datum, Result};

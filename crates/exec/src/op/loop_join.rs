@@ -9,7 +9,7 @@ use types::{Datum, Result};
 
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Shared};
-use crate::spill::{Place, RowStore};
+use crate::spill::{RowStore, StorePosition};
 use plan::JoinKind;
 
 /// A join by nested loops.
@@ -28,7 +28,7 @@ pub(crate) struct LoopJoin {
     matched: bool,
     /// The rows of a right side that is the same for all.
     kept: Option<RowStore>,
-    place: Place,
+    place: StorePosition,
     /// Which of them had a partner, where that matters.
     partners: Vec<bool>,
     at: usize,
@@ -57,7 +57,7 @@ impl LoopJoin {
             inside: false,
             matched: false,
             kept: None,
-            place: Place::default(),
+            place: StorePosition::default(),
             partners: Vec::new(),
             at: 0,
             left_done: false,
@@ -201,7 +201,7 @@ impl Operator for LoopJoin {
         if let Some(mut kept) = self.kept.take() {
             kept.clear(shared);
         }
-        self.place = Place::default();
+        self.place = StorePosition::default();
         self.partners.clear();
         self.at = 0;
         self.left.rewind(shared);

@@ -86,8 +86,8 @@ pub(crate) trait Operator: Send {
     fn rewind(&mut self, shared: &Shared);
 
     /// Its own report, for all runs together.
-    fn report(&self) -> plan::explain::seen::Report {
-        plan::explain::seen::Report::default()
+    fn report(&self) -> plan::explain::operator_stats::Report {
+        plan::explain::operator_stats::Report::default()
     }
 }
 

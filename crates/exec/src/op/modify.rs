@@ -24,7 +24,7 @@ use super::merge::Merge;
 use super::recheck::Recheck;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared, row_bytes};
-use crate::spill::{Place, RowStore};
+use crate::spill::{RowStore, StorePosition};
 use crate::tables::{Inserted, Locked};
 
 /// The action on each row of the input, ready to be computed.
@@ -135,7 +135,7 @@ impl Modify {
             }
             return self.erase(env, rows);
         }
-        let (mut rows, mut place) = (RowStore::default(), Place::default());
+        let (mut rows, mut place) = (RowStore::default(), StorePosition::default());
         while self.input.next(env, &mut row)? {
             rows.push(env, std::mem::take(&mut row))?;
         }

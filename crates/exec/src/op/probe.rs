@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use batch::{Cutoff, Run};
-use plan::explain::seen::Blocks;
+use plan::explain::operator_stats::Blocks;
 use store::BlockReads;
 use types::Result;
 

@@ -20,7 +20,7 @@ use crate::parallel::{Part, Parts, TakePiece};
 use crate::tables::{
     Moment, Piece, Range, ScanKey, ScanRequest, Scanning, TablePart, piece_of_rows,
 };
-use plan::explain::seen::Report;
+use plan::explain::operator_stats::Report;
 
 /// Which states are read, ready to be computed.
 pub(crate) enum When {

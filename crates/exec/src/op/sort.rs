@@ -22,7 +22,7 @@ use super::rows::Rows;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::spill::{Reader, Tape, Writer, read_row, write_row};
-use plan::explain::seen::{Report, Sorted};
+use plan::explain::operator_stats::{Report, Sorted};
 
 /// A key of an order, ready to be computed.
 pub(crate) struct SortKey {

@@ -18,7 +18,7 @@ use super::grouped::{Grouped, Memo};
 use super::hash::{KeyTable, canonical};
 use super::{Input, Row};
 use crate::ctx::{Env, Held, Shared};
-use crate::spill::{Place, RowStore};
+use crate::spill::{RowStore, StorePosition};
 
 /// How the rows of a subquery are used.
 pub(crate) enum Link {
@@ -134,7 +134,7 @@ impl Subplan {
         if !grouped.expects(env) {
             return Ok(());
         }
-        let mut place = Place::default();
+        let mut place = StorePosition::default();
         for at in 0..rows.len() {
             env.tick()?;
             let Some(row) = rows.get(at, &mut place)? else { break };

@@ -4,7 +4,7 @@ use types::{Error, Result, SqlState};
 
 use super::{Operator, Row};
 use crate::ctx::{Env, Shared};
-use crate::spill::{Place, RowStore};
+use crate::spill::{RowStore, StorePosition};
 use crate::tables::Piece;
 
 /// An operator that gives pieces, whose rows wait where they are taken one by one.
@@ -39,7 +39,7 @@ pub(crate) fn next_of(
 #[derive(Default)]
 pub(crate) struct Waiting {
     rows: RowStore,
-    place: Place,
+    place: StorePosition,
     at: usize,
 }
 
@@ -94,6 +94,6 @@ impl Waiting {
     /// Forgets all rows.
     pub(crate) fn clear(&mut self, shared: &Shared) {
         self.rows.clear(shared);
-        (self.place, self.at) = (Place::default(), 0);
+        (self.place, self.at) = (StorePosition::default(), 0);
     }
 }

@@ -15,7 +15,7 @@ use super::depends::{Depends, Known};
 use super::hash::KeyTable;
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
-use crate::spill::{Place, RowStore};
+use crate::spill::{RowStore, StorePosition};
 
 /// The source of a table's rows.
 pub(crate) enum Source {
@@ -166,7 +166,13 @@ impl CteState {
 }
 
 /// Puts the row at a place of a table into `out`, computing it where that was not done before.
-fn read(env: &Env<'_>, table: u32, at: usize, place: &mut Place, out: &mut Row) -> Result<bool> {
+fn read(
+    env: &Env<'_>,
+    table: u32,
+    at: usize,
+    place: &mut StorePosition,
+    out: &mut Row,
+) -> Result<bool> {
     let cell = &env.shared.ctes[table as usize];
     {
         let state = cell.borrow();
@@ -219,7 +225,7 @@ impl Operator for With {
             self.started = true;
             for (table, run) in &self.tables {
                 env.shared.ctes[*table as usize].borrow_mut().begin(*table, env.shared);
-                let (mut at, mut place) = (0, Place::default());
+                let (mut at, mut place) = (0, StorePosition::default());
                 while *run == Run::Whole && read(env, *table, at, &mut place, out)? {
                     at += 1;
                 }
@@ -238,12 +244,12 @@ impl Operator for With {
 pub(crate) struct CteScan {
     table: u32,
     at: usize,
-    place: Place,
+    place: StorePosition,
 }
 
 impl CteScan {
     pub(crate) fn new(table: u32) -> Self {
-        Self { table, at: 0, place: Place::default() }
+        Self { table, at: 0, place: StorePosition::default() }
     }
 }
 
@@ -258,7 +264,7 @@ impl Operator for CteScan {
     fn rewind(&mut self, _: &Shared) {
         self.at = 0;
         // The table may be another one the next time.
-        self.place = Place::default();
+        self.place = StorePosition::default();
     }
 }
 
@@ -266,12 +272,12 @@ impl Operator for CteScan {
 pub(crate) struct WorkTable {
     table: u32,
     at: usize,
-    place: Place,
+    place: StorePosition,
 }
 
 impl WorkTable {
     pub(crate) fn new(table: u32) -> Self {
-        Self { table, at: 0, place: Place::default() }
+        Self { table, at: 0, place: StorePosition::default() }
     }
 }
 
@@ -288,6 +294,6 @@ impl Operator for WorkTable {
     fn rewind(&mut self, _: &Shared) {
         self.at = 0;
         // The table may be another one the next time.
-        self.place = Place::default();
+        self.place = StorePosition::default();
     }
 }

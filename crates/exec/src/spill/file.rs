@@ -70,7 +70,7 @@ impl TempFolder {
     /// Opens a folder and removes all that is in it: what a crash has left.
     ///
     /// # Errors
-    /// Where it cannot be made, or what is in it cannot be removed.
+    /// Fails if it cannot be made, or its contents cannot be removed.
     pub fn open(fs: &Arc<dyn Vfs>, dir: &Path) -> io::Result<Arc<Self>> {
         if fs.exists(dir)? {
             for left in fs.list(dir)? {
@@ -100,7 +100,7 @@ pub(super) fn failed(error: &io::Error) -> Error {
     Error::new(Error::state_of_io(error), format!("could not use a temporary file: {error}"))
 }
 
-/// A file that is removed when nobody needs it any more.
+/// A file that is removed when its last user drops it.
 pub(super) struct TempFile {
     file: Arc<dyn File>,
     path: PathBuf,

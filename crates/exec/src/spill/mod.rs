@@ -10,7 +10,7 @@
 //! ```
 //!
 //! How much an operator may use is `work_mem`; what all operators of a statement may hold together is a
-//! limit of its own, behind which the statement fails. A file is removed when nobody needs it any more:
+//! limit of its own, behind which the statement fails. A file is removed when its last user drops it:
 //! at the end of the statement, where it fails or is cancelled; what a crash leaves goes when the folder
 //! is opened again. Nothing here is synced: a file means nothing to anybody but the statement.
 
@@ -27,4 +27,4 @@ pub(crate) use file::{Reader, Tape, Writer};
 pub use file::{TempBytes, TempFolder};
 pub(crate) use partition::{LEVEL_MAX, Partitions, Unique};
 pub use spool::{RowSpool, SpooledRows};
-pub(crate) use store::{Place, RowStore};
+pub(crate) use store::{RowStore, StorePosition};

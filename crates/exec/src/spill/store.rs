@@ -30,7 +30,7 @@ pub(crate) struct RowStore {
 
 /// A place in a store, with the block around it where that is in the file.
 #[derive(Default)]
-pub(crate) struct Place {
+pub(crate) struct StorePosition {
     block: Option<usize>,
     rows: Vec<Row>,
 }
@@ -71,7 +71,11 @@ impl RowStore {
     }
 
     /// The row at a place; none behind the last.
-    pub(crate) fn get<'r>(&'r self, at: usize, place: &'r mut Place) -> Result<Option<&'r Row>> {
+    pub(crate) fn get<'r>(
+        &'r self,
+        at: usize,
+        place: &'r mut StorePosition,
+    ) -> Result<Option<&'r Row>> {
         if let Some(at) = at.checked_sub(self.written) {
             return Ok(self.tail.get(at));
         }
@@ -95,7 +99,7 @@ impl RowStore {
     }
 
     /// The row at a place, which is there and is not looked at again.
-    pub(crate) fn take(&mut self, at: usize, place: &mut Place) -> Result<Row> {
+    pub(crate) fn take(&mut self, at: usize, place: &mut StorePosition) -> Result<Row> {
         match at.checked_sub(self.written) {
             Some(at) => Ok(self.tail.get_mut(at).map(std::mem::take).unwrap_or_default()),
             None => Ok(self.get(at, place)?.cloned().unwrap_or_default()),

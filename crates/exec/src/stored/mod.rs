@@ -25,7 +25,7 @@ use sql::plan::{LockStrength, LockWait, system};
 use store::Csn;
 use table::catalog::{Catalog, CatalogCache};
 use table::foreign::Checks;
-use table::method::Wanted;
+use table::method::ColumnSet;
 use table::rows::{
     Change, Counter, Counting, Handles, Load, Reads, Row, RowAt, RowValues, StorageEpoch, Table,
 };
@@ -120,7 +120,7 @@ impl<'a> Stored<'a> {
         }
     }
 
-    /// Has the commit count the rows that were added and taken away. To be called at the end of the
+    /// Makes the commit record the numbers of added and removed rows. The caller calls it at the end of the
     /// statement; does nothing the second time.
     pub fn count_rows(&self) {
         if !self.is_counted.replace(true) {
@@ -346,7 +346,7 @@ impl Tables for Stored<'_> {
         let row = {
             let txn = self.txn.borrow();
             let Some(key) = found(&table, txn.view(), index, key)? else { return Ok(false) };
-            table.get_with(txn.view(), &key, Wanted::Columns(attnums)).map_err(error)?
+            table.get_with(txn.view(), &key, ColumnSet::Columns(attnums)).map_err(error)?
         };
         match row {
             Some(row) => {

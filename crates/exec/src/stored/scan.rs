@@ -11,7 +11,7 @@ use sql::plan::system;
 use store::Csn;
 use table::columnar::Block;
 use table::index::{Index, RowKeys};
-use table::method::Wanted;
+use table::method::ColumnSet;
 use table::rows::{Batch, Cursor, PastCursor, Reads, RowVersion, StorageEpoch, Table};
 use txn::{KeyRange, Snapshot, View};
 use types::{Datum, DatumRef, Error, Result, SqlState};
@@ -430,7 +430,7 @@ impl Scan {
         batch.take_out_of_line(true);
         let view = View::past(snapshot);
         let Some(key) = found(&self.table, view, index, key)? else { return Ok(()) };
-        self.table.get_into(view, &key, Wanted::Columns(&self.attnums), batch).map_err(error)?;
+        self.table.get_into(view, &key, ColumnSet::Columns(&self.attnums), batch).map_err(error)?;
         if index.is_some() && batch.is_empty() { Err(leads_nowhere()) } else { Ok(()) }
     }
 
@@ -533,7 +533,7 @@ impl Scan {
             while *at < batch.len() {
                 let row = batch.row(*at);
                 *at += 1;
-                // Of a row that is only counted nothing is read.
+                // A row that is only counted is not read.
                 if !positions.is_empty() {
                     row.columns_into(positions, columns).map_err(error)?;
                 }
@@ -565,7 +565,7 @@ impl Scan {
         batch.clear();
         batch.take_out_of_line(false);
         *at = 0;
-        let wanted = Wanted::Columns(attnums);
+        let wanted = ColumnSet::Columns(attnums);
         let block = {
             let txn = stored.txn.borrow();
             let view = match past {
@@ -631,7 +631,7 @@ impl Scan {
             Some(snapshot) => View::past(snapshot),
             None => txn.view(),
         };
-        let wanted = Wanted::Columns(attnums);
+        let wanted = ColumnSet::Columns(attnums);
         match cursor {
             Some(cursor) => cursor.fill(view, wanted, batch, *rows_next).map_err(error)?,
             None => {
@@ -751,7 +751,7 @@ struct Part {
 impl TablePart for Part {
     fn next_piece(&mut self, f: &mut dyn FnMut(Piece<'_, '_>) -> Result<()>) -> Result<bool> {
         let Self { table, attnums, cursor, snapshot, batch, reads } = self;
-        let (view, wanted) = (View::past(snapshot), Wanted::Columns(attnums));
+        let (view, wanted) = (View::past(snapshot), ColumnSet::Columns(attnums));
         let block = cursor.fill_to_block(view, wanted, batch, PIECE_ROWS_MAX, true);
         let block = block.map_err(error)?;
         if let Some(reads) = reads {
@@ -793,7 +793,7 @@ impl Walk {
                 return Ok(None);
             }
             let mut more = Vec::new();
-            let wanted = Wanted::Columns(attnums);
+            let wanted = ColumnSet::Columns(attnums);
             self.cursor.versions(now, (from, last), wanted, &mut more, ROWS_MAX).map_err(error)?;
             self.found.extend(more);
         }
@@ -822,7 +822,7 @@ impl Own {
                 if !txn.has_written(table.storage()) {
                     return Ok(false);
                 }
-                let wanted = Wanted::Columns(attnums);
+                let wanted = ColumnSet::Columns(attnums);
                 self.cursor.fill(txn.view(), wanted, &mut self.batch, ROWS_MAX).map_err(error)?;
                 if self.batch.is_empty() {
                     return Ok(false);

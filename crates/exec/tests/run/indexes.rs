@@ -274,7 +274,7 @@ fn an_entry_that_leads_nowhere_is_damage() {
     let mut txn = world.engine.begin(Isolation::ReadCommitted);
     let mut rows = table::rows::Batch::new();
     Cursor::over(&table, KeyRange::ALL, false)
-        .fill(txn.view(), table::method::Wanted::All, &mut rows, 1)
+        .fill(txn.view(), table::method::ColumnSet::All, &mut rows, 1)
         .expect("it is read");
     txn.write(table.storage(), rows.row(0).key().to_vec(), Op::Delete).expect("it is written");
     let damaged = txn.commit(CommitMeta::default()).expect("it is committed").csn.0;

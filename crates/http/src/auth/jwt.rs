@@ -83,7 +83,7 @@ impl Signed {
                 let keys = remote.keys();
                 match keys.is_empty() {
                     true => {
-                        Err(Problem::busy("the keys that tokens are signed with are not here yet"))
+                        Err(Problem::busy("the keys of JSON web tokens have not been fetched yet"))
                     }
                     false => Ok(keys),
                 }
@@ -102,7 +102,7 @@ impl Signed {
 
     /// The caller that a token names; or why the token is invalid.
     fn check_with(&self, keys: &[Named], token: &str, now_us: u64) -> Result<Caller, &'static str> {
-        const NONE: &str = "the token is no JSON web token";
+        const NONE: &str = "the token is not a JSON web token";
         if token.len() > BYTES_MAX {
             return Err(NONE);
         }

@@ -26,7 +26,7 @@ pub(super) struct Named {
 /// The keys in a file.
 ///
 /// # Errors
-/// Where it cannot be read, or is no set of keys with one of ours.
+/// Fails if it cannot be read, or is not a set of keys with a supported key.
 pub(super) fn from_file(path: &Path) -> io::Result<Vec<Named>> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -36,7 +36,7 @@ pub(super) fn from_file(path: &Path) -> io::Result<Vec<Named>> {
 /// The keys in a text.
 ///
 /// # Errors
-/// Where it is no set of keys with one of ours.
+/// Fails if it is not a set of keys with a supported key.
 pub(super) fn read(text: &[u8]) -> io::Result<Vec<Named>> {
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what);
     let set: Value = serde_json::from_slice(text).map_err(|error| wrong(&error.to_string()))?;

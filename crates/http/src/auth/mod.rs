@@ -15,12 +15,12 @@
 //!                             AND, in a table of SQL, the privileges of the role
 //! ```
 //!
-//! A token stands for a role of SQL: the one that it names, else the one with its own name, unless that is a
-//! superuser. Its rights limit it everywhere. In tables of SQL the privileges of the role, as SQL checks them,
-//! limit it further. Collections that are no tables know no privileges. A token without such a role has what
-//! everybody has in tables (`GRANT ... TO PUBLIC`), and runs no SQL.
+//! A token stands for a role of SQL: the role that it names, else the role with its own name, unless that is a
+//! superuser. The rights of the token are an upper limit. In tables of SQL the privileges of the role limit it
+//! further. A token without a role has the privileges of the role `pg_collections`, and runs no SQL.
 //!
-//! Where neither is set up everybody may do everything; the server then listens on this machine alone.
+//! If neither tokens nor JSON web tokens are configured, every caller may do everything; the server then listens
+//! on this machine alone.
 
 mod jwt;
 mod keys;
@@ -51,30 +51,29 @@ use tokens::Known;
 /// The caller of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// The author of its writes. Empty where callers need not sign in.
+    /// The author of its writes. Empty if callers need no token.
     pub(crate) name: String,
-    /// The role that it stands for, whether SQL has one of that name or not. Empty where callers need not
-    /// sign in.
+    /// The role that it stands for, even if SQL has no role of that name. Empty if callers need no token.
     pub(crate) role: String,
     pub(crate) role_from: RoleFrom,
     pub(crate) rights: Rights,
 }
 
-/// How a caller comes to a role of SQL.
+/// The source of a caller's role of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleFrom {
-    /// Callers need not sign in: they need no role.
+    /// Callers need no token, and no role.
     Nobody,
     /// The token names it.
     Token,
     /// It is the name of the token, or of its subject.
     Name,
-    /// Only a name that people may have chosen themselves: there is none.
+    /// The token has only a name that people may have chosen themselves, so there is no role.
     Nothing,
 }
 
 impl Caller {
-    /// The caller of every request, where callers need not sign in.
+    /// The caller of every request, if callers need no token.
     fn everybody() -> Caller {
         let (name, role) = (String::new(), String::new());
         Caller { name, role, role_from: RoleFrom::Nobody, rights: Rights::all() }
@@ -93,13 +92,13 @@ impl Caller {
         Caller { name: name.to_owned(), role, role_from, rights }
     }
 
-    /// True where callers need not sign in.
+    /// True if callers need no token.
     pub(crate) fn is_nobody(&self) -> bool {
         self.role_from == RoleFrom::Nobody
     }
 
-    /// The role of SQL that the caller stands for; `None` where there is none that may log in. The role of a
-    /// superuser must be named: that a token was called so by chance must not open everything.
+    /// The role of SQL that the caller stands for; `None` if there is none that may log in. A token must name
+    /// the role of a superuser explicitly: its own name alone must not give it all rights.
     pub(crate) fn sql_role(&self, database: &Database) -> anywhen::Result<Option<&str>> {
         let is_it = |role: &KnownRole| match self.role_from {
             RoleFrom::Token => role.may_login,
@@ -110,7 +109,7 @@ impl Caller {
         Ok(known.filter(is_it).map(|_| self.role.as_str()))
     }
 
-    /// The privileges of the caller on the documents of a collection; `None` where callers need not sign in.
+    /// The privileges of the caller on the documents of a collection; `None` if callers need no token.
     pub(crate) fn grants(
         &self,
         database: &Database,
@@ -122,8 +121,8 @@ impl Caller {
         database.document_rights(documents, self.sql_role(database)?).map(Some)
     }
 
-    /// The collection of that name, with those options if any are given; made for the role of the caller where
-    /// there is none.
+    /// The collection of that name. If it is missing, it is made, with the given options, and the role of the
+    /// caller owns it.
     pub(crate) fn make_collection(
         &self,
         database: &Database,
@@ -147,7 +146,7 @@ impl Caller {
         Ok(self.grants(database, documents)?.is_none_or(|grants| grants.view))
     }
 
-    /// An error unless SQL lets the caller do this with the documents of a collection.
+    /// Fails unless the caller's role has the privilege on the documents of a collection.
     pub(crate) fn must_have(
         &self,
         right: Right,
@@ -168,7 +167,7 @@ impl Caller {
         }
     }
 
-    /// An error unless SQL lets the caller change the table itself whose documents a collection has.
+    /// Fails unless the caller's role owns the table of a collection.
     pub(crate) fn must_own(
         &self,
         database: &Database,
@@ -196,7 +195,7 @@ impl Caller {
     /// The role of SQL that the caller stands for.
     ///
     /// # Errors
-    /// 403 where there is none that may log in.
+    /// 403 if there is no such role that may log in.
     pub(crate) fn must_stand_for(&self, database: &Database) -> Result<&str, Problem> {
         let name = &self.name;
         self.sql_role(database)?.ok_or_else(|| {
@@ -205,7 +204,7 @@ impl Caller {
         })
     }
 
-    /// An error unless the caller may copy the whole database: as a superuser or a role with `REPLICATION`, by a
+    /// Fails unless the caller may copy the whole database: a superuser or a role with `REPLICATION`, with a
     /// token that may view all collections.
     pub(crate) fn must_replicate(&self, database: &Database) -> Result<(), Problem> {
         if self.is_nobody() {
@@ -222,7 +221,7 @@ impl Caller {
         Err(Problem::new(StatusCode::FORBIDDEN, text).with("hint", hint))
     }
 
-    /// How the caller comes to a role of SQL.
+    /// The hint of an error: how the caller can get a role of SQL.
     fn hint(&self) -> String {
         let role = &self.role;
         match self.role_from {
@@ -236,7 +235,7 @@ impl Caller {
         }
     }
 
-    /// An error unless the caller has a right in a collection, or in all where none is named.
+    /// Fails unless the caller has a right in a collection, or in all if none is named.
     pub(crate) fn must(&self, right: Right, collection: Option<&str>) -> Result<(), Problem> {
         if self.rights.allow(right, collection) {
             return Ok(());
@@ -250,7 +249,7 @@ impl Caller {
     }
 }
 
-/// Lets callers in.
+/// Authenticates callers.
 pub(crate) struct Guard {
     tokens: Option<Known>,
     signed: Option<Signed>,
@@ -258,11 +257,11 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// A guard who knows what the options name, of a server that speaks TLS or does not.
+    /// The guard of a server with these options; `has_tls` if the server speaks TLS.
     ///
     /// # Errors
-    /// Where the file of keys is not there or is no set of keys. A file of tokens that is not there
-    /// has no tokens.
+    /// Fails if the file of keys is missing or is not a set of keys. A missing file of tokens has no
+    /// tokens.
     pub(crate) fn new(auth: &Auth, has_tls: bool) -> std::io::Result<Self> {
         Ok(Guard {
             tokens: auth.tokens.clone().map(Known::new).transpose()?,
@@ -271,10 +270,10 @@ impl Guard {
         })
     }
 
-    /// Asks for the keys of tokens, where these are elsewhere.
+    /// Fetches the keys of tokens, if the options name an address.
     ///
     /// # Errors
-    /// Where they do not come.
+    /// Fails if the keys cannot be fetched.
     pub(crate) async fn fetch(&self) -> std::io::Result<()> {
         match self.signed.as_ref().and_then(Signed::remote) {
             Some(remote) => remote.fetch().await.map(drop),
@@ -282,14 +281,14 @@ impl Guard {
         }
     }
 
-    /// Keeps the keys of tokens new, where these are elsewhere; else there is nothing to be done.
+    /// Fetches the keys of tokens again when they expire, if the options name an address.
     pub(crate) async fn keep(&self) {
         if let Some(remote) = self.signed.as_ref().and_then(Signed::remote) {
             remote.keep().await;
         }
     }
 
-    /// Asks for keys anew where a request comes with a token that is signed with one not known yet.
+    /// Fetches the keys again if the token of a request is signed with an unknown key.
     pub(crate) async fn learn(&self, headers: &HeaderMap) {
         if let Some(signed) = &self.signed {
             signed.learn(headers).await;
@@ -329,7 +328,7 @@ impl Guard {
         Err(refusal.unwrap_or_else(|| Problem::unauthorized(missing)))
     }
 
-    /// The caller to whom a token belongs, where callers need one.
+    /// The caller to whom a token belongs, if callers need one.
     ///
     /// # Errors
     /// 401 for a token that is unknown, revoked or expired.
@@ -356,7 +355,7 @@ pub(crate) fn now_us() -> u64 {
     since.as_micros().try_into().unwrap_or(u64::MAX)
 }
 
-/// A file that is read anew when it has changed, looked at no more often than once a second.
+/// A file that is read again when it has changed. It is checked at most once a second.
 struct Watched<T> {
     path: std::path::PathBuf,
     read: fn(&Path) -> std::io::Result<T>,

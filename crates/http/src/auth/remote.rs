@@ -48,7 +48,7 @@ pub(super) struct Remote {
 
 impl Remote {
     /// # Errors
-    /// Where the address is none that may be asked, or the certificates cannot be read.
+    /// Fails if the address is not allowed, or the certificates cannot be read.
     pub(super) fn new(url: &str, authorities: Option<&Path>) -> io::Result<Self> {
         let wrong = |what: &str| {
             io::Error::new(io::ErrorKind::InvalidInput, format!("keys at {url:?}: {what}"))
@@ -98,7 +98,7 @@ impl Remote {
     /// Fetches the keys; gives for how long they are good.
     ///
     /// # Errors
-    /// Where no server answers, or the answer is no list of keys; the known keys stay valid then.
+    /// Fails if no server answers, or the answer is not a list of keys; the known keys then stay valid.
     pub(super) async fn fetch(&self) -> io::Result<Duration> {
         let asked = match tokio::time::timeout(PATIENCE, self.ask()).await {
             Ok(asked) => asked,

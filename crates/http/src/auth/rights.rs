@@ -47,7 +47,10 @@ pub struct BadRole(String);
 impl fmt::Display for BadRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let BadRole(text) = self;
-        write!(f, "{text:?} is no role: view, create, modify, delete, or COLLECTION-view and so on")
+        write!(
+            f,
+            "{text:?} is not a right: view, create, modify, delete, or COLLECTION-view and so on"
+        )
     }
 }
 
@@ -67,11 +70,11 @@ impl Rights {
         Rights { everywhere, of: BTreeMap::new() }
     }
 
-    /// Adds a role: `view`, `create`, `modify`, `delete`, or one of these after the name of a
+    /// Adds a right: `view`, `create`, `modify`, `delete`, or one of these after the name of a
     /// collection and a hyphen.
     ///
     /// # Errors
-    /// Where it is none.
+    /// Fails if the text is not a right.
     pub fn add(&mut self, role: &str) -> Result<(), BadRole> {
         let (collection, name) = match role.rsplit_once('-') {
             Some((collection, name)) => (Some(collection), name),

@@ -58,7 +58,7 @@ impl TokenFile {
     /// The tokens, oldest first.
     ///
     /// # Errors
-    /// Where the file cannot be read, or is not what it should be.
+    /// Fails if the file cannot be read, or is not what it should be.
     pub fn list(&self) -> io::Result<Vec<Token>> {
         read(&self.path)
     }
@@ -79,7 +79,7 @@ impl TokenFile {
     /// Makes a token that may name a role of SQL; returns it with the text that is shown this once.
     ///
     /// # Errors
-    /// Where a name has control characters or is empty, and where the file cannot be written.
+    /// Fails if a name has control characters or is empty, or if the file cannot be written.
     pub fn create_for_role(
         &self,
         name: &str,
@@ -116,7 +116,7 @@ impl TokenFile {
     /// Takes a token away; false where there is none with this id.
     ///
     /// # Errors
-    /// Where the file cannot be read or written.
+    /// Fails if the file cannot be read or written.
     pub fn revoke(&self, id: &str) -> io::Result<bool> {
         let mut all = self.list()?;
         let before = all.len();
@@ -170,7 +170,7 @@ fn read(path: &Path) -> io::Result<Vec<Token>> {
     lines
         .map(|(number, line)| {
             token_of(line).ok_or_else(|| {
-                let text = format!("{}: line {} is no token", path.display(), number + 1);
+                let text = format!("{}: line {} is not a token", path.display(), number + 1);
                 io::Error::new(io::ErrorKind::InvalidData, text)
             })
         })

@@ -88,7 +88,7 @@ fn drop_tables(database: &Database, expected: usize) -> Result<()> {
         tables.push(row.get::<String>("name")?);
     }
     if tables.len() != expected {
-        let text = "databases were made or dropped meanwhile: nothing is dropped, try again";
+        let text = "another client has made or dropped databases meanwhile: nothing was dropped, try again";
         return Err(Problem::new(StatusCode::CONFLICT, text).into());
     }
     if !tables.is_empty() {

@@ -33,22 +33,22 @@ use crate::route::{Form, Gives, Needs, Parameter, Route, Run, Takes, gives, may}
 const NAME_CHARS_MAX: usize = 255;
 
 const COMMIT: &[Parameter] = &[
-    may("commitMessage", Form::Text, "Why the change is made"),
-    may("commitTimestamp", Form::Time, "When it was made where it comes from"),
-    may("author", Form::Text, "The author, where callers need not sign in"),
+    may("commitMessage", Form::Text, "The message of the commit"),
+    may("commitTimestamp", Form::Time, "The time at which the change was made elsewhere"),
+    may("author", Form::Text, "The author, if the server requires no token"),
 ];
 const PARTS: &[Parameter] = &[
     may("nodeId", Form::Number, "Only this node"),
+    may("startNodeKey", Form::Number, "Only this node; with nextTopLevelNodes, the nodes after it"),
+    may("lastTopLevelNodeKey", Form::Number, "Only nodes after this child of the root"),
     may(
-        "startNodeKey",
+        "nextTopLevelNodes",
         Form::Number,
-        "Only this node; with nextTopLevelNodes, what comes after it",
+        "The number of children of the start, each written as a whole",
     ),
-    may("lastTopLevelNodeKey", Form::Number, "Only what comes after this child of the root"),
-    may("nextTopLevelNodes", Form::Number, "So many children of the start, each as a whole"),
-    may("maxLevel", Form::Number, "Levels that are written; the start is level 1"),
-    may("maxChildren", Form::Number, "Children of each container that are written"),
-    may("numberOfNodes", Form::Number, "Nodes that are written in all"),
+    may("maxLevel", Form::Number, "The number of levels; the start is level 1"),
+    may("maxChildren", Form::Number, "The number of children of each container"),
+    may("numberOfNodes", Form::Number, "The number of nodes in all"),
     may(
         "withMetaData",
         Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
@@ -57,18 +57,22 @@ const PARTS: &[Parameter] = &[
     may(
         "withMetadata",
         Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
-        "Another name of withMetaData",
+        "An alias of withMetaData",
     ),
-    may("prettyPrint", Form::Flag, "Over several lines"),
+    may("prettyPrint", Form::Flag, "Indented, over several lines"),
 ];
 const QUERY: &[Parameter] = &[
-    may("query", Form::Text, "An SQL/JSON path: what it finds is answered as {\"rest\":[...]}"),
+    may("query", Form::Text, "An SQL/JSON path: the answer has its results as {\"rest\":[...]}"),
     may("startResultSeqIndex", Form::Number, "The first of its results, from 0"),
     may("endResultSeqIndex", Form::Number, "The last of its results"),
 ];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Positive, "At this revision"),
-    may("revision-timestamp", Form::Time, "At the newest revision of that time"),
+    may(
+        "revision-timestamp",
+        Form::Time,
+        "At the newest revision committed at or before this time",
+    ),
 ];
 const RANGE: &[Parameter] = &[
     may("start-revision", Form::Positive, "All revisions from this one"),
@@ -77,27 +81,36 @@ const RANGE: &[Parameter] = &[
     may("end-revision-timestamp", Form::Time, "All revisions up to that time"),
 ];
 const PUT: &[Parameter] = &[
-    may("replace", Form::Flag, "Begin anew: all that the document was is erased for good"),
+    may(
+        "replace",
+        Form::Flag,
+        "Erase all revisions of the document for good, and begin at revision 1",
+    ),
     may(
         "hashType",
         Form::OneOf(&["NONE", "ROLLING"]),
-        "Whether a new database keeps hashes; nodes have theirs in every database",
+        "Whether a new database keeps a digest of each document; nodes have hashes in every database",
     ),
-    may("hash_type", Form::OneOf(&["NONE", "ROLLING"]), "Another name of hashType"),
+    may("hash_type", Form::OneOf(&["NONE", "ROLLING"]), "An alias of hashType"),
     may("validFromPath", Form::Text, "Not supported"),
     may("validToPath", Form::Text, "Not supported"),
 ];
 const INSERT: &[Parameter] = &[
-    crate::route::must("nodeId", Form::Number, "The node beside or below which it goes", "1"),
+    crate::route::must(
+        "nodeId",
+        Form::Number,
+        "The node below or beside which the value goes",
+        "1",
+    ),
     may(
         "insert",
         Form::OneOf(&["asFirstChild", "asLeftSibling", "asRightSibling", "replace"]),
-        "Where it goes; asFirstChild where nothing is said",
+        "The place of the value; asFirstChild by default",
     ),
 ];
 const NODE: &[Parameter] = &[may("nodeId", Form::Number, "Only this node, with all below it")];
 const HISTORY: &[Parameter] = &[
-    may("revisions", Form::Number, "The newest so many"),
+    may("revisions", Form::Number, "The number of the newest revisions"),
     may("startRevision", Form::Positive, "From this revision"),
     may("endRevision", Form::Positive, "Up to this revision"),
 ];
@@ -105,34 +118,34 @@ const DIFF: &[Parameter] = &[
     may(
         "first-revision",
         Form::Revision,
-        "The older revision, or its time; the one before the newest without it",
+        "The older revision, or its time; by default the one before the newest",
     ),
     may(
         "second-revision",
         Form::Revision,
-        "The newer revision, or its time; the newest without it",
+        "The newer revision, or its time; by default the newest",
     ),
     may("startNodeKey", Form::Number, "Only changes of this node and below it"),
     may("maxDepth", Form::Number, "Only changes of nodes no deeper than this below the start"),
     may(
         "include-data",
         Form::Flag,
-        "With the values of what came and went; so it is, unless false",
+        "With the values of inserted and deleted nodes; true by default",
     ),
 ];
 const WITH_RESOURCES: &[Parameter] =
     &[may("withResources", Form::Flag, "With the names of their resources")];
 
 const CREATED: &[Gives] =
-    &[gives(201, None, "It was created"), gives(200, None, "It was there already")];
-const GONE: &[Gives] = &[gives(204, None, "It is removed; its history stays")];
+    &[gives(201, None, "The object was created"), gives(200, None, "The object existed already")];
+const GONE: &[Gives] = &[gives(204, None, "The object is removed; its history stays")];
 const PUT_GIVES: &[Gives] = &[
-    gives(201, Some(JSON), "The document was created; small ones are sent back"),
+    gives(201, Some(JSON), "The document was created; the answer has it if it is small"),
     gives(200, Some(JSON), "The document has a new revision"),
 ];
 const READ: &[Gives] = &[
-    gives(200, Some(JSON), "The document, or the part that was asked for"),
-    gives(304, None, "The client has it already"),
+    gives(200, Some(JSON), "The document, or the requested part"),
+    gives(304, None, "The client has this version already"),
 ];
 const HEAD: &[Gives] = &[
     gives(
@@ -140,7 +153,7 @@ const HEAD: &[Gives] = &[
         None,
         "The tag, with nodeId the hash of that node; the time, and the length if known",
     ),
-    gives(304, None, "The client has it already"),
+    gives(304, None, "The client has this version already"),
 ];
 
 /// The operations.

@@ -1,7 +1,7 @@
 //! The deadline of a statement: it is cancelled when its time is up or its client is gone, at any point.
 //!
 //! ```text
-//!   statement   ├──────────────────────┤ 57014 ──> 504, or nobody to tell
+//!   statement   ├──────────────────────┤ 57014 ──> 504, or the client has gone
 //!   deadline    └── limit ─────┐
 //!   client      └── gone ──────┴──> cancel, again and again until the statement is gone
 //! ```
@@ -46,7 +46,7 @@ impl Statement {
 }
 
 impl Deadline {
-    /// Has the statement of a connection be cancelled once its time is over, if there is a limit, or once
+    /// Cancels the statement of a connection once its time limit, if it has one, is over, or once
     /// its client has gone. To be called where there is a runtime.
     pub(super) fn set(
         limit: Option<Duration>,

@@ -54,35 +54,31 @@ const COMMIT: &[Parameter] = &[
     may(
         "author",
         Form::Text,
-        "The author of the change, where callers need not sign in; or the header Anywhen-Author",
+        "The author of the change, if the server requires no token; or the header Anywhen-Author",
     ),
-    may("message", Form::Text, "Why; or the header Anywhen-Message"),
+    may("message", Form::Text, "The message of the commit; or the header Anywhen-Message"),
     may(
         "authored",
         Form::Time,
-        "When it was made where it comes from; the commit has a time of its own",
+        "The time at which the change was made elsewhere; the commit also has its own time",
     ),
 ];
-const REPLACE: &[Parameter] =
-    &[may("replace", Form::Flag, "Begin anew: all that the document was is erased for good")];
-const MAKE: &[Parameter] = &[may(
-    "create",
+const REPLACE: &[Parameter] = &[may(
+    "replace",
     Form::Flag,
-    "With false no collection is made where there is none: the answer is 404",
+    "Erase all revisions of the document for good, and begin at revision 1",
 )];
+const MAKE: &[Parameter] =
+    &[may("create", Form::Flag, "With false a missing collection is not made: the answer is 404")];
 const MOMENT: &[Parameter] = &[
     may("revision", Form::Positive, "At this revision"),
-    may("timestamp", Form::Time, "At the newest revision of that time"),
-    may(
-        "authored",
-        Form::Time,
-        "At the newest revision that was made by that time where it comes from",
-    ),
-    may("csn", Form::Number, "At the newest revision of that commit"),
+    may("timestamp", Form::Time, "At the newest revision committed at or before this time"),
+    may("authored", Form::Time, "At the newest revision authored at or before this time"),
+    may("csn", Form::Number, "At the newest revision at or before this commit"),
 ];
 const COMMIT_MOMENT: &[Parameter] = &[
-    may("timestamp", Form::Time, "As it was at that time"),
-    may("csn", Form::Number, "As it was at that commit"),
+    may("timestamp", Form::Time, "As of this time"),
+    may("csn", Form::Number, "As of this commit"),
 ];
 const NODE: &[Parameter] = &[
     may("path", Form::Text, "The node at this path: $.items[3].qty or /items/3/qty"),
@@ -101,59 +97,63 @@ const FIELD_WANTED: &[Parameter] = &[
     may("node_key", Form::Number, "The node with this key, instead of a path"),
 ];
 const PARTS: &[Parameter] = &[
-    may("max_level", Form::Number, "Levels that are written; the start is level 1"),
-    may("max_children", Form::Number, "Children of each container that are written"),
-    may("nodes", Form::Number, "Nodes that are written in all"),
-    may("top", Form::Number, "So many children of the start, each as a whole"),
+    may("max_level", Form::Number, "The number of levels; the start is level 1"),
+    may("max_children", Form::Number, "The number of children of each container"),
+    may("nodes", Form::Number, "The number of nodes in all"),
+    may("top", Form::Number, "The number of children of the start, each written as a whole"),
     may("after", Form::Number, "Only children of the start after the one with this key"),
     may(
         "metadata",
         Form::OneOf(&["true", "nodeKey", "nodeKeyAndChildCount", "false"]),
         "The metadata of each node",
     ),
-    may("pretty", Form::Flag, "Over several lines"),
+    may("pretty", Form::Flag, "Indented, over several lines"),
 ];
 const PLACE: &[Parameter] = &[
     may(
         "at",
         Form::OneOf(&["first", "last", "before", "after"]),
-        "Where: below the node, or beside it; last where nothing is said",
+        "The place: below the node or beside it; last by default",
     ),
-    may("name", Form::Text, "The name of the field, where it goes into an object"),
+    may("name", Form::Text, "The name of the field, if the node goes into an object"),
 ];
 const TO: &[Parameter] = &[
     either("to_path", Form::Text, "The node below or beside which it goes, by its path", "$.tada"),
-    may("to_node_key", Form::Number, "The same by its key, instead of a path"),
+    may("to_node_key", Form::Number, "The same node by its key, instead of a path"),
 ];
 const LIST: &[Parameter] = &[
-    may("prefix", Form::Text, "Only keys that begin so"),
-    may("after", Form::Text, "Only keys after this one: the last of the page before"),
-    may("limit", Form::Positive, "So many; 1,000 where nothing is said, 10,000 at most"),
+    may("prefix", Form::Text, "Only keys with this prefix"),
+    may("after", Form::Text, "Only keys after this one: the last key of the previous page"),
+    may("limit", Form::Positive, "The number of keys; 1,000 by default, 10,000 at most"),
 ];
 const SPAN: &[Parameter] = &[
     may("from", Form::Positive, "From this revision"),
     may("to", Form::Positive, "Up to this revision"),
 ];
 const BUCKETS: &[Parameter] =
-    &[may("buckets", Form::Positive, "So many at most; 200 where nothing is said, 1,000 at most")];
+    &[may("buckets", Form::Positive, "The number of buckets; 200 by default, 1,000 at most")];
 const WINDOW: &[Parameter] = &[
-    may("depth", Form::Number, "Containers above this depth are open; 2 where nothing is said"),
-    may("toggled", Form::Text, "Keys of nodes, with commas between, that are the other way round"),
+    may("depth", Form::Number, "Containers above this depth are open; 2 by default"),
+    may(
+        "toggled",
+        Form::Text,
+        "Comma-separated keys of nodes that are open instead of closed, or closed instead of open",
+    ),
     may(
         "row",
         Form::Number,
-        "The first row of the window; 0, or where the named node stands in it",
+        "The first row of the window; by default 0, or such that the window has the named node",
     ),
-    may("rows", Form::Positive, "The rows of the window; 100 where nothing is said, 1,000 at most"),
+    may("rows", Form::Positive, "The number of rows; 100 by default, 1,000 at most"),
     may(
         "text_max",
         Form::Number,
-        "Characters of a text; 200 where nothing is said, 10,000 at most",
+        "The number of characters of a text; 200 by default, 10,000 at most",
     ),
     may(
         "blame",
         Form::Flag,
-        "With the revision that last changed each row, and what is known of it",
+        "With the revision that last changed each row, its author and its time",
     ),
 ];
 const SEARCH: &[Parameter] = &[
@@ -161,100 +161,110 @@ const SEARCH: &[Parameter] = &[
     may("after_node", Form::Number, "Begin after the node with this key, or backward before it"),
     may("backward", Form::Flag, "Towards the beginning of the document"),
 ];
-const NEWEST: &[Parameter] = &[may("limit", Form::Positive, "The newest so many")];
+const NEWEST: &[Parameter] = &[may("limit", Form::Positive, "The number of the newest revisions")];
 const TWO: &[Parameter] = &[
-    may("from", Form::Positive, "The older revision; the one before the newest"),
-    may("to", Form::Positive, "The newer revision; the newest"),
+    may("from", Form::Positive, "The older revision; by default the one before the newest"),
+    may("to", Form::Positive, "The newer revision; by default the newest"),
     may(
         "form",
         Form::OneOf(&["nodes", "rfc6902", "sirix"]),
-        "How it is told; nodes where nothing is said",
+        "The form of the answer; nodes by default",
     ),
 ];
-const REVERT: &[Parameter] = &[must("revision", Form::Positive, "The revision to go back to", "1")];
+const REVERT: &[Parameter] = &[must("revision", Form::Positive, "The revision to restore", "1")];
 const HISTORY: &[Parameter] = &[
-    may("limit", Form::Positive, "The newest so many versions; all where nothing is said"),
+    may("limit", Form::Positive, "The number of the newest versions; all by default"),
     may(
         "before",
         Form::Positive,
-        "Only versions that began before this revision: `earlier` of the page before",
+        "Only versions that began before this revision: `earlier` of the previous page",
     ),
     may(
         "having",
         Form::Text,
-        "Only versions with this value, or, where none has it, that contain it",
+        "Only versions with this value; if none has it, versions that contain it",
     ),
-    may("summary", Form::Flag, "With figures over all its values"),
+    may("summary", Form::Flag, "With figures over all values"),
 ];
 const INSIDE: &[Parameter] = &[
-    may(
-        "limit",
-        Form::Positive,
-        "The newest so many versions; 20 where nothing is said, 100 at most",
-    ),
+    may("limit", Form::Positive, "The number of the newest versions; 20 by default, 100 at most"),
     may(
         "before",
         Form::Positive,
-        "Only versions before this revision: `earlier` of the page before",
+        "Only versions before this revision: `earlier` of the previous page",
     ),
 ];
 const AXIS: &[Parameter] = &[
     must(
         "axis",
         Form::OneOf(&["first", "last", "at", "previous", "next"]),
-        "Which of its values",
+        "The version of the node, relative to the revision",
         "first",
     ),
-    may("revision", Form::Positive, "Seen from this revision; the newest"),
+    may("revision", Form::Positive, "The revision that `axis` refers to; by default the newest"),
 ];
 const RENAME: &[Parameter] = &[must("name", Form::Text, "The new name", "renamed")];
-const PURGE: &[Parameter] = &[may("purge", Form::Flag, "Let go of its past as well")];
+const PURGE: &[Parameter] = &[may("purge", Form::Flag, "Also remove its past")];
 const FOLLOW: &[Parameter] = &[
-    may("from", Form::Number, "The commit after which it begins; the newest where nothing is said"),
+    may("from", Form::Number, "The commit after which the stream begins; by default the newest"),
     may("collection", Form::Text, "Only documents of this collection"),
     may("key", Form::Text, "Only the document with this key"),
     may("path", Form::Text, "Only revisions that changed something at or below this path"),
-    may("diff", Form::Flag, "With what each revision changed"),
+    may("diff", Form::Flag, "With the changes of each revision"),
     may("until", Form::Number, "End with this commit; without it the stream has no end"),
 ];
 
 const RUN: &[Parameter] = &[
-    may("database", Form::Text, "Where `CREATE DATABASE` has made one; `postgres` else"),
-    may("timeout", Form::Positive, "Cancel it after so many milliseconds: the answer is 504"),
-    may("timestamp", Form::Time, "Read everything as it was at that time; nothing can be changed"),
+    may("database", Form::Text, "The database; `postgres` by default"),
+    may(
+        "timeout",
+        Form::Positive,
+        "Cancel the statement after so many milliseconds: the answer is 504",
+    ),
+    may(
+        "timestamp",
+        Form::Time,
+        "Read everything as of this time; the statement can change nothing",
+    ),
 ];
 
 const BACKUP_FILE: &[Parameter] = &[
-    must("bytes", Form::Number, "So many bytes of it, 16,777,216 at most", "1"),
-    may("offset", Form::Number, "From this byte on"),
+    must("bytes", Form::Number, "The number of bytes, 16,777,216 at most", "1"),
+    may("offset", Form::Number, "The first byte"),
 ];
-const BACKUP_LOG: &[Parameter] =
-    &[must("after", Form::Number, "The client has all commits up to this one durably", "0")];
+const BACKUP_LOG: &[Parameter] = &[must(
+    "after",
+    Form::Number,
+    "The commit up to which the client has all commits durably",
+    "0",
+)];
 const BACKUP_CONTINUE: &[Parameter] = &[
     must("after", Form::Number, "The newest commit of the copy", "0"),
     must("time_us", Form::Number, "Its time, in microseconds since 1970", "0"),
 ];
 
-const DONE: &[Gives] = &[gives(200, Some(JSON), "The revision that it made")];
+const DONE: &[Gives] = &[gives(200, Some(JSON), "The new revision")];
 const PUT_DONE: &[Gives] = &[
     gives(201, Some(JSON), "The document was created"),
-    gives(200, Some(JSON), "The document has a new revision, or is as it was"),
+    gives(200, Some(JSON), "The document has a new revision, or has not changed"),
 ];
 const READ: &[Gives] = &[
-    gives(200, Some(JSON), "The document, or the part that was asked for"),
-    gives(304, None, "The client has it already"),
+    gives(200, Some(JSON), "The document, or the requested part"),
+    gives(304, None, "The client has this version already"),
 ];
 const HEAD: &[Gives] = &[
-    gives(200, None, "The tag, the time, and the length where it is known"),
-    gives(304, None, "The client has it already"),
+    gives(200, None, "The tag, the time, and the length if it is known"),
+    gives(304, None, "The client has this version already"),
 ];
 const PAGE: &[Gives] = &[
     gives(200, Some(HTML), "The page"),
     gives(501, Some(crate::problem::MEDIA), "The server was built without the explorer"),
 ];
-const REMOVED: &[Gives] = &[gives(204, None, "It is removed")];
-const CREATED: &[Gives] =
-    &[gives(201, Some(JSON), "It was created"), gives(200, Some(JSON), "It was there already")];
+const REMOVED: &[Gives] = &[gives(204, None, "The object is removed")];
+const CREATED: &[Gives] = &[
+    gives(201, Some(JSON), "The object was created"),
+    gives(200, Some(JSON), "The object existed already"),
+];
 
 const OPTIONS: &str = r#"{"history":"forever","hashes":false,"path_summary":false}"#;
 const TRANSACTION: &str =
@@ -273,7 +283,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         "/v1/collections",
         "listCollections",
-        "The collections, and what each keeps",
+        "The collections and their options",
         Run::Long(collections::list),
     )
     .shows("Collections")
@@ -296,7 +306,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "PATCH",
         C,
         "alterCollection",
-        "Keep more or less of the past",
+        "Change how much of the past a collection keeps",
         Run::Long(collections::alter),
     )
     .shows("Collection")
@@ -338,7 +348,7 @@ pub(crate) const ROUTES: &[Route] = &[
     )
     .gives(HEAD)
     .with(&[MOMENT, NODE, PARTS]),
-    Route::new("PUT", of!(""), "putDocument", "Give a document a value", Run::Long(documents::put))
+    Route::new("PUT", of!(""), "putDocument", "Write a document", Run::Long(documents::put))
         .shows("Committed")
         .needs(Needs::Somebody)
         .takes(Takes::Document)
@@ -371,20 +381,14 @@ pub(crate) const ROUTES: &[Route] = &[
     .right(Right::Delete)
     .gives(REMOVED)
     .with(&[COMMIT]),
-    Route::new(
-        "GET",
-        of!("/node"),
-        "getNode",
-        "A node, and what is known of it",
-        Run::Long(nodes::get),
-    )
-    .shows("Node")
-    .with(&[NODE_WANTED, MOMENT]),
+    Route::new("GET", of!("/node"), "getNode", "A node and its metadata", Run::Long(nodes::get))
+        .shows("Node")
+        .with(&[NODE_WANTED, MOMENT]),
     Route::new(
         "PUT",
         of!("/node"),
         "setNode",
-        "Give a node a value; a field that is not there is added",
+        "Set the value of a node; a missing field is added",
         Run::Long(nodes::set),
     )
     .shows("Committed")
@@ -402,7 +406,7 @@ pub(crate) const ROUTES: &[Route] = &[
     .shows("Committed")
     .right(Right::Modify)
     .takes_json("[1,2]")
-    .gives(&[gives(201, Some(JSON), "The revision that it made, and the key of the node")])
+    .gives(&[gives(201, Some(JSON), "The new revision, and the key of the node")])
     .with(&[NODE_WANTED, PLACE, COMMIT]),
     Route::new(
         "DELETE",
@@ -430,7 +434,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "POST",
         of!("/node/rename"),
         "renameNode",
-        "Give a field another name",
+        "Rename a field",
         Run::Long(nodes::rename),
     )
     .shows("Committed")
@@ -485,7 +489,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         of!("/versions/density"),
         "getDensity",
-        "How many revisions a document got when, in a number of buckets",
+        "The number of revisions over time, in buckets",
         Run::Long(density::density),
     )
     .shows("Density")
@@ -494,7 +498,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         of!("/outline"),
         "getOutline",
-        "A window of rows of the tree, as far as its nodes are open",
+        "A window of the visible rows of the tree",
         Run::Long(outline::outline),
     )
     .shows("Outline")
@@ -594,7 +598,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         "/v1/changes",
         "followChanges",
-        "Changes of documents, as they happen",
+        "A stream of the changes of documents",
         Run::Following(changes::follow),
     )
     .needs(Needs::Somebody)
@@ -614,7 +618,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "POST",
         "/v1/backups",
         "beginBackup",
-        "Begin a backup of the whole database: its files stay as they are until it ends",
+        "Begin a backup of the whole database: the server keeps its files until it ends",
         Run::Long(backups::begin),
     )
     .shows("Backup")
@@ -624,7 +628,7 @@ pub(crate) const ROUTES: &[Route] = &[
         "POST",
         "/v1/backups/continue",
         "continueBackup",
-        "Go on with the log for a copy that was made before",
+        "Continue with the log for an earlier copy",
         Run::Long(backups::go_on),
     )
     .shows("ContinuedBackup")
@@ -645,17 +649,17 @@ pub(crate) const ROUTES: &[Route] = &[
         "GET",
         "/v1/backups/{backup}/log",
         "getBackupLog",
-        "Wait for the records of the commits after one, as they come",
+        "Wait for the records of the commits after one",
         Run::Following(backups::log),
     )
     .needs(Needs::Somebody)
-    .gives(&[gives(200, Some(BYTES), "The records; none where nothing was committed for a while")])
+    .gives(&[gives(200, Some(BYTES), "The records; none if nothing was committed for a while")])
     .with(&[BACKUP_LOG]),
     Route::new(
         "DELETE",
         "/v1/backups/{backup}",
         "endBackup",
-        "End a backup: its files and the log are let go of",
+        "End a backup: the server releases its files and the log",
         Run::Long(backups::end),
     )
     .needs(Needs::Somebody)

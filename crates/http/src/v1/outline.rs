@@ -116,7 +116,7 @@ impl Open {
         let mut open = Open { depth, toggled: HashSet::new(), uneven: HashSet::new() };
         for text in list.split(',').filter(|text| !text.is_empty()) {
             let wrong =
-                || Problem::bad(format!("{text:?} in the parameter toggled is no node key"));
+                || Problem::bad(format!("{text:?} in the parameter toggled is not a node key"));
             open.toggle(tree, NodeKey(text.parse().map_err(|_| wrong())?))?;
         }
         Ok(open)

@@ -50,7 +50,7 @@ pub(super) fn search(call: &mut Call) -> Result<Answer> {
         Some(key) if tree.node(key)?.is_some() => Some(key),
         _ => None,
     };
-    let wanted = Wanted { tree, text: text.to_lowercase() };
+    let wanted = TextSearch { tree, text: text.to_lowercase() };
     let found = match backward {
         false => wanted.forward(after)?,
         true => wanted.backward(after)?,
@@ -115,13 +115,13 @@ fn has(text: &str, wanted: &str) -> bool {
 }
 
 /// A search: the text, and the document that it is sought in.
-struct Wanted<'a> {
+struct TextSearch<'a> {
     tree: &'a Tree,
     /// In small letters.
     text: String,
 }
 
-impl Wanted<'_> {
+impl TextSearch<'_> {
     fn is_match(&self, key: NodeKey) -> Result<bool> {
         go_on()?;
         let node = self.tree.expect(key)?;

@@ -76,7 +76,7 @@ fn connect(call: &Call) -> Result<Connection> {
     Ok(served.connect_as(&LogIn { role, database, author: &caller.name })?)
 }
 
-/// Has the session read everything as it was at the time of the parameter `timestamp`.
+/// Makes the session read everything as of the parameter `timestamp`.
 fn read_as_of(call: &Call, connection: &mut Connection) -> Result<()> {
     let Some(time_us) = call.time("timestamp")? else { return Ok(()) };
     let setting = "SELECT set_config('system_time_as_of', $1, false)";
@@ -173,7 +173,7 @@ fn lines(
 ) -> Result<Answer> {
     const PIECE_BYTES: usize = 32 << 10;
     let place = Arc::clone(&call.app.streams).try_acquire_owned();
-    let place = place.map_err(|_| Problem::busy("too many answers are on their way in pieces"))?;
+    let place = place.map_err(|_| Problem::busy("the server is streaming too many answers"))?;
     let (out, rows) = mpsc::channel(2);
     let (begun, begins) = sync_channel::<Result<(), Problem>>(1);
     let idle = call.app.options.limits.idle;
@@ -217,7 +217,7 @@ fn lines(
             tracing::debug!("nobody reads the rows any more");
         }
     });
-    let ended = || Problem::internal("the statement ended without a word");
+    let ended = || Problem::internal("the statement ended without an answer");
     begins.recv().map_err(|_| ended())??;
     let mut answer = Answer::empty(StatusCode::OK);
     answer.headers.insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));

@@ -9,12 +9,12 @@
 //!   {"csn":12,"time":"...","results":[{"collection":"orders","key":"o7","revision":1,"changed":true},...]}
 //! ```
 //!
-//! Operations are done in their order, each on what those before it have made. Conditions are about the
-//! documents as they were before all of it. A transaction that another was faster than is run again, a few
-//! times: it holds all that it needs; unless it says at which commit the client has read (`since`), because
-//! what it was made from is then not so any more.
+//! Operations are applied in order; each sees the changes of those before it. Conditions refer to the documents
+//! before the transaction. After a conflict with another transaction the request is run again, a few times. If it
+//! names the commit at which the client has read (`since`), it is not run again, because the client's reads are
+//! then outdated.
 //!
-//! Invariant: collections are there beforehand, and so a transaction that fails has changed nothing at all.
+//! Invariant: the collections must exist beforehand, so a transaction that fails has changed nothing.
 
 use std::collections::BTreeMap;
 
@@ -36,12 +36,11 @@ use super::edits::{Change, Spot};
 
 /// Operations of one transaction.
 const OPERATIONS_MAX: usize = 10_000;
-/// The number of runs of a transaction where others are faster, before the client gets the
-/// conflict.
+/// How often a transaction is run after conflicts, before the client gets the conflict.
 const RUNS_MAX: usize = 10;
 
 /// The operations and conditions of a request.
-struct Asked {
+struct TransactionRequest {
     operations: Vec<Operation>,
     since: Option<Csn>,
 }
@@ -49,12 +48,12 @@ struct Asked {
 struct Operation {
     collection: String,
     key: String,
-    what: What,
+    what: OperationKind,
     if_match: Option<String>,
     if_none_match: Option<String>,
 }
 
-enum What {
+enum OperationKind {
     Put(String),
     Patch(Vec<Op>),
     Merge(Tape),
@@ -64,7 +63,7 @@ enum What {
 
 /// Why a run ended without a commit.
 enum Failed {
-    /// Another was faster.
+    /// Another transaction was faster.
     Conflict(Problem),
     Stopped(Stop),
 }
@@ -104,7 +103,7 @@ pub(super) fn run(call: &mut Call) -> Result<Answer> {
 
 // --- reading -------------------------------------------------------------------------------------
 
-fn read(body: &Tape) -> Result<Asked, Problem> {
+fn read(body: &Tape) -> Result<TransactionRequest, Problem> {
     let root = body.root();
     known(root, "a transaction", &["operations", "since", "message"])?;
     let list = root.get("operations").filter(|list| list.kind() == Kind::Array);
@@ -124,10 +123,13 @@ fn read(body: &Tape) -> Result<Asked, Problem> {
         let number = since.to_json().parse().map(Csn);
         number.map_err(|_| Problem::bad("\"since\" is the number of a commit"))
     });
-    Ok(Asked { operations: operations.collect::<Result<_, _>>()?, since: since.transpose()? })
+    Ok(TransactionRequest {
+        operations: operations.collect::<Result<_, _>>()?,
+        since: since.transpose()?,
+    })
 }
 
-/// An error where an object has other fields than these, or is none.
+/// Fails if a value is not an object, or has other fields than these.
 pub(super) fn known(node: Node<'_>, what: &str, names: &[&str]) -> Result<(), Problem> {
     if node.kind() != Kind::Object {
         return Err(Problem::bad(format!("{what} is an object")));
@@ -145,7 +147,7 @@ pub(super) fn known(node: Node<'_>, what: &str, names: &[&str]) -> Result<(), Pr
     }
 }
 
-/// A text that may be there.
+/// An optional text.
 fn text(node: Node<'_>, name: &str) -> Result<Option<String>, Problem> {
     let Some(found) = node.get(name) else { return Ok(None) };
     match found.as_str() {
@@ -185,12 +187,15 @@ fn operation(node: Node<'_>) -> Result<Operation, Problem> {
     let op = wanted(node, "op")?;
     let spot = || Spot::new(text(node, "at")?.as_deref(), text(node, "name")?.as_deref());
     let json = || Ok::<_, Problem>(value(node, "value")?.to_json());
-    let at = |change| Ok::<_, Problem>(What::Node(node_by(node, "path", "node_key")?, change));
-    let (what, more): (What, &[&str]) = match op.as_str() {
-        "put" => (What::Put(json()?), &["value"]),
-        "patch" => (What::Patch(patch::steps(&value(node, "patch")?.to_tape())?), &["patch"]),
-        "merge" => (What::Merge(value(node, "patch")?.to_tape()), &["patch"]),
-        "delete" => (What::Delete, &[]),
+    let at =
+        |change| Ok::<_, Problem>(OperationKind::Node(node_by(node, "path", "node_key")?, change));
+    let (what, more): (OperationKind, &[&str]) = match op.as_str() {
+        "put" => (OperationKind::Put(json()?), &["value"]),
+        "patch" => {
+            (OperationKind::Patch(patch::steps(&value(node, "patch")?.to_tape())?), &["patch"])
+        }
+        "merge" => (OperationKind::Merge(value(node, "patch")?.to_tape()), &["patch"]),
+        "delete" => (OperationKind::Delete, &[]),
         "set_node" => (at(Change::Set(json()?))?, &["value"]),
         "insert_node" => (at(Change::Insert(spot()?, json()?))?, &["value", "at", "name"]),
         "remove_node" => (at(Change::Remove)?, &[]),
@@ -206,7 +211,7 @@ fn operation(node: Node<'_>) -> Result<Operation, Problem> {
             )));
         }
     };
-    let is_of_node = matches!(what, What::Node(..));
+    let is_of_node = matches!(what, OperationKind::Node(..));
     let of_nodes: &[&str] = if is_of_node { &OF_NODES } else { &[] };
     known(node, &op, &[&ALL, of_nodes, more].concat())?;
     Ok(Operation {
@@ -226,7 +231,7 @@ impl<E: Into<Stop>> From<E> for Failed {
     }
 }
 
-/// Tells whether another was faster from all else.
+/// Distinguishes a conflict with another transaction from all other errors.
 fn failed(error: Error) -> Failed {
     let is_conflict = match &error {
         Error::Document(DocumentError::Conflict { .. }) => true,
@@ -257,7 +262,7 @@ impl Failed {
 /// The documents that a transaction changes, as they were before it.
 type BeforeImages<'a> = BTreeMap<(&'a str, &'a str), Option<Document>>;
 
-fn attempt(call: &Call, asked: &Asked, meta: &Meta) -> Result<Answer, Failed> {
+fn attempt(call: &Call, asked: &TransactionRequest, meta: &Meta) -> Result<Answer, Failed> {
     let mut txn = call.app.database.begin()?;
     if let Some(since) = asked.since {
         txn.conflict_since(since);
@@ -298,7 +303,7 @@ fn attempt(call: &Call, asked: &Asked, meta: &Meta) -> Result<Answer, Failed> {
     Ok(Answer::value(&json!({"csn": csn.0, "time": time, "results": results})))
 }
 
-/// Does one operation; gives the key of the node that it made or that holds the value, if it is about one.
+/// Applies one operation; returns the key of the node that it made or changed, if it changes one node.
 fn step<'a>(
     call: &Call,
     txn: &mut Txn,
@@ -313,8 +318,8 @@ fn step<'a>(
     let mut within = txn.find_collection(name).ok_or_else(missing)?;
     let now = within.get(key).map_err(failed)?;
     let right = match (what, &now) {
-        (What::Delete, _) => Right::Delete,
-        (What::Put(_), None) => Right::Create,
+        (OperationKind::Delete, _) => Right::Delete,
+        (OperationKind::Put(_), None) => Right::Create,
         _ => Right::Modify,
     };
     call.caller.must(right, Some(name))?;
@@ -325,15 +330,15 @@ fn step<'a>(
     let condition = Condition::of_texts(if_match.as_deref(), if_none_match.as_deref());
     condition.hold(is_required && is_first, &collection, found.as_ref(), None)?;
     let done = match what {
-        What::Put(value) => within.put(key, value).map(|_| None),
-        What::Patch(steps) => {
+        OperationKind::Put(value) => within.put(key, value).map(|_| None),
+        OperationKind::Patch(steps) => {
             within.edit(key, |edit| patch::apply(edit, steps, budget)).map(|()| None)
         }
-        What::Merge(tape) => {
+        OperationKind::Merge(tape) => {
             within.edit(key, |edit| patch::merge(edit, tape, budget)).map(|()| None)
         }
-        What::Delete => within.remove(key).map(|()| None),
-        What::Node(node, change) => within.edit(key, |edit| change.apply(edit, node)),
+        OperationKind::Delete => within.remove(key).map(|()| None),
+        OperationKind::Node(node, change) => within.edit(key, |edit| change.apply(edit, node)),
     };
     done.map_err(failed)
 }

@@ -49,7 +49,7 @@ pub(super) fn span(
     let to = call.parsed("to")?.map_or(newest, Revision);
     if from.0 == 0 || from > to || to > newest {
         let text = format!(
-            "the document has the revisions 1 to {newest}: {from} to {to} is no range of them"
+            "the document has the revisions 1 to {newest}: {from} to {to} is not a range of them"
         );
         return Err(Problem::bad(text).into());
     }
@@ -86,7 +86,7 @@ pub(super) fn list(call: &mut Call) -> Result<Answer> {
 pub(super) fn one(call: &mut Call) -> Result<Answer> {
     let collection = call.collection("collection")?;
     let text = call.part("revision");
-    let wrong = || Problem::bad(format!("{text:?} is no revision"));
+    let wrong = || Problem::bad(format!("{text:?} is not a revision"));
     let revision = Revision(text.parse().map_err(|_| wrong())?);
     let found = collection.history_range(call.part("key"), revision, revision)?;
     let missing = || Problem::missing(format!("the document has no revision {revision}"));

@@ -397,7 +397,7 @@ fn edit<'a>(
     edit.builder.finish()
 }
 
-/// An edit on its way down.
+/// An edit during the descent.
 struct Edit<'a, 'p> {
     path: &'p [Option<&'p str>],
     change: Change<'a>,

@@ -123,9 +123,9 @@ impl Jsonb {
     #[inline]
     pub fn root(&self) -> JsonbRef<'_> {
         match &self.0 {
-            Held::Bytes(bytes) => JsonbRef(Seen::Bytes(bytes)),
-            Held::Large(bytes) => JsonbRef(Seen::Bytes(bytes)),
-            Held::Lazy(lazy) => JsonbRef(Seen::Lazy(lazy)),
+            Held::Bytes(bytes) => JsonbRef(BorrowedForm::Bytes(bytes)),
+            Held::Large(bytes) => JsonbRef(BorrowedForm::Bytes(bytes)),
+            Held::Lazy(lazy) => JsonbRef(BorrowedForm::Lazy(lazy)),
         }
     }
 
@@ -191,10 +191,10 @@ impl std::fmt::Debug for Jsonb {
 
 /// A jsonb value that lies somewhere, alone or inside another: cheap to copy.
 #[derive(Clone, Copy)]
-pub struct JsonbRef<'a>(Seen<'a>);
+pub struct JsonbRef<'a>(BorrowedForm<'a>);
 
 #[derive(Clone, Copy)]
-enum Seen<'a> {
+enum BorrowedForm<'a> {
     Bytes(&'a [u8]),
     Lazy(&'a Arc<Lazy>),
 }
@@ -221,23 +221,23 @@ impl<'a> JsonbRef<'a> {
     /// values that mean nothing.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> JsonbRef<'a> {
-        JsonbRef(Seen::Bytes(bytes))
+        JsonbRef(BorrowedForm::Bytes(bytes))
     }
 
     /// The binary form.
     #[inline]
     pub fn bytes(self) -> &'a [u8] {
         match self.0 {
-            Seen::Bytes(bytes) => bytes,
-            Seen::Lazy(lazy) => lazy.bytes(),
+            BorrowedForm::Bytes(bytes) => bytes,
+            BorrowedForm::Lazy(lazy) => lazy.bytes(),
         }
     }
 
     /// The value as one of its own.
     pub fn to_jsonb(self) -> Jsonb {
         match self.0 {
-            Seen::Bytes(bytes) => Jsonb::of_slice(bytes),
-            Seen::Lazy(lazy) => Jsonb(Held::Lazy(Arc::clone(lazy))),
+            BorrowedForm::Bytes(bytes) => Jsonb::of_slice(bytes),
+            BorrowedForm::Lazy(lazy) => Jsonb(Held::Lazy(Arc::clone(lazy))),
         }
     }
 
@@ -250,16 +250,16 @@ impl<'a> JsonbRef<'a> {
     #[inline]
     pub(super) fn as_lazy(self) -> Option<&'a Lazy> {
         match self.0 {
-            Seen::Bytes(_) => None,
-            Seen::Lazy(lazy) => Some(lazy),
+            BorrowedForm::Bytes(_) => None,
+            BorrowedForm::Lazy(lazy) => Some(lazy),
         }
     }
 
     /// Bytes that the value holds in memory, for accounting. A lazy value is not made for that.
     pub fn held_bytes(self) -> usize {
         match self.0 {
-            Seen::Bytes(bytes) => bytes.len(),
-            Seen::Lazy(lazy) => lazy.held_bytes(),
+            BorrowedForm::Bytes(bytes) => bytes.len(),
+            BorrowedForm::Lazy(lazy) => lazy.held_bytes(),
         }
     }
 
@@ -278,7 +278,7 @@ impl<'a> JsonbRef<'a> {
     /// Its kind.
     #[inline]
     pub fn kind(self) -> Kind {
-        if let Seen::Lazy(lazy) = self.0 {
+        if let BorrowedForm::Lazy(lazy) = self.0 {
             return lazy.kind();
         }
         match self.tag() {

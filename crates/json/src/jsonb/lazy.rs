@@ -79,13 +79,13 @@ pub enum Step<'a> {
 /// A change of a value.
 #[derive(Clone, Debug)]
 pub struct Change {
-    path: Vec<Place>,
+    path: Vec<PathStep>,
     action: Action,
 }
 
 /// A step that a change keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum PathStep {
     Name(String),
     Position(usize),
 }
@@ -135,7 +135,7 @@ impl Change {
     /// Name and value of the field of the root that it makes or changes.
     fn field(&self) -> Option<(&str, &Jsonb)> {
         match &self.path[..] {
-            [Place::Name(name)] => Some((name, self.value()?)),
+            [PathStep::Name(name)] => Some((name, self.value()?)),
             _ => None,
         }
     }
@@ -143,7 +143,7 @@ impl Change {
     /// How many steps lead to all that the change moves: the elements behind one that goes have other positions.
     fn reach(&self) -> usize {
         match (&self.action, self.path.last()) {
-            (Action::Remove { .. }, Some(Place::Position(_))) => self.path.len() - 1,
+            (Action::Remove { .. }, Some(PathStep::Position(_))) => self.path.len() - 1,
             _ => self.path.len(),
         }
     }
@@ -161,18 +161,18 @@ impl Change {
     }
 }
 
-impl Place {
-    fn of(step: Step<'_>) -> Place {
+impl PathStep {
+    fn of(step: Step<'_>) -> PathStep {
         match step {
-            Step::Name(name) => Place::Name(name.to_owned()),
-            Step::Position(position) => Place::Position(position),
+            Step::Name(name) => PathStep::Name(name.to_owned()),
+            Step::Position(position) => PathStep::Position(position),
         }
     }
 
     fn is(&self, step: &str) -> bool {
         match self {
-            Place::Name(name) => name == step,
-            Place::Position(position) => {
+            PathStep::Name(name) => name == step,
+            PathStep::Position(position) => {
                 subscript(step).is_some_and(|at| usize::try_from(at) == Ok(*position))
             }
         }
@@ -181,8 +181,8 @@ impl Place {
     /// Returns true if the step leads elsewhere. A position from the end may lead anywhere.
     fn differs(&self, step: &str) -> bool {
         match self {
-            Place::Name(name) => name != step,
-            Place::Position(position) => {
+            PathStep::Name(name) => name != step,
+            PathStep::Position(position) => {
                 subscript(step).is_some_and(|at| at >= 0 && at as usize != *position)
             }
         }
@@ -258,10 +258,10 @@ impl Lazy {
 
     fn make(&self) -> Jsonb {
         let (fields, below): (Vec<&Change>, Vec<&Change>) =
-            self.changes.iter().partition(|change| matches!(&change.path[..], [Place::Name(_)]));
+            self.changes.iter().partition(|change| matches!(&change.path[..], [PathStep::Name(_)]));
         let mut value = self.source.whole();
         for change in below {
-            let path: Vec<String> = change.path.iter().map(Place::to_string).collect();
+            let path: Vec<String> = change.path.iter().map(PathStep::to_string).collect();
             let path: Vec<Option<&str>> = path.iter().map(|step| Some(step.as_str())).collect();
             let changed = match change.value() {
                 Some(new) => value.root().set(&path, new.root(), true),
@@ -281,7 +281,7 @@ impl Lazy {
         });
         let gone = fields.iter().filter(|change| change.value().is_none());
         let gone = gone.filter_map(|change| match &change.path[..] {
-            [Place::Name(name)] => Some(name.as_str()),
+            [PathStep::Name(name)] => Some(name.as_str()),
             _ => None,
         });
         let kept = value.root().delete_names(gone);
@@ -327,7 +327,7 @@ impl Lazy {
     }
 
     /// Returns the node that a path leads to in the source, and the same path without positions from the end.
-    fn follow(&self, path: &[&str]) -> Result<Option<(Node, Vec<Place>)>, Unknown> {
+    fn follow(&self, path: &[&str]) -> Result<Option<(Node, Vec<PathStep>)>, Unknown> {
         let (mut node, mut places) = (self.source.root(), Vec::with_capacity(path.len()));
         for step in path {
             let step = match node.kind {
@@ -340,7 +340,7 @@ impl Lazy {
             };
             let Some(child) = self.source.child(node, step)? else { return Ok(None) };
             node = child;
-            places.push(Place::of(step));
+            places.push(PathStep::of(step));
         }
         Ok(Some((node, places)))
     }
@@ -397,7 +397,7 @@ impl Lazy {
         if !create {
             return Ok(self.unchanged());
         }
-        places.push(Place::Name((*last).to_owned()));
+        places.push(PathStep::Name((*last).to_owned()));
         let action = Action::Add { object, name: (*last).to_owned(), value: value.to_whole() };
         self.with_change(Change { path: places, action })
     }
@@ -479,11 +479,11 @@ impl Lazy {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PathStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Name(name) => f.write_str(name),
-            Place::Position(position) => position.fmt(f),
+            PathStep::Name(name) => f.write_str(name),
+            PathStep::Position(position) => position.fmt(f),
         }
     }
 }

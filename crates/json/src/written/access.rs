@@ -102,7 +102,7 @@ fn open(text: &str, escapes: bool) -> Result<(Reader<'_>, Token), SyntaxError> {
 /// `json_typeof`: `object`, `array`, `string`, `number`, `boolean` or `null`.
 ///
 /// # Errors
-/// Where the text is not JSON from the first character on.
+/// Fails if the text is not JSON from the first character on.
 pub fn type_name(json: &str) -> Result<&'static str, SyntaxError> {
     Ok(match kind(open(json, false)?.1) {
         Kind::Null => "null",

@@ -13,8 +13,8 @@
 //! `#i` is a column of the row that an operator sees, `@i` a slot. A key of a hash join has a column
 //! of the left row on its left side and one of the right row, counted from 0, on its right.
 
+pub mod operator_stats;
 pub mod render;
-pub mod seen;
 pub mod tree;
 
 use std::fmt::Write;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::seen::Blocks;
+use super::operator_stats::Blocks;
 use super::tree::{Entry, Value};
 
 /// A format.

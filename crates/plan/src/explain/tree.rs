@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use sql::plan::{Action, Column, Expr, ExprKind, Moment, SetOp, system};
 use types::TypeSource;
 
-use crate::explain::seen::Seen;
+use crate::explain::operator_stats::OperatorStats;
 use crate::rewrite::{estimate, substitute};
 use crate::schema::Schema;
 use crate::shown::Shown;
@@ -44,7 +44,7 @@ pub struct Entry {
     /// The estimated cost of the first row and of all rows.
     pub cost: (f64, f64),
     /// The observed counts, where the plan was run.
-    pub seen: Option<Seen>,
+    pub seen: Option<OperatorStats>,
     /// The entries below.
     pub below: Vec<Entry>,
 }
@@ -63,7 +63,7 @@ pub enum Value {
 }
 
 /// The observed counts of the operators of a plan, by their addresses.
-pub type Observed = HashMap<usize, Seen>;
+pub type Observed = HashMap<usize, OperatorStats>;
 
 /// The context in which a plan is shown.
 pub struct ExplainContext<'a> {
@@ -213,7 +213,7 @@ impl Explainer<'_> {
         }
     }
 
-    fn seen(&self, node: &Node) -> Option<Seen> {
+    fn seen(&self, node: &Node) -> Option<OperatorStats> {
         let observed = self.context.observed?;
         Some(observed.get(&std::ptr::from_ref(node).addr()).copied().unwrap_or_default())
     }
@@ -310,7 +310,7 @@ impl Explainer<'_> {
         exprs.iter().for_each(|expr| self.note_subplans(&below, expr));
         if let Some(seen) = self.seen(node) {
             let report = entry.seen.map(|seen| seen.report).unwrap_or_default();
-            entry.seen = Some(Seen { report, ..seen });
+            entry.seen = Some(OperatorStats { report, ..seen });
         }
         let name = |expr: &Expr| match expr.kind {
             ExprKind::Column { index, .. } => below[index as usize].clone(),

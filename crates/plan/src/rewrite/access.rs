@@ -5,19 +5,19 @@
 //!     ──> Scan item by item_pkey at ($1) > 2 where qty > 1
 //! ```
 //!
-//! A part is a column, or what an index computes of columns. Of several keys that one is taken that
-//! leaves most out, as far as the conditions tell: all of a unique key; more equal parts; items that an
-//! index of items is asked for; ranges; an index that has only the rows that are wanted (its predicate
-//! follows from the conditions: [`sql::imply`]). Values are computed when the scan starts, so parameters
-//! and slots are as good as constants. A condition that the range makes sure of is not tested again, but
-//! kept for a row that was changed by somebody else.
+//! A part is a column, or an expression of an index. Of several keys the rule takes the most selective one by
+//! the conditions, in this order: all parts of a unique key; more parts bound by equality; items that a GIN
+//! index is searched by; ranges; a partial index whose predicate follows from the conditions
+//! ([`sql::imply`]). Values are computed when the scan starts, so parameters and slots are as good as
+//! constants. A condition that the range guarantees is not tested, but kept for a row that another transaction
+//! has changed.
 //!
-//! Where it depends on the value of a parameter whether an index has the rows, the path by it is a
-//! *conditional path*: taken or left when the scan starts. No condition is left out then, and no order expected.
+//! If it depends on the value of a parameter whether an index has the rows, its path is a *conditional path*:
+//! the scan decides when it starts. Then all conditions are tested, and no order is promised.
 //!
-//! The past is narrowed down too, as far as the table had the same keys then, or has an index that knows
-//! what was before it. Whether that is so is known when the scan starts, and where it is not, all rows are
-//! read; so conditions on the past are always tested, and no order is expected of it.
+//! Scans of the past use ranges too, if the table had the same keys then, or has an index with entries for past
+//! versions. That is known when the scan starts; otherwise it reads all rows. So a scan of the past tests all
+//! conditions, and promises no order.
 
 use sql::plan::{Call, Expr, ExprKind, Moment};
 use types::{Datum, Oid, Repr, Type, TypeSource};
@@ -52,8 +52,8 @@ pub(super) fn bound_of(
     path
 }
 
-/// Forgets what paths make sure of, in a plan in which no row is locked or changed and so none is looked
-/// at again. The columns that only stood in such conditions are needed no more.
+/// Removes the conditions that paths guarantee from a plan that locks and changes no rows, because no row is tested
+/// again there. Columns that only these conditions use are then not needed.
 pub(super) fn forget_sure(plan: &mut Plan) {
     let mut is_needed = false;
     let mut look = |node: &mut Node| {
@@ -70,8 +70,8 @@ pub(super) fn forget_sure(plan: &mut Plan) {
     });
 }
 
-/// Whether a scan of a range of a key gives just the rows of that range, in the order of the key: not
-/// in the past, when the table may have had other keys.
+/// True if a scan of a range of a key gives exactly the rows of that range, in the order of the key. Not for the past,
+/// because the table may have had other keys.
 pub(super) fn can_range(scan: &Scan) -> bool {
     can_look_up(scan) && scan.conditional.is_none()
 }
@@ -127,7 +127,7 @@ fn choose(scan: &mut Scan, types: &dyn TypeSource, schema: &dyn Schema) {
     scan.condition = all_of(rest);
 }
 
-/// How much a path leaves out, by what is known before it is run: the first that differs decides.
+/// The selectivity of a path, as far as it is known before the run. The first field that differs decides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Score {
     /// It finds one row at most.

@@ -90,7 +90,7 @@ fn add(
     }
 }
 
-/// Has a scan read the columns of a partition that have the names of those of its table.
+/// Maps the columns of a scan to the columns of a partition with the same names.
 fn place(part: &mut Scan, columns: &[(i16, i16)]) {
     let own = |attnum: i16| {
         let found = columns.iter().find(|(whole, _)| *whole == attnum);

@@ -65,7 +65,7 @@ fn is_column(key: &SortKey) -> bool {
     matches!(key.expr.kind, ExprKind::Column { .. })
 }
 
-/// Has a scan below a sort with a limit read over columns: rows are left out by the first key, before their other columns
+/// Makes a scan below a sort with a limit run on columns: rows are filtered by the first key, before their other columns
 /// are read.
 fn top_in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
     let is_plain = |expr: &Expr| is_plain(plan, expr);
@@ -101,7 +101,7 @@ fn distinct(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
     }
 }
 
-/// Has the condition of a scan that reads many rows and gives few of them computed over columns. Its rows come in no order.
+/// Makes a scan that reads many rows and gives few of them compute its condition on columns. Its rows come in no order.
 fn tested_in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) {
     let given = rows(node, schema);
     let Kind::Scan(scan) = &mut node.kind else { return };
@@ -147,7 +147,7 @@ fn is_known(aggregate: &Aggregate) -> bool {
         && batch::can_aggregate(&aggregate.keys, &aggregate.calls)
 }
 
-/// Has the joins of an input computed over columns, as far as they can be; false if the input gives nothing but rows.
+/// Makes the joins of an input run on columns, as far as possible; false if the input gives only rows.
 fn in_batches(plan: &Plan, node: &mut Node, schema: &dyn Schema) -> bool {
     match &mut node.kind {
         Kind::Scan(scan) => {

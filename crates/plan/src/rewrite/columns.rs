@@ -21,7 +21,7 @@ use super::keys::over;
 use crate::schema::{ColumnarFacts, KeyPart, Schema, TableFacts};
 use crate::tree::{ExprScope, IndexColumns, Kind, Node, Scan, each_part};
 
-/// Has the scans below an aggregate read columns of indexes, as far as they can.
+/// Makes the scans below an aggregate read columnar indexes, as far as possible.
 pub(super) fn read(aggregate: &mut Node, schema: &dyn Schema) {
     let asked = asked(aggregate, ExprScope::Input);
     let Kind::Aggregate(inner) = &mut aggregate.kind else { return };
@@ -31,15 +31,15 @@ pub(super) fn read(aggregate: &mut Node, schema: &dyn Schema) {
 }
 
 /// An expression that is computed of the rows of an operator, which may be only a part of the row that it sees.
-struct Asked {
+struct RowExpr {
     expr: Expr,
     /// The place of the first column of the operator in that row.
     first: usize,
 }
 
-impl Asked {
-    fn behind(&self, columns: usize) -> Asked {
-        Asked { expr: self.expr.clone(), first: self.first + columns }
+impl RowExpr {
+    fn behind(&self, columns: usize) -> RowExpr {
+        RowExpr { expr: self.expr.clone(), first: self.first + columns }
     }
 }
 
@@ -96,11 +96,11 @@ fn is(known: &Expr, part: &Expr) -> bool {
 }
 
 /// The expressions of an operator that see such a row.
-fn asked(node: &mut Node, of: ExprScope) -> Vec<Asked> {
+fn asked(node: &mut Node, of: ExprScope) -> Vec<RowExpr> {
     let mut all = Vec::new();
     node.exprs(&mut |expr, scope| {
         if scope == of {
-            all.push(Asked { expr: expr.clone(), first: 0 });
+            all.push(RowExpr { expr: expr.clone(), first: 0 });
         }
     });
     all
@@ -114,9 +114,9 @@ fn apply(node: &mut Node, of: ExprScope, moves: &Moves) {
     });
 }
 
-/// Has the scans of an input read columns of indexes. `asked` is computed of its rows. Returns where its columns are
+/// Makes the scans of an input read columnar indexes. `asked` is computed from its rows. Returns where its columns are
 /// then; `None` if they are where they were.
-fn cover(node: &mut Node, asked_of: &[Asked], schema: &dyn Schema) -> Option<Moves> {
+fn cover(node: &mut Node, asked_of: &[RowExpr], schema: &dyn Schema) -> Option<Moves> {
     match &mut node.kind {
         Kind::Scan(_) => cover_scan(node, asked_of, schema),
         Kind::Project { .. } => {
@@ -131,7 +131,7 @@ fn cover(node: &mut Node, asked_of: &[Asked], schema: &dyn Schema) -> Option<Mov
     }
 }
 
-fn cover_join(node: &mut Node, above: &[Asked], schema: &dyn Schema) -> Option<Moves> {
+fn cover_join(node: &mut Node, above: &[RowExpr], schema: &dyn Schema) -> Option<Moves> {
     let (mut of_left, mut of_right) = (asked(node, ExprScope::Left), asked(node, ExprScope::Right));
     let both = asked(node, ExprScope::Input);
     let Kind::Join(join) = &mut node.kind else { return None };
@@ -198,8 +198,8 @@ impl<'f> Cover<'f> {
     }
 
     /// Notes what an expression reads of a scan of `width` columns; false if the index lacks any of it.
-    fn note(&mut self, asked: &Asked, width: usize) -> bool {
-        let Asked { expr, first } = asked;
+    fn note(&mut self, asked: &RowExpr, width: usize) -> bool {
+        let RowExpr { expr, first } = asked;
         let moved = |(expr, number): &(Expr, usize)| {
             let mut expr = expr.clone();
             move_columns(&mut expr, &|column| column + first);
@@ -233,14 +233,14 @@ impl<'f> Cover<'f> {
     }
 }
 
-fn cover_scan(node: &mut Node, asked: &[Asked], schema: &dyn Schema) -> Option<Moves> {
+fn cover_scan(node: &mut Node, asked: &[RowExpr], schema: &dyn Schema) -> Option<Moves> {
     let Node { kind: Kind::Scan(scan), types } = node else { return None };
     if !is_whole(scan) || !scan.path.is_full() || scan.sure.is_some() {
         return None;
     }
     let table = schema.table(scan.relation).filter(|facts| !facts.has_blocks)?;
-    let own = scan.condition.iter().map(|expr| Asked { expr: expr.clone(), first: 0 });
-    let own: Vec<Asked> = own.collect();
+    let own = scan.condition.iter().map(|expr| RowExpr { expr: expr.clone(), first: 0 });
+    let own: Vec<RowExpr> = own.collect();
     let width = types.len();
     let covers = table.columnar.iter().filter_map(|facts| {
         let mut cover = Cover::new(facts, &table, scan);

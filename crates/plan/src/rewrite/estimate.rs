@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The number of rows of a table is known exactly, and that of the values of a unique key follows from it.
-//! Other figures are guesses, the usual ones of System R (Selinger et al., 1979) and PostgreSQL.
+//! Other figures are the usual defaults of System R (Selinger et al., 1979) and PostgreSQL.
 
 use std::sync::Arc;
 
@@ -19,38 +19,38 @@ use super::expr::{column_of, comparison, sees_nothing};
 use crate::schema::{KeyFacts, KeyPart, Schema, TableFacts};
 use crate::tree::{AppendPart, Equal, JoinKind, Kind, Node, Scan};
 
-/// Rows that a table is thought to have of which nothing is known.
+/// The estimated number of rows of an unknown table.
 const ROWS_UNKNOWN: f64 = 1000.0;
-/// How many different values a column is thought to have.
+/// The estimated number of distinct values of a column without statistics.
 const DISTINCT: f64 = 200.0;
-/// How many rows are thought to have the same value of the first column of an index.
+/// The estimated number of rows with the same value in the first column of an index.
 const ROWS_PER_VALUE: f64 = 8.0;
 
-/// Rows that a scan reads from which on it is worth making arrays of them.
+/// A scan of at least so many rows makes arrays of them.
 pub(super) const ROWS_MANY: f64 = 1_000.0;
 
 /// The cost of a look-up of a key in a table of few rows, as rows that are scanned one by one.
 const LOOK_UP: f64 = 8.0;
 /// The same in a table of many rows, as rows that are scanned in batches: about 3 against 0.12 microseconds.
 const LOOK_UP_OF_MANY: f64 = 24.0;
-/// To read a row behind one that was looked up, which no batch does.
+/// The cost of the next row after a look-up, which is not read in a batch.
 const ROW_OF_RANGE: f64 = 2.0;
 
 /// The cost of a look-up in a table whose rows lie in blocks of columns, by its cost in others: a
 /// whole block is decoded for one row.
 pub(super) const BLOCK_LOOK_UP: f64 = 64.0;
 
-/// The chance that `<`, `<=`, `>` or `>=` is true.
+/// The selectivity of `<`, `<=`, `>` and `>=`.
 const RANGE: f64 = 0.33;
-/// That a text is like a pattern.
+/// The selectivity of `LIKE`.
 const PATTERN: f64 = 0.1;
-/// That a value is NULL.
+/// The selectivity of `IS NULL`.
 const NULL: f64 = 0.02;
-/// That a condition is true of which nothing else is known.
+/// The selectivity of any other condition.
 const OTHER: f64 = 0.33;
-/// That there is a row that a subquery asks for.
+/// The selectivity of `EXISTS`.
 pub(super) const SUBQUERY: f64 = 0.5;
-/// That an index of items finds a row.
+/// The selectivity of a search in a GIN index.
 const ITEMS: f64 = 0.02;
 
 /// The statistics that the planner has of a column.
@@ -323,7 +323,7 @@ pub(super) fn known(node: &Node, column: usize, schema: &dyn Schema) -> Known {
     }
 }
 
-/// How many different values an expression has, over columns of which `of` tells.
+/// The number of distinct values of an expression; `of` gives the statistics of its columns.
 fn values(expr: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     match column_of(expr) {
         Some(column) => of(column).distinct,
@@ -332,7 +332,7 @@ fn values(expr: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     }
 }
 
-/// The chance that a condition is true of a row of whose columns `of` tells.
+/// The selectivity of a condition on a row; `of` gives the statistics of its columns.
 pub(super) fn chance(condition: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     match &condition.kind {
         ExprKind::And(list) => all_true(list, of),
@@ -370,7 +370,7 @@ pub(super) fn chance(condition: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     }
 }
 
-/// The chance that all of some conditions are true. Both ends of a range are weighed together.
+/// The selectivity of a conjunction. Both ends of a range are estimated together.
 fn all_true(list: &[Expr], of: &dyn Fn(usize) -> Known) -> f64 {
     let mut chances = 1.0;
     // For each column the parts that its lower and its upper end leave.
@@ -407,7 +407,7 @@ fn all_true(list: &[Expr], of: &dyn Fn(usize) -> Known) -> f64 {
     chances
 }
 
-/// The chance that two values are equal.
+/// The selectivity of an equality of two values.
 fn equal(one: &Expr, other: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     let against = |column: &Expr, value: &Expr| {
         let known = of(column_of(column)?);
@@ -419,7 +419,7 @@ fn equal(one: &Expr, other: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
         .unwrap_or_else(|| 1.0 / values(one, of).max(values(other, of)).max(1.0))
 }
 
-/// The chance that a value is below another, or above it; `None` where nothing is known of them.
+/// The selectivity of a comparison by order; `None` without statistics.
 fn below(one: &Expr, other: &Expr, is_below: bool, of: &dyn Fn(usize) -> Known) -> Option<f64> {
     let (column, value, is_below) = match (ordered(one), ordered(other)) {
         (Some(column), None) => (column, other, is_below),
@@ -432,7 +432,7 @@ fn below(one: &Expr, other: &Expr, is_below: bool, of: &dyn Fn(usize) -> Known) 
     Some(if is_below { part } else { (1.0 - like.null - part).max(0.0) })
 }
 
-/// The chance that a value is one of those of an array.
+/// The selectivity of `= ANY (array)`.
 fn any_of(value: &Expr, array: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     let listed: Option<Vec<Datum>> = match &array.kind {
         ExprKind::Const(Datum::Array(array)) => Some(array.as_ref().to_vec()),
@@ -448,7 +448,7 @@ fn any_of(value: &Expr, array: &Expr, of: &dyn Fn(usize) -> Known) -> f64 {
     one_of.unwrap_or_else(|| elements(array) / values(value, of)).min(1.0)
 }
 
-/// A value that is known before the plan runs: a constant, or one that is so long before or after a day.
+/// A value that is known before the plan runs: a constant, or a constant date plus or minus an interval.
 fn constant_of(expr: &Expr) -> Option<Datum> {
     match &expr.kind {
         ExprKind::Const(value) => Some(value.clone()),

@@ -11,7 +11,7 @@ use sql::plan::{Expr, ExprKind};
 
 use crate::tree::{Body, Kind, Node, Path, Plan, Reads, Table, each_part};
 
-/// Has the tables that a statement changes read at its start.
+/// Makes a statement read the tables that it changes before its first change.
 pub(super) fn freeze(plan: &mut Plan) {
     let changes = plan.changes();
     if changes == 0 {
@@ -103,7 +103,7 @@ pub(super) fn freeze(plan: &mut Plan) {
     plan.root = Node { kind: Kind::With { tables: frozen, input }, types };
 }
 
-/// Has a scan read all rows; the conditions that it had, where those are not known from the whole that it is a part of.
+/// Makes a scan read all rows; returns its conditions, unless the scan of the whole table has them.
 fn read_whole(node: &mut Node) -> [Option<Expr>; 2] {
     match &mut node.kind {
         Kind::Scan(scan) => {

@@ -5,7 +5,7 @@
 //!                                             lower(#2), #1
 //! ```
 //!
-//! A part that needs a column which the scan does not read stands in no condition.
+//! No condition of the scan has a part that needs a column which the scan does not read.
 
 use sql::bind::{keyed_text, sort_key};
 use sql::imply;
@@ -20,24 +20,24 @@ use crate::tree::{Path, Scan, each_part};
 
 /// A part of a key, over the rows of a scan.
 pub(super) struct Part {
-    what: What,
+    what: PartSource,
     pub(super) repr: Repr,
     pub(super) order: KeyOrder,
-    /// True where its values are truth values.
+    /// True if its type is `boolean`.
     pub(super) is_bool: bool,
-    /// True where its values are networks.
+    /// True if its type is `inet` or `cidr`.
     pub(super) is_network: bool,
-    /// True where its values lie in the plane.
+    /// True if its type is geometric.
     pub(super) is_geometric: bool,
-    /// True where its values are paths through a tree.
+    /// True if its type is `ltree`.
     pub(super) is_tree: bool,
     shown: String,
 }
 
-enum What {
+enum PartSource {
     Column(usize),
     Expr(Expr),
-    /// The scan does not read a column that it needs.
+    /// An expression that needs a column which the scan does not read.
     Unread,
 }
 
@@ -45,20 +45,20 @@ impl Part {
     /// True where an expression is this part.
     pub(super) fn is(&self, expr: &Expr) -> bool {
         match &self.what {
-            What::Column(column) => column_of(expr) == Some(*column),
-            What::Expr(part) => imply::same(part, expr),
-            What::Unread => false,
+            PartSource::Column(column) => column_of(expr) == Some(*column),
+            PartSource::Expr(part) => imply::same(part, expr),
+            PartSource::Unread => false,
         }
     }
 
-    /// True where it is the sort key of an expression, which is NULL where that is.
+    /// True if it is the sort key of an expression. The sort key is NULL if the expression is.
     pub(super) fn is_key_of(&self, expr: &Expr) -> bool {
         self.key_of(expr).is_some()
     }
 
-    /// The locale of its sort keys, where it is the sort key of an expression and tells apart what is not the same.
+    /// The locale of its sort keys, if it is the deterministic sort key of an expression.
     fn key_of(&self, expr: &Expr) -> Option<&Expr> {
-        let What::Expr(part) = &self.what else { return None };
+        let PartSource::Expr(part) = &self.what else { return None };
         let (text, locale) = keyed_text(part)?;
         imply::same(text, expr).then_some(locale)
     }
@@ -80,7 +80,7 @@ impl Part {
 
     /// True where it is never NULL.
     pub(super) fn is_never_null(&self, scan: &Scan, facts: &TableFacts) -> bool {
-        let What::Column(column) = self.what else { return false };
+        let PartSource::Column(column) = self.what else { return false };
         facts.is_never_null(scan.attnums[column])
     }
 }
@@ -100,14 +100,14 @@ pub(super) fn parts(
             KeyPart::Column(attnum) => {
                 let place = columns.iter().position(|one| one.attnum == *attnum)?;
                 let column = scan.attnums.iter().position(|known| known == attnum);
-                (column.map(What::Column), columns[place].ty, name(place))
+                (column.map(PartSource::Column), columns[place].ty, name(place))
             }
             KeyPart::Expr(expr) => {
-                (over(expr, facts, scan).map(What::Expr), expr.ty, shown.text(expr))
+                (over(expr, facts, scan).map(PartSource::Expr), expr.ty, shown.text(expr))
             }
         };
         let repr = types.repr_of(ty).ok()?;
-        let (what, is_bool) = (what.unwrap_or(What::Unread), ty == Type::BOOL);
+        let (what, is_bool) = (what.unwrap_or(PartSource::Unread), ty == Type::BOOL);
         let is_network = matches!(ty, Type::INET | Type::CIDR);
         let (is_geometric, is_tree) = (is_geometric(ty), ty == Type::LTREE);
         Some(Part { what, repr, order: *order, is_bool, is_network, is_geometric, is_tree, shown })

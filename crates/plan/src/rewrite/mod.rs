@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   inline    a table of WITH that is read once goes where it is read
-//!   prune     columns that nobody needs are not computed and not read
+//!   prune     columns that are not needed are neither computed nor read
 //!             (what constants there are is looked at here, see `Constant`)
 //!   push      conditions move down, through joins, to the scans
 //!   lateral   a lateral side that only picks rows by values of the left one becomes an ordinary side

@@ -86,7 +86,7 @@ fn sort(node: &mut Node, types: &dyn TypeSource, schema: &dyn Schema, is_limited
 /// The known facts about types and tables.
 type Known<'a> = (&'a dyn TypeSource, &'a dyn Schema);
 
-/// Has the scan below give its rows in an order; false where it cannot.
+/// Makes the scan below give its rows in an order; false if it cannot.
 fn serve(node: &mut Node, keys: &[SortKey], known: Known<'_>, is_limited: bool) -> bool {
     match &mut node.kind {
         Kind::Filter { input, .. } => serve(input, keys, known, is_limited),
@@ -106,7 +106,7 @@ fn serve(node: &mut Node, keys: &[SortKey], known: Known<'_>, is_limited: bool) 
     }
 }
 
-/// Has the scans of partitions give their rows in an order, one after the other, where the partitions are in that order
+/// Makes the scans of partitions give their rows in an order, one after the other, if the partitions are in that order
 /// themselves.
 fn serve_in_turn(
     append: &mut Append,
@@ -182,7 +182,7 @@ fn number(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// Has each partition that can give its rows in an order give the first of them alone.
+/// Makes each partition that can give its rows in an order give only the first of them.
 fn limit_parts(node: &mut Node, keys: &[SortKey], most: &Expr, known: Known<'_>) {
     match &mut node.kind {
         Kind::Project { input, exprs } if !exprs.iter().any(is_volatile) => {

@@ -161,7 +161,7 @@ pub(super) fn remove_barriers(node: &mut Node) {
     node.inputs(&mut remove_barriers);
 }
 
-/// Has only the rows of an operator be given of which a condition is true.
+/// Filters the rows of an operator by a condition.
 pub(super) fn filter_into(node: &mut Node, condition: Expr) {
     below(node, condition);
 }

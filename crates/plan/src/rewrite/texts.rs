@@ -16,7 +16,7 @@ use super::expr::columns;
 use crate::schema::Schema;
 use crate::tree::{Kind, Node, Scan, each_part};
 
-/// Has scans give texts of values that are kept out of line where that is all that is made of them.
+/// Makes scans give the text of an out-of-line value if the plan uses nothing else of it.
 pub(super) fn texts(node: &mut Node, schema: &dyn Schema) {
     node.inputs(&mut |input| texts(input, schema));
     let Kind::Project { input, exprs } = &mut node.kind else { return };
@@ -40,7 +40,7 @@ pub(super) fn texts(node: &mut Node, schema: &dyn Schema) {
     }
 }
 
-/// Has a scan give the text of a column in its place, where that is all that is made of it.
+/// Makes a scan give the text of a column instead of its value, if the plan uses nothing else of it.
 fn text_of(scan: &mut Scan, types: &mut [Type], exprs: &mut [Expr], at: usize) {
     let is_seen = [&scan.condition, &scan.sure].into_iter().flatten().any(|expr| uses(expr, at));
     if is_seen || !exprs.iter().all(|expr| makes_only_text(expr, at)) {

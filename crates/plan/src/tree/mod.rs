@@ -146,7 +146,7 @@ pub enum Kind {
     },
     /// The rows of two plans.
     SetOperation {
-        /// How.
+        /// The set operation.
         op: SetOp,
         /// True where repetitions count.
         all: bool,

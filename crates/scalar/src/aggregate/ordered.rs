@@ -213,7 +213,7 @@ impl Accumulator for Mode {
 
 /// How many rows stand before, beside and behind a row that is not among them.
 #[derive(Default, Clone, Copy)]
-struct Place {
+struct HypotheticalRank {
     before: i64,
     /// Groups of peers before.
     groups_before: i64,
@@ -222,13 +222,13 @@ struct Place {
 }
 
 struct Hypothetical {
-    place: Place,
-    gives: fn(Place) -> Datum,
+    place: HypotheticalRank,
+    gives: fn(HypotheticalRank) -> Datum,
 }
 
 impl Hypothetical {
-    fn new(gives: fn(Place) -> Datum) -> Self {
-        Self { place: Place::default(), gives }
+    fn new(gives: fn(HypotheticalRank) -> Datum) -> Self {
+        Self { place: HypotheticalRank::default(), gives }
     }
 }
 

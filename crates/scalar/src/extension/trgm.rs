@@ -98,14 +98,14 @@ pub fn trigrams(text: &str) -> Result<Vec<Trigram>> {
 pub fn trigrams_of_pattern(pattern: &str) -> Vec<Trigram> {
     /// The character or the edge at a place of a text that is matched.
     #[derive(PartialEq)]
-    enum Place {
+    enum PatternChar {
         Letter(char),
         /// No letter and no digit, or an end of the text.
         Gap,
         /// Anything.
         Unknown,
     }
-    let mut places = vec![Place::Gap];
+    let mut places = vec![PatternChar::Gap];
     let mut letters = pattern.chars();
     while let Some(letter) = letters.next() {
         let literal = match letter {
@@ -114,26 +114,26 @@ pub fn trigrams_of_pattern(pattern: &str) -> Vec<Trigram> {
             letter => Some(letter),
         };
         places.push(match literal {
-            Some(letter) if is_letter(letter) => Place::Letter(lower_char(letter)),
-            Some(_) => Place::Gap,
-            None => Place::Unknown,
+            Some(letter) if is_letter(letter) => PatternChar::Letter(lower_char(letter)),
+            Some(_) => PatternChar::Gap,
+            None => PatternChar::Unknown,
         });
     }
-    places.push(Place::Gap);
+    places.push(PatternChar::Gap);
     let mut found = Vec::new();
     let mut at = 0;
     while at < places.len() {
         let mut run = Vec::new();
         let start = at;
-        while let Some(Place::Letter(letter)) = places.get(at) {
+        while let Some(PatternChar::Letter(letter)) = places.get(at) {
             run.push(*letter);
             at += 1;
         }
         if !run.is_empty() {
-            if places[start - 1] == Place::Gap {
+            if places[start - 1] == PatternChar::Gap {
                 run.splice(0..0, [' ', ' ']);
             }
-            if places[at] == Place::Gap {
+            if places[at] == PatternChar::Gap {
                 run.push(' ');
             }
             found.extend(run.windows(3).map(trigram));

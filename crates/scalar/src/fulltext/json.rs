@@ -11,21 +11,21 @@ use types::{Error, Result, SqlState};
 
 /// Which values count.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Wanted {
+pub(super) struct JsonParts {
     strings: bool,
     numbers: bool,
     truths: bool,
     keys: bool,
 }
 
-impl Wanted {
+impl JsonParts {
     /// Texts alone.
-    pub(super) const STRINGS: Wanted =
-        Wanted { strings: true, numbers: false, truths: false, keys: false };
+    pub(super) const STRINGS: JsonParts =
+        JsonParts { strings: true, numbers: false, truths: false, keys: false };
 
     /// Reads the kinds that a filter names: a word, or an array of words.
     pub(super) fn read(filter: JsonbRef<'_>) -> Result<Self> {
-        let mut wanted = Wanted::default();
+        let mut wanted = JsonParts::default();
         match filter.value() {
             Value::Object(_) => {
                 let message = "wrong flag type, only arrays and scalars are allowed";
@@ -45,7 +45,7 @@ impl Wanted {
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).with_hint(hint));
         };
         match flag.to_ascii_lowercase().as_str() {
-            "all" => *self = Wanted { strings: true, numbers: true, truths: true, keys: true },
+            "all" => *self = JsonParts { strings: true, numbers: true, truths: true, keys: true },
             "key" => self.keys = true,
             "string" => self.strings = true,
             "numeric" => self.numbers = true,
@@ -62,7 +62,7 @@ impl Wanted {
 /// Calls a function with each text of a `jsonb`.
 pub(super) fn of_jsonb(
     value: JsonbRef<'_>,
-    wanted: Wanted,
+    wanted: JsonParts,
     each: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     match value.value() {
@@ -86,7 +86,7 @@ pub(super) fn of_jsonb(
 /// Calls a function with each text of a `json`.
 pub(super) fn of_json(
     json: &str,
-    wanted: Wanted,
+    wanted: JsonParts,
     each: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     match written::type_name(json)? {

@@ -84,14 +84,14 @@ fn execute(node: &Node<'_>, skips_not: bool, check: Check<'_>) -> Ternary {
 
 /// Which places of two lists count.
 #[derive(Clone, Copy)]
-struct Kept {
+struct MergeSides {
     left_only: bool,
     both: bool,
     right_only: bool,
 }
 
 /// Merges two lists of places, each moved by an offset.
-fn merged(left: (&Places, u32), right: (&Places, u32), kept: Kept) -> Vec<u32> {
+fn merged(left: (&Places, u32), right: (&Places, u32), kept: MergeSides) -> Vec<u32> {
     let mut ones = left.0.at.iter().map(|at| at + left.1).peekable();
     let mut others = right.0.at.iter().map(|at| at + right.1).peekable();
     let mut out = Vec::new();
@@ -120,7 +120,7 @@ pub(super) fn execute_places(node: &Node<'_>, check: Check<'_>) -> Option<Places
 /// The places of two parts of which either holds.
 pub(super) fn union(one: &Places, other: &Places) -> Places {
     let width = one.width.max(other.width);
-    let kept = Kept { left_only: true, both: true, right_only: true };
+    let kept = MergeSides { left_only: true, both: true, right_only: true };
     let at = merged((one, width - one.width), (other, width - other.width), kept);
     Places { at, is_negated: false, width }
 }
@@ -183,7 +183,7 @@ fn places(node: &Node<'_>, skips_not: bool, check: Check<'_>) -> Option<Places> 
         (false, true, true) => (false, false, true, true),
         (false, false, true) => (true, true, true, false),
     };
-    let kept = Kept { left_only, both, right_only };
+    let kept = MergeSides { left_only, both, right_only };
     let at = merged((&left, offsets.0), (&right, offsets.1), kept);
     Some(Places { at, is_negated, width })
 }

@@ -187,14 +187,14 @@ pub(super) fn rank(
 }
 
 /// A place of the document at which words of the query stand.
-struct Place {
+struct WordPosition {
     position: Position,
     /// The numbers of the words.
     words: Vec<usize>,
 }
 
 /// The places of a document at which words of a query stand, in order.
-fn places_of(document: &Vector<'_>, words: &[&Word<'_>]) -> Vec<Place> {
+fn places_of(document: &Vector<'_>, words: &[&Word<'_>]) -> Vec<WordPosition> {
     let mut all = Vec::new();
     for (number, word) in words.iter().enumerate() {
         for lexeme in found(document, word) {
@@ -206,12 +206,12 @@ fn places_of(document: &Vector<'_>, words: &[&Word<'_>]) -> Vec<Place> {
         }
     }
     all.sort_by_key(|(position, text, _)| (*position, *text));
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<WordPosition> = Vec::new();
     let mut last = None;
     for (position, text, number) in all {
         match places.last_mut().filter(|_| last == Some((position, text))) {
             Some(place) => place.words.push(number),
-            None => places.push(Place { position, words: vec![number] }),
+            None => places.push(WordPosition { position, words: vec![number] }),
         }
         last = Some((position, text));
     }
@@ -235,7 +235,7 @@ impl<'n, 'a> Part<'n, 'a> {
         Part { words, at: vec![VecDeque::new(); words.len()] }
     }
 
-    fn add(&mut self, place: &Place, is_after: bool) {
+    fn add(&mut self, place: &WordPosition, is_after: bool) {
         let at = u32::from(place.position.at());
         for number in &place.words {
             let known = &mut self.at[*number];
@@ -264,7 +264,7 @@ impl<'n, 'a> Part<'n, 'a> {
 
 /// The next cover that starts at a place or after it.
 fn cover(
-    places: &[Place],
+    places: &[WordPosition],
     query: &Node<'_>,
     words: &[&Word<'_>],
     from: &mut usize,

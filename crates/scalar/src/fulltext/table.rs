@@ -5,7 +5,7 @@ use lexeme::{Kind, tokens};
 use types::search::{Node, Syntax, Vector, query, vector};
 use types::{Array, ArrayRef, Datum, DatumRef, Error, Oid, Repr, Result, SqlState, Type};
 
-use super::json::{Wanted, of_json, of_jsonb};
+use super::json::{JsonParts, of_json, of_jsonb};
 use super::{
     Document, Joined, PARSER, Query, bytes, concatenated, dictionary, dictionary_oid, document,
     filtered, has_words, headline, joined, known_config, known_texts, lexemes_of, matching,
@@ -162,31 +162,31 @@ pub(crate) const TABLE: &[Function] = functions! {
     3749 to_tsvector(TEXT) -> TSVECTOR [stable] = (call; text: &str)
         document(usual_config(call)?, text);
     4209 to_tsvector(JSONB) -> TSVECTOR [stable] = (call; a: JsonbRef<'_>)
-        of_parts(usual_config(call)?, |each| of_jsonb(a, Wanted::STRINGS, each));
+        of_parts(usual_config(call)?, |each| of_jsonb(a, JsonParts::STRINGS, each));
     4210 to_tsvector(JSON) -> TSVECTOR [stable] = (call; a: &str)
-        of_parts(usual_config(call)?, |each| of_json(a, Wanted::STRINGS, each));
+        of_parts(usual_config(call)?, |each| of_json(a, JsonParts::STRINGS, each));
     4211 to_tsvector(REGCONFIG, JSONB) -> TSVECTOR = (config: Oid, a: JsonbRef<'_>)
-        of_parts(known_config(config)?, |each| of_jsonb(a, Wanted::STRINGS, each));
+        of_parts(known_config(config)?, |each| of_jsonb(a, JsonParts::STRINGS, each));
     4212 to_tsvector(REGCONFIG, JSON) -> TSVECTOR = (config: Oid, a: &str)
-        of_parts(known_config(config)?, |each| of_json(a, Wanted::STRINGS, each));
+        of_parts(known_config(config)?, |each| of_json(a, JsonParts::STRINGS, each));
     4213 jsonb_to_tsvector(JSONB, JSONB) -> TSVECTOR [stable]
         = (call; a: JsonbRef<'_>, filter: JsonbRef<'_>) {
-        let wanted = Wanted::read(filter)?;
+        let wanted = JsonParts::read(filter)?;
         of_parts(usual_config(call)?, |each| of_jsonb(a, wanted, each))
     };
     4214 jsonb_to_tsvector(REGCONFIG, JSONB, JSONB) -> TSVECTOR
         = (config: Oid, a: JsonbRef<'_>, filter: JsonbRef<'_>) {
-        let wanted = Wanted::read(filter)?;
+        let wanted = JsonParts::read(filter)?;
         of_parts(known_config(config)?, |each| of_jsonb(a, wanted, each))
     };
     4215 json_to_tsvector(JSON, JSONB) -> TSVECTOR [stable]
         = (call; a: &str, filter: JsonbRef<'_>) {
-        let wanted = Wanted::read(filter)?;
+        let wanted = JsonParts::read(filter)?;
         of_parts(usual_config(call)?, |each| of_json(a, wanted, each))
     };
     4216 json_to_tsvector(REGCONFIG, JSON, JSONB) -> TSVECTOR
         = (config: Oid, a: &str, filter: JsonbRef<'_>) {
-        let wanted = Wanted::read(filter)?;
+        let wanted = JsonParts::read(filter)?;
         of_parts(known_config(config)?, |each| of_json(a, wanted, each))
     };
 

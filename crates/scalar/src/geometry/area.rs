@@ -33,15 +33,15 @@ fn edges(points: &[Point], is_closed: bool) -> impl Iterator<Item = Segment> + '
 
 /// Where a point is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PointLocation {
     Outside,
     Inside,
     Border,
 }
 
-impl Place {
+impl PointLocation {
     pub(super) fn is_within(self) -> bool {
-        self != Place::Outside
+        self != PointLocation::Outside
     }
 }
 
@@ -86,22 +86,22 @@ fn crosses(next: Point, before: Point) -> Result<Option<i32>> {
 }
 
 /// Where a point is, of the area within a closed path.
-pub(super) fn place(point: Point, path: &[Point]) -> Result<Place> {
+pub(super) fn place(point: Point, path: &[Point]) -> Result<PointLocation> {
     let relative =
         |other: Point| Ok::<_, Error>(Point::new(sub8(other.x, point.x)?, sub8(other.y, point.y)?));
     let mut pace = Pace::new();
-    let Some((first, rest)) = path.split_first() else { return Ok(Place::Outside) };
+    let Some((first, rest)) = path.split_first() else { return Ok(PointLocation::Outside) };
     let first = relative(*first)?;
     let (mut before, mut total) = (first, 0);
     for next in rest {
         pace.step(16)?;
         let next = relative(*next)?;
-        let Some(crossed) = crosses(next, before)? else { return Ok(Place::Border) };
+        let Some(crossed) = crosses(next, before)? else { return Ok(PointLocation::Border) };
         total += crossed;
         before = next;
     }
-    let Some(crossed) = crosses(first, before)? else { return Ok(Place::Border) };
-    Ok(if total + crossed == 0 { Place::Outside } else { Place::Inside })
+    let Some(crossed) = crosses(first, before)? else { return Ok(PointLocation::Border) };
+    Ok(if total + crossed == 0 { PointLocation::Outside } else { PointLocation::Inside })
 }
 
 /// True where a point is on a path, or within it where it is closed.

@@ -3,7 +3,7 @@
 use types::float::{div8, mul8};
 use types::geometry::{Circle, Line, Path, Point, Polygon, Rectangle, Segment};
 
-use super::area::{self, Place};
+use super::area::{self, PointLocation};
 use super::fuzzy::{
     box_contains, box_has, boxes_overlap, difference, distance, is_at_least, is_at_most, is_equal,
     is_greater, is_less, is_other, is_zero, middle, product, quotient, sum,
@@ -177,9 +177,9 @@ pub(crate) const TABLE: &[Function] = functions! {
     1425 box_div(BOX, POINT) -> BOX = (a: Rectangle, b: Point) turned_box(a, b, quotient);
     1426 path_contain_pt(PATH, POINT) -> BOOL = (a: Path, b: Point) area::path_has(&a, b);
     1428 poly_contain_pt(POLYGON, POINT) -> BOOL = (a: Polygon, b: Point)
-        area::place(b, &a.points).map(Place::is_within);
+        area::place(b, &a.points).map(PointLocation::is_within);
     1429 pt_contained_poly(POINT, POLYGON) -> BOOL = (a: Point, b: Polygon)
-        area::place(a, &b.points).map(Place::is_within);
+        area::place(a, &b.points).map(PointLocation::is_within);
     1430 isclosed(PATH) -> BOOL = (a: Path) a.is_closed;
     1431 isopen(PATH) -> BOOL = (a: Path) !a.is_closed;
     1432 path_npoints(PATH) -> INT4 = (a: Path) a.points.len() as i32;

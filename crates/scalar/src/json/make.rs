@@ -1,4 +1,4 @@
-//! JSON from values: `to_json`, `json_build_object`, `json_object` and their kin, both as text and
+//! JSON from values: `to_json`, `json_build_object`, `json_object` and the like, both as text and
 //! as `jsonb`.
 //!
 //! ```text

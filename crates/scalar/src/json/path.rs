@@ -1,4 +1,4 @@
-//! SQL/JSON paths over `jsonb`: `jsonb_path_query` and its kin, `@?` and `@@`.
+//! SQL/JSON paths over `jsonb`: `jsonb_path_query` and the like, `@?` and `@@`.
 //!
 //! ```text
 //!   jsonb_path_exists       whether the path finds anything      @?   the same, silently
@@ -35,7 +35,7 @@ fn run<T>(
 /// The members that a value needs for `@?` to be true of it and a path; with `matches`, for `@@`.
 ///
 /// # Errors
-/// Where the text is no path.
+/// Fails if the text is not a path.
 pub fn path_needs(path: &str, matches: bool) -> Result<Needs> {
     Ok(Path::parse(path)?.needs(matches))
 }

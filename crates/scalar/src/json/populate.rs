@@ -1,4 +1,4 @@
-//! Rows from JSON: `json_populate_record`, `json_to_recordset` and their kin.
+//! Rows from JSON: `json_populate_record`, `json_to_recordset` and the like.
 //!
 //! ```text
 //!   {"a": 1, "b": [1, 2], "c": {"x": "y"}}     (a int, b int[], c pair)     (1, {1,2}, (y,))
@@ -92,12 +92,12 @@ impl<'a> Source<'a> {
 }
 
 /// Where in the JSON a value stands, for hints.
-struct Place<'p> {
+struct JsonPosition<'p> {
     column: &'p str,
     subscripts: Vec<usize>,
 }
 
-impl Place<'_> {
+impl JsonPosition<'_> {
     fn no_array(&self) -> Error {
         let subscripts: String = self.subscripts.iter().map(|at| format!("[{at}]")).collect();
         let hint = match subscripts.is_empty() {
@@ -113,14 +113,14 @@ fn malformed(message: &str) -> Error {
 }
 
 /// The columns of the row that is wanted, and the type that it has.
-struct Wanted {
+struct TargetRow {
     fields: Vec<Field>,
     ty: Type,
     /// The domain over that type that the row is to be of, where it is one.
     domain: Option<Type>,
 }
 
-impl Wanted {
+impl TargetRow {
     /// From the type of the first argument, the record that it is, or the one behind the last.
     fn of(call: &Call<'_>, args: &[DatumRef<'_>], name: &str, declared: usize) -> Result<Self> {
         let facts = Facts(call.context.types.types);
@@ -130,7 +130,7 @@ impl Wanted {
             && let Some(Shape::Composite(fields)) = call.context.types.types.shape(ty)
         {
             let domain = Some(call.args[0]).filter(|named| *named != ty);
-            return Ok(Wanted { fields: fields.to_vec(), ty, domain });
+            return Ok(TargetRow { fields: fields.to_vec(), ty, domain });
         }
         if declared > 1 && ty != Type::RECORD {
             return Err(Error::new(
@@ -171,7 +171,7 @@ impl Wanted {
                 .map(|(at, (ty, _, _))| field(&format!("f{}", at + 1), ty, Modifier::NONE))
                 .collect(),
         };
-        Ok(Wanted { fields, ty: Type::RECORD, domain: None })
+        Ok(TargetRow { fields, ty: Type::RECORD, domain: None })
     }
 
     /// The row with the fields of an object, and those of `base` where it has none.
@@ -192,7 +192,7 @@ impl Wanted {
                 None if old.is_some() => before,
                 None => context.null_of(field.ty)?,
                 Some((_, value)) => {
-                    let mut place = Place { column: &field.name, subscripts: Vec::new() };
+                    let mut place = JsonPosition { column: &field.name, subscripts: Vec::new() };
                     value_of(*value, field.ty, field.modifier, &before, &mut place, context)?
                 }
             };
@@ -244,7 +244,7 @@ fn value_of(
     ty: Type,
     modifier: Modifier,
     before: &Datum,
-    place: &mut Place<'_>,
+    place: &mut JsonPosition<'_>,
     context: &Context<'_>,
 ) -> Result<Datum> {
     if context.types.is_domain(ty) {
@@ -275,7 +275,7 @@ fn value_of(
                 Datum::Record(record) => Some(record.as_ref()),
                 _ => None,
             };
-            Wanted { fields: fields.to_vec(), ty, domain: None }.row(base, source, context)
+            TargetRow { fields: fields.to_vec(), ty, domain: None }.row(base, source, context)
         }
         _ => text::parse(&written, ty, modifier, context),
     }
@@ -312,7 +312,7 @@ pub(crate) fn converted(
             text::parse(&text, ty, modifier, context)
         }
         _ => {
-            let mut place = Place { column: "", subscripts: Vec::new() };
+            let mut place = JsonPosition { column: "", subscripts: Vec::new() };
             value_of(Source::Value(value), ty, modifier, &Datum::Null, &mut place, context)
         }
     }
@@ -331,7 +331,7 @@ fn array(
     source: Source<'_>,
     element: Type,
     modifier: Modifier,
-    place: &mut Place<'_>,
+    place: &mut JsonPosition<'_>,
     context: &Context<'_>,
 ) -> Result<Datum> {
     let mut elements = Elements { values: Vec::new(), lengths: Vec::new(), depth: None };
@@ -354,7 +354,7 @@ impl Elements {
         source: Source<'_>,
         element: Type,
         modifier: Modifier,
-        place: &mut Place<'_>,
+        place: &mut JsonPosition<'_>,
         context: &Context<'_>,
     ) -> Result<()> {
         let mismatch = || {
@@ -386,7 +386,7 @@ impl Elements {
                 }
                 let none = Datum::Null;
                 let mut inner =
-                    Place { column: place.column, subscripts: place.subscripts.clone() };
+                    JsonPosition { column: place.column, subscripts: place.subscripts.clone() };
                 self.values.push(value_of(*item, element, modifier, &none, &mut inner, context)?);
             }
             place.subscripts.pop();
@@ -418,7 +418,7 @@ fn record(
     let base = base(args, declared);
     let Some(source) = source else {
         if base.is_some() {
-            Wanted::of(call, args, name, declared)?;
+            TargetRow::of(call, args, name, declared)?;
         }
         return match base {
             Some(base) => Ok(Datum::Record(base.to_owned())),
@@ -426,7 +426,7 @@ fn record(
             None => Ok(Datum::Null),
         };
     };
-    let wanted = Wanted::of(call, args, name, declared)?;
+    let wanted = TargetRow::of(call, args, name, declared)?;
     wanted.row(base, source, &call.context.types)
 }
 
@@ -438,7 +438,7 @@ fn records(
     source: Option<Source<'_>>,
 ) -> Result<Rows> {
     let Some(source) = source else { return Ok(Box::new(std::iter::empty())) };
-    let wanted = Wanted::of(call, args, name, declared)?;
+    let wanted = TargetRow::of(call, args, name, declared)?;
     let refuse = |what| Err(JsonbError::WrongKind { function: name, what }.into());
     match (source, source.kind()) {
         (_, Kind::Array) => {}
@@ -488,7 +488,7 @@ pub(crate) const TABLE: &[Function] = functions! {
         match value(args, 1) {
             None => None,
             source => {
-                let wanted = Wanted::of(call, args, "jsonb_populate_record_valid", 2)?;
+                let wanted = TargetRow::of(call, args, "jsonb_populate_record_valid", 2)?;
                 let row = source.map(|value| wanted.row(base(args, 2), value, &call.context.types));
                 Some(row.is_some_and(|row| row.is_ok()))
             }

@@ -189,7 +189,7 @@ fn nth_span(
         return Err(invalid_parameter("subexpr", group));
     }
     let regex = compiled(pattern, flags, group > 0)?;
-    // Of an expression without groups the whole is the first one.
+    // In an expression without groups the whole match is the first one.
     let group = if regex.groups() == 0 && group == 1 { 0 } else { group as usize };
     if group > regex.groups() {
         return Ok(None);

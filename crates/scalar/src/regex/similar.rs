@@ -14,7 +14,7 @@ use types::{Error, Result, SqlState};
 /// Where in a bracket expression the next character stands: `^` counts only at its beginning, and
 /// a bracket that closes it only behind that.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum BracketPosition {
     First,
     BehindCaret,
     Further,
@@ -32,7 +32,7 @@ pub(super) fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
             .with_hint("Escape string must be empty or one character."));
     }
     let mut out = String::from("^(?:");
-    let (mut depth, mut place) = (0_usize, Place::Further);
+    let (mut depth, mut place) = (0_usize, BracketPosition::Further);
     let (mut escaped, mut parts) = (false, 0);
     let mut pace = Pace::new();
     for c in pattern.chars() {
@@ -41,7 +41,7 @@ pub(super) fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
             escaped = false;
             if c != '"' || depth > 0 {
                 out.extend(['\\', c]);
-                place = Place::Further;
+                place = BracketPosition::Further;
                 continue;
             }
             out.push_str(match parts {
@@ -66,18 +66,18 @@ pub(super) fn similar(pattern: &str, escape: Option<&str>) -> Result<String> {
                 }
                 out.push(c);
                 match c {
-                    ']' if place == Place::Further => depth -= 1,
+                    ']' if place == BracketPosition::Further => depth -= 1,
                     '[' => {
                         depth += 1;
-                        place = Place::Further;
+                        place = BracketPosition::Further;
                     }
-                    '^' if place == Place::First => place = Place::BehindCaret,
-                    _ => place = Place::Further,
+                    '^' if place == BracketPosition::First => place = BracketPosition::BehindCaret,
+                    _ => place = BracketPosition::Further,
                 }
             }
             '[' => {
                 out.push(c);
-                (depth, place) = (1, Place::First);
+                (depth, place) = (1, BracketPosition::First);
             }
             '%' => out.push_str(".*"),
             '_' => out.push('.'),

@@ -184,9 +184,9 @@ impl Network {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
         };
-        let address: IpAddr = address
-            .parse()
-            .map_err(|_| format!("\"{address}\" is no address; host names are not supported"))?;
+        let address: IpAddr = address.parse().map_err(|_| {
+            format!("\"{address}\" is not an address; host names are not supported")
+        })?;
         let bits_max = if address.is_ipv4() { 32 } else { 128 };
         let bits = match (bits, mask) {
             (Some(bits), None) => bits
@@ -195,7 +195,7 @@ impl Network {
                 .filter(|bits| *bits <= bits_max)
                 .ok_or_else(|| format!("\"{text}\": bits are 0 to {bits_max}"))?,
             (None, Some(mask)) => bits_of(mask, address)
-                .ok_or_else(|| format!("\"{mask}\" is no mask for \"{text}\""))?,
+                .ok_or_else(|| format!("\"{mask}\" is not a mask for \"{text}\""))?,
             _ => return Err(format!("\"{text}\" needs a number of bits, as in {text}/{bits_max}")),
         };
         Ok(Self { address, bits })
@@ -391,7 +391,7 @@ mod tests {
             ),
             (
                 "host all all example.org trust",
-                "line 1 of the rules of access: \"example.org\" is no address; host names are not \
+                "line 1 of the rules of access: \"example.org\" is not an address; host names are not \
                  supported",
             ),
             (
@@ -409,7 +409,7 @@ mod tests {
             ),
             (
                 "host all all 1.2.3.4 255.0.255.0 trust",
-                "line 1 of the rules of access: \"255.0.255.0\" is no mask for \"1.2.3.4\"",
+                "line 1 of the rules of access: \"255.0.255.0\" is not a mask for \"1.2.3.4\"",
             ),
             (
                 "local a, all trust x",

@@ -113,7 +113,7 @@ pub(crate) fn nonce() -> String {
 /// An exchange that has begun: what was said so far.
 pub(crate) struct Exchange {
     verifier: Verifier,
-    /// `n,,` and its kin, which the client must repeat, with the certificate's hash after it where
+    /// `n,,` and the like, which the client must repeat, with the certificate's hash after it where
     /// the exchange is bound.
     bound: Vec<u8>,
     nonce: String,

@@ -21,7 +21,7 @@ use crate::wire::{Message, encoding, violation};
 /// So many bytes are given to the session at a time. The core receives the next ones meanwhile.
 const PIECE: usize = 512 << 10;
 
-/// A `COPY ... FROM STDIN` under way.
+/// The state of a running `COPY ... FROM STDIN`.
 pub(super) struct CopyIn {
     source: Source,
     data: Vec<u8>,

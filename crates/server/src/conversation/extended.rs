@@ -15,7 +15,7 @@ use super::copy::{CopyIn, Source};
 use super::{Conversation, Doing, Flow, HEAVY, Step};
 use crate::wire::{Bind, Target, backend};
 
-/// An `Execute` message under way.
+/// The state of a running `Execute` message.
 pub(super) struct Execute {
     /// The name of the portal.
     portal: String,

@@ -1,11 +1,11 @@
 //! A conversation with one client: the protocol without sockets.
 //!
 //! ```text
-//!   message ──take──> Step      Next     dealt with; the next may come
+//!   message ──take──> Step      Next     handled; ready for the next message
 //!                               Send     the buffer is full: send it, then go on
 //!                               Commit   wait until this is durable, then go on
 //!                               Block    go on, on a thread that may wait
-//!                               Close    send what was said, and hang up
+//!                               Close    send the answers, and close the connection
 //!                       ^                  │
 //!                       └──── go_on ───────┘
 //!
@@ -13,12 +13,12 @@
 //!   P B D E S ──> parse, bind, describe, execute, end ──> an answer each, ReadyForQuery
 //! ```
 //!
-//! Answers are appended to a buffer; [`Conversation::due`] tells how much of it PostgreSQL would
-//! have sent. A conversation can be moved to another thread between any two steps.
+//! Answers are appended to a buffer; [`Conversation::due`] says how much of it PostgreSQL would
+//! have sent. A conversation can move to another thread between any two steps.
 //!
 //! # Invariants
-//! * After an error in the extended protocol nothing is done until `Sync`, which ends it with one
-//!   `ReadyForQuery`; each `Query` is answered with exactly one, whatever happens.
+//! * After an error in the extended protocol all messages are skipped until `Sync`, which is answered with
+//!   one `ReadyForQuery`. Each `Query` is answered with exactly one `ReadyForQuery`, even after an error.
 //! * The tag of the last statement of a `Query` follows its commit: a commit that fails is an error
 //!   of that statement.
 
@@ -44,22 +44,21 @@ use extended::Execute;
 use output::Rows;
 use simple::Query;
 
-/// Answers are sent when they have grown to so many bytes, whatever else comes.
+/// Answers are sent when they have at least so many bytes.
 pub(crate) const OUT_BYTES_MAX: usize = 64 << 10;
 
-/// The same for a statement on a thread that may wait: to go there and back costs as much as to make
-/// 10 KB of rows.
+/// The same for a statement on a thread that may wait: a change of threads costs as much as 10 KB of rows.
 const OUT_BYTES_MOVED: usize = 4 * OUT_BYTES_MAX;
 
-/// A statement that ran for longer than this held up the other sessions of its core: the next ones of
-/// its session run on a thread of their own, until so many in a row were [`QUICK`].
+/// A statement that ran for longer than this held up the other sessions of its core. The next statements of the
+/// session run on another thread, until so many in a row were [`QUICK`].
 const HEAVY: Duration = Duration::from_millis(5);
 const QUICK: Duration = Duration::from_millis(1);
 const QUICK_IN_A_ROW: u32 = 16;
 
 /// The step to take before a conversation goes on.
 pub(crate) enum Step {
-    /// Nothing: the message is dealt with.
+    /// Nothing: the message is handled.
     Next,
     /// Send the answers so far, then [`Conversation::go_on`].
     Send,
@@ -67,11 +66,11 @@ pub(crate) enum Step {
     Commit(Box<Ordered>),
     /// [`Conversation::go_on`] on a thread that may wait.
     Block,
-    /// Send the answers so far and hang up.
+    /// Send the answers so far and close the connection.
     Close,
 }
 
-/// How far a statement has come.
+/// The progress of a statement.
 enum Flow {
     /// To its end.
     Done,
@@ -92,17 +91,17 @@ pub(crate) struct Conversation {
     session: Session,
     /// The bytes to send.
     pub(crate) out: Vec<u8>,
-    /// How many bytes of `out` must be sent before anything is waited for: what the client has asked
-    /// for by `Sync` or `Flush`, and what must not be kept back.
+    /// How many bytes of `out` must be sent before the next wait: the answers that the client has asked for by
+    /// `Sync` or `Flush`, and messages that must be sent at once.
     pub(crate) due: usize,
-    /// True where ReadyForQuery was said last.
+    /// True if the last message was ReadyForQuery.
     is_ready: bool,
     doing: Doing,
     /// True after an error in the extended protocol, until `Sync`.
     is_skipping: bool,
-    /// True where the statement may only go on where it may wait.
+    /// True if the statement can go on only on a thread that may wait.
     must_block: bool,
-    /// The value that the session was told last.
+    /// The value that the session has now.
     is_inline: bool,
     /// How many quick statements there must be until one runs on the core again.
     heavy: u32,
@@ -110,11 +109,11 @@ pub(crate) struct Conversation {
     /// For values as text, and for the formats of a result: kept, so that they need not be allocated.
     scratch: String,
     formats: Vec<Format>,
-    /// The encoding of the data of the `COPY ... TO STDOUT` under way.
+    /// The encoding of the data of the current `COPY ... TO STDOUT`.
     copied: Charset,
 }
 
-/// The message under way.
+/// The current message.
 enum Doing {
     /// Waiting for a message.
     Nothing,
@@ -163,13 +162,12 @@ impl Conversation {
         &mut self.session
     }
 
-    /// True where all is answered and nothing is under way, not even a series of messages that `Sync`
-    /// will end.
+    /// True if all messages are answered, and no series of messages waits for its `Sync`.
     pub(crate) fn is_idle(&self) -> bool {
         matches!(self.doing, Doing::Nothing) && self.is_ready
     }
 
-    /// Deals with a message.
+    /// Handles a message.
     pub(crate) fn take(&mut self, kind: u8, body: &[u8]) -> Step {
         self.is_ready = false;
         if let Doing::Copy(_) = self.doing {
@@ -227,7 +225,7 @@ impl Conversation {
         matches!(self.doing, Doing::Copy(_))
     }
 
-    /// Goes on with what is under way. `may_block` tells whether this thread may wait.
+    /// Continues the current message. `may_block` says whether this thread may wait.
     pub(crate) fn go_on(&mut self, may_block: bool) -> Step {
         if self.must_block && !may_block {
             return Step::Block;
@@ -245,7 +243,7 @@ impl Conversation {
         }
     }
 
-    /// Tries again on this thread what had met a lock.
+    /// Tries the statement that has met a lock again, on this thread.
     pub(crate) fn go_on_here(&mut self) -> Step {
         self.must_block = false;
         self.go_on(false)
@@ -285,7 +283,7 @@ impl Conversation {
         Step::Close
     }
 
-    /// Tells what other sessions have to say, while nothing is under way.
+    /// Writes notifications of other sessions, between two messages.
     pub(crate) fn tell(&mut self) {
         self.tell_messages();
         self.due = self.out.len();
@@ -303,8 +301,8 @@ impl Conversation {
         }
     }
 
-    /// Tells what waits for the session to rest: a setting that was changed and is what it was again
-    /// is no news.
+    /// Writes the messages that are sent between statements. A setting that was changed and changed back is not
+    /// reported.
     fn tell_messages(&mut self) {
         let Messages { notices, settings, notifications } = self.session.take_messages();
         let charset = self.session.charset();
@@ -319,7 +317,7 @@ impl Conversation {
         }
     }
 
-    /// Says that the next may come.
+    /// Writes ReadyForQuery.
     fn ready(&mut self) {
         self.tell_messages();
         backend::ready(&mut self.out, self.session.rest());
@@ -339,7 +337,7 @@ impl Conversation {
         }
     }
 
-    /// Answers a message that could not be understood, or is not taken.
+    /// Answers a message that is malformed, or not accepted.
     fn refuse(&mut self, kind: u8, error: Error) -> Step {
         let is_simple = matches!(kind, b'Q' | b'F' | b'S' | b'd' | b'c' | b'f');
         let step = self.fail(error, !is_simple);
@@ -367,7 +365,7 @@ impl Conversation {
         add(&self.counters.errors_total, 1);
         let (process, state) = (self.session.process_id(), error.state());
         let state = state.code();
-        // A failure of the server is told with all that it follows from.
+        // A failure of the server is logged with all its causes.
         match state.starts_with("XX") || state.starts_with("58") || state == "53100" {
             true => tracing::error!(process, state, "{}", Causes(error)),
             false => tracing::info!(process, state, "{error}"),
@@ -420,8 +418,8 @@ impl Conversation {
         (&mut self.session, rows)
     }
 
-    /// Counts rows that were written from `start` on. Those of a statement that will begin again
-    /// where it may wait are taken back.
+    /// Counts rows that were written from `start` on. The rows of a statement that will run again on a thread that
+    /// may wait are removed.
     fn count_rows(&mut self, done: &Result<Done, Error>, rows: u64, start: usize) {
         match done {
             Ok(Done::Blocked) => {

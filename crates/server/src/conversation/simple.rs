@@ -18,7 +18,7 @@ use super::copy::{CopyIn, Source};
 use super::{Conversation, Doing, Flow, HEAVY, Step};
 use crate::wire::backend;
 
-/// A `Query` message under way.
+/// The state of a running `Query` message.
 pub(super) struct Query {
     rest: vec::IntoIter<Parsed>,
     /// True where it has one statement only.
@@ -97,7 +97,7 @@ impl Conversation {
         }
     }
 
-    /// Goes on with the statement that is under way, or with the next.
+    /// Continues the running statement, or begins the next.
     fn run_query(&mut self, query: &mut Query) -> Result<Flow, Error> {
         let mut running = match query.running.take() {
             Some(running) => running,
@@ -180,7 +180,7 @@ impl Conversation {
         }
     }
 
-    /// The statement under way is done: the last one ends the transaction of the message first.
+    /// The running statement is done: the last one ends the transaction of the message first.
     pub(super) fn finish_statement(&mut self, query: &mut Query, tag: Tag) -> Result<Flow, Error> {
         // The portal goes first: what it holds on to would keep the transaction from ending.
         if let Some(Running { portal, start, .. }) = query.running.take() {

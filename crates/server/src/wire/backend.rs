@@ -64,7 +64,7 @@ pub(crate) enum Authentication<'a> {
     SaslFinal(&'a str),
 }
 
-/// AuthenticationOk and its kin.
+/// AuthenticationOk and the like.
 pub(crate) fn authentication(out: &mut Vec<u8>, what: Authentication<'_>) {
     message(out, b'R', |out| match what {
         Authentication::Ok => int32(out, 0),

@@ -42,7 +42,7 @@ pub(crate) fn decoded(kind: u8, body: &[u8], charset: Charset) -> Result<Cow<'_,
     Ok(Cow::Owned(texts.out))
 }
 
-/// A body on its way into UTF-8.
+/// A body that is converted to UTF-8.
 struct Texts<'a> {
     rest: &'a [u8],
     out: Vec<u8>,

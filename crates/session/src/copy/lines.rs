@@ -97,7 +97,7 @@ pub(crate) struct Reader {
     line: Range<usize>,
     /// The values of the row that are not written as they are, one behind the other.
     values: Vec<u8>,
-    fields: Vec<Place>,
+    fields: Vec<ValueSpan>,
     /// A long line is looked for its end again when so many bytes of it are there.
     wanted: usize,
     line_bytes_max: usize,
@@ -107,7 +107,7 @@ pub(crate) struct Reader {
 
 /// Where a value of a row lies.
 #[derive(Clone)]
-enum Place {
+enum ValueSpan {
     /// It is NULL.
     Null,
     /// In the line.
@@ -121,7 +121,7 @@ enum Place {
 pub(crate) struct Fields<'a> {
     line: &'a str,
     values: &'a str,
-    fields: &'a [Place],
+    fields: &'a [ValueSpan],
 }
 
 impl<'a> Fields<'a> {
@@ -131,9 +131,9 @@ impl<'a> Fields<'a> {
 
     pub fn iter(self) -> impl Iterator<Item = Option<&'a str>> {
         self.fields.iter().map(move |place| match place {
-            Place::Null => None,
-            Place::Line(range) => Some(&self.line[range.clone()]),
-            Place::Values(range) => Some(&self.values[range.clone()]),
+            ValueSpan::Null => None,
+            ValueSpan::Line(range) => Some(&self.line[range.clone()]),
+            ValueSpan::Values(range) => Some(&self.values[range.clone()]),
         })
     }
 }
@@ -232,7 +232,7 @@ impl Reader {
         // A value may have been put together of escaped bytes, and each value must be text by itself.
         let values = utf8(&self.values)?;
         for place in &self.fields {
-            if let Place::Values(range) = place
+            if let ValueSpan::Values(range) = place
                 && values.get(range.clone()).is_none()
             {
                 utf8(&self.values[range.clone()])?;
@@ -262,7 +262,7 @@ impl Reader {
                     return false;
                 };
                 at += length;
-                Place::Line(from..at)
+                ValueSpan::Line(from..at)
             };
             let is_quoted = bytes[from] == quote;
             let end = match bytes.get(at) {
@@ -273,12 +273,12 @@ impl Reader {
             };
             let place = match place {
                 // The line ends before a carriage return.
-                Place::Line(range) if !is_quoted => {
+                ValueSpan::Line(range) if !is_quoted => {
                     let is_cut = end.is_some() && bytes[range.clone()].ends_with(b"\r");
                     let range = range.start..range.end - usize::from(is_cut);
                     match bytes[range.clone()] == *options.null.as_bytes() {
-                        true => Place::Null,
-                        false => Place::Line(range),
+                        true => ValueSpan::Null,
+                        false => ValueSpan::Line(range),
                     }
                 }
                 place => place,
@@ -297,10 +297,15 @@ impl Reader {
 
 /// Reads a value in quotes from behind the first of them, to behind the last. `None` if the last is missing. A value
 /// with quotes in it is added to `values`.
-fn quoted(bytes: &[u8], from: usize, quote: u8, values: &mut Vec<u8>) -> Option<(Place, usize)> {
+fn quoted(
+    bytes: &[u8],
+    from: usize,
+    quote: u8,
+    values: &mut Vec<u8>,
+) -> Option<(ValueSpan, usize)> {
     let mut at = from + memchr::memchr(quote, &bytes[from..])?;
     if bytes.get(at + 1) != Some(&quote) {
-        return Some((Place::Line(from..at), at + 1));
+        return Some((ValueSpan::Line(from..at), at + 1));
     }
     let start = values.len();
     values.extend_from_slice(&bytes[from..at]);
@@ -311,7 +316,7 @@ fn quoted(bytes: &[u8], from: usize, quote: u8, values: &mut Vec<u8>) -> Option<
         values.extend_from_slice(&bytes[at..at + length]);
         at += length;
     }
-    Some((Place::Values(start..values.len()), at + 1))
+    Some((ValueSpan::Values(start..values.len()), at + 1))
 }
 
 /// Where the line ends that `bytes` begin with: at the first line feed without a backslash before it.
@@ -348,7 +353,7 @@ fn csv_line(bytes: &[u8], options: &CopyOptions) -> Option<usize> {
     None
 }
 
-type Places = Vec<Place>;
+type Places = Vec<ValueSpan>;
 
 fn text_fields(line: &str, options: &CopyOptions, values: &mut Vec<u8>, fields: &mut Places) {
     let bytes = line.as_bytes();
@@ -371,7 +376,7 @@ fn text_fields(line: &str, options: &CopyOptions, values: &mut Vec<u8>, fields: 
             at = unescape(line, at + 1, values);
         }
         let is_null = line[start..at] == *options.null;
-        fields.push(if is_null { Place::Null } else { Place::Values(from..values.len()) });
+        fields.push(if is_null { ValueSpan::Null } else { ValueSpan::Values(from..values.len()) });
         if at >= bytes.len() {
             return;
         }
@@ -454,7 +459,7 @@ fn csv_fields(
             return Err(types::Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
         }
         let is_null = !quoted && values[from..] == *options.null.as_bytes();
-        fields.push(if is_null { Place::Null } else { Place::Values(from..values.len()) });
+        fields.push(if is_null { ValueSpan::Null } else { ValueSpan::Values(from..values.len()) });
         if at >= bytes.len() {
             return Ok(());
         }

@@ -140,7 +140,7 @@ impl Session {
             }
         };
         let planned = {
-            let surroundings = self.surroundings();
+            let statement_context = self.statement_context();
             let statement = parsed.statement.clone();
             let statement = statement.as_deref().filter(|statement| {
                 !matches!(statement, Statement::Command(_) | Statement::Define(_))
@@ -148,7 +148,7 @@ impl Session {
             let Some(statement) = statement else {
                 return Err(Error::not_supported("COPY of this statement"));
             };
-            let planned = query::plan(statement, &parsed.source, &[], &surroundings);
+            let planned = query::plan(statement, &parsed.source, &[], &statement_context);
             // Places count in a text that the user has not written.
             planned.map_err(|mut error| {
                 error.position = None;
@@ -342,9 +342,9 @@ impl Session {
     fn filter_of(&self, relation: &Relation, text: &str) -> Result<Program> {
         let schema = self.names.schema_name(relation.schema);
         let over = sql::bind::Names::relation(&*self.names, Some(schema), &relation.name);
-        let surroundings = self.surroundings();
+        let statement_context = self.statement_context();
         let bound =
-            sql::bind::expression(text, over.as_deref(), &*self.names, surroundings.types())
+            sql::bind::expression(text, over.as_deref(), &*self.names, statement_context.types())
                 .map_err(|error| Error::from(error.cause))?;
         if bound.ty != Type::BOOL {
             let types: &dyn TypeSource = &*self.names;
@@ -376,7 +376,7 @@ impl Session {
         Ok(())
     }
 
-    /// How the rows get into the table: it is loaded where there is much to come and nobody else is
+    /// How the rows get into the table: it is loaded if the data are large and no other session is
     /// about to change it.
     fn way_of(&mut self, copy: &In, is_large: bool) -> Result<Way> {
         let names = Arc::clone(&self.names);

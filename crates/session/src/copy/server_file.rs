@@ -84,10 +84,10 @@ impl Session {
         let bytes = Pieces::open(&env, path)?.bytes();
         let names = std::sync::Arc::clone(&self.names);
         let relation = names.catalog.relation(copy.table).cloned().ok_or_else(no_copy)?;
-        let surroundings = self.surroundings();
+        let statement_context = self.statement_context();
         let (columns, is_listed) = (&mut copy.columns, copy.is_listed);
         let into = Into { relation: &relation, columns, is_listed };
-        let input = Input::of_file(&env, path, format, into, &names, surroundings.types());
+        let input = Input::of_file(&env, path, format, into, &names, statement_context.types());
         copy.input = Some(input.map_err(|error| {
             error.with_context(format!("COPY {}, file \"{}\"", copy.name, path.display()))
         })?);
@@ -114,11 +114,11 @@ impl Session {
                 Style::Parquet => interchange::Format::Parquet,
                 _ => interchange::Format::ArrowFile,
             };
-            let surroundings = self.surroundings();
-            let (columns, types) = (written(&columns), surroundings.types());
+            let statement_context = self.statement_context();
+            let (columns, types) = (written(&columns), statement_context.types());
             let writer =
                 interchange::Writer::new(file, format, options.compression, columns, &types)?;
-            drop(surroundings);
+            drop(statement_context);
             let mut out = ToColumns { writer };
             while !matches!(self.run_plan(&mut plan, 0, &mut out)?, Done::Complete(_)) {}
             file = out.writer.finish()?;
@@ -172,8 +172,8 @@ impl Session {
                     Style::Parquet => interchange::Format::Parquet,
                     _ => interchange::Format::ArrowStream,
                 };
-                let surroundings = self.surroundings();
-                let (compression, types) = (copy.options.compression, surroundings.types());
+                let statement_context = self.statement_context();
+                let (compression, types) = (copy.options.compression, statement_context.types());
                 let columns = written(columns);
                 interchange::Writer::new(Vec::new(), format, compression, columns, &types)?
             }

@@ -16,7 +16,7 @@ use super::{DdlContext, text};
 use crate::error::Result;
 use crate::names::{Names, of_value};
 
-/// Has the catalog know what depends on the attributes that these actions drop or rename.
+/// Tells the catalog which objects depend on the attributes that these actions drop or rename.
 ///
 /// # Errors
 /// The errors of writing the catalog.

@@ -6,7 +6,7 @@
 //!     shop         schemas, tables ...      and those of the system
 //! ```
 //!
-//! A database is dropped or renamed when nobody else is connected to it. A session that has just ended
+//! A database is dropped or renamed when no other session is connected to it. A session that has just ended
 //! may still be registered, and is waited for. A session that begins in the same moment finds out by
 //! itself: its database is not in the catalog that it sees next (`Session::see_catalog`).
 
@@ -164,7 +164,7 @@ fn keep_first(database: Oid, what: &str) -> Result<()> {
     Err(error.detail("The HTTP server and sessions in the server's own process use it."))
 }
 
-/// Waits until nobody else is connected to a database. With `force` their sessions are ended, also those
+/// Waits until no other session is connected to a database. With `force` their sessions are ended, also those
 /// that begin meanwhile.
 ///
 /// # Errors

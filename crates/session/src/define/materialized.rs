@@ -77,8 +77,8 @@ impl Session {
             );
         }
         let planned = {
-            let surroundings = self.surroundings();
-            query::plan(&statement, &source, &portal.types, &surroundings)?
+            let statement_context = self.statement_context();
+            query::plan(&statement, &source, &portal.types, &statement_context)?
         };
         if !planned.params.is_empty() {
             return not_supported("materialized views may not be defined using bound parameters");
@@ -161,8 +161,8 @@ impl Session {
         let parsed = parsed.pop().ok_or_else(no_query)?;
         let statement = parsed.statement.clone().ok_or_else(no_query)?;
         let planned = {
-            let surroundings = self.surroundings();
-            Arc::new(query::plan(&statement, &parsed.source, &[], &surroundings)?)
+            let statement_context = self.statement_context();
+            Arc::new(query::plan(&statement, &parsed.source, &[], &statement_context)?)
         };
         let none = Arc::default();
         match concurrently {

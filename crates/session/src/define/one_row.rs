@@ -116,7 +116,7 @@ fn cast_changes(how: &CoercionPath, source: Type, target: Type) -> bool {
         CoercionPath::Elements(each) => cast_changes(each, element(source), element(target)),
         CoercionPath::InOut => {
             let repr = |ty| builtin::facts(ty).and_then(|facts| facts.repr);
-            // Output depends on DateStyle and its kin, input on the time zone as well.
+            // Output depends on DateStyle and the like, input on the time zone as well.
             let is_written_so = match repr(source) {
                 Some(Repr::Date | Repr::Timestamp | Repr::TimestampTz | Repr::Array) => true,
                 Some(Repr::Oid) => source != Type::OID,

@@ -719,7 +719,7 @@ pub fn check_actions(
     Ok(())
 }
 
-/// Of which table a new table is a partition.
+/// The table of which a new table is a partition.
 pub fn partition_of(
     maker: &DdlContext<'_, '_>,
     path: &Path,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ::table::catalog::{Catalog, Constraint, ConstraintKind, IndexPart, Relation};
-use ::table::method::Wanted;
+use ::table::method::ColumnSet;
 use ::table::rows::{Batch, Change, Cursor, LOAD_BYTES_MIN, Load, RowValues, Table};
 use types::{Datum, DatumRef, Error as SqlError, Object, Oid, SqlState};
 
@@ -38,7 +38,7 @@ impl DdlContext<'_, '_> {
             batch.clear();
             let latest = self.ddl.transaction().latest();
             let view = txn::View::of(self.ddl.transaction(), &latest);
-            cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+            cursor.fill(view, ColumnSet::All, &mut batch, ROWS_AT_ONCE)?;
             for row in batch.iter() {
                 if !each(row.to_datums()?)? {
                     return Ok(());
@@ -265,7 +265,7 @@ impl DdlContext<'_, '_> {
                 batch.clear();
                 let latest = self.ddl.transaction().latest();
                 let view = txn::View::of(self.ddl.transaction(), &latest);
-                cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+                cursor.fill(view, ColumnSet::All, &mut batch, ROWS_AT_ONCE)?;
                 for row in batch.iter() {
                     let old = row.to_datums()?;
                     let mut new = old.clone();
@@ -302,7 +302,7 @@ impl DdlContext<'_, '_> {
     }
 }
 
-/// Rows on their way into a table that is written anew. The first of them decide whether they are loaded.
+/// Collects rows for a table that is written anew. The first of them decide whether they are loaded.
 struct Rewritten {
     table: Arc<Table>,
     waiting: Vec<Vec<Datum>>,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use ::table::catalog::ddl::{Acting, Behavior};
 use ::table::catalog::{Address, Class, Persistence, Schema};
-use ::table::method::Wanted;
+use ::table::method::ColumnSet;
 use ::table::rows::{Batch, Change, Cursor};
 use sql::parse::ast::Path;
 use store::Retention;
@@ -143,7 +143,7 @@ impl Session {
         let mut count = 0;
         while !cursor.is_at_end() {
             batch.clear();
-            cursor.fill(txn.view(), Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+            cursor.fill(txn.view(), ColumnSet::All, &mut batch, ROWS_AT_ONCE)?;
             for row in batch.iter() {
                 let old: Vec<Datum> = row.to_datums()?;
                 let mut change = Change { txn, values: &mut values, checks: &mut open.checks };

@@ -46,7 +46,7 @@ pub fn columns_of<'a>(columns: impl Iterator<Item = &'a Column>) -> Vec<(Arc<str
 /// An expression as the catalog keeps it.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// Fails if it cannot be read.
 pub fn expression(text: &str, over: Option<Over<'_>>, names: &Names) -> Result<SqlText> {
     let parsed = sql::parse::expression(text).map_err(|error| Error::in_text(error, text))?;
     let mut edits = Edits { text, names, over, edits: Vec::new(), depends: Vec::new() };

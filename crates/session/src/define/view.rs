@@ -213,7 +213,7 @@ impl Session {
                 let statement = Arc::new(Statement::Query(query.clone()));
                 let source = Arc::clone(&portal.parsed.source);
                 let types = portal.types.clone();
-                let planned = query::plan(&statement, &source, &types, &self.surroundings())?;
+                let planned = query::plan(&statement, &source, &types, &self.statement_context())?;
                 let (planned, params) = (Arc::new(planned), Arc::clone(&portal.params));
                 Ok(Rows { statement, source, types, planned, params })
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use types::{Context, Datum, Error, Modifier, Result, SqlState, Style, Type};
 use vfs::Env;
 
-use super::infer::Seen;
+use super::infer::InferredType;
 use super::lines::Pieces;
 use super::{FileColumn, FileRows, Options};
 use crate::copy::lines::Reader;
@@ -41,15 +41,16 @@ pub(super) fn look(
             .with_hint("A CSV file has a line at least, with the names of its columns."));
     };
     let first: Vec<Option<String>> = first;
-    let of = |field: &Option<String>| field.as_deref().map_or(Seen::Nothing, Seen::of);
-    let mut seen = vec![Seen::Nothing; first.len()];
+    let of =
+        |field: &Option<String>| field.as_deref().map_or(InferredType::Nothing, InferredType::of);
+    let mut seen = vec![InferredType::Nothing; first.len()];
     let mut sampled = 0;
     let most = given.sample_rows.unwrap_or(u64::MAX);
     while sampled < most {
         let next = lines.next(|fields| {
             for (seen, field) in seen.iter_mut().zip(fields) {
-                if *seen != Seen::Text {
-                    *seen = seen.and(field.map_or(Seen::Nothing, Seen::of));
+                if *seen != InferredType::Text {
+                    *seen = seen.and(field.map_or(InferredType::Nothing, InferredType::of));
                 }
             }
         })?;
@@ -60,7 +61,7 @@ pub(super) fn look(
     }
     let header = given.header.unwrap_or_else(|| {
         let is_name = |field: &Option<String>| {
-            field.as_ref().is_some_and(|name| !name.is_empty()) && of(field) == Seen::Text
+            field.as_ref().is_some_and(|name| !name.is_empty()) && of(field) == InferredType::Text
         };
         first.iter().all(is_name)
     });
@@ -71,9 +72,12 @@ pub(super) fn look(
     }
     options.header = header;
     let names = names(&first, header);
-    let ty = |seen: Seen| if given.all_text { Type::TEXT } else { seen.ty() };
-    let column =
-        |(name, seen): (String, Seen)| FileColumn { name, ty: ty(seen), modifier: Modifier::NONE };
+    let ty = |seen: InferredType| if given.all_text { Type::TEXT } else { seen.ty() };
+    let column = |(name, seen): (String, InferredType)| FileColumn {
+        name,
+        ty: ty(seen),
+        modifier: Modifier::NONE,
+    };
     let columns = names.into_iter().zip(seen).map(column).collect();
     let rows = lines.rows_of_file(sampled.max(1));
     Ok((Dialect { options }, columns, rows))

@@ -8,7 +8,7 @@ use types::{Context, Modifier, Style, Type};
 
 /// The type of a column's values, as far as they were seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Seen {
+pub(super) enum InferredType {
     Nothing,
     Bool,
     Int,
@@ -21,50 +21,53 @@ pub(super) enum Seen {
     Text,
 }
 
-impl Seen {
+impl InferredType {
     /// The type of one value.
-    pub fn of(text: &str) -> Seen {
+    pub fn of(text: &str) -> InferredType {
         let bytes = text.as_bytes();
         match bytes.first() {
             Some(b'0'..=b'9' | b'+' | b'-' | b'.') => {
                 let found = number(bytes).or_else(|| moment(text)).or_else(|| uuid(bytes));
-                found.filter(|seen| seen.is_value(text)).unwrap_or(Seen::Text)
+                found.filter(|seen| seen.is_value(text)).unwrap_or(InferredType::Text)
             }
             Some(b't' | b'T' | b'f' | b'F')
                 if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") =>
             {
-                Seen::Bool
+                InferredType::Bool
             }
-            _ => uuid(bytes).unwrap_or(Seen::Text),
+            _ => uuid(bytes).unwrap_or(InferredType::Text),
         }
     }
 
     /// The type of a column that has values of both.
-    pub fn and(self, other: Seen) -> Seen {
+    pub fn and(self, other: InferredType) -> InferredType {
         match (self, other) {
             (same, other) if same == other => same,
-            (Seen::Nothing, other) | (other, Seen::Nothing) => other,
-            (Seen::Int, Seen::Numeric) | (Seen::Numeric, Seen::Int) => Seen::Numeric,
-            (Seen::Int | Seen::Numeric, Seen::Float) | (Seen::Float, Seen::Int | Seen::Numeric) => {
-                Seen::Float
+            (InferredType::Nothing, other) | (other, InferredType::Nothing) => other,
+            (InferredType::Int, InferredType::Numeric)
+            | (InferredType::Numeric, InferredType::Int) => InferredType::Numeric,
+            (InferredType::Int | InferredType::Numeric, InferredType::Float)
+            | (InferredType::Float, InferredType::Int | InferredType::Numeric) => {
+                InferredType::Float
             }
-            (Seen::Date, Seen::Timestamp) | (Seen::Timestamp, Seen::Date) => Seen::Timestamp,
-            _ => Seen::Text,
+            (InferredType::Date, InferredType::Timestamp)
+            | (InferredType::Timestamp, InferredType::Date) => InferredType::Timestamp,
+            _ => InferredType::Text,
         }
     }
 
     /// The type of a column with such values.
     pub fn ty(self) -> Type {
         match self {
-            Seen::Bool => Type::BOOL,
-            Seen::Int => Type::INT8,
-            Seen::Numeric => Type::NUMERIC,
-            Seen::Float => Type::FLOAT8,
-            Seen::Date => Type::DATE,
-            Seen::Timestamp => Type::TIMESTAMP,
-            Seen::TimestampTz => Type::TIMESTAMPTZ,
-            Seen::Uuid => Type::UUID,
-            Seen::Nothing | Seen::Text => Type::TEXT,
+            InferredType::Bool => Type::BOOL,
+            InferredType::Int => Type::INT8,
+            InferredType::Numeric => Type::NUMERIC,
+            InferredType::Float => Type::FLOAT8,
+            InferredType::Date => Type::DATE,
+            InferredType::Timestamp => Type::TIMESTAMP,
+            InferredType::TimestampTz => Type::TIMESTAMPTZ,
+            InferredType::Uuid => Type::UUID,
+            InferredType::Nothing | InferredType::Text => Type::TEXT,
         }
     }
 
@@ -76,16 +79,16 @@ impl Seen {
     }
 }
 
-fn number(bytes: &[u8]) -> Option<Seen> {
+fn number(bytes: &[u8]) -> Option<InferredType> {
     let digits = bytes.strip_prefix(b"-").or(bytes.strip_prefix(b"+")).unwrap_or(bytes);
     let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if whole == 0 || (whole > 1 && digits[0] == b'0') {
         return None;
     }
-    let (mut rest, mut seen) = (&digits[whole..], Seen::Int);
+    let (mut rest, mut seen) = (&digits[whole..], InferredType::Int);
     if let Some(fraction) = rest.strip_prefix(b".") {
         let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        (rest, seen) = (&fraction[length..], Seen::Numeric);
+        (rest, seen) = (&fraction[length..], InferredType::Numeric);
         if length == 0 {
             return None;
         }
@@ -94,20 +97,20 @@ fn number(bytes: &[u8]) -> Option<Seen> {
         let exponent = exponent.strip_prefix(b"-").or(exponent.strip_prefix(b"+"));
         let exponent = exponent.unwrap_or(&rest[1..]);
         let is_number = !exponent.is_empty() && exponent.iter().all(u8::is_ascii_digit);
-        return is_number.then_some(Seen::Float);
+        return is_number.then_some(InferredType::Float);
     }
     if !rest.is_empty() {
         return None;
     }
     // More than 64 bits hold.
-    if seen == Seen::Int && std::str::from_utf8(bytes).ok()?.parse::<i64>().is_err() {
-        return Some(Seen::Numeric);
+    if seen == InferredType::Int && std::str::from_utf8(bytes).ok()?.parse::<i64>().is_err() {
+        return Some(InferredType::Numeric);
     }
     Some(seen)
 }
 
 /// `2026-11-26`, and with a time of day behind a blank or a `T`.
-fn moment(text: &str) -> Option<Seen> {
+fn moment(text: &str) -> Option<InferredType> {
     let (date, rest) = text.split_at_checked(10)?;
     let is_date = date.bytes().enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
@@ -117,7 +120,7 @@ fn moment(text: &str) -> Option<Seen> {
         return None;
     }
     let Some(time) = rest.strip_prefix(['T', ' ']) else {
-        return rest.is_empty().then_some(Seen::Date);
+        return rest.is_empty().then_some(InferredType::Date);
     };
     let clock = time.bytes().take_while(|byte| byte.is_ascii_digit() || b":.".contains(byte));
     let clock = clock.count();
@@ -125,29 +128,29 @@ fn moment(text: &str) -> Option<Seen> {
         return None;
     }
     match &time[clock..] {
-        "" => Some(Seen::Timestamp),
-        "Z" => Some(Seen::TimestampTz),
+        "" => Some(InferredType::Timestamp),
+        "Z" => Some(InferredType::TimestampTz),
         zone if zone.starts_with(['+', '-'])
             && zone[1..].bytes().all(|byte| byte.is_ascii_digit() || byte == b':') =>
         {
-            Some(Seen::TimestampTz)
+            Some(InferredType::TimestampTz)
         }
         _ => None,
     }
 }
 
-fn uuid(bytes: &[u8]) -> Option<Seen> {
+fn uuid(bytes: &[u8]) -> Option<InferredType> {
     let is_uuid = bytes.len() == 36
         && bytes.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         });
-    is_uuid.then_some(Seen::Uuid)
+    is_uuid.then_some(InferredType::Uuid)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Seen::{self, *};
+    use super::InferredType::{self, *};
 
     /// Each text has the narrowest type that shows it as it is.
     #[test]
@@ -173,7 +176,7 @@ mod tests {
             ("12345678-9dad-11d1-80b4-00c04fd430c8", Uuid),
             ("", Text),
         ] {
-            assert_eq!(Seen::of(text), seen, "{text}");
+            assert_eq!(InferredType::of(text), seen, "{text}");
         }
         assert_eq!(Int.and(Float), Float);
         assert_eq!(Date.and(Timestamp), Timestamp);

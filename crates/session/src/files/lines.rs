@@ -47,7 +47,7 @@ impl Pieces {
     /// Opens a file.
     ///
     /// # Errors
-    /// 58P01 where there is none, and its kin.
+    /// 58P01 where there is none, and the like.
     pub fn open(env: &Env, path: &Path) -> Result<Pieces> {
         let opened = env.fs.open(path, OpenMode::Read);
         let opened = opened.and_then(|file| file.len().map(|bytes| (file, bytes)));

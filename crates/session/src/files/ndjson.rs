@@ -14,7 +14,7 @@ use super::{FileColumn, FileRows, Options};
 
 /// The type of a field's values, as far as they were seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum FieldType {
     Nothing,
     Bool,
     Int,
@@ -23,34 +23,36 @@ enum Seen {
     Nested,
 }
 
-impl Seen {
-    fn of(node: Node<'_>) -> Seen {
+impl FieldType {
+    fn of(node: Node<'_>) -> FieldType {
         match node.kind() {
-            Kind::Null => Seen::Nothing,
-            Kind::String => Seen::Text,
-            Kind::Number if node.as_i64().is_some() => Seen::Int,
-            Kind::Number => Seen::Number,
-            _ if node.as_bool().is_some() => Seen::Bool,
-            _ => Seen::Nested,
+            Kind::Null => FieldType::Nothing,
+            Kind::String => FieldType::Text,
+            Kind::Number if node.as_i64().is_some() => FieldType::Int,
+            Kind::Number => FieldType::Number,
+            _ if node.as_bool().is_some() => FieldType::Bool,
+            _ => FieldType::Nested,
         }
     }
 
-    fn and(self, other: Seen) -> Seen {
+    fn and(self, other: FieldType) -> FieldType {
         match (self, other) {
             (same, other) if same == other => same,
-            (Seen::Nothing, other) | (other, Seen::Nothing) => other,
-            (Seen::Int, Seen::Number) | (Seen::Number, Seen::Int) => Seen::Number,
-            _ => Seen::Nested,
+            (FieldType::Nothing, other) | (other, FieldType::Nothing) => other,
+            (FieldType::Int, FieldType::Number) | (FieldType::Number, FieldType::Int) => {
+                FieldType::Number
+            }
+            _ => FieldType::Nested,
         }
     }
 
     fn ty(self) -> Type {
         match self {
-            Seen::Bool => Type::BOOL,
-            Seen::Int => Type::INT8,
-            Seen::Number => Type::NUMERIC,
-            Seen::Nothing | Seen::Text => Type::TEXT,
-            Seen::Nested => Type::JSONB,
+            FieldType::Bool => Type::BOOL,
+            FieldType::Int => Type::INT8,
+            FieldType::Number => Type::NUMERIC,
+            FieldType::Nothing | FieldType::Text => Type::TEXT,
+            FieldType::Nested => Type::JSONB,
         }
     }
 }
@@ -95,7 +97,7 @@ impl Objects {
 /// The columns of a file, and about how many rows it has.
 pub(super) fn look(env: &Env, path: &Path, given: &Options) -> Result<(Vec<FileColumn>, u64)> {
     let mut objects = Objects::open(env, path)?;
-    let mut columns: Vec<(String, Seen)> = Vec::new();
+    let mut columns: Vec<(String, FieldType)> = Vec::new();
     let most = given.sample_rows.unwrap_or(u64::MAX);
     let mut sampled = 0;
     while sampled < most
@@ -110,8 +112,8 @@ pub(super) fn look(env: &Env, path: &Path, given: &Options) -> Result<(Vec<FileC
                 _ => columns.iter().position(|(known, _)| *known == name),
             };
             match place {
-                Some(place) => columns[place].1 = columns[place].1.and(Seen::of(node)),
-                None => columns.push((name.into_owned(), Seen::of(node))),
+                Some(place) => columns[place].1 = columns[place].1.and(FieldType::of(node)),
+                None => columns.push((name.into_owned(), FieldType::of(node))),
             }
         }
     }

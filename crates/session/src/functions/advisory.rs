@@ -1,4 +1,4 @@
-//! The functions of advisory locks: `pg_advisory_lock` and its kin, for one number or two.
+//! The functions of advisory locks: `pg_advisory_lock` and the like, for one number or two.
 //!
 //! ```text
 //!   pg_[try_]advisory_[xact_]lock[_shared]      try: does not wait      xact: up to the transaction's end

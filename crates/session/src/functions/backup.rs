@@ -28,7 +28,7 @@ pub trait Backups: Send + Sync {
     /// Copies the database as of now; returns the newest commit in the copy.
     ///
     /// # Errors
-    /// Where the folder is no place for a backup, and what the disk reports. The copy can be made again then.
+    /// Fails if the folder cannot hold a backup, or the disk fails. The copy can then be made again.
     fn backup(&self, target: &BackupTarget<'_>) -> Result<Csn>;
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use store::Csn;
 use table::catalog::{Address, Privileges, Relation};
-use table::method::Wanted;
+use table::method::ColumnSet;
 use table::rows::{PastCursor, Row, RowChange};
 use txn::{KeyRange, Snapshot};
 use types::time::TimestampTz;
@@ -178,7 +178,8 @@ impl Changes {
         {
             let mut rows = Vec::new();
             let at = (part.upto, part.upto);
-            let read = left.versions(&self.snapshot, at, Wanted::All, &mut rows, CHANGES_AT_ONCE);
+            let read =
+                left.versions(&self.snapshot, at, ColumnSet::All, &mut rows, CHANGES_AT_ONCE);
             read.map_err(error)?;
             let gone = |version: table::rows::RowVersion| RowChange {
                 csn: *ended,

@@ -1,4 +1,4 @@
-//! Functions that begin counting anew: `pg_stat_reset` and its kin.
+//! Functions that begin counting anew: `pg_stat_reset` and the like.
 
 use types::{Datum, DatumRef, Error, Result, SqlState};
 

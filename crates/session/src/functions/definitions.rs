@@ -8,7 +8,7 @@
 //!
 //! A text that cannot be bound any more is answered as it is kept.
 
-use sql::bind::Wanted;
+use sql::bind::DefinitionUse;
 use sql::deparse::{self, Layout, ObjectNames};
 use sql::parse::ast::Statement;
 use table::catalog::{
@@ -107,7 +107,7 @@ pub(super) fn printed(
     around: &StatementContext<'_>,
     kept: &SqlText,
     over: Over,
-    wanted: Wanted<'_>,
+    wanted: DefinitionUse<'_>,
     layout: Layout,
 ) -> Printed {
     let names = &*around.names;
@@ -163,7 +163,7 @@ fn expression_of(
     match kind {
         "DEFAULT" => {
             let column = catalog.relation(relation)?.column(of.parse().ok()?)?;
-            let wanted = Wanted::Column(&column.name, column.ty, column.modifier);
+            let wanted = DefinitionUse::Column(&column.name, column.ty, column.modifier);
             let kept = &column.default.as_ref()?.expr;
             Some(printed(around, kept, Over::Relation(relation), wanted, layout).text)
         }
@@ -171,12 +171,12 @@ fn expression_of(
             let policy = catalog.policy(Oid(of.parse().ok()?))?;
             let expr = if kind == "USING" { &policy.using } else { &policy.check };
             let over = Over::Relation(policy.table);
-            Some(printed(around, expr.as_ref()?, over, Wanted::Condition, layout).text)
+            Some(printed(around, expr.as_ref()?, over, DefinitionUse::Condition, layout).text)
         }
         "CHECK" => {
             let constraint = catalog.constraint(Oid(of.parse().ok()?))?;
             let ConstraintKind::Check { expr, .. } = &constraint.kind else { return None };
-            Some(printed(around, expr, Over::of(constraint), Wanted::Condition, layout).text)
+            Some(printed(around, expr, Over::of(constraint), DefinitionUse::Condition, layout).text)
         }
         "PARTITION_BOUND" => super::partitions::bound(around, catalog.relation(relation)?),
         "PARTITION_KEYS" => super::partitions::key_exprs(around, catalog.relation(relation)?),
@@ -185,11 +185,13 @@ fn expression_of(
             let over = Over::Relation(index.table);
             if kind == "PREDICATE" {
                 let predicate = index.predicate.as_ref()?;
-                return Some(printed(around, predicate, over, Wanted::Condition, layout).text);
+                return Some(
+                    printed(around, predicate, over, DefinitionUse::Condition, layout).text,
+                );
             }
             let keys = index.keys.iter().filter_map(|key| match &key.part {
                 IndexPart::Expr(expr) => {
-                    Some(printed(around, expr, over, Wanted::Any, layout).text)
+                    Some(printed(around, expr, over, DefinitionUse::Any, layout).text)
                 }
                 IndexPart::Column(_) => None,
             });
@@ -249,7 +251,7 @@ fn constraint(around: &StatementContext<'_>, constraint: &Constraint, pretty: bo
     let table = constraint.table().and_then(|table| names.catalog.relation(table));
     let mut text = match &constraint.kind {
         ConstraintKind::Check { expr, .. } => {
-            let (over, wanted) = (Over::of(constraint), Wanted::Condition);
+            let (over, wanted) = (Over::of(constraint), DefinitionUse::Condition);
             format!("CHECK ({})", printed(around, expr, over, wanted, Layout::new(pretty)).text)
         }
         ConstraintKind::Exclude { index, .. } => exclusion(around, *index, pretty),
@@ -367,7 +369,7 @@ fn exclusion(around: &StatementContext<'_>, oid: Oid, pretty: bool) -> String {
     }
     if let Some(predicate) = &index.predicate {
         let over = Over::Relation(index.table);
-        let condition = printed(around, predicate, over, Wanted::Condition, layout);
+        let condition = printed(around, predicate, over, DefinitionUse::Condition, layout);
         text.push_str(&format!(" WHERE ({})", condition.text));
     }
     text
@@ -388,7 +390,7 @@ fn keys(
             IndexPart::Column(attnum) => scalar::quote::identifier(&table.column(*attnum)?.name),
             IndexPart::Expr(expr) => {
                 let over = Over::Relation(index.table);
-                match printed(around, expr, over, Wanted::Any, layout) {
+                match printed(around, expr, over, DefinitionUse::Any, layout) {
                     Printed { text, is_call: true } => text,
                     Printed { text, .. } => format!("({text})"),
                 }
@@ -465,7 +467,7 @@ fn index(around: &StatementContext<'_>, oid: Oid, column: usize, pretty: bool) -
     }
     if let Some(predicate) = &index.predicate {
         let over = Over::Relation(index.table);
-        let condition = printed(around, predicate, over, Wanted::Condition, layout);
+        let condition = printed(around, predicate, over, DefinitionUse::Condition, layout);
         text.push_str(&format!(" WHERE {}", condition.text));
     }
     Some(text)

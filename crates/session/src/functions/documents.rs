@@ -39,7 +39,7 @@ use crate::rights::Rights;
 const HISTORY_AT_ONCE: u64 = 1_024;
 
 /// A document that a function was asked about.
-struct Asked<'a> {
+struct QueriedDocument<'a> {
     collection: Collection,
     key: &'a str,
     /// The newest version that the statement knows of; 0 where there is none.
@@ -68,7 +68,10 @@ const INLINE_NODES_MAX: u64 = 8 << 10;
 ///
 /// # Errors
 /// [`Again::BudgetSpent`] where that would hold up others.
-fn asked_whole<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
+fn asked_whole<'a>(
+    around: &StatementContext<'_>,
+    args: &[DatumRef<'a>],
+) -> Result<QueriedDocument<'a>> {
     let asked = asked(around, args)?;
     if around.client.inline.get() && asked.newest.0 > 0 {
         let newest = asked.collection.get_at(asked.key, asked.newest).map_err(error)?;
@@ -80,7 +83,7 @@ fn asked_whole<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Resu
 }
 
 /// The document that the first two arguments name.
-fn asked<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Result<Asked<'a>> {
+fn asked<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Result<QueriedDocument<'a>> {
     let names = &around.names;
     let (oid, key) = (oid(args, 0), text(args, 1));
     let table = names.handles.table(&names.catalog, oid);
@@ -98,10 +101,14 @@ fn asked<'a>(around: &StatementContext<'_>, args: &[DatumRef<'a>]) -> Result<Ask
     rights.require_whole(oid).map_err(|error| error.cause)?;
     let collection = documents.collection().clone();
     let newest = collection.at(seen(around)?).revision(key).map_err(error)?;
-    Ok(Asked { collection, key, newest: newest.map_or(Revision(0), |info| info.revision) })
+    Ok(QueriedDocument {
+        collection,
+        key,
+        newest: newest.map_or(Revision(0), |info| info.revision),
+    })
 }
 
-impl Asked<'_> {
+impl QueriedDocument<'_> {
     /// A version that was asked for.
     fn version(&self, number: i64) -> Result<Revision> {
         let asked = u64::try_from(number).ok().filter(|n| (1..=self.newest.0).contains(n));
@@ -312,7 +319,7 @@ fn history(around: &StatementContext<'_>, args: &[DatumRef<'_>]) -> Result<scala
     if asked.newest.0 == 0 {
         return Ok(Box::new(std::iter::empty()));
     }
-    let Asked { collection, key, newest } = asked;
+    let QueriedDocument { collection, key, newest } = asked;
     let key = key.to_owned();
     // Page by page, and each row as it is asked for: what a row takes, the next one takes again.
     let page = move |end: u64| -> Box<dyn Iterator<Item = Result<_>> + Send> {
@@ -532,7 +539,7 @@ fn role(name: &str) -> Datum {
     if name.is_empty() { Datum::Null } else { Datum::text(name) }
 }
 
-/// When it was made where it came from; NULL where nobody said.
+/// The authored time; NULL if there is none.
 fn authored(us: Option<u64>) -> Datum {
     us.map_or(Datum::Null, time)
 }

@@ -6,7 +6,7 @@
 //!   catalog    names, visibility, comments, sizes
 //!   definitions  views, constraints, indexes and defaults as SQL
 //!   partitions keys and bounds of partitions, what is above and below a table
-//!   privilege  has_table_privilege and its kin
+//!   privilege  has_table_privilege and the like
 //!   changes    table_changes
 //!   documents  history, diff, node_history ...
 //!   objects    zodb_load, zodb_write, zodb_path ...

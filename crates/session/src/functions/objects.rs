@@ -43,7 +43,7 @@ fn error(source: table::Error) -> Error {
     crate::error::Error::from(source).cause
 }
 
-/// The storage whose table the first argument names, for somebody who may do this with its rows.
+/// The storage whose table the first argument names; fails if the role lacks the right on its rows.
 fn storage(
     around: &StatementContext<'_>,
     args: &[DatumRef<'_>],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sql::bind::Wanted;
+use sql::bind::DefinitionUse;
 use sql::deparse::Layout;
 use table::catalog::{
     IndexMethod, IndexPart, PartitionBound, PartitionKey, PartitionStrategy, Partitioning,
@@ -171,7 +171,7 @@ fn key_text(around: &StatementContext<'_>, table: &Relation, key: &PartitionKey)
         }
         IndexPart::Expr(expr) => {
             let over = Over::Relation(table.oid);
-            let printed = printed(around, expr, over, Wanted::Any, Layout::new(false));
+            let printed = printed(around, expr, over, DefinitionUse::Any, Layout::new(false));
             if printed.is_call { printed.text } else { format!("({})", printed.text) }
         }
     }
@@ -182,7 +182,7 @@ pub(super) fn key_exprs(around: &StatementContext<'_>, table: &Relation) -> Opti
     let keys = table.partitioning()?.keys.iter().filter_map(|key| match &key.part {
         IndexPart::Expr(expr) => {
             let over = Over::Relation(table.oid);
-            Some(printed(around, expr, over, Wanted::Any, Layout::new(false)).text)
+            Some(printed(around, expr, over, DefinitionUse::Any, Layout::new(false)).text)
         }
         IndexPart::Column(_) => None,
     });

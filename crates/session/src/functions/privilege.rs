@@ -1,4 +1,4 @@
-//! `has_table_privilege` and its kin: the rights of a role on an object.
+//! `has_table_privilege` and the like: the rights of a role on an object.
 //!
 //! ```text
 //!   has_table_privilege([role,] table, 'SELECT, INSERT WITH GRANT OPTION')     true for any of them
@@ -65,7 +65,7 @@ pub(super) fn call(
     if of_column {
         let relation = around.names.catalog.relation(object);
         address.sub = match (rest[1], relation) {
-            // Of a column that is not there nothing is known.
+            // The answer for a missing column is NULL.
             (DatumRef::Int2(attnum @ 1..), Some(relation)) if relation.column(attnum).is_none() => {
                 return Ok(Some(Datum::Null));
             }

@@ -42,14 +42,15 @@ impl Runner<'_> {
             let values = self.values_of(&planned);
             return Ok((planned, values));
         }
-        let surroundings = self.session.surroundings();
+        let statement_context = self.session.statement_context();
         let scope = Scope { values: &self.values, seen: fragment.seen };
         let planned =
-            plan_with_variables(&fragment.statement, &fragment.source, &scope, &surroundings)
+            plan_with_variables(&fragment.statement, &fragment.source, &scope, &statement_context)
                 .map_err(|error| in_fragment(error, fragment))?;
         let planned = Arc::new(planned);
         let made_for = planned.variables.iter().map(|number| self.made_for(*number)).collect();
-        let (names, style) = (Arc::clone(&self.session.names), Arc::clone(&surroundings.style));
+        let (names, style) =
+            (Arc::clone(&self.session.names), Arc::clone(&statement_context.style));
         let values = self.values_of(&planned);
         let plan = Plan { planned: Arc::clone(&planned), made_for, names, style };
         self.plans.insert(fragment.number, plan);
@@ -69,7 +70,7 @@ impl Runner<'_> {
                 && names.moment.is_none()
                 && plan.names.path == names.path
                 && plan.names.role == names.role
-                && plan.planned.stands_in(names));
+                && plan.planned.is_valid_for(names));
         let style = self.session.client.settings.borrow();
         let variables = plan.planned.variables.iter().zip(&plan.made_for);
         same_names
@@ -145,7 +146,7 @@ impl Runner<'_> {
     /// A value as one of another type.
     pub(super) fn cast(&mut self, from: Typed, ty: Type, modifier: Modifier) -> Tried<Datum> {
         let is_same = from.ty == ty && (modifier == Modifier::NONE || from.modifier == modifier);
-        let surroundings = self.session.surroundings();
+        let statement_context = self.session.statement_context();
         let names = &*self.session.names;
         if is_same && scalar::facts::Facts(names).base(ty) == ty {
             return Ok(from.value);
@@ -154,7 +155,7 @@ impl Runner<'_> {
         let program = match self.casts.get(&key) {
             Some(program) => Arc::clone(program),
             None => {
-                let context = surroundings.types();
+                let context = statement_context.types();
                 let (from, to) = ((from.ty, from.modifier), (ty, modifier));
                 let expr = sql::bind::variable_cast(from, to, names, context)
                     .map_err(|error| Error::from(error.cause))?;
@@ -167,7 +168,7 @@ impl Runner<'_> {
             }
         };
         let params = [from.value];
-        let evaluator = Evaluator::with_params(&surroundings, names, &params);
+        let evaluator = Evaluator::with_params(&statement_context, names, &params);
         Ok(program.run(Row::NONE, evaluator.frame())?)
     }
 
@@ -348,9 +349,9 @@ impl Runner<'_> {
             None => Some(self.value(fragment)?),
         };
         self.session.look()?;
-        let surroundings = self.session.surroundings();
+        let statement_context = self.session.statement_context();
         let names = &*self.session.names;
-        let context = surroundings.types();
+        let context = statement_context.types();
         let value = match (&own, &assigned) {
             (Some(expr), _) => PartValue::Expr(expr),
             (None, Some(known)) => PartValue::Known(ASSIGNED, known.ty),
@@ -371,9 +372,9 @@ impl Runner<'_> {
             })
             .collect();
         let program = Program::compile(&expr, names)?;
-        let evaluator = Evaluator::with_params(&surroundings, names, &params);
+        let evaluator = Evaluator::with_params(&statement_context, names, &params);
         let value = program.run(Row::NONE, evaluator.frame())?;
-        drop(surroundings);
+        drop(statement_context);
         self.assign(target, Typed { value, ty, modifier })
     }
 }

@@ -131,8 +131,8 @@ impl Runner<'_> {
     /// The value of an expression as text; `None` for NULL.
     fn text(&mut self, fragment: &Fragment) -> Tried<Option<String>> {
         let value = self.value(fragment)?;
-        let surroundings = self.session.surroundings();
-        let context = surroundings.types();
+        let statement_context = self.session.statement_context();
+        let context = statement_context.types();
         Ok(types::text::to_string(value.value.as_ref(), value.ty, value.modifier, &context))
     }
 

@@ -205,14 +205,15 @@ impl Runner<'_> {
     /// The text of `EXECUTE`, and its parameters.
     fn text_of(&mut self, execute: &Execute) -> Tried<(String, Vec<Type>, Arc<[Datum]>)> {
         let text = self.value(&execute.text)?;
-        let surroundings = self.session.surroundings();
+        let statement_context = self.session.statement_context();
         let value = text.value.as_ref();
-        let written = types::text::to_string(value, text.ty, text.modifier, &surroundings.types());
+        let written =
+            types::text::to_string(value, text.ty, text.modifier, &statement_context.types());
         let Some(written) = written else {
             let message = "query string argument of EXECUTE is null";
             return Err(Error::new(SqlState::NULL_VALUE_NOT_ALLOWED, message).into());
         };
-        drop(surroundings);
+        drop(statement_context);
         let (mut kinds, mut values) = (Vec::new(), Vec::new());
         for fragment in &execute.using {
             let value = self.value(fragment)?;
@@ -323,10 +324,10 @@ impl Runner<'_> {
             return Ok((as_it_is(source), Vec::new(), Arc::new([])));
         };
         self.session.look()?;
-        let surroundings = self.session.surroundings();
+        let statement_context = self.session.statement_context();
         let scope = Scope { values: &self.values, seen: sql.seen };
         let names = &*self.session.names;
-        let found = sql::bind::variable_places(&query, names, surroundings.types(), &scope)
+        let found = sql::bind::variable_places(&query, names, statement_context.types(), &scope)
             .map_err(|error| in_fragment(Error::in_text(error, &sql.source), sql))?;
         let mut places: Vec<(usize, u32)> =
             found.iter().filter_map(|(at, number)| Some((at.get()?, *number))).collect();

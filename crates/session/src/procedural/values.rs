@@ -72,10 +72,10 @@ impl<'r> Values<'r> {
     /// `42704` and others where a type does not exist; places are those in the text of the block.
     pub fn new(code: &'r Code, session: &Session) -> Result<Values<'r>, Error> {
         let mut kinds: Vec<Kind> = Vec::new();
-        let surroundings = session.surroundings();
+        let statement_context = session.statement_context();
         let names = &*session.names;
         for variable in &code.variables {
-            let context = surroundings.types();
+            let context = statement_context.types();
             let array_of = |ty: Type| {
                 let facts = scalar::facts::Facts(names);
                 if facts.is_true_array(ty) { Some(ty) } else { facts.array_of(ty) }

@@ -52,7 +52,7 @@ pub enum Scope {
     Backend,
     /// When the server starts.
     Server,
-    /// Nobody: it only tells.
+    /// No role: the setting is read-only.
     Internal,
 }
 

@@ -198,7 +198,7 @@ impl Settings {
         &self.identity
     }
 
-    /// Has a role be the user whose rights are in force, and returns who the client was before.
+    /// Sets the current user, and returns the previous one.
     pub fn act_as(&mut self, user: &str) -> Arc<SessionIdentity> {
         let session_user = self.identity.session_user.clone();
         let now = Arc::new(SessionIdentity { session_user, user: user.into() });
@@ -210,7 +210,7 @@ impl Settings {
         self.identity = identity;
     }
 
-    /// Has names be looked for in a schema before all others, and returns the search path before.
+    /// Puts a schema in front of the search path, and returns the previous search path.
     pub fn look_first_in(&mut self, schema: &str) -> Arc<[String]> {
         let first = std::iter::once(schema.to_owned());
         let now = first.chain(self.search_path.iter().cloned()).collect();
@@ -549,7 +549,7 @@ impl Settings {
     }
 }
 
-/// The value of a setting where nobody says otherwise.
+/// The default value of a setting.
 fn default_of(place: usize) -> Value {
     match known::all().get(place) {
         Some(known) => value::read(known, known.name, known.default).expect("a default is a value"),

@@ -99,7 +99,7 @@ pub fn apply(known: &Known, value: &Value, style: &mut Style) {
 /// The time that a text means.
 ///
 /// # Errors
-/// `22007` and its kin.
+/// `22007` and the like.
 pub fn time(text: &str, style: &Style, now: TimestampTz) -> Result<TimestampTz> {
     let context = Context { now, ..Context::new(style) };
     match types::text::parse(text, Type::TIMESTAMPTZ, Modifier::NONE, &context)? {

@@ -1,4 +1,4 @@
-//! Types, functions and operators: `pg_type`, `pg_proc` and their kin.
+//! Types, functions and operators: `pg_type`, `pg_proc` and the like.
 
 use scalar::function::Volatility;
 use scalar::{operators, registry};

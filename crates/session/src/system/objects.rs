@@ -18,7 +18,7 @@ pub(super) fn acl(scene: CatalogContext<'_>, acl: Option<&Acl>) -> Datum {
     texts(Type::ACLITEM, items.iter().map(String::as_str))
 }
 
-/// The privileges on schemas of the system that the new database had, so that nobody dumps them.
+/// The privileges on schemas of the system that the new database had, so that they are not dumped.
 pub(super) fn first_privileges(scene: CatalogContext<'_>, rows: &mut Rows) {
     for schema in scene.names.catalog.schemas() {
         if schema.oid == PG_CATALOG || schema.oid == INFORMATION_SCHEMA {

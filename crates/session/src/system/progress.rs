@@ -1,4 +1,4 @@
-//! `pg_stat_progress_copy` and its kin: a row for each session that is at such a command.
+//! `pg_stat_progress_copy` and the like: a row for each session that is at such a command.
 
 use std::sync::Arc;
 

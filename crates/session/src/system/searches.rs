@@ -1,4 +1,4 @@
-//! The objects of text search: `pg_ts_config`, `pg_ts_dict` and their kin.
+//! The objects of text search: `pg_ts_config`, `pg_ts_dict` and the like.
 
 use lexeme::dictionary::Language;
 use lexeme::{Config, Dictionary, Kind};

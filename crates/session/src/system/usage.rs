@@ -1,4 +1,4 @@
-//! `pg_stat_all_tables`, `pg_stat_database` and their kin: counts since the database was opened, or since
+//! `pg_stat_all_tables`, `pg_stat_database` and the like: counts since the database was opened, or since
 //! `pg_stat_reset()`.
 
 use table::catalog::Relation;

@@ -15,7 +15,7 @@ pub(super) fn text(schema: Oid, name: &str) -> Option<&'static str> {
 }
 
 const CATALOG: &[(&str, &str)] = &[
-    // The store counts the blocks of all tables together: NULL stands for what nobody counts.
+    // The store counts the blocks of all tables together: NULL stands for counts that do not exist.
     (
         "pg_statio_all_tables",
         "select c.oid as relid, n.nspname as schemaname, c.relname,

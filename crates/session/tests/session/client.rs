@@ -258,7 +258,7 @@ fn show_error(error: &Error, text: &str, shown: &mut String) {
     }
 }
 
-/// An output for what nobody looks at.
+/// An output that discards its rows.
 pub struct Nothing;
 
 impl Output for Nothing {
@@ -272,11 +272,11 @@ impl Output for Nothing {
     }
 }
 
-/// Keeps rows as text.
+/// Collects rows as text.
 #[derive(Default)]
-pub struct Kept(pub Vec<String>);
+pub struct TextOutput(pub Vec<String>);
 
-impl Output for Kept {
+impl Output for TextOutput {
     fn row(
         &mut self,
         row: &[Datum],

@@ -8,7 +8,7 @@ use session::{Done, Instance, Session};
 use store::{Csn, TableId};
 use vfs::{OpenMode, SimVfs, Vfs};
 
-use crate::client::{Kept, Nothing, connect, instance_on};
+use crate::client::{Nothing, TextOutput, connect, instance_on};
 use crate::methods::answer;
 
 const SECRET: &[u8] = b"hush";
@@ -119,7 +119,7 @@ fn history_that_is_deleted_is_gone_at_once() {
          update s set v = 'public';
          delete history from s before system_time now()",
     );
-    let mut kept = Kept::default();
+    let mut kept = TextOutput::default();
     for text in ["select v from s for system_time all", "table s"] {
         let statement = session.read(text).expect("it can be read").remove(0);
         let mut portal = session.start(statement, true).expect("it starts");
@@ -175,7 +175,7 @@ fn a_row_with_a_long_past_leaves_nothing() {
     assert_eq!(instance.engine().store().erasures(), []);
     assert_eq!(told(&instance), 0, "and it is gone");
     assert!(!is_in_a_file(&disk));
-    let mut shown = crate::client::Kept::default();
+    let mut shown = crate::client::TextOutput::default();
     let text = "select count(*) > 1 from t for system_time all where id = 'two'";
     let statement = session.read(text).expect("it can be read").pop().expect("there is one");
     let mut portal = session.start(statement, true).expect("it starts");

@@ -19,7 +19,7 @@ use txn::EngineOptions;
 use types::SqlState;
 use vfs::{CrashPolicy, Env, FaultKind, FaultPlan, OpClasses, SimVfs};
 
-use crate::client::{Kept, connect};
+use crate::client::{TextOutput, connect};
 
 const SEED: u64 = 11;
 
@@ -99,7 +99,7 @@ fn step(instance: &Arc<Instance>, session: &mut Session, text: &str) -> Result<(
         let start: u32 = start.parse().expect("a number");
         let statement = session.read(&format!("{copy}stdin"))?.pop().expect("one");
         let mut portal = session.start(statement, true)?;
-        session.execute(&mut portal, 0, &mut Kept::default())?;
+        session.execute(&mut portal, 0, &mut TextOutput::default())?;
         for id in start..start + 9 {
             session.copy_in(format!("{id}\tcopied\t{id}\n").as_bytes())?;
         }
@@ -118,7 +118,7 @@ fn step(instance: &Arc<Instance>, session: &mut Session, text: &str) -> Result<(
 
 /// Runs one statement to the end, its commit included.
 fn ask(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
-    let mut kept = Kept::default();
+    let mut kept = TextOutput::default();
     for statement in session.read(text)? {
         let mut portal = session.start(statement, true)?;
         while session.execute(&mut portal, 0, &mut kept)? == Done::Blocked {

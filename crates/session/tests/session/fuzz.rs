@@ -19,7 +19,7 @@ use session::{Done, Error, Instance, Options, Session, Status};
 use txn::EngineOptions;
 use vfs::{Env, SimRandom, SimVfs, seeds};
 
-use crate::client::{Kept, connect};
+use crate::client::{TextOutput, connect};
 use crate::generate::{TABLE, mutated, row, statement};
 use crate::grammar::any_statement;
 
@@ -70,7 +70,7 @@ pub fn ask(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
 }
 
 fn run(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
-    let mut kept = Kept::default();
+    let mut kept = TextOutput::default();
     let statements = session.read(text)?;
     let alone = statements.len() == 1;
     for statement in statements {

@@ -64,8 +64,8 @@ const TABLES: &[(&str, &[(&str, Type)])] = &[
     ("scratch", &[("n", Type::INT4), ("v", Type::TEXT)]),
 ];
 
-/// A column in sight: how it is written, and its type.
-type Seen = (String, Type);
+/// A visible column: its text and its type.
+type VisibleColumn = (String, Type);
 
 /// A maker of statements.
 pub struct Grammar<'r> {
@@ -75,7 +75,7 @@ pub struct Grammar<'r> {
     /// How many more parts the statement may have.
     room: Cell<i32>,
     /// The columns in sight, the innermost query last.
-    scopes: RefCell<Vec<Vec<Seen>>>,
+    scopes: RefCell<Vec<Vec<VisibleColumn>>>,
     /// The tables of `WITH` in sight.
     tables: RefCell<Vec<(String, Vec<Type>)>>,
     /// How many parameters there are; none where there may be none.
@@ -256,7 +256,7 @@ impl<'r> Grammar<'r> {
         let from_outside = self.one_in(4);
         let scope =
             if from_outside { scopes.get(self.below(scopes.len())) } else { scopes.last() }?;
-        let fitting: Vec<&Seen> = scope.iter().filter(|(_, of)| *of == ty).collect();
+        let fitting: Vec<&VisibleColumn> = scope.iter().filter(|(_, of)| *of == ty).collect();
         match fitting.is_empty() {
             true if self.is_wild(3) || ty == Type::TEXT => {
                 scope.get(self.below(scope.len())).map(|(name, of)| {

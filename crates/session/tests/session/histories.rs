@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use session::{Done, Error, Session};
 use vfs::seeds;
 
-use crate::client::{Kept, connect, instance};
+use crate::client::{TextOutput, connect, instance};
 use crate::serial::{Txn, ids, prove};
 
 const LISTS: u64 = 9;
@@ -106,7 +106,7 @@ impl Op {
 fn execute(session: &mut Session, text: &str) -> Result<Option<Vec<String>>, Error> {
     let statement = session.read(text)?.pop().expect("there is a statement");
     let mut portal = session.start(statement, true)?;
-    let mut kept = Kept::default();
+    let mut kept = TextOutput::default();
     let done = session.execute(&mut portal, 0, &mut kept)?;
     if let Some(commit) = session.take_commit() {
         commit.wait().expect("the disk is sound");

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use session::{Error, Session};
 
-use crate::client::{Kept, connect, instance};
+use crate::client::{TextOutput, connect, instance};
 
 pub fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
-    let mut kept = Kept::default();
+    let mut kept = TextOutput::default();
     let done = session.read(text).and_then(|mut parsed| {
         let mut portal = session.start(parsed.pop().expect("there is a statement"), true)?;
         session.execute(&mut portal, 0, &mut kept)

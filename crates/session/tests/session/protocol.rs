@@ -7,13 +7,13 @@ use types::{Context, Datum, Oid, SqlState, Type};
 
 use crate::client::{connect, instance};
 
-/// Keeps rows, and says that it has enough after some.
-struct Kept {
+/// Collects rows, and pauses after each `enough` of them.
+struct PausingOutput {
     rows: Vec<Vec<Datum>>,
     enough: usize,
 }
 
-impl Output for Kept {
+impl Output for PausingOutput {
     fn row(
         &mut self,
         row: &[Datum],
@@ -28,8 +28,8 @@ impl Output for Kept {
     }
 }
 
-fn kept() -> Kept {
-    Kept { rows: Vec::new(), enough: usize::MAX }
+fn kept() -> PausingOutput {
+    PausingOutput { rows: Vec::new(), enough: usize::MAX }
 }
 
 /// A statement is parsed, described, bound with parameters in both formats, and run.
@@ -132,7 +132,7 @@ fn portals_are_suspended_and_go_on() {
     let mut session = connect(&instance);
     session.parse("", "select i from generate_series(1, 10) i", &[]).expect("it parses");
     session.bind("p", "", &Params::default(), &[]).expect("it binds");
-    let mut out = Kept { rows: Vec::new(), enough: 2 };
+    let mut out = PausingOutput { rows: Vec::new(), enough: 2 };
     let mut seen = Vec::new();
     for _ in 0..6 {
         seen.push(match session.execute_named("p", 3, &mut out).expect("it runs") {

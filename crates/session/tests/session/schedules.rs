@@ -34,7 +34,7 @@ use std::time::{Duration, Instant};
 
 use session::{Done, Error, Instance, Session};
 
-use crate::client::{Kept, connect, instance};
+use crate::client::{TextOutput, connect, instance};
 
 /// How long steps may take until something is wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -262,13 +262,13 @@ fn run_statements(
     for statement in statements {
         session.set_inline(inline);
         let mut portal = session.start(statement, alone)?;
-        let mut out = Kept::default();
+        let mut out = TextOutput::default();
         if !inline {
             may_wait.store(true, Ordering::SeqCst);
         }
         let mut done = session.execute(&mut portal, 0, &mut out)?;
         if done == Done::Blocked {
-            out = Kept::default();
+            out = TextOutput::default();
             session.set_inline(false);
             may_wait.store(true, Ordering::SeqCst);
             done = session.execute(&mut portal, 0, &mut out)?;

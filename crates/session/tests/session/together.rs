@@ -57,7 +57,7 @@ fn what_would_wait_says_so() {
     assert!(matches!(done, Done::Complete(tag) if tag.to_string() == "UPDATE 2"));
     let commit = other.take_commit().expect("there is a commit to wait for");
     commit.wait().expect("it is durable");
-    let mut kept = crate::client::Kept::default();
+    let mut kept = crate::client::TextOutput::default();
     let mut portal = start(&mut one, "select n from t order by id").expect("it starts");
     one.execute(&mut portal, 0, &mut kept).expect("it runs");
     assert_eq!(kept.0, ["10", "11"]);
@@ -105,7 +105,7 @@ fn cursors_are_read_here_and_elsewhere() {
         run(&mut session, &format!("declare c cursor for {query}")).expect("a cursor");
         let mut rows = Vec::new();
         for (fetch, is_blocked) in fetches {
-            let mut kept = crate::client::Kept::default();
+            let mut kept = crate::client::TextOutput::default();
             let mut portal = start(&mut session, &format!("fetch {fetch} c")).expect("it starts");
             session.set_inline(true);
             let done = session.execute(&mut portal, 0, &mut kept).expect("it is no error");
@@ -152,7 +152,7 @@ fn copy_takes_only_text() {
             session.fail();
         }
     }
-    let mut kept = crate::client::Kept::default();
+    let mut kept = crate::client::TextOutput::default();
     let mut portal = start(&mut session, "select count(*) from t").expect("it starts");
     session.execute(&mut portal, 0, &mut kept).expect("it runs");
     assert_eq!(kept.0, ["0"]);
@@ -292,7 +292,7 @@ fn advisory_locks_are_waited_for() {
     let (mut one, mut other) = (connect(&instance), connect(&instance));
     run(&mut one, "select pg_advisory_lock(1)").expect("it has it");
     run(&mut other, "select pg_advisory_lock(2)").expect("it has it");
-    let mut kept = crate::client::Kept::default();
+    let mut kept = crate::client::TextOutput::default();
     let mut portal = start(&mut other, "select pg_try_advisory_lock(1)").expect("it starts");
     other.execute(&mut portal, 0, &mut kept).expect("it runs");
     assert_eq!(kept.0, ["f"]);
@@ -302,7 +302,7 @@ fn advisory_locks_are_waited_for() {
     let blocked = other.execute(&mut portal, 0, &mut Nothing).expect("it is no error");
     assert_eq!(blocked, Done::Blocked);
     other.set_inline(false);
-    let mut free = crate::client::Kept::default();
+    let mut free = crate::client::TextOutput::default();
     let mut tries = start(&mut one, "select pg_try_advisory_lock(3)").expect("it starts");
     one.execute(&mut tries, 0, &mut free).expect("it runs");
     assert_eq!(free.0, ["t"], "nothing was taken");
@@ -380,7 +380,7 @@ fn temporary_tables_are_their_sessions() {
     let hidden = run(&mut other, &format!("select * from {schema}.t")).expect_err("it is not seen");
     assert_eq!(hidden.state().code(), "42P01");
     drop(one);
-    let mut kept = crate::client::Kept::default();
+    let mut kept = crate::client::TextOutput::default();
     let text = "select count(*) from pg_class where relname = 't'";
     let mut portal = start(&mut other, text).expect("it starts");
     other.execute(&mut portal, 0, &mut kept).expect("it runs");
@@ -480,7 +480,7 @@ fn the_first_statement_finds_what_another_session_has_made() {
 /// The answers of one statement.
 fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
     let mut portal = start(session, text)?;
-    let mut kept = crate::client::Kept::default();
+    let mut kept = crate::client::TextOutput::default();
     let done = session.execute(&mut portal, 0, &mut kept);
     if done.is_err() {
         session.fail();

@@ -403,7 +403,7 @@ impl Binder<'_> {
         if is_equality && collation.is_deterministic {
             return Ok(function);
         }
-        // Of an array and a value (`= ANY`) both elements are compared.
+        // For arrays (`= ANY`) the elements are compared.
         let is_array = args.iter().all(|arg| self.facts().element(arg.ty).is_some());
         for arg in args.iter_mut() {
             *arg = self.key_of(arg.clone(), &collation)?;

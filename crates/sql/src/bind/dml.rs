@@ -21,7 +21,7 @@ use crate::plan::{
     Action, Cast, Column, Expr, ExprKind, Link, Moment, Node, Plan, Rest, Subquery, Written,
 };
 
-/// Has a change insert what it leaves of rows.
+/// Makes a change insert the parts of rows that it does not cover.
 fn leave(plan: &mut Plan, rest: Option<Rest>) {
     if let Node::Modify(modify) = &mut plan.node {
         modify.rest = rest;
@@ -568,7 +568,7 @@ fn may_be_set(column: &RelationColumn) -> Result<()> {
     .at(At::NONE))
 }
 
-/// Has the table that rows are erased of, which is the first of a join, be read in all its versions.
+/// Makes the scan of the table of an `ERASE`, which is the first of a join, read all versions.
 fn look_at_all_versions(plan: &mut Plan) {
     match &mut plan.node {
         Node::Scan(scan) => scan.moment = Moment::Ever,

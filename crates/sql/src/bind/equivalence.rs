@@ -55,7 +55,7 @@ impl Binder<'_> {
         Ok(found.filter(|collation| !collation.is_deterministic && collation.locale.is_some()))
     }
 
-    /// Has keys of groups tell texts apart by their class. The columns of such keys are calls then, which take one
+    /// Makes keys of groups compare texts by their class. The columns of such keys are then calls, which take one
     /// of the texts of each group. Where there are several sets, a key is NULL in the sets without it: then the calls
     /// have columns of their own, and the result has them with those of the keys, for [`Binder::shown_keys`].
     pub(super) fn class_keys(

@@ -204,7 +204,7 @@ impl Binder<'_> {
         }
     }
 
-    /// `COALESCE` and its kin: arguments of one type, which is that of the result.
+    /// `COALESCE` and the like: arguments of one type, which is that of the result.
     fn common(
         &mut self,
         name: &str,

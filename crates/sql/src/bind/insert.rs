@@ -21,7 +21,7 @@ use crate::plan::{
 
 /// Where a value of a row that is inserted goes.
 #[derive(Clone)]
-pub(super) struct Place<'t> {
+pub(super) struct ValueTarget<'t> {
     /// The place of the column in the table.
     pub index: usize,
     /// Where the column was named.
@@ -30,18 +30,18 @@ pub(super) struct Place<'t> {
     pub steps: &'t [Step],
 }
 
-impl Place<'_> {
+impl ValueTarget<'_> {
     /// All of a column that was not named.
     fn whole(index: usize) -> Self {
-        Place { index, at: At::NONE, steps: &[] }
+        ValueTarget { index, at: At::NONE, steps: &[] }
     }
 }
 
 impl Shown {
     /// The places of the columns that the view shows, up to the first that it computes.
-    pub(super) fn places<'t>(&self) -> Vec<Place<'t>> {
+    pub(super) fn places<'t>(&self) -> Vec<ValueTarget<'t>> {
         let place = |shows: &Shows| match shows {
-            Shows::Column(place) => Some(Place::whole(*place)),
+            Shows::Column(place) => Some(ValueTarget::whole(*place)),
             Shows::Computed(_) => None,
         };
         self.order.iter().map_while(place).collect()
@@ -195,7 +195,7 @@ impl Binder<'_> {
     }
 
     /// The places of the columns of a view that an insertion gives values for without naming them.
-    fn view_places<'t>(&self, shown: &Shown, insert: &Insert) -> Result<Vec<Place<'t>>> {
+    fn view_places<'t>(&self, shown: &Shown, insert: &Insert) -> Result<Vec<ValueTarget<'t>>> {
         let places = shown.places();
         let given = match insert.source.as_ref().map(|source| &source.body) {
             Some(Body::Values(rows)) => rows.first().map_or(0, Vec::len),
@@ -213,20 +213,21 @@ impl Binder<'_> {
         &self,
         targets: &'t [Target],
         relation: &Relation,
-    ) -> Result<Vec<Place<'t>>> {
+    ) -> Result<Vec<ValueTarget<'t>>> {
         if targets.is_empty() {
-            return Ok((0..relation.columns.len()).map(Place::whole).collect());
+            return Ok((0..relation.columns.len()).map(ValueTarget::whole).collect());
         }
-        let mut places: Vec<Place<'t>> = Vec::with_capacity(targets.len());
+        let mut places: Vec<ValueTarget<'t>> = Vec::with_capacity(targets.len());
         for target in targets {
             let index = self.target_place(target, relation)?;
             // Several parts of one column may be given.
-            let is_whole = |place: &Place<'_>| place.steps.is_empty() || target.steps.is_empty();
+            let is_whole =
+                |place: &ValueTarget<'_>| place.steps.is_empty() || target.steps.is_empty();
             if places.iter().any(|known| known.index == index && is_whole(known)) {
                 let message = format!("column \"{}\" specified more than once", target.column.text);
                 return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(target.column.at));
             }
-            places.push(Place { index, at: target.column.at, steps: &target.steps });
+            places.push(ValueTarget { index, at: target.column.at, steps: &target.steps });
         }
         Ok(places)
     }
@@ -236,7 +237,7 @@ impl Binder<'_> {
         &mut self,
         insert: &Insert,
         relation: &Relation,
-        places: &[Place<'_>],
+        places: &[ValueTarget<'_>],
         used: usize,
     ) -> Result<Plan> {
         let system = insert.overriding_system;
@@ -277,7 +278,8 @@ impl Binder<'_> {
                     let is_given = |expr: &ast::Expr| !matches!(expr.kind, ast::ExprKind::Default);
                     let values = row.iter().filter(|expr| is_given(expr)).cloned().collect();
                     let places = places.iter().zip(row).filter(|(_, expr)| is_given(expr));
-                    let places: Vec<Place<'_>> = places.map(|(place, _)| place.clone()).collect();
+                    let places: Vec<ValueTarget<'_>> =
+                        places.map(|(place, _)| place.clone()).collect();
                     let query = query_of(source, values);
                     return self.insert_query(&query, false, relation, &places, (used, system));
                 }
@@ -295,7 +297,7 @@ impl Binder<'_> {
         source: &ast::Query,
         named: bool,
         relation: &Relation,
-        places: &[Place<'_>],
+        places: &[ValueTarget<'_>],
         (used, system): (usize, Option<bool>),
     ) -> Result<Plan> {
         let mut input = self.query(source, false)?;
@@ -362,7 +364,7 @@ impl Binder<'_> {
     pub(super) fn given_row(
         &mut self,
         row: &[ast::Expr],
-        places: &[Place<'_>],
+        places: &[ValueTarget<'_>],
         relation: &Relation,
         system: Option<bool>,
     ) -> Result<Vec<Expr>> {
@@ -390,7 +392,7 @@ impl Binder<'_> {
     pub(super) fn full_row(
         &mut self,
         given: Vec<Expr>,
-        places: &[Place<'_>],
+        places: &[ValueTarget<'_>],
         relation: &Relation,
         system: Option<bool>,
     ) -> Result<Vec<Expr>> {
@@ -507,11 +509,11 @@ fn query_of(source: &ast::Query, values: Vec<ast::Expr>) -> ast::Query {
 
 /// The places that a row of so many values is for.
 fn fitting_places<'p, 't>(
-    places: &'p [Place<'t>],
+    places: &'p [ValueTarget<'t>],
     count: usize,
     named: bool,
     value_at: impl FnOnce(usize) -> At,
-) -> Result<&'p [Place<'t>]> {
+) -> Result<&'p [ValueTarget<'t>]> {
     if count > places.len() {
         return Err(Error::new(
             SqlState::SYNTAX_ERROR,

@@ -9,7 +9,7 @@
 //! A constructor makes `json` or `jsonb`; another type that is to be returned is cast to. A search
 //! gives the type itself, since whether that is possible is what `ON ERROR` is about.
 
-use scalar::standard::{Construct, Search, Wanted};
+use scalar::standard::{Construct, JsonSearchKind, Search};
 use types::{Datum, Modifier, Origins, SqlState, Type};
 
 use super::Binder;
@@ -157,12 +157,12 @@ impl Binder<'_> {
         }
         let (ty, modifier) = match (&search.returning, search.what) {
             (Some(name), _) => self.type_of_name(name)?,
-            (None, Wanted::Exists) => (Type::BOOL, Modifier::NONE),
-            (None, Wanted::Value) => (Type::TEXT, Modifier::NONE),
-            (None, Wanted::Query { .. }) => (Type::JSONB, Modifier::NONE),
+            (None, JsonSearchKind::Exists) => (Type::BOOL, Modifier::NONE),
+            (None, JsonSearchKind::Value) => (Type::TEXT, Modifier::NONE),
+            (None, JsonSearchKind::Query { .. }) => (Type::JSONB, Modifier::NONE),
         };
         let nothing = match search.what {
-            Wanted::Exists => Expr { at, ..Expr::bool(false) },
+            JsonSearchKind::Exists => Expr { at, ..Expr::bool(false) },
             _ => Expr { modifier, ..Expr::null(ty, at) },
         };
         let mut given = [None, None];
@@ -211,19 +211,24 @@ impl Binder<'_> {
 }
 
 /// Refuses what a search cannot give.
-fn check_behavior(behavior: &JsonBehavior, what: Wanted, clause: &str, at: At) -> Result<()> {
+fn check_behavior(
+    behavior: &JsonBehavior,
+    what: JsonSearchKind,
+    clause: &str,
+    at: At,
+) -> Result<()> {
     let allowed = match (what, behavior) {
         (_, JsonBehavior::Error | JsonBehavior::Null) => true,
-        (Wanted::Exists, JsonBehavior::Bool(_)) => true,
-        (Wanted::Exists, _) | (_, JsonBehavior::Bool(_)) => false,
-        (Wanted::Value, JsonBehavior::EmptyArray | JsonBehavior::EmptyObject) => false,
+        (JsonSearchKind::Exists, JsonBehavior::Bool(_)) => true,
+        (JsonSearchKind::Exists, _) | (_, JsonBehavior::Bool(_)) => false,
+        (JsonSearchKind::Value, JsonBehavior::EmptyArray | JsonBehavior::EmptyObject) => false,
         _ => true,
     };
     if !allowed {
         let choice = match what {
-            Wanted::Exists => "Only ERROR, TRUE, FALSE, or UNKNOWN is allowed",
-            Wanted::Value => "Only ERROR, NULL, or DEFAULT expression is allowed",
-            Wanted::Query { .. } => {
+            JsonSearchKind::Exists => "Only ERROR, TRUE, FALSE, or UNKNOWN is allowed",
+            JsonSearchKind::Value => "Only ERROR, NULL, or DEFAULT expression is allowed",
+            JsonSearchKind::Query { .. } => {
                 "Only ERROR, NULL, EMPTY ARRAY, EMPTY OBJECT, or DEFAULT expression is allowed"
             }
         };

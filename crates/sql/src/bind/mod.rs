@@ -1,17 +1,17 @@
-//! Statements to plans: every name is found, every type is known, every rule of SQL is kept.
+//! The binder: from statements to plans. It resolves every name and type, and checks the rules of SQL.
 //!
 //! ```text
 //!   parse::Statement ──> Binder ──> Plan
 //!                          │
-//!     names   what the catalog is asked       expr    expressions (part, subquery)
-//!     scope   which columns are in sight      call    functions, aggregates, windows
+//!     names   the interface to the catalog    expr    expressions (part, subquery)
+//!     scope   the visible columns             call    functions, aggregates, windows
 //!     from    FROM and joins                  coerce  casts, literals, parameters
 //!     select  SELECT, clause by clause        types   names of types
-//!     group   GROUP BY and what it forbids    dml     INSERT, UPDATE, DELETE, MERGE
+//!     group   GROUP BY and its rules          dml     INSERT, UPDATE, DELETE, MERGE
 //!     query   WITH, UNION, VALUES, LIMIT      place   columns get their places
-//!     uses    what it takes rights to do      file    files as tables
+//!     uses    uses that need rights           file    files as tables
 //!     policy  row-level security              portion FOR PORTION OF
-//!     outline what was written, for `deparse`
+//!     outline the clauses as written, for `deparse`
 //!     variables   names of a procedural language
 //! ```
 //!
@@ -60,7 +60,7 @@ pub use names::{
     CheckOption, Collation, ColumnDefault, FILE_READERS, FileCall, FileOption, IndexKey, Names,
     Policy, PolicyCommand, Relation, RelationColumn, RelationKind, UniqueIndex,
 };
-pub use outline::{Wanted, outline, outline_expression};
+pub use outline::{DefinitionUse, outline, outline_expression};
 pub use policy::policy_condition;
 pub use updatable::why_not_updatable;
 pub use uses::{Use, Uses};
@@ -93,7 +93,7 @@ pub struct Bound {
     pub variables: Vec<u32>,
 }
 
-/// The names in a text that is to be kept, and to go on meaning the same.
+/// The names in a text that the catalog keeps, so that its meaning survives renames.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Text {
     /// The columns that each `*` stands for.
@@ -122,8 +122,7 @@ pub struct AttributeName {
 /// A column as it can be written.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Written {
-    /// With what it is in, where that has a name, its own name, and the column of a relation that this
-    /// is the name of.
+    /// Its name, qualified if its `FROM` item has a name, and the column of a relation that it stands for.
     Column(Option<Qualifier>, String, Option<Origin>),
     /// The column of a full join that its two sides have: the one of both that is there, and its name.
     Either(Box<(Written, Written)>, String),
@@ -176,8 +175,8 @@ pub struct Star {
 /// as they are known: [`Type::UNKNOWN`] for those that follow from their use.
 ///
 /// # Errors
-/// PostgreSQL's errors: `42P01` for tables that are not there, `42703` for columns, `42883` for
-/// functions, and so on, with the place in the text.
+/// PostgreSQL's errors: `42P01` for missing tables, `42703` for columns, `42883` for functions, and so on,
+/// with the position in the text.
 pub fn statement(
     statement: &Statement,
     names: &dyn Names,
@@ -260,7 +259,7 @@ pub enum PartValue<'a> {
 /// assignments, or else by the text of the value.
 ///
 /// # Errors
-/// Where the type has no values.
+/// Fails if the type has no values.
 pub fn variable_cast(
     (from, from_modifier): (Type, Modifier),
     (to, modifier): (Type, Modifier),
@@ -284,7 +283,7 @@ pub fn variable_cast(
     Ok(binder.fit(cast, modifier, false))
 }
 
-/// Binds a query whose text is to be kept, and notes what that names.
+/// Binds a query whose text the catalog will keep, and records the names in it.
 ///
 /// # Errors
 /// As [`statement`].
@@ -353,7 +352,7 @@ pub fn name_of(text: &str) -> Option<String> {
 /// The type that a name means, and its modifier.
 ///
 /// # Errors
-/// `42704` where there is no such type; `22023` and `42601` for modifiers that it cannot have.
+/// `42704` if there is no such type; `22023` and `42601` for modifiers that it cannot have.
 pub fn type_name(
     name: &TypeName,
     names: &dyn Names,
@@ -393,9 +392,9 @@ pub fn column_value(
 struct Binder<'a> {
     names: &'a dyn Names,
     context: ::types::Context<'a>,
-    /// The types of the parameters, unknown until something says what they are.
+    /// The types of the parameters; unknown until their use determines them.
     params: Vec<Type>,
-    /// True where parameters without a type may be there.
+    /// True if parameters without a type are allowed.
     open_params: bool,
     /// The queries around, the innermost last.
     scopes: Vec<Scope>,
@@ -411,7 +410,7 @@ struct Binder<'a> {
     text: Option<Text>,
     /// The columns of full joins that are made of those of both sides.
     merged: Vec<(u32, Written)>,
-    /// In whose name relations are used: the owner of the view that is being expanded.
+    /// The role whose rights apply: the owner of the view that is being expanded.
     by: Option<Oid>,
     /// True while a text is bound that the catalog keeps.
     kept: bool,
@@ -443,7 +442,7 @@ struct Binder<'a> {
     has_collations: bool,
     /// The collations of the operands of the `CASE`s around.
     operands: Vec<collation::Derived>,
-    /// The outline in the making, if the text is to be printed.
+    /// The outline so far, if the text is to be printed.
     outlining: Option<outline::Outlining>,
     /// The source of variables, where names may mean them, and the variables that were used.
     variables: Option<&'a dyn Variables>,
@@ -521,8 +520,8 @@ impl<'a> Binder<'a> {
         self.kept || self.stored || self.views > 0
     }
 
-    /// Where operators without a schema are looked for. A text that the catalog keeps names none of its operators
-    /// with their schemas, so it finds those of all extensions.
+    /// The origins in which operators without a schema are looked up. A text in the catalog has no schemas of
+    /// operators, so its operators are looked up in all extensions.
     fn origins(&self) -> Origins {
         match self.is_stored() {
             true => self.names.all_origins(),
@@ -530,8 +529,8 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// Where a function is looked for. In a text that the catalog keeps a function of an extension has its schema,
-    /// unless a built-in function has its name.
+    /// The origins in which a function is looked up. In a text in the catalog a function of an extension has its
+    /// schema, unless a built-in function has the same name.
     fn origins_of(&self, call: &Call) -> Origins {
         match &call.name.parts[..] {
             [.., schema, _] if !call.syntax => self.names.origins_in(&schema.text),

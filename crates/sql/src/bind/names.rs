@@ -148,11 +148,11 @@ pub struct Relation {
     pub unique: Vec<UniqueIndex>,
     /// True where its past is kept.
     pub versioned: bool,
-    /// Of a view: what must hold of rows that are written through it.
+    /// For a view: the check of rows that are written through it.
     pub check: CheckOption,
-    /// Of a view: `security_barrier`, no condition may reveal the rows that it leaves out.
+    /// For a view: `security_barrier`, no condition may reveal the rows that it leaves out.
     pub is_barrier: bool,
-    /// Of a view: `security_invoker`, its relations are read with the rights of the role that uses
+    /// For a view: `security_invoker`, its relations are read with the rights of the role that uses
     /// the view, and not of the owner.
     pub is_of_invoker: bool,
 }

@@ -46,7 +46,7 @@ pub(super) struct Clauses {
 
 /// The use of a definition's text, which decides the type of its value.
 #[derive(Clone, Copy)]
-pub enum Wanted<'a> {
+pub enum DefinitionUse<'a> {
     /// Any.
     Any,
     /// A condition.
@@ -66,7 +66,7 @@ pub fn outline(
 ) -> Result<Option<Outlined>> {
     let mut binder = Binder::new(names, context, &[]);
     binder.outlining = Some(Outlining::default());
-    // The text is the catalog's, and nobody is asked for rights to read it.
+    // The text comes from the catalog, and reading it needs no rights.
     (binder.stored, binder.by) = (true, Some(types::Oid::NONE));
     binder.query(query, true)?;
     let outlining = binder.outlining.unwrap_or_default();
@@ -81,7 +81,7 @@ pub fn outline(
 pub fn outline_expression(
     text: &str,
     over: Option<&Relation>,
-    wanted: Wanted<'_>,
+    wanted: DefinitionUse<'_>,
     names: &dyn super::Names,
     context: types::Context<'_>,
 ) -> Result<OutlinedExpr> {
@@ -90,13 +90,13 @@ pub fn outline_expression(
     binder.outlining = Some(Outlining::default());
     let expr = binder.expr(&ast)?;
     let expr = match wanted {
-        Wanted::Any => binder.settle(expr)?,
-        Wanted::Condition => binder.boolean(expr, "CHECK")?,
-        Wanted::Column(name, ty, modifier) => {
+        DefinitionUse::Any => binder.settle(expr)?,
+        DefinitionUse::Condition => binder.boolean(expr, "CHECK")?,
+        DefinitionUse::Column(name, ty, modifier) => {
             let given = expr.ty;
             let value = binder.assign(expr, name, ty, modifier)?;
             match value.kind {
-                // Nobody wrote this cast to a domain.
+                // This cast to a domain is implicit.
                 ExprKind::Cast { expr: inner, how: Cast::Domain } if given != ty => *inner,
                 _ => value,
             }

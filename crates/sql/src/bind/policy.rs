@@ -68,7 +68,7 @@ impl Policy {
     }
 }
 
-/// Keeps conditions above the plan that tell of rows which it leaves out.
+/// Keeps conditions above the plan that could reveal rows which it filters out.
 pub(super) fn barrier(plan: Plan) -> Plan {
     let columns = plan.columns.clone();
     Plan { node: Node::Barrier(Box::new(plan)), columns }
@@ -77,7 +77,7 @@ pub(super) fn barrier(plan: Plan) -> Plan {
 /// Binds the condition of a policy over the rows of its table.
 ///
 /// # Errors
-/// As [`statement`](super::statement); 42804 where it is no truth value, 42803 for aggregates and their kin.
+/// As [`statement`](super::statement); 42804 where it is no truth value, 42803 for aggregates and the like.
 pub fn policy_condition(
     text: &str,
     over: &Relation,

@@ -1,4 +1,4 @@
-//! `FOR UPDATE` and its kin: the tables whose rows a query locks.
+//! `FOR UPDATE` and the like: the tables whose rows a query locks.
 
 use super::Binder;
 use super::names::RelationKind;
@@ -19,7 +19,7 @@ fn lock_name(strength: ast::LockStrength) -> &'static str {
 }
 
 impl Binder<'_> {
-    /// `FOR UPDATE` and its kin: the rows' keys become junk outputs.
+    /// `FOR UPDATE` and the like: the rows' keys become junk outputs.
     pub(super) fn locks(
         &mut self,
         query: &Query,

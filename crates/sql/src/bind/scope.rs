@@ -89,7 +89,7 @@ pub(super) struct Scope {
     pub pending: Vec<String>,
     /// True while a lateral item of `FROM` is bound.
     pub lateral: bool,
-    /// `FOR UPDATE` and its kin, for the queries and views in `FROM`.
+    /// `FOR UPDATE` and the like, for the queries and views in `FROM`.
     pub locks: Vec<Lock>,
     /// True where its first item is a table with rows that the statement has just written.
     pub is_written: bool,

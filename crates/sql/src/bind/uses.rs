@@ -14,7 +14,7 @@
 use types::{Oid, SqlState};
 
 use super::Binder;
-use super::insert::Place;
+use super::insert::ValueTarget;
 use super::names::{IndexKey, Relation, UniqueIndex};
 use super::updatable::Shown;
 use crate::error::{At, Error, Result};
@@ -116,7 +116,12 @@ impl Binder<'_> {
     }
 
     /// Rows get values for the columns at these places.
-    pub(super) fn insert_used(&mut self, used: usize, relation: &Relation, places: &[Place<'_>]) {
+    pub(super) fn insert_used(
+        &mut self,
+        used: usize,
+        relation: &Relation,
+        places: &[ValueTarget<'_>],
+    ) {
         let columns = self.uses.relations[used].inserts.get_or_insert_default();
         for place in places {
             add(columns, relation.columns[place.index].attnum);

@@ -282,7 +282,7 @@ impl Printer<'_> {
         self.window(&Window { written, partition, order, frame });
     }
 
-    /// A cast, or what is cast where nobody wrote the cast and it is not to be shown.
+    /// A cast, or only its operand if the cast is implicit and is not printed.
     pub(super) fn cast(&mut self, expr: &Expr, implicit: bool) {
         let ExprKind::Cast { expr: inner, .. } = &expr.kind else { return };
         if let ExprKind::Keyword(word) = &inner.kind
@@ -334,7 +334,7 @@ impl Printer<'_> {
     }
 }
 
-/// The operand below all the casts that nobody wrote.
+/// The operand below all implicit casts.
 fn within(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::Cast { expr: inner, .. } if is_implicit(expr) => within(inner),

@@ -82,7 +82,7 @@ pub(super) fn class(expr: &Expr) -> Class {
     }
 }
 
-/// The expression without what the binder has put around it and nobody wrote.
+/// The expression without the implicit parts that the binder has added.
 pub(super) fn bare(expr: &Expr) -> &Expr {
     match &expr.kind {
         ExprKind::Call(call)
@@ -120,7 +120,7 @@ pub(super) fn looks_like_function(expr: &Expr) -> bool {
     }
 }
 
-/// True for a cast that nobody wrote.
+/// True for an implicit cast.
 pub(super) fn is_implicit(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Cast { how: Cast::Type { when, .. }, .. } => *when != CoercionContext::Explicit,
@@ -186,7 +186,7 @@ impl Printer<'_> {
         }
     }
 
-    /// An expression. Casts that nobody wrote are shown where `implicit` is true.
+    /// An expression. Implicit casts are printed if `implicit` is true.
     pub(super) fn expr(&mut self, expr: &Expr, implicit: bool) {
         let expr = bare(expr);
         if let ExprKind::Collate { expr: inner, collation } = &expr.kind {

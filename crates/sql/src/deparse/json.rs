@@ -7,7 +7,7 @@
 //!
 //! The type that a constructor returns is always printed, except that of `JSON` and `JSON_SCALAR`.
 
-use scalar::standard::{Construct, JsonKind, Wanted, Wrapper};
+use scalar::standard::{Construct, JsonKind, JsonSearchKind, Wrapper};
 use types::{Modifier, Type};
 
 use super::Printer;
@@ -168,10 +168,10 @@ impl Printer<'_> {
             self.push(" AS ");
             self.name(name);
         }
-        if !(what == Wanted::Exists && expr.ty == Type::BOOL) {
+        if !(what == JsonSearchKind::Exists && expr.ty == Type::BOOL) {
             self.returning(expr.ty, expr.modifier);
         }
-        if let Wanted::Query { wrapper, omit_quotes } = what {
+        if let JsonSearchKind::Query { wrapper, omit_quotes } = what {
             self.push(match wrapper {
                 Wrapper::Never => " WITHOUT WRAPPER",
                 Wrapper::Conditional => " WITH CONDITIONAL WRAPPER",
@@ -186,8 +186,10 @@ impl Printer<'_> {
         for (said, given, clause) in clauses {
             let Some((said, _)) = said else { continue };
             let words = match (said, what) {
-                (JsonBehavior::Null, Wanted::Exists) => " UNKNOWN",
-                (JsonBehavior::Null, _) | (JsonBehavior::Bool(false), Wanted::Exists) => continue,
+                (JsonBehavior::Null, JsonSearchKind::Exists) => " UNKNOWN",
+                (JsonBehavior::Null, _) | (JsonBehavior::Bool(false), JsonSearchKind::Exists) => {
+                    continue;
+                }
                 (JsonBehavior::Error, _) => " ERROR",
                 (JsonBehavior::Bool(true), _) => " TRUE",
                 (JsonBehavior::Bool(false), _) => " FALSE",

@@ -326,7 +326,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// `CURRENT_DATE` and its kin: the time of the transaction in another type, or a name.
+    /// `CURRENT_DATE` and the like: the time of the transaction in another type, or a name.
     fn keyword(&self, word: &str, ty: Type) -> Result<Op> {
         let name: fn(&Context<'_>) -> String = match word {
             "session_user" => |context| context.session.session_user().to_owned(),

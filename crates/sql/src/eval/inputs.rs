@@ -114,7 +114,7 @@ pub trait OuterValues {
     fn slot(&self, number: usize) -> Datum;
 
     /// The place of a value that is the same for all rows; `None` where nothing is kept from row to row.
-    fn kept(&self, _number: usize) -> Option<&OnceCell<Kept>> {
+    fn kept(&self, _number: usize) -> Option<&OnceCell<CachedValue>> {
         None
     }
 
@@ -131,7 +131,7 @@ pub trait OuterValues {
 
 /// A value that is the same for all rows, or the list that is made of it.
 #[derive(Debug)]
-pub enum Kept {
+pub enum CachedValue {
     /// A value.
     Value(Datum),
     /// The list that `IN` searches.

@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use scalar::Comparison;
 use types::{Datum, DatumRef, Result};
 
-use super::{Kept, Op, Run};
+use super::{CachedValue, Op, Run};
 
 /// Whether a value is one of a list that is the same for all rows: `IN (...)`, or `NOT IN (...)`.
 #[derive(Debug)]
@@ -85,11 +85,13 @@ impl Run<'_> {
             Listing::Once(number, array) => {
                 let place = self.around.kept(*number);
                 match place.and_then(OnceCell::get) {
-                    Some(Kept::List(list)) => list,
+                    Some(CachedValue::List(list)) => list,
                     _ => {
                         let made = List::of(self.value(array, operand)?.get());
-                        match place.map(|place| place.get_or_init(|| Kept::List(made.clone()))) {
-                            Some(Kept::List(list)) => list,
+                        match place
+                            .map(|place| place.get_or_init(|| CachedValue::List(made.clone())))
+                        {
+                            Some(CachedValue::List(list)) => list,
                             _ => {
                                 own = made;
                                 &own

@@ -26,7 +26,7 @@ use scalar::standard::{Construct, Search};
 use scalar::{Comparison, Context, Function};
 use types::{Datum, DatumRef, Modifier, Oid, Repr, Result, Type};
 
-pub use inputs::{Frame, Host, Kept, OuterValues, Row};
+pub use inputs::{CachedValue, Frame, Host, OuterValues, Row};
 pub use list::List;
 
 use inputs::Alone;

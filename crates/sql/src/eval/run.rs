@@ -11,7 +11,7 @@ use types::bounded;
 use types::{Datum, DatumRef, Error, Repr, Result, SqlState, Type};
 
 use super::array;
-use super::{Frame, Invoke, Kept, Op, OuterValues, Row, SearchOp, Step};
+use super::{CachedValue, Frame, Invoke, Op, OuterValues, Row, SearchOp, Step};
 
 /// A value that lies in the row or the program, or one that was computed.
 pub(super) enum Value<'a> {
@@ -186,12 +186,12 @@ impl<'r> Run<'r> {
             Op::Slot(number) => owned(self.around.slot(*number)),
             Op::Once(number, inner) => {
                 let place = self.around.kept(*number);
-                if let Some(Kept::Value(value)) = place.and_then(OnceCell::get) {
+                if let Some(CachedValue::Value(value)) = place.and_then(OnceCell::get) {
                     return Ok(Value::Borrowed(value.as_ref()));
                 }
                 let value = self.value(inner, operand)?.into_datum();
-                match place.map(|place| place.get_or_init(|| Kept::Value(value.clone()))) {
-                    Some(Kept::Value(value)) => Ok(Value::Borrowed(value.as_ref())),
+                match place.map(|place| place.get_or_init(|| CachedValue::Value(value.clone()))) {
+                    Some(CachedValue::Value(value)) => Ok(Value::Borrowed(value.as_ref())),
                     _ => owned(value),
                 }
             }
@@ -260,8 +260,8 @@ impl<'r> Run<'r> {
             Op::Const(value) => Some(value.as_ref()),
             Op::Param(index) => self.frame.params.get(*index).map(Datum::as_ref),
             Op::Once(number, _) => match self.around.kept(*number)?.get()? {
-                Kept::Value(value) => Some(value.as_ref()),
-                Kept::List(_) => None,
+                CachedValue::Value(value) => Some(value.as_ref()),
+                CachedValue::List(_) => None,
             },
             _ => None,
         }

@@ -1,4 +1,4 @@
-//! Commands of a session: `BEGIN`, `SET`, `PREPARE`, `FETCH`, `LISTEN` and their kin.
+//! Commands of a session: `BEGIN`, `SET`, `PREPARE`, `FETCH`, `LISTEN` and the like.
 
 use ::types::SqlState;
 

@@ -10,7 +10,7 @@
 //! The aggregates are calls of those that PostgreSQL has functions for. `JSON_OBJECT` with
 //! arguments that are no fields is the function of that name.
 
-use scalar::standard::{JsonKind, Wanted, Wrapper};
+use scalar::standard::{JsonKind, JsonSearchKind, Wrapper};
 use types::SqlState;
 
 use super::ast::{Expr, ExprKind, Json, JsonBehavior, JsonSearch, Link, Path, TypeName};
@@ -40,10 +40,10 @@ impl Parser<'_> {
                 let value = self.json_value()?;
                 Json::Serialize { value: Box::new(value), returning: self.returning_type()? }
             }
-            "json_exists" => self.search(Wanted::Exists, at)?,
-            "json_value" => self.search(Wanted::Value, at)?,
+            "json_exists" => self.search(JsonSearchKind::Exists, at)?,
+            "json_value" => self.search(JsonSearchKind::Value, at)?,
             "json_query" => {
-                let plain = Wanted::Query { wrapper: Wrapper::Never, omit_quotes: false };
+                let plain = JsonSearchKind::Query { wrapper: Wrapper::Never, omit_quotes: false };
                 self.search(plain, at)?
             }
             word => return Err(self.not_supported(&word.to_uppercase())),
@@ -248,7 +248,7 @@ impl Parser<'_> {
     }
 
     /// `JSON_EXISTS`, `JSON_VALUE` and `JSON_QUERY`, up to the parenthesis at the end.
-    fn search(&mut self, what: Wanted, start: At) -> Result<Json> {
+    fn search(&mut self, what: JsonSearchKind, start: At) -> Result<Json> {
         let document = self.json_value()?;
         self.expect_punct(",")?;
         let path = self.expr()?;
@@ -265,15 +265,15 @@ impl Parser<'_> {
         }
         let mut returning = None;
         let mut what = what;
-        if what != Wanted::Exists && self.eat(&["returning"]) {
+        if what != JsonSearchKind::Exists && self.eat(&["returning"]) {
             returning = Some(self.type_name()?);
             let at = self.at();
-            if self.format_json()? && what == Wanted::Value {
+            if self.format_json()? && what == JsonSearchKind::Value {
                 let message = "cannot specify FORMAT JSON in RETURNING clause of JSON_VALUE()";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(at));
             }
         }
-        if let Wanted::Query { wrapper, omit_quotes } = &mut what {
+        if let JsonSearchKind::Query { wrapper, omit_quotes } = &mut what {
             *wrapper = self.wrapper()?;
             *omit_quotes = self.eat(&["omit", "quotes"]);
             if *omit_quotes || self.eat(&["keep", "quotes"]) {
@@ -290,7 +290,7 @@ impl Parser<'_> {
             let at = self.at();
             let behavior = self.behavior()?;
             self.expect(&["on"])?;
-            if what == Wanted::Exists && self.is(&["empty"]) {
+            if what == JsonSearchKind::Exists && self.is(&["empty"]) {
                 return Err(self.unexpected());
             }
             let is_empty = self.eat(&["empty"]);

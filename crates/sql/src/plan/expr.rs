@@ -169,7 +169,7 @@ pub enum ExprKind {
     Aggregate(Box<AggregateCall>),
     /// A window function; the binder turns it into a column of a [`Node::Window`].
     Window(Box<WindowCall>),
-    /// A construct of SQL/JSON: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and their kin.
+    /// A construct of SQL/JSON: `JSON_OBJECT`, `IS JSON`, `JSON_VALUE` and the like.
     Json(Json),
     /// `GROUPING`; the binder turns it into a column of a [`Node::Aggregate`].
     Grouping {
@@ -178,7 +178,7 @@ pub enum ExprKind {
         /// The scope whose groups it is about, by the binder's number.
         scope: u32,
     },
-    /// `CURRENT_DATE` and its kin, by the word in lower case.
+    /// `CURRENT_DATE` and the like, by the word in lower case.
     Keyword(&'static str),
     /// The next value of the sequence behind an identity column.
     NextValue(Oid),
@@ -259,7 +259,7 @@ pub struct Call {
 pub enum Cast {
     /// As `scalar` casts it.
     Type {
-        /// How.
+        /// The conversion.
         how: CoercionPath,
         /// In which context: some casts cut where they are explicit.
         when: CoercionContext,

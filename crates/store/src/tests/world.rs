@@ -349,7 +349,7 @@ pub fn small_options() -> StoreOptions {
 /// The keys of a scan that takes blocks of columns where it can. Each must have the value that its row has.
 fn keys_by_columns(mut scan: Scan, at: u64) -> Vec<Vec<u8>> {
     let found = std::cell::RefCell::new(Vec::new());
-    let mut row = |key: &[u8], _: Seen<'_>| {
+    let mut row = |key: &[u8], _: ScannedState<'_>| {
         found.borrow_mut().push(key.to_vec());
         ControlFlow::Continue(())
     };
@@ -383,10 +383,10 @@ fn rows_by_blocks(mut scan: BlockScan, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)
             _ => ControlFlow::Continue(()),
         }
     };
-    let row = |key: &[u8], seen: Seen<'_>| {
+    let row = |key: &[u8], seen: ScannedState<'_>| {
         let image = match &seen {
-            Seen::Image { bytes, .. } => bytes.to_vec(),
-            Seen::State(state) => {
+            ScannedState::Image { bytes, .. } => bytes.to_vec(),
+            ScannedState::State(state) => {
                 state.image(&Texts(table), key).expect("texts merge").into_owned()
             }
         };
@@ -548,10 +548,10 @@ impl<M: Medium> World<M> {
             scan.seek(key);
         }
         let (mut got, mut images) = (Vec::new(), Vec::new());
-        let mut take = |key: &[u8], seen: Seen<'_>| {
+        let mut take = |key: &[u8], seen: ScannedState<'_>| {
             let image = match &seen {
-                Seen::Image { bytes, .. } => bytes.to_vec(),
-                Seen::State(state) => {
+                ScannedState::Image { bytes, .. } => bytes.to_vec(),
+                ScannedState::State(state) => {
                     state.image(&Texts(table), key).expect("texts merge").into_owned()
                 }
             };
@@ -571,7 +571,7 @@ impl<M: Medium> World<M> {
                 break;
             }
             let Some((key, versioned)) = scan.advance().expect("scans succeed") else { break };
-            take(key, Seen::State(versioned));
+            take(key, ScannedState::State(versioned));
         }
         if table == COLUMNS && !reverse && seek.is_none() {
             let scan = self.store.scan(table, range.0.clone(), range.1.clone(), Csn(at), false);

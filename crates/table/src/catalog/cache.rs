@@ -39,7 +39,7 @@ use super::{Entry, Relation, RelationKind, Schema, TableData};
 use crate::index;
 use crate::method::Methods;
 use crate::rows::{GivenUp, Handles};
-use crate::stored::Kept;
+use crate::stored::KeptHistory;
 use crate::{Error, Result, Tables};
 
 /// Catalogs of the past that are kept.
@@ -391,17 +391,20 @@ impl Changes {
 
 impl Catalog {
     /// How much is kept of the past of what a relation stores.
-    pub(crate) fn kept_of(&self, relation: &Relation) -> Kept {
-        let of = |table: &TableData| Kept { retention: table.history, from: Csn(table.forgotten) };
+    pub(crate) fn kept_of(&self, relation: &Relation) -> KeptHistory {
+        let of = |table: &TableData| KeptHistory {
+            retention: table.history,
+            from: Csn(table.forgotten),
+        };
         match &relation.kind {
             RelationKind::Table(table) => of(table),
             RelationKind::Index(index) => {
                 let table = self.relation(index.table).and_then(|table| table.table());
-                table.map_or(Kept::all(Retention::Forever), of)
+                table.map_or(KeptHistory::all(Retention::Forever), of)
             }
             // Where a sequence stood is no use to anybody.
-            RelationKind::Sequence(_) => Kept::all(Retention::None),
-            RelationKind::View(_) | RelationKind::Composite => Kept::all(Retention::Forever),
+            RelationKind::Sequence(_) => KeptHistory::all(Retention::None),
+            RelationKind::View(_) | RelationKind::Composite => KeptHistory::all(Retention::Forever),
         }
     }
 }

@@ -38,7 +38,7 @@ use super::{Entry, Relation};
 use crate::PastStorage;
 use crate::Result;
 use crate::rows::GivenUp;
-use crate::stored::Kept;
+use crate::stored::KeptHistory;
 
 /// A change of the catalog.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub(crate) enum Change {
     /// An entry is dropped.
     Remove(Key),
     /// A table of the store is given up.
-    Retire { table: TableId, relation: Oid, kept: Kept },
+    Retire { table: TableId, relation: Oid, kept: KeptHistory },
 }
 
 impl Change {
@@ -93,7 +93,7 @@ impl Made {
         self.relations.is_empty() && self.storages.is_empty()
     }
 
-    /// Has the handles forget the relations from a position on, as far as a catalog does not have them.
+    /// Removes the handles of the relations from a position on that a catalog does not have.
     fn forget_from(&mut self, at: usize, cache: &CatalogCache, catalog: &Catalog) {
         let made = self.relations.drain(at..);
         let given_up = made.filter_map(|relation| GivenUp::between(&relation, catalog));
@@ -262,7 +262,7 @@ impl Draft {
         let tables = self.cache.tables().clone();
         for past in tables.past_of(relation) {
             let Some(kept) = tables.kept(past.table) else { continue };
-            let kept = Kept { from: kept.from.max(from), ..kept };
+            let kept = KeptHistory { from: kept.from.max(from), ..kept };
             self.keep_past(txn, relation, past, kept)?;
         }
         Ok(())
@@ -274,7 +274,7 @@ impl Draft {
         txn: &mut Transaction,
         relation: Oid,
         past: PastStorage,
-        kept: Kept,
+        kept: KeptHistory,
     ) -> Result<()> {
         let value = retired_value_of(relation, kept, past.ended);
         txn.write(CATALOG, retired_key_of(past.table), Op::Put(value))?;

@@ -20,7 +20,7 @@ pub struct Database {
     pub acl: Option<Acl>,
     /// True if each role that may make databases may make others from it.
     pub is_template: bool,
-    /// False where nobody can connect.
+    /// False if no session may connect.
     pub allows_connections: bool,
     /// Connections at most; -1 for as many as there are.
     pub connection_limit: i32,
@@ -99,9 +99,9 @@ pub struct Membership {
 /// Settings that sessions start with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// In which database; none for all.
+    /// The database; `NONE` for all.
     pub database: Oid,
-    /// Of which role; none for all.
+    /// The role; `NONE` for all.
     pub role: Oid,
     /// Names and values, in the order in which they were made.
     pub values: Vec<(Arc<str>, Arc<str>)>,

@@ -58,7 +58,7 @@ pub struct PartitionKey {
     pub class: Option<Arc<str>>,
 }
 
-/// Of which table a table is a partition, and which rows it has.
+/// The table of which a table is a partition, and the rows that it has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartitionOf {
     /// The partitioned table.
@@ -445,7 +445,7 @@ impl Relation {
         self.table()?.partitioning.as_ref()
     }
 
-    /// Of which table it is a partition, where it is one.
+    /// The table of which it is a partition, if it is one.
     pub fn partition_of(&self) -> Option<&PartitionOf> {
         self.table()?.partition_of.as_ref()
     }

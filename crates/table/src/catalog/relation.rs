@@ -41,7 +41,7 @@ pub enum Persistence {
     /// Until it is dropped.
     #[default]
     Permanent = b'p',
-    /// As permanent: nothing is written twice that could be left out.
+    /// As `Permanent`.
     Unlogged = b'u',
     /// Until the session that made it ends.
     Temporary = b't',
@@ -84,15 +84,15 @@ pub struct Column {
     pub ty: Type,
     /// The modifier of the type.
     pub modifier: Modifier,
-    /// How values lie in rows. It stays what it is when the column is dropped and its type with it.
+    /// The representation of values in rows. It stays the same when the column is dropped, and its type with it.
     pub repr: Repr,
     /// The collation; none for types that have none.
     pub collation: Oid,
-    /// True where NULL is refused.
+    /// True for `NOT NULL`.
     pub not_null: bool,
-    /// True where it was dropped: it keeps its place, and new rows have NULL there.
+    /// True if it was dropped: it keeps its position, and new rows have NULL there.
     pub is_dropped: bool,
-    /// The value where none is given.
+    /// The value of a new row that gives none.
     pub default: Option<ColumnDefault>,
     /// Values come from a sequence.
     pub identity: Option<Identity>,
@@ -125,34 +125,34 @@ pub struct Identity {
 /// The data that only a table has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableData {
-    /// Where its rows lie. Another one after `TRUNCATE` and whatever writes all rows anew.
+    /// The table of the store that has its rows. `TRUNCATE`, and every statement that writes all rows anew, replaces it.
     pub storage: TableId,
-    /// The version that rows are written with: it goes up with every column that is added.
+    /// The version of new rows. Every added column increments it.
     pub row_version: u32,
     /// The columns by whose values rows are keyed; empty where they have hidden row ids.
     pub keyed_by: Vec<i16>,
     /// How much of its past is kept.
     pub history: Retention,
-    /// The commit before which nothing is kept, whatever else is said.
+    /// The commit before which nothing is kept, whatever `history` says.
     pub forgotten: u64,
-    /// How its rows are kept.
+    /// Its access method.
     pub method: MethodData,
-    /// Of a materialized view: what its rows are made of. None for a table.
+    /// The query of a materialized view; `None` for a table.
     pub materialized: Option<Materialized>,
-    /// Whether policies say which rows roles see.
+    /// Whether row-level security is enabled.
     pub row_security: RowSecurity,
-    /// Of a partitioned table: how its rows are divided.
+    /// The partition key and the partitions of a partitioned table.
     pub partitioning: Option<Partitioning>,
-    /// Of a partition: which rows of which table it has.
+    /// The parent table and the bound of a partition.
     pub partition_of: Option<PartitionOf>,
 }
 
-/// Whether the policies of a table are in force.
+/// Whether the policies of a table apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RowSecurity {
-    /// `ENABLE ROW LEVEL SECURITY`: they are, but for the owner.
+    /// `ENABLE ROW LEVEL SECURITY`: they apply to all roles but the owner.
     pub is_enabled: bool,
-    /// `FORCE ROW LEVEL SECURITY`: where they are, they are for the owner too.
+    /// `FORCE ROW LEVEL SECURITY`: if they are enabled, they apply to the owner too.
     pub is_forced: bool,
 }
 
@@ -161,7 +161,7 @@ pub struct RowSecurity {
 pub struct Materialized {
     /// The query that a refresh runs. Its columns are taken by position.
     pub query: SqlText,
-    /// False before the first refresh, and after one that had no data: it cannot be read then.
+    /// False before the first refresh, and after `WITH NO DATA`: it cannot be read then.
     pub is_populated: bool,
 }
 
@@ -170,7 +170,7 @@ pub struct Materialized {
 pub struct MethodData {
     /// The access method, by its number in `pg_am`.
     pub oid: Oid,
-    /// The tables of the store that the method has beside that of the rows. Others after `TRUNCATE`.
+    /// The tables of the store that the method has beside that of the rows. `TRUNCATE` replaces them.
     pub storages: Vec<TableId>,
     /// The settings, which only the method reads.
     pub settings: Vec<u8>,
@@ -194,7 +194,7 @@ pub enum CheckOption {
     None = 0,
     /// They are visible through this view.
     Local = 1,
-    /// They are visible through this view and those that it stands on.
+    /// They are visible through this view and the views below it.
     Cascaded = 2,
 }
 
@@ -203,13 +203,13 @@ pub enum CheckOption {
 pub struct Index {
     /// The table.
     pub table: Oid,
-    /// Where its entries lie; none for the primary key by which the table's rows are keyed.
+    /// The table of the store that has its entries; `None` for the primary key by which the table's rows are keyed.
     pub storage: Option<TableId>,
     /// How it is searched.
     pub method: IndexMethod,
     /// The keys that it orders by.
     pub keys: Vec<IndexKey>,
-    /// Columns of the table whose values are kept beside.
+    /// The columns of `INCLUDE`.
     pub include: Vec<i16>,
     /// Which rows are in it; none for all.
     pub predicate: Option<SqlText>,
@@ -223,13 +223,13 @@ pub struct Index {
     pub is_immediate: bool,
     /// False while it is being built: it is written to, and not read.
     pub is_valid: bool,
-    /// True where every version that the table's rows ever had has its entry, those that were over when it
-    /// was made included.
+    /// True if every version that the table's rows ever had has its entry, also versions that had ended before the
+    /// index was made.
     pub is_whole: bool,
     /// The constraint that it stands for.
     pub constraint: Option<Oid>,
-    /// The operators of an exclusion constraint, one for each key: no two rows may have keys of which all
-    /// are true. Empty where rows do not exclude each other.
+    /// The operators of an exclusion constraint, one for each key: no two rows may have keys for which all operators
+    /// are true. Empty for other indexes.
     pub excludes: Vec<Oid>,
     /// The index of the partitioned table that it is a part of.
     pub partition_of: Option<Oid>,
@@ -245,9 +245,9 @@ pub enum IndexMethod {
     Hash = 2,
     /// By the items that values are made of: elements of arrays, keys and values of `jsonb`.
     Gin = 3,
-    /// Not searched: its columns are read in the place of rows.
+    /// Not searched: its columns are read instead of rows.
     Columnar = 4,
-    /// By the place of intervals, below keys that are equal.
+    /// By intervals, below keys that are equal.
     Gist = 5,
     /// An index by `USING brin`: kept in order.
     Brin = 6,
@@ -264,7 +264,7 @@ pub struct IndexKey {
     pub part: IndexPart,
     /// The type of its values.
     pub ty: Type,
-    /// How its values are held.
+    /// The representation of its values.
     pub repr: Repr,
     /// True for `DESC`.
     pub is_descending: bool,
@@ -272,7 +272,7 @@ pub struct IndexKey {
     pub nulls_first: bool,
     /// The operator class, where not the default one: `jsonb_path_ops`, `text_pattern_ops`.
     pub class: Option<Arc<str>>,
-    /// How its texts are ordered, where that is not by their bytes; none of indexes that an earlier release made.
+    /// The sort keys of its texts; `None` if texts are ordered by their bytes, as in indexes of earlier releases.
     pub sort: Option<SortForm>,
 }
 
@@ -281,7 +281,7 @@ pub struct IndexKey {
 pub struct SortForm {
     /// The locale.
     pub locale: Arc<str>,
-    /// True where the text follows the sort key, so that only the same texts are equal.
+    /// True if the text follows the sort key, so that only identical texts are equal.
     pub is_deterministic: bool,
     /// The version of the tables that the sort keys were made with.
     pub version: Arc<str>,
@@ -312,7 +312,7 @@ pub struct Sequence {
     pub data_type: Type,
     /// The first value.
     pub start: i64,
-    /// From one value to the next; may be negative.
+    /// The difference between two values; may be negative.
     pub increment: i64,
     /// The smallest value.
     pub min: i64,
@@ -320,9 +320,9 @@ pub struct Sequence {
     pub max: i64,
     /// How many values a session takes at once.
     pub cache: i64,
-    /// True where it begins again at its other end.
+    /// True for `CYCLE`.
     pub cycle: bool,
-    /// The column that it goes with when that is dropped.
+    /// The column with which it is dropped.
     pub owned_by: Option<OwnedBy>,
 }
 
@@ -333,7 +333,7 @@ pub struct OwnedBy {
     pub table: Oid,
     /// The number of the column.
     pub attnum: i16,
-    /// True where it is the column's identity: it cannot be dropped alone.
+    /// True if it is the sequence of an identity column: it cannot be dropped alone.
     pub is_identity: bool,
 }
 
@@ -411,7 +411,7 @@ impl Relation {
         }
     }
 
-    /// True for a relation whose past nobody reads once the relation is dropped: it is a session's own, or a sequence.
+    /// True for a relation whose past is not readable once the relation is dropped: a temporary one, or a sequence.
     /// The catalog keeps no record of the tables of the store that such a relation gives up.
     pub(crate) fn has_no_past(&self) -> bool {
         self.persistence == Persistence::Temporary || matches!(self.kind, RelationKind::Sequence(_))
@@ -423,7 +423,7 @@ impl Relation {
         self.storage().into_iter().chain(of_method.iter().copied())
     }
 
-    /// The columns that are there.
+    /// The columns that were not dropped.
     pub fn live_columns(&self) -> impl DoubleEndedIterator<Item = &Column> {
         self.columns.iter().filter(|column| !column.is_dropped)
     }
@@ -439,7 +439,7 @@ impl Relation {
         self.live_columns().find(|column| *column.name == *name)
     }
 
-    /// The columns that are there, as those of a composite type.
+    /// The columns that were not dropped, as fields of a composite type.
     pub fn fields(&self) -> Arc<[Field]> {
         let field = |column: &Column| Field {
             name: column.name.clone(),

@@ -23,7 +23,7 @@ use super::{Collections, NewCollection, is_taken, make, stored};
 use crate::catalog::ddl::Acting;
 use crate::catalog::{POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC};
 use crate::documents::document_row;
-use crate::stored::Kept;
+use crate::stored::KeptHistory;
 use crate::{Draft, Error, PastStorage, Result};
 
 /// The catalog of collections.
@@ -147,10 +147,10 @@ impl Collections {
                 txn.write(CATALOG, [b"c", name.as_bytes()].concat(), Op::Delete)?;
             }
             for Dropped { storage, options, csn, .. } in &dropped {
-                let kept = Kept::all(stored(options.history));
+                let kept = KeptHistory::all(stored(options.history));
                 let (past, relation) =
                     (PastStorage { table: *storage, ended: *csn }, self.catalogs.allocate()?);
-                let unsettled = Kept::all(store::Retention::Unsettled);
+                let unsettled = KeptHistory::all(store::Retention::Unsettled);
                 self.catalogs.tables().add(*storage, relation, unsettled, Some(*csn));
                 draft.keep_past(txn, relation, past, kept)?;
             }
@@ -168,7 +168,7 @@ impl Collections {
     ) -> Result<()> {
         let new = |schema| NewCollection { name, options, schema, storage: Some(storage) };
         let made = make(draft, txn, acting, new(PUBLIC), true);
-        // Or somebody has dropped the schema.
+        // Or the schema was dropped.
         let has_no_place =
             |error: &Error| is_taken(error) || error.sqlstate() == SqlState::INVALID_SCHEMA_NAME;
         let relation = match made {
@@ -180,7 +180,7 @@ impl Collections {
         };
         // The store keeps everything until it has been told what the catalog says.
         let tables = self.catalogs.tables();
-        tables.add(storage, relation.oid, Kept::all(store::Retention::Unsettled), None);
+        tables.add(storage, relation.oid, KeptHistory::all(store::Retention::Unsettled), None);
         let table = self.handles.table(draft.catalog(), relation.oid);
         let Some(table) = table else { return damaged() };
         let collection = self.documents.collection(storage, tables.documents(storage, options));

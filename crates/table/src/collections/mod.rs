@@ -32,10 +32,10 @@ use crate::catalog::{
 use crate::documents::{Document, DocumentData, DocumentRows, RowDocuments, new_method};
 use crate::method::{AccessMethod, Methods};
 use crate::rows::Handles;
-use crate::stored::Kept;
+use crate::stored::KeptHistory;
 use crate::{Draft, Error, PastStorage, Result, Tables};
 
-/// The role that owns collections which were made for nobody in particular: `pg_collections`. It is there
+/// The role that owns collections which were made without a role: `pg_collections`. It is there
 /// once there is such a collection.
 pub const COLLECTIONS_ROLE: Oid = Oid(16_382);
 /// Its name.
@@ -155,7 +155,7 @@ impl Collections {
     /// read before that.
     ///
     /// # Errors
-    /// Where the catalog of the commit cannot be read.
+    /// Fails if the catalog of the commit cannot be read.
     pub fn find_at(&self, name: &str, at: Csn) -> Result<Option<Collection>> {
         let snapshot = self.engine.snapshot_at(at)?;
         let newest = self.catalogs.newest();
@@ -204,7 +204,7 @@ impl Collections {
     /// The documents of a table as it was at some commit.
     fn then(&self, relation: &Relation) -> Option<Collection> {
         let documents = DocumentData::of(relation)?;
-        let forever = Kept::all(store::Retention::Forever);
+        let forever = KeptHistory::all(store::Retention::Forever);
         self.by_storage(documents.storage, documents.options(forever))
     }
 
@@ -223,7 +223,7 @@ impl Collections {
     /// these: because a table was dropped, truncated or keyed by another type.
     ///
     /// # Errors
-    /// Where the catalog of a commit cannot be read.
+    /// Fails if the catalog of a commit cannot be read.
     pub fn given_up(&self, after: Csn, to: Csn) -> Result<Vec<GivenUp>> {
         let mut found = Vec::new();
         for (oid, past) in self.catalogs.tables().past_between(after, to) {
@@ -278,7 +278,7 @@ impl Collections {
     /// up; `None` where that is not known.
     ///
     /// # Errors
-    /// Where the catalog of a commit cannot be read.
+    /// Fails if the catalog of a commit cannot be read.
     pub fn owner_of(&self, documents: TableId) -> Result<Option<Oid>> {
         let tables = self.catalogs.tables();
         let Some(oid) = tables.relation_of(documents) else { return Ok(None) };
@@ -388,7 +388,7 @@ impl Collections {
             return Ok(false);
         }
         let purged = self.change(POSTGRES_ROLE, |draft, txn, acting| {
-            let none = Kept::all(store::Retention::None);
+            let none = KeptHistory::all(store::Retention::None);
             for GivenUp { relation, past, .. } in &dropped {
                 let rows = self.catalogs.tables().past_of(*relation).into_iter();
                 for past in rows.filter(|rows| rows.ended == past.ended) {

@@ -34,7 +34,7 @@ use crate::catalog::{Column, MethodData, Relation, TableData};
 use crate::heap::HeapRows;
 use crate::index::RowKeys;
 use crate::method::parameters::value_of;
-use crate::method::{Access, AccessMethod, KeyWalk, Options, RowLoad, RowScan, Rows, Wanted};
+use crate::method::{Access, AccessMethod, ColumnSet, KeyWalk, Options, RowLoad, RowScan, Rows};
 use crate::rows::{Layout, RowVersion};
 
 /// The access method `columnar`.
@@ -130,7 +130,7 @@ impl Rows for ColumnarRows {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         access: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool> {

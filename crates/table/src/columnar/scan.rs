@@ -16,7 +16,7 @@ use types::{Repr, row};
 use super::block::Block;
 use super::codec::RawColumn;
 use crate::heap::{Unordered, go_on, put_row};
-use crate::method::{RowScan, Wanted};
+use crate::method::{ColumnSet, RowScan};
 use crate::rows::Batch;
 use crate::{Error, Result};
 
@@ -43,7 +43,7 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    fn read(block: &Block, wanted: Wanted<'_>) -> Result<OpenBlock> {
+    fn read(block: &Block, wanted: ColumnSet<'_>) -> Result<OpenBlock> {
         let (head, rows) = (block.head(), block.rows());
         let damaged = |error| Error::from(rows.fault(error));
         let part = |index| rows.part(index);
@@ -93,7 +93,7 @@ impl ColumnarScan {
     fn fill_rows(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         end: usize,
     ) -> Result<Option<Block>> {
@@ -112,7 +112,7 @@ impl RowScan for ColumnarScan {
     fn fill(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()> {
@@ -135,7 +135,7 @@ impl RowScan for ColumnarScan {
     fn fill_to_block(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<Option<Block>> {
@@ -191,7 +191,7 @@ impl RowScan for ColumnarScan {
             match columns {
                 Some(rows) if rows.len() as u64 <= rows_max - count => count += rows.len() as u64,
                 Some(rows) => {
-                    self.block = Some(OpenBlock::read(&Block::read(rows)?, Wanted::NOTHING)?);
+                    self.block = Some(OpenBlock::read(&Block::read(rows)?, ColumnSet::NOTHING)?);
                 }
                 None => {}
             }

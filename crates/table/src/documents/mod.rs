@@ -37,7 +37,7 @@ use crate::catalog::{CATALOG, Column, MethodData, Relation, TableData};
 use crate::method::parameters::{switch, value_of};
 use crate::method::{AccessMethod, NewMethod, Options, Rows};
 use crate::rows::Layout;
-use crate::stored::{Kept, documents_of};
+use crate::stored::{KeptHistory, documents_of};
 use crate::{Result, Tables};
 
 pub use error::sqlstate_of;
@@ -142,7 +142,7 @@ impl DocumentData {
     }
 
     /// The options of the documents, of which as much of the past is kept as `kept` says.
-    pub fn options(&self, kept: Kept) -> CollectionOptions {
+    pub fn options(&self, kept: KeptHistory) -> CollectionOptions {
         let DocumentData { hashes, path_summary, .. } = *self;
         CollectionOptions { history: kept.history(), hashes, path_summary }
     }
@@ -214,7 +214,7 @@ impl AccessMethod for Document {
     fn open(&self, relation: &Relation, data: &TableData, layout: &Arc<Layout>) -> Box<dyn Rows> {
         let documents = DocumentData::read(&data.method)
             .expect("a table that was made by this method has its settings");
-        let kept = Kept { retention: data.history, from: Csn(data.forgotten) };
+        let kept = KeptHistory { retention: data.history, from: Csn(data.forgotten) };
         let stored = self.tables.documents(documents.storage, documents.options(kept));
         let collection = self.documents.collection(documents.storage, stored);
         Box::new(RowDocuments::new(relation, data, documents.column, layout, collection))

@@ -11,7 +11,7 @@ use crate::catalog::{Relation, TableData};
 use crate::columnar::Block;
 use crate::heap::{self, HeapRows, Unordered, image, patch};
 use crate::index::RowKeys;
-use crate::method::{Access, ChangedKeys, KeyWalk, RowScan, Rows, Wanted};
+use crate::method::{Access, ChangedKeys, ColumnSet, KeyWalk, RowScan, Rows};
 use crate::rows::{Batch, Layout, OutOfLineValue, RowRef, RowVersion, Table, position, same};
 use crate::{Error, Result};
 
@@ -193,7 +193,7 @@ impl RowDocuments {
         view: View<'_>,
         key: &[u8],
         found: &txn::Row<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         access: Access,
         out: &mut Vec<u8>,
     ) -> Result<()> {
@@ -211,7 +211,7 @@ impl RowDocuments {
         &self,
         view: View<'_>,
         keys: &Batch,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
     ) -> Result<()> {
         for row in keys.iter() {
@@ -259,7 +259,7 @@ impl Rows for RowDocuments {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         access: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
@@ -271,7 +271,7 @@ impl Rows for RowDocuments {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         access: Access,
         out: &mut Vec<u8>,
     ) -> Result<Option<Option<OutOfLineValue>>> {
@@ -425,7 +425,7 @@ impl RowScan for DocumentScan {
     fn fill(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()> {
@@ -436,14 +436,14 @@ impl RowScan for DocumentScan {
         // read at it.
         let mut keys = Batch::new();
         keys.lay_out(&self.rows.layout);
-        heap::fill(&mut self.cursor, view, Wanted::NOTHING, &mut keys, rows_max)?;
+        heap::fill(&mut self.cursor, view, ColumnSet::NOTHING, &mut keys, rows_max)?;
         self.rows.put_found(self.cursor.view(view), &keys, wanted, batch)
     }
 
     fn fill_to_block(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<Option<Block>> {

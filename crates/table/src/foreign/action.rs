@@ -148,7 +148,7 @@ fn still_referenced(
     old: &[Datum],
 ) -> Error {
     let checks = &change.checks;
-    // Of a partition, what its table says is told.
+    // For a partition, the definition of its table counts.
     let whole = |it: &Constraint| checks.catalog.constraint(it.partition_of?).cloned();
     let whole = std::iter::successors(whole(constraint), |it| whole(it)).last();
     let constraint = whole.as_deref().unwrap_or(constraint);

@@ -16,7 +16,7 @@ use super::{Checks, gone_table};
 use crate::Result;
 use crate::catalog::{Column, Constraint, ForeignKey, IndexPart, Relation};
 use crate::index::{Entry, Index};
-use crate::method::Wanted;
+use crate::method::ColumnSet;
 use crate::rows::{Batch, Cursor, RowValues, Table, position};
 
 /// How referring rows are looked up.
@@ -163,7 +163,7 @@ impl Checks {
         let (mut found, mut own) = (Vec::new(), Vec::new());
         while !cursor.is_at_end() && found.len() < rows_max {
             batch.clear();
-            cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE.min(rows_max.max(8)))?;
+            cursor.fill(view, ColumnSet::All, &mut batch, ROWS_AT_ONCE.min(rows_max.max(8)))?;
             for row in batch.iter() {
                 own.clear();
                 for at in &columns {

@@ -45,11 +45,11 @@ use lookup::ReferenceLookup;
 #[derive(Clone, Debug)]
 struct Event {
     constraint: Arc<Constraint>,
-    what: What,
+    what: PendingCheck,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum PendingCheck {
     /// Rows of the table have equal keys in the index, perhaps: entries that begin with `prefix`.
     Unique { table: Oid, index: Oid, prefix: Vec<u8> },
     /// The row with this key may be excluded by another one of the table, by the index.
@@ -58,7 +58,7 @@ enum What {
     Refers { values: Vec<Datum> },
     /// A row with this key is gone, or has another key now.
     Gone { old: Vec<Datum>, new: Option<Vec<Datum>> },
-    /// A row with this key was erased: nobody may refer to it, whatever the foreign key does else.
+    /// A row with this key was erased: no row may refer to it, whatever the action of the foreign key.
     Erased { old: Vec<Datum> },
 }
 
@@ -227,11 +227,13 @@ impl Checks {
         self.deferred.truncate(mark.deferred);
     }
 
-    fn push(&mut self, constraint: &Arc<Constraint>, what: What) {
+    fn push(&mut self, constraint: &Arc<Constraint>, what: PendingCheck) {
         // Actions of foreign keys on other rows are never put off.
         let is_check = match (&what, constraint.foreign_key()) {
-            (What::Gone { new: None, .. }, Some(key)) => key.on_delete == Action::NoAction,
-            (What::Gone { new: Some(_), .. }, Some(key)) => key.on_update == Action::NoAction,
+            (PendingCheck::Gone { new: None, .. }, Some(key)) => key.on_delete == Action::NoAction,
+            (PendingCheck::Gone { new: Some(_), .. }, Some(key)) => {
+                key.on_update == Action::NoAction
+            }
             _ => true,
         };
         let event = Event { constraint: Arc::clone(constraint), what };
@@ -250,7 +252,7 @@ impl Checks {
         let constraint = table.def().constraints.iter().find(|one| Some(one.oid) == oid);
         if let Some(constraint) = constraint.map(Arc::clone) {
             let (table, index) = (table.relation().oid, index.relation().oid);
-            self.push(&constraint, What::Unique { table, index, prefix });
+            self.push(&constraint, PendingCheck::Unique { table, index, prefix });
         }
     }
 
@@ -263,7 +265,7 @@ impl Checks {
         key: &[u8],
     ) {
         let (table, index) = (table.relation().oid, index.relation().oid);
-        self.push(&constraint, What::Excluded { table, index, key: key.to_vec() });
+        self.push(&constraint, PendingCheck::Excluded { table, index, key: key.to_vec() });
     }
 
     /// A row was added.
@@ -384,7 +386,7 @@ impl Checks {
             if let Some(key) = constraint.foreign_key() {
                 let old = pick(old, &key.referenced);
                 if !old.iter().any(Datum::is_null) {
-                    self.push(constraint, What::Erased { old });
+                    self.push(constraint, PendingCheck::Erased { old });
                 }
             }
         }
@@ -399,7 +401,7 @@ impl Checks {
                 };
                 let old: Vec<Datum> = key.referenced.iter().filter_map(value).collect();
                 if !old.iter().any(Datum::is_null) {
-                    self.push(constraint, What::Erased { old });
+                    self.push(constraint, PendingCheck::Erased { old });
                 }
             }
         }
@@ -422,7 +424,7 @@ impl Checks {
             };
         }
         if !self.is_there(txn, key, &values)? {
-            self.push(constraint, What::Refers { values });
+            self.push(constraint, PendingCheck::Refers { values });
         }
         Ok(())
     }
@@ -436,10 +438,10 @@ impl Checks {
     ) {
         let old = pick(old, &key.referenced);
         if old.iter().any(Datum::is_null) {
-            return; // Nobody refers to it.
+            return; // No foreign key refers to it.
         }
         let new = new.map(|new| pick(new, &key.referenced));
-        self.push(constraint, What::Gone { old, new });
+        self.push(constraint, PendingCheck::Gone { old, new });
     }
 
     // --- checking --------------------------------------------------------------------------------
@@ -452,10 +454,10 @@ impl Checks {
     ) -> Result<()> {
         let Event { constraint, what } = event;
         match (what, constraint.foreign_key()) {
-            (What::Unique { table, index, prefix }, _) => {
+            (PendingCheck::Unique { table, index, prefix }, _) => {
                 self.check_unique(txn, values, *table, *index, prefix)
             }
-            (What::Excluded { table, index, key }, _) => {
+            (PendingCheck::Excluded { table, index, key }, _) => {
                 let Some(table) = self.handles.table(&self.catalog, *table) else { return Ok(()) };
                 let index = table.indexes().iter().find(|one| one.relation().oid == *index);
                 let (Some(index), Some(row)) = (index, table.latest(txn, key)?) else {
@@ -464,7 +466,7 @@ impl Checks {
                 let mut change = Change { txn, values, checks: self };
                 table.check_excluded(&mut change, index, key, &row.to_datums()?)
             }
-            (What::Refers { values: refers }, Some(key)) => {
+            (PendingCheck::Refers { values: refers }, Some(key)) => {
                 // It may be that no row refers to this any more: then nothing is missing.
                 if self.is_there(txn, key, refers)?
                     || self
@@ -475,11 +477,11 @@ impl Checks {
                 }
                 Err(self.not_present(constraint, key, refers, values))
             }
-            (What::Gone { old, new }, Some(key)) => {
+            (PendingCheck::Gone { old, new }, Some(key)) => {
                 let mut change = Change { txn, values, checks: self };
                 action::follow(&mut change, constraint, key, old, new.as_deref())
             }
-            (What::Erased { old }, Some(key)) => {
+            (PendingCheck::Erased { old }, Some(key)) => {
                 let mut change = Change { txn, values, checks: self };
                 action::refuse(&mut change, constraint, key, old)
             }

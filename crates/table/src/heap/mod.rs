@@ -18,7 +18,9 @@ use types::{Datum, DatumRef, Oid, row};
 
 use crate::catalog::{Relation, TableData};
 use crate::index::RowKeys;
-use crate::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, Wanted};
+use crate::method::{
+    Access, AccessMethod, ChangedKeys, ColumnSet, KeyWalk, RowLoad, RowScan, Rows,
+};
 use crate::rows::{Layout, Row, RowVersion};
 use crate::{Error, Result};
 
@@ -180,7 +182,7 @@ impl Rows for HeapRows {
         &self,
         view: View<'_>,
         key: &[u8],
-        _: Wanted<'_>,
+        _: ColumnSet<'_>,
         _: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
@@ -266,7 +268,7 @@ impl Rows for HeapRows {
     }
 }
 
-/// Rows on their way into a sorted file.
+/// Collects rows for a sorted file.
 struct HeapLoad {
     storage: TableId,
     rows: Sorter,

@@ -13,7 +13,7 @@ use txn::{Blocks, KeyRange, ScanItem, View};
 use super::image;
 use crate::Result;
 use crate::columnar::{Block, Columnar};
-use crate::method::{RowScan, Wanted};
+use crate::method::{ColumnSet, RowScan};
 use crate::rows::Batch;
 
 /// A scan of a table of the store.
@@ -35,7 +35,7 @@ impl RowScan for HeapScan {
     fn fill(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()> {
@@ -45,7 +45,7 @@ impl RowScan for HeapScan {
     fn fill_to_block(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<Option<Block>> {
@@ -120,7 +120,7 @@ impl Unordered {
 pub(crate) fn fill(
     cursor: &mut txn::Cursor,
     view: View<'_>,
-    wanted: Wanted<'_>,
+    wanted: ColumnSet<'_>,
     batch: &mut Batch,
     rows_max: usize,
 ) -> Result<()> {
@@ -137,7 +137,7 @@ pub(crate) fn put_row(
     batch: &mut Batch,
     key: &[u8],
     row: &txn::Row<'_>,
-    wanted: Wanted<'_>,
+    wanted: ColumnSet<'_>,
     end: usize,
 ) -> Result<ControlFlow<()>> {
     let is_key = wanted.is_nothing();

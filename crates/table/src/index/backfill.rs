@@ -59,7 +59,7 @@ impl Index {
     }
 
     /// The rows, those that are gone included, of which some version has its entry in one of the ranges.
-    /// Of an index [that is whole](Index::is_whole).
+    /// Only for an index [that is whole](Index::is_whole).
     pub fn rows_ever(&self, now: &Snapshot, ranges: &[KeyRange]) -> Result<RowKeys> {
         let mut found = RowKeys::new();
         let Some(storage) = self.storage() else { return Ok(found) };

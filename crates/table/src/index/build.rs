@@ -1,7 +1,7 @@
 //! Filling an index of a table that has rows: `CREATE INDEX`, `ADD PRIMARY KEY`, `ADD UNIQUE`.
 //!
 //! ```text
-//!   SHARE lock on the table (the caller's): nobody writes
+//!   SHARE lock on the table (the caller's): no writers
 //!   rows of the transaction's view ──> entries ──few──> sorted, writes of the transaction
 //!                                          └─────many─> store::Sorter, a load of the transaction
 //! ```
@@ -19,7 +19,7 @@ use txn::{Transaction, View};
 use types::{Datum, Object, SqlState};
 
 use super::{Entry, EntryWriter, Index, Kind, Written};
-use crate::method::Wanted;
+use crate::method::ColumnSet;
 use crate::rows::{Batch, Change, Cursor, RowValues, Table};
 use crate::{Error, Result};
 
@@ -58,7 +58,7 @@ impl Table {
                 let mut batch = Batch::new();
                 while !cursor.is_at_end() {
                     batch.clear();
-                    cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+                    cursor.fill(view, ColumnSet::All, &mut batch, ROWS_AT_ONCE)?;
                     for row in batch.iter() {
                         let entries = index.entries(&row.to_datums()?, row.key(), change.values)?;
                         filling.add(engine.store(), entries)?;
@@ -87,7 +87,7 @@ impl Table {
         while !cursor.is_at_end() {
             batch.clear();
             let view = View::of(change.txn, &latest);
-            cursor.fill(view, Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+            cursor.fill(view, ColumnSet::All, &mut batch, ROWS_AT_ONCE)?;
             for row in batch.iter() {
                 self.check_exclusion(change, index, row.key(), &row.to_datums()?)?;
             }
@@ -131,7 +131,7 @@ fn fill_in_turns(
     let mut read = |batch: &mut Batch| {
         batch.clear();
         interrupt::check().map_err(types::Error::from)?;
-        let wanted = Wanted::Columns(&attnums);
+        let wanted = ColumnSet::Columns(&attnums);
         let block = cursor.fill_to_block(view, wanted, batch, ROWS_AT_ONCE, in_blocks)?;
         debug_assert!(block.is_none(), "the table has no blocks of columns");
         Ok::<bool, Error>(cursor.is_at_end())
@@ -149,7 +149,7 @@ fn fill_in_turns(
         let thread = thread.spawn_scoped(scope, move || {
             for batch in batches {
                 filling.put_rows(store, index, &mut writer, &batch)?;
-                // Where nobody wants it, no more will come.
+                // If the receiver is gone, no more will come.
                 let _ = back.try_send(batch);
             }
             Ok(())
@@ -176,7 +176,7 @@ fn fill_in_turns(
     })
 }
 
-/// Entries on their way into a table of the store that has none.
+/// Collects entries for a table of the store that has none.
 pub(super) struct Filling {
     storage: TableId,
     can_load: bool,

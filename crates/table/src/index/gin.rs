@@ -37,11 +37,11 @@ pub enum ItemClass {
     Hstore,
     /// Trigrams of texts.
     Trigram,
-    /// Of an index of intervals: the key whose values are intervals.
+    /// In an index of intervals: the key whose values are intervals.
     Interval,
-    /// Of an index of intervals: a key that is compared by `=`.
+    /// In an index of intervals: a key that is compared by `=`.
     Value,
-    /// Of an index of intervals: a key by which rows are not found.
+    /// In an index of intervals: a key by which rows are not found.
     Beside,
     /// Lexemes of `tsvector`.
     Lexeme,

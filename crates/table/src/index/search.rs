@@ -48,7 +48,7 @@ pub enum Strategy {
     PathHolds,
     /// `LIKE` and `ILIKE`: the trigrams that a matching text has.
     Like,
-    /// `%` and its kin: any trigram of the text.
+    /// `%` and the like: any trigram of the text.
     Alike,
     /// `=`: the value, or all trigrams of the text.
     Same,
@@ -182,7 +182,7 @@ impl Index {
     /// Returns the query for rows of which all conditions are true.
     ///
     /// # Errors
-    /// Where the value of one is no path, and one is asked for.
+    /// Fails if the operand of `@?` or `@@` is not a path.
     pub fn query(&self, asked: &[ScanKey]) -> Result<Query> {
         if let Some(intervals) = self.intervals() {
             return Ok(intervals.query(asked).unwrap_or(Query::All(Vec::new())));

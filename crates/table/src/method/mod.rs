@@ -1,4 +1,4 @@
-//! Access methods: how the rows of a table are kept, and what every table has whatever keeps its rows.
+//! Access methods: they keep the rows of a table. Everything else is the same for all tables.
 //!
 //! ```text
 //!   Table ── keys, locks, constraints, indexes, foreign keys, the table of changes     the same for all
@@ -20,7 +20,7 @@
 //! A method keeps the contract of [`Rows`]; `table::rows::tests::battery` checks it for every method.
 //!
 //! # Invariants
-//! * Outside of the module of a method nothing asks which method a table has.
+//! * No code outside of the module of a method asks which method a table has.
 //! * A transaction holds the lock of a row before it has the method change the row.
 //! * The state that a method keeps in memory follows from the log.
 
@@ -41,12 +41,12 @@ use crate::rowcompress::RowCompress;
 use crate::rows::Layout;
 use crate::{Error, Result};
 
-pub use rows::{Access, ChangedKeys, KeyWalk, RowLoad, RowScan, Rows, Wanted};
+pub use rows::{Access, ChangedKeys, ColumnSet, KeyWalk, RowLoad, RowScan, Rows};
 
 /// Storage parameters of a table: names and values.
 pub type Options = Vec<(Arc<str>, Arc<str>)>;
 
-/// The access method of a table that is to be made, and what was said of it.
+/// The access method of a new table, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMethod {
     /// The number of the method in `pg_am`.
@@ -69,7 +69,7 @@ pub trait AccessMethod: Send + Sync {
     /// The name after `USING`.
     fn name(&self) -> &'static str;
 
-    /// Other names that `USING` takes for it.
+    /// Other names by which `USING` finds it.
     fn synonyms(&self) -> &'static [&'static str] {
         &[]
     }
@@ -87,8 +87,8 @@ pub trait AccessMethod: Send + Sync {
         false
     }
 
-    /// Returns what the catalog keeps of a table with these columns and these parameters, all of which the
-    /// method [takes](AccessMethod::takes). Of a parameter that comes twice the last counts.
+    /// Returns the settings that the catalog keeps for a table with these columns and parameters. The method
+    /// [takes](AccessMethod::takes) all of the parameters. If a parameter comes twice, the last one counts.
     ///
     /// # Errors
     /// 22023 if a parameter cannot have its value, 42703 if the value names a column that does not exist.
@@ -112,8 +112,8 @@ pub trait AccessMethod: Send + Sync {
         Vec::new()
     }
 
-    /// True where what lies in [`AccessMethod::storages`] stays when the rows of a table are written anew;
-    /// `same_keys` where each row keeps its key.
+    /// True if the table keeps its [`AccessMethod::storages`] when its rows are written anew; `same_keys` says
+    /// whether each row keeps its key.
     fn outlives_rewrite(&self, _same_keys: bool) -> bool {
         false
     }

@@ -28,9 +28,9 @@ use crate::columnar::{Block, OrderedColumn};
 use crate::index::RowKeys;
 use crate::rows::{Batch, OutOfLineValue, RowRef, RowVersion};
 
-/// Which columns of a row a reader wants. In the place of others a row may have any value.
+/// The columns of a row that a reader needs. Other columns of the returned row may have any value.
 #[derive(Clone, Copy, Debug)]
-pub enum Wanted<'a> {
+pub enum ColumnSet<'a> {
     /// All columns.
     All,
     /// The columns with these attribute numbers. Numbers below 0, of system columns, are no columns of the
@@ -38,23 +38,23 @@ pub enum Wanted<'a> {
     Columns(&'a [i16]),
 }
 
-impl Wanted<'_> {
+impl ColumnSet<'_> {
     /// No column: only the key.
-    pub const NOTHING: Wanted<'static> = Wanted::Columns(&[]);
+    pub const NOTHING: ColumnSet<'static> = ColumnSet::Columns(&[]);
 
-    /// True where the column at a position (its attribute number less one) is wanted.
+    /// True if the set has the column at a position (its attribute number less one).
     pub fn has(self, position: usize) -> bool {
         match self {
-            Wanted::All => true,
-            Wanted::Columns(attnums) => attnums
+            ColumnSet::All => true,
+            ColumnSet::Columns(attnums) => attnums
                 .iter()
                 .any(|attnum| usize::try_from(*attnum).is_ok_and(|number| number == position + 1)),
         }
     }
 
-    /// True where only the key is wanted.
+    /// True if the set is empty: the reader needs only the key.
     pub fn is_nothing(self) -> bool {
-        matches!(self, Wanted::Columns([]))
+        matches!(self, ColumnSet::Columns([]))
     }
 }
 
@@ -98,7 +98,7 @@ pub trait Rows: Any + Debug + Send + Sync {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         access: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool>;
@@ -108,7 +108,7 @@ pub trait Rows: Any + Debug + Send + Sync {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         access: Access,
         out: &mut Vec<u8>,
     ) -> Result<Option<Option<OutOfLineValue>>> {
@@ -120,7 +120,7 @@ pub trait Rows: Any + Debug + Send + Sync {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         access: Access,
         batch: &mut Batch,
     ) -> Result<bool> {
@@ -133,7 +133,7 @@ pub trait Rows: Any + Debug + Send + Sync {
 
     /// True where there is a row with this key.
     fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {
-        self.read(view, key, Wanted::NOTHING, Access::Point, &mut Vec::new())
+        self.read(view, key, ColumnSet::NOTHING, Access::Point, &mut Vec::new())
     }
 
     /// A scan of the rows whose keys are in a range, in the order of keys, or in reverse.
@@ -223,7 +223,7 @@ pub trait RowScan: Send {
     fn fill(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()>;
@@ -233,7 +233,7 @@ pub trait RowScan: Send {
     fn fill_to_block(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<Option<Block>> {
@@ -314,7 +314,7 @@ impl ChangedKeys {
     }
 }
 
-/// Rows on their way into a table that has none.
+/// Collects rows for a table that has none.
 pub trait RowLoad: Send {
     /// Takes a row, a value for each column by position.
     fn put(&mut self, engine: &Engine, key: &[u8], row: &[Datum]) -> Result<()>;

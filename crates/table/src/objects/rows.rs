@@ -11,7 +11,7 @@ use super::Tid;
 use crate::columnar::Block;
 use crate::heap::{self, HeapRows, Unordered, image};
 use crate::index::RowKeys;
-use crate::method::{Access, KeyWalk, RowScan, Rows, Wanted};
+use crate::method::{Access, ColumnSet, KeyWalk, RowScan, Rows};
 use crate::rows::{Batch, Layout, RowRef, RowVersion, Table};
 use crate::{Error, Result};
 
@@ -264,7 +264,7 @@ impl ObjectRows {
         &self,
         engine: &Engine,
         csn: Csn,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         from: usize,
         out: &mut Vec<u8>,
     ) -> Result<()> {
@@ -295,7 +295,7 @@ impl ObjectRows {
         &self,
         view: View<'_>,
         keys: &Batch,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
     ) -> Result<()> {
         for row in keys.iter() {
@@ -306,7 +306,7 @@ impl ObjectRows {
 }
 
 /// Returns true if a column is wanted that is not stored.
-fn is_computed(wanted: Wanted<'_>) -> bool {
+fn is_computed(wanted: ColumnSet<'_>) -> bool {
     wanted.has(STATE) || wanted.has(TID)
 }
 
@@ -349,7 +349,7 @@ impl Rows for ObjectRows {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         _: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
@@ -381,7 +381,7 @@ impl Rows for ObjectRows {
 
     fn versions(&self, now: &Snapshot, key: &[u8], from: Csn, to: Csn) -> Result<Vec<RowVersion>> {
         let mut versions = self.heap.versions(now, key, from, to)?;
-        let wanted = Wanted::Columns(&[TID as i16 + 1]);
+        let wanted = ColumnSet::Columns(&[TID as i16 + 1]);
         for version in &mut versions {
             let (csn, at) = (version.from, version.row.key().len());
             self.fill(now.engine(), csn, wanted, at, version.row.bytes_mut())?;
@@ -391,7 +391,7 @@ impl Rows for ObjectRows {
 
     fn complete(&self, now: &Snapshot, version: &mut RowVersion) -> Result<()> {
         let (csn, at) = (version.from, version.row.key().len());
-        self.fill(now.engine(), csn, Wanted::All, at, version.row.bytes_mut())
+        self.fill(now.engine(), csn, ColumnSet::All, at, version.row.bytes_mut())
     }
 
     fn commits(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<Csn>> {
@@ -454,7 +454,7 @@ impl RowScan for ObjectScan {
     fn fill(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()> {
@@ -463,14 +463,14 @@ impl RowScan for ObjectScan {
         }
         let mut keys = Batch::new();
         keys.lay_out(&self.rows.layout);
-        heap::fill(&mut self.cursor, view, Wanted::NOTHING, &mut keys, rows_max)?;
+        heap::fill(&mut self.cursor, view, ColumnSet::NOTHING, &mut keys, rows_max)?;
         self.rows.put_found(self.cursor.view(view), &keys, wanted, batch)
     }
 
     fn fill_to_block(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<Option<Block>> {

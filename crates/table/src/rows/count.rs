@@ -60,7 +60,7 @@ struct Counts {
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     rows: i64,
-    /// The rows that the record in the store tells of; `None` without a record.
+    /// The count in the record of the store; `None` without a record.
     saved: Option<i64>,
     /// How many rows plans are made for.
     planned: i64,
@@ -251,7 +251,7 @@ mod tests {
     use store::Retention;
     use types::Oid;
 
-    use crate::stored::Kept;
+    use crate::stored::KeptHistory;
 
     /// One commit changed rows of a table and dropped it. The catalog hears of the commit first and gives the count up. A
     /// session that saved the counts just then removed it, and the changes of the commit brought it back for ever.
@@ -261,7 +261,7 @@ mod tests {
             (RowCounts::default(), Tables::new(), TableId(CATALOG.0 + 20_000));
         tables.given_below(Oid(20_001));
         counts.know(&tables);
-        let kept = Kept::all(Retention::Forever);
+        let kept = KeptHistory::all(Retention::Forever);
         tables.know(table, Oid(19_999), kept);
         counts.count(Csn(1), &[TableChange { table, rows: 5 }]);
         assert_eq!(counts.get(table), Some(5));

@@ -17,7 +17,7 @@ use super::layout::Batch;
 use super::table::Table;
 use crate::columnar::Block;
 use crate::index::{Entry, Index};
-use crate::method::{Access, RowScan, Wanted};
+use crate::method::{Access, ColumnSet, RowScan};
 use crate::{Error, Result};
 
 /// A scan that can be suspended.
@@ -87,7 +87,7 @@ impl Cursor {
     pub fn fill(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()> {
@@ -99,7 +99,7 @@ impl Cursor {
     pub fn fill_to_block(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
         stops_at_blocks: bool,

@@ -85,7 +85,7 @@ pub fn erase(
         let storage = epoch.table.storage();
         let keys = found.get(&storage).unwrap_or(&none);
         for key in sorted(keys) {
-            // Of what the transaction itself has changed before it wrote the rows anew nothing stays either.
+            // The changes that the transaction itself made before it wrote the rows anew are erased too.
             if change.txn.read(storage, key)?.is_some_and(|row| row.csn() == Csn::MAX) {
                 change.txn.write(storage, key.to_vec(), Op::Delete)?;
             }
@@ -349,7 +349,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// Of a key that several rows have had, the stretches of one of them go, and no more.
+    /// If several rows have had a key, only the stretches of one of them are erased.
     #[test]
     fn the_stretches_of_a_row_in_the_past_of_a_unique_key() {
         let check = |text: &str, expected: &[(u64, Option<u64>)]| {

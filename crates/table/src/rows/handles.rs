@@ -12,7 +12,7 @@
 //!
 //! # Invariants
 //! * The state of a storage stays while a relation of the newest catalog, or of a draft, has the
-//!   storage: row ids that an open transaction has taken are given to nobody else.
+//!   storage: row ids that an open transaction has taken are given to no other transaction.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -57,7 +57,7 @@ pub(crate) struct GivenUp {
     pub storages: Vec<TableId>,
     /// The relation itself is gone.
     pub is_dropped: bool,
-    /// The relation is one whose past nobody reads ([`Relation::has_no_past`]).
+    /// The past of the relation is not readable once it is dropped ([`Relation::has_no_past`]).
     pub has_no_past: bool,
 }
 
@@ -187,7 +187,7 @@ impl Handles {
         Some(Arc::new(Table::new(def, data, schema, hung, method).with_types_of(catalog)))
     }
 
-    /// The handle of a table whose storage a relation has given up: nobody writes to it.
+    /// The handle of a table whose storage a relation has given up: it is only read.
     fn past_table(&self, catalog: &Catalog, def: &Arc<TableDef>) -> Option<Arc<Table>> {
         if let Some(table) = self.past.lock().iter().find(|table| Arc::ptr_eq(table.def(), def)) {
             return Some(Arc::clone(table));

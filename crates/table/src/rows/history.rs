@@ -24,7 +24,7 @@ use super::layout::Row;
 use super::table::Table;
 use crate::Result;
 use crate::index::RowKeys;
-use crate::method::Wanted;
+use crate::method::ColumnSet;
 
 /// A state of a row, and how long it was the newest.
 #[derive(Clone, Debug)]
@@ -165,7 +165,7 @@ impl PastCursor {
         &mut self,
         now: &Snapshot,
         (from, to): (Csn, Csn),
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         out: &mut Vec<RowVersion>,
         versions_max: usize,
     ) -> Result<()> {

@@ -16,7 +16,7 @@
 //! load in that order. The rows wait for that in a sorter of their own.
 //!
 //! # Invariants of files
-//! * Nobody else writes to the table: it is held in mode SHARE, besides what is held for changing rows.
+//! * No other transaction writes to the table: it is locked in mode SHARE, besides what is held for changing rows.
 //! * The table and its indexes are fresh: no version of any row is kept, nor any of the transaction's own.
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub const LOAD_BYTES_MIN: usize = 256 << 10;
 /// Rows are sorted by so many bytes of their order at most.
 const ORDER_BYTES_MAX: usize = 1 << 10;
 
-/// Rows on their way into a table.
+/// Collects rows for a table.
 pub struct Load {
     table: Arc<Table>,
     sorting: Option<Sorting>,
@@ -60,7 +60,7 @@ struct Files {
     indexes: Vec<IndexFiles>,
 }
 
-/// The entries of an index on their way to files.
+/// Collects the entries of an index for files.
 struct IndexFiles {
     /// The position of the index in [`Table::indexes`].
     at: usize,
@@ -120,7 +120,7 @@ impl Table {
             Err(TxnError::LockNotAvailable) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        // Somebody may have been there just before.
+        // Another transaction may have written just before.
         self.begin_files(txn)
     }
 

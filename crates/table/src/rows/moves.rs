@@ -7,7 +7,7 @@
 //!
 //! A row is stored by its key, so that a change of the key ends one row and begins another. A
 //! transaction that waited for the first must go on with the second, as long as statements run that
-//! began before. The newest moves are kept in memory for that: nobody waits across an open.
+//! began before. The newest moves are kept in memory for that: no statement waits across an opening.
 
 use std::collections::VecDeque;
 

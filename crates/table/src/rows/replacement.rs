@@ -21,7 +21,7 @@ use super::{Batch, Change, Cursor, Table, position};
 use crate::Result;
 use crate::catalog::IndexPart;
 use crate::index::Entry;
-use crate::method::Wanted;
+use crate::method::ColumnSet;
 
 /// How many rows are looked at together for those that go.
 const ROWS_AT_ONCE: usize = 500;
@@ -111,7 +111,7 @@ impl Replacement {
         while !cursor.is_at_end() {
             interrupt::check().map_err(SqlError::from)?;
             batch.clear();
-            cursor.fill(change.txn.view(), Wanted::All, &mut batch, ROWS_AT_ONCE)?;
+            cursor.fill(change.txn.view(), ColumnSet::All, &mut batch, ROWS_AT_ONCE)?;
             for row in batch.iter().filter(|row| !self.kept.contains(row.key())) {
                 let (key, old) = (row.key().to_vec(), row.to_datums()?);
                 self.table.lock(change.txn, &key, RowLock::Update, Wait::Allowed)?;

@@ -31,7 +31,7 @@ use super::table::{Table, position};
 use super::usage::AnalyzedBy;
 use crate::Result;
 use crate::index::Index;
-use crate::method::Wanted;
+use crate::method::ColumnSet;
 
 /// Rows of a sample, about.
 const ROWS: usize = 6_000;
@@ -40,7 +40,7 @@ const ROWS_AT_ONCE: usize = 30;
 /// Entries of an index at each spot, and how many spots.
 const ENTRIES_AT_ONCE: usize = 64;
 const SPOTS_OF_INDEX: usize = 64;
-/// Of a table with fewer spots every row is looked at.
+/// Every row of a table with fewer spots is sampled.
 const SPOTS_FEW: usize = 80;
 /// So many values at most are kept as the most common ones.
 const COMMON_MAX: usize = 50;
@@ -68,24 +68,24 @@ pub struct ColumnStatistics {
     /// How much the order of the values is that of the rows: from -1, the other way round, to 1.
     pub correlation: f64,
     /// The most common values, with the part of the rows that has each.
-    common: Vec<(Kept, f64)>,
+    common: Vec<(SampledValue, f64)>,
     /// Ends of parts with as many values each, in order; the smallest first.
-    bounds: Vec<Kept>,
+    bounds: Vec<SampledValue>,
 }
 
 /// A value of a sample.
 #[derive(Clone, Debug, PartialEq)]
-struct Kept {
+struct SampledValue {
     /// The beginning of its key.
     key: Vec<u8>,
     /// The value itself; none where it is long.
     value: Option<Datum>,
 }
 
-impl Kept {
-    fn new(key: &[u8], value: &Datum) -> Kept {
+impl SampledValue {
+    fn new(key: &[u8], value: &Datum) -> SampledValue {
         let is_short = value.as_ref().heap_bytes() <= VALUE_BYTES_MAX;
-        Kept { key: key.to_vec(), value: is_short.then(|| value.clone()) }
+        SampledValue { key: key.to_vec(), value: is_short.then(|| value.clone()) }
     }
 }
 
@@ -208,7 +208,7 @@ impl Table {
         Some(made)
     }
 
-    /// The statistics that [`Table::statistics`] has sampled before; `None` where nobody has asked for them.
+    /// The statistics that [`Table::statistics`] has sampled before; `None` if no plan has needed them.
     pub fn known_statistics(&self) -> Option<Arc<Statistics>> {
         self.sampled.0.lock().clone()
     }
@@ -222,14 +222,14 @@ impl Table {
         let snapshot = engine.snapshot();
         let view = View::past(&snapshot);
         let spots = self.rows().spread(engine, ROWS / ROWS_AT_ONCE)?;
-        // Of the values that lie out of line nothing is said.
+        // Values that are stored out of line have no statistics.
         let in_row =
             |column: &&crate::catalog::Column| !self.rows().is_out_of_line(position(column.attnum));
         let attnums: Vec<i16> =
             self.relation().live_columns().filter(in_row).map(|column| column.attnum).collect();
         let wanted = match &attnums[..] {
-            [] => Wanted::All,
-            some => Wanted::Columns(some),
+            [] => ColumnSet::All,
+            some => ColumnSet::Columns(some),
         };
         let mut sample: Vec<Vec<Datum>> = Vec::new();
         let mut batch = Batch::new();
@@ -371,10 +371,10 @@ impl ColumnStatistics {
             _ if n >= whole => differ,
             _ => (n * differ / (n - once + once * n / whole)).clamp(differ, whole),
         };
-        let mut common: Vec<(Kept, f64)> = counts
+        let mut common: Vec<(SampledValue, f64)> = counts
             .iter()
             .filter(|(_, (count, _))| *count >= COMMON_ROWS)
-            .map(|(key, (count, value))| (Kept::new(key, value), *count as f64 / all))
+            .map(|(key, (count, value))| (SampledValue::new(key, value), *count as f64 / all))
             .collect();
         common.sort_by(|one, other| {
             other.1.total_cmp(&one.1).then_with(|| one.0.key.cmp(&other.0.key))
@@ -383,7 +383,7 @@ impl ColumnStatistics {
         let parts = PARTS.min(known.saturating_sub(1));
         let bound = |part: usize| {
             let (key, _, value) = &keys[part * (known - 1) / parts];
-            Kept::new(key, value)
+            SampledValue::new(key, value)
         };
         let bounds = if parts == 0 { Vec::new() } else { (0..=parts).map(bound).collect() };
         ColumnStatistics {

@@ -1,17 +1,17 @@
-//! [`Table`]: the handle of a table, made once for each state of its definition, through which its
-//! rows are read and changed.
+//! [`Table`]: the handle of a table, which reads and changes its rows. There is one for each version of its
+//! definition.
 //!
 //! ```text
 //!   insert   lock the key ── is it there? ── put the row ── entries of the indexes ── foreign keys
-//!   update   (the caller has locked the row, looked at it, and computed what comes in its place)
+//!   update   (the caller has locked the row, read it, and computed the new row)
 //!            same key: put or patch, entries that differ      another key: delete, insert
-//!   delete   end the row, end its entries ── whoever refers to it, at the end of the statement
+//!   delete   end the row, end its entries ── foreign keys that refer to it, at the end of the statement
 //! ```
 //!
 //! # Invariants
-//! * Each operation happens whole or not at all: where it fails, its writes and locks are taken back.
-//! * An entry of an index that must be unique is written under a lock of its own, all other entries
-//!   under that of their row.
+//! * Each operation happens as a whole or not at all: if it fails, its writes and locks are undone.
+//! * An entry of a unique index is written under a lock of its own, every other entry under the lock of
+//!   its row.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -29,10 +29,10 @@ use super::statistics::Sampled;
 use super::usage::{TableUsage, Usage};
 use crate::catalog::{Catalog, Relation, Router, TableData, TableDef};
 use crate::index::{Entry, Index, KeyShape};
-use crate::method::{Access, AccessMethod, Rows, Wanted};
+use crate::method::{Access, AccessMethod, ColumnSet, Rows};
 use crate::{Error, Result};
 
-/// Room for the row form of a row that is looked up, in bytes.
+/// The initial capacity for the row form of a row that is looked up, in bytes.
 const ROW_BYTES: usize = 120;
 
 /// A table: its rows, their indexes and constraints.
@@ -106,11 +106,11 @@ impl Table {
         self.parts.iter().zip(&other.parts).all(|(one, other)| one == other)
     }
 
-    /// A value of the column at a position of another table as this one has such values: attributes that composite
-    /// types have got since are NULL, those that they have lost are gone.
+    /// Converts a composite value of the column at a position of another table to the attributes of this one: added
+    /// attributes are NULL, dropped attributes are removed.
     ///
     /// # Errors
-    /// 54000 where it is too large.
+    /// 54000 if it is too large.
     pub fn carry(&self, other: &Table, at: usize, value: DatumRef<'_>) -> types::Result<Datum> {
         match (self.parts.get(at), other.parts.get(at)) {
             (Some(now), Some(before)) => now.carry(before, value),
@@ -118,7 +118,7 @@ impl Table {
         }
     }
 
-    /// A table that is read alone: the entries of an index.
+    /// A table that is only read: the entries of an index.
     pub(crate) fn of_entries(
         def: &Arc<TableDef>,
         schema: &str,
@@ -140,12 +140,12 @@ impl Table {
         &self.def
     }
 
-    /// How often it is used.
+    /// Its usage counters.
     pub fn usage(&self) -> &Arc<Usage> {
         &self.usage.table
     }
 
-    /// How often one of its indexes is used; without an OID the one that the rows themselves are.
+    /// The usage counters of one of its indexes; without an OID those of the key of the rows.
     pub fn index_usage(&self, index: Option<Oid>) -> Option<&Arc<Usage>> {
         let own = || self.indexes.iter().find(|index| index.storage().is_none());
         self.usage.of(index.or_else(|| own().map(|index| index.relation().oid))?)
@@ -161,8 +161,8 @@ impl Table {
         &self.schema
     }
 
-    /// The table of the store under which its rows are locked and noted as changed, and where they lie unless
-    /// its method keeps them elsewhere.
+    /// The table of the store that identifies its rows in locks and in the table of changes. It also has the rows,
+    /// unless the access method keeps them elsewhere.
     pub fn storage(&self) -> TableId {
         self.storage
     }
@@ -188,7 +188,7 @@ impl Table {
     }
 
     /// True where one of the wanted columns is kept out of line ([`Rows::is_out_of_line`]).
-    pub fn wants_out_of_line(&self, wanted: Wanted<'_>) -> bool {
+    pub fn wants_out_of_line(&self, wanted: ColumnSet<'_>) -> bool {
         (0..self.layout.width()).any(|at| self.rows.is_out_of_line(at) && wanted.has(at))
     }
 
@@ -210,11 +210,16 @@ impl Table {
 
     /// The row with this key.
     pub fn get(&self, view: View<'_>, key: &[u8]) -> Result<Option<Row>> {
-        self.get_with(view, key, Wanted::All)
+        self.get_with(view, key, ColumnSet::All)
     }
 
     /// As [`Table::get`], with the columns that are wanted.
-    pub fn get_with(&self, view: View<'_>, key: &[u8], wanted: Wanted<'_>) -> Result<Option<Row>> {
+    pub fn get_with(
+        &self,
+        view: View<'_>,
+        key: &[u8],
+        wanted: ColumnSet<'_>,
+    ) -> Result<Option<Row>> {
         let mut row = Row::of(key, &self.layout, ROW_BYTES);
         let found =
             self.rows.read_out_of_line(view, key, wanted, Access::Point, row.bytes_mut())?;
@@ -224,8 +229,8 @@ impl Table {
         }))
     }
 
-    /// The key of the row to which the entry with this key leads, of an index in which there is one at most
-    /// ([`Index::is_arbiter`]); of the index that the rows themselves are, the key itself.
+    /// The key of the row to which an index entry with this key leads. The index has at most one such entry
+    /// ([`Index::is_arbiter`]). For the key of the rows themselves it is the same key.
     pub fn find<'k>(
         &self,
         view: View<'_>,
@@ -242,22 +247,22 @@ impl Table {
         &self,
         view: View<'_>,
         key: &[u8],
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
     ) -> Result<()> {
         batch.lay_out(&self.layout);
         self.rows.read_into(view, key, wanted, Access::Point, batch).map(drop)
     }
 
-    /// The row with this key as it was last committed, or as the transaction itself has made it: what
-    /// is to be looked at again where a row that was locked has changed ([`Locked::Changed`]).
+    /// The newest version of the row with this key: the last committed one, or that of the transaction itself. Read
+    /// it if the lock of a row says that the row has changed ([`Locked::Changed`]).
     pub fn latest(&self, txn: &Transaction, key: &[u8]) -> Result<Option<Row>> {
         let latest = txn.latest();
         self.get(View::of(txn, &latest), key)
     }
 
-    /// Locks a row of which a view has told. Under READ COMMITTED a row that has changed since is no
-    /// failure ([`Locked::Changed`]): look at [`Table::latest`], which may have none any more.
+    /// Locks a row that a view has returned. Under READ COMMITTED a row that has changed since is not an
+    /// error ([`Locked::Changed`]): read [`Table::latest`], which may be `None`.
     pub fn lock(
         &self,
         txn: &mut Transaction,
@@ -268,8 +273,8 @@ impl Table {
         Ok(txn.lock_row(self.storage, key, strength, wait)?)
     }
 
-    /// Returns how strongly a row must be locked if the columns at these positions change: a change
-    /// of no key gets along with foreign keys that refer to the row.
+    /// Returns the mode in which a row must be locked if the columns at these positions change. If no key
+    /// changes, the mode is compatible with foreign keys that refer to the row.
     pub fn update_lock(&self, changes: impl Fn(usize) -> bool) -> RowLock {
         let is_key = |index: &Index| {
             let is_referred = index.can_be_referred_to() || index.has_periods(self);
@@ -288,16 +293,15 @@ impl Table {
     /// a primary key ascend in the order of insertion.
     ///
     /// # Errors
-    /// 23502 where a value is NULL that may not be; 23505 where a key is there already, after
-    /// waiting for transactions that are about to write or delete it; the errors of the
-    /// transaction.
+    /// 23502 if a value is NULL that may not be; 23505 if a key exists already, after a wait for
+    /// transactions that have written or deleted it and not yet ended; the errors of the transaction.
     pub fn insert(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Vec<u8>> {
         self.whole(change, |change| self.do_insert(change, row))
     }
 
-    /// Puts `new` in the place of `old`, the newest state of the row at `key`, which the caller has
-    /// locked (see [`Table::update_lock`]). Returns the key, which is another one where columns that
-    /// the row is keyed by have changed.
+    /// Replaces `old`, the newest version of the row at `key`, by `new`. The caller has locked the row
+    /// (see [`Table::update_lock`]). Returns the key, which differs from `key` if columns of the key have
+    /// changed.
     ///
     /// # Errors
     /// As [`Table::insert`].
@@ -311,7 +315,7 @@ impl Table {
         self.whole(change, |change| self.do_update(change, key, old, new))
     }
 
-    /// Ends the row at `key`, whose newest state is `old`, which the caller has locked for update.
+    /// Deletes the row at `key`, whose newest version is `old`. The caller has locked it for update.
     pub fn delete(&self, change: &mut Change<'_>, key: &[u8], old: &[Datum]) -> Result<()> {
         self.whole(change, |change| {
             self.end(change, key, old)?;
@@ -320,14 +324,14 @@ impl Table {
         })
     }
 
-    /// Where the row at `key` went that was there when the commit `after` was the newest, if its key has changed
-    /// since, and the commit that changed it; `None` also where that was not noted.
+    /// The new key of the row that was at `key` as of the commit `after`, and the commit that changed the key; `None`
+    /// if the key has not changed since, or if the change was not recorded.
     pub fn moved(&self, after: Csn, key: &[u8]) -> Option<(Csn, Vec<u8>)> {
         self.moves.after(after, key)
     }
 
-    /// Notes that the commit of a transaction moves a row to another partition: [`Table::moved`] gives an empty key for
-    /// it, which no row has.
+    /// Records that the commit of a transaction moves a row to another partition: [`Table::moved`] then returns an empty
+    /// key, which no row has.
     pub fn note_left(&self, txn: &mut Transaction, key: &[u8]) {
         let (moves, from) = (Arc::clone(&self.moves), key.to_vec());
         txn.on_publish(move |commit| moves.note(commit.csn, from, Vec::new()));
@@ -400,7 +404,7 @@ impl Table {
         Ok(key.to_vec())
     }
 
-    /// Brings the entries of a row that has changed up to date.
+    /// Updates the index entries of a changed row.
     fn change_entries(
         &self,
         change: &mut Change<'_>,
@@ -447,9 +451,8 @@ impl Table {
         self.indexes.iter().any(|index| index.storage().is_some())
     }
 
-    /// Brings the entries of a row up to date: `old` and `new` are its values before and after,
-    /// `None` where there was or is no row. For callers that have an access method write the row
-    /// itself.
+    /// Updates the index entries of a row: `old` and `new` are its values before and after, `None` if there
+    /// was or is no row. For callers that write the row itself through its access method.
     ///
     /// # Errors
     /// As [`Table::insert`].
@@ -505,9 +508,9 @@ impl Table {
         Ok(())
     }
 
-    // --- what a row must be ----------------------------------------------------------------------
+    // --- checks of rows --------------------------------------------------------------------------
 
-    /// Refuses a row that the columns do not take.
+    /// Fails if a row has NULL in a column that is NOT NULL.
     pub(super) fn check(&self, row: &[Datum], values: &dyn RowValues) -> Result<()> {
         let columns = &self.relation().columns;
         if row.len() != columns.len() {
@@ -557,8 +560,8 @@ impl Table {
         error.about(Object::Schema, &*self.schema).about(Object::Table, &*self.relation().name)
     }
 
-    /// 23505: `row` has the key of another row. `index` is the one that found it, none where that is
-    /// the key that rows are stored by.
+    /// 23505: `row` has the key of another row. `index` is the index of that key; `None` for the key of the
+    /// rows themselves.
     pub(crate) fn duplicate(
         &self,
         values: &mut dyn RowValues,
@@ -580,7 +583,7 @@ impl Table {
         self.about(error).about(Object::Constraint, name).into()
     }
 
-    /// Ends an entry of the row at `key`, which will not be so any more.
+    /// Ends an entry of the row at `key`, which the row no longer has.
     fn end_entry(
         &self,
         change: &mut Change<'_>,
@@ -592,7 +595,7 @@ impl Table {
         if entry.is_exclusive {
             change.txn.lock_latest(storage, &entry.key, RowLock::Update, Wait::Allowed)?;
         }
-        // Of an index that the transaction itself has made nobody will see that the entry was there.
+        // No reader will see the old entries of an index that the transaction itself has made.
         let is_untold = change.txn.touches(storage)
             && index.is_fresh(change.txn.engine().store())?
             && self.is_committed(change.txn, key)?;
@@ -603,7 +606,7 @@ impl Table {
         Ok(())
     }
 
-    /// True where others see a row at a key.
+    /// True if there is a committed row at a key.
     fn is_committed(&self, txn: &Transaction, key: &[u8]) -> Result<bool> {
         let latest = txn.latest();
         self.rows.contains(View::past(&latest), key)
@@ -611,10 +614,10 @@ impl Table {
 
     // --- ON CONFLICT -----------------------------------------------------------------------------
 
-    /// The key of a row that stands in the way of inserting `row`, by the indexes at these positions
-    /// of [`Table::indexes`], which must be unique or of an exclusion constraint, and immediate. Where there is none, nobody else can
-    /// put one there any more: the insertion will not fail for these indexes. Waits for transactions
-    /// that are about to write such a row, or to delete one.
+    /// The key of a row that conflicts with the insertion of `row`, by the indexes at these positions of
+    /// [`Table::indexes`], which must be unique or of an exclusion constraint, and immediate. If there is none, no
+    /// other transaction can insert one any more, so the insertion will not fail for these indexes. Waits for
+    /// running transactions that have written or deleted such a row.
     pub fn conflict(
         &self,
         change: &mut Change<'_>,
@@ -654,8 +657,8 @@ impl Table {
     }
 }
 
-/// Locks a key to the end of the transaction, and tells whether anything is there. Where another transaction
-/// has put it there meanwhile, a serializable transaction that had looked for it fails with 40001.
+/// Locks a key to the end of the transaction, and returns whether it exists. If another transaction has written
+/// it meanwhile, a serializable transaction that had read the key fails with 40001.
 fn is_taken(
     txn: &mut Transaction,
     (table, key): (TableId, &[u8]),
@@ -664,7 +667,7 @@ fn is_taken(
     match txn.lock_latest(table, key, RowLock::Update, Wait::Allowed)? {
         Locked::Unchanged => is_there(txn.view()),
         Locked::Changed => {
-            // Asked before this look at the key counts as one.
+            // Checked before this read of the key counts as one.
             let reads = txn.check_reads();
             let latest = txn.latest();
             let is_there = is_there(View::of(txn, &latest))?;
@@ -676,8 +679,7 @@ fn is_taken(
     }
 }
 
-/// The key of the row that a key leads to; where there is none, no other transaction can put one there any
-/// more.
+/// The key of the row that a key leads to; if there is none, no other transaction can insert one any more.
 fn occupant(
     txn: &mut Transaction,
     (table, key): (TableId, &[u8]),
@@ -708,7 +710,7 @@ pub(crate) fn position(attnum: i16) -> usize {
     usize::try_from(attnum - 1).expect("columns are numbered from 1")
 }
 
-/// True where two values are stored alike, which is more than being equal.
+/// True if two values have the same stored bytes. Equal values may differ in them.
 pub(crate) fn same(one: &Datum, other: &Datum) -> bool {
     if let (Datum::Jsonb(one), Datum::Jsonb(other)) = (one, other) {
         return match other.changes_of(one) {

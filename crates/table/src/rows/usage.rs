@@ -1,4 +1,4 @@
-//! [`Usage`]: how often a table or an index was used, for `pg_stat_all_tables` and its kin.
+//! [`Usage`]: how often a table or an index was used, for `pg_stat_all_tables` and the like.
 //!
 //! ```text
 //!   session 1 ──add──> shard 1 ┐

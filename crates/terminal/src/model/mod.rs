@@ -22,7 +22,7 @@ pub(crate) use panel::{PANEL_HEAD, Panel, PanelView, RUN_ROWS};
 pub(crate) use tree::TreeLine;
 
 use crate::answers::{Names, Refusal};
-use crate::asks::{Ask, Asked, Queue};
+use crate::asks::{Ask, Queue, SentRequest};
 use crate::layout::Size;
 
 /// Reads a moment as people say it, for example `3` or `yesterday`.
@@ -149,7 +149,7 @@ impl Model {
     }
 
     /// The next question to send.
-    pub(crate) fn next_ask(&mut self) -> Option<Asked> {
+    pub(crate) fn next_ask(&mut self) -> Option<SentRequest> {
         let (collection, key) = match &self.page {
             Page::Document(doc) => (doc.collection.as_str(), doc.key.as_str()),
             _ => ("", ""),
@@ -158,7 +158,7 @@ impl Model {
     }
 
     /// Takes in an answer.
-    pub(crate) fn answered(&mut self, asked: &Asked, answer: Result<Tape, Refusal>) {
+    pub(crate) fn answered(&mut self, asked: &SentRequest, answer: Result<Tape, Refusal>) {
         if !self.queue.is_awaited(asked) {
             return;
         }

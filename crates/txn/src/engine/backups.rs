@@ -1,22 +1,22 @@
-//! Backups of an open engine that another process takes, call by call, and the log that it is given from then on.
+//! Backups of an open engine: another process copies the files call by call, and then gets the records of the log.
 //!
 //! ```text
 //!   begin_backup ──> plan: commit, manifest        the files stay, and the log from the commit on
 //!   read_backup  ──> bytes of a file               as often as needed
 //!   records_after(commit) ──> records of the log   acknowledges all up to the commit: the log below may go
-//!   end_backup, or nothing for LEASE_US            files and log are let go of
+//!   end_backup, or no call for LEASE_US            files and log are released
 //!
-//!   follow_log(commit, time) ──> another way in, for a copy that has all up to a commit
+//!   follow_log(commit, time) ──> begins for a copy that has every commit up to one
 //! ```
 //!
 //! A backup is a lease: each call prolongs it, so a client that was killed holds the log no longer than
-//! [`LEASE_US`]. It lives in memory, as holds do; after a restart of the server the client asks by
+//! [`LEASE_US`]. It lives in memory, as holds do. After a restart of the server the client calls
 //! [`Engine::follow_log`], which works as long as the log reaches back to its commit.
 //!
 //! # Invariants
 //! * Records are given out once they are durable, in the order of commits, without a gap.
-//! * A client says which commit it has, and when that was made: a copy of another database, or of another
-//!   history of this one, is given nothing.
+//! * A client sends the number and the time of its newest commit. A copy of another database, or of another
+//!   history of this one, gets no records.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ use crate::record;
 
 /// Microseconds for which a backup is kept after the last call of its client.
 const LEASE_US: u64 = 600_000_000;
-/// How often a begin of a backup is tried again that a flush has overtaken.
+/// How often the begin of a backup is tried again after a concurrent flush.
 const TRIES: usize = 5;
 
-/// Identifies a backup that is under way. Random, so that it is no other one after a restart.
+/// Identifies a running backup. Random, so that no other backup has it after a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BackupId(pub u64);
 
@@ -87,7 +87,7 @@ impl RecordHead {
     }
 }
 
-/// The backups of an engine that are under way.
+/// The running backups of an engine.
 #[derive(Default)]
 pub(super) struct Backups(Mutex<HashMap<BackupId, Arc<Lease>>>);
 
@@ -101,7 +101,7 @@ struct Lease {
 }
 
 impl Backups {
-    /// Lets go of what nobody has asked for anymore.
+    /// Ends the leases that have expired.
     pub fn expire(&self, now_us: u64) {
         let mut gone = Vec::new();
         self.0.lock().retain(|_, lease| {
@@ -117,8 +117,8 @@ impl Backups {
 }
 
 impl Engine {
-    /// Begins a backup: everything committed is written to files. The files, and the log from the
-    /// newest of these commits on, stay as they are until the backup ends.
+    /// Begins a backup: flushes everything committed to files. These files, and the log from the newest
+    /// of these commits on, are kept until the backup ends.
     ///
     /// # Errors
     /// Returns the error of the checkpoint.
@@ -139,11 +139,11 @@ impl Engine {
         Ok(BackupPlan { id, csn, time_us, complete_us, manifest })
     }
 
-    /// Begins to give the log to a copy that has every commit up to `after`, which was made at `time_us`.
+    /// Begins to give the log to a copy that has every commit up to `after`, whose time is `time_us`.
     ///
     /// # Errors
-    /// [`EngineError::OtherHistory`] where the commit is not one of this database, and
-    /// [`EngineError::LogGone`] where the log does not reach back to it any more: the client begins with a new backup.
+    /// [`EngineError::OtherHistory`] if the commit is not one of this database, and [`EngineError::LogGone`] if the
+    /// log no longer reaches back to it: the client must begin with a new backup.
     pub fn follow_log(&self, after: Csn, time_us: u64) -> Result<BackupId, EngineError> {
         self.backups.expire(self.clock.monotonic_us());
         // After this every visible commit is durable, and so in the log.
@@ -152,7 +152,7 @@ impl Engine {
         if after > newest || self.time_us(after)? != time_us {
             return Err(EngineError::OtherHistory { csn: after, newest });
         }
-        // Held as far as it goes, so that nothing is released while it is searched.
+        // The whole log is held, so that nothing is released during the search.
         let all = self.hold_only(self.log.oldest());
         let (mut at, mut next) = (all.from(), None);
         for frame in self.log.tail_of_all() {
@@ -172,7 +172,7 @@ impl Engine {
         Ok(self.lease(None, hold, (after, at)))
     }
 
-    /// Reads bytes of a file of a backup: one of its plan, or one that a record names which it was given.
+    /// Reads bytes of a file of a backup: a file of its plan, or a file that one of its records names.
     ///
     /// # Errors
     /// [`EngineError::NoBackup`] where the backup has ended, [`EngineError::Store`] where it has no such file or the
@@ -195,9 +195,9 @@ impl Engine {
         Ok(self.store.read_file(name, offset, bytes)?)
     }
 
-    /// Gives the records of the commits after `after` that are durable, of about `bytes_max` bytes
-    /// together and one at least. It does not wait. The client has every commit up to `after`
-    /// durably: the hold releases the log below.
+    /// Returns the records of the durable commits after `after`, about `bytes_max` bytes together and at
+    /// least one record, if there is one. It does not wait. The client has made every commit up to
+    /// `after` durable, so the log below is released.
     ///
     /// # Errors
     /// [`EngineError::NoBackup`] where the backup has ended.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Engine, Place};
+use super::{CommitPosition, Engine};
 use crate::error::TxnError;
 
 /// The SQLSTATE of a full disk.
@@ -14,7 +14,7 @@ pub(super) struct Room(AtomicBool);
 
 impl Room {
     /// Notes what became of a commit.
-    pub fn note(&self, placed: &Result<Place, TxnError>) {
+    pub fn note(&self, placed: &Result<CommitPosition, TxnError>) {
         let is_full = match placed {
             Ok(_) => false,
             Err(error) if error.sqlstate() == DISK_FULL => true,

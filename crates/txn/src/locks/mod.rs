@@ -1,40 +1,38 @@
-//! Locks: which transaction may write a row or change a relation now, which wait, and which would
-//! wait for ever.
+//! Locks of rows and relations, their queues, and the detection of deadlocks.
 //!
-//! A row is known here by a 64-bit hash of (table, key), seeded at random when the engine opens; a
-//! relation by one of its number. Two that share a hash share a lock: they wait for one another
-//! needlessly, about once in 2^32 held at once, and nothing else goes wrong. In exchange a lock costs
-//! no copy of the key.
+//! A row is identified by a 64-bit hash of (table, key), seeded at random when the engine opens, and a
+//! relation by a hash of its number. Two rows with the same hash share a lock: transactions may then
+//! wait for one another needlessly, but nothing else goes wrong. With 2^32 locks held at once, about one
+//! pair shares a hash. In return a lock needs no copy of the key.
 //!
 //! ```text
 //!   shard[hash % 64]    row 7f..3a   T4 UPDATE                  queue T9 UPDATE, T2 KEY SHARE
 //!                       row 02..c1   T9 UPDATE                  queue -
 //!                       row 55..10   T4 KEY SHARE, T7 KEY SHARE queue T8 UPDATE
 //!                                                                  waits   T9 -> 7f..3a   T8 -> 55..10
-//!   would T4 -> 02..c1 close a circle?
+//!   would T4 -> 02..c1 close a cycle?
 //!   02..c1 is T9's · T9 waits for 7f..3a · that is T4's · yes
 //! ```
 //!
-//! Each lock has owners, each with the modes that it holds ([`mode`]), nearly always one; and
-//! waiters, in order. A transaction waits for one lock at a time, so a circle is found by walking
-//! from waits to owners. The transaction whose wait would close the circle is the one that fails
-//! (40P01); no other is disturbed.
+//! Each lock has owners (nearly always one), each with the modes that it holds ([`mode`]), and a queue of
+//! waiters. A transaction waits for one lock at a time, so a cycle is found by walking from waits to
+//! owners. The transaction whose wait would close the cycle fails (40P01); the others go on.
 //!
 //! # Invariants
-//! * A lock that nobody owns is not in the table.
-//! * When an owner releases a lock, the lock manager hands it at once to all waiters at the front
-//!   that get along. Waiters that own some of the lock already (and want more) stand at the front.
-//! * `waits` is changed and walked under one mutex, so of the waits that form a circle the last one
-//!   sees all others. A walk looks up owners shard by shard and still never finds a circle that is
-//!   none. Every transaction that it passes has been waiting since before the walk began, hence has
-//!   released nothing. The walk ends at a lock that the walker owns and keeps meanwhile. So the
-//!   transaction that waits for this lock cannot move, nor can the one that waits for that
-//!   transaction, and so on back. A transaction that got its lock and has not yet woken is in no
-//!   queue any more, and the walk passes it by.
-//! * No order of locking can block: `waits` is taken before a shard, a shard before a waiter.
+//! * A lock without an owner is not in the table.
+//! * When an owner releases a lock, the lock manager gives it at once to all compatible waiters at the
+//!   front of the queue. Waiters that already own the lock in a weaker mode stand at the front.
+//! * `waits` is changed and walked under one mutex, so the last of the waits that form a cycle sees all
+//!   others. A walk looks up owners shard by shard and still never reports a false cycle. Every
+//!   transaction that it passes has been waiting since before the walk began, so it has released
+//!   nothing. The walk ends at a lock that the walker owns and keeps meanwhile. So the transaction that
+//!   waits for this lock cannot move, nor can the one that waits for that transaction, and so on back. A
+//!   transaction that got its lock and has not yet woken is in no queue any more, so the walk does not
+//!   follow it.
+//! * The order of mutexes is fixed, so they cannot deadlock: `waits`, then a shard, then a waiter.
 //!
-//! The modes in which queries and changes of rows lock relations are noted elsewhere, until a
-//! transaction asks for a stronger one ([`readers`]).
+//! The modes in which queries and changes of rows lock relations are kept elsewhere, until a
+//! transaction asks for a stronger mode ([`readers`]).
 
 mod mode;
 mod readers;
@@ -64,7 +62,7 @@ use table::{Lock, Locks};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TxnId(pub u64);
 
-/// The hash under which a row is locked, and by which read sets know it.
+/// The hash of a row in the lock table and in read sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowHash(pub u64);
 
@@ -72,7 +70,7 @@ pub(crate) struct RowHash(pub u64);
 #[derive(Clone)]
 pub(crate) struct RowHasher(FixedState);
 
-/// Stands for the table where it is not a row that is locked but a relation.
+/// The table number in the hash of a relation's lock.
 const RELATIONS: u32 = u32::MAX;
 
 impl RowHasher {
@@ -96,32 +94,32 @@ impl RowHasher {
     }
 }
 
-/// How a lock was come by.
+/// The result of a request for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acquired {
-    /// The transaction held it before, or more.
+    /// The transaction held it before, in this mode or a stronger one.
     Already,
-    /// It holds it now, and must give it back.
+    /// The transaction holds it now, and must release it.
     Now,
 }
 
-/// A lock that a transaction has to give back.
+/// A lock that a transaction has to release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     pub row: RowHash,
     pub modes: Modes,
 }
 
-/// Why a lock was not given.
+/// The reason why a lock was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockFailure {
-    /// Waiting would have closed a circle.
+    /// Waiting would have closed a cycle.
     Deadlock,
-    /// The time to wait ran out.
+    /// The lock timeout ran out.
     Timeout,
-    /// Others have it, and there was to be no waiting.
+    /// Other transactions have it, and the caller asked not to wait.
     Busy,
-    /// Somebody called the waiter back.
+    /// Another thread has interrupted the wait.
     Interrupted,
     /// The engine takes no more writes.
     Poisoned,
@@ -130,25 +128,25 @@ pub(crate) enum LockFailure {
 /// The reason why a transaction must not wait any longer for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitOver {
-    /// The waiter was called back.
+    /// The wait was interrupted.
     Interrupted,
-    /// The owner of the lock waits, by ways that the engine does not see, for the waiter.
+    /// The owner of the lock waits for the waiter, in a way that the engine does not see.
     Deadlock,
 }
 
-/// A transaction that sleeps for a lock asks this every ten milliseconds whether to go on, with the
-/// transactions that it waits for.
+/// A callback that decides whether a wait for a lock goes on. A waiting transaction calls it every ten
+/// milliseconds with the transactions that it waits for.
 pub type WaitWatch = Box<dyn Fn(&[TxnId]) -> Result<(), WaitOver> + Send + Sync>;
 
-/// How often a [`WaitWatch`] is asked, in microseconds.
+/// How often a [`WaitWatch`] is called, in microseconds.
 const WATCH_EVERY_US: u64 = 10_000;
 
-/// How long to wait for what other transactions own.
+/// How long to wait for a lock that other transactions own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WaitPolicy<'a> {
     /// Fail at once.
     None,
-    /// Fail after so many microseconds (`None`: never), or when called back.
+    /// Fail after so many microseconds (`None`: never), or when interrupted.
     Waits { us: Option<u64>, interrupt: Option<&'a AtomicBool> },
 }
 
@@ -165,11 +163,11 @@ enum WaitState {
     Refused,
 }
 
-/// The way to tell a waiter that its wait is over.
+/// The way to notify a waiter that its wait is over.
 enum Wake {
     /// A thread sleeps on it.
     Thread(Condvar),
-    /// The waiter is elsewhere meanwhile: it is called.
+    /// No thread sleeps: the callback is called.
     Call(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -198,7 +196,7 @@ impl Waiter {
     }
 }
 
-/// A place in the queue of a row, of a transaction that does not sleep there.
+/// The place of a transaction in the queue of a row, without a sleeping thread.
 pub(crate) struct Queued {
     row: RowHash,
     waiter: Arc<Waiter>,
@@ -231,7 +229,7 @@ pub struct RelationClaim {
     pub mode: RelationLock,
     /// When the wait for it began, in microseconds since 1970; `None` where it is granted.
     pub waits_since_us: Option<u64>,
-    /// True where the table of locks does not know of it.
+    /// True if the lock is only in the list of its session, and not in the table of locks.
     pub is_noted: bool,
 }
 
@@ -270,8 +268,8 @@ impl LockManager {
         &self.shards[row.0 as usize % SHARD_COUNT]
     }
 
-    /// Gives `row` to `txn` in these modes, waiting as long as `wait_policy` says where others are in
-    /// the way.
+    /// Gives `row` to `txn` in these modes. If other transactions hold conflicting modes, it waits as long
+    /// as `wait_policy` allows.
     #[inline]
     pub(crate) fn lock(
         &self,
@@ -293,7 +291,7 @@ impl LockManager {
         self.shard(row).lock().try_give(row, txn, modes)
     }
 
-    /// Gives `modes` to `txn` where nobody can be in the way.
+    /// Gives `modes` to `txn`; no other transaction can hold a conflicting mode.
     fn give(&self, txn: TxnId, row: RowHash, modes: Modes) {
         self.shard(row).lock().give(row, txn, modes);
     }
@@ -396,8 +394,8 @@ impl LockManager {
         }
     }
 
-    /// Joins the queue of `row` without waiting there: `call` is called when the wait is over, which
-    /// [`LockManager::leave_queue`] then tells of. Fails with `Busy` where there is nothing to wait for.
+    /// Joins the queue of `row` without sleeping: `call` is called when the wait is over.
+    /// [`LockManager::leave_queue`] then returns the result. Fails with `Busy` if the lock is free.
     pub(crate) fn queue_up(
         &self,
         txn: TxnId,
@@ -414,13 +412,13 @@ impl LockManager {
         Ok(Queued { row, waiter })
     }
 
-    /// Leaves a queue, or finds out what came of that: a failure with `Timeout` where nothing had.
+    /// Leaves a queue and returns the result of the wait; fails with `Timeout` if it was not over.
     pub(crate) fn leave_queue(&self, queued: &Queued) -> Result<Held, LockFailure> {
         self.part(queued.row, &queued.waiter, true)?;
         Ok(Held { row: queued.row, modes: queued.waiter.modes })
     }
 
-    /// Joins the queue of `row`, unless the way came free, or waiting would close a circle.
+    /// Joins the queue of `row`, unless the lock is free by now, or waiting would close a cycle.
     fn join(
         &self,
         row: RowHash,
@@ -439,16 +437,16 @@ impl LockManager {
             return Ok(Some(acquired));
         }
         waits.insert(txn, row);
-        if self.closes_circle(&waits, txn, row) {
+        if self.closes_cycle(&waits, txn, row) {
             waits.remove(&txn);
-            // Not in the queue any more: the owner has let go since we joined it.
+            // Not in the queue any more: the owner has released the lock since.
             let given = !self.leave(row, waiter);
             return if given { Ok(Some(Acquired::Now)) } else { Err(LockFailure::Deadlock) };
         }
         Ok(None)
     }
 
-    /// Ends a wait: by leaving the queue where the time has run out, else with what it was ended by.
+    /// Ends a wait: leaves the queue if the time has run out, else returns the result of the wait.
     fn part(
         &self,
         row: RowHash,
@@ -468,7 +466,7 @@ impl LockManager {
         }
     }
 
-    /// Puts a waiter into the queue of `row`, unless the way came free.
+    /// Puts a waiter into the queue of `row`, unless the lock is free by now.
     fn enqueue(&self, row: RowHash, waiter: &Arc<Waiter>) -> Option<Acquired> {
         let mut shard = self.shard(row).lock();
         if let Some(acquired) = shard.try_give(row, waiter.txn, waiter.modes) {
@@ -502,7 +500,7 @@ impl LockManager {
     }
 
     /// True where `txn`, waiting for `row`, waits in the end for itself.
-    fn closes_circle(&self, waits: &Waits, txn: TxnId, row: RowHash) -> bool {
+    fn closes_cycle(&self, waits: &Waits, txn: TxnId, row: RowHash) -> bool {
         let mut passed: HashSet<TxnId, FixedState> = HashSet::default();
         let mut ways = vec![(txn, row)];
         while let Some((waiter, row)) = ways.pop() {
@@ -534,8 +532,8 @@ impl LockManager {
         }
     }
 
-    /// Takes a waiter out of the queue of `row`, and lets in those whom only it kept waiting; false
-    /// where it is not there (it was given the lock).
+    /// Takes a waiter out of the queue of `row`, and gives the lock to waiters that waited only for this
+    /// one; false if it is not in the queue because it was given the lock.
     fn leave(&self, row: RowHash, waiter: &Arc<Waiter>) -> bool {
         let mut shard = self.shard(row).lock();
         let Some(lock) = shard.get_mut(row) else { return false };
@@ -554,7 +552,7 @@ impl LockManager {
         }
     }
 
-    /// Calls `txn` back from where it waits, if it does.
+    /// Interrupts the wait of `txn`, if it waits.
     pub(crate) fn interrupt(&self, txn: TxnId) {
         let waits = self.waits.lock();
         let Some(row) = waits.get(&txn) else { return };
@@ -584,8 +582,8 @@ impl LockManager {
         }
     }
 
-    /// How many rows and relations are locked, and how many transactions wait for one. A wait that would
-    /// close a circle is none: while one is looked at nobody counts.
+    /// The numbers of locked rows and relations, and of waiting transactions. A wait that would close a cycle
+    /// does not count: nothing is counted while a walk looks for one.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let _waits = self.waits.lock();
         let mut counts = (0, 0);

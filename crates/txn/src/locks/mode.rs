@@ -44,7 +44,7 @@ pub enum RowLock {
 pub enum RelationLock {
     /// Conflicts with ACCESS EXCLUSIVE only.
     AccessShare,
-    /// `SELECT ... FOR UPDATE` and its kin.
+    /// `SELECT ... FOR UPDATE` and the like.
     RowShare,
     /// Changes of rows.
     RowExclusive,
@@ -56,11 +56,11 @@ pub enum RelationLock {
     ShareRowExclusive,
     /// Only readers beside it.
     Exclusive,
-    /// Nobody beside it: `LOCK TABLE` where it names no mode.
+    /// Excludes all others: `LOCK TABLE` without a mode.
     AccessExclusive,
     /// The lock of a query that reads. Conflicts with ACCESS EXCLUSIVE only, not with DEFINE.
     Read,
-    /// Nobody beside it but readers: `DROP TABLE`, most of `ALTER TABLE`.
+    /// Excludes all others but readers: `DROP TABLE`, most of `ALTER TABLE`.
     Define,
 }
 

@@ -58,7 +58,7 @@ impl Lock {
         self.owners().filter(against).map(|(owner, _)| owner)
     }
 
-    /// Gives `modes` to `txn` if nobody is in the way; the bits that it had not.
+    /// Gives `modes` to `txn` if no other owner conflicts; returns the bits that it had not.
     fn try_give(&mut self, txn: TxnId, modes: Modes) -> Option<Acquired> {
         if self.owner == txn && self.modes.cover(modes) {
             return Some(Acquired::Already);
@@ -213,7 +213,7 @@ impl Locks {
         })
     }
 
-    /// Gives the lock of a row to `txn` if nobody is in the way.
+    /// Gives the lock of a row to `txn` if no other owner conflicts.
     pub(super) fn try_give(&mut self, row: RowHash, txn: TxnId, modes: Modes) -> Option<Acquired> {
         if !self.crowds.is_empty()
             && let Some(lock) = self.crowds.get_mut(&row)
@@ -246,7 +246,7 @@ impl Locks {
         Some(Acquired::Now)
     }
 
-    /// Gives the lock of a row to `txn`, where nobody can be in the way.
+    /// Gives the lock of a row to `txn`; no other owner can conflict.
     pub(super) fn give(&mut self, row: RowHash, txn: TxnId, modes: Modes) {
         let is_given = !self.crowds.contains_key(&row) && self.try_give(row, txn, modes).is_some();
         if !is_given {
@@ -305,7 +305,7 @@ mod tests {
         Modes::of_row(RowLock::KeyShare)
     }
 
-    /// The memory of many locks is given back when they are let go of.
+    /// The memory of many locks is freed when they are released.
     #[test]
     fn many_locks_leave_no_room_behind() {
         let mut locks = Locks::default();

@@ -1,4 +1,4 @@
-//! Locks by themselves: owners, queues, circles, and threads that take them at random.
+//! Locks by themselves: owners, queues, deadlocks, and threads that take them at random.
 
 use super::*;
 use std::sync::mpsc;
@@ -93,10 +93,10 @@ fn a_watch_ends_waits() {
     }
 }
 
-/// The transaction that closes a circle of three finds it; when that one gives up, the others go
+/// The transaction that closes a cycle of three finds it; when that one gives up, the others go
 /// on.
 #[test]
-fn a_circle_is_found_and_broken() {
+fn a_deadlock_is_found_and_broken() {
     let locks = Arc::new(lock_manager());
     for (id, row) in [(1, A), (2, B), (3, C)] {
         locks.lock(TxnId(id), row, UPDATE, WaitPolicy::None).unwrap();
@@ -123,9 +123,9 @@ fn a_circle_is_found_and_broken() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// A long queue for one row is no circle.
+/// A long queue for one row is no deadlock.
 #[test]
-fn a_queue_is_no_circle() {
+fn a_queue_is_no_deadlock() {
     let locks = Arc::new(lock_manager());
     locks.lock(TxnId(1), A, UPDATE, WaitPolicy::None).unwrap();
     locks.lock(TxnId(2), B, UPDATE, WaitPolicy::None).unwrap();
@@ -160,7 +160,7 @@ fn poison_wakes_all() {
     assert_eq!(locks.counts(), (0, 0));
 }
 
-/// Threads that take random rows in random order never hang: each circle is found.
+/// Threads that take random rows in random order never hang: each deadlock is found.
 #[test]
 fn no_hang_under_random_locking() {
     let locks = Arc::new(lock_manager());
@@ -246,7 +246,7 @@ fn wanting_more_can_be_a_deadlock() {
 }
 
 /// On a relation nobody overtakes a stronger lock that waits; once that gives up, those behind go on.
-/// A circle that leads over the place in such a queue is found as well.
+/// A cycle that leads through a place in such a queue is found as well.
 #[test]
 fn relations_are_waited_for_in_line() {
     let locks = Arc::new(lock_manager());
@@ -293,7 +293,7 @@ fn a_wait_can_be_interrupted() {
 }
 
 /// A transaction in a queue that does not sleep there is called when it is its turn, called back,
-/// refused if it closes a circle, and may leave before.
+/// refused if it closes a cycle, and may leave before.
 #[test]
 fn a_queue_without_a_thread() {
     let locks = lock_manager();

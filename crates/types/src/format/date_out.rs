@@ -271,7 +271,7 @@ fn number_of(node: &FieldNode, parts: &Parts<'_>, out: &mut String) -> Result<()
         DateField::Julian => (parts.any_date() + JULIAN_OF_EPOCH, 0),
         other => unreachable!("{other:?} is no number"),
     };
-    // Of an interval a part may be negative, whose sign some fields have room for.
+    // A part of an interval may be negative; some fields have room for its sign.
     let has_sign = match node.field {
         DateField::Hour12 | DateField::Hour24 => parts.hour < 0,
         DateField::Year(2..) | DateField::IsoYear(2..) => parts.shown_year(parts.year) < 0,

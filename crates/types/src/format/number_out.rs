@@ -254,7 +254,7 @@ fn roman(mut value: i64) -> String {
     roman
 }
 
-/// A number on its way through a template.
+/// A number during the evaluation of a template.
 struct Writer {
     layout: Layout,
     sign: char,

@@ -193,7 +193,7 @@ macro_rules! float {
                     && !is_halfway(written, f64::from(value), f64::from(value.next_up()))
                     && !is_halfway(written, f64::from(value), f64::from(value.next_down()))
             };
-            // Of two that are equally near, the one with an even last digit.
+            // If two are equally near, the one with an even last digit.
             let nearest = |decimals: usize| format!("{value:.decimals$e}");
             let mut candidates = [nearest(decimals), shortest]
                 .into_iter()

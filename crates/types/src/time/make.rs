@@ -1,4 +1,4 @@
-//! Dates, times and intervals made of numbers: `make_date` and its kin.
+//! Dates, times and intervals made of numbers: `make_date` and the like.
 
 use super::calendar::{Civil, days_in_month};
 use super::{

@@ -139,7 +139,7 @@ fn displacement(east_s: i32, out: &mut String) {
 fn day_and_clock(
     day_number: i64,
     time_us: i64,
-    zone: Option<Place<'_>>,
+    zone: Option<ZoneOffset<'_>>,
     style: &Style,
     out: &mut String,
 ) {
@@ -180,7 +180,7 @@ fn day_and_clock(
 
 /// Where a clock is.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ZoneOffset<'a> {
     east_s: i32,
     abbreviation: &'a str,
 }
@@ -237,7 +237,7 @@ impl TimestampTz {
             at => {
                 let local = style.time_zone.local(at);
                 let us = at.0.saturating_add(i64::from(local.east_s) * SECOND_US);
-                let place = Place { east_s: local.east_s, abbreviation: local.abbreviation };
+                let place = ZoneOffset { east_s: local.east_s, abbreviation: local.abbreviation };
                 let (day, time_us) = (us.div_euclid(DAY_US), us.rem_euclid(DAY_US));
                 day_and_clock(day, time_us, Some(place), style, out);
             }

@@ -53,7 +53,7 @@ pub enum FaultKind {
     Eio,
     /// No space left; nothing was done.
     Enospc,
-    /// Of a write the first half is done, then no space is left. Other operations: as `Eio`.
+    /// The first half of a write is done, then no space is left. Other operations: as `Eio`.
     ShortWrite,
 }
 

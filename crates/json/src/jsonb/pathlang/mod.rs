@@ -69,7 +69,7 @@ impl Path {
     /// Reads a path.
     ///
     /// # Errors
-    /// Where the text is none: [`PathError::Syntax`] and its relatives.
+    /// Fails if the text is not a path: [`PathError::Syntax`] and similar errors.
     pub fn parse(text: &str) -> Result<Path, PathError> {
         let (lax, expr) = parser::parse(text)?;
         Ok(Path { lax, expr })

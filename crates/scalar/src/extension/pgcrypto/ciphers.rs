@@ -1,4 +1,4 @@
-//! `encrypt`, `decrypt` and their kin: block ciphers in the modes `cbc` and `ecb`.
+//! `encrypt`, `decrypt` and the like: block ciphers in the modes `cbc` and `ecb`.
 //!
 //! ```text
 //!   aes-cbc/pad:pkcs      algorithm - mode / pad: padding

@@ -3,7 +3,7 @@
 
 use types::Type;
 
-use super::{Grammar, Seen, TABLES};
+use super::{Grammar, TABLES, VisibleColumn};
 
 impl Grammar<'_> {
     /// A query whose rows have values of these types.
@@ -69,9 +69,9 @@ impl Grammar<'_> {
     }
 
     /// An item of `FROM`, and its columns.
-    fn item(&self, lateral: bool) -> (String, Vec<Seen>) {
+    fn item(&self, lateral: bool) -> (String, Vec<VisibleColumn>) {
         let alias = self.name("t");
-        let seen = |columns: &[(&str, Type)]| -> Vec<Seen> {
+        let seen = |columns: &[(&str, Type)]| -> Vec<VisibleColumn> {
             columns.iter().map(|(name, ty)| (format!("{alias}.{name}"), *ty)).collect()
         };
         let known = self.tables.borrow().clone();

@@ -160,7 +160,7 @@ pub enum Command {
         /// The tables; none for all.
         tables: Vec<Path>,
     },
-    /// A command that is parsed and never run: `DO`, `LOAD` and their kin, by their words.
+    /// A command that is parsed and never run: `DO`, `LOAD` and the like, by their words.
     Other(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! Definitions: the syntax trees of `CREATE`, `ALTER`, `DROP`, `GRANT` and their kin.
+//! Definitions: the syntax trees of `CREATE`, `ALTER`, `DROP`, `GRANT` and the like.
 //!
 //! Expressions and queries are kept with their text, because the catalog keeps the text.
 

@@ -162,7 +162,7 @@ pub enum ExprKind {
     },
     /// `DEFAULT`: only as a value of `INSERT`, `UPDATE` and `MERGE`.
     Default,
-    /// `CURRENT_DATE` and its kin.
+    /// `CURRENT_DATE` and the like.
     Keyword {
         /// The word, in lower case.
         word: &'static str,

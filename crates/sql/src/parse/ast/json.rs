@@ -2,7 +2,7 @@
 //!
 //! `value FORMAT JSON` is the cast of the value to `json`.
 
-use scalar::standard::{JsonKind, Wanted};
+use scalar::standard::{JsonKind, JsonSearchKind};
 
 use super::{Expr, Name, TypeName};
 use crate::error::At;
@@ -79,7 +79,7 @@ pub enum Json {
 #[derive(Clone, PartialEq, Debug)]
 pub struct JsonSearch {
     /// The wanted answer.
-    pub what: Wanted,
+    pub what: JsonSearchKind,
     /// Where it is looked for.
     pub document: Expr,
     /// The path.
@@ -128,9 +128,9 @@ impl Json {
             Json::Serialize { .. } => "json_serialize",
             Json::Is { .. } => return None,
             Json::Search(search) => match search.what {
-                Wanted::Exists => "json_exists",
-                Wanted::Value => "json_value",
-                Wanted::Query { .. } => "json_query",
+                JsonSearchKind::Exists => "json_exists",
+                JsonSearchKind::Value => "json_value",
+                JsonSearchKind::Query { .. } => "json_query",
             },
         })
     }

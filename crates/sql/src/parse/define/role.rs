@@ -225,7 +225,7 @@ impl Parser<'_> {
         self.role_name().map(Some)
     }
 
-    /// The name of a role, `CURRENT_USER` and its kin among them.
+    /// The name of a role, `CURRENT_USER` and the like among them.
     pub(super) fn role_name(&mut self) -> Result<Name> {
         if self.is_any(&["current_user", "current_role", "session_user"]) {
             return self.label();

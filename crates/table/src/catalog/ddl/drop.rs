@@ -33,7 +33,7 @@ pub enum Behavior {
     Cascade,
 }
 
-/// Something that the user is told though all went well.
+/// A notice for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The message.

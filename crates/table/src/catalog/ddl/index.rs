@@ -421,7 +421,7 @@ pub(super) fn in_columns_already(hint: &str) -> Error {
     SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint(hint).into()
 }
 
-/// The method can do what is asked of it.
+/// Fails if the access method does not support the index.
 fn check_method(new: &NewIndex) -> Result<()> {
     let method = new.method.name();
     let refuse = |what: &str| {

@@ -200,7 +200,7 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Drops a database with all that is in it. Nobody may be connected, which the caller sees to.
+    /// Drops a database with all that is in it. The caller makes sure that no session is connected.
     ///
     /// # Errors
     /// As [`Ddl::may_drop_database`].

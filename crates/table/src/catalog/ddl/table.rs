@@ -43,7 +43,7 @@ pub struct NewTable {
     pub method: NewMethod,
     /// How its rows are divided; it has no partitions yet.
     pub partitioning: Option<Partitioning>,
-    /// Of which table it is a partition, and which rows it has.
+    /// The table of which it is a partition, and the rows that it has.
     pub partition_of: Option<PartitionOf>,
 }
 
@@ -66,7 +66,7 @@ pub struct NewColumn {
     pub is_generated: bool,
     /// `GENERATED ... AS IDENTITY`.
     pub identity: Option<NewIdentity>,
-    /// Of a column that is added: the value that it has in the rows that are there.
+    /// For an added column: its value in the existing rows.
     pub missing: Option<Datum>,
 }
 

@@ -18,7 +18,7 @@ use types::Oid;
 
 use super::version::Key;
 use super::{Address, Class, Entry};
-use crate::stored::Kept;
+use crate::stored::KeptHistory;
 use crate::{Error, Result};
 use field::{Field, Input};
 
@@ -37,7 +37,7 @@ pub(crate) struct Retired {
     pub table: TableId,
     /// The relation that it belonged to.
     pub relation: Oid,
-    pub kept: Kept,
+    pub kept: KeptHistory,
     /// The commit that gave it up.
     pub csn: Csn,
 }
@@ -159,7 +159,7 @@ pub(crate) fn value_of(entry: &Entry) -> Vec<u8> {
 }
 
 /// The value of the record of a table that commit `ended` gave up; 0 for the commit that writes it.
-pub(crate) fn retired_value_of(relation: Oid, kept: Kept, ended: Csn) -> Vec<u8> {
+pub(crate) fn retired_value_of(relation: Oid, kept: KeptHistory, ended: Csn) -> Vec<u8> {
     let mut out = vec![VERSION];
     (relation, kept.retention, ended.0).put(&mut out);
     kept.from.0.put(&mut out);
@@ -189,7 +189,7 @@ pub(crate) fn decode(key: &[u8], value: &[u8], written: Csn) -> Result<Record> {
         b'x' => {
             let (relation, retention, csn): (Oid, Retention, u64) = Field::take(&mut input)?;
             let from: u64 = Field::take(&mut input)?;
-            let kept = Kept { retention, from: Csn(from) };
+            let kept = KeptHistory { retention, from: Csn(from) };
             let table = match key[1..].try_into() {
                 Ok(number) => TableId(u32::from_be_bytes(number)),
                 Err(_) => return damaged("a key of the catalog of the wrong length"),

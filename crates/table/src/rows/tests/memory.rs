@@ -16,7 +16,7 @@ use store::{Csn, Kind, Op, TableId};
 use table::Result;
 use table::catalog::{Relation, TableData};
 use table::index::RowKeys;
-use table::method::{Access, AccessMethod, ChangedKeys, KeyWalk, RowScan, Rows, Wanted};
+use table::method::{Access, AccessMethod, ChangedKeys, ColumnSet, KeyWalk, RowScan, Rows};
 use table::rows::{Batch, Layout, Row, RowVersion};
 use txn::{
     Cursor, Engine, KeyRange, Locked, Observed, Observer, OpRef, Snapshot, Transaction, View,
@@ -141,7 +141,7 @@ impl Rows for MemoryRows {
         &self,
         view: View<'_>,
         key: &[u8],
-        _: Wanted<'_>,
+        _: ColumnSet<'_>,
         _: Access,
         out: &mut Vec<u8>,
     ) -> Result<bool> {
@@ -234,7 +234,7 @@ impl RowScan for MemoryScan {
     fn fill(
         &mut self,
         view: View<'_>,
-        wanted: Wanted<'_>,
+        wanted: ColumnSet<'_>,
         batch: &mut Batch,
         rows_max: usize,
     ) -> Result<()> {

@@ -29,7 +29,7 @@ use crate::catalog::{
     CatalogCache, Draft, IndexMethod, POSTGRES_DATABASE, POSTGRES_ROLE, PUBLIC, Persistence,
 };
 use crate::foreign::Checks;
-use crate::method::{AccessMethod, NewMethod, Wanted};
+use crate::method::{AccessMethod, ColumnSet, NewMethod};
 use crate::{Collections, Error, Result, Tables};
 use memory::Memory;
 
@@ -260,7 +260,7 @@ pub fn rows(mut cursor: super::Cursor, view: txn::View<'_>, at_once: usize) -> V
     let mut batch = super::Batch::new();
     while !cursor.is_at_end() {
         batch.clear();
-        cursor.fill(view, Wanted::All, &mut batch, at_once).expect("rows are read");
+        cursor.fill(view, ColumnSet::All, &mut batch, at_once).expect("rows are read");
         out.extend(batch.iter().map(|row| shown(&row.to_datums().expect("rows decode"))));
     }
     out

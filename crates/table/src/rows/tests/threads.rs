@@ -9,7 +9,7 @@ use super::super::{Batch, Cursor, Table};
 use super::{World, int, primary_key, random, unique};
 use crate::catalog::ddl::{NewConstraint, NewConstraintKind};
 use crate::catalog::{Action, MatchType};
-use crate::method::Wanted;
+use crate::method::ColumnSet;
 
 const THREADS: u64 = 8;
 
@@ -17,7 +17,7 @@ pub fn all(world: &World, table: &std::sync::Arc<Table>) -> Vec<Vec<Datum>> {
     let snapshot = world.engine.snapshot();
     let mut cursor = Cursor::over(table, KeyRange::ALL, false);
     let mut batch = Batch::new();
-    cursor.fill(snapshot.view(), Wanted::All, &mut batch, usize::MAX - 1).unwrap();
+    cursor.fill(snapshot.view(), ColumnSet::All, &mut batch, usize::MAX - 1).unwrap();
     batch.iter().map(|row| row.to_datums().unwrap()).collect()
 }
 

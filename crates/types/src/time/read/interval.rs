@@ -146,13 +146,13 @@ impl Sum {
 }
 
 /// The fields that were given, so that none is given twice.
-type Seen = u32;
+type FieldSet = u32;
 
-const ALL_SECONDS: Seen = bit(Unit::Second) | bit(Unit::Millisecond) | bit(Unit::Microsecond);
-const CLOCK: Seen = ALL_SECONDS | bit(Unit::Minute) | bit(Unit::Hour);
-const EVERYTHING: Seen = CLOCK | bit(Unit::Day) | bit(Unit::Month) | bit(Unit::Year);
+const ALL_SECONDS: FieldSet = bit(Unit::Second) | bit(Unit::Millisecond) | bit(Unit::Microsecond);
+const CLOCK: FieldSet = ALL_SECONDS | bit(Unit::Minute) | bit(Unit::Hour);
+const EVERYTHING: FieldSet = CLOCK | bit(Unit::Day) | bit(Unit::Month) | bit(Unit::Year);
 
-const fn bit(unit: Unit) -> Seen {
+const fn bit(unit: Unit) -> FieldSet {
     1 << unit as u32
 }
 

@@ -32,30 +32,30 @@ pub(super) enum Moment {
 }
 
 /// A set of fields that were given.
-type Seen = u32;
+type FieldSet = u32;
 
-const YEAR: Seen = 1 << 0;
-const MONTH: Seen = 1 << 1;
-const DAY: Seen = 1 << 2;
-const DAY_OF_YEAR: Seen = 1 << 3;
-const TIME: Seen = 1 << 4;
-const ZONE: Seen = 1 << 5;
-const SUMMER: Seen = 1 << 6;
-const SUMMER_WORD: Seen = 1 << 7;
-const MERIDIEM: Seen = 1 << 8;
-const ERA: Seen = 1 << 9;
-const WEEKDAY: Seen = 1 << 10;
-const ZONE_OF_DATE: Seen = 1 << 11;
-const DATE: Seen = YEAR | MONTH | DAY;
-const YEAR_MONTH: Seen = YEAR | MONTH;
-const MONTH_DAY: Seen = MONTH | DAY;
+const YEAR: FieldSet = 1 << 0;
+const MONTH: FieldSet = 1 << 1;
+const DAY: FieldSet = 1 << 2;
+const DAY_OF_YEAR: FieldSet = 1 << 3;
+const TIME: FieldSet = 1 << 4;
+const ZONE: FieldSet = 1 << 5;
+const SUMMER: FieldSet = 1 << 6;
+const SUMMER_WORD: FieldSet = 1 << 7;
+const MERIDIEM: FieldSet = 1 << 8;
+const ERA: FieldSet = 1 << 9;
+const WEEKDAY: FieldSet = 1 << 10;
+const ZONE_OF_DATE: FieldSet = 1 << 11;
+const DATE: FieldSet = YEAR | MONTH | DAY;
+const YEAR_MONTH: FieldSet = YEAR | MONTH;
+const MONTH_DAY: FieldSet = MONTH | DAY;
 
 /// The fields that were read up to some token.
 pub(super) struct Reading<'a> {
     context: &'a Context<'a>,
     /// True where only a time of day is wanted.
     is_time_only: bool,
-    seen: Seen,
+    seen: FieldSet,
     year: i64,
     month: i64,
     day: i64,
@@ -152,7 +152,7 @@ impl<'a> Reading<'a> {
         Ok(TimeTz { time: Time(reading.time_us()), west_s })
     }
 
-    fn has(&self, fields: Seen) -> bool {
+    fn has(&self, fields: FieldSet) -> bool {
         self.seen & fields == fields
     }
 
@@ -187,7 +187,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A token that looks like a date, where a date may stand.
-    fn date_or_zone(&mut self, text: &str) -> Result<Seen, Fault> {
+    fn date_or_zone(&mut self, text: &str) -> Result<FieldSet, Fault> {
         match self.label.take() {
             // `J2451187-08`: a Julian day and a zone.
             Some(Label::Julian) => {
@@ -206,7 +206,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A token that looks like a date, where only a time is wanted.
-    fn date_before_time(&mut self, tokens: &[Token], at: usize) -> Result<Seen, Fault> {
+    fn date_before_time(&mut self, tokens: &[Token], at: usize) -> Result<FieldSet, Fault> {
         let text = &tokens[at].text;
         let last = tokens.len() - 1;
         if at == 0 && last > 0 && (tokens[last].kind == Kind::Date || tokens[1].kind == Kind::Time)
@@ -220,7 +220,7 @@ impl<'a> Reading<'a> {
     }
 
     /// `hhmmss-zz`.
-    fn time_with_zone(&mut self, text: &str) -> Result<Seen, Fault> {
+    fn time_with_zone(&mut self, text: &str) -> Result<FieldSet, Fault> {
         if self.has(TIME) {
             return Err(Fault::Format);
         }
@@ -230,14 +230,14 @@ impl<'a> Reading<'a> {
         Ok(self.run_together(&text[..dash], has_date)? | ZONE)
     }
 
-    fn named_zone(&mut self, text: &str) -> Result<Seen, Fault> {
+    fn named_zone(&mut self, text: &str) -> Result<FieldSet, Fault> {
         let zone = TimeZone::find(text).ok_or_else(|| Fault::Zone(text.to_owned()))?;
         self.zone = Zone::Name(ZoneName::Zone(zone));
         Ok(ZONE)
     }
 
     /// A time with colons.
-    fn clock(&mut self, text: &str) -> Result<Seen, Fault> {
+    fn clock(&mut self, text: &str) -> Result<FieldSet, Fault> {
         if !matches!(self.label.take(), None | Some(Label::Time)) {
             return Err(Fault::Format);
         }
@@ -250,7 +250,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A number whose meaning the word before it says.
-    fn labelled(&mut self, label: Label, text: &str) -> Result<Seen, Fault> {
+    fn labelled(&mut self, label: Label, text: &str) -> Result<FieldSet, Fault> {
         let (value, rest) = number(text)?;
         if !rest.is_empty() && !rest.starts_with('.') {
             return Err(Fault::Format);
@@ -273,7 +273,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A number in a moment: of a date, or of a time where there is a date already.
-    fn number_of_moment(&mut self, text: &str) -> Result<Seen, Fault> {
+    fn number_of_moment(&mut self, text: &str) -> Result<FieldSet, Fault> {
         match text.find('.') {
             Some(_) if self.seen & DATE == 0 => self.date(text, self.seen),
             Some(point) if point > 2 => self.run_together(text, self.has(DATE)),
@@ -285,7 +285,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A number where only a time is wanted.
-    fn number_of_time(&mut self, tokens: &[Token], at: usize) -> Result<Seen, Fault> {
+    fn number_of_time(&mut self, tokens: &[Token], at: usize) -> Result<FieldSet, Fault> {
         let text = &tokens[at].text;
         let last = tokens.len() - 1;
         match text.find('.') {
@@ -300,7 +300,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A date in one token: `2024-02-03`, `3/feb/24`.
-    fn date(&mut self, text: &str, seen: Seen) -> Result<Seen, Fault> {
+    fn date(&mut self, text: &str, seen: FieldSet) -> Result<FieldSet, Fault> {
         let mut parts = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
@@ -347,8 +347,8 @@ impl<'a> Reading<'a> {
         &mut self,
         text: &str,
         has_text_month: bool,
-        seen: Seen,
-    ) -> Result<Seen, Fault> {
+        seen: FieldSet,
+    ) -> Result<FieldSet, Fault> {
         let (value, rest) = number(text)?;
         let digits = text.len() - rest.len();
         if digits == 0 {
@@ -400,7 +400,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Digits without punctuation: `yymmdd`, `yyyymmdd`, `hhmm`, `hhmmss`, `hhmmss.fff`.
-    fn run_together(&mut self, text: &str, has_date: bool) -> Result<Seen, Fault> {
+    fn run_together(&mut self, text: &str, has_date: bool) -> Result<FieldSet, Fault> {
         let part = |text: &str| text.parse::<i64>().map_err(|_| Fault::Format);
         let (digits, has_fraction) = match text.find('.') {
             Some(point) => {
@@ -415,7 +415,7 @@ impl<'a> Reading<'a> {
         let length = digits.len();
         if !has_fraction && !has_date && length >= 6 {
             let (year, month_day) = digits.split_at(length - 4);
-            // Of a number that is too big the lower bits are taken, as in PostgreSQL.
+            // A number that is too big is cut to its lower bits, as in PostgreSQL.
             self.year = i64::from(year.parse().unwrap_or(i64::MAX) as i32);
             self.month = part(&month_day[..2])?;
             self.day = part(&month_day[2..])?;
@@ -434,7 +434,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A word; `None` for one that is read over.
-    fn word(&mut self, text: &str) -> Result<Option<Seen>, Fault> {
+    fn word(&mut self, text: &str) -> Result<Option<FieldSet>, Fault> {
         if let Some(meaning) = meaning(text) {
             return self.abbreviation(text, meaning).map(Some);
         }
@@ -499,19 +499,19 @@ impl<'a> Reading<'a> {
         }))
     }
 
-    fn expect_number(&mut self, label: Label) -> Result<Option<Seen>, Fault> {
+    fn expect_number(&mut self, label: Label) -> Result<Option<FieldSet>, Fault> {
         match self.label.replace(label) {
             Some(_) => Err(Fault::Format),
             None => Ok(None),
         }
     }
 
-    fn stands_for(&mut self, moment: Moment) -> Seen {
+    fn stands_for(&mut self, moment: Moment) -> FieldSet {
         self.fixed = Some(moment);
         DATE | TIME | ZONE
     }
 
-    fn abbreviation(&mut self, text: &str, meaning: Meaning) -> Result<Seen, Fault> {
+    fn abbreviation(&mut self, text: &str, meaning: Meaning) -> Result<FieldSet, Fault> {
         match meaning {
             Meaning::Standard(east_s) => {
                 self.zone = Zone::West(-east_s);
@@ -536,7 +536,7 @@ impl<'a> Reading<'a> {
         (Timestamp(self.context.now.0.saturating_add(east_us)), -local.east_s)
     }
 
-    fn now(&mut self) -> Seen {
+    fn now(&mut self) -> FieldSet {
         let (now, west_s) = self.local_now();
         self.set_time(now.0.rem_euclid(DAY_US));
         if self.is_time_only {
@@ -547,7 +547,7 @@ impl<'a> Reading<'a> {
         DATE | TIME | ZONE
     }
 
-    fn day_from_today(&mut self, days: i64) -> Seen {
+    fn day_from_today(&mut self, days: i64) -> FieldSet {
         let (now, _) = self.local_now();
         self.set_day(now.0.div_euclid(DAY_US) + days);
         DATE

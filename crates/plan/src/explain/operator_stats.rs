@@ -2,7 +2,7 @@
 
 /// The measurements of one operator.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Seen {
+pub struct OperatorStats {
     /// How many rows it gave, in all runs together.
     pub rows: u64,
     /// How often it was run.
