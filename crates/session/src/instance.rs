@@ -359,7 +359,7 @@ impl Instance {
             exported: Arc::default(),
             backups: OnceLock::new(),
             opened_at: engine.visible(),
-            sequences: Sequences::new(Arc::clone(&engine)),
+            sequences: Sequences::new(Arc::clone(&engine), catalogs.tables().clone()),
             collections,
             objects,
             engine,

@@ -14,11 +14,15 @@
 //! goes on from there, and up to 31 numbers are never given out. After a clean close
 //! ([`Sequences::save`]) none are lost.
 //!
+//! The state of a sequence that an open transaction has made waits for the commit of that transaction, which writes it
+//! ([`Tables`]): no other session has numbers of the sequence before.
+//!
 //! A session takes as many numbers at once as `CACHE` says, and gives out its own. The numbers
 //! that it has left when it ends are lost, also when the sequence is made to count otherwise.
 //!
 //! # Invariants
-//! * A number is given out only after a state at or past it has its place in the log.
+//! * A number is given out only after a state at or past it has its place in the log, or waits for the commit that makes
+//!   the sequence.
 //! * One thread at a time advances a sequence; nothing waits for a transaction here.
 
 use std::collections::HashMap;
@@ -26,13 +30,13 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 use parking_lot::{Mutex, RwLock};
-use store::TableId;
+use store::{Op, TableId, Write};
 use txn::{CommitMeta, Durability, Engine, Isolation, Ordered};
 use types::{Oid, SqlState};
 
 use crate::catalog::{Relation, Sequence};
 use crate::shrink::shrink;
-use crate::{Error, Result};
+use crate::{Error, Result, Tables};
 
 const KEY: &[u8] = b"s";
 /// Numbers reserved at once.
@@ -120,13 +124,15 @@ type Known = HashMap<TableId, Arc<Mutex<Open>>, FixedState>;
 #[derive(Debug)]
 pub struct Sequences {
     engine: Arc<Engine>,
+    tables: Tables,
     known: RwLock<Known>,
 }
 
 impl Sequences {
-    /// The sequences of `engine`. To be dropped, after [`Sequences::save`], before that is closed.
-    pub fn new(engine: Arc<Engine>) -> Sequences {
-        Sequences { engine, known: RwLock::default() }
+    /// The sequences of `engine`, which knows its tables by `tables`. To be dropped, after [`Sequences::save`], before the
+    /// engine is closed.
+    pub fn new(engine: Arc<Engine>, tables: Tables) -> Sequences {
+        Sequences { engine, tables, known: RwLock::default() }
     }
 
     /// Takes the next numbers of a sequence: as many as its `CACHE` says, fewer at its end.
@@ -202,7 +208,9 @@ impl Sequences {
         for (storage, open) in known {
             let mut open = open.lock();
             let state = open.state;
-            if open.stored.is_some_and(|stored| stored != state) {
+            // A sequence that was dropped or rolled back has given up its table of the store.
+            let is_there = self.engine.table(storage).ended().is_none();
+            if is_there && open.stored.is_some_and(|stored| stored != state) {
                 self.store(storage, &mut open, state)?;
                 open.reserved = 0;
             }
@@ -241,13 +249,19 @@ impl Sequences {
         Ok(open)
     }
 
-    /// Gives a state its place in the log.
+    /// Gives a state its place in the log, or has it wait for the commit that makes the sequence.
     fn store(&self, storage: TableId, open: &mut Open, state: SequenceState) -> Result<()> {
+        let op = Op::Put(state.to_bytes());
+        let write = Write { table: storage, key: KEY.to_vec(), op };
+        if self.tables.wait_with(&write) {
+            open.stored = Some(state);
+            return Ok(());
+        }
         if let Some(before) = open.ordered.take() {
             before.wait()?; // It is visible long since, or its waiting serves others as well.
         }
         let mut txn = self.engine.begin(Isolation::ReadCommitted);
-        txn.put(storage, KEY, state.to_bytes())?;
+        txn.write(write.table, write.key, write.op)?;
         let meta = CommitMeta { durability: Some(Durability::Os), ..CommitMeta::default() };
         open.ordered = Some(txn.order(meta)?);
         open.stored = Some(state);

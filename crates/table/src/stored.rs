@@ -17,6 +17,8 @@
 //! # Invariants
 //! * A table is known before any reader reads at or above the commit that made it.
 //! * A table that a running transaction has made is drafted until it is known or the transaction is over.
+//! * No commit before the one that makes a table writes to it. A follower does not know of open transactions: it would
+//!   take such a table for one that was given up.
 //! * No write to a table has the commit that gave it up, or a later one: a writer holds a lock on the
 //!   relation, so it cannot be dropped meanwhile.
 //! * The store gets a shorter history only once all flushes that began before it have ended.
@@ -32,6 +34,7 @@ use parking_lot::{Mutex, RwLock};
 use std::time::Duration;
 use store::{
     ColumnDecoder, ColumnEncoder, Compression, Csn, MergeError, Retention, Store, Table, TableId,
+    Write,
 };
 use txn::TableResolver;
 use types::Oid;
@@ -240,8 +243,8 @@ pub struct Tables {
     unknown_documents: Arc<StoredTable>,
     /// A table that was given up and whose past cannot be read.
     unread: Arc<StoredTable>,
-    /// Tables that running transactions have made.
-    drafted: Arc<RwLock<HashSet<TableId, FixedState>>>,
+    /// Tables that running transactions have made, each with the write that waits for the commit.
+    drafted: Arc<RwLock<HashMap<TableId, Option<Write>, FixedState>>>,
     /// Tables that were given up and can be read only through older snapshots.
     leaving: Arc<Mutex<Vec<(TableId, Csn)>>>,
     /// The number of the table that the catalog gives out next, above [`CATALOG`].
@@ -318,7 +321,7 @@ impl Tables {
         let number = table.0.checked_sub(CATALOG.0);
         number.is_none_or(|number| number >= self.next.load(Ordering::Acquire))
             || self.keeps_unknown.load(Ordering::Acquire)
-            || self.drafted.read().contains(&table)
+            || self.drafted.read().contains_key(&table)
     }
 
     /// The state of a table.
@@ -356,15 +359,28 @@ impl Tables {
 
     /// Says that a running transaction has made a table.
     pub(crate) fn draft(&self, table: TableId) {
-        self.drafted.write().insert(table);
+        self.drafted.write().insert(table, None);
+    }
+
+    /// Keeps a write to a table that a transaction has made which goes on, in the place of the one before, until that
+    /// transaction commits ([`Tables::take_waiting`]). Returns false for any other table: it can be written to at once.
+    pub(crate) fn wait_with(&self, write: &Write) -> bool {
+        let mut drafted = self.drafted.write();
+        let waiting = drafted.get_mut(&write.table);
+        waiting.map(|waiting| *waiting = Some(write.clone())).is_some()
+    }
+
+    /// Takes the write to a table that waits for the commit of the transaction that has made the table.
+    pub(crate) fn take_waiting(&self, table: TableId) -> Option<Write> {
+        self.drafted.write().get_mut(&table)?.take()
     }
 
     /// Says that the transaction that made these tables is over.
     pub(crate) fn undraft(&self, tables: &HashSet<TableId>) {
         let mut drafted = self.drafted.write();
-        drafted.retain(|table| !tables.contains(table));
+        drafted.retain(|table, _| !tables.contains(table));
         if drafted.is_empty() {
-            *drafted = HashSet::default();
+            *drafted = HashMap::default();
         }
     }
 

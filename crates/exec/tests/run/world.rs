@@ -45,7 +45,7 @@ impl World {
         let env = Env::sim(&SimVfs::unrecorded(), 1);
         let engine =
             Engine::open(&env, Path::new("/db"), options, resolver).expect("a database opens");
-        let sequences = Sequences::new(Arc::clone(&engine));
+        let sequences = Sequences::new(Arc::clone(&engine), tables.clone());
         let disk = Arc::clone(&env.fs);
         let temporary =
             exec::TempFolder::open(&disk, Path::new(TEMPORARY)).expect("it can be made");

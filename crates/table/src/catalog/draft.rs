@@ -202,6 +202,13 @@ impl Draft {
         self.cache.write_initial(txn)?;
         let next = next_oid_value_of(self.cache.next_oid());
         txn.write(CATALOG, VERSION_KEY.to_vec(), Op::Put(next))?;
+        for relation in &self.made.relations {
+            // Where a sequence stands that this transaction has made, or has made to begin anew.
+            let now = self.catalog.relation(relation.oid).and_then(|relation| relation.storage());
+            if let Some(write) = now.and_then(|table| self.cache.tables().take_waiting(table)) {
+                txn.write(write.table, write.key, write.op)?;
+            }
+        }
         if !self.made.is_empty() {
             // The transaction drops its hooks when it is rolled back.
             let made = self.made;

@@ -160,8 +160,16 @@ impl<'a> Ddl<'a> {
         self.draft.cache().allocate()
     }
 
+    /// A table of the store that is empty. A number is passed over whose table holds something: earlier releases wrote where
+    /// a sequence stood while the transaction that made the sequence was open. If that transaction never committed, its
+    /// numbers are given again after the next opening.
     fn new_storage(&mut self) -> Result<TableId> {
-        self.draft.new_storage()
+        loop {
+            let storage = self.draft.new_storage()?;
+            if self.is_unused(storage)? {
+                return Ok(storage);
+            }
+        }
     }
 
     /// Makes an object, or puts another version in the place of one.

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::thread;
 
+use store::TableId;
 use txn::CommitMeta;
 use types::Type;
 
 use super::drops::{foreign, key};
 use super::world::{World, check, dump, fails, table};
-use crate::catalog::ddl::{Behavior, MembershipChange, RoleChange};
-use crate::catalog::{Address, Class, POSTGRES_ROLE, PUBLIC};
+use crate::catalog::ddl::{Behavior, MembershipChange, RoleChange, SequenceOptions};
+use crate::catalog::{Address, Class, POSTGRES_ROLE, PUBLIC, Persistence};
+use crate::sequence::Sequences;
 
 fn has(catalog: &crate::Catalog, name: &str) -> bool {
     catalog.relation_named(PUBLIC, name).is_some()
@@ -252,4 +254,57 @@ fn memberships_are_found_by_the_member() {
     world.run(|ddl| ddl.drop_roles(&[staff])).unwrap();
     assert!(!is_member(staff));
     check(&world.cache.newest());
+}
+
+/// A transaction of the leader made a sequence and took a number of it. Another one made a table and committed first. So the
+/// number of the sequence was below the next one, no record named it, and the follower had where the sequence stood: its
+/// compaction dropped that. The first transaction committed, and on the follower the sequence began at its start.
+#[test]
+fn a_follower_keeps_where_a_sequence_stands() {
+    let world = World::new(1);
+    let mut follower = world.follower(2);
+    let sequences = Sequences::new(Arc::clone(&world.engine), world.cache.tables().clone());
+    let (mut one, mut two) = (world.begin(), world.begin());
+    let options = SequenceOptions::default();
+    let s = one.run(|ddl| ddl.create_sequence(PUBLIC, "s", Persistence::Permanent, &options));
+    let s = s.expect("the sequence is made");
+    assert_eq!(sequences.take(&s).unwrap().first, 1);
+    two.run(|ddl| ddl.create_table(table("a", &[("x", Type::INT4)], vec![]))).unwrap();
+    world.commit(two);
+    follower.follow(&world);
+    follower.write_out();
+    world.commit(one);
+    follower.follow(&world);
+    follower.write_out();
+    let stands = |engine: &Arc<txn::Engine>| {
+        let found = engine.snapshot().read(s.storage().expect("it has one"), b"s").unwrap();
+        found.map(|found| found.base().to_vec())
+    };
+    assert!(stands(&world.engine).is_some());
+    assert_eq!(stands(&follower.engine), stands(&world.engine));
+}
+
+/// The rows of a table come to a follower with the commit that makes the table. Its transaction began before others that
+/// committed, so its number is below the next one; the rows stay.
+#[test]
+fn a_follower_keeps_the_rows_of_a_table_that_others_overtook() {
+    let world = World::new(1);
+    let mut follower = world.follower(2);
+    let mut storages: Vec<TableId> = Vec::new();
+    let mut sessions: Vec<_> = (0..3).map(|_| world.begin()).collect();
+    for (at, session) in sessions.iter_mut().enumerate() {
+        let new = table(&format!("t{at}"), &[("x", Type::INT4)], vec![]);
+        let made = session.run(|ddl| ddl.create_table(new)).unwrap();
+        storages.push(made.storage().expect("it has one"));
+        session.txn.put(storages[at], b"key", b"row".to_vec()).unwrap();
+    }
+    for session in sessions.into_iter().rev() {
+        world.commit(session);
+        follower.follow(&world);
+        follower.write_out();
+    }
+    let now = follower.engine.snapshot();
+    for storage in storages {
+        assert!(now.read(storage, b"key").unwrap().is_some());
+    }
 }

@@ -139,7 +139,7 @@ impl World {
 
 /// A database that follows another one.
 pub struct Follower {
-    engine: Arc<Engine>,
+    pub engine: Arc<Engine>,
     pub cache: Arc<CatalogCache>,
     /// How far in the log of the leader.
     at: Lsn,
@@ -149,6 +149,12 @@ impl Follower {
     /// Takes in what the leader has committed.
     pub fn follow(&mut self, leader: &World) {
         self.at = follow(&self.engine, leader, self.at);
+    }
+
+    /// Writes all to files, and merges them.
+    pub fn write_out(&self) {
+        self.engine.checkpoint().expect("it is written");
+        self.engine.store().compact().expect("it is merged");
     }
 }
 

@@ -342,3 +342,52 @@ fn rows_stay_of_a_table_whose_record_is_not_read() {
     write_out(&world);
     assert!(is_stored(&world, storage));
 }
+
+/// The log is replayed, and files may be merged, before the catalog is read. No table is known then, and none is taken for
+/// one that was given up.
+#[test]
+fn merges_before_the_catalog_is_read_keep_everything() {
+    let disk = SimVfs::unrecorded();
+    let world = World::open(&disk, 1);
+    world.create("stays", &[("a", INT), ("b", INT)], vec![primary_key(&["a"])]);
+    insert(&world, "stays");
+    let storage = world.table("stays").storage();
+    world.close();
+    let (engine, tables) = World::engine(&disk, 2);
+    for number in 0..4_u8 {
+        let mut txn = engine.begin(Isolation::ReadCommitted);
+        txn.put(storage, &[number], vec![number]).expect("nobody is in the way");
+        txn.delete(storage, &[number]).expect("nobody is in the way");
+        txn.commit(CommitMeta::default()).expect("nobody is in the way");
+        engine.checkpoint().expect("it is written");
+        engine.store().maintain().expect("it is merged");
+    }
+    engine.store().compact().expect("it is merged");
+    drop(tables);
+    engine.close().expect("nobody uses it any more");
+    let world = World::open(&disk, 3);
+    let (stays, now) = (world.table("stays"), world.engine.snapshot());
+    let cursor = super::super::Cursor::over(&stays, txn::KeyRange::ALL, false);
+    assert_eq!(super::rows(cursor, now.view(), 10), ["1 2"]);
+}
+
+/// A transaction goes on that has made a table. Earlier releases wrote where a sequence of such a transaction stood by
+/// commits of their own: compaction keeps it until the transaction is over.
+#[test]
+fn a_table_of_an_open_transaction_keeps_its_rows() {
+    let world = World::new();
+    let mut txn = world.engine.begin(Isolation::ReadCommitted);
+    let mut draft = Draft::new(&world.cache);
+    let new = super::new_table("new", &[("a", INT)]);
+    let new = draft.ddl(&mut txn, super::acting()).create_table(new).expect("it is made");
+    let storage = new.storage().expect("it has one");
+    let mut other = world.engine.begin(Isolation::ReadCommitted);
+    other.put(storage, b"key", b"row".to_vec()).expect("nobody is in the way");
+    other.commit(CommitMeta::default()).expect("nobody is in the way");
+    world.create("other", &[("a", INT)], Vec::new());
+    write_out(&world);
+    assert!(is_stored(&world, storage), "its number is below the next one, and no record names it");
+    drop((txn, draft));
+    write_out(&world);
+    assert!(!is_stored(&world, storage));
+}

@@ -51,13 +51,7 @@ impl World {
 
     /// Opens a database whose tables can have this access method.
     pub fn open_with(disk: &SimVfs, seed: u64, method: &str) -> World {
-        let mut options = EngineOptions::default();
-        options.store = StoreOptions { background: false, ..StoreOptions::default() };
-        options.log.background = false;
-        let tables = Tables::new();
-        let resolver = tables.resolver();
-        let engine = Engine::open(&Env::sim(disk, seed), Path::new("/db"), options, resolver);
-        let engine = engine.expect("the database opens");
+        let (engine, tables) = World::engine(disk, seed);
         let documents = Documents::new(Arc::clone(&engine), 8 << 20, Tables::has_documents);
         let memory = || Arc::new(Memory::new(&engine)) as Arc<dyn AccessMethod>;
         let others = (method == "memory").then(memory);
@@ -68,6 +62,17 @@ impl World {
         cache.begin(&engine).expect("it is written");
         handles.open_counts(&engine, &cache).expect("counts are read");
         World { engine, cache, handles }
+    }
+
+    /// Opens the engine of a database, and no catalog.
+    pub fn engine(disk: &SimVfs, seed: u64) -> (Arc<Engine>, Tables) {
+        let mut options = EngineOptions::default();
+        options.store = StoreOptions { background: false, ..StoreOptions::default() };
+        options.log.background = false;
+        let tables = Tables::new();
+        let resolver = tables.resolver();
+        let engine = Engine::open(&Env::sim(disk, seed), Path::new("/db"), options, resolver);
+        (engine.expect("the database opens"), tables)
     }
 
     /// Lets go of all, and closes the engine.
