@@ -159,6 +159,12 @@ impl Draft {
         Draft { shaped: true, ..Draft::new(base, options) }
     }
 
+    /// Bytes that a node of the version before has on average.
+    pub fn node_bytes(&self) -> Result<usize> {
+        self.base.fetch()?;
+        Ok(self.base.node_bytes())
+    }
+
     /// True where nothing was changed.
     pub fn is_clean(&self) -> bool {
         self.work.is_empty() && self.values.is_empty()

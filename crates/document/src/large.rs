@@ -40,8 +40,8 @@ const WINDOW_BYTES: usize = if cfg!(test) { 64 } else { 4 << 20 };
 /// Children of each side that are compared at once.
 const SLICE_CHILDREN: usize = if cfg!(test) { 32 } else { 1 << 18 };
 
-/// Bytes of text that a node has, about.
-const NODE_BYTES: usize = 12;
+/// Bytes that a node has at least, on average.
+pub(crate) const NODE_BYTES_MIN: usize = 12;
 
 /// A value, or a part of one, that can be looked at without a copy.
 pub(crate) trait Part: Copy {
@@ -111,6 +111,8 @@ impl Part for JsonbPart<'_> {
 pub(crate) struct NodePart<'a, N> {
     nodes: &'a N,
     key: NodeKey,
+    /// Bytes that a node of the document has, on average.
+    node_bytes: usize,
 }
 
 impl<N> Clone for NodePart<'_, N> {
@@ -124,7 +126,7 @@ impl<N> Copy for NodePart<'_, N> {}
 impl<'a> NodePart<'a, Tree> {
     /// The whole document.
     pub fn root(tree: &'a Tree) -> Self {
-        NodePart { nodes: tree, key: tree.root() }
+        NodePart { nodes: tree, key: tree.root(), node_bytes: tree.node_bytes() }
     }
 }
 
@@ -135,7 +137,7 @@ impl<N: Nodes> Part for NodePart<'_, N> {
 
     fn weight(self) -> Result<usize> {
         let node = self.nodes.expect(self.key)?;
-        Ok(node.text.len() + node.extent as usize * NODE_BYTES)
+        Ok(node.text.len() + node.extent as usize * self.node_bytes)
     }
 
     fn name(self) -> Result<Option<Vec<u8>>> {
@@ -284,7 +286,7 @@ fn is_large_part(part: impl Part) -> Result<bool> {
 
 /// True if a node and its new value are containers of one kind and large together.
 pub(crate) fn is_large(draft: &Draft, top: NodeKey, new: impl Part) -> Result<bool> {
-    let old = NodePart { nodes: draft, key: top };
+    let old = NodePart { nodes: draft, key: top, node_bytes: NODE_BYTES_MIN };
     let kind = old.kind()?;
     Ok(kind.is_container()
         && kind == new.kind()?
@@ -297,11 +299,13 @@ pub(crate) fn rewrite_large(draft: &mut Draft, top: NodeKey, new: impl Part) -> 
         return rewrite(draft, top, &new.tape()?).map(drop);
     }
     let level = draft.level(top)?;
-    LargeRewrite { draft, tokens: Default::default() }.container(top, new, level)
+    let node_bytes = draft.node_bytes()?;
+    LargeRewrite { draft, node_bytes, tokens: Default::default() }.container(top, new, level)
 }
 
 struct LargeRewrite<'a> {
     draft: &'a mut Draft,
+    node_bytes: usize,
     /// Of an old child, and of a new one.
     tokens: [Tokens; 2],
 }
@@ -322,13 +326,17 @@ struct Slice<P> {
 }
 
 impl LargeRewrite<'_> {
+    fn old_part(&self, key: NodeKey) -> NodePart<'_, Draft> {
+        NodePart { nodes: self.draft, key, node_bytes: self.node_bytes }
+    }
+
     /// Makes a container equal to another one of its kind.
     fn container<P: Part>(&mut self, top: NodeKey, new: P, level: usize) -> Result<()> {
         let kind = new.kind()?;
         let keys: Vec<NodeKey> = self.draft.children(top)?.collect::<Result<_>>()?;
         let (mut old_larges, mut new_larges, mut count) = (0, 0, 0);
         for key in &keys {
-            old_larges += usize::from(is_large_part(NodePart { nodes: &*self.draft, key: *key })?);
+            old_larges += usize::from(is_large_part(self.old_part(*key))?);
         }
         for part in new.children()? {
             new_larges += usize::from(is_large_part(part?)?);
@@ -352,7 +360,7 @@ impl LargeRewrite<'_> {
         };
         loop {
             while slice.keys.len() < SLICE_CHILDREN && from < keys.len() {
-                let part = NodePart { nodes: &*self.draft, key: keys[from] };
+                let part = self.old_part(keys[from]);
                 slice.olds.push(Child::of(part, kind, sums_large)?);
                 slice.keys.push(keys[from]);
                 from += 1;
@@ -413,7 +421,8 @@ impl LargeRewrite<'_> {
         let mut pairs = Vec::new();
         for (i, j) in align(&olds, &news) {
             let (old, new) = (&slice.olds[i], &slice.news[j]);
-            let part = NodePart { nodes: &*self.draft, key: slice.keys[i] };
+            let (key, node_bytes) = (slice.keys[i], self.node_bytes);
+            let part = NodePart { nodes: &*self.draft, key, node_bytes };
             if old.kind != new.kind
                 || old.is_large() != new.is_large()
                 || slice.kind == Kind::Object && part.name()? != slice.parts[j].name()?

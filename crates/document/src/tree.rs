@@ -17,6 +17,7 @@
 
 use crate::chunk::Chunk;
 use crate::error::{Damaged, DocumentError};
+use crate::large::NODE_BYTES_MIN;
 use crate::limits::DEPTH_MAX;
 use crate::node::{CHUNK_NODES, Header, Node, Probe};
 use crate::order::Label;
@@ -397,6 +398,11 @@ impl Tree {
             cell.get().and_then(Option::as_ref).map_or(0, |chunk| chunk.bytes())
         };
         self.chunks.iter().map(|cell| chunk(cell) + size_of_val(cell)).sum()
+    }
+
+    /// Bytes that a node has on average, by the chunks that are here.
+    pub(crate) fn node_bytes(&self) -> usize {
+        (self.chunk_bytes() / self.header.nodes.max(1) as usize).max(NODE_BYTES_MIN)
     }
 
     /// Bytes that the tree holds, for accounting.

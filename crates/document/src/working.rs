@@ -5,7 +5,7 @@ use crate::draft::{Draft, Sealed, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
-use crate::large::{self, NodePart, Part};
+use crate::large::{self, Part};
 use crate::limits::LARGE_BYTES;
 use crate::observe::hint;
 use crate::paths::Counts;
@@ -138,7 +138,10 @@ impl Working {
             return Ok(false);
         }
         match &self.found.tree {
-            Some(tree) => Ok(NodePart::root(&**tree).weight()? < weight / STREAMED_PART),
+            Some(tree) => {
+                tree.fetch()?;
+                Ok(tree.chunk_bytes() < weight / STREAMED_PART)
+            }
             None => Ok(true),
         }
     }

@@ -119,5 +119,5 @@ fn http_is_looked_at_before() {
     assert!(said.contains("with tokens"), "{said}");
     let words = ["serve", "--check", "--http-listen", "127.0.0.1:0", "--http-jwks", "none.json"];
     assert!(world.fails(1, &words).contains("none.json"));
-    assert!(world.fails(1, &["token", "create", "x", "--role", "king"]).contains("no role"));
+    assert!(world.fails(1, &["token", "create", "x", "--role", "king"]).contains("is not a right"));
 }

@@ -295,7 +295,7 @@ fn an_import_from_git_continues_where_it_stopped() {
     assert_eq!(texts(&world.json(&["history", "git/x.json"]), "message").len(), 5);
     world.run(&["edit", "git/x.json", "set", "n", "5"]);
     let said = world.fails(1, &import);
-    assert!(said.contains("no commit of this file"), "{said}");
+    assert!(said.contains("is not a commit of this file"), "{said}");
 }
 
 /// A folder, another form than JSON, and a file that is JSON in no version are refused with the reason, and nothing

@@ -186,7 +186,7 @@ mod tests {
         assert!(refused("http://example.org/keys").contains("https://"));
         assert!(refused("ftp://example.org/keys").contains("https://"));
         assert!(refused("keys.json").contains("https://"));
-        assert!(refused("not an address").contains("no address"));
+        assert!(refused("not an address").contains("is not an address"));
         for url in ["http://127.0.0.1:1/keys", "http://localhost/", "http://[::1]:1/keys"] {
             assert!(Remote::new(url, None).is_ok(), "{url}");
         }

@@ -96,7 +96,9 @@ fn a_past_that_was_given_up_is_read_after_merges() {
         let mut session = connect(&instance);
         run(
             &mut session,
-            &format!("create table t (k int primary key, n int, note text, doc jsonb) using {method}"),
+            &format!(
+                "create table t (k int primary key, n int, note text, doc jsonb) using {method}"
+            ),
         );
         let mut all = vec![tell(&mut session, "the creation")];
         for command in COMMANDS {
