@@ -17,7 +17,7 @@
 //!
 //! # Invariants
 //! * A window has at most [`WINDOW_BYTES`], or one child of each side.
-//! * What stays and the windows are in the order of both sides, so that a window places its nodes between two labels
+//! * Children that stay, and windows, are in the order of both sides. So a window places its nodes between two labels
 //!   and touches no other node. A node that moved from one window to another gets a new key.
 
 use crate::draft::Draft;

@@ -73,11 +73,18 @@ pub const BYTES_MAX: usize = (1 << 28) - 1;
 #[derive(Clone)]
 pub struct Jsonb(Held);
 
+/// Two words, as few as [`Arc<[u8]>`] has: rows of values hold many of them.
 #[derive(Clone)]
 enum Held {
     Bytes(Arc<[u8]>),
+    Other(Arc<Other>),
+}
+
+const _: () = assert!(size_of::<Jsonb>() == size_of::<Arc<[u8]>>());
+
+enum Other {
     /// Bytes of which a copy would be dear: they stay where they were made.
-    Large(Arc<Vec<u8>>),
+    Large(Vec<u8>),
     Lazy(Arc<Lazy>),
 }
 
@@ -104,7 +111,7 @@ impl Jsonb {
     pub(super) fn trusted(bytes: Vec<u8>) -> Jsonb {
         Jsonb(match bytes.len() < LARGE_BYTES {
             true => Held::Bytes(bytes.into()),
-            false => Held::Large(Arc::new(bytes)),
+            false => Held::Other(Arc::new(Other::Large(bytes))),
         })
     }
 
@@ -119,13 +126,19 @@ impl Jsonb {
         Lazy::new(source, whole).into()
     }
 
+    fn shared(lazy: Arc<Lazy>) -> Jsonb {
+        Jsonb(Held::Other(Arc::new(Other::Lazy(lazy))))
+    }
+
     /// A view of the whole value.
     #[inline]
     pub fn root(&self) -> JsonbRef<'_> {
         match &self.0 {
             Held::Bytes(bytes) => JsonbRef(BorrowedForm::Bytes(bytes)),
-            Held::Large(bytes) => JsonbRef(BorrowedForm::Bytes(bytes)),
-            Held::Lazy(lazy) => JsonbRef(BorrowedForm::Lazy(lazy)),
+            Held::Other(other) => JsonbRef(match &**other {
+                Other::Large(bytes) => BorrowedForm::Bytes(bytes),
+                Other::Lazy(lazy) => BorrowedForm::Lazy(lazy),
+            }),
         }
     }
 
@@ -136,10 +149,7 @@ impl Jsonb {
 
     /// The changes that make this value of `before`, if it is lazy and was made of it: none if it is the same.
     pub fn changes_of(&self, before: &Jsonb) -> Option<&[Change]> {
-        match (&self.0, &before.0) {
-            (Held::Lazy(after), Held::Lazy(before)) => after.changes_of(before),
-            _ => None,
-        }
+        self.root().as_lazy()?.changes_of(before.root().as_lazy()?)
     }
 
     /// Bytes that the value holds in memory, for accounting.
@@ -149,16 +159,13 @@ impl Jsonb {
 
     /// True if the binary form of the whole value is in memory: not yet that of a lazy one.
     pub fn is_made(&self) -> bool {
-        match &self.0 {
-            Held::Lazy(lazy) => lazy.is_made(),
-            Held::Bytes(_) | Held::Large(_) => true,
-        }
+        self.root().as_lazy().is_none_or(Lazy::is_made)
     }
 }
 
 impl From<Lazy> for Jsonb {
     fn from(lazy: Lazy) -> Jsonb {
-        Jsonb(Held::Lazy(Arc::new(lazy)))
+        Jsonb::shared(Arc::new(lazy))
     }
 }
 
@@ -237,7 +244,7 @@ impl<'a> JsonbRef<'a> {
     pub fn to_jsonb(self) -> Jsonb {
         match self.0 {
             BorrowedForm::Bytes(bytes) => Jsonb::of_slice(bytes),
-            BorrowedForm::Lazy(lazy) => Jsonb(Held::Lazy(Arc::clone(lazy))),
+            BorrowedForm::Lazy(lazy) => Jsonb::shared(Arc::clone(lazy)),
         }
     }
 
