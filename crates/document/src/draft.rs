@@ -66,6 +66,9 @@ pub(crate) enum Write {
     Delete,
 }
 
+/// The changes of a draft, chunk by chunk.
+pub(crate) type Writes = Vec<(u32, Write)>;
+
 /// The place of a subtree that is inserted or moved, relative to a target node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place<'a> {
@@ -633,7 +636,7 @@ impl Draft {
 
     /// The writes for the store, chunk by chunk, and the new version, which waits for the number of its commit; `None`
     /// where it is too large to be kept.
-    pub fn finish(mut self) -> Result<(Vec<(u32, Write)>, Option<Sealed>)> {
+    pub fn finish(mut self) -> Result<(Writes, Option<Sealed>)> {
         if self.shaped {
             self.header.shape = Csn(0);
         }
