@@ -248,7 +248,7 @@ fn large_values_of_statements() {
     put(&world, "new", &value);
     world.docs.put("small", "{\"a\": [1, 2, 3]}").unwrap();
     put(&world, "small", &value);
-    world.docs.put("removed", &format!("[{}0]", "0,".repeat(1_000))).unwrap();
+    world.docs.put("removed", format!("[{}0]", "0,".repeat(1_000))).unwrap();
     world.docs.remove("removed").unwrap();
     put(&world, "removed", &value);
     let mut txn = world.documents.engine().begin(Isolation::ReadCommitted);
