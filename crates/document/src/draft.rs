@@ -56,7 +56,7 @@ struct Valued {
     fresh: bool,
 }
 
-/// So many chunks of new nodes are taken apart before they are put together.
+/// So many chunks of new nodes stay decoded before they are encoded.
 const FRESH_CHUNKS: u32 = 64;
 
 /// The change of a draft to one chunk.
@@ -116,7 +116,7 @@ pub(crate) struct Draft {
     work: BTreeMap<u32, Work>,
     /// Chunks of which only values changed, or that are full of new nodes, and which are not in `work`.
     values: BTreeMap<u32, Valued>,
-    /// New chunks below this one have been put together.
+    /// New chunks below this one have been encoded.
     packed: u32,
     /// The placed nodes of the chunks in `work` and of new ones, by parent and order. Two may have one label while
     /// one of them is about to go.
@@ -347,15 +347,20 @@ impl Draft {
         Ok(NodeKey(first))
     }
 
-    /// Puts chunks of new nodes together that get no more of them.
+    /// True while only values changed: every node stands where it stood, under the same name.
+    fn stands_as_before(&self) -> bool {
+        self.work.is_empty() && self.header.next_key == self.base.header().next_key
+    }
+
+    /// Encodes chunks of new nodes that get no more of them.
     fn pack(&mut self) -> Result<()> {
         let current = NodeKey(self.header.next_key).chunk();
         if current < self.packed + FRESH_CHUNKS {
             return Ok(());
         }
         for number in std::mem::replace(&mut self.packed, current)..current {
-            let Some(image) = self.work.get(&number).filter(|work| work.fresh) else { continue };
-            if let Some(image) = image.image(number) {
+            let Some(work) = self.work.get(&number).filter(|work| work.fresh) else { continue };
+            if let Some(image) = work.image(number) {
                 let chunk = Chunk::from_image(image, Csn(0))?;
                 self.values.insert(number, Valued { chunk, delta: Vec::new(), fresh: true });
                 self.work.remove(&number);
@@ -647,13 +652,12 @@ impl Draft {
         let mut writes = Vec::with_capacity(self.work.len() + self.values.len());
         let mut changed: BTreeMap<u32, Option<Changed>> = BTreeMap::new();
         for (number, Valued { chunk, delta, fresh }) in self.values {
-            let (write, change) = match fresh {
-                true => (Write::Put(chunk.to_image()), Changed::Image(chunk.to_image())),
-                false => (Write::Delta(delta), Changed::Valued(chunk)),
-            };
-            writes.push((number, write));
+            writes.push((
+                number,
+                if fresh { Write::Put(chunk.to_image()) } else { Write::Delta(delta) },
+            ));
             if is_kept {
-                changed.insert(number, Some(change));
+                changed.insert(number, Some(changed_of(chunk, fresh)));
             }
         }
         for (number, work) in self.work {
@@ -694,11 +698,7 @@ impl Draft {
         let worked = self.work.iter().map(|(number, work)| (*number, work.image(*number)));
         let worked = worked.map(|(number, image)| (number, image.map(Changed::Image)));
         let valued = self.values.iter().map(|(number, valued)| {
-            let change = match valued.fresh {
-                true => Changed::Image(valued.chunk.to_image()),
-                false => Changed::Valued(valued.chunk.clone()),
-            };
-            (*number, Some(change))
+            (*number, Some(changed_of(valued.chunk.clone(), valued.fresh)))
         });
         let changed = worked.chain(valued).collect();
         let shape = if self.shaped { Csn(0) } else { self.header.shape };
@@ -752,6 +752,11 @@ impl Sealed {
         let shape = if self.header.shape == Csn(0) { csn } else { self.header.shape };
         self.base.next(csn, Header { shape, ..self.header }, changed.collect::<Result<_>>()?)
     }
+}
+
+/// The change of a chunk that is not decoded. A fresh one begins to be with the commit, as its image says.
+fn changed_of(chunk: Chunk, fresh: bool) -> Changed {
+    if fresh { Changed::Image(chunk.to_image()) } else { Changed::Valued(chunk) }
 }
 
 /// The placed nodes of some slots.
@@ -828,24 +833,22 @@ impl Nodes for Draft {
         })
     }
 
-    // While only values changed, every node stands where it stood, under the same name.
-
     fn child_named(&self, parent: NodeKey, name: &[u8]) -> Result<Option<NodeKey>> {
-        match self.work.is_empty() {
+        match self.stands_as_before() {
             true => self.base.child_named(parent, name),
             false => self.walk_to_name(parent, name),
         }
     }
 
     fn child_at(&self, parent: NodeKey, position: usize) -> Result<Option<NodeKey>> {
-        match self.work.is_empty() {
+        match self.stands_as_before() {
             true => self.base.child_at(parent, position),
             false => self.walk_to_position(parent, position),
         }
     }
 
     fn position(&self, parent: NodeKey, key: NodeKey) -> Result<usize> {
-        match self.work.is_empty() {
+        match self.stands_as_before() {
             true => self.base.position(parent, key),
             false => self.count_position(parent, key),
         }
@@ -859,5 +862,36 @@ impl Nodes for Draft {
                 None => self.base.look(key),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CHUNK_NODES;
+
+    /// The chunks of many new nodes are encoded as soon as they are full. A draft of nothing but such chunks once found
+    /// only the children of the version before.
+    #[test]
+    fn new_nodes_are_found_once_their_chunks_are_encoded() {
+        // The first new node begins a chunk, and the last one ends one.
+        let text = format!("[{}0]", "0,".repeat(CHUNK_NODES - 3));
+        let base = Arc::new(Tree::read(text.as_bytes()).expect("is a document"));
+        let (root, before) = (base.root(), CHUNK_NODES - 2);
+        let mut draft = Draft::new(base, &CollectionOptions::default());
+        let count = FRESH_CHUNKS as usize * CHUNK_NODES;
+        let tape = Tape::parse(format!("[{}1]", "1,".repeat(count - 2))).expect("is JSON");
+        let (_, label, _) = draft.find_place(root, Place::LastChild, None).expect("a place");
+        let added = draft.add(&tape, 0, None, Some((root, label))).expect("adds");
+        assert!(draft.work.is_empty() && draft.values.len() == FRESH_CHUNKS as usize);
+        assert_eq!(draft.child_at(root, before).expect("reads"), Some(added));
+        assert_eq!(draft.position(root, added).expect("reads"), before);
+        let last = draft.child_at(added, count - 2).expect("reads").expect("a child");
+        draft.set_scalar(last, Kind::Number, b"2").expect("sets");
+        draft.set_count(root, before as u32 + 1).expect("counts");
+        let mut after = Vec::new();
+        draft.preview().expect("is a document").write_json(&mut after).expect("writes");
+        let expected = format!("{},[{}2]]", &text[..text.len() - 1], "1,".repeat(count - 2));
+        assert!(after == expected.as_bytes());
     }
 }

@@ -473,14 +473,15 @@ impl LargeRewrite<'_> {
         let right = next.map(|key| self.draft.label(key)).transpose()?;
         let (old, keys) = export_children(self.draft, slice.top, &slice.keys[olds])?;
         let mut new = TapeBuilder::new();
-        let fed = new.open(slice.kind);
+        // A builder does not stop.
+        let _ = new.open(slice.kind);
         for part in &slice.parts[news] {
             if let Some(name) = part.name()? {
-                fed.and_then(|()| new.name(&name)).ok();
+                let _ = new.name(&name);
             }
             part.feed(&mut new)?;
         }
-        new.close().ok();
+        let _ = new.close();
         let new = new.finish();
         self.draft.check_depth(&new, 0, slice.level)?;
         let matching = match_trees(&old, &new);

@@ -688,6 +688,18 @@ mod tests {
         assert_eq!(shard.entries.len(), 1);
     }
 
+    /// The newest document was kept whatever its size: one of 100 MB stayed after its statement.
+    #[test]
+    fn a_document_that_takes_half_of_the_cache_is_not_kept() {
+        let bytes = state_at(1).bytes();
+        for (budget, is_kept) in [(bytes / 4, true), (bytes / SHARDS, false)] {
+            let mut shard = Shard::default();
+            shard.insert(key(), state_at(1), budget);
+            assert_eq!(shard.entries.len(), usize::from(is_kept), "{bytes} of {budget} a shard");
+            assert_eq!(shard.bytes, if is_kept { bytes } else { 0 });
+        }
+    }
+
     fn orders(left: &mut [usize; 3], order: &mut Vec<usize>, each: &mut impl FnMut(&[usize])) {
         if left.iter().all(|steps| *steps == 0) {
             return each(order);

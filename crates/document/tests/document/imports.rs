@@ -228,7 +228,7 @@ fn a_disk_that_fails_during_an_import() {
     }
 }
 
-/// The same array as a value, with one entry's text in place of another's.
+/// The value that a text holds.
 fn value_of(text: &str) -> Jsonb {
     Jsonb::parse(text).expect("is a value")
 }

@@ -91,7 +91,6 @@ impl Inbox {
                 self.end -= self.start;
                 self.start = 0;
             } else {
-                let doubled = (self.bytes.len() * 2).max(ROOM);
                 match self.wanted().filter(|_| self.bytes.len() >= ROOM_MAX) {
                     // Pages that no byte has come to take no memory. Behind the message there is room for those that
                     // run its statement.
@@ -100,7 +99,7 @@ impl Inbox {
                         bytes[..self.end].copy_from_slice(&self.bytes[..self.end]);
                         self.bytes = bytes;
                     }
-                    None => self.bytes.resize(doubled, 0),
+                    None => self.bytes.resize((self.bytes.len() * 2).max(ROOM), 0),
                 }
             }
         }
@@ -277,14 +276,20 @@ mod tests {
         assert_eq!(rooms[4], ROOM);
     }
 
+    /// An inbox with one message of 5,000,001 bytes.
+    fn with_large_message() -> Inbox {
+        let mut inbox = Inbox::new(1 << 24);
+        let mut message = vec![b'B'];
+        message.extend_from_slice(&5_000_000_u32.to_be_bytes());
+        message.resize(5_000_001, 7);
+        put(&mut inbox, &message);
+        inbox
+    }
+
     /// The memory of a large message is given back.
     #[test]
     fn memory_is_given_back() {
-        let mut inbox = Inbox::new(1 << 24);
-        let length = 5_000_000_u32;
-        put(&mut inbox, b"d");
-        put(&mut inbox, &length.to_be_bytes());
-        put(&mut inbox, &vec![7; length as usize - 4]);
+        let mut inbox = with_large_message();
         assert!(inbox.next().unwrap().is_some());
         inbox.space();
         assert_eq!(inbox.bytes.len(), ROOM);
@@ -294,13 +299,9 @@ mod tests {
     /// had come too; and the buffer was up to twice as large as the message.
     #[test]
     fn a_large_message_takes_its_length_and_goes_before_the_next() {
-        let mut inbox = Inbox::new(1 << 24);
-        let length = 5_000_000_u32;
-        put(&mut inbox, b"B");
-        put(&mut inbox, &length.to_be_bytes());
-        put(&mut inbox, &vec![7; length as usize - 4]);
+        let mut inbox = with_large_message();
         put(&mut inbox, b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
-        assert!(inbox.bytes.len() <= length as usize + 1 + 2 * ROOM, "{}", inbox.bytes.len());
+        assert!(inbox.bytes.len() <= 5_000_001 + 2 * ROOM, "{}", inbox.bytes.len());
         let frame = inbox.next().unwrap().unwrap();
         assert!(inbox.body(frame).iter().all(|byte| *byte == 7));
         let next = inbox.next().unwrap().unwrap();
