@@ -20,10 +20,6 @@ impl<F: Fn(Csn) + Send + Sync> Observer for Subscriber<F> {
         false
     }
 
-    fn reads_writes(&self) -> bool {
-        false
-    }
-
     fn observe(&self, _commit: &mut Observed<'_>) {}
 
     fn shown(&self, newest: Csn) {

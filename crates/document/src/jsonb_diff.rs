@@ -16,6 +16,7 @@ use crate::edit::{Edit, Place};
 use crate::error::Damaged;
 use crate::limits::LARGE_BYTES;
 use crate::tree::Nodes;
+use crate::working::STREAMED_PART;
 use crate::{NodeKey, Result};
 use json::jsonb::{Jsonb, JsonbRef, Value};
 use std::cmp::Ordering;
@@ -26,22 +27,29 @@ const FIELDS_MAX: usize = 64;
 
 impl Collection {
     /// Applies the differences between two values to the document, as part of a transaction that sees it
-    /// with the value `old`.
+    /// with the value `old`. Returns true if there are any.
     pub fn apply_diff_in_txn(
         &self,
         txn: &mut Transaction,
         key: &str,
         old: &Jsonb,
         new: &Jsonb,
-    ) -> Result<()> {
-        self.edit_in_txn(txn, key, |edit| {
+    ) -> Result<bool> {
+        // A value that is large beside the old one has next to nothing in common with it.
+        let new_bytes = new.held_bytes();
+        if new_bytes >= LARGE_BYTES && new_bytes / STREAMED_PART > old.held_bytes() {
+            self.put_value_in_txn(txn, key, new)?;
+            return Ok(true);
+        }
+        let edited = self.edit_told(txn, key, |edit| {
             let root = edit.nodes().root();
             // A large value that nobody has made yet is not made for this.
             match old.is_made() || old.held_bytes() < LARGE_BYTES {
                 true => apply_diff(edit, root, old.root(), new.root()),
                 false => edit.set_value(root, new.root()),
             }
-        })
+        });
+        Ok(edited?.1)
     }
 }
 

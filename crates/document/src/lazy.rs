@@ -108,16 +108,18 @@ impl Source for TreeValue {
 }
 
 impl Collection {
-    /// Makes changes of the document's value, which was read as the transaction sees it.
+    /// Makes changes of the document's value, which was read as the transaction sees it. Returns true if the document
+    /// becomes another.
     pub fn change_values_in_txn(
         &self,
         txn: &mut Transaction,
         key: &str,
         changes: &[Change],
-    ) -> Result<()> {
-        self.edit_in_txn(txn, key, |edit| {
+    ) -> Result<bool> {
+        let edited = self.edit_told(txn, key, |edit| {
             changes.iter().try_for_each(|change| apply(edit, change.action()))
-        })
+        });
+        Ok(edited?.1)
     }
 }
 

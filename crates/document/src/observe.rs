@@ -48,6 +48,11 @@ impl Observer for CacheObserver {
         (self.holds_documents)(table)
     }
 
+    /// Whatever is written of a document, a page of its revisions is written too.
+    fn reads(&self, _table: TableId, key: &[u8]) -> bool {
+        !matches!(record_of(key), Some(Record::Chunk(_)))
+    }
+
     fn observe(&self, commit: &mut Observed<'_>) {
         let hints = commit.take_hints::<Hint>();
         if hints.is_empty() {

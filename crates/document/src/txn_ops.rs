@@ -120,7 +120,7 @@ impl Collection {
 
     /// Gives the document this value, as part of a transaction. Equal parts keep their nodes.
     pub fn put_in_txn(&self, txn: &mut Transaction, key: &str, tape: &Tape) -> Result<()> {
-        self.change_in_txn(txn, key, |working| working.put_tape(tape))
+        Ok(self.change_in_txn(txn, key, |working| working.put_tape(tape))?.0)
     }
 
     /// Gives the document this value, as part of a transaction. Equal parts keep their nodes.
@@ -173,6 +173,16 @@ impl Collection {
         key: &str,
         f: impl FnOnce(&mut Edit<'_>) -> Result<R>,
     ) -> Result<R> {
+        Ok(self.edit_told(txn, key, f)?.0)
+    }
+
+    /// Edits the document as [`Collection::edit_in_txn`] does, and tells whether it became another.
+    pub(crate) fn edit_told<R>(
+        &self,
+        txn: &mut Transaction,
+        key: &str,
+        f: impl FnOnce(&mut Edit<'_>) -> Result<R>,
+    ) -> Result<(R, bool)> {
         self.change_in_txn(txn, key, |working| {
             working.edit(f)?.ok_or_else(|| crate::collection::no_document(key))
         })
@@ -180,10 +190,7 @@ impl Collection {
 
     /// Removes the document where there is one, as part of a transaction; its history stays.
     pub fn remove_in_txn(&self, txn: &mut Transaction, key: &str) -> Result<()> {
-        self.change_in_txn(txn, key, |working| {
-            working.remove();
-            Ok(())
-        })
+        self.change_in_txn(txn, key, |working| Ok(working.remove())).map(drop)
     }
 
     /// Erases the document from the commit of a transaction on: its nodes, its revisions, in no
@@ -238,18 +245,19 @@ impl Collection {
         writing.commit_replaced(is_new, meta)
     }
 
+    /// Changes the document, and tells whether it became another.
     fn change_in_txn<R>(
         &self,
         txn: &mut Transaction,
         key: &str,
         f: impl FnOnce(&mut Working) -> Result<R>,
-    ) -> Result<R> {
+    ) -> Result<(R, bool)> {
         let prefix = Prefix::new(key)?;
         let latest = txn.latest();
         let state = self.state_in_view(View::of(txn, &latest), &prefix)?;
         let mut working = Working::in_txn(state, self.options());
         let done = f(&mut working)?;
-        self.write_into(txn, key, prefix, working, false)?;
-        Ok(done)
+        let written = self.write_into(txn, key, prefix, working, false)?;
+        Ok((done, written.is_some()))
     }
 }

@@ -23,7 +23,7 @@ use store::{Csn, Op, TableId};
 use txn::Transaction;
 
 /// A document of less than this part of its new value, which is large, gets new nodes.
-const STREAMED_PART: usize = 16;
+pub(crate) const STREAMED_PART: usize = 16;
 
 /// The state of a document in a transaction so far.
 #[derive(Clone)]

@@ -23,7 +23,7 @@
 //!   commit    a: piece 2  k: memory   m: memory   z: piece 2
 //! ```
 //!
-//! Some writes stay in the record: those that observers read from it (the catalog, documents),
+//! Some writes stay in the record: those that observers read from it (the catalog, the revisions of documents),
 //! deltas upon values that were committed before, which the store merges by commit number, and
 //! erasures.
 
@@ -36,6 +36,7 @@ use store::{Bulk, Csn, Loaded, Op, Staged, StagedCursor, Store, TableId, Write};
 
 use crate::engine::Engine;
 use crate::error::TxnError;
+use crate::observer::Readers;
 use crate::record::{size_hint, size_of_write};
 use crate::turns::{KEYS, Turns};
 
@@ -44,7 +45,7 @@ const TABLE_BYTES_MIN: usize = 64 << 10;
 
 /// Writes what can go to files of a transaction beyond the engine's limit, or that has pieces; returns what
 /// is left for the record, in order, and the files. `staged` are the pieces and bulk loads, newest first,
-/// which become part of the files where there are pieces. `keeps` tells the tables whose writes stay in
+/// which become part of the files where there are pieces. `is_kept` tells the tables whose writes stay in
 /// the record.
 ///
 /// # Errors
@@ -53,22 +54,32 @@ pub(crate) fn split(
     engine: &Engine,
     writes: Vec<Write>,
     staged: &[&Staged],
-    keeps: impl Fn(TableId) -> bool,
+    is_kept: impl Fn(TableId) -> bool,
 ) -> Result<(Vec<Write>, Option<Loaded>), TxnError> {
     let limit = engine.large_bytes;
     if staged.is_empty() && (writes.len() < 2 || size_hint(&writes) <= limit) {
         return Ok((writes, None));
     }
+    let mut movable = Movable::default();
     let mut sizes: HashMap<TableId, usize, FixedState> = HashMap::default();
     for write in &writes {
-        *sizes.entry(write.table).or_default() += size_of_write(write);
+        let size = sizes.entry(write.table).or_insert_with(|| {
+            if !is_kept(write.table) {
+                movable.add(engine, write.table);
+            }
+            0
+        });
+        if movable.take(write) {
+            *size += size_of_write(write);
+        }
     }
     // Where there are pieces every write of their tables counts, because it may hide a key of theirs.
     let least = if staged.is_empty() { TABLE_BYTES_MIN.min(limit) } else { 0 };
-    sizes.retain(|table, size| *size > least && !keeps(*table));
+    sizes.retain(|_, size| *size > least);
     let (mut moved, mut rest) = (Vec::new(), Vec::new());
     for write in writes {
-        if sizes.contains_key(&write.table) { &mut moved } else { &mut rest }.push(write);
+        let moves = sizes.contains_key(&write.table) && movable.take(&write);
+        if moves { &mut moved } else { &mut rest }.push(write);
     }
     if moved.is_empty() && staged.is_empty() {
         return Ok((rest, None));
@@ -96,6 +107,28 @@ pub(crate) fn piece<'a>(
         }
     }
     files.finish()
+}
+
+/// The tables whose writes may go to files, each with the observers that read some of its keys from the record.
+#[derive(Default)]
+pub(crate) struct Movable(HashMap<TableId, Readers, FixedState>);
+
+impl Movable {
+    /// These tables.
+    pub fn new(engine: &Engine, tables: impl Iterator<Item = TableId>) -> Movable {
+        let mut movable = Movable::default();
+        tables.for_each(|table| movable.add(engine, table));
+        movable
+    }
+
+    fn add(&mut self, engine: &Engine, table: TableId) {
+        self.0.insert(table, engine.observers.of(table));
+    }
+
+    /// True if a write of this table and key may go to a file.
+    pub fn take(&self, write: &Write) -> bool {
+        self.0.get(&write.table).is_some_and(|readers| !readers.read(write.table, &write.key))
+    }
 }
 
 /// True for a write that a file can hold.

@@ -19,9 +19,10 @@
 //! * A hint changes what an observer has to do, never what it ends up with.
 
 use std::any::Any;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use parking_lot::RwLock;
+use smallvec::SmallVec;
 use store::{Csn, TableId};
 
 use crate::changes::ChangeList;
@@ -36,10 +37,11 @@ pub trait Observer: Send + Sync {
     /// Returns true for the tables whose writes the observer follows. The answer never changes.
     fn follows(&self, table: TableId) -> bool;
 
-    /// Returns false where the observer reads the list of changes alone ([`Observed::changes`]): a large
-    /// commit may then leave writes out of its record that go to files.
-    fn reads_writes(&self) -> bool {
-        true
+    /// Returns true if the observer reads the writes to a key from the record ([`Observed::writes`]). A large commit
+    /// leaves puts and deletions of all other keys out of its record and writes them to files. The answer never changes.
+    fn reads(&self, table: TableId, key: &[u8]) -> bool {
+        let _ = key;
+        self.follows(table)
     }
 
     /// Takes in a commit that has written at least one table that the observer follows. It must be
@@ -101,6 +103,16 @@ impl<'a> Observed<'a> {
     }
 }
 
+/// The observers that follow a table.
+pub(crate) struct Readers(SmallVec<[Arc<dyn Observer>; 4]>);
+
+impl Readers {
+    /// True if one of them reads the writes to a key from the record.
+    pub fn read(&self, table: TableId, key: &[u8]) -> bool {
+        self.0.iter().any(|observer| observer.reads(table, key))
+    }
+}
+
 /// The observers of an engine. It does not keep them alive: what they hold may hold the engine.
 #[derive(Default)]
 pub(crate) struct Observers(RwLock<Vec<Weak<dyn Observer>>>);
@@ -121,11 +133,11 @@ impl Observers {
         }
     }
 
-    /// True where an observer reads the writes to a table from the records.
-    pub fn read_writes(&self, table: TableId) -> bool {
+    /// Returns the observers that follow a table.
+    pub fn of(&self, table: TableId) -> Readers {
         let observers = self.0.read();
-        let mut all = observers.iter().filter_map(Weak::upgrade);
-        all.any(|observer| observer.reads_writes() && observer.follows(table))
+        let followers = observers.iter().filter_map(Weak::upgrade);
+        Readers(followers.filter(|observer| observer.follows(table)).collect())
     }
 
     /// Tells all observers that the commits up to `newest` are visible.

@@ -43,7 +43,7 @@ use crate::changes::{self, CHANGES_TABLE, TableChange, TableChanges, Touched};
 use crate::cursor::KeyRange;
 use crate::engine::{Commit, CommitMeta, Engine, Prepared, limit};
 use crate::error::{SerializationFailure, TxnError};
-use crate::large;
+use crate::large::{self, Movable};
 use crate::loads::Loads;
 use crate::locks::{
     Acquired, Held, LockFailure, Modes, Noting, Queued, Reader, RelationLock, RowLock, TxnId,
@@ -716,10 +716,8 @@ impl Transaction {
     fn spill(&mut self) -> Result<(), TxnError> {
         let budget = MEMORY_PARTS * self.engine.large_bytes;
         if !self.loads.has_loads() {
-            let observers = &self.engine.observers;
-            let tables: Vec<TableId> =
-                self.writes.tables().filter(|table| !observers.read_writes(*table)).collect();
-            let goes = |write: &Write| large::is_plain(write) && tables.contains(&write.table);
+            let files = Movable::new(&self.engine, self.writes.tables());
+            let goes = |write: &Write| large::is_plain(write) && files.take(write);
             let undivided = self.writes.undivided().filter(|write| goes(write));
             if let Some(loaded) = large::piece(&self.engine, undivided)? {
                 let made = self.writes.step();
@@ -845,10 +843,8 @@ impl Transaction {
         let reads = std::mem::take(self.reads.get_mut());
         let writes = std::mem::take(&mut self.writes).into_writes();
         let staged = self.loads.to_merge();
-        let (writes, late) = large::split(&self.engine, writes, &staged, |table| {
-            let is_loaded = staged.is_empty() && self.loads.touches(table);
-            is_loaded || self.engine.observers.read_writes(table)
-        })?;
+        let is_loaded = |table| staged.is_empty() && self.loads.touches(table);
+        let (writes, late) = large::split(&self.engine, writes, &staged, is_loaded)?;
         if !staged.is_empty() {
             // Their keys are in the files of the commit.
             self.loads.truncate(0, 0);

@@ -70,7 +70,10 @@ fn run(mut dice: Dice, seed: u64, nodes: usize, operations: usize) {
     let stepwise = dice.chance(50);
     let path_summary = dice.chance(50);
     let options = CollectionOptions { hashes, path_summary, ..CollectionOptions::default() };
-    let world = World::with(seed, options);
+    let world = match dice.chance(25) {
+        true => World::of_large_commits(seed, options),
+        false => World::with(seed, options),
+    };
     let log = Vec::new();
     let mut case =
         Case { dice, world, hashes, stepwise, nodes, revs: Vec::new(), next_key: 1, log };

@@ -41,6 +41,7 @@ impl Dice {
 pub struct World {
     pub disk: SimVfs,
     env: Env,
+    engine: EngineOptions,
     pub documents: Arc<Documents>,
     pub docs: Collection,
 }
@@ -54,28 +55,35 @@ impl World {
         World::on(SimVfs::new(seed), seed, options)
     }
 
+    /// A database in which nearly every commit is a large one: its chunks go to files and not to the log.
+    pub fn of_large_commits(seed: u64, options: CollectionOptions) -> World {
+        let (disk, mut engine) = (SimVfs::new(seed), engine_options());
+        engine.large_bytes = 8;
+        World::open(disk.clone(), Env::sim(&disk, seed), engine, options)
+    }
+
     /// Opens what is on a disk, or makes a new database there.
     pub fn on(disk: SimVfs, seed: u64, options: CollectionOptions) -> World {
         let env = Env::sim(&disk, seed);
-        World::open(disk, env, options)
+        World::open(disk, env, engine_options(), options)
     }
 
-    fn open(disk: SimVfs, env: Env, options: CollectionOptions) -> World {
+    fn open(disk: SimVfs, env: Env, engine: EngineOptions, options: CollectionOptions) -> World {
         let table = Arc::new(DocumentTable::new(options));
-        let documents = open(&env, &table);
+        let documents = open(&env, engine.clone(), &table);
         let docs = documents.collection(TABLE, table);
-        World { disk, env, documents, docs }
+        World { disk, env, engine, documents, docs }
     }
 
     /// Closes the database and opens it again from its files.
     pub fn reopen(self) -> World {
-        let World { disk, env, documents, docs } = self;
+        let World { disk, env, engine, documents, docs } = self;
         let options = docs.options();
         drop(docs);
-        let engine = Arc::clone(documents.engine());
+        let open = Arc::clone(documents.engine());
         drop(documents);
-        engine.close().expect("closes");
-        World::open(disk, env, options)
+        open.close().expect("closes");
+        World::open(disk, env, engine, options)
     }
 
     pub fn flush(&self) {
@@ -91,18 +99,15 @@ impl World {
 /// Documents that follow those of another database, and the collection of the tests among them.
 pub fn follower(seed: u64) -> (Arc<Documents>, Collection) {
     let table = Arc::new(DocumentTable::new(CollectionOptions::default()));
-    let documents = open_as(&Env::sim(&SimVfs::unrecorded(), seed), &table, true);
+    let mut options = engine_options();
+    options.follower = true;
+    let documents = open(&Env::sim(&SimVfs::unrecorded(), seed), options, &table);
     let docs = documents.collection(TABLE, table);
     (documents, docs)
 }
 
-fn open(env: &Env, table: &Arc<DocumentTable>) -> Arc<Documents> {
-    open_as(env, table, false)
-}
-
-fn open_as(env: &Env, table: &Arc<DocumentTable>, follower: bool) -> Arc<Documents> {
+fn engine_options() -> EngineOptions {
     let mut options = EngineOptions::default();
-    options.follower = follower;
     options.durability = log::Durability::Os;
     options.log.background = false;
     options.log.first_bytes = 64 << 10;
@@ -111,6 +116,10 @@ fn open_as(env: &Env, table: &Arc<DocumentTable>, follower: bool) -> Arc<Documen
     // Small blocks, so that even small documents lie in several.
     options.store.history_block_bytes = 8 << 10;
     options.store.current_block_bytes = 4 << 10;
+    options
+}
+
+fn open(env: &Env, options: EngineOptions, table: &Arc<DocumentTable>) -> Arc<Documents> {
     let table = Arc::clone(table);
     let resolve = Arc::new(move |_: TableId| -> Arc<dyn store::Table> { Arc::clone(&table) as _ });
     let engine = Engine::open(env, Path::new("/db"), options, resolve).expect("opens");

@@ -237,6 +237,35 @@ impl RowDocuments {
         Ok(self.collection.put_value_in_txn(txn, &self.name_of(key, row), value)?)
     }
 
+    /// Makes the document of a row what a new state of the row has. Returns true if it becomes another.
+    fn change(
+        &self,
+        txn: &mut Transaction,
+        key: &[u8],
+        old: &[Datum],
+        new: &[Datum],
+    ) -> Result<bool> {
+        let (before, after) = match (&old[self.at], &new[self.at]) {
+            (Datum::Jsonb(before), Datum::Jsonb(after)) => (before, after),
+            (_, Datum::Jsonb(_)) => return self.put(txn, key, new).map(|()| true),
+            _ => return self.remove(txn, key, old).map(|()| true),
+        };
+        let changes = after.changes_of(before);
+        let is_same = match changes {
+            Some(changes) => changes.is_empty(),
+            // A lazy value is not made to be compared here.
+            None => before.is_made() && before.bytes() == after.bytes(),
+        };
+        if is_same {
+            return Ok(false);
+        }
+        let name = self.name_of(key, new);
+        Ok(match changes {
+            Some(changes) => self.collection.change_values_in_txn(txn, &name, changes)?,
+            None => self.collection.apply_diff_in_txn(txn, &name, before, after)?,
+        })
+    }
+
     /// Takes the document of a row away, where it has one.
     fn remove(&self, txn: &mut Transaction, key: &[u8], row: &[Datum]) -> Result<()> {
         if row[self.at].as_ref().is_null() {
@@ -356,34 +385,22 @@ impl Rows for RowDocuments {
         old: &[Datum],
         new: &[Datum],
     ) -> Result<()> {
-        let is_same = |at: usize| same(&old[at], &new[at]);
         let is_document = |row: &[Datum]| matches!(row[self.at], Datum::Jsonb(_));
-        let others = (0..new.len()).filter(|at| *at != self.at);
-        if is_document(old) && is_document(new) && !txn.is_large() && { others }.all(is_same) {
-            // No byte of the row changes. The table of changes names the document.
+        let mut others = (0..new.len()).filter(|at| *at != self.at);
+        if is_document(old)
+            && is_document(new)
+            && !txn.is_large()
+            && others.all(|at| same(&old[at], &new[at]))
+        {
+            // No byte of the row changes. The table of changes names the document, or else the row.
             let unchanged = Op::Delta(patch::UNCHANGED.to_vec());
-            if is_same(self.at) {
-                return self.heap.change(txn, key.to_vec(), unchanged);
-            }
-            txn.write(self.heap.storage, key.to_vec(), unchanged)?;
-        } else {
-            self.heap.write(txn, key, locked, self.encode(new))?;
-            if is_same(self.at) {
-                return Ok(());
-            }
+            return match self.change(txn, key, old, new)? {
+                true => Ok(txn.write(self.heap.storage, key.to_vec(), unchanged)?),
+                false => self.heap.change(txn, key.to_vec(), unchanged),
+            };
         }
-        match (&old[self.at], &new[self.at]) {
-            (Datum::Jsonb(before), Datum::Jsonb(after)) => {
-                let name = self.name_of(key, new);
-                match after.changes_of(before) {
-                    Some(changes) => self.collection.change_values_in_txn(txn, &name, changes)?,
-                    None => self.collection.apply_diff_in_txn(txn, &name, before, after)?,
-                }
-                Ok(())
-            }
-            (_, Datum::Jsonb(_)) => self.put(txn, key, new),
-            _ => self.remove(txn, key, old),
-        }
+        self.heap.write(txn, key, locked, self.encode(new))?;
+        self.change(txn, key, old, new).map(drop)
     }
 
     fn delete(&self, txn: &mut Transaction, key: &[u8], old: &[Datum]) -> Result<()> {

@@ -96,7 +96,7 @@ impl Observer for RowCounts {
         table >= CATALOG
     }
 
-    fn reads_writes(&self) -> bool {
+    fn reads(&self, _table: TableId, _key: &[u8]) -> bool {
         false
     }
 

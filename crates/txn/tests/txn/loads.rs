@@ -3,9 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use store::{Op, TableId};
-use txn::{Cursor, Isolation, KeyRange, SerializationFailure, Transaction, TxnError};
+use txn::{
+    Cursor, Engine, Isolation, KeyRange, Observed, Observer, SerializationFailure, Transaction,
+    TxnError,
+};
 
 use vfs::{Env, FaultKind, FaultPlan, OpClasses, SimVfs, seeds};
 
@@ -189,4 +194,56 @@ fn a_load_is_a_write_to_serializable_readers() {
         };
         assert_eq!(refused, is_refused, "{what}");
     }
+}
+
+/// An observer that reads from the records the keys that begin with an `r`.
+#[derive(Default)]
+struct Listed(Mutex<Vec<Vec<u8>>>);
+
+impl Observer for Listed {
+    fn follows(&self, table: TableId) -> bool {
+        table == T
+    }
+
+    fn reads(&self, _table: TableId, key: &[u8]) -> bool {
+        key.starts_with(b"r")
+    }
+
+    fn observe(&self, commit: &mut Observed<'_>) {
+        let keys = commit.writes().filter(|write| write.table == T);
+        self.0.lock().extend(keys.map(|write| write.key.to_vec()));
+    }
+}
+
+/// The record of a large commit has the keys that observers read. All others went to files, while the transaction went
+/// on and at its end, and the table has them all.
+#[test]
+fn a_large_commit_keeps_in_its_record_the_keys_that_observers_read() {
+    let env = Env::sim(&SimVfs::unrecorded(), 1);
+    let leader = try_open(&env, large()).unwrap();
+    let listed = Arc::new(Listed::default());
+    leader.observe({
+        let observer: Weak<Listed> = Arc::downgrade(&listed);
+        observer
+    });
+    let mut expected = Rows::new();
+    let mut txn = leader.begin(Isolation::ReadCommitted);
+    for number in 0..100u8 {
+        for first in [b'f', b'r'] {
+            let (key, value) = (vec![first, number], vec![number; 10]);
+            txn.put(T, &key, value.clone()).unwrap();
+            expected.insert(key, value);
+        }
+    }
+    txn.write(T, b"f\0".to_vec(), Op::Delete).unwrap();
+    expected.remove(&b"f\0"[..]);
+    assert_eq!(seen(&txn, false), expected);
+    txn.commit(meta("")).unwrap();
+    let read: Vec<Vec<u8>> = (0..100u8).map(|number| vec![b'r', number]).collect();
+    assert_eq!(*listed.0.lock(), read);
+    let of_all = |engine: &Arc<Engine>| Rows::from_iter(contents(&engine.snapshot()));
+    assert_eq!(of_all(&leader), expected);
+    leader.close().unwrap();
+    let again = try_open(&env, large()).unwrap();
+    assert_eq!(of_all(&again), expected);
 }
