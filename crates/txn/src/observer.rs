@@ -36,7 +36,7 @@ pub trait Observer: Send + Sync {
     /// Returns true for the tables whose writes the observer follows. The answer never changes.
     fn follows(&self, table: TableId) -> bool;
 
-    /// Returns false where the observer reads the list of changes alone ([`Observed::changes`]): a large
+    /// Returns false if the observer reads the list of changes alone ([`Observed::changes`]): a large
     /// commit may then leave writes out of its record that go to files.
     fn reads_writes(&self) -> bool {
         true
@@ -71,7 +71,7 @@ impl<'a> Observed<'a> {
         self.commit.time_us
     }
 
-    /// When the commit was made where it came from, in microseconds since 1970 UTC; `None` where the writer did not
+    /// When the commit was made where it came from, in microseconds since 1970 UTC; `None` if the writer did not
     /// say.
     pub fn authored_us(&self) -> Option<u64> {
         record::authored_us(self.record)
@@ -121,7 +121,7 @@ impl Observers {
         }
     }
 
-    /// True where an observer reads the writes to a table from the records.
+    /// True if an observer reads the writes to a table from the records.
     pub fn read_writes(&self, table: TableId) -> bool {
         let observers = self.0.read();
         let mut all = observers.iter().filter_map(Weak::upgrade);
