@@ -126,7 +126,7 @@ impl Database {
         Ok(Database { opened: Opened::new(database), path })
     }
 
-    /// The storage of objects in a schema, made where there is none and `create` says so; None where there is none.
+    /// The storage of objects in a schema, made where there is none and `create` says so; None if there is none.
     fn objects(
         slf: Py<Self>,
         py: Python<'_>,
@@ -209,7 +209,7 @@ impl Database {
         engine(py, || Ok(self.database()?.set_history(name, history_of(history)?)?))
     }
 
-    /// Drops a collection; False where there is none.
+    /// Drops a collection; False if there is none.
     fn drop_collection(&self, py: Python<'_>, name: &str, purge: bool) -> PyResult<bool> {
         engine(py, || {
             let database = self.database()?;
@@ -247,7 +247,7 @@ impl Database {
         })
     }
 
-    /// Version and value of a document; None where there is none.
+    /// Version and value of a document; None if there is none.
     #[pyo3(signature = (collection, key, numbers, at=None))]
     fn get<'py>(
         &self,
@@ -337,7 +337,7 @@ impl Database {
         })
     }
 
-    /// Removes a document; its history stays. None where there is none.
+    /// Removes a document; its history stays. None if there is none.
     fn remove(
         &self,
         py: Python<'_>,
@@ -450,7 +450,7 @@ impl Database {
         runs.into_iter().map(row).collect()
     }
 
-    /// A page with the history of a document; None where that takes too many bytes.
+    /// A page with the history of a document; None if that takes too many bytes.
     fn history_page(
         &self,
         py: Python<'_>,
@@ -549,7 +549,7 @@ impl Database {
     }
 }
 
-/// The page into which the history of a document is put, compressed with gzip; None where the package was built without
+/// The page into which the history of a document is put, compressed with gzip; None if the package was built without
 /// the explorer.
 #[pyfunction]
 pub(crate) fn export_page(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {

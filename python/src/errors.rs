@@ -66,7 +66,7 @@ impl Failure {
         self.hint = Some(hint.to_owned());
     }
 
-    /// True where a handler of a signal raised it.
+    /// True if a handler of a signal raised it.
     pub(crate) fn is_raised(&self) -> bool {
         self.raised.is_some()
     }

@@ -79,7 +79,7 @@ impl<T> Handle<T> {
         f(used.held.as_mut().ok_or_else(|| Failure::closed(self.what))?)
     }
 
-    /// Takes what is held; `None` where it was closed before. While another uses it, `meanwhile` is called.
+    /// Takes what is held; `None` if it was closed before. While another uses it, `meanwhile` is called.
     pub(crate) fn take_from(&self, mut meanwhile: impl FnMut()) -> Outcome<Option<T>> {
         let mut used = self.lock(|| {
             meanwhile();
@@ -93,7 +93,7 @@ impl<T> Handle<T> {
         self.take_from(|| {})
     }
 
-    /// True where it was not closed so far. Never waits, so it may be called attached: what is in use is
+    /// True if it was not closed so far. Never waits, so it may be called attached: what is in use is
     /// open.
     pub(crate) fn is_open(&self) -> bool {
         self.held.try_lock().is_none_or(|held| held.is_some())

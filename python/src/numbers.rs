@@ -132,7 +132,7 @@ fn is_number(text: &str) -> bool {
         && exponent.is_none_or(|text| digits(text.strip_prefix(['+', '-']).unwrap_or(text)))
 }
 
-/// True where a float is written with this text, of which it was read.
+/// True if a float is written with this text, of which it was read.
 fn is_as_written(text: &str, value: f64) -> bool {
     // Fifteen digits with nothing to leave out are the shortest text, unless it has an exponent.
     let is_short = text.len() <= 16 && !text.contains(['e', 'E']);

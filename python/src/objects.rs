@@ -244,7 +244,7 @@ impl Objects {
         Ok(found.into_iter().map(row).collect())
     }
 
-    /// Writes the blob of a record into a new file; False where there is none.
+    /// Writes the blob of a record into a new file; False if there is none.
     fn load_blob(
         &self,
         py: Python<'_>,

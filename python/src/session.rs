@@ -185,7 +185,7 @@ impl Session {
         })
     }
 
-    /// True where the next statement is part of a transaction block that was begun before.
+    /// True if the next statement is part of a transaction block that was begun before.
     fn is_in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
         engine(py, || {
             self.handle.with(|place| {

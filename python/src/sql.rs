@@ -189,7 +189,7 @@ pub(crate) fn parse_time(py: Python<'_>, text: &str) -> PyResult<u64> {
     engine(py, read)
 }
 
-/// True where a text that is a time says where: by an offset, or because it counts from 1970.
+/// True if a text that is a time says where: by an offset, or because it counts from 1970.
 fn has_zone(text: &str) -> bool {
     let clock = text.find(['T', 't', ' ']).map_or("", |at| &text[at..]);
     text.starts_with('@') || clock.contains(['Z', 'z', '+', '-'])

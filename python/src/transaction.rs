@@ -46,7 +46,7 @@ fn there<'a>(txn: &'a mut Txn, name: &str) -> Outcome<TxnCollection<'a>> {
 
 #[pymethods]
 impl Transaction {
-    /// Version and value of a document; None where there is none.
+    /// Version and value of a document; None if there is none.
     fn get<'py>(
         &self,
         py: Python<'py>,

@@ -50,7 +50,7 @@ pub(crate) fn working_for<T>(asker: u64, f: impl FnOnce() -> T) -> T {
     done
 }
 
-/// An error where a signal came whose handler raised one. Not to be called attached.
+/// Fails if a signal came whose handler raised one. Not to be called attached.
 pub(crate) fn signals() -> Outcome<()> {
     Python::attach(|py| py.check_signals()).map_err(Failure::raised)
 }

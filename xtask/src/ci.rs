@@ -95,7 +95,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// True where the command could be started and ended well.
+/// True if the command could be started and ended well.
 fn succeeds(mut command: Command) -> bool {
     match command.status() {
         Ok(status) => status.success(),

@@ -189,7 +189,7 @@ impl Wire {
     }
 }
 
-/// The message at `at`: its kind, where its body is, and where the next begins; none where it is not all
+/// The message at `at`: its kind, where its body is, and where the next begins; none if it is not all
 /// there yet.
 fn message_at(bytes: &[u8], at: usize) -> Option<(u8, std::ops::Range<usize>, usize)> {
     let head = bytes.get(at..at + 5)?;

@@ -30,7 +30,7 @@ pub struct DocumentChange {
     pub key: String,
     /// The revision; 0 where the document was erased.
     pub revision: Revision,
-    /// True where it removed the document.
+    /// True if it removed the document.
     pub deleted: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct CollectionEnd {
     pub collection: String,
     /// The number of the collection that had the documents.
     pub table: TableId,
-    /// True where the collection is gone. Where it is not, its table was truncated, or its key got another
+    /// True if the collection is gone. Where it is not, its table was truncated, or its key got another
     /// type: what is in it after that comes with changes, of this commit or later ones.
     pub dropped: bool,
 }

@@ -71,7 +71,7 @@ impl Database {
         }
     }
 
-    /// The collection of that name, `None` where there is none. It is a table of the schema `public`, or, where
+    /// The collection of that name, `None` if there is none. It is a table of the schema `public`, or, where
     /// there is a dot in the name, of the schema before the dot. Documents that are put into a table with more
     /// columns make rows whose other columns are NULL; a table whose rows need more than that (other indexes,
     /// checks, foreign keys, defaults) is changed by SQL alone
@@ -80,7 +80,7 @@ impl Database {
         self.shared.collections.find(name)
     }
 
-    /// The collection that had that name at a commit, `None` where there was none. Where it was dropped since,
+    /// The collection that had that name at a commit, `None` if there was none. Where it was dropped since,
     /// it can be read at commits before that, as far as its history is kept.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Database {
         }
     }
 
-    /// Drops a collection, in the same time however large it is; false where there is none. The name is free
+    /// Drops a collection, in the same time however large it is; false if there is none. The name is free
     /// at once. Waits for the transactions that have written to the collection. Handles on it answer
     /// [`DocumentError::Dropped`](crate::DocumentError::Dropped) from then on, as do transactions that mean
     /// to write to it.
@@ -125,7 +125,7 @@ impl Database {
     }
 
     /// Drops the collection if it exists, and gives up the past of all dropped collections of this name:
-    /// compaction removes it. False where there was nothing to drop or to give up.
+    /// compaction removes it. False if there was nothing to drop or to give up.
     ///
     /// # Errors
     /// As [`drop_collection`](Database::drop_collection).

@@ -114,7 +114,7 @@ impl Error {
         }
     }
 
-    /// True where stored bytes are not what was once written: restore them from a backup.
+    /// True if stored bytes are not what was once written: restore them from a backup.
     pub fn is_damage(&self) -> bool {
         [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED].contains(&self.sqlstate())
     }

@@ -47,7 +47,7 @@ pub struct Following {
     pub key: Option<String>,
     /// A place in documents: only what changed something there, below it, or above it.
     pub path: Option<JsonPath>,
-    /// True where changes come with their differences.
+    /// True if changes come with their differences.
     pub with_diff: bool,
     /// The changes that were found and not given yet, and how far they reach.
     found: VecDeque<DocumentChange>,
@@ -62,7 +62,7 @@ pub struct Following {
 pub struct ToldChange<'a> {
     /// The change.
     pub change: &'a DocumentChange,
-    /// When, in microseconds since 1970 UTC; `None` where the document was erased since, and has no more
+    /// When, in microseconds since 1970 UTC; `None` if the document was erased since, and has no more
     /// data.
     pub time_us: Option<u64>,
     /// The author; empty where the commit names none.
@@ -106,7 +106,7 @@ impl Following {
         Ok(())
     }
 
-    /// True where all changes up to `until` were given.
+    /// True if all changes up to `until` were given.
     pub fn is_over(&self) -> bool {
         self.at >= self.until
     }
@@ -154,7 +154,7 @@ impl Following {
         &self.found_ends[self.ends.clone()]
     }
 
-    /// True where there is something to follow: a collection of that name, or one that was dropped since.
+    /// True if there is something to follow: a collection of that name, or one that was dropped since.
     ///
     /// # Errors
     /// Fails if the catalog of an earlier commit cannot be read.
@@ -163,7 +163,7 @@ impl Following {
         Ok(database.collection_then(name, self.at, None)?.is_some())
     }
 
-    /// The facts about a change; `None` where it changes nothing at the path, or its collection is gone for
+    /// The facts about a change; `None` if it changes nothing at the path, or its collection is gone for
     /// good.
     pub fn tell<'a>(
         &self,
@@ -198,7 +198,7 @@ impl Following {
         Ok(Some(ToldChange { change, time_us, author, message, role, authored_us, diff }))
     }
 
-    /// The differences to the revision before; `None` where that is a removal, or is not kept any more.
+    /// The differences to the revision before; `None` if that is a removal, or is not kept any more.
     fn diff(&self, collection: &Collection, change: &DocumentChange) -> Result<Option<Diff>> {
         let DocumentChange { key, revision, deleted, .. } = change;
         let is_wanted = self.path.is_some() || self.with_diff;
@@ -214,13 +214,13 @@ impl Following {
     }
 }
 
-/// True where stored data are damaged or the disk fails.
+/// True if stored data are damaged or the disk fails.
 fn is_failure(error: &DocumentError) -> bool {
     let state = error.sqlstate_below().unwrap_or_default();
     ["XX", "53", "58"].iter().any(|class| state.starts_with(class))
 }
 
-/// True where a change is at a path, below it, or above it.
+/// True if a change is at a path, below it, or above it.
 fn touches(change: &Change, path: &JsonPath) -> bool {
     let is_near = |other: &JsonPath| {
         let names = |path: &JsonPath| path.steps.iter().map(name).collect::<Vec<_>>();

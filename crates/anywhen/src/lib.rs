@@ -522,7 +522,7 @@ pub struct TxnCollection<'a> {
 }
 
 impl TxnCollection<'_> {
-    /// The document as the transaction sees it, `None` where there is none.
+    /// The document as the transaction sees it, `None` if there is none.
     pub fn get(&mut self, key: &str) -> Result<Option<Document>> {
         Ok(self.inner.get(&self.collection, key)?)
     }

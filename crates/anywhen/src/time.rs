@@ -61,7 +61,7 @@ fn months_before(count: u64, now_us: u64) -> Option<u64> {
 
 /// Reads `2026-11-21`, `2026-11` (its first day), `2026-11-21 10:30[:00[.5]]`, the same with a `T`, with
 /// `Z` or an offset such as `+02:00` at the end, or `@` and unix seconds.
-/// Without an offset the time is UTC. `None` where it is none of these, or before 1970.
+/// Without an offset the time is UTC. `None` if it is none of these, or before 1970.
 pub fn parse(text: &str) -> Option<u64> {
     instant(text.trim()).and_then(|micros| u64::try_from(micros).ok())
 }

@@ -138,7 +138,7 @@ struct Call {
 }
 
 impl Call {
-    /// True where another call needs the same state.
+    /// True if another call needs the same state.
     fn shares_state_with(&self, other: &Call) -> bool {
         let is_alike = self.form == other.form && self.inputs == other.inputs;
         is_alike && self.form != Form::Each && self.filter.is_none() && other.filter.is_none()

@@ -67,13 +67,13 @@ impl Charset {
         self.0.name
     }
 
-    /// True where nothing is converted.
+    /// True if nothing is converted.
     #[inline]
     pub fn is_same(self) -> bool {
         self.0.form == Form::Same
     }
 
-    /// True where text can be converted to it and back.
+    /// True if text can be converted to it and back.
     pub fn is_converted(self) -> bool {
         self.0.form != Form::None
     }
@@ -236,7 +236,7 @@ fn encode_part(
 /// Turns bytes that come in pieces into text.
 pub struct Decoder {
     charset: Charset,
-    /// The state of a table, between the pieces; none where each byte stands for itself.
+    /// The state of a table, between the pieces; none if each byte stands for itself.
     table: Option<encoding_rs::Decoder>,
     /// The last bytes of the pieces before, for messages.
     recent: Vec<u8>,
@@ -252,7 +252,7 @@ impl Decoder {
         self.take(bytes, false, out)
     }
 
-    /// Fails where the bytes ended within a character.
+    /// Fails if the bytes ended within a character.
     ///
     /// # Errors
     /// 22021.

@@ -159,7 +159,7 @@ fn could_be_name(name: &str) -> bool {
         })
 }
 
-/// As a tag of BCP 47, with `true` where a keyword has no value.
+/// As a tag of BCP 47, with `true` if a keyword has no value.
 impl fmt::Display for Locale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.unknown {

@@ -35,7 +35,7 @@ pub struct System {
     pub provider: Provider,
     /// The locale: that of the C library, or of ICU; none for `default`.
     pub locale: Option<&'static str>,
-    /// True where it is only for databases in UTF-8.
+    /// True if it is only for databases in UTF-8.
     pub is_utf8: bool,
 }
 

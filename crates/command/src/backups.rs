@@ -170,7 +170,7 @@ struct Lost {
     wait: Option<Duration>,
     /// True once the server had been there.
     is_known: bool,
-    /// True where the loss was told.
+    /// True if the loss was told.
     is_told: bool,
 }
 
@@ -179,7 +179,7 @@ impl Lost {
         Lost { since: None, pause: PAUSES.0, wait, is_known: false, is_told: false }
     }
 
-    /// Waits, or gives up; `moved` is true where something had come since the last loss.
+    /// Waits, or gives up; `moved` is true if something had come since the last loss.
     fn wait(&mut self, why: &str, moved: bool, bar: &ProgressBar) -> Outcome {
         if moved {
             (self.since, self.pause) = (None, PAUSES.0);

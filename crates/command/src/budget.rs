@@ -44,7 +44,7 @@ impl Budget {
     }
 }
 
-/// The memory of the machine, or what a cgroup allows where that is less; `None` where nothing tells.
+/// The memory of the machine, or what a cgroup allows where that is less; `None` if nothing tells.
 fn memory_bytes(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

@@ -26,7 +26,7 @@ struct Entry {
     author: String,
     authored_us: u64,
     message: String,
-    /// `None` where the commit removed the file.
+    /// `None` if the commit removed the file.
     blob: Option<String>,
 }
 

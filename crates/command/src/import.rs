@@ -314,7 +314,7 @@ pub(crate) struct Newest {
     pub author: String,
     pub message: String,
     pub authored_us: Option<u64>,
-    /// The document; `None` where the revision removed it.
+    /// The document; `None` if the revision removed it.
     pub json: Option<String>,
 }
 
@@ -470,7 +470,7 @@ struct Tally {
     skipped: Vec<String>,
     /// A removal means something only where there is a document.
     present: bool,
-    /// True where the document had a history before.
+    /// True if the document had a history before.
     is_continued: bool,
 }
 

@@ -37,9 +37,9 @@ struct State {
     file: File,
     bytes: u64,
     began: SystemTime,
-    /// True where the last line has ended.
+    /// True if the last line has ended.
     is_between: bool,
-    /// True where it was told that lines are lost.
+    /// True if it was told that lines are lost.
     is_told: bool,
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn verify(session: &mut Session) -> Outcome {
     )
 }
 
-/// Checks the archive of a backup, and says how far it goes; none where there is none.
+/// Checks the archive of a backup, and says how far it goes; none if there is none.
 fn archive(session: &Session) -> Outcome<Option<String>> {
     if !session.data.join("archive").is_dir() {
         return Ok(None);

@@ -14,13 +14,13 @@ use std::sync::OnceLock;
 
 use anstream::{AutoStream, ColorChoice};
 
-/// True where answers on standard output have colours.
+/// True if answers on standard output have colours.
 pub(crate) fn has_colours() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| AutoStream::choice(&std::io::stdout()) != ColorChoice::Never)
 }
 
-/// True where messages on standard error have colours.
+/// True if messages on standard error have colours.
 fn has_colours_on_stderr() -> bool {
     AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }

@@ -24,7 +24,7 @@ pub(crate) fn lines(lines: &str) -> Outcome {
     Ok(())
 }
 
-/// The same, of lines with the colours of [`crate::paint`], which has made none where the output is to have
+/// The same, of lines with the colours of [`crate::paint`], which has made none if the output is to have
 /// none: a pipe gets the bytes as they are. Text from the data has passed [`shown`](crate::visible::shown).
 /// So the only control sequences that a terminal gets are colours.
 pub(crate) fn painted(lines: &str) -> Outcome {

@@ -82,7 +82,7 @@ fn cannot_listen(error: &io::Error, entrance: &Entrance) -> Failure {
     }
 }
 
-/// Fails where an address cannot be listened on now.
+/// Fails if an address cannot be listened on now.
 fn look_at_addresses(addresses: &[SocketAddr], entrance: &Entrance) -> Outcome {
     for address in addresses {
         TcpListener::bind(address).map_err(|error| {

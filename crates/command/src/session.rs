@@ -41,7 +41,7 @@ impl Session {
         self.database.as_ref()
     }
 
-    /// Fails where there is nothing in the data folder.
+    /// Fails if there is nothing in the data folder.
     pub(crate) fn must_have_data(&self) -> Outcome {
         if !holds_data(&self.data) {
             return Err(Failure::refused(format!(
@@ -117,7 +117,7 @@ impl Session {
     }
 }
 
-/// True where the folder is there and is not empty.
+/// True if the folder is there and is not empty.
 pub(crate) fn holds_data(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }

@@ -30,7 +30,7 @@ fn reader(path: &Path) -> Option<&'static str> {
     file_reader(&name).filter(|_| !is_document)
 }
 
-/// True where the files go into a table: it is named, or they hold nothing that could be a document.
+/// True if the files go into a table: it is named, or they hold nothing that could be a document.
 pub(crate) fn is_table(a: &ImportArgs) -> bool {
     let holds_rows = |path: &PathBuf| !matches!(reader(path), None | Some("read_json"));
     a.into.is_some() || a.paths.first().is_some_and(holds_rows)

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use terminal::visible::escaped;
 
-/// True where standard output is a terminal.
+/// True if standard output is a terminal.
 pub(crate) fn on_terminal() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| io::stdout().is_terminal())
@@ -34,7 +34,7 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The bytes of the sequence that sets a colour at the beginning of a text; `None` where there is none.
+/// The bytes of the sequence that sets a colour at the beginning of a text; `None` if there is none.
 fn colour(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;

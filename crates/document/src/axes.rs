@@ -23,7 +23,7 @@ pub enum TimeAxis {
 }
 
 impl Collection {
-    /// One value of a node, with the revisions over which it had it; `None` where there is none in
+    /// One value of a node, with the revisions over which it had it; `None` if there is none in
     /// that direction. All of them: [`node_history`](Collection::node_history).
     pub fn node_version(
         &self,

@@ -287,7 +287,7 @@ impl Chunk {
         });
     }
 
-    /// The commit that removed the node of a slot; `None` where there is one, or never was.
+    /// The commit that removed the node of a slot; `None` if there is one, or never was.
     pub(crate) fn removed(&self, slot: usize) -> Option<Csn> {
         let image = self.image();
         let dead = slot < image.kinds.len() && image.kinds[slot] == 0 && image.extent(slot) != 0;
@@ -391,7 +391,7 @@ impl Newest {
         }
     }
 
-    /// Takes the values of a delta; false where it does more than set values.
+    /// Takes the values of a delta; false if it does more than set values.
     fn add_sets(&mut self, csn: Csn, delta: &[u8]) -> Result<bool, Damaged> {
         let mut input = Reader::new(delta);
         let newer = self.patches.len();

@@ -251,7 +251,7 @@ impl ChunkBuf {
         })
     }
 
-    /// True where no node is left.
+    /// True if no node is left.
     pub fn is_dead(&self) -> bool {
         self.slots.iter().all(|s| s.kind == 0)
     }

@@ -187,7 +187,7 @@ impl Collection {
 
     // --- reading ---------------------------------------------------------------------------------
 
-    /// The document as it is now, `None` where there is none.
+    /// The document as it is now, `None` if there is none.
     pub fn get(&self, key: &str) -> Result<Option<Document>> {
         self.check(self.engine().visible())?;
         let state = self.newest_state(&Prefix::new(key)?)?;
@@ -203,7 +203,7 @@ impl Collection {
         Ok(state.and_then(Document::of))
     }
 
-    /// The document at a moment of its history, `None` where there was none then.
+    /// The document at a moment of its history, `None` if there was none then.
     pub fn get_at(&self, key: &str, moment: impl Into<Moment>) -> Result<Option<Document>> {
         let prefix = Prefix::new(key)?;
         let (state, revision) = self.locate(key, &prefix, moment.into())?;
@@ -260,7 +260,7 @@ impl Collection {
         self.keys("").try_fold(0, |count, key| key.map(|_| count + 1))
     }
 
-    /// True where there is no document.
+    /// True if there is no document.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.keys("").next().transpose()?.is_none())
     }
@@ -364,7 +364,7 @@ impl Collection {
         Ok(Some(if may_forget && keep { tree.whole()? } else { tree }))
     }
 
-    /// The tree of a revision; `None` where that revision removed the document.
+    /// The tree of a revision; `None` if that revision removed the document.
     pub(crate) fn tree_of(
         &self,
         state: &State,
@@ -408,7 +408,7 @@ impl Collection {
         }
     }
 
-    /// The paths of a document at a moment of its history, sorted; `None` where there was none then.
+    /// The paths of a document at a moment of its history, sorted; `None` if there was none then.
     /// A collection with `path_summary` reads them; another walks over the document.
     pub fn path_summary(
         &self,
@@ -614,7 +614,7 @@ pub struct CollectionAt {
 }
 
 impl CollectionAt {
-    /// The document as it was then, `None` where there was none.
+    /// The document as it was then, `None` if there was none.
     pub fn get(&self, key: &str) -> Result<Option<Document>> {
         self.collection.get_at(key, self.moment)
     }

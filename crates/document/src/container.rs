@@ -26,15 +26,15 @@ use std::collections::BTreeMap;
 pub struct ContainerVersion {
     /// The revision that changed it.
     pub from: Revision,
-    /// The last revision before the next change; `None` where nothing has changed since.
+    /// The last revision before the next change; `None` if nothing has changed since.
     pub to: Option<Revision>,
     /// When `from` was committed, in microseconds since 1970 UTC.
     pub from_us: u64,
     /// When `from` was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
-    /// When the revision after `to` was committed; `None` where nothing has changed since.
+    /// When the revision after `to` was committed; `None` if nothing has changed since.
     pub to_us: Option<u64>,
-    /// True where the container was not there before.
+    /// True if the container was not there before.
     pub is_new: bool,
     /// The changes below the container, in the order of the document; nothing where it is new.
     pub changes: Vec<Change>,
@@ -45,15 +45,15 @@ pub struct ContainerVersion {
 pub struct ContainerPage {
     /// Its versions, oldest first.
     pub versions: Vec<ContainerVersion>,
-    /// Earlier versions are those before this revision; `None` where there are none.
+    /// Earlier versions are those before this revision; `None` if there are none.
     pub earlier: Option<Revision>,
 }
 
 impl Collection {
-    /// The newest `limit` versions of a container before a revision, or the newest of all. `None` where the node is
+    /// The newest `limit` versions of a container before a revision, or the newest of all. `None` if the node is
     /// no container. A limit of 0 is one of 1.
     ///
-    /// Fails where there is no such document.
+    /// Fails if there is no such document.
     pub fn container_history(
         &self,
         key: &str,
@@ -197,7 +197,7 @@ impl Collection {
     }
 }
 
-/// True where a node stands below another one.
+/// True if a node stands below another one.
 fn is_below(tree: &Tree, key: NodeKey, above: NodeKey) -> Result<bool> {
     let mut next = tree.parent(key)?;
     while let Some(parent) = next {

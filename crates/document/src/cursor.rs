@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         Cursor { tree, number: None, chunk: None, next: (0, 0), patch: 0 }
     }
 
-    /// Goes into the chunk of a node; false where that has no slot for it.
+    /// Goes into the chunk of a node; false if that has no slot for it.
     #[inline(always)]
     fn enter(&mut self, key: NodeKey) -> Result<bool> {
         if self.number != Some(key.chunk()) {

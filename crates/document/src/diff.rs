@@ -322,7 +322,7 @@ fn compare(
     Ok(())
 }
 
-/// True where a version has a node.
+/// True if a version has a node.
 fn stands(tree: &Tree, key: NodeKey) -> Result<bool> {
     Ok(tree.node(key)?.is_some())
 }

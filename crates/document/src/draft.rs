@@ -168,7 +168,7 @@ impl Draft {
         Ok(self.base.node_bytes())
     }
 
-    /// True where nothing was changed.
+    /// True if nothing was changed.
     pub fn is_clean(&self) -> bool {
         self.work.is_empty() && self.values.is_empty()
     }
@@ -195,7 +195,7 @@ impl Draft {
         })
     }
 
-    /// The chunk as one of which only values changed; `None` where more did, or it is new.
+    /// The chunk as one of which only values changed; `None` if more did, or it is new.
     fn valued(&mut self, number: u32) -> Result<Option<&mut Valued>> {
         if self.work.contains_key(&number) {
             return Ok(None);
@@ -614,7 +614,7 @@ impl Draft {
         Ok(level)
     }
 
-    /// An error where the subtree `index` of `tape` would reach below the deepest level.
+    /// Fails if the subtree `index` of `tape` would reach below the deepest level.
     pub fn check_depth(&self, tape: &Tape, index: usize, levels_above: usize) -> Result<()> {
         let mut ends: Vec<usize> = Vec::new();
         for i in index..index + tape.extents[index] as usize {
@@ -686,7 +686,7 @@ impl Draft {
         Ok((writes, is_kept.then_some(sealed)))
     }
 
-    /// False where so much is new that the next version is not held in memory beside the writes.
+    /// False if so much is new that the next version is not held in memory beside the writes.
     fn is_kept(&self) -> bool {
         let works = self.work.values().filter(|work| work.fresh).map(|work| work.buf.heap.len());
         let packed = self.values.values().filter(|one| one.fresh).map(|one| one.chunk.bytes());
@@ -708,7 +708,7 @@ impl Draft {
 }
 
 impl Work {
-    /// The chunk's image; `None` where no node is left and it holds no header.
+    /// The chunk's image; `None` if no node is left and it holds no header.
     fn image(&self, number: u32) -> Option<Vec<u8>> {
         if number != 0 && self.buf.is_dead() {
             return None;
@@ -769,7 +769,7 @@ fn placed_in<'a>(
     placed.iter().filter(move |(slot, ..)| slots.contains(&(*slot as usize)))
 }
 
-/// An error where a name is longer than a node can hold, or has what no document can hold.
+/// Fails if a name is longer than a node can hold, or has what no document can hold.
 pub(crate) fn check_name(name: &[u8]) -> Result<()> {
     if name.len() > 65_000 {
         return Err(DocumentError::TooLarge("65,000 bytes in a field's name"));

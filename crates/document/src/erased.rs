@@ -44,6 +44,6 @@ pub struct Changed {
     pub key: String,
     /// The revision; 0 where the document was erased.
     pub revision: Revision,
-    /// True where it removed the document.
+    /// True if it removed the document.
     pub deleted: bool,
 }

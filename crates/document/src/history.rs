@@ -38,13 +38,13 @@ pub struct NodeVersion {
     pub node: NodeKey,
     /// The first of them.
     pub from: Revision,
-    /// The last of them; `None` where the node still has the value, and still stands at the path.
+    /// The last of them; `None` if the node still has the value, and still stands at the path.
     pub to: Option<Revision>,
     /// When the first was committed, in microseconds since 1970 UTC.
     pub from_us: u64,
     /// When the first was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
-    /// When the revision after the last was committed; `None` where the node still has the value.
+    /// When the revision after the last was committed; `None` if the node still has the value.
     pub to_us: Option<u64>,
     /// The value as compact JSON.
     pub value: String,
@@ -234,7 +234,7 @@ impl Collection {
         Ok(changes)
     }
 
-    /// The events of a node: for each commit the value that it gave, `None` where it removed it.
+    /// The events of a node: for each commit the value that it gave, `None` if it removed it.
     /// Commits that left the value as it was, by a change of name or place, are not among them.
     fn events(
         &self,
@@ -289,7 +289,7 @@ impl Collection {
         events.values().flatten().next().is_some_and(|value| !value.starts_with(['{', '[']))
     }
 
-    /// Adds the newest event of a node at or before `at`; returns the commit before it, `None` where
+    /// Adds the newest event of a node at or before `at`; returns the commit before it, `None` if
     /// there is none.
     pub(crate) fn event_before(
         &self,
@@ -471,7 +471,7 @@ pub(crate) fn last_change(tree: &Tree, top: NodeKey) -> Result<Csn> {
     Ok(newest)
 }
 
-/// True where a delta gives a node another name.
+/// True if a delta gives a node another name.
 fn has_rename(delta: &[u8]) -> Result<bool, crate::Damaged> {
     let mut input = Reader::new(delta);
     while !input.rest().is_empty() {

@@ -47,7 +47,7 @@ impl Widths {
         (self.0 >> (4 * column) & 15) as usize
     }
 
-    /// True where each is one that its column can have.
+    /// True if each is one that its column can have.
     fn are_known(self) -> bool {
         let fits = |(column, max)| {
             let width = self.of(column);

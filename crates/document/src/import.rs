@@ -96,7 +96,7 @@ impl Collection {
     }
 }
 
-/// True where the store has refused an entry: a chunk of the document may exist already.
+/// True if the store has refused an entry: a chunk of the document may exist already.
 fn is_taken(error: &DocumentError) -> bool {
     matches!(error, DocumentError::Store(StoreError::Bulk { .. }))
 }

@@ -49,7 +49,7 @@ impl Prefix {
         Ok(Prefix(bytes))
     }
 
-    /// The prefix of a stored key; `None` where the key is too short to have one.
+    /// The prefix of a stored key; `None` if the key is too short to have one.
     pub fn of(key: &[u8]) -> Option<Prefix> {
         Some(Prefix(StoredKey::from_slice(key.get(..key.len().checked_sub(5)?)?)))
     }
@@ -97,7 +97,7 @@ pub(crate) fn escape(key: &str) -> Vec<u8> {
     bytes
 }
 
-/// The record that a stored key names; `None` where it is no key of this module.
+/// The record that a stored key names; `None` if it is no key of this module.
 pub(crate) fn record_of(key: &[u8]) -> Option<Record> {
     let (head, number) = key.split_last_chunk::<4>()?;
     match *head.last()? {
@@ -108,7 +108,7 @@ pub(crate) fn record_of(key: &[u8]) -> Option<Record> {
     }
 }
 
-/// The key of the document that the table of changes names so; `None` where none is named so.
+/// The key of the document that the table of changes names so; `None` if none is named so.
 pub fn name_of(subject: &[u8]) -> Option<String> {
     document_of(&Prefix::of_subject(subject).record(Record::Paths))
 }

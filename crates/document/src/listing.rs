@@ -39,9 +39,9 @@ pub struct RevisionInfo<Text = String> {
     pub role: Text,
     /// When it was made where it came from, for imports, in microseconds since 1970 UTC.
     pub authored_us: Option<u64>,
-    /// True where it removed the document.
+    /// True if it removed the document.
     pub deleted: bool,
-    /// True where the document can still be read as it was then. That the revision was, when, by whom
+    /// True if the document can still be read as it was then. That the revision was, when, by whom
     /// and why stays known also where the collection's history does not reach back to it any more.
     pub kept: bool,
 }
@@ -84,7 +84,7 @@ impl History {
         self.commits.len()
     }
 
-    /// True where there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.commits.is_empty()
     }
@@ -167,7 +167,7 @@ impl Collection {
         self.listing(&state, from.0, to.0.min(state.revision.0))
     }
 
-    /// When a revision of a document was committed, in microseconds since 1970 UTC; `None` where it has no
+    /// When a revision of a document was committed, in microseconds since 1970 UTC; `None` if it has no
     /// such revision. Of a document that is in memory the newest ones are known without a look at the disk.
     pub fn time_of(&self, key: &str, revision: Revision) -> Result<Option<u64>> {
         let state = self.newest_state(&Prefix::new(key)?)?;

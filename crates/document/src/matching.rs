@@ -305,7 +305,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// True where one may continue the other.
+    /// True if one may continue the other.
     fn fits(&self, old: u32, new: u32) -> bool {
         let (old, new) = (self.old.kind(old), self.new.kind(new));
         old == new || !(old.is_container() || new.is_container())

@@ -61,7 +61,7 @@ impl Meta {
         Meta { author: author.into(), message: message.into(), ..Meta::default() }
     }
 
-    /// Fails where the writer may not make the change, the document is not as the writer expects it, or would
+    /// Fails if the writer may not make the change, the document is not as the writer expects it, or would
     /// be new and cannot be.
     pub(crate) fn check(&self, key: &str, state: &State) -> Result<()> {
         if state.revision.0 == 0 {
@@ -110,8 +110,8 @@ pub struct Committed {
     pub csn: Csn,
     /// The time of the commit, in microseconds since 1970 UTC.
     pub time_us: u64,
-    /// False where the document already was as asked: then this is the revision that made it so.
+    /// False if the document already was as asked: then this is the revision that made it so.
     pub changed: bool,
-    /// True where the document did not exist before.
+    /// True if the document did not exist before.
     pub created: bool,
 }

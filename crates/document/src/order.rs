@@ -51,7 +51,7 @@ impl Label {
         NodeKey(self.0.first().map_or(0, |digit| digit.saturating_add(1)))
     }
 
-    /// True where this is the label that `key` has anyway.
+    /// True if this is the label that `key` has anyway.
     pub fn is_of_key(&self, key: NodeKey) -> bool {
         self.0.as_slice() == [key.0]
     }

@@ -44,7 +44,7 @@ pub(crate) struct PathNode {
     pub node: NodeKey,
     /// The commit that put it there.
     pub from: Csn,
-    /// The commit after which it was not there any more; `None` where it still is.
+    /// The commit after which it was not there any more; `None` if it still is.
     pub end: Option<Csn>,
 }
 
@@ -84,7 +84,7 @@ impl Collection {
         Ok(result?)
     }
 
-    /// The node of a path that has led to the same node ever since the first revision. `None` where
+    /// The node of a path that has led to the same node ever since the first revision. `None` if
     /// that is not so, or takes more than the chunks of the nodes on the path to tell.
     fn only_path_node(
         &self,
@@ -130,7 +130,7 @@ impl Collection {
     }
 }
 
-/// The nodes that a path leads over, from the root to its end; `None` where it leads nowhere.
+/// The nodes that a path leads over, from the root to its end; `None` if it leads nowhere.
 fn nodes_on(tree: &Tree, path: &JsonPath) -> Result<Option<Vec<NodeKey>>> {
     let Some(mut key) = tree.resolve(path)? else { return Ok(None) };
     let mut nodes = vec![key];

@@ -165,7 +165,7 @@ impl Counts {
         }
     }
 
-    /// True where nothing is counted.
+    /// True if nothing is counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

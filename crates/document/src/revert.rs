@@ -41,7 +41,7 @@ impl Collection {
     }
 }
 
-/// Fails where a version that an older release wrote has a node that no document may get.
+/// Fails if a version that an older release wrote has a node that no document may get.
 fn check(old: &Tree, key: NodeKey, node: &Node<'_>) -> Result<()> {
     let name = check_text(node.name.unwrap_or_default());
     let value = name.and_then(|()| match node.kind.is_container() {

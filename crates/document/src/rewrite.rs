@@ -244,7 +244,7 @@ impl<'a> Rewrite<'a> {
         children
     }
 
-    /// True where the children of a matched container are the old ones in the old order with the old
+    /// True if the children of a matched container are the old ones in the old order with the old
     /// names: nothing to arrange.
     fn settled(&self, index: usize, old: usize) -> Result<bool> {
         if self.new.counts[index] != self.old.counts[old] {

@@ -75,7 +75,7 @@ impl Collection {
         Ok(never)
     }
 
-    /// Calls `f` with each value of a scalar set up to commit `to`, oldest first, and with `None` where
+    /// Calls `f` with each value of a scalar set up to commit `to`, oldest first, and with `None` if
     /// it went.
     pub(crate) fn scan_slot(
         &self,

@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub csn: Csn,
     /// The newest revision; 0 where there never was one.
     pub revision: Revision,
-    /// Its nodes; `None` where it was removed or never was.
+    /// Its nodes; `None` if it was removed or never was.
     pub tree: Option<Arc<Tree>>,
     /// The key that the first node of a document put again would get.
     pub next_key: u64,

@@ -169,7 +169,7 @@ impl DocumentTable {
         }
     }
 
-    /// True where the past of a document may be dropped while it is read.
+    /// True if the past of a document may be dropped while it is read.
     pub(crate) fn may_forget(&self) -> bool {
         *self.history.read() != Retention::Forever
     }
@@ -179,7 +179,7 @@ impl DocumentTable {
         self.ended.store(csn.0, Ordering::Release);
     }
 
-    /// An error where the collection is not there any more as of a commit.
+    /// Fails if the collection is not there any more as of a commit.
     #[inline]
     pub(crate) fn check(&self, at: Csn) -> Result<()> {
         match self.ended() {

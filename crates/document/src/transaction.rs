@@ -75,7 +75,7 @@ impl DocumentTransaction {
         }
     }
 
-    /// The document as this transaction sees it, `None` where there is none.
+    /// The document as this transaction sees it, `None` if there is none.
     pub fn get(&mut self, collection: &Collection, key: &str) -> Result<Option<Document>> {
         let id = (collection.id(), key.to_owned());
         if let Some(working) = self.working.get(&id) {

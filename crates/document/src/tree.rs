@@ -281,7 +281,7 @@ impl Tree {
         self.chunks.len() as u32
     }
 
-    /// A chunk; `None` where all its nodes were removed.
+    /// A chunk; `None` if all its nodes were removed.
     #[inline]
     pub(crate) fn chunk(&self, number: u32) -> Result<Option<&Arc<Chunk>>> {
         let Some(cell) = self.chunks.get(number as usize) else { return Ok(None) };
@@ -438,7 +438,7 @@ pub trait Nodes {
         parent: NodeKey,
         after: Option<&Label>,
     ) -> Result<Option<(Label, NodeKey)>>;
-    /// The kind, `up` and extent of a key; `None` where its whole chunk is gone.
+    /// The kind, `up` and extent of a key; `None` if its whole chunk is gone.
     #[doc(hidden)]
     fn look(&self, key: NodeKey) -> Result<Option<Look>>;
 

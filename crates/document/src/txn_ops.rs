@@ -37,7 +37,7 @@ use store::{Csn, Op};
 use txn::{Cursor, KeyRange, Transaction, View};
 
 impl Collection {
-    /// The document as a view sees it, `None` where there is none. `keep` where it will be asked for
+    /// The document as a view sees it, `None` if there is none. `keep` where it will be asked for
     /// again soon.
     pub fn tree_in_view(&self, view: View<'_>, key: &str, keep: bool) -> Result<Option<Arc<Tree>>> {
         let prefix = Prefix::new(key)?;
@@ -47,7 +47,7 @@ impl Collection {
         self.tree_then(&prefix, view.csn(), keep)
     }
 
-    /// The document as of a commit, `None` where there was none then.
+    /// The document as of a commit, `None` if there was none then.
     pub fn tree_as_of(&self, key: &str, csn: Csn) -> Result<Option<Arc<Tree>>> {
         self.tree_then(&Prefix::new(key)?, csn, false)
     }
@@ -64,7 +64,7 @@ impl Collection {
         }
     }
 
-    /// The state of a document as a view sees it, and true where the view's transaction has changed it.
+    /// The state of a document as a view sees it, and true if the view's transaction has changed it.
     /// The revision is the newest committed one.
     fn state_in_view(&self, view: View<'_>, prefix: &Prefix) -> Result<(State, bool)> {
         let mut committed = self.state(prefix, view.csn())?;
@@ -89,7 +89,7 @@ impl Collection {
         Ok((state, true))
     }
 
-    /// True where the view's transaction has erased the document, whatever it has done with it since: its
+    /// True if the view's transaction has erased the document, whatever it has done with it since: its
     /// last page of revisions is gone, or is the first of a document that was put after.
     fn has_erased(&self, view: View<'_>, prefix: &Prefix, revision: Revision) -> Result<bool> {
         let Some(before) = revision.0.checked_sub(1) else { return Ok(false) };
@@ -166,7 +166,7 @@ impl Collection {
         Ok(counts)
     }
 
-    /// Edits the document, as part of a transaction. Fails where there is none.
+    /// Edits the document, as part of a transaction. Fails if there is none.
     pub fn edit_in_txn<R>(
         &self,
         txn: &mut Transaction,

@@ -89,7 +89,7 @@ impl Tree {
         Ok((value, marks))
     }
 
-    /// The value by way of that of a newer version of the same shape; `None` where too much changed since,
+    /// The value by way of that of a newer version of the same shape; `None` if too much changed since,
     /// or something else than scalars.
     fn value_of_newer(&self, newer: &Tree) -> Result<Option<Jsonb>> {
         let Some(changed) = newer.changed_after(self.csn())? else { return Ok(None) };
@@ -180,7 +180,7 @@ impl Tree {
         }
     }
 
-    /// The value from the nodes, in one pass; `None` where that is not the way.
+    /// The value from the nodes, in one pass; `None` if that is not the way.
     fn value_of_nodes(&self) -> Result<Option<Jsonb>> {
         let header = self.header();
         if header.placed > 0 {
@@ -210,7 +210,7 @@ impl Tree {
         Ok(self.jsonb()?.to_json())
     }
 
-    /// Gives all nodes to a sink; `None` where it stops.
+    /// Gives all nodes to a sink; `None` if it stops.
     fn pass<S: Sink>(&self, sink: S) -> Result<Option<S>> {
         let mut pass = Pass { sink, open: Vec::new(), root: self.header().root };
         for number in 0..self.chunk_count() {

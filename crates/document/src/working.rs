@@ -66,7 +66,7 @@ impl Working {
         &self.found
     }
 
-    /// True where the transaction has changed it.
+    /// True if the transaction has changed it.
     pub fn is_changed(&self) -> bool {
         match &self.now {
             Now::Found => false,
@@ -80,7 +80,7 @@ impl Working {
         Existence { before: self.found.tree.is_some(), after: self.is_there() }
     }
 
-    /// True where there is a document as the transaction sees it.
+    /// True if there is a document as the transaction sees it.
     pub fn is_there(&self) -> bool {
         match &self.now {
             Now::Found => self.found.tree.is_some(),
@@ -89,7 +89,7 @@ impl Working {
         }
     }
 
-    /// The document as the transaction sees it, `None` where there is none.
+    /// The document as the transaction sees it, `None` if there is none.
     pub fn tree(&self) -> Result<Option<Arc<Tree>>> {
         match &self.now {
             Now::Found => Ok(self.found.tree.clone()),
@@ -156,7 +156,7 @@ impl Working {
         self.now = Now::Edited(Draft::empty(self.next_key(), &self.options));
     }
 
-    /// Edits the document; `None` where there is none.
+    /// Edits the document; `None` if there is none.
     pub fn edit<R>(&mut self, f: impl FnOnce(&mut Edit<'_>) -> Result<R>) -> Result<Option<R>> {
         match self.draft() {
             Some(draft) => f(&mut Edit::new(draft)).map(Some),
@@ -169,7 +169,7 @@ impl Working {
         self.draft().map(f).transpose()
     }
 
-    /// Removes the document; false where there is none.
+    /// Removes the document; false if there is none.
     pub fn remove(&mut self) -> bool {
         let was_there = self.is_there();
         self.now = Now::Removed;

@@ -33,9 +33,9 @@ use store::Csn;
 pub(crate) struct Written {
     /// The revision that the commit makes.
     pub revision: Revision,
-    /// False where the revision changes nothing.
+    /// False if the revision changes nothing.
     pub changed: bool,
-    /// True where there was no document before.
+    /// True if there was no document before.
     pub created: bool,
 }
 
@@ -65,7 +65,7 @@ impl Collection {
     }
 
     /// Writes what became of a document into a transaction that holds its lock, and updates its row.
-    /// `None` where nothing became of it; a revision that changes nothing where `keep_unchanged` asks for one
+    /// `None` if nothing became of it; a revision that changes nothing where `keep_unchanged` asks for one
     /// and the document has revisions.
     pub(crate) fn write_into(
         &self,

@@ -128,7 +128,7 @@ struct Builder<'a> {
     sources: Vec<(u32, Source, Depends)>,
     /// The probes so far, where operators are looked at.
     probes: Option<HashMap<usize, usize>>,
-    /// How many values are kept that are the same for all rows; none where they are not to be kept.
+    /// How many values are kept that are the same for all rows; none if they are not to be kept.
     kept: Option<Cell<u32>>,
 }
 

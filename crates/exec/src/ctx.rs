@@ -96,7 +96,7 @@ impl MemoryTotal {
         self.held_bytes.load(Ordering::Relaxed)
     }
 
-    /// Takes so many bytes; false where they are too many.
+    /// Takes so many bytes; false if they are too many.
     fn take(&self, bytes: usize) -> bool {
         let before = self.held_bytes.fetch_add(bytes, Ordering::Relaxed);
         let fits = before.saturating_add(bytes) <= self.bytes_max;
@@ -251,7 +251,7 @@ impl Env<'_> {
         program.run_in(row, self.ctx.frame, self)
     }
 
-    /// True where the value of a program for a row is true.
+    /// True if the value of a program for a row is true.
     #[inline]
     pub(crate) fn test<'r>(&self, program: &Program, row: impl Into<EvalRow<'r>>) -> Result<bool> {
         program.test_in(row, self.ctx.frame, self)

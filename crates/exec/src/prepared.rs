@@ -66,24 +66,24 @@ impl Prepared {
         &self.plan
     }
 
-    /// True where rows that are read are locked.
+    /// True if rows that are read are locked.
     pub fn locks_rows(&self) -> bool {
         self.locks_rows
     }
 
-    /// True where an operator holds rows, or several threads may compute it: how much memory and which threads it may use
+    /// True if an operator holds rows, or several threads may compute it: how much memory and which threads it may use
     /// matters then.
     pub fn holds_rows(&self) -> bool {
         self.holds_rows
     }
 
-    /// True where a function is called that [`scalar::Eval::Server`] stands for: its computation may
+    /// True if a function is called that [`scalar::Eval::Server`] stands for: its computation may
     /// have to wait for something.
     pub fn calls_server(&self) -> bool {
         self.calls_server
     }
 
-    /// True where another plan might be better for some values of its parameters.
+    /// True if another plan might be better for some values of its parameters.
     pub fn wants_values(&self) -> bool {
         self.plan.wants_values
     }
@@ -139,15 +139,15 @@ pub struct Run {
     machine: Option<Machine>,
     is_sound: bool,
     is_probed: bool,
-    /// True where constants have been computed.
+    /// True if constants have been computed.
     is_started: bool,
-    /// True where that went well.
+    /// True if that went well.
     is_under_way: bool,
     rows_changed: u64,
 }
 
 impl Run {
-    /// Puts the next row into `out`; false where there is none, after which it is not called again.
+    /// Puts the next row into `out`; false if there is none, after which it is not called again.
     ///
     /// # Errors
     /// The errors of the expressions; `57014` where the statement is canceled, `53200` where it needs

@@ -228,7 +228,7 @@ pub trait Tables {
     ) -> Result<Locked>;
 
     /// The row with a key of the table, or of an index in which it is the only one, as the statement sees
-    /// it, with the columns of `attnums`; false where there is none.
+    /// it, with the columns of `attnums`; false if there is none.
     ///
     /// # Errors
     /// The errors of the store.
@@ -242,7 +242,7 @@ pub trait Tables {
     ) -> Result<bool>;
 
     /// The newest state of a row, with the transaction's own changes, with the columns of
-    /// `attnums`; false where there is none.
+    /// `attnums`; false if there is none.
     ///
     /// # Errors
     /// The errors of the store.
@@ -255,7 +255,7 @@ pub trait Tables {
     ) -> Result<bool>;
 }
 
-/// Calls `f` with some rows, which `next` gives one by one; false where it gives none.
+/// Calls `f` with some rows, which `next` gives one by one; false if it gives none.
 ///
 /// # Errors
 /// Those of `next` and `f`.

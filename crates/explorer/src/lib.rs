@@ -23,7 +23,7 @@ pub struct File {
     pub brotli: &'static [u8],
 }
 
-/// The files; none where `web/` was not built before this crate.
+/// The files; none if `web/` was not built before this crate.
 pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 /// The template of the page with the history of a document; [`FILES`] has it too.

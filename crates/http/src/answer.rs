@@ -178,7 +178,7 @@ impl Pieces {
         Pieces { out, idle, runtime: tokio::runtime::Handle::current() }
     }
 
-    /// Ends the answer so that the reader knows that it is incomplete; false where the reader has
+    /// Ends the answer so that the reader knows that it is incomplete; false if the reader has
     /// gone.
     pub(crate) fn fail(&mut self, why: io::Error) -> bool {
         self.give(Err(why)).is_ok()

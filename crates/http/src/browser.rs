@@ -40,9 +40,9 @@ const OF_FORMS: [&str; 3] =
 
 /// The rules for requests of web pages.
 pub(crate) struct BrowserRules {
-    /// True where callers need no token.
+    /// True if callers need no token.
     is_open: bool,
-    /// True where pages of any origin are allowed.
+    /// True if pages of any origin are allowed.
     is_any: bool,
     /// Origins that are allowed.
     origins: Vec<String>,
@@ -130,7 +130,7 @@ fn local<B>(request: &Request<B>) -> Result<(), Refused> {
     }
 }
 
-/// True where every resolver takes a host, with or without a port, for this machine.
+/// True if every resolver takes a host, with or without a port, for this machine.
 fn is_loopback(authority: &str) -> bool {
     let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some((address, rest)) = authority.strip_prefix('[').and_then(|rest| rest.split_once(']'))
@@ -145,7 +145,7 @@ fn is_loopback(authority: &str) -> bool {
     is_name && is_port(port)
 }
 
-/// True where an origin is that of the server itself, as the request addresses it.
+/// True if an origin is that of the server itself, as the request addresses it.
 fn is_own<B>(origin: &HeaderValue, request: &Request<B>) -> bool {
     let Some((_, origin)) = origin.to_str().ok().and_then(|origin| origin.split_once("://")) else {
         return false;
@@ -155,7 +155,7 @@ fn is_own<B>(origin: &HeaderValue, request: &Request<B>) -> bool {
     authority.or(host).is_some_and(|host| host.eq_ignore_ascii_case(origin))
 }
 
-/// True where a body is of a type that a page may send without asking.
+/// True if a body is of a type that a page may send without asking.
 pub(crate) fn is_of_form(headers: &HeaderMap) -> bool {
     let types = headers.get_all(axum::http::header::CONTENT_TYPE).iter();
     types.map(essence).any(|given| OF_FORMS.contains(&given.as_str()))

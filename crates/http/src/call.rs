@@ -71,7 +71,7 @@ impl Call {
         self.parsed(name)?.ok_or_else(missing)
     }
 
-    /// A parameter that is true or false; false where it is not there.
+    /// A parameter that is true or false; false if it is not there.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Problem> {
         Ok(self.parsed(name)?.unwrap_or(false))
     }

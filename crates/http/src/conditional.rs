@@ -70,7 +70,7 @@ fn hold_time(headers: &HeaderMap, time_us: u64) -> Result<()> {
     }
 }
 
-/// True where the client has this version already, committed at a time in microseconds since 1970.
+/// True if the client has this version already, committed at a time in microseconds since 1970.
 pub(crate) fn is_known(headers: &HeaderMap, tag: &str, time_us: u64) -> bool {
     if let Some(known) = listed(headers, IF_NONE_MATCH) {
         return known.iter().any(|known| *known == "*" || *known == tag.trim_matches('"'));

@@ -114,7 +114,7 @@ impl Connections {
     }
 
     /// Evicts the connection without traffic for the longest time, among those where the server waits for the
-    /// client; none where there is no such connection.
+    /// client; none if there is no such connection.
     pub(crate) fn evict(&self) {
         let open = self.open.lock();
         loop {
@@ -162,7 +162,7 @@ impl Connection {
         }
     }
 
-    /// Counts a request; `None` where the connection is evicted, and the request must not begin.
+    /// Counts a request; `None` if the connection is evicted, and the request must not begin.
     pub(crate) fn asked(self: &Arc<Self>) -> Option<InFlight> {
         self.has_asked.store(true, Ordering::Relaxed);
         let before = self.requests.fetch_add(1, Ordering::SeqCst);

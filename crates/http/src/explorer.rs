@@ -50,7 +50,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-/// The file that a request asks for; none where another route answers it.
+/// The file that a request asks for; none if another route answers it.
 pub(crate) fn asked<B>(files: &[WebFile], request: &Request<B>) -> Option<WebFile> {
     if files.is_empty() || ![Method::GET, Method::HEAD].contains(request.method()) {
         return None;

@@ -48,7 +48,7 @@ pub(crate) fn read(body: &[u8], form: Form, limits: &json::Limits) -> Result<Tap
 }
 
 impl Once {
-    /// True where an object that begins now says what is to be done.
+    /// True if an object that begins now says what is to be done.
     fn is_told(&self) -> bool {
         match (self.form, self.open.len()) {
             (Form::Object, 0) | (Form::Patch, 1) | (Form::Transaction, 0 | 2) => true,

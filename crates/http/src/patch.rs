@@ -85,7 +85,7 @@ impl<'a> Budget<'a> {
         self.room(out, 0)
     }
 
-    /// An error where so many bytes are not left.
+    /// Fails if so many bytes are not left.
     fn room(&self, out: &[u8], more: usize) -> Result<()> {
         match (out.len() + more) as u64 <= self.bytes_left {
             true => Ok(()),
@@ -363,7 +363,7 @@ fn child_at(
     found.ok_or_else(|| DocumentError::NoNode(format!("at position {at}")))
 }
 
-/// True where a node has a value, as RFC 6902 compares: numbers by value, fields in any order.
+/// True if a node has a value, as RFC 6902 compares: numbers by value, fields in any order.
 fn equals(nodes: &impl Nodes, key: NodeKey, value: Node<'_>) -> Result<bool> {
     let node = nodes.expect(key)?;
     if node.kind != value.kind() {
@@ -392,7 +392,7 @@ fn equals(nodes: &impl Nodes, key: NodeKey, value: Node<'_>) -> Result<bool> {
     }
 }
 
-/// True where two numbers have one value: exactly, as `jsonb` compares them.
+/// True if two numbers have one value: exactly, as `jsonb` compares them.
 fn same_number(a: &[u8], b: &[u8]) -> bool {
     let read = |text: &[u8]| json::jsonb::Jsonb::parse(&String::from_utf8_lossy(text)).ok();
     match (read(a), read(b)) {

@@ -152,7 +152,7 @@ impl Problem {
         self
     }
 
-    /// True where the caller is unknown.
+    /// True if the caller is unknown.
     pub(crate) fn is_unauthorized(&self) -> bool {
         self.status == StatusCode::UNAUTHORIZED
     }

@@ -32,7 +32,7 @@ pub(crate) fn read(text: &str, route: &Route) -> Result<Parameters, Problem> {
     Ok(found)
 }
 
-/// An error where a number or a truth value is none, whether it is looked at afterwards or not.
+/// Fails if a number or a truth value is none, whether it is looked at afterwards or not.
 fn check(parameter: &Parameter, value: &str) -> Result<(), Problem> {
     let is_good = match parameter.form {
         Form::Number | Form::Positive => value.parse::<u64>().is_ok(),

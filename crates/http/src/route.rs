@@ -69,7 +69,7 @@ pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) form: Form,
     pub(crate) about: &'static str,
-    /// True where the operation cannot do without.
+    /// True if the operation cannot do without.
     pub(crate) is_wanted: bool,
     /// An example, where it, or another in its place, is wanted.
     pub(crate) example: Option<&'static str>,
@@ -168,7 +168,7 @@ impl Route {
         self
     }
 
-    /// True where it may change something, or run what does.
+    /// True if it may change something, or run what does.
     pub(crate) fn is_change(&self) -> bool {
         !["GET", "HEAD"].contains(&self.method)
     }

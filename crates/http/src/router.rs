@@ -130,7 +130,7 @@ impl tower::Service<hyper::Request<Incoming>> for Connected {
     }
 }
 
-/// True where a client takes brotli and no faster coding.
+/// True if a client takes brotli and no faster coding.
 fn is_brotli_alone(codings: &HeaderValue) -> bool {
     let names = codings.to_str().unwrap_or_default().split(',');
     let mut names = names.map(|name| name.split(';').next().unwrap_or_default().trim());

@@ -113,7 +113,7 @@ fn end_session(call: &mut Call) -> Result<Answer> {
     Ok(answer.header(SET_COOKIE, &end_cookie(is_secure(call))))
 }
 
-/// True where the browser has come by TLS, to this server or to a proxy before it.
+/// True if the browser has come by TLS, to this server or to a proxy before it.
 fn is_secure(call: &Call) -> bool {
     let origin = call.headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
     call.app.options.tls.is_some() || origin.is_some_and(|origin| origin.starts_with("https://"))

@@ -184,7 +184,7 @@ impl Cells {
         self.array.len()
     }
 
-    /// True where there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.array.is_empty()
     }

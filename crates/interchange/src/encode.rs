@@ -119,7 +119,7 @@ impl Encoder {
         Ok(None)
     }
 
-    /// The rows since the last batch; none where there are none.
+    /// The rows since the last batch; none if there are none.
     ///
     /// # Errors
     /// 22003 where Arrow refuses the values.
@@ -431,7 +431,7 @@ impl List {
     }
 }
 
-/// The precision and scale of the narrowest Arrow decimal that holds all values of a `numeric(p, s)`; `None` where
+/// The precision and scale of the narrowest Arrow decimal that holds all values of a `numeric(p, s)`; `None` if
 /// 256 bits are too few, or no precision was declared.
 fn decimal(modifier: Modifier) -> Option<(u8, i8)> {
     let (digits, scale) = modifier.numeric()?;
@@ -451,7 +451,7 @@ fn scaled((mantissa, has): (i128, u32), scale: u32) -> Option<i128> {
     }
 }
 
-/// The mantissa of a number, which is written in digits, with this scale; `None` where it does not fit.
+/// The mantissa of a number, which is written in digits, with this scale; `None` if it does not fit.
 fn wide_mantissa(text: &str, precision: u8, scale: u8) -> Option<i256> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let fraction = match fraction.get(usize::from(scale)..) {

@@ -66,7 +66,7 @@ impl Stream {
         self.ended
     }
 
-    /// True where the bytes so far end with a whole message.
+    /// True if the bytes so far end with a whole message.
     pub fn is_whole(&self) -> bool {
         self.schema().is_some() && (self.ended || self.start == self.held.len())
     }
@@ -76,7 +76,7 @@ impl Stream {
         self.batches
     }
 
-    /// The next batch; `None` where more bytes are needed, or none follow.
+    /// The next batch; `None` if more bytes are needed, or none follow.
     ///
     /// # Errors
     /// XX001 for what is no stream, 54000 for a batch that is too large.

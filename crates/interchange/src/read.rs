@@ -89,7 +89,7 @@ impl Reader {
         &self.schema
     }
 
-    /// How many rows the file says that it has; `None` where it does not say.
+    /// How many rows the file says that it has; `None` if it does not say.
     pub fn rows(&self) -> Option<u64> {
         self.rows
     }

@@ -58,7 +58,7 @@ fn is_special(byte: &u8) -> bool {
     (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\')
 }
 
-/// True where the first `len` bytes of a block need no escape in a JSON string.
+/// True if the first `len` bytes of a block need no escape in a JSON string.
 #[inline]
 pub(crate) fn is_plain_block(block: &[u8; BLOCK_BYTES], len: usize) -> bool {
     const PLACES: [u8; BLOCK_BYTES] = {

@@ -37,7 +37,7 @@ impl Config {
         }
     }
 
-    /// The dictionary for tokens of a kind; none where these are no lexemes.
+    /// The dictionary for tokens of a kind; none if these are no lexemes.
     pub fn dictionary(self, kind: Kind) -> Option<Dictionary> {
         let is_ascii =
             matches!(kind, Kind::AsciiWord | Kind::HyphenAsciiPart | Kind::HyphenAsciiWord);

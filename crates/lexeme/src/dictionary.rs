@@ -121,7 +121,7 @@ impl Language {
         !word.is_empty() && LISTS[self as usize].contains(word)
     }
 
-    /// True where there is a list of stop words.
+    /// True if there is a list of stop words.
     pub fn has_stop_words(self) -> bool {
         self.stop_list().is_some()
     }

@@ -61,7 +61,7 @@ pub(crate) enum Move {
 pub(crate) struct Rule {
     pub(crate) test: Test,
     pub(crate) then: Move,
-    /// True where the token so far may be the tag of a script.
+    /// True if the token so far may be the tag of a script.
     pub(crate) sees_tag: bool,
 }
 

@@ -102,7 +102,7 @@ struct Machine<'a> {
     /// Where the token starts.
     start: usize,
     state: State,
-    /// True where a host is read as the first part of a URL, or as the end of a mail address.
+    /// True if a host is read as the first part of a URL, or as the end of a mail address.
     wants_host: bool,
     /// True within `<script>` and `<style>`.
     ignores: bool,

@@ -53,7 +53,7 @@ pub(crate) struct Pending {
     pub fenced: bool,
     /// Frames appended since the log was opened.
     pub frames: u64,
-    /// True where the last frame is the mark of a clean close, or there is none at all.
+    /// True if the last frame is the mark of a clean close, or there is none at all.
     pub marked: bool,
     number: u64,
     seed: u32,
@@ -76,7 +76,7 @@ impl Pending {
         self.batch.end()
     }
 
-    /// The numbers of the segments that a payload of so many bytes begins. Fails where none is taken, or
+    /// The numbers of the segments that a payload of so many bytes begins. Fails if none is taken, or
     /// none of that size.
     pub fn begun_by(
         &self,
@@ -101,7 +101,7 @@ impl Pending {
         }
     }
 
-    /// The number of the segment that a turn begins. Fails where none is taken.
+    /// The number of the segment that a turn begins. Fails if none is taken.
     pub fn begun_by_turn(&self) -> Result<RangeInclusive<u64>, LogError> {
         self.must_be_open()?;
         Ok(self.number + 1..=self.number + 1)

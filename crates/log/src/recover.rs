@@ -42,7 +42,7 @@ pub(crate) struct Recovered {
     pub segments: Vec<Segment>,
     /// Where the next frame goes.
     pub end: u64,
-    /// True where the last frame is the mark of a clean close, or there is none at all.
+    /// True if the last frame is the mark of a clean close, or there is none at all.
     pub marked: bool,
     /// Files prepared for the next segments, by number.
     pub ready: BTreeMap<u64, Arc<dyn File>>,
@@ -121,7 +121,7 @@ impl Files {
         Ok(files)
     }
 
-    /// The segment that holds position `from`; none where the log is new.
+    /// The segment that holds position `from`; none if the log is new.
     fn start(&self, dir: &Path, from: u64) -> Result<Option<Segment>, LogError> {
         let start = self.used.values().rev().find(|s| s.header.first_lsn <= from);
         if let Some(start) = start {
@@ -297,7 +297,7 @@ impl Walk {
         }
     }
 
-    /// Torn tail or damage? True where nothing but zeroes follows in the segment.
+    /// Torn tail or damage? True if nothing but zeroes follows in the segment.
     fn judge(&self, files: &Files) -> Result<bool, LogError> {
         let (cut, last) = (self.cut(), self.last());
         let next = last.header.number + 1;

@@ -116,7 +116,7 @@ impl Reserve {
         Ok(file)
     }
 
-    /// True where the file for segment `number` is ready for use.
+    /// True if the file for segment `number` is ready for use.
     pub fn has(&self, number: u64) -> bool {
         self.shared.state.lock().ready.contains_key(&number)
     }
@@ -244,7 +244,7 @@ impl Shared {
         Some(state.spares.swap_remove(at))
     }
 
-    /// Makes the file for segment `number`; none where `stop` was called meanwhile.
+    /// Makes the file for segment `number`; none if `stop` was called meanwhile.
     fn prepare(
         &self,
         number: u64,
@@ -296,7 +296,7 @@ impl Shared {
         self.fs.sync_dir(&self.dir).map_err(LogError::io("sync", &self.dir))
     }
 
-    /// Writes `size` zeroes; false where `stop` was called meanwhile.
+    /// Writes `size` zeroes; false if `stop` was called meanwhile.
     fn fill(
         &self,
         file: &dyn File,

@@ -112,7 +112,7 @@ impl Segment {
         self.header.first_lsn + capacity(self.header.size)
     }
 
-    /// True where the stream, having come to `lsn`, goes on in the next segment.
+    /// True if the stream, having come to `lsn`, goes on in the next segment.
     pub fn is_full_at(&self, lsn: u64) -> bool {
         self.limit() - lsn < ROOM_MIN
     }

@@ -56,7 +56,7 @@ struct Out {
     batch: Batch,
     /// The segment being filled; none in a new log.
     segment: Option<Segment>,
-    /// True where it was written to since it was last synced.
+    /// True if it was written to since it was last synced.
     unsynced: bool,
     /// Earlier segments of which that is true.
     dirty: Vec<Segment>,

@@ -21,7 +21,7 @@ pub(crate) struct Tail<'a> {
     /// The stream from `loaded_from` to the end of the segment at hand.
     bytes: Vec<u8>,
     loaded_from: u64,
-    /// True where pieces may come first of a payload whose beginning is not kept any more.
+    /// True if pieces may come first of a payload whose beginning is not kept any more.
     may_begin_within: bool,
 }
 

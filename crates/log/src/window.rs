@@ -81,7 +81,7 @@ impl Window {
     }
 }
 
-/// True where there is nothing but zeroes.
+/// True if there is nothing but zeroes.
 pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(4096).all(|chunk| chunk.iter().fold(0, |any, byte| any | byte) == 0)
 }

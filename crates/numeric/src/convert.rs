@@ -107,7 +107,7 @@ impl Numeric {
         self.to_integer("int16")?.ok_or(NumericError::OutOfRange("int16"))
     }
 
-    /// The nearest integer; `None` where it does not fit.
+    /// The nearest integer; `None` if it does not fit.
     fn to_integer(&self, target: &'static str) -> Result<Option<i128>, NumericError> {
         if self.is_nan() {
             return Err(NumericError::NanToInteger(target));

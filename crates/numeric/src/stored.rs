@@ -80,7 +80,7 @@ impl Numeric {
         Some((number, u32::from(*scale)))
     }
 
-    /// True where [`Numeric::from_stored`] gives a value.
+    /// True if [`Numeric::from_stored`] gives a value.
     #[inline]
     pub fn is_stored(bytes: &[u8]) -> bool {
         let is_short = bytes.first().is_some_and(|scale| u32::from(*scale) < LONG_SCALE);

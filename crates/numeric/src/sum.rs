@@ -224,7 +224,7 @@ impl Squares {
         self.sum.count
     }
 
-    /// The variance; `None` where there are too few values for one.
+    /// The variance; `None` if there are too few values for one.
     ///
     /// # Errors
     /// [`NumericError::Overflow`].
@@ -252,7 +252,7 @@ impl Squares {
         above.checked_div(&count.checked_mul(&below)?).map(Some)
     }
 
-    /// The square root of the variance; `None` where there are too few values for one.
+    /// The square root of the variance; `None` if there are too few values for one.
     ///
     /// # Errors
     /// [`NumericError::Overflow`].

@@ -66,7 +66,7 @@ fn signed(negative: bool, magnitude: BigUint) -> BigInt {
     BigInt::from_biguint(if negative { Sign::Minus } else { Sign::Plus }, magnitude)
 }
 
-/// A run of digits without its underscores, and what follows it. `None` where an underscore does
+/// A run of digits without its underscores, and what follows it. `None` if an underscore does
 /// not stand between two digits; `leading` allows one in front.
 fn grouped(text: &[u8], leading: bool, is_digit: impl Fn(u8) -> bool) -> Option<(Vec<u8>, &[u8])> {
     let mut digits = Vec::with_capacity(text.len());

@@ -13,11 +13,11 @@ use crate::Storage;
 /// A record that was asked for by a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found<Data = Vec<u8>> {
-    /// The pickles of class and state; `None` where the record is that the object was deleted.
+    /// The pickles of class and state; `None` if the record is that the object was deleted.
     pub data: Option<Data>,
     /// The transaction that made the record.
     pub tid: Tid,
-    /// The transaction that made the next one, or deleted the object; `None` where this one is the newest.
+    /// The transaction that made the next one, or deleted the object; `None` if this one is the newest.
     pub next: Option<Tid>,
 }
 

@@ -396,7 +396,7 @@ fn condition_of(symbol: &str, mut calls: Vec<bound::Call>) -> Expr {
     of_kind(ExprKind::RowCompare { symbol, pairs: calls })
 }
 
-/// True where `=` between the types is equality of values, so that a hash table can find them:
+/// True if `=` between the types is equality of values, so that a hash table can find them:
 /// where they are held alike, or are both integers or both floats.
 pub fn is_hashed(left: Type, right: Type, types: &dyn TypeSource) -> bool {
     let repr = |ty| types.repr_of(ty).ok();

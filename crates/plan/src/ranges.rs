@@ -25,7 +25,7 @@ pub struct Binding<'a, V> {
     pub columns: &'a [(Repr, KeyOrder)],
     /// The values that the first columns are equal to.
     pub equal: &'a [Equal<V>],
-    /// Where the column after those begins, and true where the value itself is in the range.
+    /// Where the column after those begins, and true if the value itself is in the range.
     pub low: Option<(&'a V, bool)>,
     /// Where it ends.
     pub high: Option<(&'a V, bool)>,
@@ -116,7 +116,7 @@ impl<V> Binding<'_, V> {
 }
 
 impl<V> Equal<V> {
-    /// The one value that a column is equal to, as the column holds it; `None` where no row can have it, or any of
+    /// The one value that a column is equal to, as the column holds it; `None` if no row can have it, or any of
     /// several will do.
     ///
     /// # Errors

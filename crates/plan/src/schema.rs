@@ -11,7 +11,7 @@ use types::{KeyOrder, Oid};
 
 /// Gives the planner its facts about tables.
 pub trait Schema {
-    /// Returns the facts about a table; `None` where no such table exists.
+    /// Returns the facts about a table; `None` if no such table exists.
     fn table(&self, relation: Oid) -> Option<Arc<TableFacts>>;
 }
 
@@ -27,7 +27,7 @@ pub struct TableFacts {
     pub out_of_line: Vec<i16>,
     /// The names of its checks, and the texts of their expressions.
     pub checks: Vec<(String, String)>,
-    /// True where a scan of all of it gives blocks of columns.
+    /// True if a scan of all of it gives blocks of columns.
     pub has_blocks: bool,
     /// Its columnar indexes, whose entries can be read in blocks of columns in the place of rows.
     pub columnar: Vec<ColumnarFacts>,
@@ -50,7 +50,7 @@ pub struct PartitionFacts {
     pub key: KeyFacts,
     /// The partitions, in the order of their rows where they have one.
     pub parts: Vec<PartFacts>,
-    /// True where the partitions are in the order of their rows.
+    /// True if the partitions are in the order of their rows.
     pub is_in_order: bool,
     /// All tables below it that have rows.
     pub leaves: Vec<Oid>,
@@ -88,13 +88,13 @@ impl std::fmt::Debug for Values {
 const ROWS_SAMPLED_MIN: u64 = 10;
 
 impl TableFacts {
-    /// True where a column is NULL in no row of now.
+    /// True if a column is NULL in no row of now.
     pub fn is_never_null(&self, attnum: i16) -> bool {
         let columns = &self.relation.columns;
         columns.iter().any(|column| column.attnum == attnum && column.not_null)
     }
 
-    /// The statistics of its columns; `None` where the table is small, or has none.
+    /// The statistics of its columns; `None` if the table is small, or has none.
     pub fn statistics(&self) -> Option<Arc<Statistics>> {
         let values = self.values.as_ref().filter(|_| self.rows >= ROWS_SAMPLED_MIN)?;
         (values.0)()
@@ -110,13 +110,13 @@ pub struct KeyFacts {
     pub name: String,
     /// Its parts, and the order of each.
     pub parts: Vec<(KeyPart, KeyOrder)>,
-    /// True where at most one row has the same values, none of them NULL.
+    /// True if at most one row has the same values, none of them NULL.
     pub is_unique: bool,
     /// Which rows it has: those of which this is true, over the columns of [`TableFacts::relation`].
     pub predicate: Option<Expr>,
     /// Where values are taken apart into items, how those of each part are. Such a key has no order.
     pub classes: Option<Vec<ItemClass>>,
-    /// True where it has every version that rows ever had.
+    /// True if it has every version that rows ever had.
     pub is_whole: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::schema::{
     ColumnarFacts, KeyFacts, KeyPart, PartFacts, PartitionFacts, TableFacts, Values,
 };
 
-/// The facts about the table with this OID, which the binder sees as `relation`; none where it is
+/// The facts about the table with this OID, which the binder sees as `relation`; none if it is
 /// no table with rows. `names` binds the expressions of its indexes.
 pub fn facts(
     catalog: &Catalog,
@@ -99,7 +99,7 @@ fn count(catalog: &Catalog, handles: &Handles, oid: Oid) -> u64 {
     storage.map_or(0, |storage| handles.row_count(storage))
 }
 
-/// How the rows of a table are divided; `None` where it is not partitioned.
+/// How the rows of a table are divided; `None` if it is not partitioned.
 fn partitions(
     catalog: &Catalog,
     relation: &catalog::Relation,
@@ -143,7 +143,7 @@ fn partitions(
     })
 }
 
-/// The facts about an index of a table; none where it cannot be read.
+/// The facts about an index of a table; none if it cannot be read.
 fn key(relation: &catalog::Relation, table: &Relation, names: &dyn Names) -> Option<KeyFacts> {
     let index: &Index = relation.index()?;
     if !index.is_valid || index.storage.is_none() || index.method == IndexMethod::Columnar {

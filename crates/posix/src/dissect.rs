@@ -241,7 +241,7 @@ impl<'d, 't> Dissection<'d, 't> {
     }
 
     /// The part that the last repetition takes, where no back reference is in it: only that one's
-    /// groups are seen. None where there is no repetition.
+    /// groups are seen. None if there is no repetition.
     fn last_repetition(
         &mut self,
         id: NodeId,

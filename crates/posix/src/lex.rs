@@ -109,7 +109,7 @@ impl Lexer {
         Ok(lexer)
     }
 
-    /// True where the parser looks at `token`.
+    /// True if the parser looks at `token`.
     pub fn sees(&self, token: Token) -> bool {
         self.token == token
     }

@@ -54,7 +54,7 @@ impl Options {
         *self = Self { syntax: Syntax::Quoted, any_case: self.any_case, ..Self::default() };
     }
 
-    /// True where a plain text is asked for together with what means nothing for it.
+    /// True if a plain text is asked for together with what means nothing for it.
     pub(crate) fn contradict(&self) -> bool {
         self.syntax == Syntax::Quoted && (self.expanded || self.breaks_stop || self.breaks_anchor)
     }

@@ -185,7 +185,7 @@ impl Traits {
         Self { preference: self.preference.or(other.preference), ..self.above(other) }
     }
 
-    /// True where it matters how a match is divided.
+    /// True if it matters how a match is divided.
     pub fn divides(self) -> bool {
         self.mixed || self.captures || self.references
     }

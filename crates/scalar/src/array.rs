@@ -260,7 +260,7 @@ fn width_bucket(value: DatumRef<'_>, thresholds: ArrayRef<'_>) -> Result<i32> {
     Ok(thresholds.partition_point(|threshold| *threshold <= value) as i32)
 }
 
-/// True where each element of one is an element of the other; NULLs are in none.
+/// True if each element of one is an element of the other; NULLs are in none.
 fn contains(whole: ArrayRef<'_>, part: ArrayRef<'_>) -> Result<bool> {
     for wanted in part.iter() {
         if wanted.is_null() || !has(whole, wanted)? {
@@ -279,7 +279,7 @@ fn overlaps(a: ArrayRef<'_>, b: ArrayRef<'_>) -> Result<bool> {
     Ok(false)
 }
 
-/// True where an element is a value.
+/// True if an element is a value.
 fn has(array: ArrayRef<'_>, value: DatumRef<'_>) -> Result<bool> {
     let mut pace = Pace::new();
     interrupt::check()?;

@@ -69,7 +69,7 @@ pub enum CoercionPath {
     Record,
 }
 
-/// How a value of `source` becomes one of `target` in a context; `None` where it does not.
+/// How a value of `source` becomes one of `target` in a context; `None` if it does not.
 pub fn find(
     facts: Facts<'_>,
     source: Type,

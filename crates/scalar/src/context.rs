@@ -47,7 +47,7 @@ pub trait Random {
 
 /// The session, as functions ask it.
 pub trait Session {
-    /// The value of a setting such as `work_mem`; `None` where there is no such setting.
+    /// The value of a setting such as `work_mem`; `None` if there is no such setting.
     fn setting(&self, name: &str) -> Option<String>;
 
     /// The name of the database.

@@ -38,15 +38,15 @@ pub struct Function {
     /// The types of the arguments as declared; for a variadic function the last is the type of the
     /// array, or `"any"`.
     pub args: &'static [Type],
-    /// True where the last argument takes any number of values.
+    /// True if the last argument takes any number of values.
     pub variadic: bool,
     /// How many of the last arguments may be left out.
     pub defaults: &'static [Default],
     /// The type of the result as declared.
     pub ret: Type,
-    /// True where the result is a set of rows.
+    /// True if the result is a set of rows.
     pub set: bool,
-    /// True where any NULL argument makes the result NULL.
+    /// True if any NULL argument makes the result NULL.
     pub strict: bool,
     /// When the result may change.
     pub volatility: Volatility,
@@ -136,7 +136,7 @@ pub struct Call<'a> {
     pub args: &'a [Type],
     /// The type that the result really has.
     pub ret: Type,
-    /// True where the last argument was marked `VARIADIC` and is an array of arguments.
+    /// True if the last argument was marked `VARIADIC` and is an array of arguments.
     pub spread: bool,
 }
 
@@ -155,7 +155,7 @@ impl Function {
         }
     }
 
-    /// The rows for these arguments, none where a strict function gets NULL.
+    /// The rows for these arguments, none if a strict function gets NULL.
     ///
     /// # Errors
     /// The errors of the function; XX000 where it gives no set.
@@ -179,7 +179,7 @@ impl Function {
         names::of_columns(self.oid)
     }
 
-    /// True where calls are for the binder to compute in groups.
+    /// True if calls are for the binder to compute in groups.
     pub fn is_aggregate(&self) -> bool {
         matches!(self.eval, Eval::Aggregate(_))
     }

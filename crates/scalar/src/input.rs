@@ -41,7 +41,7 @@ fn named(name: &str, context: &Context<'_>) -> Result<(Type, Modifier)> {
     Ok((ty, modifier))
 }
 
-/// The error of a text as a value of a type; `None` where it is valid.
+/// The error of a text as a value of a type; `None` if it is valid.
 fn fault(value: &str, name: &str, context: &Context<'_>) -> Result<Option<Error>> {
     let (ty, modifier) = named(name, context)?;
     Ok(text::parse(value, ty, modifier, context).err())

@@ -18,7 +18,7 @@ pub(crate) fn texts<'a>(array: ArrayRef<'a>) -> Vec<Option<&'a str>> {
         .collect()
 }
 
-/// The value at the end of a path; none where a step is NULL.
+/// The value at the end of a path; none if a step is NULL.
 fn path<'a>(value: JsonbRef<'a>, path: ArrayRef<'_>) -> Option<JsonbRef<'a>> {
     let steps: Option<Vec<&str>> = texts(path).into_iter().collect();
     value.path(steps?)

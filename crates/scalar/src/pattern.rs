@@ -31,7 +31,7 @@ impl Letter for u8 {
     const ESCAPE: u8 = b'\\';
 }
 
-/// True where a pattern matches all of a text. A backslash takes the next character as it is.
+/// True if a pattern matches all of a text. A backslash takes the next character as it is.
 fn matches<L: Letter, I: Iterator<Item = L> + Clone>(text: I, pattern: I) -> Result<bool> {
     let (mut text, mut pattern) = (text, pattern);
     // Where to go on after the last % took one character more.

@@ -44,7 +44,7 @@ struct Bound {
     compatible: Option<Type>,
 }
 
-/// True where actual types can stand in the places of declared ones; unknown literals and NULLs
+/// True if actual types can stand in the places of declared ones; unknown literals and NULLs
 /// always can.
 pub(crate) fn is_consistent(facts: Facts<'_>, actual: &[Type], declared: &[Type]) -> bool {
     bind(facts, actual, declared).is_ok()

@@ -28,7 +28,7 @@ pub struct Resolved {
     pub function: &'static Function,
     /// The type that each given argument is to be cast to, implicitly.
     pub args: Vec<Type>,
-    /// True where the last arguments, from the place of the declared array on, are elements of it,
+    /// True if the last arguments, from the place of the declared array on, are elements of it,
     /// and are to be gathered into one.
     pub gathered: bool,
     /// The type of the result.
@@ -165,7 +165,7 @@ fn range_constructor(
     all_fit.then_some(Resolved { function, args: wanted, gathered, ret: ty })
 }
 
-/// True where `name(argument)` is another spelling of a cast: the type must take the value as it
+/// True if `name(argument)` is another spelling of a cast: the type must take the value as it
 /// is, or be reached through a text form from an unknown literal.
 fn is_cast(facts: Facts<'_>, source: Type, target: Type) -> bool {
     use cast::CoercionPath;
@@ -438,7 +438,7 @@ fn choose<T>(facts: Facts<'_>, candidates: &[Candidate<T>], args: &[Type]) -> Ch
     Choice::Many
 }
 
-/// True where every actual type becomes the declared one, in a context.
+/// True if every actual type becomes the declared one, in a context.
 pub fn can_become(
     facts: Facts<'_>,
     actual: &[Type],

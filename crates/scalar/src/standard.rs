@@ -195,7 +195,7 @@ fn is_json(text: &str, kind: Option<JsonKind>, unique: bool) -> bool {
         && (!unique || has_unique_names(text).unwrap_or(false))
 }
 
-/// True where no object in a text has a name twice.
+/// True if no object in a text has a name twice.
 fn has_unique_names(text: &str) -> Result<bool> {
     let mut left = vec![text];
     while let Some(text) = left.pop() {

@@ -115,7 +115,7 @@ impl Channel {
         Self { socket: Socket::Unix(socket), tls: None }
     }
 
-    /// True where what is sent is encrypted.
+    /// True if what is sent is encrypted.
     pub(crate) fn is_tls(&self) -> bool {
         self.tls.is_some()
     }

@@ -63,13 +63,13 @@ pub(crate) struct Arrival {
 pub(crate) struct Slot(Arc<AtomicUsize>);
 
 impl Slot {
-    /// Takes a slot; true where that is one more than there are.
+    /// Takes a slot; true if that is one more than there are.
     fn take_one(taken: &Arc<AtomicUsize>, slots: usize) -> (Self, bool) {
         let before = taken.fetch_add(1, Ordering::Relaxed);
         (Self(Arc::clone(taken)), before >= slots)
     }
 
-    /// Takes a slot; `None` where all are taken.
+    /// Takes a slot; `None` if all are taken.
     fn take(taken: &Arc<AtomicUsize>, slots: usize) -> Option<Self> {
         let (slot, is_one_more) = Self::take_one(taken, slots);
         (!is_one_more).then_some(slot)
@@ -307,7 +307,7 @@ impl Handshake {
         Ok(Some(Admitted { start, out, session }))
     }
 
-    /// The packet that begins a session, after whatever comes before it; none where the client
+    /// The packet that begins a session, after whatever comes before it; none if the client
     /// wanted something else, and has it.
     async fn start(&mut self, channel: &mut Channel) -> Result<Option<Start>, Refusal> {
         let encryption = self.listener.shared.encryption.as_ref();
@@ -431,7 +431,7 @@ impl Handshake {
         }
     }
 
-    /// Runs the exchange of SCRAM; true where the proof holds.
+    /// Runs the exchange of SCRAM; true if the proof holds.
     async fn scram(
         &mut self,
         channel: &mut Channel,

@@ -51,7 +51,7 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// The file with its private key (PEM).
     pub key: PathBuf,
-    /// True where connections from other machines must be encrypted.
+    /// True if connections from other machines must be encrypted.
     pub is_required: bool,
 }
 

@@ -23,10 +23,10 @@ pub(crate) const PROTOCOL: &[u8] = b"postgresql";
 /// The configuration that connections are encrypted with.
 pub(crate) struct Encryption {
     pub(crate) config: Arc<ServerConfig>,
-    /// The data that an authentication can be bound to; none where the certificate's signature has
+    /// The data that an authentication can be bound to; none if the certificate's signature has
     /// no hash that everybody agrees on.
     pub(crate) certificate_hash: Option<Vec<u8>>,
-    /// True where connections from other machines must be encrypted.
+    /// True if connections from other machines must be encrypted.
     pub(crate) is_required: bool,
 }
 

@@ -13,7 +13,7 @@
 //! # Deadlocks
 //! `txn` finds circles of waits for rows and tables, and knows no advisory locks. In a circle with both,
 //! at least one session waits for an advisory lock. That session looks along all waits, at once and then
-//! every `deadlock_timeout`, and fails where it finds itself. The walk holds the table of advisory locks,
+//! every `deadlock_timeout`, and fails if it finds itself. The walk holds the table of advisory locks,
 //! so no session in the circle is given one meanwhile; and a session that waits for a row of such a
 //! session cannot move either.
 
@@ -129,7 +129,7 @@ impl Table {
             .map(|other| other.process)
     }
 
-    /// True where a session that waits would wait for itself. `others` are the sessions that one
+    /// True if a session that waits would wait for itself. `others` are the sessions that one
     /// waits for because of rows and tables.
     fn is_deadlock(&self, process: i32, others: impl Fn(i32) -> Vec<i32>) -> bool {
         let (mut seen, mut at) = (vec![process], 0);
@@ -197,7 +197,7 @@ impl Advisory {
 }
 
 impl Client {
-    /// Takes a lock; false where another session has it and it is not waited for.
+    /// Takes a lock; false if another session has it and it is not waited for.
     ///
     /// # Errors
     /// `40P01` for a wait that would never end, `55P03` where it takes too long, `57014`.

@@ -53,7 +53,7 @@ impl WaitEvent {
         WaitEvent::PgSleep,
     ];
 
-    /// Its type and its name, as `pg_wait_events` has them; `None` where nothing is waited for.
+    /// Its type and its name, as `pg_wait_events` has them; `None` if nothing is waited for.
     pub(crate) fn names(self) -> Option<(&'static str, &'static str)> {
         match self {
             WaitEvent::None => None,
@@ -318,7 +318,7 @@ impl BackendStatus {
 }
 
 impl Session {
-    /// How many milliseconds a statement takes at least that is to be logged; `None` where none is.
+    /// How many milliseconds a statement takes at least that is to be logged; `None` if none is.
     pub fn logged_from_ms(&self) -> Option<u64> {
         u64::try_from(self.client.settings.borrow().logged().min_duration_ms).ok()
     }
@@ -334,7 +334,7 @@ impl Session {
         self.is_logged(&portal.parsed).then(|| portal.parsed.text().to_owned())
     }
 
-    /// True where a statement is to be logged when it begins.
+    /// True if a statement is to be logged when it begins.
     pub fn is_logged(&self, parsed: &Parsed) -> bool {
         let kinds = self.client.settings.borrow().logged().kinds;
         kinds != LoggedKinds::None && kind_of(parsed) <= kinds

@@ -66,17 +66,17 @@ pub(crate) struct Client {
     pub blocks_levels: Cell<u32>,
     /// Which values of the server it has taken over.
     pub configured: Cell<u64>,
-    /// True where nothing may block.
+    /// True if nothing may block.
     pub inline: Cell<bool>,
     /// The newest commit that the statement sees.
     pub seen: Cell<Csn>,
     /// The number of the transaction.
     pub transaction: Cell<u64>,
-    /// True where the stamp of the transaction was asked for.
+    /// True if the stamp of the transaction was asked for.
     pub is_stamped: Cell<bool>,
     /// The last result of [`Client::visibility`], with its snapshot and transaction.
     visibility: RefCell<Option<((Csn, u64), String)>>,
-    /// True where the statement runs within a savepoint.
+    /// True if the statement runs within a savepoint.
     pub in_savepoint: Cell<bool>,
     random: Generator,
 }
@@ -238,7 +238,7 @@ impl Client {
         text
     }
 
-    /// Fails where the transaction only reads, or the past is looked at.
+    /// Fails if the transaction only reads, or the past is looked at.
     ///
     /// # Errors
     /// `25006`.

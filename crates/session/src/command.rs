@@ -28,7 +28,7 @@ pub(crate) fn text_column(name: &str) -> Column {
 }
 
 impl Session {
-    /// The columns that a command gives; `None` where it gives no rows.
+    /// The columns that a command gives; `None` if it gives no rows.
     pub(crate) fn command_columns(&self, command: &Command) -> Result<Option<Arc<[Column]>>> {
         Ok(match command {
             Command::Show(Some(name)) => {

@@ -79,7 +79,7 @@ type Values = Vec<(String, String)>;
 /// The values that settings have for all sessions.
 pub(crate) struct Configuration {
     env: Env,
-    /// `None` where nothing is kept.
+    /// `None` if nothing is kept.
     file: Option<PathBuf>,
     given: Values,
     defaults: Values,
@@ -185,7 +185,7 @@ fn quoted(value: &str) -> String {
     format!("'{value}'")
 }
 
-/// Fails where a setting is not there, cannot be configured, or does not take the value.
+/// Fails if a setting is not there, cannot be configured, or does not take the value.
 ///
 /// # Errors
 /// `42704`, `55P02`, `22023`.
@@ -306,7 +306,7 @@ impl Configuration {
         TimestampTz(self.read_at.load(Ordering::Relaxed))
     }
 
-    /// True where the file has, since it was read last, another value for a setting of the server than the one
+    /// True if the file has, since it was read last, another value for a setting of the server than the one
     /// that it was started with.
     pub fn is_pending(&self, name: &str) -> bool {
         if scope_of(name) != Scope::Server {

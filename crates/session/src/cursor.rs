@@ -30,13 +30,13 @@ pub(crate) struct Cursor {
     pub portal: Portal,
     /// The rows that were read.
     rows: Vec<Vec<Datum>>,
-    /// True where there are no more.
+    /// True if there are no more.
     pub at_end: bool,
     /// The number of the row where it stands.
     place: i64,
     /// `SCROLL` or `NO SCROLL`, where the declaration has one of them.
     pub scroll: Option<bool>,
-    /// True where it outlives its transaction.
+    /// True if it outlives its transaction.
     pub hold: bool,
     /// True once it has outlived its transaction.
     pub is_held: bool,
@@ -111,12 +111,12 @@ impl Session {
         Ok(done("DECLARE CURSOR"))
     }
 
-    /// True where a cursor has not read all of its rows yet: its plan may have to wait.
+    /// True if a cursor has not read all of its rows yet: its plan may have to wait.
     pub(crate) fn reads_on(&self, name: &str) -> bool {
         self.cursors.get(name).is_some_and(|cursor| !cursor.at_end)
     }
 
-    /// True where cursors have rows to read before the transaction can commit.
+    /// True if cursors have rows to read before the transaction can commit.
     pub(crate) fn has_to_hold(&self) -> bool {
         self.cursors.values().any(|cursor| cursor.hold && !cursor.is_held && !cursor.at_end)
     }
@@ -288,7 +288,7 @@ impl Session {
     }
 }
 
-/// True where a step goes back to a row, or gives the row again at which the cursor stands.
+/// True if a step goes back to a row, or gives the row again at which the cursor stands.
 fn needs_scroll(cursor: &Cursor, direction: Direction, moves: bool) -> bool {
     let here = cursor.place;
     match direction {

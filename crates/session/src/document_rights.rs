@@ -55,7 +55,7 @@ impl DocumentRights {
 }
 
 impl Instance {
-    /// The role with a name; `None` where none has it.
+    /// The role with a name; `None` if none has it.
     pub fn role(&self, name: &str) -> Option<KnownRole> {
         let catalog = self.catalogs.newest();
         let may = catalog.role_named(name)?.may;

@@ -101,7 +101,7 @@ impl Session {
         }
     }
 
-    /// True where a cursor can be read on where nothing may block: for the first time, since that can
+    /// True if a cursor can be read on where nothing may block: for the first time, since that can
     /// be taken back, or for few rows.
     fn may_fetch_inline(&self, name: &str, direction: Direction) -> bool {
         let Some(cursor) = self.cursors.get(name).filter(|cursor| !cursor.at_end) else {
@@ -122,7 +122,7 @@ impl Session {
 }
 
 impl Running {
-    /// True where it is known that it would have to be taken back, and could not.
+    /// True if it is known that it would have to be taken back, and could not.
     fn may_not_be_inline(&self) -> bool {
         let planned = &self.planned;
         // A file is read from the disk, and is not in memory as a table may be.

@@ -93,7 +93,7 @@ pub struct StartUp {
 pub struct Login {
     /// The name of the role.
     pub user: String,
-    /// The verifier for its password: a SCRAM verifier as PostgreSQL writes it. `None` where the
+    /// The verifier for its password: a SCRAM verifier as PostgreSQL writes it. `None` if the
     /// role has no password.
     pub verifier: Option<String>,
     /// True for a role that may do everything.

@@ -17,7 +17,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// True where nothing waits.
+    /// True if nothing waits.
     pub fn is_empty(&self) -> bool {
         self.notices.is_empty() && self.settings.is_empty() && self.notifications.is_empty()
     }

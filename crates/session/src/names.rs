@@ -54,11 +54,11 @@ pub struct Names {
     pub process: i32,
     /// The role whose rights are in force.
     pub role: Oid,
-    /// True where it may do everything.
+    /// True if it may do everything.
     pub is_superuser: bool,
     /// Where functions and operators are looked for that are named without a schema.
     origins: Origins,
-    /// True where the database has `pg_stat_statements`: what statements cost is recorded.
+    /// True if the database has `pg_stat_statements`: what statements cost is recorded.
     pub has_statements: bool,
     /// The handles of tables, which know how many rows there are.
     pub handles: Arc<Handles>,
@@ -81,10 +81,10 @@ pub(crate) struct Looked {
     pub relations: Vec<Oid>,
     /// The files that it reads.
     pub files: Vec<Arc<FileTable>>,
-    /// True where the binder looked up anything else: a type of users, a schema, an object whose name stands for
+    /// True if the binder looked up anything else: a type of users, a schema, an object whose name stands for
     /// its number.
     pub further: bool,
-    /// True where the plan is for the role that asked: a table has policies.
+    /// True if the plan is for the role that asked: a table has policies.
     pub at_role: bool,
 }
 
@@ -101,7 +101,7 @@ fn origins_along(catalog: &Catalog, database: Oid, path: &[Oid]) -> Origins {
     Origins::CORE.and(catalog.origins(database, |schema| path.contains(&schema)))
 }
 
-/// True where a database has `pg_stat_statements`.
+/// True if a database has `pg_stat_statements`.
 fn has_statements(catalog: &Catalog, database: Oid) -> bool {
     let known = types::extension::of(types::extension::STATEMENTS);
     known.is_some_and(|known| catalog.extension_named(database, known.name).is_some())
@@ -126,7 +126,7 @@ pub struct VisibleCatalog {
 
 /// The constraints on values of a domain: its own, and those of the domains below it.
 pub struct Domain {
-    /// True where NULL is refused.
+    /// True if NULL is refused.
     pub not_null: bool,
     /// The names of the checks, those of the domains below it first, and programs over the one
     /// column `value`.
@@ -299,7 +299,7 @@ impl Names {
         Ok((schema.map(|schema| schema.text.as_str()), &name.text))
     }
 
-    /// Fails where the name has a schema that the role of the statement may not use.
+    /// Fails if the name has a schema that the role of the statement may not use.
     ///
     /// # Errors
     /// `42501`.
@@ -376,19 +376,19 @@ impl Names {
         }
     }
 
-    /// True where a name without a schema finds this relation, whose schema is in the search path.
+    /// True if a name without a schema finds this relation, whose schema is in the search path.
     pub fn is_relation_visible(&self, oid: Oid) -> bool {
         let schema = self.relation_name(oid).map(|(schema, _)| schema);
         schema.is_some_and(|schema| self.path.contains(&schema)) && self.finds_by_name(oid)
     }
 
-    /// True where a name without a schema finds this relation.
+    /// True if a name without a schema finds this relation.
     pub(crate) fn finds_by_name(&self, oid: Oid) -> bool {
         let name = self.relation_name(oid).map(|(_, name)| name);
         name.is_some_and(|name| self.relation_oid(None, name) == Some(oid))
     }
 
-    /// True where a name without a schema finds this type.
+    /// True if a name without a schema finds this type.
     pub fn is_type_visible(&self, ty: Type) -> bool {
         if types::extension::of(ty.oid()).is_some() {
             let element = types::builtin::facts(ty).map(|facts| (facts.is_array(), facts.element));
@@ -443,7 +443,7 @@ impl Names {
         constraint.is_some_and(|constraint| is_period(&constraint.kind))
     }
 
-    /// True where a name without a schema finds this function or operator, or what else is no type and no relation.
+    /// True if a name without a schema finds this function or operator, or what else is no type and no relation.
     pub fn is_member_visible(&self, object: Oid) -> bool {
         self.member_schema(object).is_some_and(|schema| self.path.contains(&schema))
     }
@@ -629,7 +629,7 @@ pub fn of_value((ty, modifier): (Type, Modifier)) -> Relation {
     }
 }
 
-/// True where a view has an option that is on.
+/// True if a view has an option that is on.
 fn has_option(relation: &catalog::Relation, name: &str) -> bool {
     let is_on =
         |(known, value): &(Arc<str>, Arc<str>)| **known == *name && switch(value) == Some(true);

@@ -125,7 +125,7 @@ impl Names {
         found.ok_or_else(|| missing(SqlState::UNDEFINED_TABLE, "relation", &parts.join(".")))
     }
 
-    /// The name of a function or an operator without its schema; none where it is said to be in a
+    /// The name of a function or an operator without its schema; none if it is said to be in a
     /// schema that has no such things.
     fn system_name<'p>(&self, parts: &'p [String], text: &str) -> Result<Option<&'p str>> {
         Ok(self

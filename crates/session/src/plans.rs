@@ -78,9 +78,9 @@ impl Basis {
 pub(crate) struct Known {
     pub text: Arc<str>,
     pub statement: Arc<Statement>,
-    /// True where it is the template of statements that mean something else.
+    /// True if it is the template of statements that mean something else.
     unfit: AtomicBool,
-    /// False where its constants may mean the moment at which they are read.
+    /// False if its constants may mean the moment at which they are read.
     is_timeless: bool,
     plans: RwLock<Vec<(Basis, Arc<Planned>)>>,
     /// Its weight as the young generation has it, in bytes. Written under the lock of the generation.

@@ -56,16 +56,16 @@ pub struct Portal {
     /// The types of `params`, for a command that holds a query.
     pub(crate) types: Vec<Type>,
     pub(crate) work: Work,
-    /// True where it is all of a message: its end is the end of its transaction.
+    /// True if it is all of a message: its end is the end of its transaction.
     pub(crate) alone: bool,
-    /// True where it is one of several statements of a message of the simple protocol: they are a
+    /// True if it is one of several statements of a message of the simple protocol: they are a
     /// transaction block without a name.
     pub(crate) is_one_of_many: bool,
     /// Which of the portals and cursors of the session it is, in the order in which they were made.
     pub(crate) number: u64,
-    /// True where the transaction that it belongs to has failed, or a part of it in which it was run.
+    /// True if the transaction that it belongs to has failed, or a part of it in which it was run.
     pub(crate) has_failed: bool,
-    /// True where it gives no rows and is done: it does not run again.
+    /// True if it gives no rows and is done: it does not run again.
     pub(crate) is_over: bool,
     /// How many rows it has given.
     pub(crate) rows: u64,
@@ -114,12 +114,12 @@ impl Portal {
         }
     }
 
-    /// The columns of its rows; `None` where it gives none.
+    /// The columns of its rows; `None` if it gives none.
     pub fn columns(&self) -> Option<&[Column]> {
         self.columns.as_deref()
     }
 
-    /// True where an error is one of a statement that has told no columns, as in PostgreSQL: of a
+    /// True if an error is one of a statement that has told no columns, as in PostgreSQL: of a
     /// command, or of a constant that the planner computes there.
     pub fn is_untold(&self) -> bool {
         match &self.work {

@@ -40,7 +40,7 @@ impl Session {
         self.portals.get_mut(name).or(cursor).ok_or_else(|| no_portal(name))
     }
 
-    /// The columns of a portal, and how they are to be written; `None` where it gives no rows.
+    /// The columns of a portal, and how they are to be written; `None` if it gives no rows.
     ///
     /// # Errors
     /// `34000` where there is none, `25P02` where it gives rows and the transaction has failed.
@@ -52,7 +52,7 @@ impl Session {
         Ok(portal.columns().map(|columns| (columns, formats)))
     }
 
-    /// Fails where columns would have to be looked up in a transaction that has failed.
+    /// Fails if columns would have to be looked up in a transaction that has failed.
     fn may_tell(&self, columns: Option<&[Column]>) -> Result<()> {
         may_tell(self.status(), columns)
     }
@@ -118,7 +118,7 @@ impl Session {
         done
     }
 
-    /// Fails where the portal of a name is one that a failed transaction does not take.
+    /// Fails if the portal of a name is one that a failed transaction does not take.
     fn may_run(&self, name: &str) -> Result<()> {
         if self.status() != Status::Failed {
             return Ok(());

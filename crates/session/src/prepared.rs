@@ -252,7 +252,7 @@ impl Session {
         Ok(())
     }
 
-    /// The table that is vacuumed; none where it is not one alone.
+    /// The table that is vacuumed; none if it is not one alone.
     fn vacuumed(&self, tables: &[Path]) -> Result<Oid> {
         let [path] = tables else { return Ok(Oid::NONE) };
         let (schema, name) = self.names.split(path)?;

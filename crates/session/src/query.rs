@@ -43,13 +43,13 @@ pub(crate) struct Planned {
     pub tag: &'static str,
     /// True for a statement that changes rows itself: its tag counts them.
     is_change: bool,
-    /// True where it changes rows, also in a table of `WITH`.
+    /// True if it changes rows, also in a table of `WITH`.
     pub writes: bool,
-    /// True where it locks rows that it reads.
+    /// True if it locks rows that it reads.
     pub locks: bool,
     /// The relations of users that it reads and neither changes nor locks rows of.
     pub reads: Box<[Oid]>,
-    /// True where it calls functions that the session computes: some of them wait.
+    /// True if it calls functions that the session computes: some of them wait.
     pub calls_server: bool,
     /// The files that it reads.
     pub files: Box<[Arc<FileTable>]>,
@@ -151,7 +151,7 @@ impl PlanDependencies {
         }
     }
 
-    /// True where the catalog of `names` has this part.
+    /// True if the catalog of `names` has this part.
     fn is_valid_for(&self, names: &Names) -> bool {
         let version = names.catalog.version().0;
         if self.version.load(Ordering::Relaxed) == version {
@@ -197,12 +197,12 @@ impl Planned {
         self.files.is_empty() && self.is_for(names.role) && self.dependencies.is_valid_for(names)
     }
 
-    /// True where a role sees the same rows as the role that it was made for.
+    /// True if a role sees the same rows as the role that it was made for.
     pub fn is_for(&self, role: Oid) -> bool {
         self.role.is_none_or(|made_for| made_for == role)
     }
 
-    /// Fails where it reads a materialized view that has no rows before a refresh.
+    /// Fails if it reads a materialized view that has no rows before a refresh.
     ///
     /// # Errors
     /// `55000`.
@@ -552,7 +552,7 @@ pub(crate) struct Running {
     pub run: exec::Run,
     /// True if rows were sent, so the statement cannot be run again.
     pub has_given: bool,
-    /// True where the tables that it changes are locked.
+    /// True if the tables that it changes are locked.
     pub has_locks: bool,
     /// How many rows may be looked at.
     pub rows_max: Option<u64>,

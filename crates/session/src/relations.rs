@@ -19,7 +19,7 @@
 //! for it to be alone.
 //!
 //! A lock that was waited for may find another definition than the statement was planned with; the
-//! statement is planned anew then, or fails where its snapshot is older than the definition.
+//! statement is planned anew then, or fails if its snapshot is older than the definition.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ const LOOK_EVERY_US: u64 = 5_000;
 /// Relations and the modes to lock them in.
 type LockRequests = Vec<(Oid, RelationLock)>;
 
-/// True where a type has the same labels, fields and constraints in two catalogs.
+/// True if a type has the same labels, fields and constraints in two catalogs.
 fn is_same_type(before: &Catalog, after: &Catalog, ty: Type) -> bool {
     use TypeEntry::{Row, RowArray, User, UserArray};
     if ty.is_builtin() {
@@ -417,7 +417,7 @@ impl Session {
         Ok(())
     }
 
-    /// Locks the relations that a query reads; true where others were, or are, about to keep readers
+    /// Locks the relations that a query reads; true if others were, or are, about to keep readers
     /// out.
     fn lock_read(&mut self, relations: &[Oid]) -> Result<bool> {
         let wait = self.lock_wait();

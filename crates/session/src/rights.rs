@@ -70,17 +70,17 @@ impl<'a> Rights<'a> {
         self.catalog.privileges_on(self.role, object, wanted, self.database)
     }
 
-    /// True where the role may do all of `wanted` with an object.
+    /// True if the role may do all of `wanted` with an object.
     pub fn has(self, object: Address, wanted: Privileges) -> bool {
         self.on(object, wanted) == wanted
     }
 
-    /// True where the role may give all of `wanted` on an object to others.
+    /// True if the role may give all of `wanted` on an object to others.
     pub fn may_grant(self, object: Address, wanted: Privileges) -> bool {
         self.catalog.grantable_on(self.role, object, wanted, self.database) == wanted
     }
 
-    /// True where the role may do it with these columns of a relation; with any of them where none
+    /// True if the role may do it with these columns of a relation; with any of them where none
     /// are given.
     pub fn has_on_columns(self, relation: Oid, columns: &[i16], wanted: Privileges) -> bool {
         let has =
@@ -94,7 +94,7 @@ impl<'a> Rights<'a> {
         }
     }
 
-    /// Fails where the role may not do what is done with a relation.
+    /// Fails if the role may not do what is done with a relation.
     ///
     /// # Errors
     /// `42501`.
@@ -123,12 +123,12 @@ impl<'a> Rights<'a> {
         if allowed { Ok(()) } else { Err(self.denied(used.relation)) }
     }
 
-    /// True where policies of a table say which of its rows the role sees.
+    /// True if policies of a table say which of its rows the role sees.
     pub fn sees_in_part(self, relation: Oid) -> bool {
         self.catalog.policies_for(relation, self.role, self.database).is_some()
     }
 
-    /// Fails where policies of a table say which of its rows the role sees: what reads rows past them is
+    /// Fails if policies of a table say which of its rows the role sees: what reads rows past them is
     /// refused.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl<'a> Rights<'a> {
     }
 }
 
-/// Fails where the role of `names` may not do what a statement does, or the owner of a view what the
+/// Fails if the role of `names` may not do what a statement does, or the owner of a view what the
 /// view does.
 ///
 /// # Errors
@@ -172,7 +172,7 @@ pub(crate) fn require(names: &Names, uses: &Uses) -> Result<()> {
         .try_for_each(|used| rights.of_role(used.by.unwrap_or(names.role)).require_use(used))
 }
 
-/// True where a superuser may do what a statement does without a look: nothing of it is done in the
+/// True if a superuser may do what a statement does without a look: nothing of it is done in the
 /// name of a role that is none.
 pub(crate) fn is_open_to_superusers(names: &Names, uses: &Uses) -> bool {
     let open = |used: &Use| used.by.is_none_or(|by| names.present.is_superuser(by));

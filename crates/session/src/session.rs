@@ -52,7 +52,7 @@ pub struct Session {
     pub(crate) inline: bool,
     /// An ordered commit that the server must wait for.
     pub(crate) ordered: Option<txn::Ordered>,
-    /// True where a statement of the extended protocol has been run since the last `Sync`.
+    /// True if a statement of the extended protocol has been run since the last `Sync`.
     pub(crate) is_pipelined: bool,
     /// How many portals and cursors have been made.
     pub(crate) made: u64,
@@ -168,7 +168,7 @@ impl Session {
 
     // --- the simple protocol ---------------------------------------------------------------------
 
-    /// The statements of a Query message; none where there is none.
+    /// The statements of a Query message; none if there is none.
     ///
     /// # Errors
     /// `42601` and other errors of syntax.
@@ -587,7 +587,7 @@ impl Session {
         Ok(())
     }
 
-    /// True where the transaction has changed the catalog.
+    /// True if the transaction has changed the catalog.
     pub(crate) fn has_own_catalog(&self) -> bool {
         let draft = self.transaction.as_ref().and_then(|open| open.draft.as_ref());
         draft.is_some_and(|draft| !draft.is_empty())
@@ -606,7 +606,7 @@ impl Session {
         self.transaction.as_ref().is_some_and(|open| open.block == Block::Explicit)
     }
 
-    /// Fails where the transaction only reads.
+    /// Fails if the transaction only reads.
     ///
     /// # Errors
     /// `25006`.

@@ -30,7 +30,7 @@ pub(crate) struct Export {
     /// one lets it go.
     pub csn: Csn,
     pub database: Oid,
-    /// True where the transaction that exported it is serializable.
+    /// True if the transaction that exported it is serializable.
     pub is_serializable: bool,
     _held: Snapshot,
 }
@@ -98,7 +98,7 @@ impl Client {
 }
 
 impl Export {
-    /// Fails where a transaction of a level cannot read it.
+    /// Fails if a transaction of a level cannot read it.
     ///
     /// # Errors
     /// `0A000`.

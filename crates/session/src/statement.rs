@@ -118,7 +118,7 @@ pub(crate) struct Prepared {
     pub made: TimestampTz,
     /// The text that made it: of the statement itself, or of `PREPARE`.
     pub text: Arc<str>,
-    /// True where `PREPARE` made it.
+    /// True if `PREPARE` made it.
     pub is_command: bool,
     pub parsed: Parsed,
     pub params: Vec<Type>,
@@ -126,7 +126,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Fails where the statement would give other columns now than it was said to give.
+    /// Fails if the statement would give other columns now than it was said to give.
     ///
     /// # Errors
     /// `0A000`.
@@ -149,7 +149,7 @@ impl Prepared {
 pub struct Described<'a> {
     /// The types of its parameters.
     pub params: &'a [Type],
-    /// The columns of its rows; `None` where it gives none.
+    /// The columns of its rows; `None` if it gives none.
     pub columns: Option<&'a [Column]>,
 }
 

@@ -183,7 +183,7 @@ impl Session {
 
     /// Joins the queue for the row that a statement which was not to wait ([`Done::Blocked`](crate::Done))
     /// has met locked: `call` is called when it is its turn, on whatever thread. Then, or when it would
-    /// wait no longer, [`Session::leave_queue`] is to be called, and the statement run again. False where
+    /// wait no longer, [`Session::leave_queue`] is to be called, and the statement run again. False if
     /// only a thread can wait: in no transaction block, for other things than rows, with a
     /// `lock_timeout`, and where it would be a deadlock.
     pub fn queue_up(&mut self, call: Box<dyn Fn() + Send + Sync>) -> bool {

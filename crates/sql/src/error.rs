@@ -26,7 +26,7 @@ impl At {
         At(u32::try_from(offset).unwrap_or(u32::MAX))
     }
 
-    /// The offset in bytes, or `None` where there is no place.
+    /// The offset in bytes, or `None` if there is no place.
     pub fn get(self) -> Option<usize> {
         (self != Self::NONE).then_some(self.0 as usize)
     }

@@ -23,7 +23,7 @@ use crate::error::At;
 use crate::plan::{Call, Cast, Expr, ExprKind, Subscript};
 
 /// Whether a predicate follows from conditions that are all true; then the start conditions under which
-/// it does, which see no row. None where it does not follow.
+/// it does, which see no row. None if it does not follow.
 pub fn implied(conditions: &[Expr], predicate: &Expr) -> Option<Vec<Expr>> {
     match &predicate.kind {
         ExprKind::And(parts) => all(parts.iter().map(|part| implied(conditions, part))),
@@ -38,7 +38,7 @@ pub fn implied(conditions: &[Expr], predicate: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
-/// The start conditions of all; none where one does not follow.
+/// The start conditions of all; none if one does not follow.
 fn all(ways: impl Iterator<Item = Option<Vec<Expr>>>) -> Option<Vec<Expr>> {
     let lists = ways.collect::<Option<Vec<_>>>()?;
     Some(lists.into_iter().flatten().collect())
@@ -254,7 +254,7 @@ fn elements(array: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
-/// True where a condition is not true of a row for which something is NULL.
+/// True if a condition is not true of a row for which something is NULL.
 fn rejects_null(condition: &Expr, what: &Expr) -> bool {
     match &condition.kind {
         ExprKind::And(parts) => parts.iter().any(|part| rejects_null(part, what)),
@@ -269,7 +269,7 @@ fn rejects_null(condition: &Expr, what: &Expr) -> bool {
     }
 }
 
-/// True where an expression is NULL as soon as a part of it is.
+/// True if an expression is NULL as soon as a part of it is.
 fn is_null_with(expr: &Expr, what: &Expr) -> bool {
     if same(expr, what) {
         return true;
@@ -288,7 +288,7 @@ fn is_strict(function: types::Oid) -> bool {
     registry::function(function).is_some_and(|function| function.strict && !function.set)
 }
 
-/// True where two constants are the same to the last digit, not only equal.
+/// True if two constants are the same to the last digit, not only equal.
 fn is_same(one: &Datum, other: &Datum) -> bool {
     let exact = |value: &Datum| value.repr().is_none_or(key::is_reversible);
     let bytes = |value: &Datum| {
@@ -310,7 +310,7 @@ fn unlabelled(expr: &Expr) -> &Expr {
     }
 }
 
-/// True where two expressions over the same row are written alike: the same functions of the same
+/// True if two expressions over the same row are written alike: the same functions of the same
 /// values. False for kinds of expressions that no index has.
 pub fn same(one: &Expr, other: &Expr) -> bool {
     let (one, other) = (unlabelled(one), unlabelled(other));

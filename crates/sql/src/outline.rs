@@ -46,12 +46,12 @@ pub struct Query {
 }
 
 impl Query {
-    /// True where it is nothing but a set operation, without clauses of its own.
+    /// True if it is nothing but a set operation, without clauses of its own.
     pub fn is_bare_set(&self) -> bool {
         matches!(self.body, Body::Set { .. }) && !self.has_clauses()
     }
 
-    /// True where something stands around the body.
+    /// True if something stands around the body.
     pub fn has_clauses(&self) -> bool {
         !self.with.is_empty()
             || !self.order.is_empty()
@@ -198,13 +198,13 @@ pub struct Item {
     pub lateral: bool,
     /// The name that it goes by.
     pub name: String,
-    /// True where that was written.
+    /// True if that was written.
     pub has_alias: bool,
     /// Its columns, under the names that they go by.
     pub columns: Vec<ColumnName>,
     /// The names that its columns have without an alias.
     pub own_names: Vec<String>,
-    /// True where names of columns were written.
+    /// True if names of columns were written.
     pub has_column_aliases: bool,
     /// Further columns, which no list of names has: those of the system.
     pub hidden: Vec<ColumnName>,

@@ -79,7 +79,7 @@ pub enum Node {
     FunctionScan {
         /// The functions, and how many columns each has.
         functions: Vec<(Expr, usize)>,
-        /// True where the last column numbers the rows from 1.
+        /// True if the last column numbers the rows from 1.
         ordinality: bool,
     },
     /// The rows of which the condition is true.
@@ -114,9 +114,9 @@ pub enum Node {
         left: Box<Plan>,
         /// The right side.
         right: Box<Plan>,
-        /// The condition; none where all are partners.
+        /// The condition; none if all are partners.
         condition: Option<Expr>,
-        /// True where the right side is computed for each row of the left one.
+        /// True if the right side is computed for each row of the left one.
         lateral: bool,
     },
     /// One row for each group: the group's keys, the aggregates, then `GROUPING` masks.
@@ -159,7 +159,7 @@ pub enum Node {
     SetOperation {
         /// The set operation.
         op: SetOp,
-        /// True where repetitions count.
+        /// True if repetitions count.
         all: bool,
         /// The left side.
         left: Box<Plan>,
@@ -317,7 +317,7 @@ pub struct AggregateCall {
     pub args: Vec<Expr>,
     /// The arguments of an ordered-set aggregate that are taken once, over the keys of the group.
     pub direct: Vec<Expr>,
-    /// True where repetitions are left out.
+    /// True if repetitions are left out.
     pub distinct: bool,
     /// In which order the rows are taken; for an ordered-set aggregate, that of the set.
     pub order: Vec<SortKey>,
@@ -383,9 +383,9 @@ pub enum Bound {
 pub struct SortKey {
     /// The value.
     pub expr: Expr,
-    /// True where the greatest comes first.
+    /// True if the greatest comes first.
     pub descending: bool,
-    /// True where NULLs come first.
+    /// True if NULLs come first.
     pub nulls_first: bool,
 }
 
@@ -396,7 +396,7 @@ pub struct Cte {
     pub table: u32,
     /// Its name.
     pub name: String,
-    /// True where it must be computed once, false where it must not be; none where that is open.
+    /// True if it must be computed once, false if it must not be; none if that is open.
     pub materialized: Option<bool>,
     /// The definition of the table.
     pub body: CteBody,

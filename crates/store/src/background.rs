@@ -128,7 +128,7 @@ impl Background {
         }
     }
 
-    /// Holds a writer back by how much waits to be flushed; fails where flushing fails.
+    /// Holds a writer back by how much waits to be flushed; fails if flushing fails.
     #[inline]
     pub fn admit(&self, shared: &Shared) -> Result<(), StoreError> {
         if self.frozen.load(Ordering::Acquire) >= SLOW_FROM && shared.options.background {

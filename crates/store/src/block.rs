@@ -43,7 +43,7 @@ pub struct GroupSpan {
 }
 
 impl Block {
-    /// Takes the bytes of a block apart; `None` where they are no block.
+    /// Takes the bytes of a block apart; `None` if they are no block.
     pub fn decode(bytes: Vec<u8>, shift: u64) -> Option<Block> {
         let total = bytes.len();
         if total < 6 || total > u32::MAX as usize {
@@ -235,7 +235,7 @@ impl Block {
         self.key_prefixes().before(rest, || &[], compare) as u32
     }
 
-    /// True where the key of `place` is `key`.
+    /// True if the key of `place` is `key`.
     #[inline]
     pub fn is_key(&self, place: &GroupSpan, key: &[u8]) -> bool {
         self.enter(key).is_ok_and(|rest| rest == self.suffix(place))
@@ -320,7 +320,7 @@ impl BlockBuilder {
         self.groups.len()
     }
 
-    /// True where no group is held.
+    /// True if no group is held.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }

@@ -58,7 +58,7 @@ impl Buffer {
         self.starts.is_empty()
     }
 
-    /// True where the entries did not come in the order of their keys.
+    /// True if the entries did not come in the order of their keys.
     pub fn is_mixed(&self) -> bool {
         self.is_mixed
     }

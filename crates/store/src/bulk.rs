@@ -62,7 +62,7 @@ pub struct Bulk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     metas: Vec<Meta>,
-    /// True where no key is known to have had a version before.
+    /// True if no key is known to have had a version before.
     is_fresh: bool,
     warm: Warm,
 }
@@ -108,7 +108,7 @@ impl Loaded {
         out
     }
 
-    /// From the bytes of a commit record; `None` where they are anything else.
+    /// From the bytes of a commit record; `None` if they are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Loaded> {
         get_metas(bytes).map(|metas| Loaded { metas, is_fresh: false, warm: Warm::default() })
     }
@@ -167,7 +167,7 @@ pub struct Span<'a> {
     pub table: TableId,
     /// The first key.
     pub first: &'a [u8],
-    /// The last key; none where the range has no end.
+    /// The last key; none if the range has no end.
     pub last: Option<&'a [u8]>,
 }
 
@@ -183,7 +183,7 @@ impl Staged {
         &self.run
     }
 
-    /// Returns what the load does to a key: none where it writes nothing, else its value, or none
+    /// Returns what the load does to a key: none if it writes nothing, else its value, or none
     /// where it deletes the key.
     pub fn read(
         &self,
@@ -235,7 +235,7 @@ impl StagedCursor {
         self.0.key().map(key::split)
     }
 
-    /// Calls `f` with the value of the key, or none where the load deletes it.
+    /// Calls `f` with the value of the key, or none if the load deletes it.
     pub fn value<R>(&self, f: impl FnOnce(Option<&[u8]>) -> R) -> R {
         match self.0.entry() {
             Some((block, place)) => f(block.group(&place).image(u64::MAX).map(|(_, value)| value)),
@@ -263,7 +263,7 @@ impl Bulk {
         self.run.encode_by(table, encoder);
     }
 
-    /// True where a key was added.
+    /// True if a key was added.
     pub(crate) fn has_any(&self) -> bool {
         !self.last.is_empty()
     }
@@ -460,7 +460,7 @@ impl Store {
         self.shared.stage(loaded)
     }
 
-    /// Reads bytes of a file of a load ([`Loaded::files`]), for a follower. Fails where a merge has removed
+    /// Reads bytes of a file of a load ([`Loaded::files`]), for a follower. Fails if a merge has removed
     /// the file.
     pub fn read_file(&self, name: &str, offset: u64, bytes: &mut [u8]) -> Result<(), StoreError> {
         let home = &self.shared.writer_context.home;
@@ -505,7 +505,7 @@ impl Store {
         Ok(home.sync_names().map_err(StoreError::io("cannot sync", home.describe("")))?)
     }
 
-    /// Keeps the files of a load of this store, which a commit names, as they are; `None` where some have been
+    /// Keeps the files of a load of this store, which a commit names, as they are; `None` if some have been
     /// merged into others.
     pub fn keep(&self, loaded: &Loaded) -> Option<KeptFiles> {
         let state = self.shared.state();
@@ -518,7 +518,7 @@ impl Store {
         kept.map(|segments| KeptFiles { segments })
     }
 
-    /// True where all files of a load are there and whole.
+    /// True if all files of a load are there and whole.
     pub fn holds(&self, loaded: &Loaded) -> bool {
         loaded.metas.iter().all(|meta| self.has(meta))
     }

@@ -64,7 +64,7 @@ pub trait ColumnEncoder: Debug + Send + Sync {
     }
 
     /// Returns the values of a stripe as columns, cut into blocks of at most [`BLOCK_ROWS_MAX`] rows. A value
-    /// is `None` where its row is deleted. Returns `None` if the values are better kept as rows.
+    /// is `None` if its row is deleted. Returns `None` if the values are better kept as rows.
     fn encode(&self, values: &[Option<&[u8]>]) -> Option<EncodedStripe>;
 }
 
@@ -189,7 +189,7 @@ impl StripeBuilder {
         }
     }
 
-    /// True where an entry more does not belong into the stripe.
+    /// True if an entry more does not belong into the stripe.
     pub fn is_full_for(&self, full: &[u8], value_bytes: usize) -> bool {
         let Some(first) = self.rows.first() else { return false };
         let rows_max = self.encoder.as_ref().map_or(STRIPE_ROWS_MAX, |known| known.stripe_rows());
@@ -198,7 +198,7 @@ impl StripeBuilder {
             || self.keys[first.key.clone()][..TABLE_LEN] != full[..TABLE_LEN]
     }
 
-    /// The entries and the encoder of their table; `None` where there are none.
+    /// The entries and the encoder of their table; `None` if there are none.
     pub fn rows(&self) -> Option<(StripeRows<'_>, &dyn ColumnEncoder)> {
         let (table, _) = key::split(&self.keys[self.rows.first()?.key.clone()]);
         let row = |row: &Row| StripeRow {
@@ -402,7 +402,7 @@ impl ColumnBlock {
         out.extend_from_slice(head);
     }
 
-    /// Takes a header apart; `None` where it is none.
+    /// Takes a header apart; `None` if it is none.
     pub(crate) fn decode(bytes: &[u8], offset: u64) -> Option<ColumnBlock> {
         let mut pos = 0;
         let mut number = || varint::try_get(bytes, &mut pos);
@@ -606,7 +606,7 @@ impl ColumnRows {
     }
 
     /// Returns what `make` makes of [`ColumnRows::head`]. It is made once for all readers, as long as the block is in
-    /// memory; they all make the same type of it. `None` where `make` gives nothing.
+    /// memory; they all make the same type of it. `None` if `make` gives nothing.
     pub fn parsed<T: Any + Send + Sync>(
         &self,
         make: impl FnOnce(&[u8]) -> Option<T>,

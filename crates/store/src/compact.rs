@@ -216,7 +216,7 @@ impl Horizons<'_> {
         }
     }
 
-    /// Where the keys of a table that is gone end, and so where a merge goes on; `None` where the table
+    /// Where the keys of a table that is gone end, and so where a merge goes on; `None` if the table
     /// is not gone.
     pub fn over(&mut self, id: TableId) -> Option<Vec<u8>> {
         let horizon = self.of(id);
@@ -312,7 +312,7 @@ impl Shared {
         })
     }
 
-    /// True where a merge would drop something of a segment that no other run touches, or pack it.
+    /// True if a merge would drop something of a segment that no other run touches, or pack it.
     fn may_drop(
         &self,
         segment: &Arc<Segment>,
@@ -342,7 +342,7 @@ impl Shared {
         Ok(false)
     }
 
-    /// True where a key of a table in a segment tells of a commit whose history is dropped. If `closely`, all keys
+    /// True if a key of a table in a segment tells of a commit whose history is dropped. If `closely`, all keys
     /// of the table are looked at, else those that blocks begin with.
     fn tells_of_forgotten(
         &self,
@@ -377,7 +377,7 @@ impl Shared {
         RunCursor::new(Arc::new(Run::new(segment.half(), uncached)), false)
     }
 
-    /// The merge of a half that a caller asks for; `None` where it would win too little.
+    /// The merge of a half that a caller asks for; `None` if it would win too little.
     fn worthwhile(&self, half: Half) -> Result<Option<Merge<'_>>, StoreError> {
         let state = self.runs();
         let mut horizons = self.horizons(&state);
@@ -434,7 +434,7 @@ impl Shared {
         runs.iter().map(uncached).collect()
     }
 
-    /// True where some run holds a table of which `f` is true.
+    /// True if some run holds a table of which `f` is true.
     fn any_table(
         &self,
         runs: &[Arc<Run>],
@@ -503,7 +503,7 @@ impl Shared {
         Ok(None)
     }
 
-    /// The level at which packed blocks of these runs are compressed; `None` where no block would be packed.
+    /// The level at which packed blocks of these runs are compressed; `None` if no block would be packed.
     fn packed_level(
         &self,
         runs: &[Arc<Run>],

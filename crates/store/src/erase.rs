@@ -86,12 +86,12 @@ impl Erasures {
         self.0.get(full).map_or(&[], Vec::as_slice)
     }
 
-    /// True where the change of a key by a commit is erased.
+    /// True if the change of a key by a commit is erased.
     pub fn hides(&self, full: &[u8], csn: u64) -> bool {
         self.of(full).iter().any(|span| span.has(csn))
     }
 
-    /// True where something of the table is erased.
+    /// True if something of the table is erased.
     pub fn touches(&self, table: TableId) -> bool {
         let bounds = (Bound::Included(key::full(table, &[]).to_vec()), Bound::Unbounded);
         let first = self.0.range::<Vec<u8>, _>(bounds).next();
@@ -160,7 +160,7 @@ impl Erasures {
 }
 
 impl State {
-    /// True where the change of a key by a commit is erased.
+    /// True if the change of a key by a commit is erased.
     #[inline]
     pub fn erases(&self, full: &[u8], csn: u64) -> bool {
         self.erased.as_ref().is_some_and(|erased| erased.hides(full, csn))
@@ -205,7 +205,7 @@ impl Shared {
         self.holds.lock().keys().next().copied().unwrap_or(Csn::MAX).0
     }
 
-    /// True where something is erased and not scrubbed.
+    /// True if something is erased and not scrubbed.
     pub(crate) fn is_erasing(&self) -> bool {
         self.state().erased.is_some()
     }
@@ -328,7 +328,7 @@ fn uncached(half: Half, segment: &Arc<Segment>) -> Run {
     Run::new(half, vec![Arc::new(segment.through(&cache))])
 }
 
-/// True where a segment holds an entry that would not stay.
+/// True if a segment holds an entry that would not stay.
 fn holds_erased(half: Half, segment: &Arc<Segment>, due: &Erasures) -> Result<bool, StoreError> {
     let meta = &segment.meta;
     let keys =
@@ -349,7 +349,7 @@ fn holds_erased(half: Half, segment: &Arc<Segment>, due: &Erasures) -> Result<bo
     Ok(false)
 }
 
-/// A run with the segments in it that were written anew; `None` where nothing is left of it.
+/// A run with the segments in it that were written anew; `None` if nothing is left of it.
 fn patched(run: &Arc<Run>, anew: &HashMap<u64, Vec<Arc<Segment>>>) -> Option<Arc<Run>> {
     if run.segments.iter().all(|segment| !anew.contains_key(&segment.meta.number)) {
         return Some(run.clone());

@@ -128,7 +128,7 @@ pub enum StoreError {
         file: String,
         /// The epoch of the manifest that this opener wrote or read last.
         expected: Epoch,
-        /// The epoch of the existing manifest; none where there is no manifest.
+        /// The epoch of the existing manifest; none if there is no manifest.
         found: Option<Epoch>,
     },
     /// An earlier failure left the disk in an unknown state. Reads go on; reopen to write again.

@@ -54,7 +54,7 @@ pub fn build(hashes: &[u64]) -> Vec<u8> {
     bytes
 }
 
-/// False where the key of `hash` was surely not added. A filter of a wrong length passes everything.
+/// False if the key of `hash` was surely not added. A filter of a wrong length passes everything.
 #[inline]
 pub fn may_hold(filter: &[u8], hash: u64) -> bool {
     let lines = filter.len() / LINE;

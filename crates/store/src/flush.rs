@@ -352,7 +352,7 @@ fn past(
     Ok(())
 }
 
-/// True where retention may have dropped, or be dropping, the change at `csn` from history.
+/// True if retention may have dropped, or be dropping, the change at `csn` from history.
 fn forgets(state: &State, full: &[u8], table: &Arc<dyn Table>, csn: u64) -> bool {
     table.retention() != Retention::Forever || csn <= state.horizon(key::split(full).0).0
 }

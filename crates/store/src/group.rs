@@ -102,7 +102,7 @@ impl<'a> GroupRef<'a> {
         self.shift + varint::get(self.heads, &mut 0)
     }
 
-    /// The state at `at`, or `None` where the group begins later.
+    /// The state at `at`, or `None` if the group begins later.
     #[inline]
     pub fn find(self, at: u64) -> Option<Found> {
         let (mut pos, mut body, mut csn) = (0usize, 0u32, self.shift);
@@ -212,7 +212,7 @@ impl<'a> Iterator for Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// The deltas of `len` bytes that follow at once, where there are four at least, and the entries
-    /// after them; none where one would be above commit `to`. Costs next to nothing where there are none.
+    /// after them; none if one would be above commit `to`. Costs next to nothing where there are none.
     #[inline(always)]
     pub fn same_length(&self, len: usize, to: u64) -> Option<(SameLengthDeltas<'a>, Entries<'a>)> {
         // A head of two bytes: the step, below 128, and length and tag, which are the same for all.
@@ -416,7 +416,7 @@ impl Group {
         self.entries
     }
 
-    /// True where there is no entry.
+    /// True if there is no entry.
     pub fn is_empty(&self) -> bool {
         self.entries == 0
     }
@@ -437,7 +437,7 @@ impl Group {
     }
 }
 
-/// True where a group of this size takes no further anchor: the next entry starts a new group.
+/// True if a group of this size takes no further anchor: the next entry starts a new group.
 #[inline]
 pub fn is_full(entries: u32, bytes: usize) -> bool {
     entries >= GROUP_ENTRIES || bytes >= GROUP_BYTES

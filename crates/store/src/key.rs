@@ -77,7 +77,7 @@ pub fn range(table: TableId, lower: Bound<Vec<u8>>, upper: Bound<Vec<u8>>) -> Ra
     (lower, upper)
 }
 
-/// True where no key can lie in the range.
+/// True if no key can lie in the range.
 pub fn is_empty(range: &Range) -> bool {
     match range {
         (Bound::Included(a), Bound::Included(b)) => a > b,
@@ -89,7 +89,7 @@ pub fn is_empty(range: &Range) -> bool {
     }
 }
 
-/// True where `key` is not below the lower bound.
+/// True if `key` is not below the lower bound.
 #[inline]
 pub fn above(lower: &Bound<Vec<u8>>, key: &[u8]) -> bool {
     match lower {
@@ -99,7 +99,7 @@ pub fn above(lower: &Bound<Vec<u8>>, key: &[u8]) -> bool {
     }
 }
 
-/// True where `key` is not above the upper bound.
+/// True if `key` is not above the upper bound.
 #[inline]
 pub fn below(upper: &Bound<Vec<u8>>, key: &[u8]) -> bool {
     match upper {

@@ -216,13 +216,13 @@ pub trait Table: Send + Sync + 'static {
         out: &mut Vec<u8>,
     ) -> Result<(), MergeError>;
 
-    /// True where the deltas since the last image have grown so large, in bytes, that a fresh image
+    /// True if the deltas since the last image have grown so large, in bytes, that a fresh image
     /// should be kept beside them.
     fn rebase(&self, image_bytes: usize, delta_bytes: usize) -> bool {
         delta_bytes > 256 && delta_bytes * 4 > image_bytes
     }
 
-    /// False where superseded versions of this key are dropped at flush.
+    /// False if superseded versions of this key are dropped at flush.
     fn keeps_history(&self, _key: &[u8]) -> bool {
         true
     }
@@ -251,7 +251,7 @@ pub trait Table: Send + Sync + 'static {
         None
     }
 
-    /// Returns the encoder that keeps the newest values of the table in columns; `None` where they
+    /// Returns the encoder that keeps the newest values of the table in columns; `None` if they
     /// are kept as rows. Existing files stay as they are.
     fn column_encoder(&self) -> Option<Arc<dyn ColumnEncoder>> {
         None

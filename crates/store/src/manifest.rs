@@ -140,7 +140,7 @@ pub fn put_metas(out: &mut Vec<u8>, metas: &[Meta]) {
     metas.iter().for_each(|meta| put_meta(out, meta));
 }
 
-/// Reads back what [`put_metas`] wrote; `None` where the bytes are anything else.
+/// Reads back what [`put_metas`] wrote; `None` if the bytes are anything else.
 pub fn get_metas(bytes: &[u8]) -> Option<Vec<Meta>> {
     let mut reader = Reader { bytes, pos: 0, format: FORMAT_OLDEST };
     let metas = reader.metas()?;
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads the outline of a footer; the inner option is none where the manifest does not have it.
+    /// Reads the outline of a footer; the inner option is none if the manifest does not have it.
     fn outline(&mut self) -> Option<Option<Outline>> {
         let format = u32::try_from(self.number()?).ok()?;
         if format == 0 {

@@ -46,7 +46,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The state at `at` as a group and positions in it; `None` where the chain begins later.
+    /// The state at `at` as a group and positions in it; `None` if the chain begins later.
     #[inline]
     pub fn find(&self, at: u64) -> Option<(&Arc<Group>, Found)> {
         let group = match self.groups.last() {
@@ -79,7 +79,7 @@ impl Chain {
         self.groups.last().map(|g| (g, g.tail()))
     }
 
-    /// True where the newest entry ends the key.
+    /// True if the newest entry ends the key.
     pub fn is_deleted(&self) -> bool {
         self.tail().is_some_and(|(_, tail)| {
             tail.deltas == 0 && tail.anchor.is_some_and(|a| a.tag == Tag::Delete)
@@ -110,7 +110,7 @@ pub type Map = BTreeMap<FullKey, Chain>;
 #[derive(Clone)]
 pub struct LateRun {
     pub run: Arc<Run>,
-    /// True where none of its keys had a version before.
+    /// True if none of its keys had a version before.
     pub is_fresh: bool,
 }
 
@@ -141,7 +141,7 @@ impl Default for Memtable {
 /// A key on which a scan of a memtable stands.
 pub struct Hit {
     pub key: FullKey,
-    /// The state at the commit of the scan, or `None` where the key begins later.
+    /// The state at the commit of the scan, or `None` if the key begins later.
     pub state: Option<(Arc<Group>, Found)>,
 }
 
@@ -198,7 +198,7 @@ impl Memtable {
         self.last.load(Ordering::Acquire)
     }
 
-    /// True where no commit was added.
+    /// True if no commit was added.
     pub fn is_empty(&self) -> bool {
         self.first() == u64::MAX
     }
@@ -243,7 +243,7 @@ impl Memtable {
         None
     }
 
-    /// A memtable with the entries above `csn` only, or `None` where there are none.
+    /// A memtable with the entries above `csn` only, or `None` if there are none.
     pub fn above(&self, csn: u64) -> Option<Memtable> {
         if self.last() <= csn {
             return None;

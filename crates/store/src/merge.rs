@@ -225,7 +225,7 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
-    /// Writes what lies below a cut; `None` where the merge is to end.
+    /// Writes what lies below a cut; `None` if the merge is to end.
     fn write(
         &mut self,
         inside: &[Piece],
@@ -263,7 +263,7 @@ impl<'a> Merge<'a> {
         })
     }
 
-    /// Copies what a segment holds at and above a cut, cut at the later ones; `None` where the merge is to end.
+    /// Copies what a segment holds at and above a cut, cut at the later ones; `None` if the merge is to end.
     fn rest(&self, piece: &Piece, cut: Option<&[u8]>) -> Result<Option<Vec<Meta>>, StoreError> {
         let segment = Arc::new(Run::new(self.half, vec![piece.segment.clone()]));
         let run = &self.shared.uncached(std::slice::from_ref(&segment))[0];
@@ -334,7 +334,7 @@ struct Work<'w> {
     is_over: AtomicBool,
 }
 
-/// Told the part of a range that is merged; false where the merge is to end.
+/// Told the part of a range that is merged; false if the merge is to end.
 type Tell<'t> = &'t mut dyn FnMut(f64) -> bool;
 
 impl Work<'_> {

@@ -43,12 +43,12 @@ impl Piece {
         pieces.sort_by(|a, b| a.segment.meta.first.cmp(&b.segment.meta.first));
     }
 
-    /// True where all keys lie at or above a cut.
+    /// True if all keys lie at or above a cut.
     pub fn is_beyond(&self, cut: Option<&[u8]>) -> bool {
         cut.is_some_and(|cut| self.segment.meta.first.0.as_slice() >= cut)
     }
 
-    /// True where some key lies at or above a cut.
+    /// True if some key lies at or above a cut.
     pub fn reaches(&self, cut: Option<&[u8]>) -> bool {
         cut.is_some_and(|cut| self.segment.meta.last_key.as_slice() >= cut)
     }
@@ -111,7 +111,7 @@ pub(crate) fn bytes_of(pieces: &[Piece]) -> u64 {
     pieces.iter().map(|piece| piece.segment.meta.bytes).sum()
 }
 
-/// True where another run has a key within the bounds of a segment.
+/// True if another run has a key within the bounds of a segment.
 fn is_touched(runs: &[Arc<Run>], run: usize, segment: &Segment) -> Result<bool, StoreError> {
     let meta = &segment.meta;
     let within = (Bound::Included(meta.first.0.clone()), Bound::Included(meta.last_key.clone()));

@@ -53,17 +53,17 @@ pub struct Unpacking<'a> {
 /// Packs the values of one table, block by block. The entries of a block come in order, and a packer may
 /// remember what it has seen of them. Each block gets a new packer, at both ends.
 pub trait Packer {
-    /// Appends a smaller form of a value ([`Kind::Put`]) or a delta; false where it has none, and then
+    /// Appends a smaller form of a value ([`Kind::Put`]) or a delta; false if it has none, and then
     /// the store keeps the bytes as they are.
     fn pack(&mut self, key: &[u8], kind: Kind, bytes: &[u8], out: &mut Packed) -> bool;
 
-    /// Returns false where a compaction does not write a run anew for the sake of this table alone.
+    /// Returns false if a compaction does not write a run anew for the sake of this table alone.
     fn is_worthwhile(&self) -> bool {
         true
     }
 
     /// Appends to `out` the bytes for which [`Packer::pack`] appended what comes next in `input`, and takes
-    /// that off `input`. Fails where no such bytes exist, whatever `input` holds.
+    /// that off `input`. Fails if no such bytes exist, whatever `input` holds.
     fn unpack(
         &mut self,
         key: &[u8],
@@ -129,7 +129,7 @@ impl KeyState {
         }
     }
 
-    /// The value after the last entry; `None` where these entries do not say it.
+    /// The value after the last entry; `None` if these entries do not say it.
     fn image(&self, table: &dyn Table, key: &[u8]) -> Option<Vec<u8>> {
         let (base_csn, base) = self.base.as_ref()?;
         let mut deltas =
@@ -145,7 +145,7 @@ fn kind_of(tag: Tag) -> Kind {
     if tag == Tag::Delta { Kind::Delta } else { Kind::Put }
 }
 
-/// Returns the packed form of a decoded block; `None` where there is none that expands to the same bytes.
+/// Returns the packed form of a decoded block; `None` if there is none that expands to the same bytes.
 pub fn pack(raw: &[u8], resolve: &Resolve) -> Option<Vec<u8>> {
     if raw.len() > PACKED_MAX {
         return None;
@@ -321,7 +321,7 @@ fn put_key(before: &[u8], full: &[u8], frame: &mut Vec<u8>) {
     }
 }
 
-/// True where the last bytes of two keys of one length are numbers of which one follows the other.
+/// True if the last bytes of two keys of one length are numbers of which one follows the other.
 fn is_next(before: &[u8], full: &[u8]) -> bool {
     let mut next = before.to_vec();
     add_one(&mut next).is_some() && next == full

@@ -92,7 +92,7 @@ fn by_lz4(raw: &[u8]) -> Option<Vec<u8>> {
     Some(lz4_flex::block::compress(raw)).filter(|packed| packed.len() < raw.len() / 4 * 3)
 }
 
-/// True where the part holds a packed block.
+/// True if the part holds a packed block.
 pub fn is_packed(part: &[u8]) -> bool {
     part.get(4).is_some_and(|codec| codec & PACKED != 0)
 }

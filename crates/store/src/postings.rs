@@ -46,7 +46,7 @@ impl Postings {
         self.entries.len()
     }
 
-    /// Adds a row: what its entries have behind the item, and their value. `false` where one of them has 64 KiB or
+    /// Adds a row: what its entries have behind the item, and their value. `false` if one of them has 64 KiB or
     /// more, or there are too many rows.
     pub fn put_row(&mut self, rest: &[u8], value: &[u8]) -> bool {
         let lengths = (u16::try_from(rest.len()), u16::try_from(value.len()));

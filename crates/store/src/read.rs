@@ -163,7 +163,7 @@ impl Shared {
         Ok(found.map(|(_, _, found)| Csn(found.csn)))
     }
 
-    /// True where the key has a newer entry and keeps no history: the newest stands for all.
+    /// True if the key has a newer entry and keeps no history: the newest stands for all.
     pub fn forgets(&self, full: &[u8], gather: &Gather) -> bool {
         let (table, key) = key::split(full);
         gather.newer && !gather.has_parts() && !(self.resolve)(table).keeps_history(key)
@@ -184,7 +184,7 @@ pub(crate) fn end(
 }
 
 impl Store {
-    /// The state of `key` at `at`, unmerged; `None` where it was absent or deleted.
+    /// The state of `key` at `at`, unmerged; `None` if it was absent or deleted.
     #[inline]
     pub fn read(
         &self,
@@ -216,7 +216,7 @@ impl Store {
         Ok(Some(csn))
     }
 
-    /// The commit of the newest change of any kind, published or not; `None` where the key never was, or
+    /// The commit of the newest change of any kind, published or not; `None` if the key never was, or
     /// retention has dropped its deletion.
     pub fn latest(&self, table: TableId, key: &[u8]) -> Result<Option<Csn>, StoreError> {
         self.shared.latest_in(&self.shared.state(), &key::full(table, key))
@@ -269,7 +269,7 @@ impl Store {
     }
 
     /// The live keys of a range at `at` in no order, with blocks of columns, but for those in `without`, which ascend.
-    /// `None` where only [`Store::scan`] knows what is seen: something of the table is erased, or forgotten at `at`.
+    /// `None` if only [`Store::scan`] knows what is seen: something of the table is erased, or forgotten at `at`.
     pub fn block_scan(
         &self,
         table: TableId,
@@ -300,7 +300,7 @@ impl Store {
     }
 
     /// About `count` keys of a table, evenly among those that files have: for a sample. They are keys that
-    /// blocks begin with, so there are fewer where there are fewer blocks, and none where all is in memory.
+    /// blocks begin with, so there are fewer where there are fewer blocks, and none if all is in memory.
     pub fn spread(&self, table: TableId, count: usize) -> Result<Vec<Vec<u8>>, StoreError> {
         let state = self.shared.state();
         let (from, to) = (table.0.to_be_bytes(), key::after(table));

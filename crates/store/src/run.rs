@@ -46,7 +46,7 @@ impl Run {
         Run { half, segments, csns, bytes, key_prefixes }
     }
 
-    /// True where some key of a range may be in it, as far as that is known without a look at a block.
+    /// True if some key of a range may be in it, as far as that is known without a look at a block.
     pub fn meets(&self, range: &Range) -> bool {
         let (Some(first), Some(last)) = (self.segments.first(), self.segments.last()) else {
             return false;
@@ -54,7 +54,7 @@ impl Run {
         key::below(&range.1, &first.meta.first.0) && key::above(&range.0, &last.meta.last_key)
     }
 
-    /// True where some key of a range is in it. A block is read only where a segment reaches over the range.
+    /// True if some key of a range is in it. A block is read only where a segment reaches over the range.
     pub fn has_key_in(&self, range: &Range) -> Result<bool, StoreError> {
         let (key, from) = match &range.0 {
             Bound::Included(key) => (key.as_slice(), 0),
@@ -81,7 +81,7 @@ impl Run {
         Ok(next.is_some_and(|segment| key::below(&range.1, &segment.meta.first.0)))
     }
 
-    /// True where the segments that lie in a range with all their keys have more than so many bytes.
+    /// True if the segments that lie in a range with all their keys have more than so many bytes.
     pub fn has_more_within(&self, range: &Range, bytes: u64) -> bool {
         let from = self.segments.partition_point(|s| !key::above(&range.0, &s.meta.first.0));
         let within = self.segments[from..].iter().map(|segment| &segment.meta);
@@ -122,7 +122,7 @@ impl Run {
         }
     }
 
-    /// True where the filters do not rule the key out.
+    /// True if the filters do not rule the key out.
     pub fn may_hold(&self, key: &[u8], hash: u64) -> Result<bool, StoreError> {
         for s in &self.segments {
             if s.meta.first.0.as_slice() <= key
@@ -395,7 +395,7 @@ impl RunCursor {
         Ok(())
     }
 
-    /// True where the cursor stands in front of a block of columns.
+    /// True if the cursor stands in front of a block of columns.
     pub fn is_ahead(&self) -> bool {
         self.ahead.is_some()
     }

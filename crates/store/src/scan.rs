@@ -292,7 +292,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Takes the next key of any source to `self.full`; false where there is none inside the range.
+    /// Takes the next key of any source to `self.full`; false if there is none inside the range.
     fn next_key(&mut self) -> bool {
         let keys = self.sources.iter().filter_map(Source::key);
         let Some(next) = (if self.reverse { keys.max() } else { keys.min() }) else { return false };
@@ -475,7 +475,7 @@ impl Scan {
         Some(first)
     }
 
-    /// True where the source that has the next key of the range stands in front of a block of columns.
+    /// True if the source that has the next key of the range stands in front of a block of columns.
     fn is_ahead(&mut self) -> bool {
         let Some(source) = self.lead().map(|first| &self.sources[first]) else { return false };
         let is_inside = self.end.is_empty() || source.key().is_some_and(|key| key < &*self.end);
@@ -516,7 +516,7 @@ impl Scan {
         }
     }
 
-    /// True where nothing happened to the key reached since all of it was erased.
+    /// True if nothing happened to the key reached since all of it was erased.
     fn is_wiped(&self) -> Result<bool, StoreError> {
         let spans = self.state.erased.as_ref().map_or(&[][..], |erased| erased.of(&self.full));
         // Rows that have had the key one after the other are erased each by a span of its own.

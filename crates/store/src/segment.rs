@@ -150,7 +150,7 @@ impl Meta {
         format!("{:010}-{:016x}{suffix}", self.number, self.salt)
     }
 
-    /// The number in the name of a file; `None` where it is not the name of a segment.
+    /// The number in the name of a file; `None` if it is not the name of a segment.
     pub fn number_of(name: &str) -> Option<u64> {
         name.split_once('-')?.0.parse().ok()
     }
@@ -342,7 +342,7 @@ impl Guide {
         raw
     }
 
-    /// Takes the bytes of a guide apart; `None` where they are none.
+    /// Takes the bytes of a guide apart; `None` if they are none.
     pub fn decode(raw: Vec<u8>, format: u32, blocks: u32, shift: u64) -> Option<Guide> {
         let index = u32::from_le_bytes(raw.get(..4)?.try_into().ok()?) as usize;
         let end = index.checked_add(4).filter(|&end| end <= raw.len())?;
@@ -398,7 +398,7 @@ impl Guide {
         &self.raw[info.key.0 as usize..info.key.1 as usize]
     }
 
-    /// False where the key of `hash` is surely not in the segment.
+    /// False if the key of `hash` is surely not in the segment.
     #[inline]
     pub fn may_hold(&self, hash: u64) -> bool {
         filter::may_hold(&self.raw[self.filter as usize..], hash)
@@ -615,7 +615,7 @@ impl Segment {
         self.footer.half
     }
 
-    /// True where a compaction has packed the blocks for which that is worthwhile.
+    /// True if a compaction has packed the blocks for which that is worthwhile.
     pub fn is_packed(&self) -> bool {
         self.footer.is_packed
     }

@@ -44,7 +44,7 @@ pub enum SwapError {
     Unchanged(io::Error),
     /// Nothing has changed: another opener has replaced the manifest meanwhile, or removed it. It takes over.
     Fenced {
-        /// The epoch of the manifest that was found; none where there is no manifest.
+        /// The epoch of the manifest that was found; none if there is no manifest.
         found: Option<Epoch>,
     },
     /// It is unknown which manifest a crash would find.
@@ -66,7 +66,7 @@ pub trait SegmentStore: Send + Sync + 'static {
     fn delete(&self, name: &str) -> io::Result<()>;
     /// The names of all segments, whole or not.
     fn list(&self) -> io::Result<Vec<String>>;
-    /// The manifest and its epoch, or `None` where there never was one.
+    /// The manifest and its epoch, or `None` if there never was one.
     fn load_manifest(&self) -> io::Result<Option<(Epoch, Vec<u8>)>>;
     /// Replaces the manifest of epoch `expected`, or makes the first one, where that is [`Epoch::NONE`]. The
     /// new one has the epoch after it. It is durable, as are the names of all finished segments.

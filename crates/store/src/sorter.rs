@@ -380,7 +380,7 @@ pub enum Sorted {
 }
 
 impl Store {
-    /// True where no version of any key of `table` was ever written, or none is kept.
+    /// True if no version of any key of `table` was ever written, or none is kept.
     pub fn is_fresh(&self, table: TableId) -> Result<bool, StoreError> {
         self.keys(table, Bound::Unbounded, Bound::Unbounded, false).finds_nothing()
     }

@@ -219,7 +219,7 @@ impl Shared {
         open_run(&self.reader, half, metas)
     }
 
-    /// Fails where an earlier failure poisoned the store.
+    /// Fails if an earlier failure poisoned the store.
     pub fn check_poison(&self) -> Result<(), StoreError> {
         match self.poison.get() {
             Some(cause) => Err(StoreError::Poisoned { cause: cause.clone() }),

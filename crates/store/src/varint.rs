@@ -57,7 +57,7 @@ pub fn get_back(bytes: &[u8], end: &mut usize) -> u64 {
     value
 }
 
-/// Reads the number at `pos` of unchecked bytes; `None` where it does not end or does
+/// Reads the number at `pos` of unchecked bytes; `None` if it does not end or does
 /// not fit in 64 bits.
 #[inline(always)]
 pub fn try_get(bytes: &[u8], pos: &mut usize) -> Option<u64> {

@@ -110,7 +110,7 @@ impl Versioned {
         self.parts.iter().flat_map(Part::deltas)
     }
 
-    /// True where the base is the state: there is nothing to merge.
+    /// True if the base is the state: there is nothing to merge.
     #[inline]
     pub fn is_image(&self) -> bool {
         self.parts.is_empty()
@@ -229,7 +229,7 @@ impl Gather {
         (!self.parts.is_empty()).then_some(Csn(self.csn))
     }
 
-    /// True where the base looked for lies below deltas already seen.
+    /// True if the base looked for lies below deltas already seen.
     pub fn has_parts(&self) -> bool {
         !self.parts.is_empty()
     }

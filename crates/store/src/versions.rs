@@ -55,7 +55,7 @@ impl Store {
 
 impl Store {
     /// The commit of the first change of `key` after `csn` and up to `to`: where the state at `csn` ended.
-    /// `None` where it is still the newest at `to`. It costs a look-up, however many changes follow.
+    /// `None` if it is still the newest at `to`. It costs a look-up, however many changes follow.
     pub fn successor(
         &self,
         table: TableId,

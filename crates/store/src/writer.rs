@@ -176,7 +176,7 @@ impl RunWriter {
         self
     }
 
-    /// True where the values of a block of current images are so large that a point read of one is
+    /// True if the values of a block of current images are so large that a point read of one is
     /// not the common case: they are whole documents or parts of them.
     fn is_large(&self, bytes: usize, count: usize) -> bool {
         self.half == Half::Current
@@ -206,7 +206,7 @@ impl RunWriter {
         self
     }
 
-    /// True where the values of a table are to be packed.
+    /// True if the values of a table are to be packed.
     pub fn packs(&mut self, table: TableId) -> bool {
         let Some(packing) = &mut self.packing else { return false };
         match packing.table {
@@ -266,7 +266,7 @@ impl RunWriter {
         self.encoder = Some((table, Some(encoder)));
     }
 
-    /// Returns the encoder that keeps such an entry in columns; `None` where it is kept as a row.
+    /// Returns the encoder that keeps such an entry in columns; `None` if it is kept as a row.
     fn encoder_for(&mut self, key: &[u8], group: &Group) -> Option<Arc<dyn ColumnEncoder>> {
         match group.view().entries().any(|entry| entry.tag == Tag::Delta) {
             true => None,
@@ -274,7 +274,7 @@ impl RunWriter {
         }
     }
 
-    /// Returns the encoder that keeps the entries of a table in columns; `None` where they are kept
+    /// Returns the encoder that keeps the entries of a table in columns; `None` if they are kept
     /// as rows.
     pub fn encoder_of(&mut self, table: TableId) -> Option<Arc<dyn ColumnEncoder>> {
         if self.scratch {
@@ -287,7 +287,7 @@ impl RunWriter {
         encoder.filter(|one| self.half == Half::Current || one.takes_history()).cloned()
     }
 
-    /// True where a group does not belong into the block.
+    /// True if a group does not belong into the block.
     fn is_full_for(&mut self, key: &[u8], group: &Group) -> bool {
         let packs = self.packs(key::split(key).0);
         // Small blocks make for quick point reads; where values are large, one block holds several

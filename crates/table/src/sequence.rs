@@ -47,7 +47,7 @@ const RESERVED: u64 = 32;
 pub struct SequenceState {
     /// The number given out last, or the first one.
     pub last: i64,
-    /// False where `last` itself is the next one.
+    /// False if `last` itself is the next one.
     pub is_called: bool,
 }
 

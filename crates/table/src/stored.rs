@@ -339,7 +339,7 @@ impl Tables {
         known().or_else(unknown).or_else(known).unwrap_or(Standing::Unknown)
     }
 
-    /// True where a relation has a table of the store that was not given up.
+    /// True if a relation has a table of the store that was not given up.
     pub(crate) fn has_present(&self, relation: Oid) -> bool {
         let known = self.known.read();
         known.values().any(|stored| stored.relation == relation && stored.ended().is_none())

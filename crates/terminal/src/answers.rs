@@ -60,7 +60,7 @@ pub(crate) struct Row {
     pub(crate) children: Option<u64>,
     pub(crate) is_open: bool,
     pub(crate) text: String,
-    /// True where the text is longer.
+    /// True if the text is longer.
     pub(crate) is_cut: bool,
     /// The revision that last changed it.
     pub(crate) changed: u64,
@@ -171,7 +171,7 @@ fn time_us(node: Node<'_>, name: &str) -> Option<u64> {
     time::parse(&node.get(name)?.as_str()?)
 }
 
-/// The elements of an array that a member is; none where it is missing.
+/// The elements of an array that a member is; none if it is missing.
 fn each<'a>(node: Node<'a>, name: &str) -> impl Iterator<Item = Node<'a>> + use<'a> {
     node.get(name).into_iter().flat_map(Node::children)
 }

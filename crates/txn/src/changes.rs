@@ -139,7 +139,7 @@ pub(crate) fn derive(
     values.collect()
 }
 
-/// The value of the changes that `writes` make in a table; none where they make none.
+/// The value of the changes that `writes` make in a table; none if they make none.
 fn value_of(table: TableId, kind: &dyn Table, writes: &[Write]) -> Option<Vec<u8>> {
     let own = || writes.iter().filter(|write| write.table == table);
     let mut bytes = 0;
@@ -165,7 +165,7 @@ fn value_of(table: TableId, kind: &dyn Table, writes: &[Write]) -> Option<Vec<u8
     Some(encode(&keys))
 }
 
-/// True where a commit has erased a key and written no value to it after: no file names it from then on.
+/// True if a commit has erased a key and written no value to it after: no file names it from then on.
 fn is_erased<'w>(
     subject: &[u8],
     writes: impl Iterator<Item = &'w Write>,
@@ -232,7 +232,7 @@ pub(crate) fn begin_write(csn: Csn) -> Write {
     Write { table: CHANGES_TABLE, key: BEGIN.to_vec(), op: Op::Put(value) }
 }
 
-/// The first commit of which the changes are kept; `None` where no commit has kept any.
+/// The first commit of which the changes are kept; `None` if no commit has kept any.
 pub(crate) fn read_begin(store: &Store) -> Result<Option<Csn>, TxnError> {
     let Some(found) = store.read(CHANGES_TABLE, &BEGIN, Csn::MAX)? else { return Ok(None) };
     let damaged = |_| TxnError::Damaged {
@@ -242,7 +242,7 @@ pub(crate) fn read_begin(store: &Store) -> Result<Option<Csn>, TxnError> {
     found.base().try_into().map(|bytes| Some(Csn(u64::from_le_bytes(bytes)))).map_err(damaged)
 }
 
-/// Reads the effect of a commit on a table; `None` where it did nothing, or its changes are not
+/// Reads the effect of a commit on a table; `None` if it did nothing, or its changes are not
 /// kept.
 pub(crate) fn read(store: &Store, table: TableId, csn: Csn) -> Result<Option<Touched>, TxnError> {
     let found = store.read(CHANGES_TABLE, &key(table, csn), Csn::MAX)?;
@@ -254,7 +254,7 @@ pub(crate) fn touched(value: &[u8], csn: Csn) -> Result<Touched, TxnError> {
     decode(value).map_err(|source| TxnError::Damaged { csn, source })
 }
 
-/// The value without a key; `None` where nothing is left of it.
+/// The value without a key; `None` if nothing is left of it.
 pub(crate) fn without(touched: Touched, erased: &[u8]) -> Option<Vec<u8>> {
     match touched {
         Touched::All => Some(vec![ALL]),

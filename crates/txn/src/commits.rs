@@ -193,7 +193,7 @@ impl CommitIndex {
     }
 
     /// Calls `f` with each of `csns`, all visible, and the page that should have it; of commit 0, which is
-    /// on no page, with none. It fails where `f` gives nothing: the page ends early.
+    /// on no page, with none. It fails if `f` gives nothing: the page ends early.
     fn each(
         &self,
         store: &Store,

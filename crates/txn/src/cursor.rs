@@ -94,7 +94,7 @@ impl Cursor {
         }
     }
 
-    /// True where there is nothing more to come.
+    /// True if there is nothing more to come.
     pub fn is_at_end(&self) -> bool {
         self.ended
     }

@@ -577,7 +577,7 @@ impl Engine {
         changes::put_list(&mut list, &told);
         let prepared = Prepared { note: Note { tables: &list, ..prepared.note }, ..prepared };
         let (mut bytes, tables) = encode(&prepared)?;
-        // Waits where memory is full, fails where files cannot be written: before the log has it.
+        // Waits where memory is full, fails if files cannot be written: before the log has it.
         self.store.admit()?;
         let reads = self.validate(prepared.reads)?;
         let Prepared { writes, note, loaded, hooks, hints, .. } = prepared;

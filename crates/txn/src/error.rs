@@ -192,7 +192,7 @@ impl TxnError {
         }
     }
 
-    /// True where the same transaction, begun anew, may well succeed.
+    /// True if the same transaction, begun anew, may well succeed.
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,

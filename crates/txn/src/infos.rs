@@ -80,7 +80,7 @@ impl CommitInfos {
         self.csns.len()
     }
 
-    /// True where there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.csns.is_empty()
     }

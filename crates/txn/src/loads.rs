@@ -60,17 +60,17 @@ impl Loads {
         self.list.len()
     }
 
-    /// True where the commit has nothing to load.
+    /// True if the commit has nothing to load.
     pub fn is_empty(&self) -> bool {
         self.list.iter().all(|load| load.written.is_some())
     }
 
-    /// True where there are pieces of the transaction's writes.
+    /// True if there are pieces of the transaction's writes.
     pub fn has_pieces(&self) -> bool {
         self.list.iter().any(|load| load.is_piece)
     }
 
-    /// True where there are bulk loads.
+    /// True if there are bulk loads.
     pub fn has_loads(&self) -> bool {
         self.list.iter().any(|load| !load.is_piece)
     }
@@ -102,12 +102,12 @@ impl Loads {
         self.list.iter().filter(move |load| load.is_visible(at))
     }
 
-    /// True where keys of a table were loaded.
+    /// True if keys of a table were loaded.
     pub fn touches(&self, table: TableId) -> bool {
         self.list.iter().any(|load| load.loaded.spans().any(|span| span.table == table))
     }
 
-    /// True where writes to a table went to a piece.
+    /// True if writes to a table went to a piece.
     pub fn has_piece_of(&self, table: TableId) -> bool {
         let mut pieces = self.list.iter().filter(|load| load.is_piece);
         pieces.any(|load| load.loaded.spans().any(|span| span.table == table))
@@ -120,8 +120,8 @@ impl Loads {
         staged
     }
 
-    /// Returns what the loads do to a key at a moment: none where they write nothing, else its
-    /// value, or none where it is deleted.
+    /// Returns what the loads do to a key at a moment: none if they write nothing, else its
+    /// value, or none if it is deleted.
     #[inline]
     pub fn read(
         &self,

@@ -73,7 +73,7 @@ impl<'a> Observed<'a> {
         self.commit.time_us
     }
 
-    /// When the commit was made where it came from, in microseconds since 1970 UTC; `None` where the writer did not
+    /// When the commit was made where it came from, in microseconds since 1970 UTC; `None` if the writer did not
     /// say.
     pub fn authored_us(&self) -> Option<u64> {
         record::authored_us(self.record)

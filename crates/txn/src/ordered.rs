@@ -22,7 +22,7 @@ use crate::transaction::Transaction;
 pub struct Ordered {
     transaction: Transaction,
     commit: Commit,
-    /// Where it stands, until it has been waited for. None where nothing was written.
+    /// Where it stands, until it has been waited for. None if nothing was written.
     place: Option<CommitPosition>,
 }
 
@@ -36,7 +36,7 @@ impl Ordered {
         Ordered { transaction, commit: place.commit, place: Some(place) }
     }
 
-    /// True where [`Ordered::wait`] has nothing to wait for: another's wait has served this one too.
+    /// True if [`Ordered::wait`] has nothing to wait for: another's wait has served this one too.
     pub fn is_visible(&self) -> bool {
         self.transaction.engine().visible() >= self.commit.csn
     }

@@ -177,7 +177,7 @@ impl Page {
         Csn(first_csn(self.number).0 + self.times.len() as u64)
     }
 
-    /// True where no further commit belongs here.
+    /// True if no further commit belongs here.
     pub(crate) fn is_full(&self) -> bool {
         self.end() == first_csn(self.number + 1)
     }
@@ -213,7 +213,7 @@ impl Page {
         self.position(csn).is_some()
     }
 
-    /// The time of `csn` in microseconds; `None` where it is not on this page.
+    /// The time of `csn` in microseconds; `None` if it is not on this page.
     pub(crate) fn time_us(&self, csn: Csn) -> Option<u64> {
         self.position(csn).map(|position| self.times[position])
     }
@@ -238,7 +238,7 @@ impl Page {
         }
     }
 
-    /// Time, author, message, role and authored time of `csn`; `None` where it is not on this page.
+    /// Time, author, message, role and authored time of `csn`; `None` if it is not on this page.
     #[inline]
     pub(crate) fn entry(&self, csn: Csn) -> Option<(u64, Note<'_>)> {
         let position = self.position(csn)?;
@@ -252,7 +252,7 @@ impl Page {
         Some((self.times[position], note))
     }
 
-    /// The tables that `csn` has changed, encoded; none where it is not on this page.
+    /// The tables that `csn` has changed, encoded; none if it is not on this page.
     pub(crate) fn tables(&self, csn: Csn) -> &[u8] {
         self.position(csn).map_or(&[], |position| self.tables_at(position))
     }

@@ -82,7 +82,7 @@ impl ReadSet {
         }
     }
 
-    /// True where something within a range of loaded keys was read, or may have been: of keys that were
+    /// True if something within a range of loaded keys was read, or may have been: of keys that were
     /// read one by one only the table is known.
     fn meets(&self, load: &LoadedRange) -> bool {
         let is_met = |(table, ranges): &(TableId, BTreeMap<Vec<u8>, End>)| {
@@ -128,7 +128,7 @@ impl ReadSet {
         ranges.insert(lower, upper);
     }
 
-    /// True where `key` was read, by itself or within a range.
+    /// True if `key` was read, by itself or within a range.
     pub(crate) fn contains(&self, hasher: &RowHasher, table: TableId, key: &[u8]) -> bool {
         if !self.keys.is_empty() && self.keys.contains(&hasher.hash(table, key)) {
             return true;
@@ -141,7 +141,7 @@ impl ReadSet {
     }
 }
 
-/// True where a range that ends at `end` touches one that starts at `lower` above its own start.
+/// True if a range that ends at `end` touches one that starts at `lower` above its own start.
 fn reaches(end: &End, lower: &[u8]) -> bool {
     end.as_ref().is_none_or(|end| end.as_slice() >= lower)
 }

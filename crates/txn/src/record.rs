@@ -161,7 +161,7 @@ pub(crate) fn finish(out: &mut [u8], write_count: u32) {
     out[AT_COUNT..AT_COUNT + 4].copy_from_slice(&write_count.to_le_bytes());
 }
 
-/// The number in the header of a record; `None` where there is no header.
+/// The number in the header of a record; `None` if there is no header.
 pub(crate) fn csn(bytes: &[u8]) -> Option<Csn> {
     let number = bytes.get(AT_CSN..AT_TIME)?.try_into().ok()?;
     Some(Csn(u64::from_le_bytes(number)))
@@ -193,7 +193,7 @@ pub(crate) fn writes(bytes: &[u8]) -> RecordWrites<'_> {
     open(bytes).expect("the record was read before").1
 }
 
-/// When the commit of such a record was made where it came from; `None` where the writer did not say.
+/// When the commit of such a record was made where it came from; `None` if the writer did not say.
 pub(crate) fn authored_us(bytes: &[u8]) -> Option<u64> {
     open(bytes).expect("the record was read before").0.note.authored_us
 }
@@ -284,7 +284,7 @@ pub enum OpRef<'a> {
     Erase {
         /// The first commit.
         from: Csn,
-        /// The commit before which it ends, or none where it has no end.
+        /// The commit before which it ends, or none if it has no end.
         to: Option<Csn>,
     },
 }

@@ -20,7 +20,7 @@ pub struct Row<'t> {
 }
 
 impl<'t> Row<'t> {
-    /// The row of what the store and the transaction say, or `None` where there is none. The store's
+    /// The row of what the store and the transaction say, or `None` if there is none. The store's
     /// answer is asked for only where it matters.
     pub(crate) fn new<E>(
         own: Option<Own<'t>>,
@@ -54,7 +54,7 @@ impl<'t> Row<'t> {
         }
     }
 
-    /// True where the transaction itself has written the key.
+    /// True if the transaction itself has written the key.
     pub fn is_own(&self) -> bool {
         self.csn() == Csn::MAX
     }
@@ -96,7 +96,7 @@ impl<'t> Row<'t> {
         self.own.as_ref().map_or(&[], |own| &own.deltas)
     }
 
-    /// True where the base is the state: there is nothing to merge.
+    /// True if the base is the state: there is nothing to merge.
     pub fn is_image(&self) -> bool {
         self.own_deltas().is_empty() && self.state().is_none_or(Versioned::is_image)
     }

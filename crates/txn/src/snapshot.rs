@@ -67,7 +67,7 @@ impl Snapshot {
         View::past(self)
     }
 
-    /// The state of `key`, unmerged; `None` where it was absent or deleted.
+    /// The state of `key`, unmerged; `None` if it was absent or deleted.
     pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Versioned>, StoreError> {
         self.engine.store.read(table, key, self.csn)
     }
@@ -115,7 +115,7 @@ impl Snapshot {
     }
 
     /// The commit of the first change of `key` after `csn`, up to this snapshot: where the state at `csn`
-    /// ended. `None` where it is still the newest.
+    /// ended. `None` if it is still the newest.
     pub fn successor(
         &self,
         table: TableId,

@@ -167,7 +167,7 @@ impl<H> Tracker<H> {
         inner.serializable.oldest().unwrap_or(csn)
     }
 
-    /// The oldest commit that a snapshot of the present reads, or `None` where there is none.
+    /// The oldest commit that a snapshot of the present reads, or `None` if there is none.
     pub(crate) fn oldest(&self) -> Option<u64> {
         self.inner.lock().readers.oldest()
     }

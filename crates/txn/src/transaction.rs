@@ -187,12 +187,12 @@ impl Transaction {
         &self.snapshot
     }
 
-    /// True where it has written nothing (or has rolled all of it back) and loads nothing.
+    /// True if it has written nothing (or has rolled all of it back) and loads nothing.
     pub fn is_read_only(&self) -> bool {
         self.writes.is_empty() && self.loads.is_empty()
     }
 
-    /// True where it has locked rows.
+    /// True if it has locked rows.
     pub fn has_locked_rows(&self) -> bool {
         !self.held.is_empty()
     }
@@ -289,19 +289,19 @@ impl Transaction {
         self.engine.validate(Some((&*reads, self.snapshot.csn()))).map(|_| ())
     }
 
-    /// True where it has written to a table.
+    /// True if it has written to a table.
     pub fn has_written(&self, table: TableId) -> bool {
         self.writes.touches(table) || self.loads.has_piece_of(table)
     }
 
-    /// The state of `key` with the transaction's own writes, unmerged; `None` where it is absent or
+    /// The state of `key` with the transaction's own writes, unmerged; `None` if it is absent or
     /// deleted.
     pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Row<'_>>, TxnError> {
         self.view().read(table, key)
     }
 
     /// Appends the merged value of `key`, with the transaction's own writes, to `out`. Returns the
-    /// commit of its newest change ([`Csn::MAX`] where that is the transaction's own), or `None` where
+    /// commit of its newest change ([`Csn::MAX`] where that is the transaction's own), or `None` if
     /// the key is absent or deleted.
     pub fn get(
         &self,
@@ -404,14 +404,14 @@ impl Transaction {
         self.take_relation(relation, mode, wait).map(drop)
     }
 
-    /// Locks a relation that a query is about to read ([`RelationLock::Read`]). True where that
+    /// Locks a relation that a query is about to read ([`RelationLock::Read`]). True if that
     /// went through the table of locks: commits of the time of the wait are not in the snapshot.
     /// Fails as [`Transaction::lock_relation`] does.
     pub fn read_relation(&mut self, relation: u32, wait: Wait) -> Result<bool, TxnError> {
         self.take_relation(relation, RelationLock::Read, wait)
     }
 
-    /// Locks a relation; true where that went through the table of locks.
+    /// Locks a relation; true if that went through the table of locks.
     fn take_relation(
         &mut self,
         relation: u32,
@@ -695,7 +695,7 @@ impl Transaction {
         self.loads.push(loaded, made, false)
     }
 
-    /// True where the transaction has written so much that its puts and deletions go to files.
+    /// True if the transaction has written so much that its puts and deletions go to files.
     pub fn is_large(&self) -> bool {
         self.writes.bytes() > self.engine.large_bytes || self.loads.has_pieces()
     }
@@ -730,7 +730,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// True where the transaction has written or loaded keys of a table.
+    /// True if the transaction has written or loaded keys of a table.
     pub fn touches(&self, table: TableId) -> bool {
         self.writes.touches(table) || self.loads.touches(table)
     }

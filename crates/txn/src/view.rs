@@ -79,7 +79,7 @@ impl<'t> View<'t> {
         self.snapshot.csn()
     }
 
-    /// The state of `key`, unmerged; `None` where it is absent or deleted.
+    /// The state of `key`, unmerged; `None` if it is absent or deleted.
     pub fn read(&self, table: TableId, key: &[u8]) -> Result<Option<Row<'t>>, TxnError> {
         let Some(transaction) = self.transaction else {
             return Ok(self.snapshot.read(table, key)?.map(Row::of_store));

@@ -201,7 +201,7 @@ impl WriteSet {
         now
     }
 
-    /// True where a key of `table` has been written.
+    /// True if a key of `table` has been written.
     pub(crate) fn touches(&self, table: TableId) -> bool {
         self.table(table).is_some_and(|keys| !keys.is_empty())
     }
@@ -267,7 +267,7 @@ impl WriteSet {
         Some(operation)
     }
 
-    /// Returns the transaction's own writes of `key` as of a moment; `None` where it had not
+    /// Returns the transaction's own writes of `key` as of a moment; `None` if it had not
     /// written it.
     #[inline]
     pub(crate) fn own(&self, table: TableId, key: &[u8], at: Moment) -> Option<Own<'_>> {

@@ -285,7 +285,7 @@ impl<'a> ArrayRef<'a> {
         self.head().repr
     }
 
-    /// The dimensions, the outermost first; none where the array is empty.
+    /// The dimensions, the outermost first; none if the array is empty.
     pub fn dimensions(self) -> Vec<Dimension> {
         self.head().dimensions().to_vec()
     }
@@ -295,12 +295,12 @@ impl<'a> ArrayRef<'a> {
         count(self.head().dimensions()).expect("checked when the array was read or made")
     }
 
-    /// True where there are no elements.
+    /// True if there are no elements.
     pub fn is_empty(self) -> bool {
         self.head().ndim == 0
     }
 
-    /// True where an element is NULL.
+    /// True if an element is NULL.
     pub fn has_nulls(self) -> bool {
         self.iter().sequence.has_nulls()
     }
@@ -319,7 +319,7 @@ impl<'a> ArrayRef<'a> {
         self.iter().nth(at)
     }
 
-    /// The element with these subscripts; `None` where there is none, and where there are not as
+    /// The element with these subscripts; `None` if there is none, and where there are not as
     /// many subscripts as dimensions.
     pub fn at(self, subscripts: &[i32]) -> Option<DatumRef<'a>> {
         let head = self.head();

@@ -136,7 +136,7 @@ impl Bits {
         out
     }
 
-    /// The string that is held so; `None` where the bytes are none.
+    /// The string that is held so; `None` if the bytes are none.
     pub fn from_held(held: &[u8]) -> Option<Self> {
         let Some((used, groups)) = held.split_last() else { return Some(Self::default()) };
         let used = usize::from(*used);

@@ -33,7 +33,7 @@ pub fn too_large(bytes: usize) -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
 }
 
-/// Fails where a value of so many bytes cannot be.
+/// Fails if a value of so many bytes cannot be.
 ///
 /// # Errors
 /// 54000.
@@ -42,7 +42,7 @@ pub fn check(bytes: usize) -> Result<()> {
     if bytes > VALUE_BYTES_MAX { Err(too_large(bytes)) } else { Ok(()) }
 }
 
-/// Fails where an argument of a function asks for so many bytes and a value cannot have them.
+/// Fails if an argument of a function asks for so many bytes and a value cannot have them.
 ///
 /// # Errors
 /// 54000.

@@ -92,7 +92,7 @@ impl Facts {
         TAKERS.contains(&self.ty) || self.is_array() && TAKERS.contains(&self.element)
     }
 
-    /// True where PostgreSQL passes values in a register: `typbyval`.
+    /// True if PostgreSQL passes values in a register: `typbyval`.
     pub fn is_by_value(&self) -> bool {
         matches!(self.length, 1 | 2 | 4 | 8) && self.ty != Type::MACADDR8
     }

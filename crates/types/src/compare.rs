@@ -171,7 +171,7 @@ macro_rules! follow_order {
 }
 
 impl DatumRef<'_> {
-    /// True where two values are equal and written alike: `1.0` and `1.00` are equal only.
+    /// True if two values are equal and written alike: `1.0` and `1.00` are equal only.
     pub fn is_identical(self, other: DatumRef<'_>) -> bool {
         use DatumRef::{
             Array, Float4, Float8, Folded, Interval, Jsonb, Multirange, Numeric, Range, Record,

@@ -37,17 +37,17 @@ pub struct Context<'a> {
 
 /// Where the facts of the types made by users come from.
 pub trait TypeSource {
-    /// How values of a user's type are made; `None` where there is no such type.
+    /// How values of a user's type are made; `None` if there is no such type.
     fn shape(&self, ty: Type) -> Option<Shape>;
 
     /// The name of a user's type as SQL writes it: quoted where needed, with its schema where the
     /// search path would not find it.
     fn name(&self, ty: Type) -> Option<String>;
 
-    /// The type of arrays of a user's type; `None` where there is none.
+    /// The type of arrays of a user's type; `None` if there is none.
     fn array_of(&self, ty: Type) -> Option<Type>;
 
-    /// The type of multiranges of a user's range type; `None` where there is none.
+    /// The type of multiranges of a user's range type; `None` if there is none.
     fn multirange_of(&self, range: Type) -> Option<Type>;
 
     /// Where functions and operators are looked for that are named without a schema.

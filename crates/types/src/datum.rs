@@ -290,7 +290,7 @@ impl Datum {
         }
     }
 
-    /// The text that the value is; `None` where it is none.
+    /// The text that the value is; `None` if it is none.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Datum::Text(text) => Some(text),

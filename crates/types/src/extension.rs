@@ -32,7 +32,7 @@ pub struct Extension {
     pub version: &'static str,
     /// The comment that it comes with.
     pub comment: &'static str,
-    /// True where a role with `CREATE` on the database may make it, who need not be a superuser.
+    /// True if a role with `CREATE` on the database may make it, who need not be a superuser.
     pub is_trusted: bool,
     /// The first of its numbers.
     first: u32,
@@ -229,7 +229,7 @@ impl Origins {
         Origins(self.0 | other.0)
     }
 
-    /// True where an object is among them.
+    /// True if an object is among them.
     pub fn has(self, object: Oid) -> bool {
         self.0 & place_of(object).map_or(1, |at| 2 << at) != 0
     }

@@ -288,7 +288,7 @@ fn time_words(ty: Type) -> (&'static str, &'static str) {
     }
 }
 
-/// The beginning of a text that has at most `length` characters; `None` where it is all of it.
+/// The beginning of a text that has at most `length` characters; `None` if it is all of it.
 fn fit(text: &str, length: usize, ty: Type, coercion: Coercion) -> Result<Option<&str>> {
     if text.len() <= length {
         return Ok(None);
@@ -308,7 +308,7 @@ fn fit(text: &str, length: usize, ty: Type, coercion: Coercion) -> Result<Option
     Ok(Some(if ty == Type::BPCHAR { fitting.trim_end_matches(' ') } else { fitting }))
 }
 
-/// A string of bits with the length that a modifier says; `None` where it is right as it is.
+/// A string of bits with the length that a modifier says; `None` if it is right as it is.
 fn fit_bits(number: i32, held: &[u8], ty: Type, coercion: Coercion) -> Result<Option<Bits>> {
     let bits = Bits::held(held)?;
     let (length, wanted) = (bits.length(), usize::try_from(number).unwrap_or(0));

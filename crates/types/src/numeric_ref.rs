@@ -13,7 +13,7 @@ enum NumericPlace<'a> {
 }
 
 impl<'a> NumericRef<'a> {
-    /// The number in the stored form `bytes`; `None` where they are none.
+    /// The number in the stored form `bytes`; `None` if they are none.
     pub fn from_stored(bytes: &'a [u8]) -> Option<Self> {
         Numeric::is_stored(bytes).then_some(Self(NumericPlace::Stored(bytes)))
     }

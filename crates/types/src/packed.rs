@@ -90,7 +90,7 @@ pub(crate) fn take_array<const N: usize>(input: &mut &[u8]) -> Result<[u8; N]> {
     Ok(take_bytes(input, N)?.try_into().expect("as many as were asked for"))
 }
 
-/// How many bytes values of the representation take; `None` where it varies.
+/// How many bytes values of the representation take; `None` if it varies.
 pub(crate) const fn width(repr: Repr) -> Option<usize> {
     match repr {
         Repr::Bool => Some(1),
@@ -331,12 +331,12 @@ impl<'a> Sequence<'a> {
         self.nulls
     }
 
-    /// True where any of the values is NULL.
+    /// True if any of the values is NULL.
     pub(crate) fn has_nulls(&self) -> bool {
         self.nulls.iter().any(|byte| *byte != 0)
     }
 
-    /// True where the value at `at`, from 0, is NULL.
+    /// True if the value at `at`, from 0, is NULL.
     #[inline]
     pub(crate) fn is_null(&self, at: usize) -> bool {
         self.nulls.get(at / 8).is_some_and(|byte| byte & (1 << (at % 8)) != 0)

@@ -136,7 +136,7 @@ impl<'a> RecordRef<'a> {
         self.iter().len()
     }
 
-    /// True where there are no fields.
+    /// True if there are no fields.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -153,7 +153,7 @@ impl<'a> RecordRef<'a> {
         Fields { heads, sequence, values: sequence.values, at: 0 }
     }
 
-    /// The names that the record brings along, and the modifiers of its fields; `None` where they
+    /// The names that the record brings along, and the modifiers of its fields; `None` if they
     /// are those of its type.
     pub fn names(self) -> Option<Vec<(&'a str, Modifier)>> {
         let mut rest = self.iter().behind();

@@ -144,7 +144,7 @@ impl<'a> RowView<'a> {
         self.count == 0
     }
 
-    /// The value of a column, from 0; `None` where the row is older than the column.
+    /// The value of a column, from 0; `None` if the row is older than the column.
     ///
     /// # Errors
     /// XX001 where the row is damaged at the column or before it.
@@ -155,7 +155,7 @@ impl<'a> RowView<'a> {
     }
 
     /// Calls `f` with the values of the columns at `positions`, which ascend, each with its place among these;
-    /// `None` where the row is older than the column. One pass over the row.
+    /// `None` if the row is older than the column. One pass over the row.
     ///
     /// # Errors
     /// XX001 where the row is damaged at one of the columns or before it.

@@ -198,7 +198,7 @@ impl<'c> RowPicker<'c> {
     }
 }
 
-/// Cuts a value that has its length before it off the front; `None` where the bytes end inside of it.
+/// Cuts a value that has its length before it off the front; `None` if the bytes end inside of it.
 #[inline]
 fn cut_counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     match bytes {

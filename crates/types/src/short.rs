@@ -19,7 +19,7 @@ pub struct ShortText {
 }
 
 impl ShortText {
-    /// The same text; `None` where it is longer.
+    /// The same text; `None` if it is longer.
     #[inline]
     pub fn new(text: &str) -> Option<ShortText> {
         let mut bytes = [0; SHORT_TEXT_BYTES_MAX];

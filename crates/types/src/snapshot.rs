@@ -51,7 +51,7 @@ impl Visibility {
         Some(snapshot)
     }
 
-    /// Adds one that was running; false where it is out of order. A transaction that is in the list
+    /// Adds one that was running; false if it is out of order. A transaction that is in the list
     /// already is left out.
     fn add(&mut self, running: u64) -> bool {
         let last = self.running.last().copied().unwrap_or(0);

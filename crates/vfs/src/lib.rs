@@ -96,7 +96,7 @@ pub trait File: Send + Sync + 'static {
     /// The length in bytes.
     fn len(&self) -> io::Result<u64>;
 
-    /// True where the file holds no byte.
+    /// True if the file holds no byte.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -138,7 +138,7 @@ pub trait Vfs: Send + Sync + 'static {
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
     /// The full paths of the files and directories in a directory, sorted.
     fn list(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
-    /// True where there is a file or directory.
+    /// True if there is a file or directory.
     fn exists(&self, path: &Path) -> io::Result<bool>;
     /// Locks the file at `path` for this process, and creates it if it is missing. Fails with `WouldBlock`
     /// if another process holds the lock. The text of the error has its process id, if it is known.

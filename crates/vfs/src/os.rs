@@ -54,7 +54,7 @@ impl File for OsFile {
     }
 }
 
-/// True where the system prefers this thread to threads of ordinary priority, because of a negative nice value
+/// True if the system prefers this thread to threads of ordinary priority, because of a negative nice value
 /// or a real-time policy; false also where it does not tell.
 pub fn is_preferred() -> bool {
     let stat = fs::read_to_string("/proc/thread-self/stat");

@@ -189,7 +189,7 @@ impl SimVfs {
         self.disk.lock().faults.hits
     }
 
-    /// Flips one bit of a file, counted from its start, durably; false where there is no such bit.
+    /// Flips one bit of a file, counted from its start, durably; false if there is no such bit.
     pub fn flip_bit(&self, path: impl AsRef<Path>, bit: u64) -> bool {
         let mut disk = self.disk.lock();
         let path: Arc<Path> = path.as_ref().into();

@@ -200,7 +200,7 @@ pub(super) fn direction(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// True where `used` lies in any layer below `name`: its tests may look down
+/// True if `used` lies in any layer below `name`: its tests may look down
 /// that far, for example to open a log and damage it.
 fn is_below(used: &str, name: &str) -> bool {
     ALLOWED

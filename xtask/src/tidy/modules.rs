@@ -32,7 +32,7 @@ const BANNED: &[&str] = &[
 
 /// Which files are reached from the roots, and whether only by tests.
 struct Reached {
-    /// Path, and true where every way to it is behind `#[cfg(test)]`.
+    /// Path, and true if every way to it is behind `#[cfg(test)]`.
     files: BTreeMap<String, bool>,
     /// `mod` declarations that lead to no file.
     missing: Vec<Finding>,

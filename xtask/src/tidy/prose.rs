@@ -28,8 +28,18 @@ const OPENINGS: &[&str] = &[
 ];
 
 /// Phrases that make a reader look back for the verb or for the actor.
-const PHRASES: &[&str] =
-    &["so does", "so do", "so did", "that which", "whoever", "is there for", "are there for"];
+const PHRASES: &[&str] = &[
+    "so does",
+    "so do",
+    "so did",
+    "that which",
+    "whoever",
+    "is there for",
+    "are there for",
+    "true where",
+    "false where",
+    "fails where",
+];
 
 /// No sentence begins with a pronoun in the place of its actor.
 pub(super) fn openings(tree: &Tree) -> Vec<Finding> {
@@ -48,7 +58,10 @@ pub(super) fn phrases(tree: &Tree) -> Vec<Finding> {
         let phrase = PHRASES.iter().find(|phrase| {
             sentence.match_indices(*phrase).any(|(at, _)| scan::is_word(&sentence, at, phrase))
         })?;
-        Some(format!("a sentence has `{phrase}`: name the actor, then the verb"))
+        Some(match phrase.ends_with(" where") {
+            true => format!("a sentence has `{phrase}`: a condition begins with `if`"),
+            false => format!("a sentence has `{phrase}`: name the actor, then the verb"),
+        })
     })
 }
 
@@ -209,7 +222,7 @@ fn without_code(sentence: &str) -> String {
     sentence.split('`').step_by(2).collect::<Vec<_>>().join("``")
 }
 
-/// True where the sentence begins with these words, emphasised or not.
+/// True if the sentence begins with these words, emphasised or not.
 fn begins_with(sentence: &str, words: &str) -> bool {
     let sentence = sentence.trim_start_matches('*');
     sentence.starts_with(words) && scan::is_word(sentence, 0, words)

@@ -100,7 +100,7 @@ pub(super) fn block_end(code: &str, open: usize) -> usize {
     code.len()
 }
 
-/// True where `needle` stands at `offset` as words of its own.
+/// True if `needle` stands at `offset` as words of its own.
 pub(super) fn is_word(code: &str, offset: usize, needle: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = code.as_bytes();

@@ -278,6 +278,7 @@ fn a_phrase_in_an_unusual_order_is_found() {
         ("//! The log is durable, and so does\n//! the store.\n", "so does"),
         ("/// Told to whoever asks.\n", "whoever"),
         ("/// The lock is there for writers.\n", "is there for"),
+        ("/// True where a row has it.\n", "true where"),
     ] {
         fires(rule, &[(path, text)], "crates/a/src/lib.rs:1:", phrase);
     }

@@ -90,7 +90,7 @@ impl Client<'_> {
         }
     }
 
-    /// True where the answer is whole.
+    /// True if the answer is whole.
     fn take(&mut self, bytes: &[u8]) -> io::Result<bool> {
         let (status, left) = match self.body {
             Some((status, left)) => (status, left.checked_sub(bytes.len())),

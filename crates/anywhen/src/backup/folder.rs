@@ -72,7 +72,7 @@ impl BackupFolder {
         Ok(BackupFolder { env, folder, state, archive: None, _lock: lock })
     }
 
-    /// Fails where a folder has something else than a backup in it.
+    /// Fails if a folder has something else than a backup in it.
     pub(super) fn look(env: &Env, folder: &Path) -> Result<()> {
         match State::read(env, folder)? {
             State::Unknown => require_empty(env, folder),

@@ -168,7 +168,7 @@ impl Database {
         Ok(self.engine().read_backup(id, name, offset, bytes)?)
     }
 
-    /// Gives the durable records of the commits after `after`, about `bytes_max` bytes of them, and none where there is
+    /// Gives the durable records of the commits after `after`, about `bytes_max` bytes of them, and none if there is
     /// nothing new. So the copy says that it has all up to `after`, durably.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use super::{Column, Connection, Result, ToSql};
 /// The answer to a statement, in values that stand for themselves.
 #[derive(Debug)]
 pub struct Answer {
-    /// The columns, of built-in types alone; none where the statement gives no rows.
+    /// The columns, of built-in types alone; none if the statement gives no rows.
     pub columns: Vec<Column>,
     /// The type of each column in the database: its number, and its name in SQL.
     pub declared: Vec<(Oid, String)>,

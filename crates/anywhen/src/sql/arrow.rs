@@ -17,7 +17,7 @@ use super::{Column, Connection, Datum, Result, Tag, ToSql};
 /// The answer to a statement, in columns.
 #[derive(Debug)]
 pub struct Batches {
-    /// Names and types of the columns; none where the statement gives no rows.
+    /// Names and types of the columns; none if the statement gives no rows.
     pub schema: Arc<Schema>,
     /// The rows in order, 65,536 in a batch at most and the rest in the last.
     pub batches: Vec<RecordBatch>,

@@ -36,7 +36,7 @@ impl Backups for SqlBackups {
     }
 }
 
-/// Fails where a folder is the data folder or in it, also by way of links: of the folder itself, and of the folders
+/// Fails if a folder is the data folder or in it, also by way of links: of the folder itself, and of the folders
 /// within the data folder, which may lie on other disks.
 fn require_outside(folder: &Path, data: &Path) -> Result<()> {
     if folder.components().any(|part| part == Component::ParentDir) {

@@ -6,7 +6,7 @@ use store::TableId;
 use crate::{Database, Result};
 
 impl Database {
-    /// The role of SQL with a name; `None` where none has it.
+    /// The role of SQL with a name; `None` if none has it.
     ///
     /// # Errors
     /// Fails if the catalog of SQL cannot be read.

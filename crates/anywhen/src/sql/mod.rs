@@ -68,7 +68,7 @@ pub fn kept_settings(folder: &Path) -> io::Result<Vec<(String, String)>> {
     Ok(good.map(|line| (line.name, line.value)).collect())
 }
 
-/// The whole number that a text is for a setting, in the unit of `pg_settings`; `None` where it is none.
+/// The whole number that a text is for a setting, in the unit of `pg_settings`; `None` if it is none.
 pub fn setting_number(name: &str, value: &str) -> Option<u64> {
     session::configuration::number(name, value)
 }
@@ -190,7 +190,7 @@ pub struct Statement {
     name: String,
     /// The types of its parameters, found from where they stand.
     pub params: Vec<Type>,
-    /// The columns of its rows; none where it gives no rows.
+    /// The columns of its rows; none if it gives no rows.
     pub columns: Vec<Column>,
 }
 
@@ -293,7 +293,7 @@ impl Connection {
         self.session.take_messages().notices
     }
 
-    /// True where the next statement is part of a transaction block that was begun before.
+    /// True if the next statement is part of a transaction block that was begun before.
     pub fn is_in_transaction(&self) -> bool {
         self.session.status() != session::Status::Idle
     }

@@ -11,7 +11,7 @@ use super::values::FromSql;
 /// The result of a statement.
 #[derive(Debug)]
 pub struct Rows {
-    /// The columns; none where the statement gives no rows.
+    /// The columns; none if the statement gives no rows.
     pub columns: Vec<Column>,
     /// The rows, a value for each column.
     pub rows: Vec<Vec<Datum>>,
@@ -31,7 +31,7 @@ impl Rows {
         self.rows.len()
     }
 
-    /// True where there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -12,7 +12,7 @@ pub(super) struct Relation {
     pub(super) name: String,
     /// The letter of `pg_class.relkind`.
     pub(super) kind: char,
-    /// True where the name needs no schema in front.
+    /// True if the name needs no schema in front.
     pub(super) is_visible: bool,
 }
 

@@ -157,7 +157,7 @@ pub(super) fn takes(name: &str) -> Takes {
     COMMANDS.iter().find(|known| known.name == name).map_or(Takes::Nothing, |known| known.takes)
 }
 
-/// Does a command; `None` where there is no such command.
+/// Does a command; `None` if there is no such command.
 pub(super) fn run(shell: &mut Shell, line: &str) -> Outcome<Option<Next>> {
     let line = line.trim().trim_end_matches(';');
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));

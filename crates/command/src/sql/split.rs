@@ -81,7 +81,7 @@ impl Splitter {
         &self.text
     }
 
-    /// True where no statement has begun.
+    /// True if no statement has begun.
     pub(super) fn is_empty(&self) -> bool {
         self.inside == Inside::Nothing && self.text.trim().is_empty()
     }

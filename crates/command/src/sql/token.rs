@@ -38,7 +38,7 @@ impl<'a> Token<'a> {
         !matches!(self, Token::Mark(_))
     }
 
-    /// True where an expression that ends with this token is not complete.
+    /// True if an expression that ends with this token is not complete.
     pub(super) fn needs_operand(&self) -> bool {
         match self {
             Token::Name(_) => self.word().is_some_and(|word| {

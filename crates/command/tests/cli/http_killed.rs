@@ -30,7 +30,7 @@ const READERS: usize = 100;
 /// Documents of each writer.
 const DOCUMENTS: usize = 3;
 
-/// The content of each revision of a document: its text, or `None` where the revision removed it.
+/// The content of each revision of a document: its text, or `None` if the revision removed it.
 type Revisions = Vec<Option<String>>;
 
 /// A writer, and what is known of its documents.
@@ -93,7 +93,7 @@ impl Client {
         self.0.read_exact(&mut body[at..]).map_err(|_| Gone)
     }
 
-    /// Takes a chunk of a body; false where it was the last.
+    /// Takes a chunk of a body; false if it was the last.
     fn chunk(&mut self, body: &mut Vec<u8>) -> Result<bool, Gone> {
         let mut line = String::new();
         self.0.read_line(&mut line).map_err(|_| Gone)?;

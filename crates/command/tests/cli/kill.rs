@@ -30,7 +30,7 @@ const KILLS: u32 = 300;
 const KILLS_PER_FOLDER: u32 = 25;
 const DOCUMENTS: usize = 4;
 
-/// The content of each revision of a document: the number in it, or `None` where it was removed.
+/// The content of each revision of a document: the number in it, or `None` if it was removed.
 type Revisions = Vec<Option<u64>>;
 
 /// A small generator of random numbers (xorshift), replayable by its seed.

@@ -373,7 +373,7 @@ impl Client {
     }
 }
 
-/// True where the answers hold an error: of a deadlock or a conflict, and of nothing else.
+/// True if the answers hold an error: of a deadlock or a conflict, and of nothing else.
 pub(crate) fn is_refused(answers: &[Answer]) -> bool {
     let Some(error) = answers.iter().find(|answer| answer.kind == b'E') else { return false };
     let state = error.state();

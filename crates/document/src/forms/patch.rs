@@ -124,7 +124,7 @@ impl<'a> Sim<'a> {
         Ok(waiting)
     }
 
-    /// True where some node below `top`, which is gone, is in the new document.
+    /// True if some node below `top`, which is gone, is in the new document.
     fn has_survivors(&self, top: NodeKey) -> Result<bool> {
         for key in self.old.subtree(top)? {
             if self.new.node(key)?.is_some() {
@@ -252,7 +252,7 @@ impl<'a> Sim<'a> {
         Ok(())
     }
 
-    /// True where a container keeps children of its own alone, so many of them in other places that it is
+    /// True if a container keeps children of its own alone, so many of them in other places that it is
     /// better replaced.
     fn is_reordered(&mut self, container: NodeKey) -> Result<bool> {
         let count = self.list(container)?.len();

@@ -41,7 +41,7 @@ struct Steps<'l> {
     slot: u8,
 }
 
-/// Appends the packed form of a delta; `None` where it has none.
+/// Appends the packed form of a delta; `None` if it has none.
 pub fn pack(bytes: &[u8], chunk: u32, last: &mut Last, out: &mut Packed) -> Option<()> {
     let mut steps = Steps { chunk, last, parents: Parents::default(), slot: 0 };
     let mut input = Reader::new(bytes);

@@ -22,7 +22,7 @@ use store::{Csn, Packed};
 
 const HEADER: u8 = 1;
 
-/// Appends the packed form of an image; `None` where it has none.
+/// Appends the packed form of an image; `None` if it has none.
 pub fn pack(bytes: &[u8], chunk: u32, last: &mut Last, out: &mut Packed) -> Option<()> {
     if !image::is_newest(bytes) {
         return None;

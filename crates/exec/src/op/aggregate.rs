@@ -33,7 +33,7 @@ pub(crate) struct AggregateCall {
     pub(crate) order: Vec<SortKey>,
     pub(crate) filter: Option<Program>,
     pub(crate) ty: Type,
-    /// True where the accumulator grows with every row.
+    /// True if the accumulator grows with every row.
     pub(crate) keeps: bool,
 }
 
@@ -217,7 +217,7 @@ impl AggregateCall {
 struct Set {
     /// For each key of the whole aggregate, whether this set has it.
     has: Vec<bool>,
-    /// True where it has all of them.
+    /// True if it has all of them.
     is_whole: bool,
     groups: KeyTable,
     /// The states of the calls of each group, one group after the other.
@@ -393,7 +393,7 @@ impl Aggregate {
         Ok(())
     }
 
-    /// Makes the groups of rows that waited; false where there are none.
+    /// Makes the groups of rows that waited; false if there are none.
     fn fill_later(&mut self, env: &Env<'_>) -> Result<bool> {
         let Some((set, tape, level)) = self.pending.pop() else { return Ok(false) };
         self.forget_groups(env.shared);

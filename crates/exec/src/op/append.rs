@@ -26,7 +26,7 @@ impl Pruning {
 
 /// The scans of partitions.
 pub(crate) struct Append {
-    /// By level; `None` where no partition can be left out.
+    /// By level; `None` if no partition can be left out.
     prunings: Vec<Option<Pruning>>,
     parts: Vec<(Input, Vec<(usize, Oid)>)>,
     /// The parts that are still to be read, the next one last; `None` before the first row.

@@ -35,7 +35,7 @@ impl Depends {
         Self { slots: slots.into_iter().collect(), sources: sources.into_iter().collect() }
     }
 
-    /// True where no value of a row around is read.
+    /// True if no value of a row around is read.
     pub(crate) fn has_no_slots(&self) -> bool {
         self.slots.is_empty()
     }
@@ -49,7 +49,7 @@ impl Depends {
         }
     }
 
-    /// True where rows that were computed with `known` would be the same now.
+    /// True if rows that were computed with `known` would be the same now.
     pub(crate) fn still(&self, shared: &Shared, known: &Known) -> bool {
         let slots = shared.slots.borrow();
         let mut values = self.slots.iter().zip(&known.values);
@@ -59,7 +59,7 @@ impl Depends {
     }
 }
 
-/// True where two values are the same to the last digit, not only equal.
+/// True if two values are the same to the last digit, not only equal.
 fn is_same(a: &Datum, b: &Datum) -> bool {
     match (a, b) {
         (Datum::Text(a), Datum::Text(b)) => a == b,

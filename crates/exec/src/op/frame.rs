@@ -222,7 +222,7 @@ impl<'a> Frames<'a> {
         }))
     }
 
-    /// The value an offset less or more; `None` where there is none so small or great.
+    /// The value an offset less or more; `None` if there is none so small or great.
     fn shifted(&self, value: &Datum, offset: &Datum, less: bool) -> Result<Option<Datum>> {
         if let (Datum::Int8(value), Datum::Int8(offset)) = (value, offset) {
             let shifted =

@@ -61,7 +61,7 @@ struct AllValues {
     /// The values that they were computed with.
     known: depends::Known,
     keys: KeyTable,
-    /// The result of each key; none where the subquery has several rows for it.
+    /// The result of each key; none if the subquery has several rows for it.
     results: Vec<Option<Datum>>,
     /// The result of no rows, once it was asked for.
     empty: Option<Datum>,
@@ -139,7 +139,7 @@ impl Grouped {
         }
     }
 
-    /// The result for the slots as they are; none where the table does not exist or has not got it.
+    /// The result for the slots as they are; none if the table does not exist or has not got it.
     pub(crate) fn value(&mut self, env: &Env<'_>) -> Result<Option<Datum>> {
         if let State::Ready(all) = &self.state
             && !self.depends.still(env.shared, &all.known)
@@ -221,7 +221,7 @@ fn depends_on_values(state: SqlState) -> bool {
     !matches!(state.class(), "08" | "25" | "40" | "55" | "57" | "58" | "XX")
 }
 
-/// Reads all values; false where they exceed the bound of a hash table.
+/// Reads all values; false if they exceed the bound of a hash table.
 fn fill(root: &mut Input, keys: usize, env: &Env<'_>, all: &mut AllValues) -> Result<bool> {
     let mut row = Row::new();
     while root.next(env, &mut row)? {
@@ -256,7 +256,7 @@ pub(crate) struct Memo {
     /// The versions of the tables of `WITH` that all results were computed with.
     versions: Vec<u64>,
     held: Held,
-    /// The slots of the result that is being computed; none where it cannot be kept.
+    /// The slots of the result that is being computed; none if it cannot be kept.
     wanted: Option<Row>,
     asked: u64,
     found: u64,

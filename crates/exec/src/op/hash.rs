@@ -130,7 +130,7 @@ impl KeyTable {
 }
 
 /// Puts the values that two sides are compared by into `out`, so that equal ones are held alike:
-/// integers as `int8`, floats as `float8`. False where one is NULL, which is equal to nothing.
+/// integers as `int8`, floats as `float8`. False if one is NULL, which is equal to nothing.
 pub(crate) fn join_key<'r>(
     env: &Env<'_>,
     programs: &[Program],

@@ -30,7 +30,7 @@ pub(crate) struct HashJoin {
     probe_keys: Vec<Program>,
     build: Input,
     build_keys: Vec<Program>,
-    /// True where the left side is the one in the table.
+    /// True if the left side is the one in the table.
     build_left: bool,
     condition: Option<Program>,
     probe_width: usize,
@@ -45,7 +45,7 @@ pub(crate) struct HashJoin {
     partners: Vec<bool>,
     probe_row: Row,
     key: Row,
-    /// The next partner to look at; `None` where the next probe row is to be taken.
+    /// The next partner to look at; `None` if the next probe row is to be taken.
     at: Option<u32>,
     matched: bool,
     /// When the probe side is done, which row of the table is looked at next.
@@ -231,7 +231,7 @@ impl HashJoin {
         Ok(())
     }
 
-    /// Goes to the next partition; false where there is none.
+    /// Goes to the next partition; false if there is none.
     fn next_partition(&mut self, env: &Env<'_>) -> Result<bool> {
         while let Some((build, probe, level)) = self.pending.pop() {
             self.forget_table(env.shared);

@@ -27,7 +27,7 @@ impl LockRows {
         Self { input, locks }
     }
 
-    /// Takes the locks of a row; false where it does not come out.
+    /// Takes the locks of a row; false if it does not come out.
     fn lock(&mut self, env: &Env<'_>, row: &mut Row) -> Result<bool> {
         for Lock { lock, attnums, recheck } in &mut self.locks {
             // A side of an outer join that has no row has nothing to lock.

@@ -102,7 +102,7 @@ impl LoopJoin {
         Ok(())
     }
 
-    /// The next partner of the left row: false where there is none.
+    /// The next partner of the left row: false if there is none.
     fn next_pair(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         loop {
             env.tick()?;

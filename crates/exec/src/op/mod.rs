@@ -1,7 +1,7 @@
 //! Operators: each gives its rows one by one.
 //!
 //! ```text
-//!   next(env, out)  puts the next row into out; false where there is none
+//!   next(env, out)  puts the next row into out; false if there is none
 //!   rewind(shared)  from the beginning: for another execution, or for another row around
 //! ```
 //!
@@ -73,7 +73,7 @@ pub(crate) trait Operator: Send {
     }
 
     /// Splits an operator that has given nothing yet: returns some of the pieces for each of so many threads. The rest
-    /// comes by [`Operator::next_piece`], once each of them is at its end. Returns none where one thread is to take all
+    /// comes by [`Operator::next_piece`], once each of them is at its end. Returns none if one thread is to take all
     /// pieces.
     fn parts(&mut self, _env: &Env<'_>, _threads: usize) -> Result<Parts<'_>> {
         Ok(Parts::new())

@@ -67,7 +67,7 @@ pub(crate) struct Target {
     pub(crate) generated: Vec<(usize, Program)>,
     pub(crate) guard: Guard,
     pub(crate) recheck: Option<Recheck>,
-    /// True where a row comes once, and nothing else of the statement changes rows.
+    /// True if a row comes once, and nothing else of the statement changes rows.
     pub(crate) is_each_once: bool,
     /// The rest that `FOR PORTION OF` leaves of each row.
     pub(crate) rest: Option<Rest>,
@@ -79,11 +79,11 @@ pub(crate) struct Modify {
     target: Target,
     action: Action,
     returning: Option<Vec<Program>>,
-    /// True where the input reads no tables.
+    /// True if the input reads no tables.
     streams: bool,
-    /// True where the rows that are changed are counted for the client.
+    /// True if the rows that are changed are counted for the client.
     is_main: bool,
-    /// True where there may be many rows for a table that nothing else of the statement changes.
+    /// True if there may be many rows for a table that nothing else of the statement changes.
     may_load: bool,
     state: State,
     held: Held,
@@ -288,7 +288,7 @@ impl Conflict {
 }
 
 impl Target {
-    /// Takes the row that a row of the input is about: its key, or none where it is not changed. A
+    /// Takes the row that a row of the input is about: its key, or none if it is not changed. A
     /// row that was changed by another transaction is put in the place of the old one.
     pub(crate) fn take(
         &mut self,
@@ -325,7 +325,7 @@ impl Target {
         }
     }
 
-    /// Notes that the statement changes a row; false where it did so before.
+    /// Notes that the statement changes a row; false if it did so before.
     pub(crate) fn touch(&self, env: &Env<'_>, key: &[u8]) -> bool {
         env.shared.touched.borrow_mut().insert((self.relation, key.to_vec()))
     }

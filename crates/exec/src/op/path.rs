@@ -17,7 +17,7 @@ pub(crate) struct Path {
     /// The columns of the key that are bound, in order, and how they are held.
     pub(crate) columns: Vec<(Repr, KeyOrder)>,
     pub(crate) equal: Vec<Equal<Program>>,
-    /// True where at most one row is in the range, whose key, or entry in the index, is what it begins with.
+    /// True if at most one row is in the range, whose key, or entry in the index, is what it begins with.
     pub(crate) is_single: bool,
     pub(crate) may_read_all: bool,
     pub(crate) low: Option<(Program, bool)>,
@@ -27,7 +27,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// The items that the rows must have, for a search of an index; none where no row can have
+    /// The items that the rows must have, for a search of an index; none if no row can have
     /// them.
     pub(crate) fn scan_keys(&self, env: &Env<'_>) -> Result<Option<Vec<ScanKey>>> {
         let mut all = Vec::with_capacity(self.scan_keys.len());
@@ -56,7 +56,7 @@ impl Path {
         Ok(ranges.into())
     }
 
-    /// The values that all of so many columns are equal to; `None` where they are not, or no row can have them.
+    /// The values that all of so many columns are equal to; `None` if they are not, or no row can have them.
     pub(crate) fn values(&self, env: &Env<'_>, columns: usize) -> Result<Option<Vec<Datum>>> {
         if self.equal.len() < columns {
             return Ok(None);

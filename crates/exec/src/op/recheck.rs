@@ -19,7 +19,7 @@ impl Recheck {
         Self { node, machine: None }
     }
 
-    /// Puts the row of the plan for a row of the table into `out`; false where it no longer fits.
+    /// Puts the row of the plan for a row of the table into `out`; false if it no longer fits.
     pub(crate) fn row(&mut self, env: &Env<'_>, given: Vec<Datum>, out: &mut Row) -> Result<bool> {
         if self.machine.is_none() {
             self.machine = Some(build::node(&self.node, env.types())?);

@@ -83,7 +83,7 @@ pub(crate) struct Scan {
     row: Row,
     /// True if `next_piece` does not evaluate the condition: the operator above does.
     leaves_condition: bool,
-    /// True where the conditional path is taken.
+    /// True if the conditional path is taken.
     takes_conditional: bool,
     /// The searches of an index of items.
     scan_keys: Vec<ScanKey>,
@@ -169,7 +169,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Opens the next range, or all at once where a row may have versions in several; false where all have
+    /// Opens the next range, or all at once where a row may have versions in several; false if all have
     /// been read.
     fn open_next(&mut self, env: &Env<'_>) -> Result<bool> {
         if self.ranges.is_none() {
@@ -225,7 +225,7 @@ impl Scan {
         Ok(true)
     }
 
-    /// True where there is one row at most, which is found by its key.
+    /// True if there is one row at most, which is found by its key.
     fn looks_up(&self) -> bool {
         self.path.is_single && matches!(self.when, When::Now) && self.conditional.is_none()
     }
@@ -251,7 +251,7 @@ impl Scan {
         Ok(is_wanted)
     }
 
-    /// True where a row fits the condition.
+    /// True if a row fits the condition.
     fn is_wanted(&self, env: &Env<'_>, row: &Row) -> Result<bool> {
         self.condition.as_ref().map_or(Ok(true), |condition| env.test(condition, row))
     }
@@ -261,7 +261,7 @@ impl Scan {
         self.removed.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// True where a row is in the sample.
+    /// True if a row is in the sample.
     fn is_sampled(&mut self) -> bool {
         let Some((state, below)) = &mut self.chance_of_row else { return true };
         // The generator of splitmix64.

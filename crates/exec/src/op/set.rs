@@ -145,7 +145,7 @@ impl SetOperation {
         Ok(())
     }
 
-    /// Goes to the next partition; false where there is none.
+    /// Goes to the next partition; false if there is none.
     fn next_partition(&mut self, env: &Env<'_>) -> Result<bool> {
         while let Some((right, left, level)) = self.pending.pop() {
             let mut reader = right.read();

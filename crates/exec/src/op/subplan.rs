@@ -31,7 +31,7 @@ pub(crate) enum Link {
         /// The type of the elements.
         element: Type,
         repr: Repr,
-        /// True where the rows are arrays themselves: the slices of one with a dimension more.
+        /// True if the rows are arrays themselves: the slices of one with a dimension more.
         nested: bool,
     },
     Test(Test),
@@ -51,7 +51,7 @@ pub(crate) struct Subplan {
     root: Input,
     link: Link,
     args: Vec<u32>,
-    /// The dependencies of the result; `None` where it may differ in spite of them.
+    /// The dependencies of the result; `None` if it may differ in spite of them.
     depends: Option<Depends>,
     /// The dependencies of its rows.
     rows_depend: Option<Depends>,
@@ -280,7 +280,7 @@ struct Hashed {
 }
 
 impl Hashed {
-    /// Whether the key is among the rows; `None` where that is not known because of a NULL.
+    /// Whether the key is among the rows; `None` if that is not known because of a NULL.
     fn finds(&self, key: &[Datum]) -> Option<bool> {
         let may_equal = |row: &[Datum]| {
             let mut pairs = row.iter().zip(key);

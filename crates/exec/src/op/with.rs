@@ -134,7 +134,7 @@ pub(crate) struct CteState {
     rows: RowStore,
     done: bool,
     depends: Depends,
-    /// The values that the rows were computed with; none where there are no rows.
+    /// The values that the rows were computed with; none if there are no rows.
     known: Option<Known>,
 }
 

@@ -185,7 +185,7 @@ impl Writer {
 /// Records that were written one after the other.
 #[derive(Clone)]
 pub(crate) struct Tape {
-    /// None where there are no records.
+    /// None if there are no records.
     file: Option<Arc<TempFile>>,
     start: u64,
     end: u64,
@@ -246,7 +246,7 @@ impl Reader {
         }
     }
 
-    /// Reads until so many bytes are there; false where the tape ends before.
+    /// Reads until so many bytes are there; false if the tape ends before.
     fn has(&mut self, bytes: usize) -> Result<bool> {
         let left = self.buffer.len() - self.at;
         if left >= bytes {

@@ -153,7 +153,7 @@ impl<'a> Stored<'a> {
         Ok(table)
     }
 
-    /// The commit before which the past of a table has been deleted; `None` where it was not, or where
+    /// The commit before which the past of a table has been deleted; `None` if it was not, or if
     /// the table is gone.
     fn kept_from(&self, relation: Oid) -> Option<Csn> {
         let newest = self.cache.newest();

@@ -85,7 +85,7 @@ struct By<'a> {
 
 impl By<'_> {
     /// The rows of which some version may be wanted, by what an index of the table knows of all that ever
-    /// was; none where no index tells.
+    /// was; none if no index tells.
     fn rows_ever(
         &self,
         stored: &Stored<'_>,
@@ -611,7 +611,7 @@ impl Scan {
         Ok(cursor.split(view, rows_each).map_err(error)?.into_iter().map(part).collect())
     }
 
-    /// Reads the next rows where none is left in the batch; false where there are no more.
+    /// Reads the next rows where none is left in the batch; false if there are no more.
     fn fill(&mut self, stored: &Stored<'_>) -> Result<bool> {
         let Self { table, attnums, source, reads, .. } = self;
         let Source::Rows { cursor, keys, past, batch, at, rows_next } = source else {
@@ -857,7 +857,7 @@ fn key_within(table: &Table, key: &[u8]) -> Datum {
     Datum::bytea([&table.storage().0.to_be_bytes()[..], key].concat())
 }
 
-/// True where a table had the same key then as it has now: an index, or its own key.
+/// True if a table had the same key then as it has now: an index, or its own key.
 fn has_key(then: &Arc<Table>, now: &Arc<Table>, index: Option<types::Oid>) -> bool {
     if Arc::ptr_eq(then, now) {
         return true;

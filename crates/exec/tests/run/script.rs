@@ -51,7 +51,7 @@ pub fn text(blocks: &[Block]) -> String {
     blocks.iter().map(block).collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-/// True where the answers are the same, rows in any order unless the statement has one.
+/// True if the answers are the same, rows in any order unless the statement has one.
 pub fn same(statement: &str, wanted: &str, found: &str) -> bool {
     if statement.contains("order by") {
         return wanted == found;

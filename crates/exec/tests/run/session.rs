@@ -96,9 +96,9 @@ pub struct Session {
     txn: Option<Transaction>,
     /// The most bytes that a statement may hold.
     pub memory_bytes_max: usize,
-    /// How many bytes an operator may hold before it writes to files; none where it holds everything.
+    /// How many bytes an operator may hold before it writes to files; none if it holds everything.
     pub work_bytes: Option<usize>,
-    /// True where statements are to be canceled.
+    /// True if statements are to be canceled.
     pub cancel: AtomicBool,
 }
 

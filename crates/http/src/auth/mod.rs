@@ -133,7 +133,7 @@ impl Caller {
         database.collection_of(name, options, role)
     }
 
-    /// True where the caller may read a collection, with its number and name.
+    /// True if the caller may read a collection, with its number and name.
     pub(crate) fn may_view(
         &self,
         database: &Database,
@@ -295,7 +295,7 @@ impl Guard {
         }
     }
 
-    /// True where callers need no token.
+    /// True if callers need no token.
     pub(crate) fn is_open(&self) -> bool {
         self.tokens.is_none() && self.signed.is_none()
     }

@@ -99,7 +99,7 @@ impl Rights {
         everywhere.chain(of).collect()
     }
 
-    /// True where these rights have one in a collection, or in all where none is named.
+    /// True if these rights have one in a collection, or in all where none is named.
     pub(crate) fn allow(&self, right: Right, collection: Option<&str>) -> bool {
         let of = collection.and_then(|name| self.of.get(name)).copied().unwrap_or(0);
         (self.everywhere | of) & right.bit() != 0

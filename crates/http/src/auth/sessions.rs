@@ -46,7 +46,7 @@ const MARK: HeaderName = HeaderName::from_static("anywhen-session");
 /// The sessions of browsers that have signed in.
 pub(crate) struct Sessions {
     by_digest: Mutex<HashMap<Digest, Session>>,
-    /// True where this server itself speaks TLS.
+    /// True if this server itself speaks TLS.
     has_tls: bool,
 }
 
@@ -55,7 +55,7 @@ type Digest = [u8; 32];
 struct Session {
     token: String,
     ends: Instant,
-    /// True where it was begun over TLS.
+    /// True if it was begun over TLS.
     is_secure: bool,
 }
 
@@ -170,7 +170,7 @@ impl Sessions {
     }
 }
 
-/// True where a request has the header that no page of another origin can send.
+/// True if a request has the header that no page of another origin can send.
 fn is_marked(headers: &HeaderMap) -> bool {
     headers.get(MARK).map(HeaderValue::as_bytes) == Some(b"cookie")
 }

@@ -113,7 +113,7 @@ impl TokenFile {
         Ok((token, text))
     }
 
-    /// Takes a token away; false where there is none with this id.
+    /// Takes a token away; false if there is none with this id.
     ///
     /// # Errors
     /// Fails if the file cannot be read or written.

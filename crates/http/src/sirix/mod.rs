@@ -261,7 +261,7 @@ fn no_query(_call: &mut Call) -> Result<Answer> {
 /// The types of XML.
 const XML: [&str; 2] = ["application/xml", "text/xml"];
 
-/// An error where a client has, or wants, XML.
+/// Fails if a client has, or wants, XML.
 fn no_xml(call: &Call) -> Result<(), Problem> {
     const TEXT: &str = "XML is not supported: databases and resources are JSON (application/json)";
     let is_xml = |type_: &str| XML.contains(&type_);

@@ -69,7 +69,7 @@ pub(super) fn diff(call: &mut Call) -> Result<Answer> {
     Ok(Answer::json(diff.to_sirix_json(database, key, from, to, with_data)?))
 }
 
-/// How far below `start`, or below the root, a node stands; `None` where it does not stand below it.
+/// How far below `start`, or below the root, a node stands; `None` if it does not stand below it.
 fn distance(
     diff: &anywhen::Diff,
     node: NodeKey,

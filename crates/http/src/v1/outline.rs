@@ -192,7 +192,7 @@ impl Open {
         Ok(rows)
     }
 
-    /// True where all children of an open node are closed.
+    /// True if all children of an open node are closed.
     fn is_even(&self, key: NodeKey, depth: usize) -> bool {
         depth + 1 >= self.depth && !self.uneven.contains(&key)
     }

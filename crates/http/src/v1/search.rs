@@ -70,11 +70,11 @@ pub(super) fn search(call: &mut Call) -> Result<Answer> {
 /// A match.
 struct Found {
     key: NodeKey,
-    /// True where the search passed the end, or backward the beginning, of the document.
+    /// True if the search passed the end, or backward the beginning, of the document.
     is_wrapped: bool,
 }
 
-/// An error where the client has gone.
+/// Fails if the client has gone.
 fn go_on() -> Result<()> {
     match interrupt::is_told() {
         true => Err(Problem::busy("the client closed the connection").into()),
@@ -82,7 +82,7 @@ fn go_on() -> Result<()> {
     }
 }
 
-/// True where a text has another one in it, which is in small letters and not empty. Case does not matter.
+/// True if a text has another one in it, which is in small letters and not empty. Case does not matter.
 fn contains(text: &str, wanted: &str) -> Result<bool> {
     let mut rest = text;
     while rest.len() > PIECE_BYTES {

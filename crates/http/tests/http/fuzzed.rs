@@ -239,7 +239,7 @@ fn request(random: &mut Random, path: &str, method: &str, told: &Value) -> Reque
     request
 }
 
-/// The difference between an answer and the description; `None` where they agree.
+/// The difference between an answer and the description; `None` if they agree.
 fn difference(document: &Value, told: &Value, answer: &crate::world::Response) -> Option<String> {
     if answer.status >= 500 && answer.status != 501 {
         return Some("it failed".to_owned());

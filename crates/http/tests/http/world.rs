@@ -68,7 +68,7 @@ pub struct Response {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// False where the body ended before its end.
+    /// False if the body ended before its end.
     pub is_whole: bool,
 }
 
@@ -178,7 +178,7 @@ impl Client {
         answer
     }
 
-    /// Takes a body in chunks; false where it breaks off.
+    /// Takes a body in chunks; false if it breaks off.
     fn chunks(&mut self, body: &mut Vec<u8>) -> bool {
         while let Some(chunk) = self.chunk() {
             if chunk.is_empty() {
@@ -189,7 +189,7 @@ impl Client {
         false
     }
 
-    /// The next chunk, empty at the end; `None` where the connection has ended before.
+    /// The next chunk, empty at the end; `None` if the connection has ended before.
     pub fn chunk(&mut self) -> Option<Vec<u8>> {
         let mut line = String::new();
         self.stream.read_line(&mut line).ok()?;

@@ -229,7 +229,7 @@ fn has_scalar(array: Array<'_>, scalar: JsonbRef<'_>) -> bool {
     array.iter().any(|element| equal_scalars(element, scalar))
 }
 
-/// True where both are scalars and equal.
+/// True if both are scalars and equal.
 fn equal_scalars(a: JsonbRef<'_>, b: JsonbRef<'_>) -> bool {
     !a.kind().is_container() && !b.kind().is_container() && compare_scalars(a, b).is_eq()
 }
@@ -268,7 +268,7 @@ fn contains(whole: JsonbRef<'_>, part: JsonbRef<'_>, depth: usize) -> Result<boo
     }
 }
 
-/// True where an element of `array` contains `wanted`.
+/// True if an element of `array` contains `wanted`.
 fn has_element(array: Array<'_>, wanted: JsonbRef<'_>, depth: usize) -> Result<bool, JsonbError> {
     interrupt::check()?;
     if !wanted.kind().is_container() {

@@ -486,7 +486,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Appends the string that a canonical text stands for; false where it has a NUL.
+    /// Appends the string that a canonical text stands for; false if it has a NUL.
     #[inline]
     fn push_unescaped(&mut self, escaped: &[u8]) -> bool {
         // Most strings are too short for a faster search to begin.
@@ -500,7 +500,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The binary form of a scalar, from its canonical text; `None` where there is none.
+/// The binary form of a scalar, from its canonical text; `None` if there is none.
 pub(super) fn scalar(kind: Kind, text: &[u8]) -> Option<Vec<u8>> {
     let mut builder = Builder::new();
     builder.heap.reserve(text.len() + 2);

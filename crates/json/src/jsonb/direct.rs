@@ -45,7 +45,7 @@ impl DirectText {
         DirectText { out: Vec::with_capacity(bytes), is_first: true, ..DirectText::default() }
     }
 
-    /// The text; `None` where a container is still open.
+    /// The text; `None` if a container is still open.
     pub fn finish(self) -> Option<String> {
         if self.open.is_empty() { String::from_utf8(self.out).ok() } else { None }
     }
@@ -59,7 +59,7 @@ impl DirectText {
     }
 }
 
-/// True where a canonical text has escapes. It is mostly short, and looked at as a whole.
+/// True if a canonical text has escapes. It is mostly short, and looked at as a whole.
 #[inline]
 fn has_escapes(text: &[u8]) -> bool {
     text.iter().fold(false, |found, byte| found | (*byte == b'\\'))
@@ -137,7 +137,7 @@ mod tests {
     use crate::jsonb::Jsonb;
     use crate::{Limits, parse_slice};
 
-    /// The text that a text becomes; none where the walk was stopped.
+    /// The text that a text becomes; none if the walk was stopped.
     fn direct(text: &str) -> Option<String> {
         let mut sink = DirectText::with_capacity(0);
         parse_slice(text.as_bytes(), &Limits::default(), &mut sink).ok()?;

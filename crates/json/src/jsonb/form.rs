@@ -464,7 +464,7 @@ impl<'a> Array<'a> {
         self.0.count
     }
 
-    /// True where it has none.
+    /// True if it has none.
     pub fn is_empty(self) -> bool {
         self.0.count == 0
     }
@@ -499,7 +499,7 @@ impl<'a> Object<'a> {
         self.0.count
     }
 
-    /// True where it has none.
+    /// True if it has none.
     pub fn is_empty(self) -> bool {
         self.0.count == 0
     }

@@ -47,7 +47,7 @@ pub use number::Number;
 pub use replace::Replacing;
 
 /// A text as a position of an array, as C's `strtol` reads it: space and a sign may stand in front.
-/// None where it is no integer of 32 bits.
+/// None if it is no integer of 32 bits.
 pub(crate) fn subscript(text: &str) -> Option<i32> {
     // C's `isspace` has one character more than Rust's ASCII white space.
     let digits = text.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}');

@@ -476,7 +476,7 @@ pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) -> Result<(), JsonbError
     Ok(())
 }
 
-/// True where a canonical text of a number is for certain what `jsonb` makes of it: it keeps all digits
+/// True if a canonical text of a number is for certain what `jsonb` makes of it: it keeps all digits
 /// but knows neither exponents nor the sign of zero.
 #[inline]
 pub(super) fn is_as_written(text: &[u8]) -> bool {
@@ -505,7 +505,7 @@ fn read_plain(text: &[u8]) -> Option<(i64, u32)> {
     Some((mantissa, (text.len() - point) as u32))
 }
 
-/// The value of an exponent with its `e`; 0 for none. None where it is beyond every limit.
+/// The value of an exponent with its `e`; 0 for none. None if it is beyond every limit.
 fn read_exponent(text: &[u8]) -> Option<i64> {
     /// PostgreSQL refuses exponents from here on even where the mantissa is zero.
     const LIMIT: i64 = i32::MAX as i64 / 2;

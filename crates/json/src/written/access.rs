@@ -192,7 +192,7 @@ pub fn get_path<'a>(json: &'a str, path: &[Path<'_>]) -> Result<Option<Written<'
 enum Level<'p> {
     /// The field of this name.
     Object(Option<&'p str>),
-    /// The element after so many others; none where it has gone by or is not there.
+    /// The element after so many others; none if it has gone by or is not there.
     Array(Option<usize>),
 }
 

@@ -275,7 +275,7 @@ impl<'a> Lexer<'a> {
         Ok(unit)
     }
 
-    /// Takes one unit of UTF-16 that ends before `end`; true where another must follow.
+    /// Takes one unit of UTF-16 that ends before `end`; true if another must follow.
     fn surrogate(&mut self, unit: u32, high: bool, end: usize) -> Result<bool, SyntaxError> {
         match (unit, high) {
             (0xd800..=0xdbff, true) => {

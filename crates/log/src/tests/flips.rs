@@ -23,7 +23,7 @@ pub enum Outcome {
     Harmless,
 }
 
-/// Flips one bit of a copy of `disk` and opens the log there; fails where wrong data is shown.
+/// Flips one bit of a copy of `disk` and opens the log there; fails if wrong data is shown.
 pub fn flip(disk: &SimVfs, path: &PathBuf, bit: u64, truth: &[Entry]) -> Result<Outcome, String> {
     let disk = disk.image(0, &CrashPolicy::Everything, 0);
     assert!(disk.flip_bit(path, bit));

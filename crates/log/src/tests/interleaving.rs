@@ -62,7 +62,7 @@ impl Model {
         if failed { Err(()) } else { Ok(end) }
     }
 
-    /// One commit; true where it was acknowledged.
+    /// One commit; true if it was acknowledged.
     fn commit(&self) -> bool {
         let upto = self.append();
         match self.group.sync(upto, || self.flush()) {

@@ -57,9 +57,9 @@ pub struct Report {
 /// How rows were sorted.
 #[derive(Clone, Copy, Debug)]
 pub struct Sorted {
-    /// True where only the first rows were kept.
+    /// True if only the first rows were kept.
     pub is_top: bool,
-    /// True where runs were merged.
+    /// True if runs were merged.
     pub is_external: bool,
     /// Bytes of the rows, on disk or in memory.
     pub bytes: u64,

@@ -120,7 +120,7 @@ impl Name {
 struct Explainer<'a> {
     plan: &'a Plan,
     context: &'a ExplainContext<'a>,
-    /// True where columns are shown with their tables.
+    /// True if columns are shown with their tables.
     has_prefix: bool,
     /// The names of what stands in slots.
     slots: HashMap<u32, String>,

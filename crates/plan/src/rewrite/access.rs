@@ -239,7 +239,7 @@ fn bind(
     }
 }
 
-/// True where a value of a type can be looked for in a column that is held like this.
+/// True if a value of a type can be looked for in a column that is held like this.
 pub(super) fn fits(ty: Type, repr: Repr, types: &dyn TypeSource) -> bool {
     let is_integer = |repr| matches!(repr, Repr::Int2 | Repr::Int4 | Repr::Int8);
     match types.repr_of(ty) {

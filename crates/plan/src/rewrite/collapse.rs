@@ -30,7 +30,7 @@ pub(super) fn collapse(node: &mut Node) {
     }
 }
 
-/// True where each column is named once at most.
+/// True if each column is named once at most.
 fn uses_once(exprs: &[Expr], width: usize) -> bool {
     let mut uses = vec![0; width];
     exprs.iter().for_each(|expr| super::expr::columns(expr, &mut |column| uses[column] += 1));

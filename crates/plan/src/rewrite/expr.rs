@@ -41,7 +41,7 @@ fn factored(list: Vec<Expr>) -> Vec<Expr> {
     all
 }
 
-/// The condition that all of these are true; none where there are none.
+/// The condition that all of these are true; none if there are none.
 pub fn all_of(mut list: Vec<Expr>) -> Option<Expr> {
     match list.len() {
         0 => None,
@@ -67,19 +67,19 @@ pub(super) fn columns(expr: &Expr, f: &mut dyn FnMut(usize)) {
     });
 }
 
-/// True where all columns of an expression are in `wanted`.
+/// True if all columns of an expression are in `wanted`.
 pub(super) fn sees_only(expr: &Expr, wanted: std::ops::Range<usize>) -> bool {
     let mut all = true;
     columns(expr, &mut |column| all &= wanted.contains(&column));
     all
 }
 
-/// True where an expression has no columns.
+/// True if an expression has no columns.
 pub(super) fn sees_nothing(expr: &Expr) -> bool {
     sees_only(expr, 0..0)
 }
 
-/// True where an expression has a subquery in it.
+/// True if an expression has a subquery in it.
 pub(super) fn has_subplan(expr: &Expr) -> bool {
     let mut found = false;
     each_part(&mut expr.clone(), &mut |part| {
@@ -89,7 +89,7 @@ pub(super) fn has_subplan(expr: &Expr) -> bool {
     found
 }
 
-/// True where an expression asks a subquery again for each row.
+/// True if an expression asks a subquery again for each row.
 pub(super) fn is_costly(expr: &Expr) -> bool {
     let mut found = false;
     each_part(&mut expr.clone(), &mut |part| {

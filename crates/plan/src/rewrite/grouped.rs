@@ -92,7 +92,7 @@ pub(super) fn only_whole_reads(plan: &mut Plan) {
     }
 }
 
-/// True where a subquery within is not kept: what it is part of is not either.
+/// True if a subquery within is not kept: what it is part of is not either.
 fn has_not_kept(plan: &Plan, subplan: &Subplan) -> bool {
     let mut found = false;
     let mut look = |expr: &mut Expr| {
@@ -114,11 +114,11 @@ struct GroupedBuilder<'a> {
     plan: &'a Plan,
     own: &'a BTreeSet<u32>,
     types: &'a dyn TypeSource,
-    /// The work table with the keys that are wanted; none where all are.
+    /// The work table with the keys that are wanted; none if all are.
     work_table: Option<u32>,
 }
 
-/// The rows whose keys, which are their last columns, are a row of a work table. None where the keys have another type
+/// The rows whose keys, which are their last columns, are a row of a work table. None if the keys have another type
 /// than what they are compared with.
 fn with_keys_of(table: u32, node: Node, keys: &Keys) -> Option<Node> {
     if keys.iter().any(|(key, asked)| key.ty != asked.ty) {

@@ -33,7 +33,7 @@ struct Reads {
 }
 
 impl Reads {
-    /// True where it is read once at most for each time that it is made.
+    /// True if it is read once at most for each time that it is made.
     fn is_once(&self) -> bool {
         self.places.iter().all(|place| *place == self.made) && self.places.len() <= 1
     }
@@ -122,7 +122,7 @@ fn moves(table: &mut Table, reads: &HashMap<u32, Reads>) -> bool {
     plain
 }
 
-/// True where a table changes rows.
+/// True if a table changes rows.
 fn changes(table: &mut Table) -> bool {
     let mut changes = false;
     let mut look = |node: &mut Node| changes |= matches!(node.kind, Kind::Modify(_));

@@ -27,7 +27,7 @@ const LOOK_UPS_FEW: f64 = 32.0;
 
 /// Chooses how the joins of a plan are computed.
 ///
-/// True where one of them reads many rows.
+/// True if one of them reads many rows.
 pub(super) fn methods(
     plan: &mut Plan,
     node: &mut Node,
@@ -100,7 +100,7 @@ pub(super) fn key_of(
     Some((left.clone(), right))
 }
 
-/// Makes the right side, where it is a scan, one by an index, and tells what the look-ups cost; `None` where none
+/// Makes the right side, where it is a scan, one by an index, and tells what the look-ups cost; `None` if none
 /// serves, or a hash table is cheaper: `hashed` is its cost without the scan of the right side.
 fn by_index(
     plan: &mut Plan,
@@ -207,7 +207,7 @@ struct LookUp {
     name: String,
     /// For each of its first columns the equality that binds it.
     columns: Vec<(usize, Part)>,
-    /// True where at most one row is found.
+    /// True if at most one row is found.
     is_single: bool,
     /// The cost of each.
     each: f64,

@@ -42,7 +42,7 @@ enum PartSource {
 }
 
 impl Part {
-    /// True where an expression is this part.
+    /// True if an expression is this part.
     pub(super) fn is(&self, expr: &Expr) -> bool {
         match &self.what {
             PartSource::Column(column) => column_of(expr) == Some(*column),
@@ -78,7 +78,7 @@ impl Part {
         path.shown.push(self.shown.clone());
     }
 
-    /// True where it is never NULL.
+    /// True if it is never NULL.
     pub(super) fn is_never_null(&self, scan: &Scan, facts: &TableFacts) -> bool {
         let PartSource::Column(column) = self.what else { return false };
         facts.is_never_null(scan.attnums[column])
@@ -115,7 +115,7 @@ pub(super) fn parts(
     key.parts.iter().map_while(part).collect()
 }
 
-/// The predicate of a key over the rows of a scan: `Some(None)` where it has none, none where the scan
+/// The predicate of a key over the rows of a scan: `Some(None)` where it has none, none if the scan
 /// cannot say anything of it.
 pub(super) fn predicate(key: &KeyFacts, facts: &TableFacts, scan: &Scan) -> Option<Option<Expr>> {
     match &key.predicate {

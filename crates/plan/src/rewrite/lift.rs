@@ -48,21 +48,21 @@ pub(super) fn is_nothing(node: &Node) -> bool {
     matches!(&node.kind, Kind::Values(rows) if matches!(&rows[..], [row] if row.is_empty()))
 }
 
-/// True where an expression reads one of these slots, itself or in a subplan.
+/// True if an expression reads one of these slots, itself or in a subplan.
 pub(super) fn reads(plan: &Plan, expr: &Expr, own: &BTreeSet<u32>) -> bool {
     let mut slots = BTreeSet::new();
     slots_of(expr, plan, &mut slots);
     !slots.is_disjoint(own)
 }
 
-/// True where an operator, or one below it, reads one of these slots.
+/// True if an operator, or one below it, reads one of these slots.
 pub(super) fn node_reads(plan: &Plan, node: &Node, own: &BTreeSet<u32>) -> bool {
     let mut found = false;
     node.clone().all_exprs(&mut |expr| found |= reads(plan, expr, own));
     found
 }
 
-/// The operator without the slots `own`; none where they stand in it too deep.
+/// The operator without the slots `own`; none if they stand in it too deep.
 pub(super) fn lift(plan: &Plan, node: &Node, own: &BTreeSet<u32>) -> Option<Lifted> {
     if !node_reads(plan, node, own) {
         let exprs = columns_of(node);

@@ -148,7 +148,7 @@ fn serve_in_turn(
     true
 }
 
-/// How many rows a limit lets through with those that it passes over; none where that has to be computed.
+/// How many rows a limit lets through with those that it passes over; none if that has to be computed.
 fn most_rows(limit: &Expr, offset: Option<&Expr>) -> Option<Expr> {
     match offset {
         None => is_given(limit).then(|| limit.clone()),
@@ -220,7 +220,7 @@ fn serve_by_key(
         return false;
     }
     let Some(facts) = schema.table(scan.relation) else { return false };
-    // Whether a key is to be read backwards for the order; none where it does not have it.
+    // Whether a key is to be read backwards for the order; none if it does not have it.
     let serves = |key: &KeyFacts, equal: usize| -> Option<bool> {
         if key.classes.is_some() {
             return None;
@@ -267,7 +267,7 @@ fn serve_by_key(
     true
 }
 
-/// Whether a column of a key must be read backwards for an order; none where neither way fits.
+/// Whether a column of a key must be read backwards for an order; none if neither way fits.
 fn direction(sort: &SortKey, order: KeyOrder, not_null: bool) -> Option<bool> {
     let turned = sort.descending != order.is_descending;
     let nulls_fit = not_null || (sort.nulls_first != order.has_nulls_first) == turned;

@@ -127,7 +127,7 @@ fn into(node: &mut Node, mut condition: Expr) -> Option<Expr> {
     None
 }
 
-/// True where a condition fails for no row, and does nothing else by which others could learn of the rows that it
+/// True if a condition fails for no row, and does nothing else by which others could learn of the rows that it
 /// sees: it compares (PostgreSQL's `leakproof`).
 fn tells_nothing(condition: &Expr) -> bool {
     let mut sees = false;

@@ -10,7 +10,7 @@
 //!
 //! Only where the row around is named in the condition on top of the subquery, and nowhere else: what
 //! is below is then the same for all rows. `NOT IN` is an anti join where no side can be NULL; else it stays a subplan:
-//! it is not true where a row has NULL.
+//! it is not true if a row has NULL.
 //!
 //! Where the condition binds a unique key of the right side, a left row has one partner at most: the semi join
 //! is an inner one then, which can be put into another order.
@@ -103,7 +103,7 @@ pub(super) fn semi_joins(plan: &mut Plan, node: &mut Node, schema: &dyn Schema) 
     }
 }
 
-/// True where conditions over a left row of so many columns and, behind it, a right one bind a unique key of the
+/// True if conditions over a left row of so many columns and, behind it, a right one bind a unique key of the
 /// right side.
 fn binds_key(right: &Node, conditions: &[Expr], width: usize, schema: &dyn Schema) -> bool {
     let scan = match &right.kind {
@@ -140,7 +140,7 @@ fn binds_key(right: &Node, conditions: &[Expr], width: usize, schema: &dyn Schem
     })
 }
 
-/// True where an expression names a column of a range.
+/// True if an expression names a column of a range.
 fn sees_any(expr: &Expr, range: std::ops::Range<usize>) -> bool {
     let mut found = false;
     columns(expr, &mut |column| found |= range.contains(&column));
@@ -202,7 +202,7 @@ fn join_of_any(
 /// A condition over the right row, with the values that its slots have of the left row.
 type Correlated = Vec<(Expr, Vec<(u32, Expr)>)>;
 
-/// True where each of these conditions is an equality of a column of the left side and one of the right side, and no
+/// True if each of these conditions is an equality of a column of the left side and one of the right side, and no
 /// row has NULL in these columns.
 fn equate_values(left: &Node, right: &Node, correlated: &Correlated, schema: &dyn Schema) -> bool {
     correlated.iter().all(|(condition, values)| {
@@ -223,7 +223,7 @@ fn equate_values(left: &Node, right: &Node, correlated: &Correlated, schema: &dy
     })
 }
 
-/// True where a column of a node is NULL in no row.
+/// True if a column of a node is NULL in no row.
 fn is_never_null(node: &Node, column: usize, schema: &dyn Schema) -> bool {
     match &node.kind {
         Kind::Scan(scan) => {

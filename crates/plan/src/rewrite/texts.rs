@@ -74,7 +74,7 @@ fn is_text_of(expr: &Expr, at: usize) -> bool {
         && matches!(of.kind, ExprKind::Column { levels_up: 0, index } if index as usize == at)
 }
 
-/// True where an expression does nothing with a column but to make it text.
+/// True if an expression does nothing with a column but to make it text.
 fn makes_only_text(expr: &Expr, at: usize) -> bool {
     let mut is_so = true;
     each_part(&mut expr.clone(), &mut |part| {

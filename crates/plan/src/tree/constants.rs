@@ -62,7 +62,7 @@ impl<V> Constant<V> {
 }
 
 impl Constant<Expr> {
-    /// True where computing it may fail.
+    /// True if computing it may fail.
     fn may_fail(&self) -> bool {
         match self {
             Constant::Open => false,
@@ -78,7 +78,7 @@ impl Constant<Expr> {
     }
 }
 
-/// True where a part of an expression computes something that may fail.
+/// True if a part of an expression computes something that may fail.
 fn is_work(part: &Expr) -> bool {
     match &part.kind {
         ExprKind::Cast { how: Cast::Type { how: CoercionPath::Relabel, .. }, .. } => false,
@@ -98,7 +98,7 @@ fn is_immutable(function: Oid) -> bool {
     found.is_some_and(|found| found.volatility == Volatility::Immutable && !found.set)
 }
 
-/// True where text forms of a type depend on nothing but the value.
+/// True if text forms of a type depend on nothing but the value.
 fn has_fixed_text(ty: Type) -> bool {
     const FIXED: &[Type] = &[
         Type::BOOL,
@@ -145,7 +145,7 @@ fn is_fixed_cast(how: &CoercionPath, source: Type, target: Type) -> bool {
 }
 
 /// Which parts of an expression have a value without a row, from the outside in, and how many parts
-/// each has with itself. True where the whole has.
+/// each has with itself. True if the whole has.
 fn known_parts(expr: &mut Expr, found: &mut Vec<(bool, usize)>) -> bool {
     let mut is_known = match &expr.kind {
         ExprKind::Const(_)
@@ -194,7 +194,7 @@ pub fn with_known_once<'e>(expr: &'e Expr, number: &mut u32) -> Cow<'e, Expr> {
     Cow::Owned(marked)
 }
 
-/// True where a part of an expression is worth being kept.
+/// True if a part of an expression is worth being kept.
 fn takes_work(part: &Expr) -> bool {
     is_work(part) || matches!(part.kind, ExprKind::Array { .. })
 }
@@ -216,7 +216,7 @@ fn mark_once(expr: &mut Expr, known: &[(bool, usize)], at: &mut usize, number: &
     walk::parts(expr, &mut |part| mark_once(part, known, at, number));
 }
 
-/// True where an expression means the operand of a `CASE` that it is within.
+/// True if an expression means the operand of a `CASE` that it is within.
 fn has_free_operand(expr: &mut Expr) -> bool {
     match &mut expr.kind {
         ExprKind::CaseOperand => true,

@@ -50,7 +50,7 @@ pub struct Plan {
     pub columns: Vec<Column>,
     /// The constants that are computed when the plan starts, whatever the rows.
     pub constants: Vec<Constant<Expr>>,
-    /// True where it joins many rows, so that it might be another plan if the values of its parameters were known.
+    /// True if it joins many rows, so that it might be another plan if the values of its parameters were known.
     pub wants_values: bool,
 }
 
@@ -76,7 +76,7 @@ pub enum Kind {
     Functions {
         /// The functions, and how many columns each has.
         functions: Vec<(Expr, usize)>,
-        /// True where the last column numbers the rows.
+        /// True if the last column numbers the rows.
         ordinality: bool,
         /// The names of the columns.
         columns: Arc<[String]>,
@@ -130,7 +130,7 @@ pub enum Kind {
         input: Box<Node>,
         /// By what.
         keys: Vec<SortKey>,
-        /// True where the limit above asks only for the first rows.
+        /// True if the limit above asks only for the first rows.
         top: bool,
     },
     /// Some of the rows.
@@ -148,7 +148,7 @@ pub enum Kind {
     SetOperation {
         /// The set operation.
         op: SetOp,
-        /// True where repetitions count.
+        /// True if repetitions count.
         all: bool,
         /// The left side.
         left: Box<Node>,
@@ -205,14 +205,14 @@ pub struct Join {
     /// The equalities that rows are found by in a hash table: a value of the left row, one of the
     /// right row (whose columns are counted from 0). Empty for nested loops.
     pub keys: Vec<(Expr, Expr)>,
-    /// True where the left side is put into the hash table.
+    /// True if the left side is put into the hash table.
     pub build_left: bool,
     /// The further condition.
     pub condition: Option<Expr>,
     /// The slots that the right side needs, over the left row: it is computed for each left row.
-    /// None where the right side is the same for all.
+    /// None if the right side is the same for all.
     pub lateral: Option<Vec<(Expr, u32)>>,
-    /// True where it is computed on columns.
+    /// True if it is computed on columns.
     pub in_batches: bool,
 }
 
@@ -234,17 +234,17 @@ pub enum JoinKind {
 }
 
 impl JoinKind {
-    /// True where the columns of the right side come out.
+    /// True if the columns of the right side come out.
     pub fn shows_right(self) -> bool {
         !matches!(self, JoinKind::Semi | JoinKind::Anti)
     }
 
-    /// True where left rows without a partner come out, with NULLs on the right.
+    /// True if left rows without a partner come out, with NULLs on the right.
     pub fn keeps_left(self) -> bool {
         matches!(self, JoinKind::Left | JoinKind::Full)
     }
 
-    /// True where right rows without a partner come out, with NULLs on the left.
+    /// True if right rows without a partner come out, with NULLs on the left.
     pub fn keeps_right(self) -> bool {
         matches!(self, JoinKind::Right | JoinKind::Full)
     }
@@ -275,11 +275,11 @@ pub struct Table {
     pub number: u32,
     /// Its name.
     pub name: String,
-    /// True where it must be computed once, false where it must not be.
+    /// True if it must be computed once, false if it must not be.
     pub materialized: Option<bool>,
     /// The definition of the table.
     pub body: Body,
-    /// True where it is read to its end before anything else is done.
+    /// True if it is read to its end before anything else is done.
     pub at_start: bool,
 }
 
@@ -298,7 +298,7 @@ pub enum Body {
         start: Node,
         /// The rows that follow.
         step: Node,
-        /// True where repetitions count.
+        /// True if repetitions count.
         all: bool,
         /// The columns whose texts are equal by the classes of these locales, by position.
         classes: Vec<(usize, Arc<str>)>,
@@ -352,7 +352,7 @@ pub struct Subplan {
     pub args: Vec<u32>,
     /// The same for all values of its arguments at once, where there is such a way.
     pub grouped: Option<Box<Grouped>>,
-    /// True where results may be kept beyond the row that they were made for.
+    /// True if results may be kept beyond the row that they were made for.
     pub is_kept: bool,
 }
 
@@ -361,7 +361,7 @@ pub struct Subplan {
 pub struct Grouped {
     /// Rows of the keys and, behind them, the value. It sees none of the subquery's arguments.
     pub node: Node,
-    /// The one row of no key; none where that is NULL.
+    /// The one row of no key; none if that is NULL.
     pub empty: Option<Node>,
     /// As `node`, only for keys that are rows of this work table. Some where the subquery reads whole tables, for one
     /// value as for all.

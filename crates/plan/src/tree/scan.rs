@@ -38,7 +38,7 @@ pub struct Scan {
     pub condition: Option<Expr>,
     /// The condition that the path guarantees, for a row that was changed and is tested again.
     pub sure: Option<Expr>,
-    /// True where the rows come in blocks of columns whose condition is evaluated on columns, and go to an operator
+    /// True if the rows come in blocks of columns whose condition is evaluated on columns, and go to an operator
     /// that takes rows.
     pub in_batches: bool,
     /// The columns of an index that are read in the place of its own, which it gives then.
@@ -56,7 +56,7 @@ pub struct Append {
     pub levels: Vec<Level>,
     /// The scans.
     pub parts: Vec<AppendPart>,
-    /// True where an operator above relies on the order of the parts and of their rows, in place of a sort.
+    /// True if an operator above relies on the order of the parts and of their rows, in place of a sort.
     pub is_ordered: bool,
 }
 
@@ -112,11 +112,11 @@ pub struct Path {
     pub name: String,
     /// True from the end to the beginning.
     pub backward: bool,
-    /// True where an operator above relies on the order of the index, in place of a sort.
+    /// True if an operator above relies on the order of the index, in place of a sort.
     pub is_ordered: bool,
-    /// True where at most one row has the key, which is the table's own.
+    /// True if at most one row has the key, which is the table's own.
     pub is_single: bool,
-    /// True where all rows may be read instead, in any order, if the index turns out to have many.
+    /// True if all rows may be read instead, in any order, if the index turns out to have many.
     pub may_read_all: bool,
     /// How the columns that are bound below are held, and their order.
     pub columns: Vec<(Repr, KeyOrder)>,
@@ -161,12 +161,12 @@ pub enum Equal<V = Expr> {
 pub struct End {
     /// The value; it sees no row.
     pub value: Expr,
-    /// True where the value itself is in the range.
+    /// True if the value itself is in the range.
     pub inclusive: bool,
 }
 
 impl Path {
-    /// True where all rows are read.
+    /// True if all rows are read.
     pub fn is_full(&self) -> bool {
         self.equal.is_empty()
             && self.low.is_none()

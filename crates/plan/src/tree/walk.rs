@@ -125,7 +125,7 @@ impl Node {
 }
 
 impl Node {
-    /// True where no row of the scan that the rows come from comes twice.
+    /// True if no row of the scan that the rows come from comes twice.
     pub fn gives_each_once(&self) -> bool {
         match &self.kind {
             Kind::Scan(_) | Kind::Append(_) => true,
@@ -199,7 +199,7 @@ pub fn each_part(expr: &mut Expr, f: &mut dyn FnMut(&mut Expr) -> bool) {
     }
 }
 
-/// True where a function is called that the server computes.
+/// True if a function is called that the server computes.
 fn calls_server(expr: &Expr) -> bool {
     let mut found = false;
     each_part(&mut expr.clone(), &mut |part| {
@@ -212,7 +212,7 @@ fn calls_server(expr: &Expr) -> bool {
     found
 }
 
-/// True where an aggregate keeps values of any length.
+/// True if an aggregate keeps values of any length.
 fn keeps(call: &AggregateCall) -> bool {
     let types: Vec<Type> =
         call.direct.iter().chain(&call.args).map(|argument| argument.ty).collect();
@@ -229,14 +229,14 @@ impl Plan {
         self.subplans.iter_mut().for_each(|subplan| subplan.node.each(f));
     }
 
-    /// True where rows that are read are locked.
+    /// True if rows that are read are locked.
     pub fn locks_rows(&mut self) -> bool {
         let mut locks = false;
         self.each(&mut |node| locks |= matches!(node.kind, Kind::LockRows { .. }));
         locks
     }
 
-    /// True where a function is called that the server computes, in subplans as well.
+    /// True if a function is called that the server computes, in subplans as well.
     pub fn calls_server(&mut self) -> bool {
         let mut calls = false;
         let mut look = |expr: &mut Expr| calls = calls || calls_server(expr);
@@ -248,7 +248,7 @@ impl Plan {
         calls
     }
 
-    /// True where an expression names a parameter.
+    /// True if an expression names a parameter.
     pub fn has_params(&mut self) -> bool {
         let mut has = false;
         self.each(&mut |node| {
@@ -284,7 +284,7 @@ impl Plan {
         }
     }
 
-    /// True where an operator holds rows of those below it, or several threads may compute it.
+    /// True if an operator holds rows of those below it, or several threads may compute it.
     pub fn holds_rows(&mut self) -> bool {
         let mut holds = !self.subplans.is_empty();
         self.each(&mut |node| {
@@ -336,7 +336,7 @@ impl Plan {
         (changed, if self.locks_rows() { read } else { BTreeSet::new() })
     }
 
-    /// True where an operator or one below it calls what [`is_volatile`] says of, in subplans as well.
+    /// True if an operator or one below it calls what [`is_volatile`] says of, in subplans as well.
     pub fn is_node_volatile(&self, node: &Node) -> bool {
         let mut found = false;
         node.clone().all_exprs(&mut |expr| found = found || self.is_expr_volatile(expr));
@@ -354,7 +354,7 @@ impl Plan {
         found
     }
 
-    /// True where an expression uses a subplan.
+    /// True if an expression uses a subplan.
     pub fn uses_subplan(&self, number: u32) -> bool {
         let mut used = false;
         let mut look = |expr: &mut Expr| {

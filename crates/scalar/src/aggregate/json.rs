@@ -42,7 +42,7 @@ struct Names {
 }
 
 impl Names {
-    /// False where the name is there already.
+    /// False if the name is there already.
     fn insert(&mut self, name: &str) -> bool {
         self.heap_bytes += name.len();
         self.names.insert(name.to_owned())

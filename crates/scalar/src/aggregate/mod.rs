@@ -109,7 +109,7 @@ pub trait Accumulator: Send {
         Err(no_sum())
     }
 
-    /// True where it keeps values of any length, so that what it holds is to be counted.
+    /// True if it keeps values of any length, so that what it holds is to be counted.
     fn keeps(&self) -> bool {
         false
     }

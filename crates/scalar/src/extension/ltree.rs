@@ -99,7 +99,7 @@ fn joined(a: Ltree<'_>, b: Ltree<'_>) -> Result<Vec<u8>> {
     build(a.labels().chain(b.labels()))
 }
 
-/// The longest path above all of some paths; none where one of them is empty, or there are none.
+/// The longest path above all of some paths; none if one of them is empty, or there are none.
 fn common(paths: &[Ltree<'_>]) -> Result<Option<Vec<u8>>> {
     let [first, rest @ ..] = paths else { return Ok(None) };
     if paths.iter().any(|path| path.is_empty()) {
@@ -144,7 +144,7 @@ fn any<'a>(array: ArrayRef<'a>, meets: impl Fn(Ltree<'a>) -> Result<bool>) -> Re
     Ok(first(array, meets)?.is_some())
 }
 
-/// True where a path matches one of some patterns.
+/// True if a path matches one of some patterns.
 fn matches_any(path: Ltree<'_>, queries: ArrayRef<'_>) -> Result<bool> {
     for query in elements::<Lquery>(queries)? {
         if query.matches(path)? {
@@ -154,7 +154,7 @@ fn matches_any(path: Ltree<'_>, queries: ArrayRef<'_>) -> Result<bool> {
     Ok(false)
 }
 
-/// True where one of some paths matches one of some patterns.
+/// True if one of some paths matches one of some patterns.
 fn any_matches_any(paths: ArrayRef<'_>, queries: ArrayRef<'_>) -> Result<bool> {
     for query in elements::<Lquery>(queries)? {
         if any(paths, |path| query.matches(path))? {

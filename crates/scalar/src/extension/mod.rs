@@ -58,7 +58,7 @@ pub(crate) const COLUMNS: &[(u32, Columns)] = &[(14627, KEY_AND_VALUE), (15412, 
 
 const KEY_AND_VALUE: Columns = &[("key", types::Type::TEXT), ("value", types::Type::TEXT)];
 
-/// True where one of two types is of `ltree`, or an array of such.
+/// True if one of two types is of `ltree`, or an array of such.
 pub(crate) fn is_of_tree(left: types::Type, right: types::Type) -> bool {
     let ltree = types::extension::named("ltree");
     [left, right].into_iter().any(|ty| ltree.is_some() && types::extension::of(ty.oid()) == ltree)

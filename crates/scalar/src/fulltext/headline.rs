@@ -249,7 +249,7 @@ pub(super) fn headline(
     headline.write()
 }
 
-/// Where the parts of a query stand that must all be there; none where it does not hold.
+/// Where the parts of a query stand that must all be there; none if it does not hold.
 fn locations(node: &Node<'_>, check: Check<'_>) -> Option<Vec<Places>> {
     match node {
         Node::Stop => None,
@@ -585,6 +585,6 @@ struct Fragment {
     part: Part,
     words: i32,
     wanted: i32,
-    /// True where it is chosen, or overlaps with one that is.
+    /// True if it is chosen, or overlaps with one that is.
     is_over: bool,
 }

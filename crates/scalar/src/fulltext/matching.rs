@@ -36,7 +36,7 @@ impl From<bool> for Ternary {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Places {
     pub(crate) at: Vec<u32>,
-    /// True where it holds at all places but these.
+    /// True if it holds at all places but these.
     pub(crate) is_negated: bool,
     /// How many places before its end it starts.
     pub(crate) width: u32,
@@ -45,12 +45,12 @@ pub(crate) struct Places {
 /// Tells whether a word is there, and where if that is asked.
 pub(crate) type Check<'c> = &'c mut dyn FnMut(&Word<'_>, Option<&mut Places>) -> Ternary;
 
-/// True where the query holds. `skips_not` takes each negation for true.
+/// True if the query holds. `skips_not` takes each negation for true.
 pub(crate) fn holds(node: &Node<'_>, skips_not: bool, check: Check<'_>) -> bool {
     execute(node, skips_not, check) == Ternary::Yes
 }
 
-/// True where a document has what a query asks for.
+/// True if a document has what a query asks for.
 pub(crate) fn matches(document: &Vector<'_>, query: &Node<'_>) -> bool {
     holds(query, false, &mut |word, places| check_word(document, word, places))
 }
@@ -112,7 +112,7 @@ fn merged(left: (&Places, u32), right: (&Places, u32), kept: MergeSides) -> Vec<
     }
 }
 
-/// Where a query holds; none where that is uncertain.
+/// Where a query holds; none if that is uncertain.
 pub(super) fn execute_places(node: &Node<'_>, check: Check<'_>) -> Option<Places> {
     places(node, false, check)
 }
@@ -125,7 +125,7 @@ pub(super) fn union(one: &Places, other: &Places) -> Places {
     Places { at, is_negated: false, width }
 }
 
-/// Where a part of a phrase holds; none where that is uncertain.
+/// Where a part of a phrase holds; none if that is uncertain.
 fn places(node: &Node<'_>, skips_not: bool, check: Check<'_>) -> Option<Places> {
     let (pair, distance) = match node {
         Node::Word(word) => {

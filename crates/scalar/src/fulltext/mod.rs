@@ -150,7 +150,7 @@ pub enum Needs {
     Prefix(String),
 }
 
-/// The words that rows need for a query to be true; none where no row fits.
+/// The words that rows need for a query to be true; none if no row fits.
 pub fn needs(held: &[u8]) -> Option<Needs> {
     fn of(node: &Node<'_>) -> Needs {
         match node {
@@ -177,7 +177,7 @@ impl Document {
         Document { config, entries: Vec::new(), end: 0 }
     }
 
-    /// Adds a text; true where it has a lexeme.
+    /// Adds a text; true if it has a lexeme.
     fn add(&mut self, text: &str) -> Result<bool> {
         let mut pace = interrupt::Pace::new();
         let (start, before) = (self.end, self.entries.len());
@@ -401,7 +401,7 @@ fn query_tree(query: Query<'_>) -> Result<String> {
     Ok(out)
 }
 
-/// True where a query has all words of another one.
+/// True if a query has all words of another one.
 fn has_words(query: &Query<'_>, part: &Query<'_>) -> bool {
     let words = |query: &Query<'_>| {
         let mut words = Vec::new();

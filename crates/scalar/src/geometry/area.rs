@@ -46,7 +46,7 @@ impl PointLocation {
 }
 
 /// How the way from a point to the next one crosses the ray from the origin to the right: 2 upwards, -2
-/// downwards, half of it where one of the points is on the ray; `None` where the origin is on the way.
+/// downwards, half of it where one of the points is on the ray; `None` if the origin is on the way.
 fn crosses(next: Point, before: Point) -> Result<Option<i32>> {
     let (x, y) = (next.x, next.y);
     if is_zero(y) {
@@ -104,7 +104,7 @@ pub(super) fn place(point: Point, path: &[Point]) -> Result<PointLocation> {
     Ok(if total + crossed == 0 { PointLocation::Outside } else { PointLocation::Inside })
 }
 
-/// True where a point is on a path, or within it where it is closed.
+/// True if a point is on a path, or within it where it is closed.
 pub(super) fn path_has(path: &Path, point: Point) -> Result<bool> {
     if path.is_closed {
         return Ok(place(point, &path.points)?.is_within());
@@ -143,7 +143,7 @@ pub(super) fn path_length(path: &Path) -> Result<f64> {
     })
 }
 
-/// True where two paths cross.
+/// True if two paths cross.
 pub(super) fn paths_meet(a: &Path, b: &Path) -> Result<bool> {
     if !boxes_overlap(Rectangle::around(&a.points), Rectangle::around(&b.points)) {
         return Ok(false);
@@ -164,7 +164,7 @@ fn edges_meet(a: (&[Point], bool), b: (&[Point], bool)) -> Result<bool> {
     Ok(false)
 }
 
-/// The least distance of any two edges; none where one has no edges.
+/// The least distance of any two edges; none if one has no edges.
 fn edges_distance(a: (&[Point], bool), b: (&[Point], bool)) -> Result<Option<f64>> {
     let (mut least, mut pace) = (None, Pace::new());
     for one in edges(a.0, a.1) {
@@ -234,7 +234,7 @@ struct Test<'a> {
 }
 
 impl Test<'_> {
-    /// True where a segment is in the polygon. The edges before `start` do not cross it.
+    /// True if a segment is in the polygon. The edges before `start` do not cross it.
     fn has(&mut self, from: Point, to: Point, start: usize) -> Result<bool> {
         if self.cuts == CUTS_MAX {
             let message = "stack depth limit exceeded";
@@ -276,7 +276,7 @@ impl Test<'_> {
         Ok(place(middle(from, to)?, self.points)?.is_within())
     }
 
-    /// Of a segment that begins on an edge and ends beside it: false where it goes on along the edge and is not
+    /// Of a segment that begins on an edge and ends beside it: false if it goes on along the edge and is not
     /// in the polygon beyond its end.
     fn has_beyond(&mut self, on: Point, to: Point, edge: Segment, start: usize) -> Result<bool> {
         let segment = Segment(on, to);
@@ -296,7 +296,7 @@ impl Test<'_> {
     }
 }
 
-/// True where a polygon has all of another.
+/// True if a polygon has all of another.
 pub(super) fn polygon_contains(a: &Polygon, b: &Polygon) -> Result<bool> {
     if !box_contains(Rectangle::around(&a.points), Rectangle::around(&b.points)) {
         return Ok(false);
@@ -310,7 +310,7 @@ pub(super) fn polygon_contains(a: &Polygon, b: &Polygon) -> Result<bool> {
     Ok(true)
 }
 
-/// True where two polygons have the same points in the same order, in either direction.
+/// True if two polygons have the same points in the same order, in either direction.
 pub(super) fn polygons_same(a: &Polygon, b: &Polygon) -> Result<bool> {
     let (a, b) = (&a.points, &b.points);
     let count = a.len();

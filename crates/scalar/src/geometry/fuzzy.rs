@@ -83,7 +83,7 @@ pub(super) fn quotient(a: Point, b: Point) -> Result<Point> {
     Ok(Point::new(x, y))
 }
 
-/// True where two boxes have a point in common.
+/// True if two boxes have a point in common.
 pub(super) fn boxes_overlap(a: Rectangle, b: Rectangle) -> bool {
     is_at_most(a.low.x, b.high.x)
         && is_at_most(b.low.x, a.high.x)
@@ -91,7 +91,7 @@ pub(super) fn boxes_overlap(a: Rectangle, b: Rectangle) -> bool {
         && is_at_most(b.low.y, a.high.y)
 }
 
-/// True where a box has all of another.
+/// True if a box has all of another.
 pub(super) fn box_contains(a: Rectangle, b: Rectangle) -> bool {
     is_at_least(a.high.x, b.high.x)
         && is_at_most(a.low.x, b.low.x)
@@ -99,7 +99,7 @@ pub(super) fn box_contains(a: Rectangle, b: Rectangle) -> bool {
         && is_at_most(a.low.y, b.low.y)
 }
 
-/// True where a point is in a box or on its border, exactly.
+/// True if a point is in a box or on its border, exactly.
 pub(super) fn box_has(a: Rectangle, point: Point) -> bool {
     a.high.x >= point.x && a.low.x <= point.x && a.high.y >= point.y && a.low.y <= point.y
 }

@@ -347,7 +347,7 @@ fn nearest_to_segment(to: Segment, on: Segment) -> Result<Option<Point>> {
     straight::nearest_to_segment(on, to).map(found)
 }
 
-/// True where both ends of a segment are on a line.
+/// True if both ends of a segment are on a line.
 fn lies_on(segment: Segment, line: Line) -> Result<bool> {
     Ok(straight::line_has(line, segment.0)? && straight::line_has(line, segment.1)?)
 }

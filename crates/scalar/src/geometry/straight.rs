@@ -45,13 +45,13 @@ fn line_of(segment: Segment) -> Result<Line> {
     Line::with_slope(segment.0, segment.0.slope(segment.1)?)
 }
 
-/// True where a point is on a segment: the way over it is no longer.
+/// True if a point is on a segment: the way over it is no longer.
 pub(super) fn segment_has(segment: Segment, point: Point) -> Result<bool> {
     let over = distance(point, segment.0)? + distance(point, segment.1)?;
     Ok(is_equal(over, distance(segment.0, segment.1)?))
 }
 
-/// True where a point is on a line.
+/// True if a point is on a line.
 pub(super) fn line_has(line: Line, point: Point) -> Result<bool> {
     let sum = add8(mul8(line.a, point.x)?, mul8(line.b, point.y)?)?;
     Ok(is_zero(add8(sum, line.c)?))
@@ -141,7 +141,7 @@ pub(super) fn nearest_in_box(of: Rectangle, to: Point) -> Result<Nearest> {
     nearest_side(of, |side| nearest_on_segment(side, to))
 }
 
-/// True where a segment has a point in common with a box.
+/// True if a segment has a point in common with a box.
 pub(super) fn box_meets(of: Rectangle, segment: Segment) -> Result<bool> {
     let (a, b) = (segment.0, segment.1);
     let around = Rectangle {
@@ -171,7 +171,7 @@ pub(super) fn nearest_in_box_to_segment(of: Rectangle, to: Segment) -> Result<Ne
     nearest_side(of, |side| nearest_to_segment(side, to))
 }
 
-/// True where a line has a point in common with a box.
+/// True if a line has a point in common with a box.
 pub(super) fn box_meets_line(of: Rectangle, line: Line) -> Result<bool> {
     for side in sides(of) {
         if crossing_of_line(side, line)?.is_some() {

@@ -22,7 +22,7 @@ use types::{Coercion, Context, Datum, Error, Modifier, SqlState, Style, Type};
 pub(crate) struct Calendar<'a> {
     /// The session: its time zone.
     pub context: &'a Context<'a>,
-    /// True where the time zone may be used.
+    /// True if the time zone may be used.
     pub use_zone: bool,
 }
 
@@ -189,7 +189,7 @@ impl Calendar<'_> {
         })
     }
 
-    /// The value as one of another kind; `None` where it has no part that the kind needs.
+    /// The value as one of another kind; `None` if it has no part that the kind needs.
     fn cast(&self, value: Value, to: DatetimeKind) -> Result<Option<Value>, PathError> {
         let zone = &self.context.style.time_zone;
         let shown = |at: TimestampTz| Value::TimestampTz(at, zone.local(at).east_s);

@@ -44,7 +44,7 @@ fn as_text(value: Option<Written<'_>>) -> Option<String> {
     value.and_then(Written::to_text)
 }
 
-/// The value at the end of a path; none where a step is NULL.
+/// The value at the end of a path; none if a step is NULL.
 fn path<'a>(value: &'a str, steps: ArrayRef<'_>) -> Result<Option<Written<'a>>> {
     let steps: Option<Vec<Path<'_>>> = steps
         .iter()

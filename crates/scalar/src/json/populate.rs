@@ -321,7 +321,7 @@ pub(crate) fn converted(
 /// The elements of an array that are collected, and what is known of its dimensions.
 struct Elements {
     values: Vec<Datum>,
-    /// The length of each dimension; none where only the depth is known so far.
+    /// The length of each dimension; none if only the depth is known so far.
     lengths: Vec<Option<usize>>,
     /// How deep the elements lie, once one was found.
     depth: Option<usize>,

@@ -39,7 +39,7 @@ pub enum Method {
 pub struct Client<'a> {
     /// Where it is; none for a socket of this machine's file system.
     pub address: Option<IpAddr>,
-    /// True where the connection is encrypted.
+    /// True if the connection is encrypted.
     pub is_tls: bool,
     /// The role.
     pub user: &'a str,
@@ -52,7 +52,7 @@ struct Rule {
     kind: Kind,
     databases: Vec<Name>,
     users: Vec<Name>,
-    /// None where any will do.
+    /// None if any will do.
     address: Option<Network>,
     method: Method,
 }
@@ -125,12 +125,12 @@ impl Rules {
         Ok(Self(rules))
     }
 
-    /// The method of the first rule that fits a client; none where no rule does.
+    /// The method of the first rule that fits a client; none if no rule does.
     pub fn method(&self, client: Client<'_>) -> Option<Method> {
         self.0.iter().find(|rule| rule.fits(client)).map(|rule| rule.method)
     }
 
-    /// True where a client might be admitted without a proof.
+    /// True if a client might be admitted without a proof.
     pub fn trusts(&self) -> bool {
         self.0.iter().any(|rule| matches!(rule.method, Method::Trust | Method::Initial))
     }

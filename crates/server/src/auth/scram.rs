@@ -51,7 +51,7 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// Reads a verifier; none where the text is not one.
+    /// Reads a verifier; none if the text is not one.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (head, keys) = text.strip_prefix("SCRAM-SHA-256$")?.split_once('$')?;
         let (rounds, salt) = head.split_once(':')?;
@@ -83,7 +83,7 @@ impl Verifier {
         }
     }
 
-    /// True where this is the password. Takes milliseconds of computing.
+    /// True if this is the password. Takes milliseconds of computing.
     pub(crate) fn fits(&self, password: &str) -> bool {
         is_same(&Self::of(password, &self.salt, self.rounds).stored_key, &self.stored_key)
     }

@@ -25,7 +25,7 @@ const PIECE: usize = 512 << 10;
 pub(super) struct CopyIn {
     source: Source,
     data: Vec<u8>,
-    /// Makes text of the data; none where it is text.
+    /// Makes text of the data; none if it is text.
     decoder: Option<Decoder>,
     /// True once all has been sent.
     is_whole: bool,

@@ -22,7 +22,7 @@ pub(super) struct Execute {
     /// Most rows that may still be given; 0 where there is no limit.
     rows_max: u64,
     start: Instant,
-    /// True where the data of `COPY ... TO STDOUT` has been announced.
+    /// True if the data of `COPY ... TO STDOUT` has been announced.
     is_copying: bool,
     /// The tag to send once the commit is durable.
     held: Option<Tag>,

@@ -215,7 +215,7 @@ impl Conversation {
         }
     }
 
-    /// True where the next step is for a thread that may wait.
+    /// True if the next step is for a thread that may wait.
     pub(crate) fn must_block(&self) -> bool {
         self.must_block
     }

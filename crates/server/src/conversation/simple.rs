@@ -21,7 +21,7 @@ use crate::wire::backend;
 /// The state of a running `Query` message.
 pub(super) struct Query {
     rest: vec::IntoIter<Parsed>,
-    /// True where it has one statement only.
+    /// True if it has one statement only.
     is_alone: bool,
     running: Option<Running>,
     /// The tag to send once the commit is durable.
@@ -34,9 +34,9 @@ pub(super) struct Query {
 struct Running {
     portal: Portal,
     start: Instant,
-    /// True where the data of `COPY ... TO STDOUT` has been announced.
+    /// True if the data of `COPY ... TO STDOUT` has been announced.
     is_copying: bool,
-    /// True where the columns have been told, or there are none.
+    /// True if the columns have been told, or there are none.
     is_described: bool,
 }
 

@@ -50,7 +50,7 @@ struct Texts<'a> {
 }
 
 impl Texts<'_> {
-    /// Copies bytes; false where there are too few.
+    /// Copies bytes; false if there are too few.
     fn copy(&mut self, count: usize) -> bool {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else { return false };
         self.out.extend_from_slice(taken);
@@ -58,7 +58,7 @@ impl Texts<'_> {
         true
     }
 
-    /// Decodes a string that ends with a zero byte; false where none ends it.
+    /// Decodes a string that ends with a zero byte; false if none ends it.
     fn string(&mut self) -> Result<bool, Error> {
         let Some(end) = self.rest.iter().position(|byte| *byte == 0) else { return Ok(false) };
         let text = self.charset.decode(&self.rest[..end])?;

@@ -60,7 +60,7 @@ impl Inbox {
         Self { bytes: Vec::new(), start: 0, end: 0, most: 0, message_bytes_max }
     }
 
-    /// True where no byte waits.
+    /// True if no byte waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.start == self.end
     }
@@ -130,7 +130,7 @@ impl Inbox {
         assert!(self.end <= self.bytes.len(), "no more was filled than there was space");
     }
 
-    /// The first packet of a connection, without its length; none where it has not come whole.
+    /// The first packet of a connection, without its length; none if it has not come whole.
     ///
     /// # Errors
     /// 08P01 for a length that no such packet has.
@@ -151,7 +151,7 @@ impl Inbox {
         Ok(Some(&self.bytes[start + 4..start + length]))
     }
 
-    /// The next message; none where it has not come whole.
+    /// The next message; none if it has not come whole.
     ///
     /// # Errors
     /// 08P01 for a kind that clients do not send, and for a length that it cannot have. Nothing that

@@ -48,7 +48,7 @@ pub(crate) enum First {
 pub(crate) struct Start {
     /// The minor version of the protocol that both speak.
     pub(crate) minor: u16,
-    /// True where the client asked for a newer version, or for extensions.
+    /// True if the client asked for a newer version, or for extensions.
     pub(crate) negotiates: bool,
     /// Extensions of the protocol that were asked for. There are none.
     pub(crate) extensions: Vec<String>,

@@ -37,7 +37,7 @@ const GROWTH_KIB_MAX: u64 = 256 << 10;
 #[derive(Clone)]
 struct Conversation {
     first: Vec<Vec<u8>>,
-    /// True where the user has a password, which is proved between the two.
+    /// True if the user has a password, which is proved between the two.
     proves: bool,
     messages: Vec<Vec<u8>>,
 }
@@ -290,7 +290,7 @@ fn change(random: &SimRandom, said: &mut Conversation) {
     }
 }
 
-/// Sends bytes in pieces of any size; false where the server has hung up.
+/// Sends bytes in pieces of any size; false if the server has hung up.
 fn send(random: &SimRandom, stream: &mut TcpStream, bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -305,7 +305,7 @@ fn send(random: &SimRandom, stream: &mut TcpStream, bytes: &[u8]) -> bool {
     true
 }
 
-/// Proves a password, most of the time; false where the server does not want to go on.
+/// Proves a password, most of the time; false if the server does not want to go on.
 fn prove(random: &SimRandom, wire: &mut Wire) -> bool {
     let mut scram = ScramSha256::new(b"secret", ChannelBinding::unsupported());
     let heard = |wire: &mut Wire, step: u8| {
@@ -416,7 +416,7 @@ fn acknowledged(answers: &[Answer]) -> u64 {
     kept
 }
 
-/// The memory of this process that is there, in KiB; none where the machine does not tell.
+/// The memory of this process that is there, in KiB; none if the machine does not tell.
 fn resident_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -89,7 +89,7 @@ impl<S: Read + Write> Wire<S> {
         self.stream.write_all(bytes).expect("the server takes bytes");
     }
 
-    /// The next message; none where the server has hung up.
+    /// The next message; none if the server has hung up.
     pub fn next(&mut self) -> Option<Answer> {
         let mut head = [0; 5];
         match self.stream.read_exact(&mut head) {
@@ -126,7 +126,7 @@ impl<S: Read + Write> Wire<S> {
     }
 }
 
-/// True where there is nothing more to read.
+/// True if there is nothing more to read.
 pub fn is_end(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), UnexpectedEof | ConnectionReset | BrokenPipe | ConnectionAborted)

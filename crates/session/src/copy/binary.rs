@@ -43,7 +43,7 @@ impl Reader {
         self.buffer.extend_from_slice(data);
     }
 
-    /// The next row, a slice for each value; `None` where more bytes are needed, or there are none.
+    /// The next row, a slice for each value; `None` if more bytes are needed, or there are none.
     ///
     /// # Errors
     /// `22P04` for data of another form.

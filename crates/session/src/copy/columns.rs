@@ -46,7 +46,7 @@ enum Way {
 pub(super) struct Into<'a> {
     pub relation: &'a Relation,
     pub columns: &'a mut Vec<(usize, String, Type, Modifier)>,
-    /// True where the statement names the columns.
+    /// True if the statement names the columns.
     pub is_listed: bool,
 }
 
@@ -85,7 +85,7 @@ impl Input {
         }
     }
 
-    /// True where nothing of the data is missing.
+    /// True if nothing of the data is missing.
     pub fn is_whole(&self) -> bool {
         match &self.source {
             Source::Stream(stream) => stream.is_whole(),
@@ -112,7 +112,7 @@ impl Input {
         Ok(())
     }
 
-    /// Makes sure that the batch has a row; false where more data is needed, or there are no more.
+    /// Makes sure that the batch has a row; false if more data is needed, or there are no more.
     fn has_row(&mut self) -> Result<bool> {
         while self.batch.next == self.batch.rows {
             interrupt::check()?;
@@ -128,7 +128,7 @@ impl Input {
 }
 
 impl In {
-    /// Reads the values of the next row; false where more data is needed, or there is no more.
+    /// Reads the values of the next row; false if more data is needed, or there is no more.
     pub(super) fn next_columns(&mut self, frame: Frame<'_>, context: &Context<'_>) -> Result<bool> {
         let place = self.place();
         let Some(input) = &mut self.input else { return Ok(false) };

@@ -160,7 +160,7 @@ impl Reader {
     }
 
     /// Finds the line that is whole next, without its end; at the end of the data also one without an
-    /// end. False where there is none.
+    /// end. False if there is none.
     fn find_line(&mut self, options: &CopyOptions, last: bool) -> bool {
         let bytes = &self.buffer[self.start..];
         let end = match options.style {
@@ -183,7 +183,7 @@ impl Reader {
         std::str::from_utf8(&self.buffer[self.line.clone()]).unwrap_or_default()
     }
 
-    /// The next row; `None` where more bytes are needed, or there are no more.
+    /// The next row; `None` if more bytes are needed, or there are no more.
     ///
     /// # Errors
     /// `22P04` for a line that is none, `22021` for what is no text, `54000` for a line that is too long.

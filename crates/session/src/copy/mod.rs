@@ -52,7 +52,7 @@ pub(crate) struct In {
     name: String,
     /// The place of each column in the table's rows, its name, type and modifier.
     columns: Vec<(usize, String, Type, Modifier)>,
-    /// True where the statement names the columns.
+    /// True if the statement names the columns.
     is_listed: bool,
     options: CopyOptions,
     lines: lines::Reader,
@@ -535,7 +535,7 @@ impl In {
         move || place_of(&name, line, file.as_deref(), is_columns)
     }
 
-    /// Reads the next row of the table; false where more data is needed, or there is no more.
+    /// Reads the next row of the table; false if more data is needed, or there is no more.
     fn next_row(
         &mut self,
         handle: &Table,
@@ -575,7 +575,7 @@ impl In {
         Ok(true)
     }
 
-    /// Reads the values of the next line that has any; false where none is whole.
+    /// Reads the values of the next line that has any; false if none is whole.
     fn next_line(&mut self, context: &Context<'_>, last: bool) -> types::Result<bool> {
         let In { lines, options, columns, name, line, header, row, given, .. } = self;
         loop {

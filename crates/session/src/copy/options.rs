@@ -51,7 +51,7 @@ impl Columns {
         matches!(self, Columns::Some(names) if names.is_empty())
     }
 
-    /// True where a column is among them.
+    /// True if a column is among them.
     pub fn has(&self, name: &str) -> bool {
         match self {
             Columns::All => true,
@@ -68,9 +68,9 @@ pub(crate) struct CopyOptions {
     pub null: String,
     /// The text that stands for the default of a column.
     pub default: Option<String>,
-    /// True where the first line has the names of the columns.
+    /// True if the first line has the names of the columns.
     pub header: bool,
-    /// True where these must be the names of the columns.
+    /// True if these must be the names of the columns.
     pub header_match: bool,
     pub quote: u8,
     pub escape: u8,

@@ -165,7 +165,7 @@ struct TableChange {
     constraints: Vec<(ColumnDefinition, NewConstraint)>,
     /// True once rows are as the new columns are.
     has_columns: bool,
-    /// True where partitions get no constraints.
+    /// True if partitions get no constraints.
     only: bool,
 }
 

@@ -62,7 +62,7 @@ pub fn note(maker: &mut DdlContext<'_, '_>, relation: &Relation, actions: &[Alte
     Ok(())
 }
 
-/// The attributes that a text names; none where it cannot be bound.
+/// The attributes that a text names; none if it cannot be bound.
 fn found_in(
     of: TextOf,
     kept: &SqlText,

@@ -283,7 +283,7 @@ fn put(maker: &mut DdlContext<'_, '_>, if_not_exists: bool, collation: Collation
     Ok(())
 }
 
-/// The version of the rules that there are now; none where they have none.
+/// The version of the rules that there are now; none if they have none.
 fn version_of(provider: CollationProvider) -> Option<&'static str> {
     match provider {
         CollationProvider::Icu => Some(collate::VERSION),
@@ -292,7 +292,7 @@ fn version_of(provider: CollationProvider) -> Option<&'static str> {
     }
 }
 
-/// The version of the rules that a collation has now; `Some(None)` where they have none, none where there is no such
+/// The version of the rules that a collation has now; `Some(None)` where they have none, none if there is no such
 /// collation.
 pub fn actual_version(catalog: &Catalog, oid: Oid) -> Option<Option<&'static str>> {
     let provider = match collate::numbered(oid.0).map(|known| known.provider) {

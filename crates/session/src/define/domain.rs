@@ -203,7 +203,7 @@ pub(crate) fn columns_of(names: &Names, domain: Type) -> Vec<(Arc<Relation>, Vec
     found
 }
 
-/// True where values of a type have values of a domain in them. No type holds values of itself.
+/// True if values of a type have values of a domain in them. No type holds values of itself.
 fn has(names: &Names, ty: Type, domain: Type) -> bool {
     if ty == domain {
         return true;
@@ -277,7 +277,7 @@ fn violated(names: &Names, relation: &Relation, column: &str, is_check: bool) ->
         .into()
 }
 
-/// True where all values of a domain that a value has in it meet what is asked.
+/// True if all values of a domain that a value has in it meet what is asked.
 fn all_meet(
     names: &Names,
     (ty, value): (Type, DatumRef<'_>),

@@ -26,7 +26,7 @@ fn not_supported<T>(message: &str) -> Result<T> {
     Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))
 }
 
-/// Fails where one of the actions of `ALTER` is none for a materialized view.
+/// Fails if one of the actions of `ALTER` is none for a materialized view.
 ///
 /// # Errors
 /// 42809.

@@ -103,7 +103,7 @@ fn own(maker: &mut DdlContext<'_, '_>, sequence: Oid, options: &[SequenceOption]
 
 // --- schemas -------------------------------------------------------------------------------------
 
-/// `CREATE SCHEMA`. Returns the schema; none where it was there.
+/// `CREATE SCHEMA`. Returns the schema; none if it was there.
 pub fn create_schema(
     maker: &mut DdlContext<'_, '_>,
     name: Option<&Name>,

@@ -136,7 +136,7 @@ impl DdlContext<'_, '_> {
         })
     }
 
-    /// Fails where nothing may be made in a schema, at the place of the name that has it.
+    /// Fails if nothing may be made in a schema, at the place of the name that has it.
     pub fn require_creation(&self, schema: Oid, path: &Path) -> Result<()> {
         let object = Address::of(Class::Schema, schema);
         if Rights::of(&self.names).has(object, Privileges::CREATE) {
@@ -502,7 +502,7 @@ impl Session {
 }
 
 impl Session {
-    /// Fails where a statement that must be a transaction of its own is not.
+    /// Fails if a statement that must be a transaction of its own is not.
     ///
     /// # Errors
     /// `25001`.

@@ -39,7 +39,7 @@ impl Purpose {
         }
     }
 
-    /// Fails where the expression asks for more than one row, or changes where it must not.
+    /// Fails if the expression asks for more than one row, or changes where it must not.
     ///
     /// # Errors
     /// 0A000 for subqueries and functions that give sets, 42803 for aggregates, 42P20 for window
@@ -88,7 +88,7 @@ impl Purpose {
     }
 }
 
-/// True where the value of an expression may change though its parts stay the same.
+/// True if the value of an expression may change though its parts stay the same.
 fn changes(expr: &Expr) -> bool {
     let is_stable = |function| {
         let function = scalar::registry::function(function);
@@ -104,7 +104,7 @@ fn changes(expr: &Expr) -> bool {
     }
 }
 
-/// True where a cast depends on settings, on the time, or on what the catalog says.
+/// True if a cast depends on settings, on the time, or on what the catalog says.
 fn cast_changes(how: &CoercionPath, source: Type, target: Type) -> bool {
     let element = |ty| builtin::facts(ty).map_or(ty, |facts| facts.element);
     match how {
@@ -166,7 +166,7 @@ pub fn check_default(
     Ok(bound)
 }
 
-/// Fails where the expression of a generated column names another, or its own.
+/// Fails if the expression of a generated column names another, or its own.
 fn refuse_generated(expr: &mut Expr, over: &sql::bind::Relation) -> Result<()> {
     for (place, column) in over.columns.iter().enumerate() {
         let is_named = |part: &Expr| matches!(part.kind, ExprKind::Column { levels_up: 0, index } if index as usize == place);

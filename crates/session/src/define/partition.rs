@@ -526,7 +526,7 @@ pub fn check_rows(maker: &mut DdlContext<'_, '_>, parent: Oid, partition: Oid) -
     Ok(())
 }
 
-/// True where a table has a row that belongs to another partition than the one that it is in.
+/// True if a table has a row that belongs to another partition than the one that it is in.
 fn has_stranger(
     maker: &mut DdlContext<'_, '_>,
     whole: &Arc<Relation>,

@@ -64,7 +64,7 @@ impl DdlContext<'_, '_> {
         Ok(found)
     }
 
-    /// True where a table has no rows.
+    /// True if a table has no rows.
     pub fn is_empty(&mut self, table: Oid) -> Result<bool> {
         // Rows that are still to be written anew lie where they did.
         let catalog = Arc::clone(&self.before);
@@ -381,7 +381,7 @@ fn refs<'a>(row: &'a [Datum], columns: &[usize]) -> Vec<DatumRef<'a>> {
     columns.iter().map(|at| row[*at].as_ref()).collect()
 }
 
-/// True where an expression has no part that changes from call to call.
+/// True if an expression has no part that changes from call to call.
 fn is_stable(expr: &sql::plan::Expr) -> bool {
     use sql::plan::ExprKind;
     let each = |list: &[sql::plan::Expr]| list.iter().all(is_stable);

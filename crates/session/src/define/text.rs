@@ -107,7 +107,7 @@ impl Edit {
         self.text.push_str(&quoted);
     }
 
-    /// Adds a column. `has_conditions` is false where joins over columns of one name stay what they
+    /// Adds a column. `has_conditions` is false if joins over columns of one name stay what they
     /// are, and have a column of that name.
     fn column(&mut self, column: &Written, has_conditions: bool) {
         match column {

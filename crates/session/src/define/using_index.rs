@@ -62,7 +62,7 @@ pub(super) fn add(
     }
 }
 
-/// Fails where the index cannot stand for a constraint of the table.
+/// Fails if the index cannot stand for a constraint of the table.
 fn check(table: &Relation, found: &Relation, index: &Index) -> Result<()> {
     let name = &found.name;
     let not_ready =

@@ -95,7 +95,7 @@ pub(super) fn check_view_option(name: &str, value: &str) -> Result<()> {
     }
 }
 
-/// True where a query names a temporary relation.
+/// True if a query names a temporary relation.
 pub(super) fn is_of_temporary(maker: &DdlContext<'_, '_>, query: &SqlText) -> bool {
     query.names.iter().any(|place| {
         let relation = maker.catalog().relation(place.object.oid);

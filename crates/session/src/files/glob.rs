@@ -63,7 +63,7 @@ fn matching(env: &Env, folder: &Path, pattern: &str, out: &mut Vec<PathBuf>) -> 
     Ok(())
 }
 
-/// True where a name has the form of a pattern.
+/// True if a name has the form of a pattern.
 fn matches(pattern: &[char], name: &[char]) -> bool {
     // Where the last star stands, and how far the name had come there: what follows it is tried again from the
     // next letter on. So the time is the product of the two lengths at most.

@@ -71,7 +71,7 @@ impl InferredType {
         }
     }
 
-    /// True where the type reads the text: 2026-02-30 looks like a date and is none.
+    /// True if the type reads the text: 2026-02-30 looks like a date and is none.
     fn is_value(self, text: &str) -> bool {
         let style = Style::default();
         let context = Context::new(&style);

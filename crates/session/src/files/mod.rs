@@ -322,7 +322,7 @@ impl Options {
     }
 }
 
-/// Fails where a role may not read files of the server; `what` is what it wants.
+/// Fails if a role may not read files of the server; `what` is what it wants.
 ///
 /// # Errors
 /// 42501.
@@ -333,7 +333,7 @@ pub(crate) fn require_read(what: &str, catalog: &Catalog, role: Oid, database: O
     }
 }
 
-/// Fails where a role may not write files of the server; `what` is what it wants.
+/// Fails if a role may not write files of the server; `what` is what it wants.
 ///
 /// # Errors
 /// 42501.

@@ -17,7 +17,7 @@ use crate::progress::Task;
 pub struct BackupTarget<'a> {
     /// The folder, as the client wrote it.
     pub folder: &'a Path,
-    /// Bytes that are copied in a second at most; `None` where nothing limits that.
+    /// Bytes that are copied in a second at most; `None` if nothing limits that.
     pub bytes_per_second: Option<u64>,
     /// Reports the bytes copied and the bytes in all. An error from it ends the copy.
     pub told: &'a dyn Fn(u64, u64) -> Result<()>,

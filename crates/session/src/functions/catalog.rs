@@ -220,7 +220,7 @@ fn serial_sequence(names: &Names, table: &str, column: &str) -> Result<Datum> {
 /// The events of `pg_relation_is_updatable`: a bit each.
 const INSERT_UPDATE_DELETE: i32 = 1 << 3 | 1 << 2 | 1 << 4;
 
-/// True where rows can be changed through a relation, or a column of it be given values.
+/// True if rows can be changed through a relation, or a column of it be given values.
 fn is_updatable(around: &StatementContext<'_>, relation: Oid, column: Option<i64>) -> bool {
     use sql::parse::ast::{Body, ExprKind, Source, Statement};
     let names = &*around.names;

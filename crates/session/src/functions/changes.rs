@@ -164,7 +164,7 @@ fn error(source: impl Into<crate::error::Error>) -> Error {
 }
 
 impl Changes {
-    /// Reads more changes; false where there are none.
+    /// Reads more changes; false if there are none.
     fn read(&mut self) -> Result<bool> {
         let Some(part) = self.parts.front_mut() else { return Ok(false) };
         let mut found = Vec::new();

@@ -121,7 +121,7 @@ impl QueriedDocument<'_> {
         })
     }
 
-    /// The version in an argument, or the newest where there is no such argument; none where there is no
+    /// The version in an argument, or the newest where there is no such argument; none if there is no
     /// document.
     fn version_at(&self, args: &[DatumRef<'_>], at: usize) -> Result<Option<Revision>> {
         match args.len() > at {
@@ -282,7 +282,7 @@ fn seen(around: &StatementContext<'_>) -> Result<Csn> {
     }
 }
 
-/// The rows of a function of this module; none where it is no such function.
+/// The rows of a function of this module; none if it is no such function.
 pub(super) fn rows(
     around: &StatementContext<'_>,
     name: &str,
@@ -301,7 +301,7 @@ pub(super) fn rows(
     })
 }
 
-/// The value of a function of this module that gives one; none where it is no such function.
+/// The value of a function of this module that gives one; none if it is no such function.
 pub(super) fn call(
     around: &StatementContext<'_>,
     name: &str,

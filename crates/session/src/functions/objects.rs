@@ -145,7 +145,7 @@ fn set<const N: usize>(types: [(Type, Repr); N], rows: Vec<[Datum; N]>) -> Resul
     Ok(Box::new(Columns::new(types, rows.into_iter().map(Ok))))
 }
 
-/// The rows of a function of this module; none where it is no such function.
+/// The rows of a function of this module; none if it is no such function.
 pub(super) fn rows(
     around: &StatementContext<'_>,
     name: &str,
@@ -168,7 +168,7 @@ pub(super) fn rows(
     })
 }
 
-/// The value of a function of this module that gives one; none where it is no such function.
+/// The value of a function of this module that gives one; none if it is no such function.
 pub(super) fn call(
     around: &StatementContext<'_>,
     name: &str,

@@ -18,7 +18,7 @@ fn relation(around: &StatementContext<'_>, sequence: Oid) -> Result<Arc<Relation
     })
 }
 
-/// Fails where the role of the statement has neither of two privileges on a sequence.
+/// Fails if the role of the statement has neither of two privileges on a sequence.
 fn may_use(
     around: &StatementContext<'_>,
     sequence: Oid,
@@ -33,7 +33,7 @@ fn may_use(
     }
 }
 
-/// Fails where the transaction only reads, unless the sequence is the session's own.
+/// Fails if the transaction only reads, unless the sequence is the session's own.
 fn must_write(around: &StatementContext<'_>, sequence: &Relation, what: &str) -> Result<()> {
     if sequence.persistence == Persistence::Temporary {
         return Ok(());

@@ -28,7 +28,7 @@ pub(super) fn signal(
     Ok(Datum::Bool(true))
 }
 
-/// Fails where the role may not tell a session to stop.
+/// Fails if the role may not tell a session to stop.
 ///
 /// # Errors
 /// `42501`: it takes a superuser for those of superusers, and for others a member of their role or of

@@ -93,7 +93,7 @@ impl<'r> Runner<'r> {
     }
 }
 
-/// True where an error meets a condition. A cancellation is met by its own name alone.
+/// True if an error meets a condition. A cancellation is met by its own name alone.
 fn is_met(condition: &Condition, error: &Error) -> bool {
     if error.severity > Severity::Error {
         return false;

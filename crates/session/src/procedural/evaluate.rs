@@ -138,7 +138,7 @@ impl Runner<'_> {
         self.cast(value, ty, Modifier::NONE)
     }
 
-    /// True where a condition is true; false where it is false or NULL.
+    /// True if a condition is true; false if it is false or NULL.
     pub(super) fn is_true(&mut self, fragment: &Fragment) -> Tried<bool> {
         Ok(matches!(self.value_as(fragment, Type::BOOL)?, Datum::Bool(true)))
     }
@@ -198,7 +198,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Fails where a field is assigned to that is not there.
+    /// Fails if a field is assigned to that is not there.
     fn require_target(&self, target: &Target) -> Result<(), Error> {
         let Some(field) = &target.field else { return Ok(()) };
         let name = &self.code.variables[target.variable].name;

@@ -86,7 +86,7 @@ struct Runner<'r> {
     handled: Vec<Error>,
     /// How many blocks around can handle errors.
     savepoints: usize,
-    /// True where the block may end its transaction.
+    /// True if the block may end its transaction.
     may_commit: bool,
     /// The line that is being run.
     line: u32,
@@ -192,7 +192,7 @@ fn in_literal(error: sql::Error, source: &str, start: sql::At) -> Error {
     Error::in_text(sql::Error { at, ..error }, source)
 }
 
-/// Where the byte `at` of a string stands in what was written, which begins with its quote; `None` where escapes
+/// Where the byte `at` of a string stands in what was written, which begins with its quote; `None` if escapes
 /// part the two.
 fn offset_in(literal: &str, at: usize) -> Option<usize> {
     if let Some(tagged) = literal.strip_prefix('$') {

@@ -188,7 +188,7 @@ impl Settings {
         self.charset
     }
 
-    /// True where joins are made in the order in which a statement writes them: `join_collapse_limit` is 1.
+    /// True if joins are made in the order in which a statement writes them: `join_collapse_limit` is 1.
     pub fn keeps_join_order(&self) -> bool {
         self.keeps_join_order
     }
@@ -360,7 +360,7 @@ impl Settings {
         }
     }
 
-    /// The value of a setting as `SHOW` shows it; `None` where there is no such setting.
+    /// The value of a setting as `SHOW` shows it; `None` if there is no such setting.
     pub fn show(&self, name: &str) -> Option<String> {
         let place = self.place(name)?;
         let value = self.slots[place].value();

@@ -116,7 +116,7 @@ fn written(time: TimestampTz) -> String {
     text.unwrap_or_default()
 }
 
-/// The names in a list like `"$user", public`; `None` where it is none.
+/// The names in a list like `"$user", public`; `None` if it is none.
 pub fn name_list(text: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     let mut rest = text.trim_start();

@@ -22,7 +22,7 @@ pub struct OperatorClass {
     name: &'static str,
     /// The type of the values; a pseudo-type stands for all of its kind.
     ty: Type,
-    /// True where it is the one of its type that need not be named.
+    /// True if it is the one of its type that need not be named.
     pub is_default: bool,
 }
 
@@ -248,7 +248,7 @@ impl OperatorClass {
         is_kept.then_some(self.name)
     }
 
-    /// True where values of a type can be compared by it. `ty` is no domain.
+    /// True if values of a type can be compared by it. `ty` is no domain.
     fn takes(&self, types: &dyn TypeSource, ty: Type) -> bool {
         match (self.ty, types.shape_of(ty)) {
             (Type::ANYARRAY, Ok(Shape::Array(_)))

@@ -51,7 +51,7 @@ impl Grant {
         })
     }
 
-    /// True where the user may see it: as one of the two roles, or, if `everybody`, because it was
+    /// True if the user may see it: as one of the two roles, or, if `everybody`, because it was
     /// granted to PUBLIC.
     fn is_shown(&self, scene: CatalogContext<'_>, everybody: bool) -> bool {
         let names = scene.names;

@@ -66,7 +66,7 @@ pub struct System {
     pub schema: Oid,
     /// Its name.
     pub name: &'static str,
-    /// True where it counts as a view.
+    /// True if it counts as a view.
     pub is_view: bool,
     /// The type of its rows, as `pg_class` tells it.
     pub row_type: Oid,
@@ -83,7 +83,7 @@ pub struct SystemColumn {
     pub name: &'static str,
     /// The type.
     pub ty: Type,
-    /// True where it is never NULL.
+    /// True if it is never NULL.
     pub not_null: bool,
 }
 

@@ -458,7 +458,7 @@ impl Twins {
     }
 }
 
-/// True where two rows are the same, or differ in the last digits of floating point numbers: these are added in
+/// True if two rows are the same, or differ in the last digits of floating point numbers: these are added in
 /// another order.
 fn is_near(one: &str, other: &str) -> bool {
     const NEAR: f64 = 1e-9;

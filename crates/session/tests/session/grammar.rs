@@ -70,7 +70,7 @@ type VisibleColumn = (String, Type);
 /// A maker of statements.
 pub struct Grammar<'r> {
     random: &'r SimRandom,
-    /// True where values are of the usual types and nothing is wrong on purpose.
+    /// True if values are of the usual types and nothing is wrong on purpose.
     is_tame: bool,
     /// How many more parts the statement may have.
     room: Cell<i32>,
@@ -78,9 +78,9 @@ pub struct Grammar<'r> {
     scopes: RefCell<Vec<Vec<VisibleColumn>>>,
     /// The tables of `WITH` in sight.
     tables: RefCell<Vec<(String, Vec<Type>)>>,
-    /// How many parameters there are; none where there may be none.
+    /// How many parameters there are; none if there may be none.
     params: Cell<Option<u64>>,
-    /// True where aggregates, window functions and sets are tried.
+    /// True if aggregates, window functions and sets are tried.
     aggregates: Cell<bool>,
     windows: Cell<bool>,
     sets: Cell<bool>,

@@ -127,7 +127,7 @@ impl Worker {
         Worker { session, ops: Vec::new(), txn: Txn::default(), aborts: 0 }
     }
 
-    /// Runs the next step; the transaction once it has committed, and false where it must wait.
+    /// Runs the next step; the transaction once it has committed, and false if it must wait.
     fn step(&mut self) -> (Option<Txn>, bool) {
         let op = *self.ops.last().expect("there is something to do");
         match execute(&mut self.session, &op.text(self.txn.id)) {

@@ -124,7 +124,7 @@ fn nobody_waits_for_a_copy() {
     assert_eq!(answer(&mut one, joined, &[]), "60000");
 }
 
-/// True where the open transaction of another session has loaded the table: nobody else writes to it
+/// True if the open transaction of another session has loaded the table: nobody else writes to it
 /// meanwhile.
 fn is_loaded(instance: &Arc<Instance>, table: &str) -> bool {
     let mut session = connect(instance);

@@ -45,7 +45,7 @@ const LATER: &[&str] = &[
 ];
 
 impl Asking {
-    /// The rows in order; none where the question cannot be answered (a division by zero, say), which
+    /// The rows in order; none if the question cannot be answered (a division by zero, say), which
     /// one way of asking may meet and another may not.
     fn rows(&mut self, text: &str) -> Option<Vec<String>> {
         self.queries += 1;

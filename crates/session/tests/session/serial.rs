@@ -28,7 +28,7 @@ pub(crate) fn ids(text: &str) -> Vec<u64> {
     text.split_whitespace().map(|id| id.parse().expect("it is a number")).collect()
 }
 
-/// Fails where no serial order gives what was read and what there is in the end.
+/// Fails if no serial order gives what was read and what there is in the end.
 pub(crate) fn prove(txns: &[Txn], lists: &BTreeMap<u64, Vec<u64>>) -> Result<(), String> {
     let known: HashSet<u64> = txns.iter().map(|txn| txn.id).collect();
     let mut edges: BTreeMap<u64, HashSet<u64>> = BTreeMap::new();

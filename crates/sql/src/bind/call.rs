@@ -404,7 +404,7 @@ pub(super) fn not_aggregate(call: &ast::Call, at: At) -> Error {
     Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(at)
 }
 
-/// True where two expressions are the same, place in the text aside.
+/// True if two expressions are the same, place in the text aside.
 pub(super) fn same(one: &Expr, other: &Expr) -> bool {
     one.ty == other.ty
         && one.modifier == other.modifier

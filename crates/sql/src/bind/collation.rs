@@ -355,7 +355,7 @@ impl Binder<'_> {
         keys.iter().fold(Derived::None, |found, key| found.and(self.of_keyed(key)))
     }
 
-    /// The collation of a locale that decides about values; none where their bytes do.
+    /// The collation of a locale that decides about values; none if their bytes do.
     ///
     /// # Errors
     /// `42P22` where they have no one collation.
@@ -414,7 +414,7 @@ impl Binder<'_> {
         Ok(found.operator.function)
     }
 
-    /// The function that replaces a call under the collation of its arguments; none where the call stays.
+    /// The function that replaces a call under the collation of its arguments; none if the call stays.
     pub(super) fn called(
         &mut self,
         function: &'static Function,

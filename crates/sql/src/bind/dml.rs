@@ -583,7 +583,7 @@ pub(super) fn target_name(items: &[Item]) -> Option<&str> {
     items.first()?.name.as_deref()
 }
 
-/// True where an `UPDATE` reads rows of its table: all of it but values that are written as they are.
+/// True if an `UPDATE` reads rows of its table: all of it but values that are written as they are.
 fn reads_rows(update: &Update) -> bool {
     let is_plain = |value: &ast::Expr| match &value.kind {
         Ast::Default | Ast::Null | Ast::Param(_) => true,

@@ -39,7 +39,7 @@ pub(super) struct ShownKey {
 }
 
 impl Binder<'_> {
-    /// The nondeterministic collation of a value; none where equal texts are the same.
+    /// The nondeterministic collation of a value; none if equal texts are the same.
     ///
     /// # Errors
     /// `42P21` where its parts have no one collation.

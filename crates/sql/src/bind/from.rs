@@ -362,7 +362,7 @@ fn locked(query: &ast::Query, locks: Vec<ast::Lock>) -> Cow<'_, ast::Query> {
     Cow::Owned(query)
 }
 
-/// The conditions as one; none where there are none.
+/// The conditions as one; none if there are none.
 pub(super) fn and(mut conditions: Vec<Expr>) -> Option<Expr> {
     match conditions.len() {
         0 => None,

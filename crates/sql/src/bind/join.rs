@@ -258,7 +258,7 @@ pub(super) fn join_plan(
     Plan { node: Node::Join { kind, left, right, condition, lateral }, columns }
 }
 
-/// True where a plan computes with columns of another.
+/// True if a plan computes with columns of another.
 fn refers_to(plan: &mut Plan, columns: &[Column]) -> bool {
     let mut found = false;
     walk::all_exprs(plan, &mut |expr| {

@@ -22,12 +22,12 @@ use crate::error::{At, Error};
 use crate::parse::ast::{Distinct, Query};
 use crate::plan::{Column, Expr, ExprKind, Node, Origin, Plan};
 
-/// True where an expression gives a set.
+/// True if an expression gives a set.
 pub(super) fn gives_sets(expr: &mut Expr) -> bool {
     walk::any(expr, &|part| matches!(&part.kind, ExprKind::Call(call) if call.set))
 }
 
-/// True where computing an expression once more, or once less, could be noticed.
+/// True if computing an expression once more, or once less, could be noticed.
 fn is_volatile(expr: &mut Expr) -> bool {
     let mut found = false;
     walk::everywhere(expr, &mut |part| {
@@ -148,7 +148,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Takes out the calls that give sets and have none in their arguments. True where the
+    /// Takes out the calls that give sets and have none in their arguments. True if the
     /// expression had any.
     fn innermost_sets(
         &mut self,

@@ -115,7 +115,7 @@ pub struct AttributeName {
     pub ty: Type,
     /// The attribute, among those that are there.
     pub index: usize,
-    /// True where it names an output, which has no alias.
+    /// True if it names an output, which has no alias.
     pub is_output: bool,
 }
 
@@ -141,7 +141,7 @@ pub struct Named {
     /// The column that it stands for; with a table where it had one, or where only that makes sure
     /// that it always will.
     pub column: Written,
-    /// True where it is an output without an alias, whose name others may use.
+    /// True if it is an output without an alias, whose name others may use.
     pub is_output: bool,
 }
 
@@ -154,7 +154,7 @@ pub struct Merge {
     pub is_natural: bool,
     /// Where the right side ends, and where the condition does.
     pub ends: (usize, usize),
-    /// The columns, left and right; none where one of them cannot be written.
+    /// The columns, left and right; none if one of them cannot be written.
     pub pairs: Option<Vec<(Written, Written)>>,
     /// The names of the columns.
     pub names: Vec<String>,
@@ -165,7 +165,7 @@ pub struct Merge {
 pub struct Star {
     /// Where it is, with what qualifies it.
     pub at: At,
-    /// True where others can name its columns: it is an output of a query in another.
+    /// True if others can name its columns: it is an output of a query in another.
     pub is_named: bool,
     /// The columns.
     pub columns: Vec<Written>,
@@ -343,7 +343,7 @@ pub fn attributes_in(
 }
 
 /// The name that follows from an expression, as an output without one or a key of an index has it: that of
-/// its column or function. `None` where none follows.
+/// its column or function. `None` if none follows.
 pub fn name_of(text: &str) -> Option<String> {
     let ast = crate::parse::expression(text).ok()?;
     select::name_of(&ast).map(|(name, _)| name)
@@ -438,7 +438,7 @@ struct Binder<'a> {
     collations: Vec<collation::Derived>,
     /// The collations of the columns of tables of `WITH`, by the number of the table.
     of_tables: HashMap<u32, Vec<collation::Derived>>,
-    /// True where a collation is written, or is that of a column.
+    /// True if a collation is written, or is that of a column.
     has_collations: bool,
     /// The collations of the operands of the `CASE`s around.
     operands: Vec<collation::Derived>,

@@ -22,7 +22,7 @@ pub trait Names: TypeSource {
         false
     }
 
-    /// True where there is such a schema.
+    /// True if there is such a schema.
     fn has_schema(&self, name: &str) -> bool;
 
     /// Where functions and operators are looked for that are named with this schema.
@@ -35,7 +35,7 @@ pub trait Names: TypeSource {
         Origins::CORE
     }
 
-    /// False where the role that runs the statement may not use this schema.
+    /// False if the role that runs the statement may not use this schema.
     fn may_use_schema(&self, _name: &str) -> bool {
         true
     }
@@ -86,7 +86,7 @@ pub struct Collation {
     pub name: Arc<str>,
     /// The locale by whose rules texts are ordered; none for the order of bytes.
     pub locale: Option<Arc<str>>,
-    /// False where texts can be equal that are not the same.
+    /// False if texts can be equal that are not the same.
     pub is_deterministic: bool,
 }
 
@@ -146,7 +146,7 @@ pub struct Relation {
     pub columns: Vec<RelationColumn>,
     /// Its unique indexes, the primary key among them.
     pub unique: Vec<UniqueIndex>,
-    /// True where its past is kept.
+    /// True if its past is kept.
     pub versioned: bool,
     /// For a view: the check of rows that are written through it.
     pub check: CheckOption,
@@ -162,7 +162,7 @@ pub struct Relation {
 pub struct Policy {
     /// Its name.
     pub name: String,
-    /// True where it lets rows through, false where it keeps rows back.
+    /// True if it lets rows through, false if it keeps rows back.
     pub is_permissive: bool,
     /// The statements that it is about; none for all.
     pub command: Option<PolicyCommand>,
@@ -204,7 +204,7 @@ pub enum RelationKind {
     Table,
     /// A materialized view: read as a table, and not changed.
     Materialized {
-        /// False where it cannot be read before a refresh.
+        /// False if it cannot be read before a refresh.
         is_populated: bool,
     },
     /// A view, by the text of its query.
@@ -232,7 +232,7 @@ pub struct RelationColumn {
     pub modifier: Modifier,
     /// The collation; none for that of the type.
     pub collation: Oid,
-    /// True where NULL is refused.
+    /// True if NULL is refused.
     pub not_null: bool,
     /// The value that it has where none is given.
     pub default: ColumnDefault,
@@ -278,9 +278,9 @@ pub struct UniqueIndex {
     pub keys: Vec<IndexKey>,
     /// Which rows are in it, by the text of the predicate; none for all.
     pub predicate: Option<String>,
-    /// True where the constraint is deferrable, and decides no conflicts.
+    /// True if the constraint is deferrable, and decides no conflicts.
     pub deferrable: bool,
-    /// True where rows exclude each other by other operators than `=`.
+    /// True if rows exclude each other by other operators than `=`.
     pub excludes: bool,
 }
 

@@ -55,7 +55,7 @@ pub enum DefinitionUse<'a> {
     Column(&'a str, Type, Modifier),
 }
 
-/// Binds a query and gives its outline; none where it reads what has none, such as a file.
+/// Binds a query and gives its outline; none if it reads what has none, such as a file.
 ///
 /// # Errors
 /// As [`super::statement`].
@@ -188,7 +188,7 @@ impl Binder<'_> {
         })))
     }
 
-    /// True where functions read columns of other items of the same `FROM`.
+    /// True if functions read columns of other items of the same `FROM`.
     pub(super) fn reads_own_columns(&self, calls: &[(Expr, Vec<crate::outline::Defined>)]) -> bool {
         let own = self.scopes.last().map_or(u32::MAX, |scope| scope.serial);
         let mut found = false;

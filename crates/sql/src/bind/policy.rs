@@ -28,7 +28,7 @@ use crate::plan::{CheckedBy, Column, Expr, ExprKind, Node, Plan, RowCheck, Writt
 pub(super) struct Access {
     /// The statement.
     pub command: PolicyCommand,
-    /// True where it reads rows to do so.
+    /// True if it reads rows to do so.
     pub reads: bool,
 }
 
@@ -217,7 +217,7 @@ impl Binder<'_> {
         Ok(all(conditions).unwrap_or_else(|| Expr::bool(true)))
     }
 
-    /// That a permissive policy lets a row through; false where there is none.
+    /// That a permissive policy lets a row through; false if there is none.
     fn permitted(
         &mut self,
         about: &[&Policy],
@@ -259,7 +259,7 @@ impl Binder<'_> {
     }
 }
 
-/// That all of these are true; `None` where there are none.
+/// That all of these are true; `None` if there are none.
 fn all(mut conditions: Vec<Expr>) -> Option<Expr> {
     match conditions.len() {
         0 | 1 => conditions.pop(),

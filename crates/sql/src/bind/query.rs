@@ -409,7 +409,7 @@ impl Binder<'_> {
         Ok(Cte { table, name, materialized: cte.materialized, body })
     }
 
-    /// The plan of a table of `WITH RECURSIVE`; none where the table is made of itself, which is
+    /// The plan of a table of `WITH RECURSIVE`; none if the table is made of itself, which is
     /// found out by binding it with its own name in sight, and not to be used.
     fn without_itself(&mut self, cte: &ast::Cte, table: u32) -> Result<Option<Plan>> {
         self.probes += 1;

@@ -81,9 +81,9 @@ pub(super) struct Scope {
     pub tables: Vec<WithTable>,
     /// The windows of its `WINDOW` clause.
     pub windows: Vec<(Name, Window)>,
-    /// True where an aggregate of this query was found.
+    /// True if an aggregate of this query was found.
     pub aggregated: bool,
-    /// True where its `FROM` reads the table that it is a step of, in `WITH RECURSIVE`.
+    /// True if its `FROM` reads the table that it is a step of, in `WITH RECURSIVE`.
     pub is_step: bool,
     /// The names of tables of its `WITH` that are not yet in sight.
     pub pending: Vec<String>,
@@ -91,7 +91,7 @@ pub(super) struct Scope {
     pub lateral: bool,
     /// `FOR UPDATE` and the like, for the queries and views in `FROM`.
     pub locks: Vec<Lock>,
-    /// True where its first item is a table with rows that the statement has just written.
+    /// True if its first item is a table with rows that the statement has just written.
     pub is_written: bool,
     /// The outlines of its clauses.
     pub clauses: Clauses,
@@ -128,17 +128,17 @@ pub(super) struct Item {
     pub columns: Vec<ItemColumn>,
     /// The type of its row as a value.
     pub row_type: Type,
-    /// True where its name may qualify columns.
+    /// True if its name may qualify columns.
     pub by_name: bool,
-    /// True where its columns may be used without its name.
+    /// True if its columns may be used without its name.
     pub by_column: bool,
-    /// True where only lateral items may use it.
+    /// True if only lateral items may use it.
     pub lateral_only: bool,
-    /// False where even these may not: it is on the wrong side of an outer join.
+    /// False if even these may not: it is on the wrong side of an outer join.
     pub lateral_ok: bool,
     /// Where the row is that `FOR UPDATE` locks.
     pub key: Option<Column>,
-    /// True where the rows are those of a query, which gets `FOR UPDATE` and locks its own.
+    /// True if the rows are those of a query, which gets `FOR UPDATE` and locks its own.
     pub locks_inside: bool,
 }
 
@@ -149,9 +149,9 @@ pub(super) struct ItemColumn {
     pub name: String,
     /// The column.
     pub column: Column,
-    /// True where `*` leaves it out.
+    /// True if `*` leaves it out.
     pub hidden: bool,
-    /// True where an alias has given it its name.
+    /// True if an alias has given it its name.
     pub is_renamed: bool,
 }
 

@@ -105,7 +105,7 @@ impl Verb {
     }
 }
 
-/// Why rows cannot be written through a view of this query, in PostgreSQL's words; `None` where they can.
+/// Why rows cannot be written through a view of this query, in PostgreSQL's words; `None` if they can.
 pub fn why_not_updatable(query: &ast::Query, plan: &Plan) -> Option<&'static str> {
     let has_column = |select: &ast::Select| {
         let mut outputs = select.outputs.iter();
@@ -171,7 +171,7 @@ fn obstacle(query: &ast::Query) -> Option<&'static str> {
 }
 
 impl Binder<'_> {
-    /// The table behind a view that is to be changed; none where it is a table already.
+    /// The table behind a view that is to be changed; none if it is a table already.
     pub(super) fn shown(&mut self, table: &ast::TableRef, verb: Verb) -> Result<Option<Shown>> {
         let relation = self.relation(&table.name)?;
         match &relation.kind {
@@ -281,7 +281,7 @@ impl Binder<'_> {
         Ok(shown)
     }
 
-    /// Fails where a column is to be given a value that the view computes.
+    /// Fails if a column is to be given a value that the view computes.
     pub(super) fn check_given<'t>(
         &self,
         shown: Option<&Shown>,

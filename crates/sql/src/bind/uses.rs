@@ -48,7 +48,7 @@ pub struct Use {
     pub inserts: Option<Vec<i16>>,
     /// The columns that are changed; none of them where rows are only locked.
     pub updates: Option<Vec<i16>>,
-    /// True where rows are deleted.
+    /// True if rows are deleted.
     pub deletes: bool,
 }
 

@@ -162,7 +162,7 @@ impl Binder<'_> {
     }
 }
 
-/// True where nothing has the name.
+/// True if nothing has the name.
 fn is_unknown(error: &Error) -> bool {
     matches!(error.cause.state(), SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE)
 }

@@ -14,7 +14,7 @@ fn call(call: &mut Call, f: &mut dyn FnMut(&mut Expr)) {
     call.args.iter_mut().for_each(f);
 }
 
-/// True where an expression or a part of it passes a test; plans of subqueries are not looked into.
+/// True if an expression or a part of it passes a test; plans of subqueries are not looked into.
 pub fn any(expr: &mut Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
     if test(expr) {
         return true;
@@ -24,13 +24,13 @@ pub fn any(expr: &mut Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
     found
 }
 
-/// True where computing an expression twice, never or in another place could be noticed; plans of
+/// True if computing an expression twice, never or in another place could be noticed; plans of
 /// subqueries are not looked into.
 pub fn is_volatile(expr: &Expr) -> bool {
     any(&mut expr.clone(), &is_volatile_part)
 }
 
-/// True where a part of an expression makes it volatile.
+/// True if a part of an expression makes it volatile.
 pub(super) fn is_volatile_part(part: &Expr) -> bool {
     match &part.kind {
         ExprKind::Call(call) | ExprKind::NullIf(call) | ExprKind::AnyAll { call, .. } => {

@@ -82,7 +82,7 @@ impl Printer<'_> {
         });
     }
 
-    /// A function that the grammar has words for; false where it is printed like any other.
+    /// A function that the grammar has words for; false if it is printed like any other.
     fn syntax(&mut self, call: &Call) -> bool {
         let word = |expr: &Expr| match &expr.kind {
             ExprKind::Const(value) => value.as_text().map(str::to_owned),

@@ -599,7 +599,7 @@ fn row_of(expr: &Expr) -> Option<crate::error::At> {
     }
 }
 
-/// True where an operand of an arithmetic operator needs no parentheses inside of another.
+/// True if an operand of an arithmetic operator needs no parentheses inside of another.
 fn binds_first(call: &Call, outer: &Call, expr: &Expr) -> bool {
     let rank = |call: &Call| match binary(call)?.as_bytes() {
         [b'+' | b'-', ..] => Some(1),

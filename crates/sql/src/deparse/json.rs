@@ -245,7 +245,7 @@ fn is_explicit(expr: &Expr) -> bool {
         && !super::expr::is_implicit(expr)
 }
 
-/// True where a type was written that a constructor is cast to.
+/// True if a type was written that a constructor is cast to.
 fn returns(written: &ast::Json) -> bool {
     match written {
         ast::Json::Object { returning, .. }

@@ -65,9 +65,9 @@ pub trait ObjectNames {
 /// How a definition is printed.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// True where parentheses are left out that are not needed.
+    /// True if parentheses are left out that are not needed.
     pub pretty: bool,
-    /// True where clauses stand on lines of their own.
+    /// True if clauses stand on lines of their own.
     pub lines: bool,
     /// The length from which outputs go on new lines; 0 for each on its own.
     pub wrap: i32,
@@ -127,9 +127,9 @@ struct Printer<'a> {
     out: String,
     /// How far the next line is indented.
     level: i32,
-    /// True where columns have their tables in front.
+    /// True if columns have their tables in front.
     prefix: bool,
-    /// True where others see the names of the outputs.
+    /// True if others see the names of the outputs.
     names_visible: bool,
     /// The name of each column.
     columns: HashMap<u32, (Option<String>, String)>,
@@ -141,7 +141,7 @@ struct Printer<'a> {
     taken: Vec<String>,
     /// True inside of a query.
     is_in_query: bool,
-    /// True where the one column is the value of a domain.
+    /// True if the one column is the value of a domain.
     is_of_domain: bool,
 }
 

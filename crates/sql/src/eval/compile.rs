@@ -26,7 +26,7 @@ impl Program {
 }
 
 impl SetProgram {
-    /// The program of a call that gives a set; `None` where the expression is no such call.
+    /// The program of a call that gives a set; `None` if the expression is no such call.
     ///
     /// # Errors
     /// As [`Program::compile`].

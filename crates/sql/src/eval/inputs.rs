@@ -113,7 +113,7 @@ pub trait OuterValues {
     /// The value that is kept under this number.
     fn slot(&self, number: usize) -> Datum;
 
-    /// The place of a value that is the same for all rows; `None` where nothing is kept from row to row.
+    /// The place of a value that is the same for all rows; `None` if nothing is kept from row to row.
     fn kept(&self, _number: usize) -> Option<&OnceCell<CachedValue>> {
         None
     }

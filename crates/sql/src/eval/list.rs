@@ -31,7 +31,7 @@ pub(super) enum Listing {
 /// A list of values that is searched.
 #[derive(Clone, Debug)]
 pub struct List {
-    /// In order, without NULLs; none where the list itself is NULL.
+    /// In order, without NULLs; none if the list itself is NULL.
     values: Option<Vec<Datum>>,
     has_null: bool,
 }

@@ -80,7 +80,7 @@ struct Invoke {
     args: Vec<Op>,
     types: Vec<Type>,
     ret: Type,
-    /// True where the last argument is the array of all variadic ones.
+    /// True if the last argument is the array of all variadic ones.
     spread: bool,
 }
 
@@ -190,7 +190,7 @@ impl Program {
         Ok(run.value(&self.root, DatumRef::Null)?.into_datum())
     }
 
-    /// True where the value for a row is true: not where it is NULL.
+    /// True if the value for a row is true: not where it is NULL.
     ///
     /// # Errors
     /// As [`Program::run`].

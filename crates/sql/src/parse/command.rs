@@ -81,7 +81,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// True where `SELECT` calls a function that a session runs as a command, and nothing else.
+    /// True if `SELECT` calls a function that a session runs as a command, and nothing else.
     pub(super) fn selects_command(&self) -> bool {
         let is_command = |ahead| {
             let name = self.word(ahead).is_some_and(|word| COMMAND_FUNCTIONS.contains(&word));

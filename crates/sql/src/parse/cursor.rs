@@ -75,12 +75,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// True where the next tokens are these words.
+    /// True if the next tokens are these words.
     pub(super) fn is(&self, words: &[&str]) -> bool {
         words.iter().enumerate().all(|(ahead, word)| self.word(ahead) == Some(word))
     }
 
-    /// True where the next token is one of these words.
+    /// True if the next token is one of these words.
     pub(super) fn is_any(&self, words: &[&str]) -> bool {
         self.word(0).is_some_and(|word| words.contains(&word))
     }
@@ -104,7 +104,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// True where the token that is `ahead` after the next is this punctuation.
+    /// True if the token that is `ahead` after the next is this punctuation.
     pub(super) fn is_punct(&self, ahead: usize, punct: &str) -> bool {
         matches!(self.peek(ahead), Token::Punct(found) if *found == punct)
     }
@@ -123,7 +123,7 @@ impl<'a> Parser<'a> {
         if self.eat_punct(punct) { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    /// True where the token that is `ahead` after the next is this operator.
+    /// True if the token that is `ahead` after the next is this operator.
     pub(super) fn is_symbol(&self, ahead: usize, symbol: &str) -> bool {
         matches!(self.peek(ahead), Token::Symbol(found) if found == symbol)
     }
@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
         self.name_if(|_| true)
     }
 
-    /// True where a name may come next.
+    /// True if a name may come next.
     pub(super) fn is_name(&self) -> bool {
         match self.peek(0) {
             Token::Quoted(_) => true,

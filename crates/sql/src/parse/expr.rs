@@ -603,7 +603,7 @@ impl<'a> Parser<'a> {
         if self.is_punct(0, "[") { self.steps(column) } else { Ok(column) }
     }
 
-    /// True where the next token may be the first of the name of a type.
+    /// True if the next token may be the first of the name of a type.
     fn is_type_word(&self) -> bool {
         match self.peek(0) {
             Token::Quoted(_) => true,

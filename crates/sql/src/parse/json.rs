@@ -97,7 +97,7 @@ impl Parser<'_> {
         unique
     }
 
-    /// `{NULL | ABSENT} ON NULL`: whether NULLs are left out; none where nothing is said.
+    /// `{NULL | ABSENT} ON NULL`: whether NULLs are left out; none if nothing is said.
     fn on_null(&mut self) -> Option<bool> {
         if self.eat(&["absent", "on", "null"]) {
             return Some(true);
@@ -115,7 +115,7 @@ impl Parser<'_> {
         Ok(Some(ty))
     }
 
-    /// True where the clauses behind the values begin, or nothing is left.
+    /// True if the clauses behind the values begin, or nothing is left.
     fn is_json_tail(&self) -> bool {
         self.is_punct(0, ")")
             || self.is(&["returning"])

@@ -32,7 +32,7 @@ fn bare(body: Body, at: At) -> Query {
 }
 
 impl Parser<'_> {
-    /// True where a query begins, parentheses aside.
+    /// True if a query begins, parentheses aside.
     pub(super) fn is_query_start(&self) -> bool {
         self.is_query_start_at(0)
     }
@@ -45,7 +45,7 @@ impl Parser<'_> {
         }
     }
 
-    /// True where something follows that makes a query in parentheses part of a larger one.
+    /// True if something follows that makes a query in parentheses part of a larger one.
     pub(super) fn is_query_rest(&self) -> bool {
         self.is_any(&["union", "intersect", "except", "order", "limit", "offset", "fetch", "for"])
     }

@@ -165,7 +165,7 @@ impl Parser<'_> {
         })
     }
 
-    /// True where a call stands as a table.
+    /// True if a call stands as a table.
     fn is_source_call(&self) -> bool {
         if self.is(&["only"]) {
             return false;

@@ -31,7 +31,7 @@ const KEYWORDS: [(&str, bool); 12] = [
 ];
 
 impl Parser<'_> {
-    /// The construct that `word`, which comes next, begins; `None` where it is an ordinary name.
+    /// The construct that `word`, which comes next, begins; `None` if it is an ordinary name.
     pub(super) fn special(&mut self, word: &str) -> Result<Option<Expr>> {
         let at = self.at();
         let called = self.is_punct(1, "(");
@@ -324,7 +324,7 @@ impl Parser<'_> {
         Ok(syntax_call("normalize", args, at))
     }
 
-    /// True where a standard type is followed by the string that is a constant of it.
+    /// True if a standard type is followed by the string that is a constant of it.
     fn is_type_literal(&self) -> bool {
         let mut ahead = 1;
         while matches!(

@@ -38,7 +38,7 @@ pub struct Template {
     pub constants: Vec<Constant>,
 }
 
-/// The template of a text; `None` where it is more than one statement, or none that has a plan.
+/// The template of a text; `None` if it is more than one statement, or none that has a plan.
 ///
 /// Statements with parameters of their own are taken as they are.
 pub fn template(text: &str) -> Option<Template> {
@@ -159,7 +159,7 @@ fn is_symbol(lexeme: &Lexeme<'_>, symbols: &[&str]) -> bool {
     matches!(&lexeme.token, Token::Symbol(symbol) if symbols.contains(&&**symbol))
 }
 
-/// True where a parameter in the place of this lexeme means what a constant means.
+/// True if a parameter in the place of this lexeme means what a constant means.
 fn takes_value(lexemes: &[Lexeme<'_>], at: usize, in_list: bool, is_number: bool) -> bool {
     let Some(before) = at.checked_sub(1) else { return false };
     match &lexemes[before].token {
@@ -174,7 +174,7 @@ fn takes_value(lexemes: &[Lexeme<'_>], at: usize, in_list: bool, is_number: bool
     }
 }
 
-/// True where the operator at this place has something on its left.
+/// True if the operator at this place has something on its left.
 fn is_operand(lexemes: &[Lexeme<'_>], at: usize) -> bool {
     let Some(before) = at.checked_sub(1) else { return false };
     match &lexemes[before].token {
@@ -186,7 +186,7 @@ fn is_operand(lexemes: &[Lexeme<'_>], at: usize) -> bool {
     }
 }
 
-/// True where nothing that follows belongs to a constant.
+/// True if nothing that follows belongs to a constant.
 fn may_follow(next: Option<&Token<'_>>) -> bool {
     match next {
         Some(Token::Punct(punct)) => matches!(*punct, ")" | ","),

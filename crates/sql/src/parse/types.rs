@@ -65,7 +65,7 @@ impl Parser<'_> {
         self.expect_punct("]")
     }
 
-    /// True where the next word begins one of the standard's own type names.
+    /// True if the next word begins one of the standard's own type names.
     pub(super) fn is_standard_type(&self) -> bool {
         self.is_any(&[
             "int",

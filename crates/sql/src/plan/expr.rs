@@ -52,9 +52,9 @@ pub enum ExprKind {
         /// The collation.
         collation: Oid,
     },
-    /// True where all are; false where one is.
+    /// True if all are; false if one is.
     And(Vec<Expr>),
-    /// True where one is; false where all are.
+    /// True if one is; false if all are.
     Or(Vec<Expr>),
     /// The opposite.
     Not(Box<Expr>),
@@ -112,7 +112,7 @@ pub enum ExprKind {
     Array {
         /// The elements.
         elements: Vec<Expr>,
-        /// True where the elements are arrays of the same type.
+        /// True if the elements are arrays of the same type.
         nested: bool,
     },
     /// A row of these fields. The rows of a subquery or a function have a type without a name, and
@@ -244,13 +244,13 @@ pub struct Call {
     pub function: Oid,
     /// Its name, or the operator it was written as.
     pub name: String,
-    /// True where it was written as an operator.
+    /// True if it was written as an operator.
     pub operator: bool,
     /// The arguments, of the types that the function takes.
     pub args: Vec<Expr>,
-    /// True where the result is a set of rows.
+    /// True if the result is a set of rows.
     pub set: bool,
-    /// True where the last argument is the array of all variadic ones.
+    /// True if the last argument is the array of all variadic ones.
     pub variadic: bool,
 }
 

@@ -236,7 +236,7 @@ fn lose_power_again<M: Medium>() {
     });
 }
 
-/// Runs a check that may panic, quietly; true where it passed.
+/// Runs a check that may panic, quietly; true if it passed.
 fn passes(check: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(check)).is_ok()
 }

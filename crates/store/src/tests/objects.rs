@@ -70,7 +70,7 @@ impl Steps {
         self.1.lock().hit
     }
 
-    /// To be asked before an operation: fails where that is to fail.
+    /// To be asked before an operation: fails if that is to fail.
     pub fn allow(&self) -> io::Result<()> {
         let mut fault = self.1.lock();
         match fault.next.take() {

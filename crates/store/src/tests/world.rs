@@ -184,7 +184,7 @@ pub struct Event {
     pub csn: u64,
     pub kind: Kind,
     pub bytes: Vec<u8>,
-    /// The value after it; none where it was erased.
+    /// The value after it; none if it was erased.
     pub image: Option<Vec<u8>>,
     pub is_erased: bool,
 }

@@ -73,12 +73,12 @@ impl Privileges {
     /// All that there are on schemas.
     pub const ALL_SCHEMA: Privileges = Privileges(0b11_0000_0000);
 
-    /// True where nothing is in the set.
+    /// True if nothing is in the set.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// True where all of `other` is in the set.
+    /// True if all of `other` is in the set.
     pub fn contains(self, other: Privileges) -> bool {
         self & other == other
     }

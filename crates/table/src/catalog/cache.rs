@@ -125,13 +125,13 @@ impl CatalogCache {
         Ok(())
     }
 
-    /// True where the store has the catalog.
+    /// True if the store has the catalog.
     pub(crate) fn is_written(&self) -> bool {
         self.newest.read().version() > Csn::ZERO
     }
 
     /// Locks the version of the catalog, and has the transaction write the entries that a database begins
-    /// with, as far as it has not changed them; false where the store has them.
+    /// with, as far as it has not changed them; false if the store has them.
     pub(crate) fn write_initial(&self, txn: &mut Transaction) -> Result<bool> {
         txn.lock_latest(CATALOG, VERSION_KEY, RowLock::Update, Wait::Allowed)?;
         if self.is_written() {
@@ -182,7 +182,7 @@ impl CatalogCache {
         Ok(catalog)
     }
 
-    /// A relation and the name of its schema as a snapshot sees them; `None` where it is not there. Reads
+    /// A relation and the name of its schema as a snapshot sees them; `None` if it is not there. Reads
     /// two records, and not the whole catalog.
     ///
     /// # Errors

@@ -67,7 +67,7 @@ pub struct Draft {
     base: Arc<Catalog>,
     catalog: Arc<Catalog>,
     changes: Vec<Change>,
-    /// True where something was said of tables that were given up before.
+    /// True if something was said of tables that were given up before.
     has_past: bool,
     made: Made,
 }
@@ -141,7 +141,7 @@ impl Draft {
         &self.catalog
     }
 
-    /// True where nothing was changed, or all of it was rolled back.
+    /// True if nothing was changed, or all of it was rolled back.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && !self.has_past
     }

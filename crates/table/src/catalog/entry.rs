@@ -88,11 +88,11 @@ pub struct Membership {
     pub member: Oid,
     /// The role that granted it.
     pub grantor: Oid,
-    /// True where the member may grant it to others.
+    /// True if the member may grant it to others.
     pub admin: bool,
-    /// True where the member has the role's privileges without more ado.
+    /// True if the member has the role's privileges without more ado.
     pub inherit: bool,
-    /// True where the member may `SET ROLE` to it.
+    /// True if the member may `SET ROLE` to it.
     pub set: bool,
 }
 
@@ -175,7 +175,7 @@ pub struct RangeType {
     pub collation: Oid,
     /// The type of multiranges.
     pub multirange: Type,
-    /// The function that gives the distance of two bounds; none where it has none.
+    /// The function that gives the distance of two bounds; none if it has none.
     pub difference: Oid,
 }
 
@@ -207,7 +207,7 @@ pub struct Domain {
     pub repr: Repr,
     /// The collation; none for types that have none.
     pub collation: Oid,
-    /// True where NULL is refused.
+    /// True if NULL is refused.
     pub not_null: bool,
     /// The value of columns that have no default of their own.
     pub default: Option<SqlText>,
@@ -251,9 +251,9 @@ pub struct Collation {
     pub owner: Oid,
     /// The provider that orders its texts.
     pub provider: CollationProvider,
-    /// False where texts can be equal that are not the same.
+    /// False if texts can be equal that are not the same.
     pub is_deterministic: bool,
-    /// True where it is only for databases in UTF-8.
+    /// True if it is only for databases in UTF-8.
     pub is_utf8: bool,
     /// The locale by which texts are ordered.
     pub locale: Arc<str>,
@@ -284,9 +284,9 @@ pub struct Constraint {
     pub name: Arc<str>,
     /// The table or domain that it constrains.
     pub on: ConstraintOn,
-    /// True where it can be checked later than at once.
+    /// True if it can be checked later than at once.
     pub is_deferrable: bool,
-    /// True where it is checked at the end of the transaction, unless it is set otherwise.
+    /// True if it is checked at the end of the transaction, unless it is set otherwise.
     pub is_deferred: bool,
     /// False for `NOT VALID`: rows that were there before may break it.
     pub is_validated: bool,
@@ -399,7 +399,7 @@ pub struct Policy {
     pub name: Arc<str>,
     /// The table.
     pub table: Oid,
-    /// True where rows are let through that it accepts; false for `RESTRICTIVE`, where rows are kept back
+    /// True if rows are let through that it accepts; false for `RESTRICTIVE`, where rows are kept back
     /// that it does not accept.
     pub is_permissive: bool,
     /// The statements that it is about.

@@ -207,7 +207,7 @@ impl Router {
         }
     }
 
-    /// The partition of a row with these keys; `None` where there is none.
+    /// The partition of a row with these keys; `None` if there is none.
     pub fn find(&self, keys: &[Datum]) -> Option<Oid> {
         let found = match &self.places {
             Places::List(all) => {
@@ -275,7 +275,7 @@ impl Router {
         self.default
     }
 
-    /// The partitions in the order of their rows, and the default partition last; `None` where they have no order,
+    /// The partitions in the order of their rows, and the default partition last; `None` if they have no order,
     /// because a value of one lies between two of another.
     pub fn in_order(&self) -> Option<Vec<Oid>> {
         let mut found: Vec<Oid> = match &self.places {
@@ -328,7 +328,7 @@ impl Router {
 /// Keys between two bounds, in key form.
 type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// True where a range has keys at or above `low` and below `high`.
+/// True if a range has keys at or above `low` and below `high`.
 fn meets((first, last): &KeyRange, low: &[u8], high: &[u8]) -> bool {
     let begins_below = match first {
         Bound::Unbounded => true,
@@ -342,7 +342,7 @@ fn meets((first, last): &KeyRange, low: &[u8], high: &[u8]) -> bool {
     begins_below && ends_above
 }
 
-/// True where a range has what begins with the form of a value.
+/// True if a range has what begins with the form of a value.
 fn has_form((first, last): &KeyRange, form: &[u8]) -> bool {
     let is_from = match first {
         Bound::Unbounded => true,
@@ -364,7 +364,7 @@ fn point((first, last): &KeyRange) -> Option<&Vec<u8>> {
     (last.split_last() == Some((&end.checked_add(1)?, before))).then_some(first)
 }
 
-/// True where no key of a range is outside of all spans, which are in order.
+/// True if no key of a range is outside of all spans, which are in order.
 fn is_covered((first, last): &KeyRange, spans: &[Span]) -> bool {
     let Bound::Included(first) = first else { return false };
     let mut from = first.clone();

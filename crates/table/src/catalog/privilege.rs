@@ -16,24 +16,24 @@ impl Catalog {
         self.role(role).is_some_and(|role| role.may.superuser)
     }
 
-    /// True where `role` has the privileges of `other` without more ado: it is that role, a
+    /// True if `role` has the privileges of `other` without more ado: it is that role, a
     /// superuser, or a member by memberships that inherit. `database` is the one that the session is
     /// connected to: its owner is a member of `pg_database_owner`.
     pub fn has_privileges_of(&self, role: Oid, other: Oid, database: Oid) -> bool {
         self.is_superuser(role) || self.reaches(role, other, database, |m| m.inherit)
     }
 
-    /// True where `role` may become `other` by `SET ROLE`.
+    /// True if `role` may become `other` by `SET ROLE`.
     pub fn may_set_role(&self, role: Oid, other: Oid) -> bool {
         self.is_superuser(role) || self.reaches(role, other, Oid::NONE, |m| m.set)
     }
 
-    /// True where `role` is `other` or a member of it in any way.
+    /// True if `role` is `other` or a member of it in any way.
     pub fn is_member_of(&self, role: Oid, other: Oid) -> bool {
         self.reaches(role, other, Oid::NONE, |_| true)
     }
 
-    /// True where `role` may make others members of `other`.
+    /// True if `role` may make others members of `other`.
     pub fn may_grant_role(&self, role: Oid, other: Oid) -> bool {
         let admin = |m: &&std::sync::Arc<super::Membership>| m.role == other && m.admin;
         self.is_superuser(role)
@@ -68,7 +68,7 @@ impl Catalog {
         false
     }
 
-    /// The policies of a table that are about a role; `None` where the role sees and writes all rows.
+    /// The policies of a table that are about a role; `None` if the role sees and writes all rows.
     pub fn policies_for(&self, table: Oid, role: Oid, database: Oid) -> Option<Vec<&Policy>> {
         let table = self.table(table)?;
         let relation = &table.relation;
@@ -228,7 +228,7 @@ impl Catalog {
         [6_181, 6_182].into_iter().any(|other| self.has_privileges_of(role, Oid(other), database))
     }
 
-    /// True where a role owns an object, or has the privileges of its owner.
+    /// True if a role owns an object, or has the privileges of its owner.
     pub fn is_owner(&self, role: Oid, object: Address, database: Oid) -> bool {
         self.owner_of(object).is_some_and(|owner| self.has_privileges_of(role, owner, database))
     }

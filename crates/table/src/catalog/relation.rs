@@ -213,13 +213,13 @@ pub struct Index {
     pub include: Vec<i16>,
     /// Which rows are in it; none for all.
     pub predicate: Option<SqlText>,
-    /// True where two rows may not have equal keys.
+    /// True if two rows may not have equal keys.
     pub is_unique: bool,
-    /// True where NULLs are different from one another.
+    /// True if NULLs are different from one another.
     pub nulls_distinct: bool,
     /// True for the primary key.
     pub is_primary: bool,
-    /// False where uniqueness is checked at the end of the statement or later (deferrable).
+    /// False if uniqueness is checked at the end of the statement or later (deferrable).
     pub is_immediate: bool,
     /// False while it is being built: it is written to, and not read.
     pub is_valid: bool,
@@ -288,7 +288,7 @@ pub struct SortForm {
 }
 
 impl SortForm {
-    /// True where sort keys that are made now can be compared with those of the index.
+    /// True if sort keys that are made now can be compared with those of the index.
     pub fn is_current(&self) -> bool {
         *self.version == *collate::VERSION
     }

@@ -45,12 +45,12 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// True where the path finds a relation by its bare name: `pg_table_is_visible`.
+    /// True if the path finds a relation by its bare name: `pg_table_is_visible`.
     pub fn is_relation_visible(self, relation: &Relation) -> bool {
         self.relation(None, &relation.name).is_some_and(|found| found.oid == relation.oid)
     }
 
-    /// True where the path finds a type by its bare name: `pg_type_is_visible`.
+    /// True if the path finds a type by its bare name: `pg_type_is_visible`.
     pub fn is_type_visible(self, ty: Type) -> bool {
         let Some(entry) = self.catalog.type_entry(ty) else {
             return match builtin::facts(ty) {
@@ -251,7 +251,7 @@ impl TypeSource for Scope<'_> {
 }
 
 impl Catalog {
-    /// How values of a type of users are made; `None` where there is no such type.
+    /// How values of a type of users are made; `None` if there is no such type.
     pub fn shape(&self, ty: Type) -> Option<Shape> {
         Some(match self.type_entry(ty)? {
             TypeEntry::UserArray(of) => Shape::Array(of.ty),

@@ -219,7 +219,7 @@ impl Catalog {
         }
     }
 
-    /// True where changes only touch relations with what belongs to them, and give no name to a type that
+    /// True if changes only touch relations with what belongs to them, and give no name to a type that
     /// another type has.
     pub(crate) fn is_narrow(&self, put: &[Entry], removed: &[Key]) -> bool {
         let of_table = |constraint: &Constraint| matches!(constraint.on, ConstraintOn::Table(_));
@@ -240,7 +240,7 @@ impl Catalog {
         removed.iter().all(is_removed) && put.iter().all(is_put)
     }
 
-    /// True where a built-in type, or one in another schema, has the name of a relation's row type or of its
+    /// True if a built-in type, or one in another schema, has the name of a relation's row type or of its
     /// array type.
     fn is_type_elsewhere(&self, relation: &Relation, array_name: &str) -> bool {
         let names = [&*relation.name, array_name];

@@ -58,7 +58,7 @@ pub struct GivenUp {
     pub name: String,
     /// The documents, to be read before the commit that gave them up ([`Collection::dropped`]).
     pub collection: Collection,
-    /// True where that commit dropped the table, or made an ordinary one of it; it truncated it, or keyed it
+    /// True if that commit dropped the table, or made an ordinary one of it; it truncated it, or keyed it
     /// anew, where it did not.
     pub is_dropped: bool,
     relation: Oid,
@@ -70,7 +70,7 @@ fn is_collection(relation: &Relation) -> bool {
     relation.persistence != Persistence::Temporary && storage_of(relation).is_some()
 }
 
-/// The table of the store in which the documents of a relation lie; `None` where it has none.
+/// The table of the store in which the documents of a relation lie; `None` if it has none.
 fn storage_of(relation: &Relation) -> Option<TableId> {
     DocumentData::of(relation).map(|documents| documents.storage)
 }
@@ -275,7 +275,7 @@ impl Collections {
     }
 
     /// The owner of the table whose documents lie in a table of the store, or lay there until it gave them
-    /// up; `None` where that is not known.
+    /// up; `None` if that is not known.
     ///
     /// # Errors
     /// Fails if the catalog of a commit cannot be read.
@@ -300,7 +300,7 @@ impl Collections {
     // --- changing --------------------------------------------------------------------------------
 
     /// Makes a collection for a role, which must be allowed to make tables in the schema `public`; for nobody
-    /// in particular where no role is given. `None` where something in the schema is called so.
+    /// in particular where no role is given. `None` if something in the schema is called so.
     ///
     /// # Errors
     /// 42602 where the name is none for a collection, 42501 where the role may not make tables, 42704 where there
@@ -336,7 +336,7 @@ impl Collections {
         }
     }
 
-    /// True where something in the schema `public` is called so that is no collection: an ordinary table, a view,
+    /// True if something in the schema `public` is called so that is no collection: an ordinary table, a view,
     /// an index, a type ...
     pub fn is_taken(&self, name: &str) -> bool {
         let catalog = self.catalogs.newest();
@@ -344,7 +344,7 @@ impl Collections {
         relation.map_or(catalog.type_named(PUBLIC, name).is_some(), |found| !is_collection(found))
     }
 
-    /// Keeps another part of the past of a collection from now on; false where there is none of that name.
+    /// Keeps another part of the past of a collection from now on; false if there is none of that name.
     ///
     /// # Errors
     /// Returns the error of the transaction.
@@ -357,7 +357,7 @@ impl Collections {
         Ok(true)
     }
 
-    /// Drops a collection; false where there is none of that name. Waits for the transactions that have
+    /// Drops a collection; false if there is none of that name. Waits for the transactions that have
     /// written to it.
     ///
     /// # Errors
@@ -372,7 +372,7 @@ impl Collections {
     }
 
     /// Drops a collection where it is there, and removes the past of all that had its name and were
-    /// dropped; false where there was nothing to drop or to remove.
+    /// dropped; false if there was nothing to drop or to remove.
     ///
     /// # Errors
     /// As [`Collections::drop_collection`].
@@ -424,7 +424,7 @@ fn drop_table(ddl: &mut Ddl<'_>, relation: Oid) -> Result<()> {
     ddl.drop_objects(&[Address::relation(relation)], Behavior::Restrict).map(drop)
 }
 
-/// False where the table was gone already, because another transaction was faster.
+/// False if the table was gone already, because another transaction was faster.
 fn not_if_gone(done: Result<()>) -> Result<bool> {
     match done {
         Err(error) if error.sqlstate() == SqlState::UNDEFINED_TABLE => Ok(false),
@@ -432,7 +432,7 @@ fn not_if_gone(done: Result<()>) -> Result<bool> {
     }
 }
 
-/// True where a name was not free.
+/// True if a name was not free.
 fn is_taken(error: &Error) -> bool {
     [SqlState::DUPLICATE_TABLE, SqlState::DUPLICATE_OBJECT].contains(&error.sqlstate())
 }
@@ -520,7 +520,7 @@ fn stored(history: Retention) -> store::Retention {
     }
 }
 
-/// Why no new collection can be called so, in words; `None` where it can.
+/// Why no new collection can be called so, in words; `None` if it can.
 pub fn why_not_called(name: &str) -> Option<&'static str> {
     match name {
         "" => Some("it is empty"),

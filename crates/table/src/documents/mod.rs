@@ -115,7 +115,7 @@ pub(crate) struct DocumentData {
 }
 
 impl DocumentData {
-    /// Returns the catalog's data of this relation; `None` where it is no table of documents.
+    /// Returns the catalog's data of this relation; `None` if it is no table of documents.
     pub fn of(relation: &Relation) -> Option<DocumentData> {
         DocumentData::read(&relation.table()?.method)
     }

@@ -117,7 +117,7 @@ impl RowLink for DocumentRows {
     }
 }
 
-/// Returns the feature of a table that only SQL can compute, in words; `None` where it has none.
+/// Returns the feature of a table that only SQL can compute, in words; `None` if it has none.
 fn refusal(table: &Table) -> Option<&'static str> {
     let def = table.def();
     if table.keyed_by().is_empty() {

@@ -36,7 +36,7 @@ impl std::fmt::Debug for RowDocuments {
 }
 
 impl RowDocuments {
-    /// The rows of a table; `None` where its method is another.
+    /// The rows of a table; `None` if its method is another.
     pub fn of(table: &Table) -> Option<&RowDocuments> {
         table.rows().of_method()
     }
@@ -103,7 +103,7 @@ impl RowDocuments {
         name
     }
 
-    /// The values of the columns that rows are keyed by, of a document that is called so; `None` where none
+    /// The values of the columns that rows are keyed by, of a document that is called so; `None` if none
     /// can be called so.
     pub fn values_of(&self, key: &str) -> Option<Vec<Datum>> {
         let context = Context::new(&STYLE);
@@ -125,7 +125,7 @@ impl RowDocuments {
             .collect()
     }
 
-    /// The key of the row whose document is called so; `None` where none can be called so.
+    /// The key of the row whose document is called so; `None` if none can be called so.
     fn key_named(&self, name: &str) -> Option<Vec<u8>> {
         if self.key.is_empty() {
             return Some(name.parse::<u64>().ok()?.to_be_bytes().to_vec());

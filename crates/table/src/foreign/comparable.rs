@@ -20,7 +20,7 @@
 use types::time::{Date, Timestamp};
 use types::{Datum, Modifier, Repr, Type, builtin, text};
 
-/// True where columns of type `from` may refer to columns of type `to`, neither of which is a domain.
+/// True if columns of type `from` may refer to columns of type `to`, neither of which is a domain.
 pub(crate) fn may_refer(from: Type, to: Type) -> bool {
     let is_integer = |ty| matches!(ty, Type::INT2 | Type::INT4 | Type::INT8);
     let is_float = |ty| matches!(ty, Type::FLOAT4 | Type::FLOAT8);
@@ -43,7 +43,7 @@ pub(crate) fn may_refer(from: Type, to: Type) -> bool {
         }
 }
 
-/// The key of type `to` that a value of a referring column means; none where no key is equal to it.
+/// The key of type `to` that a value of a referring column means; none if no key is equal to it.
 pub(super) fn key_of(value: &Datum, to: Type) -> Option<Datum> {
     Some(match (value, to) {
         (Datum::Text(text), Type::BPCHAR) => Datum::text(text.trim_end_matches(' ')),
@@ -91,7 +91,7 @@ pub(super) fn equal_to(key: &Datum, from: Type, to: Type) -> Equal {
     value.map_or(Equal::None, Equal::One)
 }
 
-/// An integer as a value of a type of numbers; none where it does not fit.
+/// An integer as a value of a type of numbers; none if it does not fit.
 fn number(value: i64, to: Type) -> Option<Datum> {
     Some(match to {
         Type::INT2 => Datum::Int2(value.try_into().ok()?),

@@ -41,7 +41,7 @@ struct Referred {
 const ROWS_AT_ONCE: usize = 256;
 
 impl Checks {
-    /// True where a row has this key; then it is locked (KEY SHARE) and stays.
+    /// True if a row has this key; then it is locked (KEY SHARE) and stays.
     pub(super) fn is_there(
         &self,
         txn: &mut Transaction,
@@ -88,7 +88,7 @@ impl Checks {
         Ok(entry(txn)?.is_some_and(|now| now == row_key))
     }
 
-    /// Where the row is that these values refer to: in the table, or in a partition of it. `None` where no partition can
+    /// Where the row is that these values refer to: in the table, or in a partition of it. `None` if no partition can
     /// have it.
     fn referred(&self, key: &ForeignKey, values: &[Datum]) -> Result<Option<Referred>> {
         let table = self.handles.table(&self.catalog, key.references).ok_or_else(gone_table)?;
@@ -210,7 +210,7 @@ impl Checks {
         self.catalog.base_type(column.ty, column.modifier).0
     }
 
-    /// True where a row with the key is there, whatever transaction made it: no lock is taken.
+    /// True if a row with the key is there, whatever transaction made it: no lock is taken.
     pub(super) fn is_back(
         &self,
         txn: &mut Transaction,
@@ -237,7 +237,7 @@ pub(super) struct Meaning {
 }
 
 impl Meaning {
-    /// True where values of referring columns mean this key.
+    /// True if values of referring columns mean this key.
     pub(super) fn is_key(&self, own: &[Datum], key: &[Datum]) -> Result<bool> {
         for (at, ((own, (_, to)), key)) in own.iter().zip(&self.types).zip(key).enumerate() {
             let Some(value) = key_of(own, *to) else { return Ok(false) };
@@ -255,7 +255,7 @@ impl Meaning {
         Ok(true)
     }
 
-    /// True where an entry of an index of referring rows has all texts of the class of a key, where the foreign key
+    /// True if an entry of an index of referring rows has all texts of the class of a key, where the foreign key
     /// compares by classes. `at` is the pair, `part` the key of the index.
     fn finds_all(&self, at: usize, index: &Index, part: usize) -> bool {
         match self.parts[at] {

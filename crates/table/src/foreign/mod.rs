@@ -125,7 +125,7 @@ impl Checks {
         self.catalog = catalog;
     }
 
-    /// True where the commit has nothing to check.
+    /// True if the commit has nothing to check.
     pub fn is_empty(&self) -> bool {
         self.now.is_empty() && self.deferred.iter().all(|deferred| deferred.is_finished)
     }
@@ -364,7 +364,7 @@ impl Checks {
     }
 
     /// The row that is ended next goes on in another partition as `new`, by the columns of the partition that it is
-    /// in; `None` where that is over.
+    /// in; `None` if that is over.
     pub fn set_moving(&mut self, new: Option<Vec<Datum>>) {
         self.moving = new;
     }

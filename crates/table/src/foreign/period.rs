@@ -21,7 +21,7 @@ use crate::index::Index;
 use crate::rows::{Table, position};
 
 impl Checks {
-    /// True where rows have this key all the time of its period; then they are locked (KEY SHARE) and stay.
+    /// True if rows have this key all the time of its period; then they are locked (KEY SHARE) and stay.
     pub(super) fn is_covered(
         &self,
         txn: &mut Transaction,
@@ -64,7 +64,7 @@ impl Checks {
         Ok(!range::is_empty(period) && range::covers(DatumRef::Multirange(held.as_ref()), period))
     }
 
-    /// True where a row that referred to the key `old`, at some time of its period, refers to what is not
+    /// True if a row that referred to the key `old`, at some time of its period, refers to what is not
     /// there any more.
     pub(super) fn is_missed(
         &self,
@@ -120,7 +120,7 @@ fn ranges(period: &Datum) -> Vec<RangeRef<'_>> {
 }
 
 impl Index {
-    /// True where foreign keys with `PERIOD` can refer to its columns.
+    /// True if foreign keys with `PERIOD` can refer to its columns.
     pub(crate) fn has_periods(&self, table: &Table) -> bool {
         self.exclusion(table).is_some_and(|constraint| {
             matches!(constraint.kind, ConstraintKind::Key { is_period: true, .. })

@@ -28,7 +28,7 @@ pub(crate) const ROW_BYTES_MIN: usize = 192;
 /// store writes a fresh image after so many of them, and a read does not go through all that ever were.
 pub(crate) const UNCHANGED: &[u8] = &[0, 0, 0];
 
-/// The patch that makes `after` of `before`; `None` where `after` is better written whole.
+/// The patch that makes `after` of `before`; `None` if `after` is better written whole.
 pub(crate) fn diff(before: &[u8], after: &[u8], layout: &Layout) -> Result<Option<Vec<u8>>> {
     if before.len() < ROW_BYTES_MIN || after.len() < ROW_BYTES_MIN {
         return Ok(None);

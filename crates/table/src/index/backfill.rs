@@ -138,7 +138,7 @@ fn add_rows(
 }
 
 impl Table {
-    /// Makes the backfill of an index. Returns false where it cannot have one: then it is empty.
+    /// Makes the backfill of an index. Returns false if it cannot have one: then it is empty.
     pub(super) fn build_backfill(
         self: &Arc<Self>,
         change: &mut Change<'_>,
@@ -202,7 +202,7 @@ fn backfill_entry(key: Vec<u8>, row_key: &[u8]) -> Entry {
     Entry { key, value, is_exclusive: false, row_key_bytes: row_key.len() }
 }
 
-/// Erases the backfill of an index. Returns false where it was empty.
+/// Erases the backfill of an index. Returns false if it was empty.
 pub(crate) fn erase_backfill(txn: &mut Transaction, index: TableId) -> Result<bool> {
     let Some(backfill) = backfill_of(index) else { return Ok(false) };
     let latest = txn.latest();
@@ -225,7 +225,7 @@ pub(crate) fn erase_backfill(txn: &mut Transaction, index: TableId) -> Result<bo
     Ok(is_told)
 }
 
-/// True where the values of a row are to blame: an expression that the rows of now have a value for may have
+/// True if the values of a row are to blame: an expression that the rows of now have a value for may have
 /// none for a row of the past.
 pub(crate) fn is_of_data(error: &Error) -> bool {
     matches!(error, Error::Sql(error) if error.state().code().starts_with("22"))

@@ -33,7 +33,7 @@ const THREAD: &str = "index-entries";
 
 impl Table {
     /// Fills the index at a position of [`Table::indexes`], which has no entries. The caller keeps
-    /// others from writing to the table, and sees all that is committed. False where the index has no
+    /// others from writing to the table, and sees all that is committed. False if the index has no
     /// entries of the past, because its expressions cannot be computed of all that there was.
     ///
     /// # Errors

@@ -33,12 +33,12 @@ const LOCK: u8 = u8::MAX;
 pub(crate) type ConflictingRow = (Vec<u8>, Vec<Datum>);
 
 impl Index {
-    /// True where rows of the index may exclude each other.
+    /// True if rows of the index may exclude each other.
     pub(crate) fn excludes(&self) -> bool {
         self.relation().index().is_some_and(|index| !index.excludes.is_empty())
     }
 
-    /// True where all operators of the constraint are true of the keys of two rows, none of the first NULL.
+    /// True if all operators of the constraint are true of the keys of two rows, none of the first NULL.
     fn are_excluding(&self, one: &[Datum], other: &[Datum]) -> Result<bool> {
         let Some(index) = self.relation().index() else { return Ok(false) };
         let holds = |at: usize| {
@@ -208,7 +208,7 @@ impl Table {
     }
 }
 
-/// True where one of two networks lies in the other.
+/// True if one of two networks lies in the other.
 fn networks_overlap(one: &[u8], other: &[u8]) -> bool {
     let (Ok(one), Ok(other)) = (Inet::held(one), Inet::held(other)) else { return false };
     one.is_within_or_equal(other) || other.is_within_or_equal(one)

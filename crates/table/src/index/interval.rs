@@ -120,7 +120,7 @@ impl Intervals {
         self.equal.iter().map(|(at, _)| *at)
     }
 
-    /// Returns the prefix of the entries of all rows whose keys are equal to these; `None` where
+    /// Returns the prefix of the entries of all rows whose keys are equal to these; `None` if
     /// one is NULL.
     pub(super) fn prefix(&self, keys: &[Datum]) -> Option<Vec<u8>> {
         let mut prefix = Vec::with_capacity(32);
@@ -130,7 +130,7 @@ impl Intervals {
         keys.iter().all(|key| !key.is_null()).then_some(prefix)
     }
 
-    /// The beginnings of the entries of a row, to which the row's key is added: none where a key is NULL,
+    /// The beginnings of the entries of a row, to which the row's key is added: none if a key is NULL,
     /// which no operator is true of.
     pub(super) fn items(&self, keys: &[Datum]) -> Vec<Vec<u8>> {
         let Some(prefix) = self.prefix(keys) else { return Vec::new() };
@@ -144,7 +144,7 @@ impl Intervals {
         }
     }
 
-    /// The rows that may have keys of which all that is asked is true; `None` where any may.
+    /// The rows that may have keys of which all that is asked is true; `None` if any may.
     pub(super) fn query(&self, asked: &[ScanKey]) -> Option<Query> {
         let nothing = || Some(Query::Any(Vec::new()));
         let mut prefix = Vec::with_capacity(32);

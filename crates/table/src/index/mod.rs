@@ -135,12 +135,12 @@ impl Entry {
 }
 
 impl Index {
-    /// True where it has expressions or a predicate.
+    /// True if it has expressions or a predicate.
     pub(crate) fn is_computed(&self) -> bool {
         self.is_computed
     }
 
-    /// The index that a relation is; `None` where it is none.
+    /// The index that a relation is; `None` if it is none.
     pub(crate) fn new(relation: &Arc<Relation>) -> Option<Index> {
         let index = relation.index()?;
         let nulls_distinct = index.nulls_distinct;
@@ -192,12 +192,12 @@ impl Index {
         &self.relation
     }
 
-    /// True where entries with equal keys may stand beside each other for a while.
+    /// True if entries with equal keys may stand beside each other for a while.
     pub(crate) fn is_checked_late(&self) -> bool {
         matches!(self.kind, Kind::Deferrable { .. })
     }
 
-    /// Where its entries lie; none where it is the rows themselves.
+    /// Where its entries lie; none if it is the rows themselves.
     pub fn storage(&self) -> Option<TableId> {
         self.storage
     }
@@ -207,12 +207,12 @@ impl Index {
         &self.shape
     }
 
-    /// True where it may be read.
+    /// True if it may be read.
     pub fn is_valid(&self) -> bool {
         self.is_valid
     }
 
-    /// True where none of its entries was ever committed: for other readers it is not there.
+    /// True if none of its entries was ever committed: for other readers it is not there.
     pub(crate) fn is_fresh(&self, store: &Store) -> Result<bool> {
         let Some(storage) = self.storage else { return Ok(false) };
         if self.has_entries.load(Ordering::Relaxed) {
@@ -223,7 +223,7 @@ impl Index {
         Ok(is_fresh)
     }
 
-    /// True where every version that rows ever had has its entry.
+    /// True if every version that rows ever had has its entry.
     pub fn is_whole(&self) -> bool {
         let is_whole = self.relation.index().is_some_and(|data| data.is_whole);
         self.is_valid && is_whole && !self.is_columnar()
@@ -242,19 +242,19 @@ impl Index {
         }
     }
 
-    /// True where a row with a key that is there is refused at once: `ON CONFLICT` can name it.
+    /// True if a row with a key that is there is refused at once: `ON CONFLICT` can name it.
     pub fn is_arbiter(&self) -> bool {
         matches!(self.kind, Kind::Unique { .. })
     }
 
-    /// True where it can say which row is in the way of another: it is unique, or it is of an exclusion
+    /// True if it can say which row is in the way of another: it is unique, or it is of an exclusion
     /// constraint. Not where that is checked late.
     pub fn decides_conflicts(&self) -> bool {
         let is_immediate = self.relation.index().is_some_and(|index| index.is_immediate);
         self.is_arbiter() || self.excludes() && is_immediate
     }
 
-    /// True where all rows are in it, in the order of its columns.
+    /// True if all rows are in it, in the order of its columns.
     pub(crate) fn is_plain_search(&self) -> bool {
         let has_order = !matches!(self.kind, Kind::Gin(_) | Kind::Gist(_) | Kind::Columnar);
         self.is_valid && !self.is_computed && has_order
@@ -270,7 +270,7 @@ impl Index {
         if let Kind::Gist(intervals) = &self.kind { Some(intervals) } else { None }
     }
 
-    /// True where a foreign key can refer to its columns.
+    /// True if a foreign key can refer to its columns.
     pub(crate) fn can_be_referred_to(&self) -> bool {
         matches!(self.kind, Kind::Unique { .. }) && !self.is_computed
     }
@@ -283,7 +283,7 @@ impl Index {
         })
     }
 
-    /// True where it may say something else of a row of which these columns change.
+    /// True if it may say something else of a row of which these columns change.
     pub(crate) fn may_change(&self, changes: impl Fn(usize) -> bool) -> bool {
         self.is_computed || self.columns().chain(self.include.iter().copied()).any(changes)
     }
@@ -299,12 +299,12 @@ impl Index {
         }
     }
 
-    /// True where texts of a key are one entry that are equal without being the same.
+    /// True if texts of a key are one entry that are equal without being the same.
     pub(crate) fn is_by_class(&self, part: usize) -> bool {
         matches!(self.sorts.get(part), Some(Some(sort)) if sort.is_by_class())
     }
 
-    /// True where a key is written as a key of another index is.
+    /// True if a key is written as a key of another index is.
     pub(crate) fn is_sorted_like(&self, part: usize, other: &Index, own: usize) -> bool {
         match (self.sorts.get(part), other.sorts.get(own)) {
             (Some(Some(one)), Some(Some(other))) => one.is_like(other),
@@ -312,7 +312,7 @@ impl Index {
         }
     }
 
-    /// The values of its keys of a row; `None` where the row is not in it.
+    /// The values of its keys of a row; `None` if the row is not in it.
     fn keys(&self, row: &[Datum], values: &mut dyn RowValues) -> Result<Option<Vec<Datum>>> {
         let mut computed = Vec::new();
         if self.is_computed && !values.index(&self.relation, row, &mut computed)? {

@@ -72,7 +72,7 @@ pub struct ScanKey {
 }
 
 impl Strategy {
-    /// True where an index of a class supports the strategy.
+    /// True if an index of a class supports the strategy.
     pub fn is_for(self, class: ItemClass) -> bool {
         match self {
             Strategy::Overlaps => matches!(class, ItemClass::Array | ItemClass::Interval),
@@ -121,7 +121,7 @@ pub enum Query {
 }
 
 impl Query {
-    /// True where every row may fit, also one that has no items.
+    /// True if every row may fit, also one that has no items.
     pub fn is_all(&self) -> bool {
         match self {
             Query::Item(_) | Query::Prefix(_) | Query::Overlap(_) => false,
@@ -196,7 +196,7 @@ impl Index {
         Ok(Query::All(queries))
     }
 
-    /// The items that rows must have of which the condition is true; none where it is true of no row.
+    /// The items that rows must have of which the condition is true; none if it is true of no row.
     fn query_of(&self, column: usize, strategy: Strategy, value: &Datum) -> Result<Option<Query>> {
         let class = self.gin().and_then(|classes| classes.get(column).copied());
         let (Some(class), false) = (class, value.is_null()) else { return Ok(None) };

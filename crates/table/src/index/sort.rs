@@ -20,24 +20,24 @@ use crate::catalog::{IndexKey, Relation, SortForm};
 #[derive(Clone, Debug)]
 pub(super) struct Sort {
     form: SortForm,
-    /// None where this release does not have the locale.
+    /// None if this release does not have the locale.
     collation: Option<Arc<Collation>>,
 }
 
 impl Sort {
-    /// How a key is written; none where it is as it is.
+    /// How a key is written; none if it is as it is.
     pub(super) fn of(key: &IndexKey) -> Option<Sort> {
         let form = key.sort.clone()?;
         let collation = collate::of(&form.locale).ok();
         Some(Sort { form, collation })
     }
 
-    /// True where texts are written as one that are equal without being the same.
+    /// True if texts are written as one that are equal without being the same.
     pub(super) fn is_by_class(&self) -> bool {
         !self.form.is_deterministic
     }
 
-    /// True where another key is written in the same way.
+    /// True if another key is written in the same way.
     pub(super) fn is_like(&self, other: &Sort) -> bool {
         self.form == other.form
     }

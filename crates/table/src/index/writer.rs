@@ -41,7 +41,7 @@ pub(crate) struct EntryWriter {
 }
 
 impl Index {
-    /// Returns the writer that makes its entries of rows as they are stored; `None` where that
+    /// Returns the writer that makes its entries of rows as they are stored; `None` if that
     /// takes [`Index::entries`].
     pub(crate) fn entry_writer(&self) -> Option<EntryWriter> {
         if self.is_computed || !self.sorts.is_empty() || matches!(self.kind, Kind::Gist(_)) {

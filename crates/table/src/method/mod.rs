@@ -118,24 +118,24 @@ pub trait AccessMethod: Send + Sync {
         false
     }
 
-    /// True where rows are keyed by a primary key that the table gets when it has rows: they are written anew.
+    /// True if rows are keyed by a primary key that the table gets when it has rows: they are written anew.
     /// Otherwise they keep their hidden ids, and the primary key is an index beside them.
     fn takes_late_key(&self) -> bool {
         false
     }
 
-    /// Why a relation cannot have this method, in a sentence; `None` where it can.
+    /// Why a relation cannot have this method, in a sentence; `None` if it can.
     fn refusal(&self, _relation: &Relation, _data: &TableData) -> Option<String> {
         None
     }
 
-    /// Why a relation with this method cannot have an index, in a sentence; `None` where it can.
+    /// Why a relation with this method cannot have an index, in a sentence; `None` if it can.
     fn index_refusal(&self, _relation: &Relation, _index: &Index) -> Option<String> {
         None
     }
 
     /// Returns the encoder that keeps the newest rows of a table in columns in the files of the
-    /// store; `None` where they are kept as rows.
+    /// store; `None` if they are kept as rows.
     fn column_encoder(&self, _relation: &Relation) -> Option<Arc<dyn ColumnEncoder>> {
         None
     }
@@ -202,7 +202,7 @@ impl Methods {
         Ok(MethodData { oid: method.oid(), storages, settings })
     }
 
-    /// Why a relation cannot have an index, in a sentence; `None` where it can.
+    /// Why a relation cannot have an index, in a sentence; `None` if it can.
     pub(crate) fn index_refusal(
         &self,
         relation: &Relation,
@@ -212,7 +212,7 @@ impl Methods {
         Ok(self.get(data.method.oid)?.index_refusal(relation, index))
     }
 
-    /// Why a relation cannot be as it is, in a sentence; `None` where it can.
+    /// Why a relation cannot be as it is, in a sentence; `None` if it can.
     pub(crate) fn refusal(&self, relation: &Relation) -> Result<Option<String>> {
         let Some(data) = relation.table() else { return Ok(None) };
         Ok(self.get(data.method.oid)?.refusal(relation, data))

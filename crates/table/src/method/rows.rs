@@ -69,23 +69,23 @@ pub enum Access {
 
 /// The rows of one table, by one state of its definition.
 pub trait Rows: Any + Debug + Send + Sync {
-    /// True where the value of the column at a position is kept out of line: a reader that does not
+    /// True if the value of the column at a position is kept out of line: a reader that does not
     /// want it does not pay for it, and [`Rows::text`] gives its text without making the value.
     fn is_out_of_line(&self, _position: usize) -> bool {
         false
     }
 
-    /// True where [`RowScan::fill_to_block`] may give blocks of columns.
+    /// True if [`RowScan::fill_to_block`] may give blocks of columns.
     fn has_blocks(&self) -> bool {
         false
     }
 
-    /// True where a batch that [`RowScan::fill_to_block`] fills knows the keys of all its rows.
+    /// True if a batch that [`RowScan::fill_to_block`] fills knows the keys of all its rows.
     fn keeps_keys(&self) -> bool {
         false
     }
 
-    /// The columns that bulk loads sort rows by before they get their hidden ids; none where rows keep the
+    /// The columns that bulk loads sort rows by before they get their hidden ids; none if rows keep the
     /// order in which they come.
     fn order(&self) -> &[OrderedColumn] {
         &[]
@@ -93,7 +93,7 @@ pub trait Rows: Any + Debug + Send + Sync {
 
     // --- reading ---------------------------------------------------------------------------------
 
-    /// Appends the row with this key to `out`, in row form; false where there is none.
+    /// Appends the row with this key to `out`, in row form; false if there is none.
     fn read(
         &self,
         view: View<'_>,
@@ -103,7 +103,8 @@ pub trait Rows: Any + Debug + Send + Sync {
         out: &mut Vec<u8>,
     ) -> Result<bool>;
 
-    /// As [`Rows::read`], `None` where there is none; a value that is [out of line](Rows::is_out_of_line) may come beside the row.
+    /// As [`Rows::read`], `None` if there is none; a value that is [out of line](Rows::is_out_of_line) may come beside
+    /// the row.
     fn read_out_of_line(
         &self,
         view: View<'_>,
@@ -115,7 +116,7 @@ pub trait Rows: Any + Debug + Send + Sync {
         Ok(self.read(view, key, wanted, access, out)?.then_some(None))
     }
 
-    /// Adds the row with this key to a batch, as that takes it; false where there is none.
+    /// Adds the row with this key to a batch, as that takes it; false if there is none.
     fn read_into(
         &self,
         view: View<'_>,
@@ -131,7 +132,7 @@ pub trait Rows: Any + Debug + Send + Sync {
         }
     }
 
-    /// True where there is a row with this key.
+    /// True if there is a row with this key.
     fn contains(&self, view: View<'_>, key: &[u8]) -> Result<bool> {
         self.read(view, key, ColumnSet::NOTHING, Access::Point, &mut Vec::new())
     }
@@ -140,12 +141,12 @@ pub trait Rows: Any + Debug + Send + Sync {
     fn scan(&self, range: KeyRange, is_backward: bool) -> Box<dyn RowScan>;
 
     /// The text of the value of a column that is [out of line](Rows::is_out_of_line), of a row that was read in this view
-    /// without it; `None` where the value is NULL.
+    /// without it; `None` if the value is NULL.
     fn text(&self, _view: View<'_>, _row: RowRef<'_>, _position: usize) -> Result<Option<String>> {
         Ok(None)
     }
 
-    /// Up to about `count` keys, at equal distances, for a sample of the rows; none where the rows are better
+    /// Up to about `count` keys, at equal distances, for a sample of the rows; none if the rows are better
     /// read one after the other.
     fn spread(&self, _engine: &Engine, _count: usize) -> Result<Vec<Vec<u8>>> {
         Ok(Vec::new())
@@ -166,7 +167,7 @@ pub trait Rows: Any + Debug + Send + Sync {
     fn commits(&self, now: &Snapshot, key: &[u8]) -> Result<Vec<Csn>>;
 
     /// The keys of at least the rows that commits after `after` up to `to` have changed, as the table of
-    /// changes tells. `None` where it does not reach back that far, or names too many.
+    /// changes tells. `None` if it does not reach back that far, or names too many.
     fn changed(&self, engine: &Engine, after: Csn, to: Csn) -> Result<Option<RowKeys>>;
 
     /// The keys in a range of all rows that exist or existed, as far as any version of them is kept, in order
@@ -197,7 +198,7 @@ pub trait Rows: Any + Debug + Send + Sync {
     /// Deletes the row at `key`, whose newest state is `old`.
     fn delete(&self, txn: &mut Transaction, key: &[u8], old: &[Datum]) -> Result<()>;
 
-    /// Begins a load of many rows into a table that never had any; `None` where the method has no faster way
+    /// Begins a load of many rows into a table that never had any; `None` if the method has no faster way
     /// than to insert them, or the table had rows.
     fn load(&self, _txn: &Transaction) -> Result<Option<Box<dyn RowLoad>>> {
         Ok(None)
@@ -209,7 +210,7 @@ pub trait Rows: Any + Debug + Send + Sync {
 }
 
 impl dyn Rows {
-    /// These rows as those of a certain method; `None` where they are of another.
+    /// These rows as those of a certain method; `None` if they are of another.
     pub fn of_method<R: Rows>(&self) -> Option<&R> {
         (self as &dyn Any).downcast_ref()
     }
@@ -252,7 +253,7 @@ pub trait RowScan: Send {
     /// Passes the next rows, up to so many, and returns how many; fewer only at the end.
     fn count(&mut self, view: View<'_>, rows_max: u64) -> Result<u64>;
 
-    /// True where no more rows come.
+    /// True if no more rows come.
     fn is_at_end(&self) -> bool;
 }
 
@@ -280,7 +281,7 @@ pub struct ChangedKeys {
 
 impl ChangedKeys {
     /// Adds the keys that some commits, after the first up to the second, have changed of a table of the
-    /// store; `row_of` gives the row that a key belongs to. False where not all are known, or there are too
+    /// store; `row_of` gives the row that a key belongs to. False if not all are known, or there are too
     /// many.
     pub fn add(
         &mut self,

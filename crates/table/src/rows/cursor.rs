@@ -47,7 +47,7 @@ impl Cursor {
         Cursor { table: Arc::clone(table), source }
     }
 
-    /// True where there is nothing more to come.
+    /// True if there is nothing more to come.
     pub fn is_at_end(&self) -> bool {
         match &self.source {
             Source::Rows(scan) => scan.is_at_end(),

@@ -48,7 +48,7 @@ pub struct Erasure {
     pub rows: u64,
     /// Keys, of rows and of indexes, whose bytes may still be in the store's files.
     pub pending: usize,
-    /// True where no file of the database has any of it, the log included.
+    /// True if no file of the database has any of it, the log included.
     pub is_clean: bool,
 }
 
@@ -210,7 +210,7 @@ fn forget_stretches(
     Ok(())
 }
 
-/// The rows that an entry has led to, each from a commit on; none where the entry ended.
+/// The rows that an entry has led to, each from a commit on; none if the entry ended.
 fn owners(txn: &Transaction, index: TableId, key: &[u8]) -> Result<Vec<(Csn, Option<Vec<u8>>)>> {
     let mut owners = Vec::new();
     let mut damaged = None;
@@ -300,7 +300,7 @@ fn forget_entries(txn: &mut Transaction, index: TableId, rows: &HashSet<&[u8]>) 
 }
 
 impl Table {
-    /// Erases the row at `key`; true where it was there until now.
+    /// Erases the row at `key`; true if it was there until now.
     fn erase(&self, change: &mut Change<'_>, key: &[u8]) -> Result<bool> {
         self.lock(change.txn, key, RowLock::Update, Wait::Allowed)?;
         let latest = self.latest(change.txn, key)?.map(|row| row.to_datums()).transpose()?;

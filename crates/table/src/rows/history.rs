@@ -33,7 +33,7 @@ pub struct RowVersion {
     pub row: Row,
     /// The commit that made it so.
     pub from: Csn,
-    /// The commit that ended that; `None` where it is so still.
+    /// The commit that ended that; `None` if it is so still.
     pub to: Option<Csn>,
 }
 
@@ -49,9 +49,9 @@ impl RowVersion {
 pub struct RowChange {
     /// The commit.
     pub csn: Csn,
-    /// The row before; `None` where there was none.
+    /// The row before; `None` if there was none.
     pub before: Option<Row>,
-    /// The row after; `None` where it was deleted.
+    /// The row after; `None` if it was deleted.
     pub after: Option<Row>,
 }
 
@@ -154,7 +154,7 @@ impl PastCursor {
         PastCursor { table: Arc::clone(table), keys, ended: false }
     }
 
-    /// True where there is nothing more to come.
+    /// True if there is nothing more to come.
     pub fn is_at_end(&self) -> bool {
         self.ended
     }

@@ -265,7 +265,7 @@ impl Batch {
         self.rows.len()
     }
 
-    /// True where there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -368,7 +368,7 @@ impl Batch {
         Ok(is_found)
     }
 
-    /// Adds the row whose row form `write` appends, and returns true; adds none where that returns false or
+    /// Adds the row whose row form `write` appends, and returns true; adds none if that returns false or
     /// fails.
     pub fn push<E>(
         &mut self,

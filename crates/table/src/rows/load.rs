@@ -43,7 +43,7 @@ const ORDER_BYTES_MAX: usize = 1 << 10;
 pub struct Load {
     table: Arc<Table>,
     sorting: Option<Sorting>,
-    /// `None` where rows are inserted one by one.
+    /// `None` if rows are inserted one by one.
     files: Option<Files>,
 }
 
@@ -64,7 +64,7 @@ struct Files {
 struct IndexFiles {
     /// The position of the index in [`Table::indexes`].
     at: usize,
-    /// `None` where its entries are computed.
+    /// `None` if its entries are computed.
     writer: Option<EntryWriter>,
     sorter: Sorter,
 }
@@ -90,7 +90,7 @@ impl IndexFiles {
 }
 
 impl Table {
-    /// Begins a load of many rows, or of few. `None` where rows are better inserted one by one: the table has no
+    /// Begins a load of many rows, or of few. `None` if rows are better inserted one by one: the table has no
     /// order; and they are few, or the table is not fresh, has a key that is checked late or an exclusion constraint, is about to be changed
     /// by another transaction, or has a method without files. Waits for no other transaction.
     pub fn load(self: &Arc<Self>, txn: &mut Transaction, is_large: bool) -> Result<Option<Load>> {

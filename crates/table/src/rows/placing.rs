@@ -92,7 +92,7 @@ pub fn is_at_home(
     Ok(true)
 }
 
-/// True where a partition has checks, or refuses NULL, where the table above it does not.
+/// True if a partition has checks, or refuses NULL, where the table above it does not.
 pub fn has_own_checks(catalog: &Catalog, part: &Table) -> bool {
     let is_own = |constraint: &Arc<Constraint>| {
         matches!(constraint.kind, ConstraintKind::Check { .. }) && constraint.partition_of.is_none()

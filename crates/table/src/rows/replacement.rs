@@ -31,7 +31,7 @@ pub struct Replacement {
     table: Arc<Table>,
     /// The unique index that finds the old row of a new one.
     index: usize,
-    /// True where no other index is unique.
+    /// True if no other index is unique.
     is_alone: bool,
     /// The keys of the rows that stay.
     kept: HashSet<Vec<u8>>,
@@ -42,7 +42,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins to replace the rows of a table; `None` where it has no unique index over columns and all rows.
+    /// Begins to replace the rows of a table; `None` if it has no unique index over columns and all rows.
     pub fn new(table: &Arc<Table>) -> Option<Replacement> {
         let index = table.indexes().iter().position(|index| {
             let data = index.relation().index();
@@ -131,7 +131,7 @@ impl Replacement {
         Ok(self.growth)
     }
 
-    /// Fails where a new row without NULLs is the same as one before it.
+    /// Fails if a new row without NULLs is the same as one before it.
     fn check_first(&self, change: &Change<'_>, row: &[Datum], is_same: bool) -> Result<()> {
         if !is_same || row.iter().any(Datum::is_null) {
             return Ok(());

@@ -78,7 +78,7 @@ pub struct ColumnStatistics {
 struct SampledValue {
     /// The beginning of its key.
     key: Vec<u8>,
-    /// The value itself; none where it is long.
+    /// The value itself; none if it is long.
     value: Option<Datum>,
 }
 
@@ -100,7 +100,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Returns the statistics of a column, by its position; `None` where its values have no order.
+    /// Returns the statistics of a column, by its position; `None` if its values have no order.
     pub fn column(&self, position: usize) -> Option<&ColumnStatistics> {
         self.columns.get(position).filter(|column| column.repr.is_some())
     }
@@ -114,13 +114,13 @@ impl Statistics {
 }
 
 impl ColumnStatistics {
-    /// The most common values, with the part of the rows that has each; none where one of them is too long to be
+    /// The most common values, with the part of the rows that has each; none if one of them is too long to be
     /// kept.
     pub fn common(&self) -> Option<Vec<(&Datum, f64)>> {
         self.common.iter().map(|(kept, part)| Some((kept.value.as_ref()?, *part))).collect()
     }
 
-    /// Ends of parts with as many values each, the smallest first; none where one of them is too long to be kept.
+    /// Ends of parts with as many values each, the smallest first; none if one of them is too long to be kept.
     pub fn bounds(&self) -> Option<Vec<&Datum>> {
         self.bounds.iter().map(|kept| kept.value.as_ref()).collect()
     }
@@ -138,7 +138,7 @@ impl ColumnStatistics {
         }
     }
 
-    /// The part of the rows in which the column is less than a value; `None` where that is not known.
+    /// The part of the rows in which the column is less than a value; `None` if that is not known.
     pub fn below(&self, value: &Datum) -> Option<f64> {
         let wanted = self.key_of(value)?;
         let parts = self.bounds.len().checked_sub(1).filter(|parts| *parts > 0)?;
@@ -346,7 +346,7 @@ fn shared_columns(one: &[u8], other: &[u8], columns: &[(Repr, KeyOrder)]) -> Res
     Ok(columns.len())
 }
 
-/// True where the keys of values are in their order, or equal at least where they are.
+/// True if the keys of values are in their order, or equal at least where they are.
 fn has_order(repr: Repr) -> bool {
     !matches!(repr, Repr::Jsonb | Repr::Record | Repr::Array)
 }

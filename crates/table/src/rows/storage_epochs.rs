@@ -25,7 +25,7 @@ use crate::{Error, Result};
 pub struct StorageEpoch {
     /// The relation as it was at the end.
     pub table: Arc<Table>,
-    /// The commit that gave the table up; `None` where rows are written there, and where the transaction
+    /// The commit that gave the table up; `None` if rows are written there, and where the transaction
     /// itself is about to give it up.
     pub ended: Option<Csn>,
 }
@@ -64,7 +64,7 @@ impl StorageEpoch {
         Ok(epochs)
     }
 
-    /// True where rows have the same keys as in another: by the values of the same columns.
+    /// True if rows have the same keys as in another: by the values of the same columns.
     pub fn has_keys_of(&self, other: &StorageEpoch) -> bool {
         let (one, other) = (&self.table, &other.table);
         !one.keyed_by().is_empty()

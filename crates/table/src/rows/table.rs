@@ -42,7 +42,7 @@ pub struct Table {
     schema: Arc<str>,
     storage: TableId,
     layout: Arc<Layout>,
-    /// Positions of the columns by which rows are keyed; none where they have row ids.
+    /// Positions of the columns by which rows are keyed; none if they have row ids.
     keyed_by: Vec<usize>,
     shape: KeyShape,
     indexes: Vec<Index>,
@@ -95,13 +95,13 @@ impl Table {
         self
     }
 
-    /// True where the composite values of the column at a position have the same attributes in the rows of another
+    /// True if the composite values of the column at a position have the same attributes in the rows of another
     /// table.
     pub fn has_attributes_of(&self, other: &Table, at: usize) -> bool {
         self.parts.get(at) == other.parts.get(at)
     }
 
-    /// True where that holds for each column that both have.
+    /// True if that holds for each column that both have.
     pub fn has_all_attributes_of(&self, other: &Table) -> bool {
         self.parts.iter().zip(&other.parts).all(|(one, other)| one == other)
     }
@@ -172,7 +172,7 @@ impl Table {
         &self.layout
     }
 
-    /// The columns by whose values rows are keyed, by position; none where rows have hidden ids.
+    /// The columns by whose values rows are keyed, by position; none if rows have hidden ids.
     pub fn keyed_by(&self) -> &[usize] {
         &self.keyed_by
     }
@@ -187,7 +187,7 @@ impl Table {
         &self.indexes
     }
 
-    /// True where one of the wanted columns is kept out of line ([`Rows::is_out_of_line`]).
+    /// True if one of the wanted columns is kept out of line ([`Rows::is_out_of_line`]).
     pub fn wants_out_of_line(&self, wanted: ColumnSet<'_>) -> bool {
         (0..self.layout.width()).any(|at| self.rows.is_out_of_line(at) && wanted.has(at))
     }

@@ -65,7 +65,7 @@ pub(crate) struct Doc {
     pub(crate) mark: Option<u64>,
     pub(crate) compared: Option<Compared>,
     pub(crate) panel: Option<Panel>,
-    /// True where keys go to the panel.
+    /// True if keys go to the panel.
     pub(crate) is_in_panel: bool,
     pub(crate) is_playing: bool,
     pub(crate) by_time: bool,
@@ -122,7 +122,7 @@ impl Doc {
         }
     }
 
-    /// Takes in an answer; `None` where it is not as it should be.
+    /// Takes in an answer; `None` if it is not as it should be.
     fn take(&mut self, ask: &Ask, tape: &Tape, size: Size, queue: &mut Queue) -> Option<Wish> {
         match ask {
             Ask::Density { .. } => self.take_density(Density::read(tape)?, size, queue),

@@ -58,7 +58,7 @@ pub struct BackupPlan {
 /// Records of the log for a copy.
 #[derive(Clone, Debug, Default)]
 pub struct LogBatch {
-    /// The records, in the order of commits; none where there is nothing new.
+    /// The records, in the order of commits; none if there is nothing new.
     pub records: Vec<Vec<u8>>,
     /// A copy with these records has every commit up to this time, in microseconds since 1970 UTC.
     pub complete_us: u64,

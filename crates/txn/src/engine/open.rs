@@ -151,7 +151,7 @@ fn with_own_tables(resolve: TableResolver) -> TableResolver {
     })
 }
 
-/// The log position in a checkpoint's note: none where the store has never flushed.
+/// The log position in a checkpoint's note: none if the store has never flushed.
 pub(super) fn read_note(note: &[u8]) -> Option<Lsn> {
     note.try_into().ok().map(Lsn::from_bytes)
 }

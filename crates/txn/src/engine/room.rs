@@ -28,7 +28,7 @@ impl Room {
 }
 
 impl Engine {
-    /// True where the disk had no room for the last commit. The next commit that has room clears
+    /// True if the disk had no room for the last commit. The next commit that has room clears
     /// this, as does [`Engine::found_room`].
     pub fn is_disk_full(&self) -> bool {
         self.room.0.load(Ordering::Relaxed)

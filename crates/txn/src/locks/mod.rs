@@ -227,7 +227,7 @@ pub struct RelationClaim {
     pub txn: TxnId,
     /// How strong it is: one claim for each mode.
     pub mode: RelationLock,
-    /// When the wait for it began, in microseconds since 1970; `None` where it is granted.
+    /// When the wait for it began, in microseconds since 1970; `None` if it is granted.
     pub waits_since_us: Option<u64>,
     /// True if the lock is only in the list of its session, and not in the table of locks.
     pub is_noted: bool,
@@ -238,7 +238,7 @@ pub struct RelationClaim {
 pub struct LockWait {
     /// The waiting transaction.
     pub txn: TxnId,
-    /// True where it waits for a relation; it waits for a row otherwise.
+    /// True if it waits for a relation; it waits for a row otherwise.
     pub is_relation: bool,
     /// When it began to wait, in microseconds since 1970.
     pub since_us: u64,
@@ -499,7 +499,7 @@ impl LockManager {
         waits.get(&txn).map_or_else(Vec::new, |row| self.blockers(txn, *row))
     }
 
-    /// True where `txn`, waiting for `row`, waits in the end for itself.
+    /// True if `txn`, waiting for `row`, waits in the end for itself.
     fn closes_cycle(&self, waits: &Waits, txn: TxnId, row: RowHash) -> bool {
         let mut passed: HashSet<TxnId, FixedState> = HashSet::default();
         let mut ways = vec![(txn, row)];
@@ -518,7 +518,7 @@ impl LockManager {
         false
     }
 
-    /// Sleeps until the wait is over; true where the time ran out before.
+    /// Sleeps until the wait is over; true if the time ran out before.
     fn sleep(&self, waiter: &Waiter, us: Option<u64>) -> bool {
         let Wake::Thread(sleeper) = &waiter.wake else { return true };
         let mut state = waiter.state.lock();

@@ -47,7 +47,7 @@ struct Noted {
     txn: TxnId,
     row: RowHash,
     modes: Modes,
-    /// True where the table of locks has it as well.
+    /// True if the table of locks has it as well.
     is_moved: bool,
 }
 

@@ -116,7 +116,7 @@ impl Lock {
         }
     }
 
-    /// Grants the lock to each waiter that no owner and no waiter before it conflicts with; false where the lock has
+    /// Grants the lock to each waiter that no owner and no waiter before it conflicts with; false if the lock has
     /// no owner then.
     pub(super) fn hand_over(&mut self) -> bool {
         let mut at = 0;
@@ -189,7 +189,7 @@ impl Locks {
         self.crowds.values().map(|lock| lock.queue().count()).sum()
     }
 
-    /// Calls `f` with the lock of a row; `None` where the row is not locked.
+    /// Calls `f` with the lock of a row; `None` if the row is not locked.
     pub(super) fn look<R>(&self, row: RowHash, f: impl FnOnce(&Lock) -> R) -> Option<R> {
         if let Some(lock) = self.crowds.get(&row) {
             return Some(f(lock));

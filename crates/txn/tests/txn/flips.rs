@@ -54,7 +54,7 @@ struct Tally {
     harmless: usize,
 }
 
-/// Rows up to the first that cannot be read; each must be as it was at `csn`. True where all were read.
+/// Rows up to the first that cannot be read; each must be as it was at `csn`. True if all were read.
 fn rows_are_right(snapshot: &Snapshot, truth: &State) -> bool {
     let mut rows = truth.iter();
     for item in snapshot.scan(T, Bound::Unbounded, Bound::Unbounded, false) {
@@ -70,7 +70,7 @@ fn rows_are_right(snapshot: &Snapshot, truth: &State) -> bool {
     true
 }
 
-/// Each of some keys by itself: right or damaged. True where all were read.
+/// Each of some keys by itself: right or damaged. True if all were read.
 fn keys_are_right<'k>(
     snapshot: &Snapshot,
     keys: impl Iterator<Item = &'k Vec<u8>>,

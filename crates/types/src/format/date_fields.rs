@@ -150,7 +150,7 @@ fn settle_time(text: &str, hour: i64, fields: &Fields) -> Result<i64> {
     Ok(hour * HOUR_US + minute * MINUTE_US + second * SECOND_US + us)
 }
 
-/// The year, counted through zero; `None` where none is given.
+/// The year, counted through zero; `None` if none is given.
 fn settle_year(text: &str, fields: &Fields) -> Result<Option<i64>> {
     let is_bc = fields.get(Slot::Era) != 0;
     let century = match fields.get(Slot::Century) {

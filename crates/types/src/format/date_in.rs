@@ -110,7 +110,7 @@ impl DateTemplate {
         settle(text, fields)
     }
 
-    /// True where no digit can follow the digits of a field.
+    /// True if no digit can follow the digits of a field.
     fn is_open_after(&self, at: usize) -> bool {
         match &self.nodes[at] {
             Node::Field(node) if node.ordinal.is_some() => true,

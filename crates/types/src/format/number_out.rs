@@ -363,7 +363,7 @@ impl Writer {
         }
     }
 
-    /// True where the number begins with a zero that is not written: `.5`.
+    /// True if the number begins with a zero that is not written: `.5`.
     fn is_leading_zero(&self) -> bool {
         self.layout.zero_start.is_none()
             && self.at == 0
@@ -371,7 +371,7 @@ impl Writer {
             && self.layout.post != 0
     }
 
-    /// True where nothing is left behind the point.
+    /// True if nothing is left behind the point.
     fn ends_with_point(&self) -> bool {
         self.last_relevant.is_some_and(|last| self.number.get(last) == Some(&b'.'))
     }

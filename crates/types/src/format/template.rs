@@ -111,7 +111,7 @@ pub(super) enum Calendar {
 }
 
 impl DateField {
-    /// The calendar whose dates the field is a part of; `None` where it belongs to both.
+    /// The calendar whose dates the field is a part of; `None` if it belongs to both.
     pub(super) fn calendar(self) -> Option<Calendar> {
         match self {
             Self::IsoDayOfYear | Self::IsoDayOfWeek | Self::IsoWeek | Self::IsoYear(_) => {
@@ -132,7 +132,7 @@ impl DateField {
         }
     }
 
-    /// True where the field is written with digits, so that digits before it run into it.
+    /// True if the field is written with digits, so that digits before it run into it.
     pub(super) fn is_digits(self) -> bool {
         !matches!(
             self,

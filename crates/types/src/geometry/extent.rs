@@ -19,7 +19,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The extent of a held point, box, circle or polygon; `None` where it is not known.
+    /// The extent of a held point, box, circle or polygon; `None` if it is not known.
     pub fn of_held(value: DatumRef<'_>) -> Option<Self> {
         let DatumRef::Bytea(held) = value else { return None };
         match held.len() {

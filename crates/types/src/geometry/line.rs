@@ -65,7 +65,7 @@ impl Line {
         Ok(Self { a: slope, b: -1.0, c: c + 0.0 })
     }
 
-    /// The line through two points; `None` where they count as one.
+    /// The line through two points; `None` if they count as one.
     ///
     /// # Errors
     /// 22003 where its slope is out of range.

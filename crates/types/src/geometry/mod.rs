@@ -77,7 +77,7 @@ pub struct Rectangle {
 /// Points one after the other, each joined to the next.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Path {
-    /// True where the last one is joined to the first.
+    /// True if the last one is joined to the first.
     pub is_closed: bool,
     /// The points, of which there is one at least.
     pub points: Vec<Point>,

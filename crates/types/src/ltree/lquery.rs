@@ -16,9 +16,9 @@ pub struct Lquery(Vec<Item>);
 /// The pattern for one or more labels in succession.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Item {
-    /// The words, one of which a label matches; none where every label does.
+    /// The words, one of which a label matches; none if every label does.
     words: Vec<Word>,
-    /// True where a label must match none of the words.
+    /// True if a label must match none of the words.
     is_not: bool,
     /// How many labels, where that is said.
     count: Option<(usize, usize)>,
@@ -205,7 +205,7 @@ impl Lquery {
         }
     }
 
-    /// True where the whole of a path matches.
+    /// True if the whole of a path matches.
     ///
     /// # Errors
     /// 57014 where the statement is to stop.

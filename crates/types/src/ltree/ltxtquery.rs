@@ -197,7 +197,7 @@ impl Ltxtquery {
         Ok(Self(node))
     }
 
-    /// True where the labels of a path have the words.
+    /// True if the labels of a path have the words.
     ///
     /// # Errors
     /// 22021 where the path is none.

@@ -116,7 +116,7 @@ impl<'a> Ltree<'a> {
         self.0.is_empty()
     }
 
-    /// True where another path is this one or below it.
+    /// True if another path is this one or below it.
     pub fn contains(self, other: Ltree<'_>) -> bool {
         self.is_empty()
             || other.0.strip_prefix(self.0).is_some_and(|rest| matches!(rest, [] | [SEPARATOR, ..]))

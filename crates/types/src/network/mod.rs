@@ -175,22 +175,22 @@ impl Inet {
         same.min(most.into()) as u8
     }
 
-    /// True where the first `bits` bits of both are the same, and the families are.
+    /// True if the first `bits` bits of both are the same, and the families are.
     fn agrees(self, other: Self, bits: u8) -> bool {
         self.is_v6 == other.is_v6 && self.common_bits(other, bits) == bits
     }
 
-    /// True where this lies in the network of the other, or is the same network: `<<=`.
+    /// True if this lies in the network of the other, or is the same network: `<<=`.
     pub fn is_within_or_equal(self, other: Self) -> bool {
         self.bits >= other.bits && self.agrees(other, other.bits)
     }
 
-    /// True where this is a smaller part of the network of the other: `<<`.
+    /// True if this is a smaller part of the network of the other: `<<`.
     pub fn is_within(self, other: Self) -> bool {
         self.bits > other.bits && self.agrees(other, other.bits)
     }
 
-    /// True where one of the networks lies in the other: `&&`.
+    /// True if one of the networks lies in the other: `&&`.
     pub fn overlaps(self, other: Self) -> bool {
         self.agrees(other, self.bits.min(other.bits))
     }
@@ -287,7 +287,7 @@ impl Inet {
         out
     }
 
-    /// The address that is held so; `None` where the bytes are none.
+    /// The address that is held so; `None` if the bytes are none.
     pub fn from_held(held: &[u8]) -> Option<Self> {
         let (family, rest) = held.split_first()?;
         let is_v6 = match *family {

@@ -31,7 +31,7 @@ pub(super) fn parse(text: &str, is_cidr: bool) -> Result<Inet> {
     Ok(found)
 }
 
-/// Takes decimal digits off the front; `None` where there are none or they are more than `max`.
+/// Takes decimal digits off the front; `None` if there are none or they are more than `max`.
 fn decimal(bytes: &mut &[u8], max: u32) -> Option<u8> {
     let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = bytes.split_at(count);

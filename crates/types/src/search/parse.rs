@@ -61,7 +61,7 @@ struct Parser<'a, 'f> {
     reader: Reader<'a>,
     text: &'a str,
     syntax: Syntax,
-    /// True where an operand comes next.
+    /// True if an operand comes next.
     wants_operand: bool,
     is_first: bool,
     open: u32,
@@ -329,7 +329,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// True where the word `or` comes, and something behind it.
+    /// True if the word `or` comes, and something behind it.
     fn takes_or(&self) -> bool {
         let rest = self.reader.rest();
         let Some((or, behind)) = rest.split_at_checked(2) else { return false };

@@ -28,7 +28,7 @@ pub struct Word<'a> {
     pub text: Cow<'a, str>,
     /// Bits of the weights that it may have, 1 for `D` to 8 for `A`; 0 for any.
     pub weights: u8,
-    /// True where lexemes count that start with the text.
+    /// True if lexemes count that start with the text.
     pub is_prefix: bool,
 }
 

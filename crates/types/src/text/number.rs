@@ -206,7 +206,7 @@ macro_rules! float {
 float!(parse_float4, write_float4, shortest4, f32, "real", 6, 6);
 float!(parse_float8, write_float8, shortest8, f64, "double precision", 15, 15);
 
-/// True where a decimal number `d.ddde±n` is exactly the mean of two floats.
+/// True if a decimal number `d.ddde±n` is exactly the mean of two floats.
 fn is_halfway(decimal: &str, a: f64, b: f64) -> bool {
     if b.is_infinite() {
         return false;
@@ -235,7 +235,7 @@ fn parts(value: f64) -> (u64, i32) {
     }
 }
 
-/// True where `digits * 10^ten == mean * 2^two`. Both sides are cleared of common powers, and what
+/// True if `digits * 10^ten == mean * 2^two`. Both sides are cleared of common powers, and what
 /// then does not fit is not equal, as neither factor has more than 60 bits.
 fn equals(digits: u128, ten: i32, mean: u128, two: i32) -> bool {
     if digits == 0 || mean == 0 {

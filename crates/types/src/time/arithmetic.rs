@@ -279,7 +279,7 @@ impl TimeTz {
     }
 }
 
-/// True where two spans of time have a moment in common, `None` where that is not known: SQL's
+/// True if two spans of time have a moment in common, `None` if that is not known: SQL's
 /// `OVERLAPS`. The ends of a span come in any order, and its last moment is not part of it unless it
 /// is its first one too.
 pub fn overlaps<T: Ord + Copy>(first: [Option<T>; 2], second: [Option<T>; 2]) -> Option<bool> {

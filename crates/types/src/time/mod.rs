@@ -150,7 +150,7 @@ macro_rules! timestamp {
                 self != Self::NEG_INFINITY && self != Self::INFINITY
             }
 
-            /// The timestamp with this number; `None` where it is out of range, as the infinities
+            /// The timestamp with this number; `None` if it is out of range, as the infinities
             /// are.
             pub fn in_range(us: i64) -> Option<Self> {
                 (TIMESTAMP_MIN..TIMESTAMP_END).contains(&us).then_some($name(us))

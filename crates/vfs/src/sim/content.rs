@@ -110,7 +110,7 @@ impl Content {
         self.len = len;
     }
 
-    /// Flips one bit, counted from the start of the file; false where the file is shorter.
+    /// Flips one bit, counted from the start of the file; false if the file is shorter.
     pub fn flip(&mut self, bit: u64) -> bool {
         let byte = bit / 8;
         if byte >= self.len {

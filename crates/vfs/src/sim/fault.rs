@@ -33,7 +33,7 @@ impl OpClasses {
     /// Everything.
     pub const ALL: OpClasses = OpClasses(255);
 
-    /// True where the two sets share a class.
+    /// True if the two sets share a class.
     pub fn overlaps(self, other: OpClasses) -> bool {
         self.0 & other.0 != 0
     }
@@ -142,7 +142,7 @@ impl Faults {
         found
     }
 
-    /// Counts an operation whose durability could be a lie; true where it is one.
+    /// Counts an operation whose durability could be a lie; true if it is one.
     pub fn lies(&mut self, what: Mutation) -> bool {
         let mut lies = false;
         self.mutations.retain_mut(|(mutation, which)| {

@@ -41,7 +41,7 @@ pub fn place(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"))
 }
 
-/// False where the server is PostgreSQL itself: there is no past to ask for.
+/// False if the server is PostgreSQL itself: there is no past to ask for.
 pub fn keeps_the_past() -> bool {
     place("KEEPS_THE_PAST") == "yes"
 }

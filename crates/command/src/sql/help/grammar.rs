@@ -116,7 +116,7 @@ pub(in crate::sql) fn is_in(list: &str, word: &str) -> bool {
 /// The tokens before and after one.
 type AdjacentTokens<'a> = (Option<&'a Token<'a>>, Option<&'a Token<'a>>);
 
-/// True where a word of [`ENDS`] does not end the expression that it stands in.
+/// True if a word of [`ENDS`] does not end the expression that it stands in.
 fn goes_on(token: &Token<'_>, (before, after): AdjacentTokens<'_>) -> bool {
     token.word().is_some_and(|word| is_in(IN_EXPRESSIONS, word))
         || token.is_word("FROM") && before.is_some_and(|before| before.is_word("DISTINCT"))
@@ -165,9 +165,9 @@ pub(in crate::sql) struct Next {
     pub(in crate::sql) slots: Vec<Slot>,
     /// True within an expression behind an operand: an operator may follow.
     pub(in crate::sql) operator: bool,
-    /// True where the cursor is in parentheses of an expression.
+    /// True if the cursor is in parentheses of an expression.
     pub(in crate::sql) inside: bool,
-    /// True where the statement may end here.
+    /// True if the statement may end here.
     pub(in crate::sql) end: bool,
 }
 

@@ -165,7 +165,7 @@ impl Spot {
         }
     }
 
-    /// False where it was refused, as it must be where there is such a field.
+    /// False if it was refused, as it must be where there is such a field.
     fn expect<R>(&self, done: Result<R, DocumentError>) -> Result<bool, DocumentError> {
         if self.clash {
             assert!(matches!(done, Err(DocumentError::BadEdit(_))), "{self:?}");

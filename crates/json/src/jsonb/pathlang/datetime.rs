@@ -73,7 +73,7 @@ pub trait Datetimes {
     /// [`PathError::Datetime`] where it is no date or time of the kind.
     fn read(&self, text: &str, method: DatetimeMethod<'_>) -> Result<Datetime, PathError>;
 
-    /// Orders two of them; none where their kinds do not compare.
+    /// Orders two of them; none if their kinds do not compare.
     ///
     /// # Errors
     /// [`PathError::Datetime`] where a time zone would be needed and must not be used.

@@ -239,7 +239,7 @@ impl PathError {
         }
     }
 
-    /// True where the error is one even if errors are silent, and no predicate turns it into
+    /// True if the error is one even if errors are silent, and no predicate turns it into
     /// `unknown`.
     pub fn is_hard(&self) -> bool {
         match self {

@@ -84,7 +84,7 @@ fn double<'a>(method: &Method, item: &Item<'a>) -> Result<Item<'a>, PathError> {
     }
 }
 
-/// A double as PostgreSQL reads one; none where the text is none, or is out of range.
+/// A double as PostgreSQL reads one; none if the text is none, or is out of range.
 fn read_double(text: &str) -> Option<f64> {
     let text = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}');
     let value: f64 = text.parse().ok()?;

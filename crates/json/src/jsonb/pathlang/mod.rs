@@ -75,7 +75,7 @@ impl Path {
         Ok(Path { lax, expr })
     }
 
-    /// True where the path is lax.
+    /// True if the path is lax.
     pub fn is_lax(&self) -> bool {
         self.lax
     }

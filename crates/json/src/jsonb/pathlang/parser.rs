@@ -121,7 +121,7 @@ impl Parser<'_> {
         if self.take(special)? { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    /// True where the token is this word of the grammar, in any case.
+    /// True if the token is this word of the grammar, in any case.
     fn is_word(&self, word: &str) -> bool {
         matches!(&self.token, Token::Name(name) if name.eq_ignore_ascii_case(word))
     }

@@ -64,7 +64,7 @@ impl Pattern {
         &self.flags
     }
 
-    /// True where the pattern occurs in `text`. The executor gives no answer of a cancelled
+    /// True if the pattern occurs in `text`. The executor gives no answer of a cancelled
     /// statement, so the result does not matter then.
     pub fn is_match(&self, text: &str) -> bool {
         let Ok(regex) = self.regex() else { return false };

@@ -35,7 +35,7 @@ impl<'a> Found<'_, 'a> {
         Found(self.0.as_deref_mut())
     }
 
-    /// True where the first item ends the run.
+    /// True if the first item ends the run.
     fn is_asking(&self) -> bool {
         self.0.is_none()
     }
@@ -63,7 +63,7 @@ struct Depths {
 impl Depths {
     const ONE: Depths = Depths { at: 1, first: 1, last: 1, is_wildcard: false };
 
-    /// True where values at this depth are wanted; from the last level to the last one means those
+    /// True if values at this depth are wanted; from the last level to the last one means those
     /// that contain nothing.
     fn are_reached(self, is_container: bool) -> bool {
         let only_leaves = (self.first, self.last) == (LEVEL_LAST, LEVEL_LAST);

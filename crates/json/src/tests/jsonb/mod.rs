@@ -73,7 +73,7 @@ fn rows(rows: impl Iterator<Item = String>) -> String {
 }
 
 impl Case<'_> {
-    /// The elements of the argument that is an array of text; none where there is no such.
+    /// The elements of the argument that is an array of text; none if there is no such.
     fn texts(&self) -> Vec<Option<String>> {
         let is_array = self.signature.contains("text[]");
         let text = self.arguments.get(1).filter(|_| is_array);

@@ -67,7 +67,7 @@ pub(super) struct SemiJoin {
     condition: Expr,
     /// The leaves that it needs.
     pub(super) on: Set,
-    /// True where it is made after all inner joins.
+    /// True if it is made after all inner joins.
     pub(super) is_last: bool,
 }
 
@@ -165,7 +165,7 @@ impl Chain {
 
     /// Tests what an `OR` over several leaves asks of one of them in each of its parts there already: of
     /// `(a.x = 1 AND b.y = 1) OR (a.x = 2 AND b.y = 2)` it is `a.x = 1 OR a.x = 2`.
-    /// True where there is such a thing.
+    /// True if there is such a thing.
     pub(super) fn narrow(&mut self, schema: &dyn Schema) -> bool {
         let mut is_narrower = false;
         for at in 0..self.conditions.len() {
@@ -386,7 +386,7 @@ pub(super) fn sides(chain: &Chain, expr: &Expr, types: &dyn TypeSource) -> Optio
     (one != 0 && other != 0 && one & other == 0).then_some((one, other))
 }
 
-/// True where a condition says that a column is equal to what `is_value` is true of.
+/// True if a condition says that a column is equal to what `is_value` is true of.
 pub(super) fn is_bound(expr: &Expr, column: usize, is_value: &dyn Fn(&Expr) -> bool) -> bool {
     match comparison(expr) {
         Some(("=", one, other)) => {

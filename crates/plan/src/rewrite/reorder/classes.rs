@@ -34,7 +34,7 @@ impl Class {
         self.members.iter().map(|member| (member.leaf, member.column))
     }
 
-    /// True where a column is in it.
+    /// True if a column is in it.
     pub fn has(&self, column: usize) -> bool {
         self.members.iter().any(|member| member.column == column)
     }

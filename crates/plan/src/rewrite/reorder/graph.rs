@@ -123,7 +123,7 @@ impl Graph {
         Graph { leaves: leaves.collect(), edges, classes, by_key }
     }
 
-    /// Decides where semi joins are made; true where one of them is made after the inner joins.
+    /// Decides where semi joins are made; true if one of them is made after the inner joins.
     pub(super) fn place(&mut self, filters: &mut [SemiJoin]) -> bool {
         let all: Set = Set::MAX >> (Set::BITS as usize - self.leaves.len());
         let at_end = self.rows(all);
@@ -193,7 +193,7 @@ impl Graph {
         (pairs * chances * equal * by_key).max(1.0)
     }
 
-    /// True where a condition joins two sets.
+    /// True if a condition joins two sets.
     fn are_joined(&self, left: Set, right: Set) -> bool {
         let joins = |edge: &Edge| {
             edge.on & !(left | right) == 0 && edge.on & left != 0 && edge.on & right != 0
@@ -201,7 +201,7 @@ impl Graph {
         self.edges.iter().any(joins) || self.has_class(left, right)
     }
 
-    /// True where two sets have members of a class.
+    /// True if two sets have members of a class.
     fn has_class(&self, left: Set, right: Set) -> bool {
         self.classes.iter().any(|class| class.on & left != 0 && class.on & right != 0)
     }
@@ -405,7 +405,7 @@ fn keys_between(chain: &Chain, schema: &dyn Schema) -> Vec<(Set, f64)> {
     found
 }
 
-/// True where the equalities between two leaves bind all columns of a unique key of one of them.
+/// True if the equalities between two leaves bind all columns of a unique key of one of them.
 fn has_key(chain: &Chain, at: usize, other: usize, facts: &TableFacts) -> bool {
     let leaf = &chain.leaves[at];
     let Kind::Scan(scan) = &leaf.node.kind else { return false };

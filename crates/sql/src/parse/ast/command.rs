@@ -155,7 +155,7 @@ pub enum Command {
     Maintain {
         /// The word.
         tag: &'static str,
-        /// True where statistics are to be made: for `ANALYZE`, and `VACUUM` with that word.
+        /// True if statistics are to be made: for `ANALYZE`, and `VACUUM` with that word.
         analyzes: bool,
         /// The tables; none for all.
         tables: Vec<Path>,

@@ -134,7 +134,7 @@ pub enum ExprKind {
     Row {
         /// The fields.
         fields: Vec<Expr>,
-        /// True where the word `ROW` was written.
+        /// True if the word `ROW` was written.
         explicit: bool,
     },
     /// `ARRAY[...]`
@@ -237,7 +237,7 @@ pub struct Call {
     pub star: bool,
     /// True for `f(DISTINCT ...)`.
     pub distinct: bool,
-    /// True where the last argument was marked `VARIADIC`.
+    /// True if the last argument was marked `VARIADIC`.
     pub variadic: bool,
     /// `ORDER BY` among the arguments.
     pub order: Vec<OrderItem>,
@@ -247,7 +247,7 @@ pub struct Call {
     pub filter: Option<Expr>,
     /// `OVER ...`
     pub over: Option<Window>,
-    /// True where the grammar has words of its own for the call, as for `EXTRACT`.
+    /// True if the grammar has words of its own for the call, as for `EXTRACT`.
     pub syntax: bool,
 }
 

@@ -25,7 +25,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// True where a table of its `WITH` changes rows.
+    /// True if a table of its `WITH` changes rows.
     pub fn changes_rows(&self) -> bool {
         let tables = self.with.iter().flat_map(|with| &with.tables);
         tables.into_iter().any(|table| !matches!(*table.statement, Statement::Query(_)))

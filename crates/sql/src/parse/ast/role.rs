@@ -14,7 +14,7 @@ pub struct PolicyDefinition {
     pub is_permissive: bool,
     /// `FOR`: a word in lower case; none for `ALL`.
     pub command: Option<String>,
-    /// `TO`; none where `ALTER POLICY` does not say, and an empty list for all roles.
+    /// `TO`; none if `ALTER POLICY` does not say, and an empty list for all roles.
     pub roles: Option<Vec<Name>>,
     /// `USING`
     pub using: Option<SqlExpr>,

@@ -351,7 +351,7 @@ impl Parser<'_> {
         })
     }
 
-    /// True where `SET` and an option of a sequence follow.
+    /// True if `SET` and an option of a sequence follow.
     fn is_sequence_set(&self) -> bool {
         self.is(&["set"])
             && matches!(

@@ -96,7 +96,7 @@ impl Parser<'_> {
         if self.eat(&["using"]) { self.name().map(Some) } else { Ok(None) }
     }
 
-    /// True where names of columns and `AS` follow, or `AS` alone.
+    /// True if names of columns and `AS` follow, or `AS` alone.
     fn is_table_as(&self) -> bool {
         if !self.is_punct(0, "(") {
             return true;
@@ -155,7 +155,7 @@ impl Parser<'_> {
         self.column_definition().map(TableElement::Column)
     }
 
-    /// True where a constraint of the table begins.
+    /// True if a constraint of the table begins.
     pub(super) fn is_table_constraint(&self) -> bool {
         self.is_any(&["constraint", "check", "unique", "primary", "foreign"])
             || (self.is(&["exclude"]) && (self.is_punct(1, "(") || self.word(1) == Some("using")))

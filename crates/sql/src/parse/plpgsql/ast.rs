@@ -28,9 +28,9 @@ pub struct Variable {
     pub line: u32,
     /// Its type.
     pub ty: VariableType,
-    /// True where it is assigned to by its declaration alone.
+    /// True if it is assigned to by its declaration alone.
     pub constant: bool,
-    /// True where NULL is refused.
+    /// True if NULL is refused.
     pub not_null: bool,
     /// Its first value.
     pub default: Option<Fragment>,

@@ -94,7 +94,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// True where the level of names that is open has this one.
+    /// True if the level of names that is open has this one.
     fn is_in_level(&self, name: &str) -> bool {
         let mut at = self.seen;
         while let Some(item) = at.map(|at| &self.names.0[at]) {

@@ -134,7 +134,7 @@ impl Reader<'_> {
         self.variables.len() - 1
     }
 
-    /// True where a variable may have fields, as far as its declaration says.
+    /// True if a variable may have fields, as far as its declaration says.
     fn has_fields(&self, number: usize) -> bool {
         match &self.variables[number].ty {
             VariableType::Record | VariableType::Row(_) => true,

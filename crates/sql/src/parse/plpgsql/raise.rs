@@ -71,7 +71,7 @@ impl Reader<'_> {
         Ok(Step::Raise(Box::new(raise)))
     }
 
-    /// Fails where a format has more or fewer places than there are values.
+    /// Fails if a format has more or fewer places than there are values.
     fn check_format(&self, format: &str, values: usize, line: u32) -> Result<()> {
         let places = format.replace("%%", "").matches('%').count();
         let which = match places.cmp(&values) {

@@ -89,7 +89,7 @@ impl Reader<'_> {
         self.parser.is_punct(1, ";") || self.parser.word(1) == Some("and")
     }
 
-    /// True where a name comes next, and then what assigns to it.
+    /// True if a name comes next, and then what assigns to it.
     fn is_assignment(&self) -> bool {
         let mut length = 0;
         loop {
@@ -327,7 +327,7 @@ impl Reader<'_> {
         Ok(Step::Rows(label, targets, Box::new(query), body))
     }
 
-    /// True where the name that comes next is followed by `IN`.
+    /// True if the name that comes next is followed by `IN`.
     fn is_single_name(&self) -> bool {
         self.parser.word(1) == Some("in")
     }
@@ -345,7 +345,7 @@ impl Reader<'_> {
         })
     }
 
-    /// True where `..` comes before `LOOP`.
+    /// True if `..` comes before `LOOP`.
     fn has_range(&self) -> bool {
         let mut ahead = 0;
         let mut depth = 0_usize;

@@ -473,7 +473,7 @@ impl Ddl<'_> {
 }
 
 impl Entry {
-    /// The entry with other texts; `None` where they are the same.
+    /// The entry with other texts; `None` if they are the same.
     fn retexted(&self, change: &dyn Fn(&SqlText) -> SqlText) -> Option<Entry> {
         let one = |text: &mut SqlText| *text = change(text);
         let entry = match self {

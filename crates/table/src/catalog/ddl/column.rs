@@ -18,9 +18,9 @@ pub enum ColumnChange {
         modifier: Modifier,
         /// The collation, where it is not that of the type.
         collation: Option<Oid>,
-        /// The default, as a value of that type; none where there was none.
+        /// The default, as a value of that type; none if there was none.
         default: Option<SqlText>,
-        /// True where the values that are there are not yet as the new type has them.
+        /// True if the values that are there are not yet as the new type has them.
         rewrite: bool,
     },
     /// `SET NOT NULL`, where no row has NULL, or `DROP NOT NULL`.

@@ -34,9 +34,9 @@ pub struct NewIndex {
     pub include: Vec<Arc<str>>,
     /// Which rows are in it; none for all.
     pub predicate: Option<SqlText>,
-    /// True where two rows may not have equal keys.
+    /// True if two rows may not have equal keys.
     pub is_unique: bool,
-    /// True where NULLs are different from one another.
+    /// True if NULLs are different from one another.
     pub nulls_distinct: bool,
     /// False while it has to be filled.
     pub is_valid: bool,
@@ -481,7 +481,7 @@ impl IndexKey {
 }
 
 impl Catalog {
-    /// The locale by which a collation orders texts, and whether it is deterministic; none where their bytes do.
+    /// The locale by which a collation orders texts, and whether it is deterministic; none if their bytes do.
     pub fn locale_of(&self, collation: Oid) -> Option<(Arc<str>, bool)> {
         if let Some(known) = collate::numbered(collation.0) {
             let locale = known.locale.filter(|_| known.provider == collate::Provider::Icu)?;
@@ -504,7 +504,7 @@ impl Catalog {
         })
     }
 
-    /// How a key of an index orders texts of a collation; none where their bytes do.
+    /// How a key of an index orders texts of a collation; none if their bytes do.
     pub(super) fn sort_form(
         &self,
         collation: Oid,
@@ -530,7 +530,7 @@ impl Catalog {
         }
     }
 
-    /// True where values of a type can be searched by a method without an operator class being named.
+    /// True if values of a type can be searched by a method without an operator class being named.
     fn has_operators(&self, ty: Type, method: IndexMethod) -> bool {
         // Values of it are not compared.
         if method == IndexMethod::Columnar {

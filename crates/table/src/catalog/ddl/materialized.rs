@@ -55,7 +55,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Fails where the role may not refresh a materialized view.
+    /// Fails if the role may not refresh a materialized view.
     ///
     /// # Errors
     /// 42501.

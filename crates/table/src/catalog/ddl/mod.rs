@@ -99,7 +99,7 @@ pub struct Ddl<'a> {
     txn: &'a mut Transaction,
     acting: Acting<'a>,
     rewrites: Vec<Rewrite>,
-    /// True where tables that store the rows of a changed relation may be written anew: they are locked.
+    /// True if tables that store the rows of a changed relation may be written anew: they are locked.
     may_rewrite_stores: bool,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Ddl<'a> {
         std::mem::take(&mut self.rewrites)
     }
 
-    /// True where the rows of a table must be written anew.
+    /// True if the rows of a table must be written anew.
     pub fn will_rewrite(&self, table: Oid) -> bool {
         self.rewrites.iter().any(|known| known.before.relation.oid == table)
     }

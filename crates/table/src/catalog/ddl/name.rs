@@ -54,7 +54,7 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// True where no type has the name, or an array type that was given another.
+    /// True if no type has the name, or an array type that was given another.
     fn make_room_for_type(&mut self, schema: Oid, name: &str) -> Result<bool> {
         let Some(ty) = self.catalog().type_named(schema, name) else {
             return Ok(self.catalog().extension_type_named(schema, name).is_none());

@@ -531,7 +531,7 @@ fn is_part(index: &Relation) -> bool {
     index.index().is_some_and(|index| index.partition_of.is_some())
 }
 
-/// True where an index of a partition says of its columns what that of the table says of the columns with the same
+/// True if an index of a partition says of its columns what that of the table says of the columns with the same
 /// names.
 fn is_like(
     (table, whole): (&Relation, &Relation),

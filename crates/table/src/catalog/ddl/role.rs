@@ -50,7 +50,7 @@ impl RoleChange {
         role.valid_until_us = self.valid_until_us.unwrap_or(role.valid_until_us);
     }
 
-    /// True where it says only what every role may change of itself.
+    /// True if it says only what every role may change of itself.
     fn is_password_only(&self) -> bool {
         let flags = [
             self.superuser,
@@ -330,7 +330,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// Ends a membership, or takes an option of it away; false where there was none.
+    /// Ends a membership, or takes an option of it away; false if there was none.
     ///
     /// # Errors
     /// 42501 where the acting role may not.

@@ -247,7 +247,7 @@ pub(super) fn check_schema_name(name: &str) -> Result<()> {
 }
 
 impl crate::Catalog {
-    /// True where there is nothing in a database but its empty schema `public`.
+    /// True if there is nothing in a database but its empty schema `public`.
     fn is_empty(&self, database: Oid) -> bool {
         let is_in = |schema: Oid| self.schema(schema).is_some_and(|it| it.database == database);
         self.schemas().all(|schema| schema.database != database || *schema.name == *"public")

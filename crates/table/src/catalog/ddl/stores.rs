@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, Class, Column, Relation, RelationKind, UserTypeKin
 struct Stores {
     /// The tables, and their columns.
     tables: Vec<(Oid, Vec<i16>)>,
-    /// True where a range type has them in its bounds.
+    /// True if a range type has them in its bounds.
     in_range: bool,
 }
 
@@ -30,7 +30,7 @@ impl Stores {
 }
 
 impl Ddl<'_> {
-    /// Fails where a column of some table has the rows of this relation in it: they would have to be
+    /// Fails if a column of some table has the rows of this relation in it: they would have to be
     /// written anew.
     pub(super) fn check_not_stored(&self, relation: &Relation) -> Result<()> {
         let Some(row) = &relation.row_type else { return Ok(()) };

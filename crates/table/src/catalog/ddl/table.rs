@@ -58,11 +58,11 @@ pub struct NewColumn {
     pub modifier: Modifier,
     /// The collation, where it is not that of the type.
     pub collation: Option<Oid>,
-    /// True where NULL is refused.
+    /// True if NULL is refused.
     pub not_null: bool,
     /// The value where none is given.
     pub default: Option<SqlText>,
-    /// True where `default` is the expression of `GENERATED ALWAYS AS (...) STORED`.
+    /// True if `default` is the expression of `GENERATED ALWAYS AS (...) STORED`.
     pub is_generated: bool,
     /// `GENERATED ... AS IDENTITY`.
     pub identity: Option<NewIdentity>,
@@ -777,7 +777,7 @@ impl Catalog {
         }
     }
 
-    /// True where values of a type have rows of the relation in them.
+    /// True if values of a type have rows of the relation in them.
     fn is_made_of(&self, ty: Type, relation: Oid) -> bool {
         use crate::catalog::{TypeEntry, UserTypeKind};
         match self.type_entry(ty) {

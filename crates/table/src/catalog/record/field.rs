@@ -51,7 +51,7 @@ impl<'a> Input<'a> {
         damaged("a number in the catalog is too long")
     }
 
-    /// An error where something is left.
+    /// Fails if something is left.
     pub fn end(&self) -> Result<()> {
         match self.0 {
             [] => Ok(()),

@@ -58,7 +58,7 @@ impl History<'_> {
         self.any(session, |kind| matches!(kind, RelationKind::Table(_)))
     }
 
-    /// True where a relation or a type has the name.
+    /// True if a relation or a type has the name.
     fn is_taken(&self, name: &str) -> bool {
         self.model.keys().any(|known| known.ends_with(&format!(" {name}")))
     }

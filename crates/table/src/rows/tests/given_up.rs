@@ -137,7 +137,7 @@ fn records(world: &World) -> usize {
     all.inspect(|item| assert!(item.is_ok(), "records are read")).count()
 }
 
-/// True where the store has something of a table, or knows that it had.
+/// True if the store has something of a table, or knows that it had.
 fn is_stored(world: &World, storage: TableId) -> bool {
     let store = world.engine.store();
     let mut keys = store.keys(storage, Bound::Unbounded, Bound::Unbounded, false);

@@ -189,7 +189,7 @@ impl Session {
         self.run(|change| table.insert(change, row))
     }
 
-    /// Changes the row at `key` as `f` says; false where there is none.
+    /// Changes the row at `key` as `f` says; false if there is none.
     pub fn update(&mut self, table: &Table, key: &[u8], f: impl Fn(&mut [Datum])) -> Result<bool> {
         self.run(|change| {
             let all = table.update_lock(|_| true);
@@ -203,7 +203,7 @@ impl Session {
         })
     }
 
-    /// Deletes the row at `key`; false where there is none.
+    /// Deletes the row at `key`; false if there is none.
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
         self.run(|change| {
             table.lock(change.txn, key, txn::RowLock::Update, txn::Wait::Allowed)?;

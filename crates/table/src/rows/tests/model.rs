@@ -57,7 +57,7 @@ fn a_row(next: &mut impl FnMut(u64) -> u64) -> Vec<Datum> {
     vec![int(next(40) as i32), k, name, pad]
 }
 
-/// True where a row of the model other than the one at `id` has the key.
+/// True if a row of the model other than the one at `id` has the key.
 fn has_key(model: &Model, id: i32, k: &Datum) -> bool {
     !k.is_null() && model.iter().any(|(other, row)| *other != id && row[1] == *k)
 }

@@ -53,7 +53,7 @@ const MONTH_DAY: FieldSet = MONTH | DAY;
 /// The fields that were read up to some token.
 pub(super) struct Reading<'a> {
     context: &'a Context<'a>,
-    /// True where only a time of day is wanted.
+    /// True if only a time of day is wanted.
     is_time_only: bool,
     seen: FieldSet,
     year: i64,

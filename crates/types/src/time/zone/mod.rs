@@ -141,7 +141,7 @@ impl TimeZone {
         is_fixed.then_some(first)
     }
 
-    /// The local time that an abbreviation meant in this zone at a moment; `None` where it never
+    /// The local time that an abbreviation meant in this zone at a moment; `None` if it never
     /// meant anything there.
     pub(crate) fn meant_by(&self, abbreviation: &str, at: TimestampTz) -> Option<Local<'_>> {
         self.0.meant_by(abbreviation, at.0.div_euclid(US_PER_S) + EPOCH_S)

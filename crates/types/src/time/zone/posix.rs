@@ -99,7 +99,7 @@ impl Rule {
         if is_summer { summer.kind.local(true) } else { self.standard.local(false) }
     }
 
-    /// The first change after a moment; `None` where the zone knows no change.
+    /// The first change after a moment; `None` if the zone knows no change.
     pub(super) fn next_change(&self, after_s: i64) -> Option<i64> {
         let summer = self.summer.as_ref()?;
         let year = year_of(after_s, self.standard.east_s);
@@ -112,7 +112,7 @@ impl Rule {
             .min()
     }
 
-    /// True where every local time of the zone is equally far from Greenwich.
+    /// True if every local time of the zone is equally far from Greenwich.
     pub(super) fn is_fixed(&self) -> bool {
         self.summer.as_ref().is_none_or(|summer| summer.kind.east_s == self.standard.east_s)
     }

@@ -17,7 +17,7 @@ pub(super) struct File {
     pub changes: Vec<(i64, u8)>,
     /// The kinds of local time: seconds east, whether it is summer time, the name.
     pub kinds: Vec<(i32, bool, Box<str>)>,
-    /// The rule after the last change; `None` where the last kind goes on for ever.
+    /// The rule after the last change; `None` if the last kind goes on for ever.
     pub rule: Option<Rule>,
 }
 
@@ -62,7 +62,7 @@ fn be_u32(bytes: &[u8]) -> u32 {
 }
 
 impl File {
-    /// Reads a file; `None` where it is none of version 2 or later.
+    /// Reads a file; `None` if it is none of version 2 or later.
     pub(super) fn parse(file: &[u8]) -> Option<Self> {
         let old = Counts::read(file)?;
         let file = file.get(HEADER + old.bytes(4)..)?;
