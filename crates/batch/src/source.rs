@@ -501,8 +501,8 @@ pub(crate) fn slices_of_rows(
         raw.resize(count * width, None);
         // Of rows that are only counted nothing is read.
         let read = if width > 0 { rows.clone() } else { 0..0 };
-        let bytes = read.map(|row| batch.row(row).bytes());
-        let is_old = !picker.pick_all(bytes, |row, at, value| raw[at * count + row] = value)?;
+        let is_old =
+            !picker.pick_all(batch.values(read), |row, at, value| raw[at * count + row] = value)?;
         let load = RowsLoad { batch, wanted, dictionaries, rows, raw, is_old };
         f(&Slice::new(count, width, wanted.fields.len(), &load))?;
         raw = load.raw;

@@ -19,6 +19,7 @@
 //! - With `--json` every answer and every error is JSON.
 //! - Colours appear on terminals only, and never if `NO_COLOR` is set.
 
+mod allocator;
 mod args;
 mod backups;
 mod budget;
@@ -56,11 +57,6 @@ use clap::Parser;
 use args::{Arguments, Command};
 use failure::{Failure, Outcome};
 use session::Session;
-
-/// mimalloc returns freed memory to the system after a moment, so a server does not keep the memory of a
-/// large statement. ARCHITECTURE.md has the figures.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {

@@ -12,7 +12,8 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use anywhen::Database;
@@ -20,6 +21,7 @@ use serde::Deserialize;
 use server::{Options, Tls};
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::allocator;
 use crate::args::{HttpArgs, LogFormat, LogLevel, ServeArgs};
 use crate::budget::Budget;
 use crate::failure::{Failure, Outcome};
@@ -32,6 +34,9 @@ use crate::visible::Shown;
 
 /// `shared_buffers` counts blocks of so many bytes.
 const BLOCK_BYTES: u64 = 8_192;
+
+/// So often the server returns free memory to the system.
+const GIVE_BACK_EVERY: Duration = Duration::from_secs(1);
 
 /// The default address for clients: the port next to PostgreSQL's own.
 const LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 5433);
@@ -174,8 +179,10 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
         let _ = told.send(());
     })
     .map_err(|error| Failure::refused(format!("cannot wait for signals: {error}")))?;
-    // An error means that the sender is gone, which is the end too.
-    let _ = wait.recv();
+    // The other error means that the sender is gone, which is the end too.
+    while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(GIVE_BACK_EVERY) {
+        allocator::give_back();
+    }
     if let Some(http) = http {
         http.shutdown();
     }

@@ -13,11 +13,15 @@
 //! Invariants: a chunk's buffer equals its stored version with its delta applied; node keys are
 //! handed out in order and never twice; the header counts nodes and placed nodes exactly.
 
+mod writes;
+
+pub(crate) use writes::{Sealed, TakeWrite, Write};
+
 use crate::chunk::Chunk;
 use crate::chunk_buf::ChunkBuf;
 use crate::delta::Op;
 use crate::error::{Damaged, DocumentError};
-use crate::limits::{DEPTH_MAX, LARGE_BYTES, too_deep};
+use crate::limits::{DEPTH_MAX, too_deep};
 use crate::node::{Header, Node};
 use crate::order::Label;
 use crate::paths::Counts;
@@ -58,16 +62,6 @@ struct Valued {
 
 /// So many chunks of new nodes stay decoded before they are encoded.
 const FRESH_CHUNKS: u32 = 64;
-
-/// The change of a draft to one chunk.
-pub(crate) enum Write {
-    Put(Vec<u8>),
-    Delta(Vec<u8>),
-    Delete,
-}
-
-/// The changes of a draft, chunk by chunk.
-pub(crate) type Writes = Vec<(u32, Write)>;
 
 /// The place of a subtree that is inserted or moved, relative to a target node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +120,8 @@ pub(crate) struct Draft {
     /// Nodes that came, went, or have another name or place, where the path summary is kept; of those
     /// that came together, the one above all.
     reshaped: Option<Vec<NodeKey>>,
+    /// Chunks whose writes were given away.
+    given: BTreeSet<u32>,
 }
 
 impl Draft {
@@ -141,6 +137,7 @@ impl Draft {
             hashes: options.hashes,
             shaped: false,
             reshaped: options.path_summary.then(Vec::new),
+            given: BTreeSet::new(),
         }
     }
 
@@ -170,7 +167,7 @@ impl Draft {
 
     /// True if nothing was changed.
     pub fn is_clean(&self) -> bool {
-        self.work.is_empty() && self.values.is_empty()
+        self.work.is_empty() && self.values.is_empty() && self.given.is_empty()
     }
 
     fn work(&mut self, number: u32) -> Result<&mut Work> {
@@ -349,7 +346,9 @@ impl Draft {
 
     /// True while only values changed: every node stands where it stood, under the same name.
     fn stands_as_before(&self) -> bool {
-        self.work.is_empty() && self.header.next_key == self.base.header().next_key
+        self.work.is_empty()
+            && self.given.is_empty()
+            && self.header.next_key == self.base.header().next_key
     }
 
     /// Encodes chunks of new nodes that get no more of them.
@@ -638,125 +637,6 @@ impl Draft {
             _ => Counts::between(&*self.base, self, keys).map(Some),
         }
     }
-
-    /// The writes for the store, chunk by chunk, and the new version, which waits for the number of its commit; `None`
-    /// where it is too large to be kept.
-    pub fn finish(mut self) -> Result<(Writes, Option<Sealed>)> {
-        if self.shaped {
-            self.header.shape = Csn(0);
-        }
-        if self.shaped || self.header != *self.base.header() {
-            self.step(0, Op::Header(self.header, self.shaped))?;
-        }
-        let is_kept = self.is_kept();
-        let mut writes = Vec::with_capacity(self.work.len() + self.values.len());
-        let mut changed: BTreeMap<u32, Option<Changed>> = BTreeMap::new();
-        for (number, Valued { chunk, delta, fresh }) in self.values {
-            writes.push((
-                number,
-                if fresh { Write::Put(chunk.to_image()) } else { Write::Delta(delta) },
-            ));
-            if is_kept {
-                changed.insert(number, Some(changed_of(chunk, fresh)));
-            }
-        }
-        for (number, work) in self.work {
-            let image = match (work.image(number), work.fresh) {
-                (None, true) => continue,
-                (None, false) => {
-                    writes.push((number, Write::Delete));
-                    None
-                }
-                (Some(image), false) => {
-                    writes.push((number, Write::Delta(work.delta)));
-                    Some(image)
-                }
-                (Some(image), true) => {
-                    let kept = is_kept.then(|| image.clone());
-                    writes.push((number, Write::Put(image)));
-                    kept
-                }
-            };
-            if is_kept {
-                changed.insert(number, image.map(Changed::Image));
-            }
-        }
-        writes.sort_unstable_by_key(|(number, _)| *number);
-        let sealed = Sealed { base: self.base, header: self.header, changed };
-        Ok((writes, is_kept.then_some(sealed)))
-    }
-
-    /// False if so much is new that the next version is not held in memory beside the writes.
-    fn is_kept(&self) -> bool {
-        let works = self.work.values().filter(|work| work.fresh).map(|work| work.buf.heap.len());
-        let packed = self.values.values().filter(|one| one.fresh).map(|one| one.chunk.bytes());
-        works.chain(packed).sum::<usize>() < LARGE_BYTES
-    }
-
-    /// The document as it stands within this draft.
-    pub fn preview(&self) -> Result<Tree> {
-        let worked = self.work.iter().map(|(number, work)| (*number, work.image(*number)));
-        let worked = worked.map(|(number, image)| (number, image.map(Changed::Image)));
-        let valued = self.values.iter().map(|(number, valued)| {
-            (*number, Some(changed_of(valued.chunk.clone(), valued.fresh)))
-        });
-        let changed = worked.chain(valued).collect();
-        let shape = if self.shaped { Csn(0) } else { self.header.shape };
-        Sealed { base: Arc::clone(&self.base), header: Header { shape, ..self.header }, changed }
-            .into_tree(Csn::MAX)
-    }
-}
-
-impl Work {
-    /// The chunk's image; `None` if no node is left and it holds no header.
-    fn image(&self, number: u32) -> Option<Vec<u8>> {
-        if number != 0 && self.buf.is_dead() {
-            return None;
-        }
-        let mut image = Vec::new();
-        self.buf.encode(&mut image);
-        Some(image)
-    }
-}
-
-/// A finished draft that waits for the number of its commit.
-pub(crate) struct Sealed {
-    base: Arc<Tree>,
-    header: Header,
-    /// `None` for a chunk of which no node is left.
-    changed: BTreeMap<u32, Option<Changed>>,
-}
-
-/// A chunk of a finished draft.
-enum Changed {
-    Image(Vec<u8>),
-    Valued(Chunk),
-}
-
-impl Changed {
-    fn into_chunk(self, csn: Csn) -> Result<Chunk> {
-        Ok(match self {
-            Changed::Image(image) => Chunk::from_image(image, csn)?,
-            Changed::Valued(chunk) => chunk.settled(csn)?,
-        })
-    }
-}
-
-impl Sealed {
-    /// The new version, at `csn`. Chunks that did not change are shared with the one before.
-    pub fn into_tree(self, csn: Csn) -> Result<Tree> {
-        let chunk = |changed: Option<Changed>| {
-            changed.map(|changed| changed.into_chunk(csn).map(Arc::new)).transpose()
-        };
-        let changed = self.changed.into_iter().map(|(number, found)| Ok((number, chunk(found)?)));
-        let shape = if self.header.shape == Csn(0) { csn } else { self.header.shape };
-        self.base.next(csn, Header { shape, ..self.header }, changed.collect::<Result<_>>()?)
-    }
-}
-
-/// The change of a chunk that is not decoded. A fresh one begins to be with the commit, as its image says.
-fn changed_of(chunk: Chunk, fresh: bool) -> Changed {
-    if fresh { Changed::Image(chunk.to_image()) } else { Changed::Valued(chunk) }
 }
 
 /// The placed nodes of some slots.

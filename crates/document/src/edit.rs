@@ -148,7 +148,7 @@ impl<'a> Edit<'a> {
     pub(crate) fn set_value(&mut self, key: NodeKey, value: JsonbRef<'_>) -> Result<()> {
         let part = JsonbPart::from(value);
         match large::is_large(self.draft, key, part)? {
-            true => large::rewrite_large(self.draft, key, part),
+            true => large::rewrite_large(self.draft, key, part, None),
             false => self.set_tape(key, &tape_of(value)?).map(drop),
         }
     }

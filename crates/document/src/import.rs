@@ -76,12 +76,14 @@ impl Collection {
     fn put_tree(&self, key: &str, tree: &Tree, meta: &Meta) -> Result<Committed> {
         let value = NodePart::root(tree);
         let mut writing = self.begin_write(key, meta)?;
-        if writing.working.is_streamed(value)? {
-            let Writing { prefix, txn, working, .. } = &mut writing;
+        let Writing { prefix, txn, working, .. } = &mut writing;
+        if working.is_streamed(value)? {
             let counts = self.stream_into(txn, prefix, working, value)?;
             return writing.commit_loaded(counts, meta);
         }
-        writing.working.put_part(value)?;
+        working.put_part(value, &mut |number, write| {
+            Ok(txn.write(self.id(), prefix.record(Record::Chunk(number)).to_vec(), write.into())?)
+        })?;
         writing.commit(meta)
     }
 

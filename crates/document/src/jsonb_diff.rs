@@ -35,15 +35,14 @@ impl Collection {
         old: &Jsonb,
         new: &Jsonb,
     ) -> Result<bool> {
-        // A value that is large beside the old one has next to nothing in common with it.
+        // A large value is compared with nodes, in windows. The old value is not made for that.
         let new_bytes = new.held_bytes();
-        if new_bytes >= LARGE_BYTES && new_bytes / STREAMED_PART > old.held_bytes() {
-            self.put_value_in_txn(txn, key, new)?;
-            return Ok(true);
+        let is_far_larger = new_bytes / STREAMED_PART > old.held_bytes();
+        if new_bytes >= LARGE_BYTES && (is_far_larger || !old.is_made()) {
+            return self.put_value_in_txn(txn, key, new);
         }
         let edited = self.edit_told(txn, key, |edit| {
             let root = edit.nodes().root();
-            // A large value that nobody has made yet is not made for this.
             match old.is_made() || old.held_bytes() < LARGE_BYTES {
                 true => apply_diff(edit, root, old.root(), new.root()),
                 false => edit.set_value(root, new.root()),

@@ -20,7 +20,7 @@
 //! * Children that stay, and windows, are in the order of both sides. So a window places its nodes between two labels
 //!   and touches no other node. A node that moved from one window to another gets a new key.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, TakeWrite};
 use crate::error::Damaged;
 use crate::limits::{DEPTH_MAX, LARGE_BYTES, feed};
 use crate::matching::{align, match_trees};
@@ -293,18 +293,28 @@ pub(crate) fn is_large(draft: &Draft, top: NodeKey, new: impl Part) -> Result<bo
         && old.weight()?.saturating_add(new.weight()?) >= LARGE_BYTES)
 }
 
-/// Makes the subtree at `top` equal to `new`. Equal parts keep their nodes; what moved to another window does not.
-pub(crate) fn rewrite_large(draft: &mut Draft, top: NodeKey, new: impl Part) -> Result<()> {
+/// Makes the subtree at `top` equal to `new`. Equal parts keep their nodes; what moved to another window does not. With
+/// `take`, which takes writes, the draft holds few of them at a time.
+pub(crate) fn rewrite_large(
+    draft: &mut Draft,
+    top: NodeKey,
+    new: impl Part,
+    take: Option<&mut TakeWrite<'_>>,
+) -> Result<()> {
     if draft.expect(top)?.kind != new.kind()? || !new.kind()?.is_container() {
         return rewrite(draft, top, &new.tape()?).map(drop);
     }
     let level = draft.level(top)?;
     let node_bytes = draft.node_bytes()?;
-    LargeRewrite { draft, node_bytes, tokens: Default::default() }.container(top, new, level)
+    let (open, tokens) = (Vec::new(), Default::default());
+    LargeRewrite { draft, take, open, node_bytes, tokens }.container(top, new, level)
 }
 
-struct LargeRewrite<'a> {
+struct LargeRewrite<'a, 't> {
     draft: &'a mut Draft,
+    take: Option<&'a mut TakeWrite<'t>>,
+    /// The containers that are compared, outermost first.
+    open: Vec<NodeKey>,
     node_bytes: usize,
     /// Of an old child, and of a new one.
     tokens: [Tokens; 2],
@@ -325,7 +335,7 @@ struct Slice<P> {
     next: Option<NodeKey>,
 }
 
-impl LargeRewrite<'_> {
+impl LargeRewrite<'_, '_> {
     fn old_part(&self, key: NodeKey) -> NodePart<'_, Draft> {
         NodePart { nodes: self.draft, key, node_bytes: self.node_bytes }
     }
@@ -346,6 +356,7 @@ impl LargeRewrite<'_> {
         // An only large element is compared with the only one of the other side, and is not hashed before.
         let sums_large = old_larges.max(new_larges) > 1;
 
+        self.open.push(top);
         let (mut parts, mut from) = (new.children()?, 0);
         let mut slice = Slice {
             top,
@@ -376,6 +387,7 @@ impl LargeRewrite<'_> {
             slice.next = keys.get(from).copied();
             self.slice(&mut slice, is_last)?;
             if is_last {
+                self.open.pop();
                 return self.draft.set_count(top, count);
             }
         }
@@ -471,6 +483,7 @@ impl LargeRewrite<'_> {
     ) -> Result<()> {
         let next = slice.keys.get(olds.end).copied().or(slice.next);
         let right = next.map(|key| self.draft.label(key)).transpose()?;
+        let last = slice.keys[olds.clone()].last().copied();
         let (old, keys) = export_children(self.draft, slice.top, &slice.keys[olds])?;
         let mut new = TapeBuilder::new();
         // A builder does not stop.
@@ -487,7 +500,13 @@ impl LargeRewrite<'_> {
         let matching = match_trees(&old, &new);
         let bounds = Bounds { left: slice.left.take(), right };
         slice.left = Rewrite::new(self.draft, &old, keys, &new, &matching)?.within(bounds).run()?;
-        Ok(())
+        match &mut self.take {
+            Some(take) => {
+                let end = next.or(last).map_or(0, NodeKey::chunk);
+                self.draft.give(end, &self.open, take)
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -508,13 +527,17 @@ impl<P> Slice<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunk::Chunk;
+    use crate::chunk_buf::ChunkBuf;
     use crate::draft::Write;
     use crate::hash;
     use crate::table::{CollectionOptions, Retention};
     use json::jsonb::Jsonb;
     use serde_json::{Value as Json, json};
+    use std::collections::BTreeMap;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use store::Csn;
     use vfs::SimRandom;
 
     const HASHED: CollectionOptions =
@@ -534,7 +557,7 @@ mod tests {
     fn rewritten(old: &Json, new: impl Part, text: &str) -> Draft {
         let old = Arc::new(tree_of(old));
         let mut draft = Draft::new(Arc::clone(&old), &HASHED);
-        rewrite_large(&mut draft, old.root(), new).expect("is rewritten");
+        rewrite_large(&mut draft, old.root(), new, None).expect("is rewritten");
         let after = draft.preview().expect("is a document");
         assert_eq!(text_of(&after), text);
         let sum = |tree: &Tree| hash::digest(tree).expect("is summed up");
@@ -545,6 +568,46 @@ mod tests {
             after.subtree(after.root()).expect("is a tree").len() as u64
         );
         draft
+    }
+
+    /// Makes the document `old` the value `new` while the draft gives its writes away. Returns how many it gave before the
+    /// end.
+    fn give(old: &Json, new: impl Part, text: &str) -> usize {
+        let old = Arc::new(tree_of(old));
+        let options = CollectionOptions { path_summary: false, ..HASHED };
+        let (mut draft, mut writes) = (Draft::new(Arc::clone(&old), &options), Vec::new());
+        let mut take = |number, write| {
+            writes.push((number, write));
+            Ok(())
+        };
+        rewrite_large(&mut draft, old.root(), new, Some(&mut take)).expect("is rewritten");
+        let given = writes.len();
+        writes.extend(draft.finish().expect("finishes").0);
+        let mut images: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
+        for number in 0..old.chunk_count() {
+            let chunk = old.chunk(number).expect("reads");
+            images.extend(chunk.map(|chunk| (number, chunk.to_image())));
+        }
+        for (number, write) in writes {
+            match write {
+                Write::Put(image) => drop(images.insert(number, image)),
+                Write::Delete => drop(images.remove(&number).expect("a chunk that is there")),
+                Write::Delta(delta) => {
+                    let (image, mut merged) = (&images[&number], Vec::new());
+                    let mut deltas = [(Csn(2), &delta[..])].into_iter();
+                    ChunkBuf::merge(Csn(1), image, &mut deltas, &mut merged).expect("merges");
+                    images.insert(number, merged);
+                }
+            }
+        }
+        let chunks = images
+            .into_iter()
+            .map(|(number, image)| (number, Chunk::from_image(image, Csn(2)).expect("is a chunk")));
+        let after = Tree::of_chunks(Csn(2), chunks.collect()).expect("is a document");
+        assert_eq!(text_of(&after), text);
+        let sum = |tree: &Tree| hash::digest(tree).expect("is summed up");
+        assert_eq!(after.header().digest, sum(&after).wrapping_sub(sum(&old)));
+        given
     }
 
     /// The keys of the children of a document's root, or of one of them.
@@ -677,7 +740,7 @@ mod tests {
     /// Random documents become random others, and the same after a few changes: exactly.
     #[test]
     fn random_documents() {
-        let changed = AtomicUsize::new(0);
+        let (changed, given) = (AtomicUsize::new(0), AtomicUsize::new(0));
         vfs::seeds(1, 600, |seed| {
             let mut dice = Dice(SimRandom::new(seed));
             let old = json!(Vec::from_iter((0..dice.below(30)).map(|_| dice.value(4))));
@@ -691,11 +754,13 @@ mod tests {
             }
             let draft = rewritten(&old, NodePart::root(&tree_of(&new)), &new.to_string());
             changed.fetch_add(usize::from(!draft.is_clean()), Ordering::Relaxed);
+            let early = give(&old, NodePart::root(&tree_of(&new)), &new.to_string());
+            given.fetch_add(usize::from(early > 0), Ordering::Relaxed);
             // The other form of a value, whose fields have an order of their own.
             let value = Jsonb::parse(&new.to_string()).expect("is a value");
             let sorted: Json = serde_json::from_str(&value.to_string()).expect("is JSON");
             rewritten(&old, JsonbPart::from(value.root()), &sorted.to_string());
         });
-        assert!(changed.into_inner() > 300);
+        assert!(changed.into_inner() > 300 && given.into_inner() > 30);
     }
 }

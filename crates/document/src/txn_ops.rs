@@ -123,8 +123,14 @@ impl Collection {
         Ok(self.change_in_txn(txn, key, |working| working.put_tape(tape))?.0)
     }
 
-    /// Gives the document this value, as part of a transaction. Equal parts keep their nodes.
-    pub fn put_value_in_txn(&self, txn: &mut Transaction, key: &str, value: &Jsonb) -> Result<()> {
+    /// Gives the document this value, as part of a transaction. Equal parts keep their nodes. Returns true if it becomes
+    /// another.
+    pub fn put_value_in_txn(
+        &self,
+        txn: &mut Transaction,
+        key: &str,
+        value: &Jsonb,
+    ) -> Result<bool> {
         let prefix = Prefix::new(key)?;
         let latest = txn.latest();
         let state = self.state_in_view(View::of(txn, &latest), &prefix)?;
@@ -133,10 +139,13 @@ impl Collection {
         if working.is_streamed(part)? {
             let counts = self.stream_into(txn, &prefix, &working, part)?;
             self.update_row(txn, key, working.existence_after_put())?;
-            return working.write_loaded(txn, self.id(), prefix, counts);
+            working.write_loaded(txn, self.id(), prefix, counts)?;
+            return Ok(true);
         }
-        working.put_part(part)?;
-        self.write_into(txn, key, prefix, working, false).map(drop)
+        working.put_part(part, &mut |number, write| {
+            Ok(txn.write(self.id(), prefix.record(Record::Chunk(number)).to_vec(), write.into())?)
+        })?;
+        Ok(self.write_into(txn, key, prefix, working, false)?.is_some())
     }
 
     /// Writes the chunks of a large value in place of those that the document has, so that nothing but the value is in

@@ -1,7 +1,7 @@
 //! A document inside a transaction: its state before the transaction, and its state in it.
 
 use crate::admit::check_values;
-use crate::draft::{Draft, Sealed, Write};
+use crate::draft::{Draft, Sealed, TakeWrite, Write};
 use crate::edit::Edit;
 use crate::error::DocumentError;
 use crate::key::{Prefix, Record};
@@ -120,11 +120,11 @@ impl Working {
         Ok(())
     }
 
-    /// Gives the document the value of a part, which may be large.
-    pub fn put_part(&mut self, value: impl Part) -> Result<()> {
+    /// Gives the document the value of a part, which may be large: then some of its writes go to `take` at once.
+    pub fn put_part(&mut self, value: impl Part, take: &mut TakeWrite<'_>) -> Result<()> {
         match self.draft() {
             Some(draft) if large::is_large(draft, draft.root(), value)? => {
-                large::rewrite_large(draft, draft.root(), value)
+                large::rewrite_large(draft, draft.root(), value, Some(take))
             }
             _ => self.put_tape(&value.tape()?),
         }
@@ -238,8 +238,10 @@ impl Working {
         let old_chunks = self.found.tree.as_ref().map_or(0, |tree| tree.chunk_count());
         let next_key = self.next_key();
         let is_removed = matches!(self.now, Now::Removed);
+        let mut has_given = false;
         let (writes, sealed) = match self.now {
             Now::Edited(mut draft) => {
+                has_given = draft.has_given();
                 if let Some(counts) = draft.path_counts()? {
                     let is_new = self.recreated || self.found.tree.is_none();
                     write_paths(txn, table, prefix, &counts, is_new)?;
@@ -261,14 +263,9 @@ impl Working {
             }
             Now::Found => return Err(DocumentError::BadEdit("nothing was changed".into())),
         };
-        let touched = touched(&writes);
+        let touched = if has_given { Touched::Many } else { touched(&writes) };
         for (number, write) in writes {
-            let op = match write {
-                Write::Put(image) => Op::Put(image),
-                Write::Delta(delta) => Op::Delta(delta),
-                Write::Delete => Op::Delete,
-            };
-            txn.write(table, prefix.record(Record::Chunk(number)).to_vec(), op)?;
+            txn.write(table, prefix.record(Record::Chunk(number)).to_vec(), write.into())?;
         }
         let deleted = is_removed.then_some(next_key);
         Ok((Entry { csn: Csn(0), deleted, touched }, sealed, self.found, next_key))

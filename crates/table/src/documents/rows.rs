@@ -234,7 +234,8 @@ impl RowDocuments {
         let Datum::Jsonb(value) = &row[self.at] else {
             return Ok(self.collection.remove_in_txn(txn, &self.name_of(key, row))?);
         };
-        Ok(self.collection.put_value_in_txn(txn, &self.name_of(key, row), value)?)
+        self.collection.put_value_in_txn(txn, &self.name_of(key, row), value)?;
+        Ok(())
     }
 
     /// Makes the document of a row what a new state of the row has. Returns true if it becomes another.

@@ -308,6 +308,21 @@ impl Batch {
         (0..self.len()).map(|at| self.row(at))
     }
 
+    /// The bytes of the values of some rows, in order: those of [`RowRef::bytes`].
+    pub fn values(&self, rows: Range<usize>) -> impl Iterator<Item = &[u8]> {
+        let (mut number, mut bytes) = (None, &self.bytes[..]);
+        self.rows[rows].iter().map(move |place| {
+            if place.block != number {
+                number = place.block;
+                bytes = match number {
+                    Some(number) => self.blocks[number as usize].bytes(),
+                    None => &self.bytes,
+                };
+            }
+            &bytes[place.value..place.end]
+        })
+    }
+
     /// Bytes of the rows that are there.
     pub fn bytes(&self) -> usize {
         self.bytes.len()

@@ -1,0 +1,20 @@
+//! The allocator of the command.
+
+use mimalloc::MiMalloc;
+
+/// mimalloc keeps freed memory for a moment, and returns it to the system when it next needs much. ARCHITECTURE.md has
+/// the figures.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+unsafe extern "C" {
+    /// Of mimalloc: collects what the calling thread has freed and returns the free memory of the process to the system,
+    /// without `force` only what has been free for a moment.
+    safe fn mi_collect(force: bool);
+}
+
+/// Returns memory to the system that has been free for a moment. A server that rests does not allocate, so mimalloc would
+/// keep the memory of a large statement until the next one.
+pub(crate) fn give_back() {
+    mi_collect(false);
+}
