@@ -18,7 +18,7 @@ use crate::backend_status::About;
 use crate::client::{Client, StatementContext};
 use crate::counters::Event;
 use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::extension;
 use crate::files::Files;
 use crate::instance::{Deadline, Instance, Login, Slot, StartUp, now};
@@ -192,10 +192,12 @@ impl Session {
         Ok(portal)
     }
 
-    /// Runs a part of the statement that a cancel stops, also inside of a long computation.
+    /// Runs a part of the statement that a cancel stops, also inside of a long computation. An error that is thrown there
+    /// is the error of the statement.
     fn interruptible<R>(&mut self, run: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let slot = Arc::clone(&self.client.slot);
-        interrupt::during(&slot.stop, || run(self)).map_err(|error| self.why_stopped(error))
+        let done = interrupt::during(&slot.stop, || caught(|| run(self)));
+        done.map_err(|error| self.why_stopped(error))
     }
 
     // --- the extended protocol -------------------------------------------------------------------
