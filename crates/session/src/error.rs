@@ -164,7 +164,7 @@ impl From<table::Error> for Error {
         match error {
             table::Error::Sql(error) => error.into(),
             table::Error::Txn(error) => error.into(),
-            other => types::Error::from_source(other.sqlstate(), other).into(),
+            other => other.reported().into(),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use document::Documents;
 use session::{Instance, Session};
 use store::{Op, TableId};
+use table::catalog::POSTGRES_DATABASE;
 use table::{Collections, Tables};
 use txn::{CommitMeta, Engine, EngineOptions, Isolation};
 use vfs::SimVfs;
@@ -59,6 +60,11 @@ impl World {
         })
     }
 
+    /// Deletes the one record of the table that has these bytes, and not what belongs to it.
+    fn delete(self, table: TableId, part: &[u8]) -> World {
+        self.change(table, part, |_, _| Op::Delete)
+    }
+
     fn change(
         self,
         table: TableId,
@@ -79,6 +85,14 @@ impl World {
         txn.commit(CommitMeta::default()).expect("it is committed");
         assert_eq!(changed, 1, "one record has it");
         self.reopen()
+    }
+
+    /// The table of the store that has the rows of a table of `public`.
+    fn rows_of(&self, name: &str) -> TableId {
+        let catalog = self.collections.catalogs().newest();
+        let schema = catalog.schema_named(POSTGRES_DATABASE, "public").expect("it is there");
+        let relation = catalog.relation_named(schema.oid, name).expect("it is there");
+        relation.storage().expect("it has rows")
     }
 
     fn reopen(self) -> World {
@@ -192,4 +206,46 @@ fn a_small_document_whose_text_is_not_json_is_damaged() {
     let mut session = world.connect();
     let expected = "ERROR:  XX001: a stored document is damaged: a text that is not UTF-8";
     check(&mut session, "select doc::text from d where id = 1", expected);
+}
+
+/// An entry of an index that leads to no row is damage of that index: reads do not leave the row out, constraints do not
+/// hold without it, and `ON CONFLICT` does not look for it for ever. `REINDEX` makes the index anew.
+#[test]
+fn an_entry_without_its_row_is_damage_of_the_index() {
+    let world = World::with(&[
+        "CREATE TABLE h (id int PRIMARY KEY, n int, tag text UNIQUE)",
+        "CREATE INDEX h_n ON h (n)",
+        "INSERT INTO h SELECT g, g, CASE g WHEN 42 THEN 'gone' ELSE 'tag ' || g END FROM generate_series(1, 2000) g",
+        "ANALYZE h",
+        "CREATE TABLE booked (id int PRIMARY KEY, during int4range, note text, \
+         CONSTRAINT apart EXCLUDE USING gist (during WITH &&))",
+        "INSERT INTO booked VALUES (1, '[1,5)', 'stays'), (2, '[5,9)', 'gone')",
+        "CREATE MATERIALIZED VIEW shown AS SELECT id, tag FROM h WHERE id > 40 AND id < 45",
+        "CREATE UNIQUE INDEX shown_id ON shown (id)",
+    ]);
+    let (rows, bookings, shown) =
+        (world.rows_of("h"), world.rows_of("booked"), world.rows_of("shown"));
+    let world = world.delete(rows, b"gone").delete(bookings, b"gone").delete(shown, b"tag 43");
+    let mut session = world.connect();
+    let fault = "is damaged: an entry leads to no row";
+    for (text, index) in [
+        ("select id from h where tag = 'gone'", "h_tag_key"),
+        ("select tag from h where n between 41 and 43", "h_n"),
+        (
+            "insert into h values (3000, 1, 'gone') on conflict (tag) do update set n = 5",
+            "h_tag_key",
+        ),
+        ("insert into booked values (3, '[6,7)', 'new')", "apart"),
+        ("refresh materialized view concurrently shown", "shown_id"),
+    ] {
+        check(&mut session, text, &format!("ERROR:  XX002: index \"{index}\" {fault}"));
+        check(&mut session, text, "HINT:  REINDEX INDEX makes the index anew from the rows");
+    }
+    check(&mut session, "reindex index h_tag_key", "REINDEX");
+    check(&mut session, "select count(*) from h where tag = 'gone'", "0");
+    let upsert = "insert into h values (3000, 1, 'gone') on conflict (tag) do update set n = 5";
+    check(&mut session, upsert, "INSERT 0 1");
+    check(&mut session, "select id, n from h where tag = 'gone'", "3000|1");
+    check(&mut session, upsert, "INSERT 0 1");
+    check(&mut session, "select id, n from h where tag = 'gone'", "3000|5");
 }

@@ -163,7 +163,7 @@ impl Table {
         for candidate in candidates.iter().filter(|candidate| Some(&candidate[..]) != key) {
             interrupt::check().map_err(types::Error::from)?;
             let view = View::of(change.txn, &latest);
-            let Some(other) = self.get(view, candidate)? else { continue };
+            let other = self.get(view, candidate)?.ok_or_else(|| index.leads_nowhere())?;
             let other = other.to_datums()?;
             let Some(others) = index.keys(&other, change.values)? else { continue };
             if index.are_excluding(&keys, &others)? {
