@@ -212,7 +212,7 @@ impl Table {
 ///
 /// # Errors
 /// XX001 if the bytes of one are no network.
-fn networks_overlap(one: &[u8], other: &[u8]) -> Result<bool> {
+fn networks_overlap(one: &[u8], other: &[u8]) -> types::Result<bool> {
     let (one, other) = (Inet::held(one)?, Inet::held(other)?);
     Ok(one.is_within_or_equal(other) || other.is_within_or_equal(one))
 }
@@ -252,7 +252,7 @@ mod tests {
         for damaged in [&[][..], &[9, 9], &wide[..wide.len() - 1]] {
             for pair in [[&wide[..], damaged], [damaged, &wide[..]]] {
                 let error = networks_overlap(pair[0], pair[1]).unwrap_err();
-                assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED, "{error}");
+                assert_eq!(error.state(), SqlState::DATA_CORRUPTED, "{error}");
             }
         }
     }
