@@ -114,7 +114,7 @@ fn answers(database: &Database) -> Vec<(String, Result<String>)> {
         tell(&format!("get {key} at 4"), old.map_err(Error::from));
         let runs = notes.node_history(key, "$.n").map(|runs| format!("{runs:?}"));
         tell(&format!("history of {key}"), runs.map_err(Error::from));
-        let value = notes.get(key).and_then(|found| found.map(|it| it.tree().value()).transpose());
+        let value = notes.get(key).and_then(|found| found.map(|it| it.tree().jsonb()).transpose());
         tell(&format!("value of {key}"), value.map(|it| format!("{it:?}")).map_err(Error::from));
     }
     all

@@ -16,16 +16,8 @@ use crate::slice::{Load, Selection, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector};
 use crate::words::Words;
 
-/// The user's form of an error of a table.
-fn reported(error: table::Error) -> Error {
-    match error {
-        table::Error::Sql(error) => error,
-        other => Error::from_source(other.sqlstate(), other),
-    }
-}
-
 fn damaged(column: BlockColumn<'_>, what: &'static str) -> Error {
-    reported(column.damaged(what))
+    column.damaged(what).reported()
 }
 
 /// A column of a scan.

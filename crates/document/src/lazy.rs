@@ -6,23 +6,27 @@
 //!                                ──  the rest      Tree::jsonb
 //! ```
 //!
-//! All chunks are fetched when the lazy value is made, so that a later step reads no file and cannot fail.
+//! All chunks are fetched when the lazy value is made: a later step reads no file. It can still find nodes that
+//! contradict each other, which no checksum tells. Then making the whole value fails, and stops the statement.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::collection::Collection;
 use crate::edit::{Edit, Place};
+use crate::error::{Damaged, DocumentError};
 use crate::jsonb_diff::apply_diff;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
-use json::jsonb::Jsonb;
-use json::jsonb::lazy::{Action, Change, Node, Source, Step, Unknown};
+use json::jsonb::lazy::{
+    Action, CHANGES_BYTES_MAX, Change, Node, Source, SourceError, Step, Unknown,
+};
+use json::jsonb::{BYTES_MAX, Jsonb};
 use txn::Transaction;
 
-/// The value of a document whose chunks have so many bytes is lazy. A larger one might have a value that `jsonb` cannot
-/// hold: it is made at once, to say so.
-const LAZY_BYTES: RangeInclusive<usize> = 16 << 10..=64 << 20;
+/// The value of a document whose chunks have so many bytes is lazy: up to the limit of `jsonb`, less what the changes
+/// may add. The value of a larger document is made at once, so that a change cannot store what no `jsonb` can hold.
+const LAZY_BYTES: RangeInclusive<usize> = 16 << 10..=BYTES_MAX - CHANGES_BYTES_MAX;
 
 /// The whole value is made for a part of more than this part of the nodes: it is kept, and made without text.
 const PART_MAX: u64 = 4;
@@ -30,18 +34,21 @@ const PART_MAX: u64 = 4;
 impl Tree {
     /// The document as a value. That of a large document is lazy.
     ///
+    /// A lazy value of a damaged document stops the statement that needs the whole of it (`interrupt::throw`). So only
+    /// statements, which run below `interrupt::catch`, may ask for it. Other callers use [`Tree::jsonb`].
+    ///
     /// # Errors
     /// Those of [`Tree::jsonb`].
     pub fn value(self: &Arc<Tree>) -> Result<Jsonb> {
         self.fetch()?;
         let bytes = self.chunk_bytes();
-        let is_container = self.expect(self.root())?.kind.is_container();
-        if !is_container || !LAZY_BYTES.contains(&bytes) {
+        let root = self.found(self.root())?;
+        if !root.kind.is_container() || !LAZY_BYTES.contains(&bytes) {
             return self.jsonb();
         }
         self.placed()?;
         let whole = self.kept_value().cloned();
-        Ok(Jsonb::lazy(Arc::new(TreeValue { tree: Arc::clone(self), bytes }), whole))
+        Ok(Jsonb::lazy(Arc::new(TreeValue { tree: Arc::clone(self), root, bytes }), whole))
     }
 
     fn found(&self, key: NodeKey) -> Result<Node> {
@@ -53,6 +60,7 @@ impl Tree {
 /// A tree whose chunks are all here.
 struct TreeValue {
     tree: Arc<Tree>,
+    root: Node,
     /// Bytes of the chunks.
     bytes: usize,
 }
@@ -81,7 +89,7 @@ impl TreeValue {
 
 impl Source for TreeValue {
     fn root(&self) -> Node {
-        self.tree.found(self.tree.root()).expect("a document has a root")
+        self.root
     }
 
     fn child(&self, of: Node, step: Step<'_>) -> Result<Option<Node>, Unknown> {
@@ -96,15 +104,26 @@ impl Source for TreeValue {
         self.value_of(NodeKey(of.number))
     }
 
-    fn whole(&self) -> Jsonb {
-        self.tree
-            .jsonb_of_chunks()
-            .expect("chunks that were checked when they were read, and not too large")
+    fn whole(&self) -> Result<Jsonb, SourceError> {
+        self.tree.jsonb_of_chunks().map_err(source_error)
     }
 
     fn held_bytes(&self) -> usize {
         self.bytes
     }
+}
+
+/// The error of chunks that were decoded when the lazy value was made.
+fn source_error(error: DocumentError) -> SourceError {
+    let error = match error {
+        DocumentError::NoNode(_) => Damaged::new("a node that another one leads to").into(),
+        error => error,
+    };
+    let sqlstate = match &error {
+        DocumentError::Value(refusal) => refusal.sqlstate(),
+        error => error.sqlstate_below().unwrap_or("XX001"),
+    };
+    SourceError::new(sqlstate.to_owned(), error)
 }
 
 impl Collection {

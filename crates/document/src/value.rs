@@ -22,7 +22,7 @@ use crate::node::{CHUNK_NODES, cut};
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
 use json::jsonb::{Builder, DirectText, Jsonb};
-use json::{Kind, Sink, Stopped};
+use json::{JsonError, Kind, Sink, Stopped};
 use store::Csn;
 
 /// Bytes of text that a node has, about.
@@ -113,6 +113,7 @@ impl Tree {
                 return Ok(None);
             }
             let is_same = then.kind == now.kind && then.text == now.text;
+            utf8(then.text)?;
             if !is_same && !value.set(&newer.path(key)?.steps, then.kind, then.text) {
                 return Ok(None);
             }
@@ -145,6 +146,7 @@ impl Tree {
             // A node that is gone was gone before: else the shape would be another.
             let Some(node) = self.node(key)? else { continue };
             // A container that changed without another shape was renamed. Renamed scalars are set, each under its new name.
+            utf8(node.text)?;
             let is_set = !node.kind.is_container()
                 && value.set(&self.path(key)?.steps, node.kind, node.text);
             if !is_set {
@@ -159,19 +161,17 @@ impl Tree {
     fn value_of_text(&self) -> Result<(Jsonb, Vec<Marked>)> {
         let mut text = Vec::new();
         self.write_json(&mut text)?;
-        let parse = |text: &[u8]| -> Result<Jsonb> {
-            let text =
-                str::from_utf8(text).map_err(|_| Damaged::new("a text that is not UTF-8"))?;
-            Ok(Jsonb::parse(text)?)
-        };
+        let parse = |text: &[u8]| -> Result<Jsonb> { Ok(Jsonb::parse(utf8(text)?)?) };
+        // The text was JSON when it was stored.
+        let no_json = || Damaged::new("its text is not JSON");
         match parse(&text) {
             Err(DocumentError::Value(refusal)) => {
-                let (text, marks) = marked(&text)?;
+                let (text, marks) = marked(&text).map_err(|error| match error {
+                    DocumentError::Json(JsonError::Syntax { .. }) => no_json().into(),
+                    error => error,
+                })?;
                 match marks.is_empty() {
-                    // The text was JSON when it was stored.
-                    true if refusal.sqlstate() == NO_JSON => {
-                        Err(Damaged::new("its text is not JSON").into())
-                    }
+                    true if refusal.sqlstate() == NO_JSON => Err(no_json().into()),
                     true => Err(refusal.into()),
                     false => Ok((parse(&text)?, marks)),
                 }
@@ -223,6 +223,11 @@ impl Tree {
     }
 }
 
+/// Returns stored bytes as a text. Every writer has checked it.
+fn utf8(bytes: &[u8]) -> Result<&str, Damaged> {
+    str::from_utf8(bytes).map_err(|_| Damaged::new("a text that is not UTF-8"))
+}
+
 /// Nodes on their way into a value, or a text.
 struct Pass<S> {
     sink: S,
@@ -236,6 +241,7 @@ impl<S: Sink> Pass<S> {
     /// Adds the nodes of a chunk; the inner error says that a value cannot hold one of them.
     fn chunk(&mut self, number: u32, chunk: &Chunk) -> Result<Result<(), Stopped>, Damaged> {
         let image = chunk.image();
+        utf8(image.heap)?;
         let (ups, frags) = (image.ups(), image.frags());
         let mut patches = chunk.patches().iter().peekable();
         let mut at = 0;
@@ -248,8 +254,10 @@ impl<S: Sink> Pass<S> {
             let (name, text) = cut(kind, image.name_len(slot), frag);
             let name = if key == self.root { None } else { name };
             self.ascend(key, ups[slot], name.is_some())?;
-            let (kind, text) =
-                patch.map_or((kind, text), |patch| (patch.kind, chunk.patch_text(patch)));
+            let (kind, text) = match patch {
+                Some(patch) => (patch.kind, utf8(chunk.patch_text(patch))?.as_bytes()),
+                None => (kind, text),
+            };
             if self.add(key, kind, name, text).is_err() {
                 return Ok(Err(Stopped));
             }

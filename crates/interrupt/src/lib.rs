@@ -1,4 +1,4 @@
-//! Stops the statement that this thread runs, after a cancel or a timeout.
+//! Stops the statement that this thread runs: after a cancel or a timeout, or by an error that no caller can return.
 //!
 //! ```text
 //!   session    during(&flag, || run the statement)         check reads the flag of the session
@@ -11,6 +11,9 @@
 //! call of a function may take minutes: a text of a gigabyte, a pattern, a power of a long number.
 //! Such a computation calls [`check`] from any depth. No caller has to pass the flag to it.
 //!
+//! A function that has no way to return an error, such as one that compares two values, stops the statement by
+//! [`throw`]. The stack is unwound up to [`catch`], which the session calls around each statement.
+//!
 //! # Invariants
 //! * [`check`] fails only inside of [`during`], and only while the flag is set.
 //! * Inside of [`shielded`] it never fails: a commit is done as a whole.
@@ -20,7 +23,9 @@
 //! bytes calls it about once for each kilobyte, by a [`Pace`], and a loop over larger items for each item.
 
 use std::cell::Cell;
+use std::error::Error;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -47,7 +52,53 @@ impl fmt::Display for Interrupted {
     }
 }
 
-impl std::error::Error for Interrupted {}
+impl Error for Interrupted {}
+
+/// An error that stopped a statement by [`throw`].
+#[derive(Debug)]
+pub struct Thrown {
+    sqlstate: String,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl Thrown {
+    /// The five characters of the SQL standard's code.
+    pub fn sqlstate(&self) -> &str {
+        &self.sqlstate
+    }
+}
+
+impl fmt::Display for Thrown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)
+    }
+}
+
+impl Error for Thrown {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.source)
+    }
+}
+
+/// Unwinds the stack up to [`catch`], which returns this error and its code. No panic hook is called.
+///
+/// Only code below a function that cannot return an error may call it: outside of [`catch`] the thread ends.
+pub fn throw(sqlstate: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> ! {
+    resume_unwind(Box::new(Thrown { sqlstate: sqlstate.into(), source: source.into() }))
+}
+
+/// Calls `run`, and returns the error if `run` ended by [`throw`]. A panic goes on.
+///
+/// The caller puts back the state that `run` may have left halfway.
+///
+/// # Errors
+/// The thrown error.
+pub fn catch<R>(run: impl FnOnce() -> R) -> Result<R, Thrown> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| match payload.downcast::<Thrown>() {
+        Ok(thrown) => *thrown,
+        Err(panic) => resume_unwind(panic),
+    })
+}
 
 /// Restores the previous flag, also after a panic.
 struct Restore(*const AtomicBool);
@@ -186,6 +237,30 @@ mod tests {
         let ran = std::panic::catch_unwind(|| during(&flag, || panic!("on purpose")));
         assert!(ran.is_err());
         assert_eq!(check(), Ok(()));
+    }
+
+    /// A thrown error arrives with its code and its source, and the flag of the statement does not stay behind.
+    #[test]
+    fn a_thrown_error_is_caught_as_it_was() {
+        fn fail() {
+            throw("XX001", "the disk is old")
+        }
+        let flag = AtomicBool::new(true);
+        let thrown = catch(|| during(&flag, || shielded(fail))).unwrap_err();
+        assert_eq!((thrown.sqlstate(), &*thrown.to_string()), ("XX001", "the disk is old"));
+        assert_eq!(thrown.source().map(ToString::to_string).as_deref(), Some("the disk is old"));
+        assert_eq!(check(), Ok(()));
+        assert_eq!(catch(|| 5).unwrap(), 5);
+    }
+
+    /// A panic is no thrown error: it goes on with its message.
+    #[test]
+    fn a_panic_is_not_caught() {
+        fn fail() {
+            panic!("on purpose")
+        }
+        let panic = catch_unwind(|| catch(fail).is_ok()).unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
     }
 
     /// A loop of short steps hears of the flag after some of them, not only at its end.

@@ -15,6 +15,14 @@ use crate::statement::Parsed;
 /// The result of an operation of a session.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Calls `run`, and returns the error if `run` ended by [`interrupt::throw`]: a lazy value of a damaged document does so.
+///
+/// A caller that changes the state of the session for the time of a call makes the call by this function, and puts the
+/// state back as after any other error.
+pub(crate) fn caught<R, E: From<types::Error>>(run: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
+    interrupt::catch(run).unwrap_or_else(|thrown| Err(types::Error::from(thrown).into()))
+}
+
 /// How grave a message is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
@@ -156,7 +164,7 @@ impl From<table::Error> for Error {
         match error {
             table::Error::Sql(error) => error.into(),
             table::Error::Txn(error) => error.into(),
-            other => types::Error::from_source(other.sqlstate(), other).into(),
+            other => other.reported().into(),
         }
     }
 }

@@ -7,6 +7,7 @@ use sql::eval::Frame;
 use types::{Datum, DatumRef, Domains, Error, Object, Oid, Result, SqlState, Type, TypeSource};
 
 use crate::client::StatementContext;
+use crate::error::caught;
 use crate::functions;
 
 /// The server as expressions see it.
@@ -44,7 +45,7 @@ impl Domains for StatementContext<'_> {
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
         }
         self.client.checks_depth.set(depth + 1);
-        let checked = self.check_value(domain, value);
+        let checked = caught(|| self.check_value(domain, value));
         self.client.checks_depth.set(depth);
         checked
     }

@@ -21,6 +21,7 @@
 
 mod advisory;
 mod backend_status;
+mod binding;
 mod client;
 mod command;
 pub mod configuration;

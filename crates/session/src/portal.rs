@@ -216,6 +216,9 @@ pub enum Done {
 pub trait Output {
     /// Takes a row. [`ControlFlow::Break`] means: this one was taken, no more for now.
     ///
+    /// Values may be lazy. An output that keeps them beyond the statement, or that must not be left in the middle of a
+    /// row, first calls [`Datum::make`] for each.
+    ///
     /// # Errors
     /// Fails if a value cannot be written; the statement fails with it.
     fn row(

@@ -13,7 +13,7 @@
 use sql::parse::ast::{Command, Statement};
 use types::SqlState;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::portal::{Column, Done, Format, Output, Portal, Work};
 use crate::session::{Session, ends_failure};
 use crate::statement::Described;
@@ -93,7 +93,7 @@ impl Session {
         let Some(mut portal) = self.portals.remove(name) else {
             return match self.inline && self.reads_on(name) {
                 true => Ok(Done::Blocked),
-                false => self.execute_cursor(name, rows_max, out),
+                false => caught(|| self.execute_cursor(name, rows_max, out)),
             };
         };
         if portal.is_over || portal.has_failed {

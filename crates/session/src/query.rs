@@ -17,7 +17,7 @@ use table::catalog::{Catalog, Persistence, Relation, TableDef};
 use types::{Datum, Modifier, Oid, Shape, SqlState, Type, TypeSource, builtin};
 
 use crate::client::{Client, StatementContext};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::evaluate::Evaluator;
 use crate::files::FileTable;
 use crate::instance::us_of;
@@ -389,6 +389,15 @@ impl Session {
 
     /// Continues the run of a plan.
     pub(crate) fn run_plan(
+        &mut self,
+        portal: &mut Portal,
+        rows_max: u64,
+        out: &mut dyn Output,
+    ) -> Result<Done> {
+        caught(|| self.run_plan_to(portal, rows_max, out))
+    }
+
+    fn run_plan_to(
         &mut self,
         portal: &mut Portal,
         rows_max: u64,

@@ -23,7 +23,7 @@ use types::{SqlState, Style};
 use crate::backend_status::WaitEvent;
 use crate::client::StatementContext;
 use crate::counters::Event;
-use crate::error::{Error, Result, Severity};
+use crate::error::{Error, Result, Severity, caught};
 use crate::evaluate::Evaluator;
 use crate::instance::{Deadline, now, us_of};
 use crate::notify;
@@ -310,7 +310,7 @@ impl Session {
     /// Commits the open transaction.
     pub(crate) fn commit(&mut self) -> Result<()> {
         let was_open = self.transaction.is_some();
-        let done = self.commit_all();
+        let done = caught(|| self.commit_all());
         if was_open {
             self.client.count(if done.is_ok() { Event::Commit } else { Event::Rollback }, 1);
         }

@@ -1,5 +1,7 @@
 //! The errors of a table: mistakes of the user, and errors of the engine below.
 
+use std::sync::Arc;
+
 use store::StoreError;
 use txn::TxnError;
 use types::SqlState;
@@ -32,6 +34,14 @@ pub enum Error {
         /// The fault that was found.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The entries of an index are not those of the rows. The rows are there: make the index anew.
+    #[error("index \"{index}\" is damaged: {what}")]
+    DamagedIndex {
+        /// The name of the index.
+        index: Arc<str>,
+        /// The fault that was found.
+        what: &'static str,
+    },
 }
 
 impl Error {
@@ -48,6 +58,19 @@ impl Error {
                 SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR)
             }
             Error::Damaged { .. } | Error::DamagedBy { .. } => SqlState::DATA_CORRUPTED,
+            Error::DamagedIndex { .. } => SqlState::INDEX_CORRUPTED,
+        }
+    }
+
+    /// The error as SQL clients see it: in its own words, with this one as the source.
+    pub fn reported(self) -> types::Error {
+        match self {
+            Error::Sql(error) => error,
+            error @ Error::DamagedIndex { .. } => {
+                types::Error::from_source(error.sqlstate(), error)
+                    .with_hint("REINDEX INDEX makes the index anew from the rows of its table.")
+            }
+            error => types::Error::from_source(error.sqlstate(), error),
         }
     }
 }

@@ -290,6 +290,14 @@ impl Datum {
         }
     }
 
+    /// Makes the value if it is lazy. Making it may stop the statement by [`interrupt::throw`]; a later read no longer
+    /// does.
+    pub fn make(&self) {
+        if let Datum::Jsonb(value) = self {
+            let _ = value.bytes();
+        }
+    }
+
     /// The text that the value is; `None` if it is none.
     pub fn as_text(&self) -> Option<&str> {
         match self {

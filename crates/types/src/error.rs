@@ -11,7 +11,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use interrupt::Interrupted;
+use interrupt::{Interrupted, Thrown};
 use json::jsonb::JsonbError;
 use json::jsonb::pathlang::PathError;
 use json::written::SyntaxError;
@@ -228,6 +228,13 @@ fn state(code: &str) -> SqlState {
 impl From<Interrupted> for Error {
     fn from(error: Interrupted) -> Self {
         Error::new(SqlState::QUERY_CANCELED, error.to_string())
+    }
+}
+
+impl From<Thrown> for Error {
+    fn from(error: Thrown) -> Self {
+        let state = SqlState::from_code(error.sqlstate()).unwrap_or(SqlState::INTERNAL_ERROR);
+        Error::from_source(state, error)
     }
 }
 

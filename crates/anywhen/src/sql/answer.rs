@@ -128,6 +128,7 @@ impl Output for Sink {
         columns: &[Column],
         context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>> {
+        row.iter().for_each(Datum::make);
         let values = row.iter().zip(columns).zip(&self.keep);
         let kept = values.map(|((value, column), keep)| keep.value(value, column, context));
         self.rows.push(kept.collect::<types::Result<_>>()?);

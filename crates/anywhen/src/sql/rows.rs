@@ -54,6 +54,7 @@ impl Output for Rows {
         _columns: &[Column],
         _context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>> {
+        row.iter().for_each(Datum::make);
         self.rows.push(row.to_vec());
         Ok(ControlFlow::Continue(()))
     }

@@ -8,6 +8,9 @@ use document::{
     Revision,
 };
 use serde_json::{Value, json};
+use std::ops::Bound;
+use store::Op;
+use txn::{CommitMeta, Isolation};
 
 fn text(world: &World) -> String {
     let document = world.docs.get("d").expect("reads").expect("is there");
@@ -380,4 +383,33 @@ fn a_streamed_import_keeps_what_the_collection_keeps() {
         document::digest(&**document.tree()).expect("walks"),
         document.tree().header().digest
     );
+}
+
+/// Stored text that is not JSON, or not UTF-8, is damage: it was checked when it was stored. It was told as a mistake of the
+/// caller (22P02).
+#[test]
+fn stored_text_that_is_not_json() {
+    let damages: [(&[u8], &[u8], &str); 2] = [
+        (b":777", b":7x7", "its text is not JSON"),
+        (b"word", b"w\xffrd", "a text that is not UTF-8"),
+    ];
+    for (from, to, fault) in damages {
+        let world = put(&json!({"n": 777, "s": "word"}));
+        let (engine, table) = (world.documents.engine(), world.docs.id());
+        let mut txn = engine.begin(Isolation::ReadCommitted);
+        for item in engine.snapshot().scan(table, Bound::Unbounded, Bound::Unbounded, false) {
+            let (key, stored) = item.expect("reads");
+            let mut record = stored.base().to_vec();
+            if let Some(at) = record.windows(from.len()).position(|part| part == from) {
+                record[at..at + from.len()].copy_from_slice(to);
+                txn.write(table, key, Op::Put(record)).expect("writes");
+            }
+        }
+        txn.commit(CommitMeta::default()).expect("commits");
+        let world = world.reopen();
+        let document = world.docs.get("d").expect("reads").expect("is there");
+        let error = document.tree().jsonb().expect_err("it is damaged");
+        assert_eq!(error.sqlstate_below(), Some("XX001"), "{error}");
+        assert!(error.to_string().contains(fault), "{error}");
+    }
 }

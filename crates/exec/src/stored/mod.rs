@@ -260,7 +260,7 @@ pub(crate) fn error(error: table::Error) -> Error {
         table::Error::Txn(TxnError::Interrupted) => {
             Error::new(state, "canceling statement due to user request")
         }
-        other => Error::from_source(state, other),
+        other => other.reported(),
     }
 }
 
@@ -353,7 +353,7 @@ impl Tables for Stored<'_> {
                 reads.add(1);
                 self.put_row(&table, &row, attnums, false, out).map(|()| true)
             }
-            None if index.is_some() => Err(leads_nowhere()),
+            None if index.is_some() => Err(leads_nowhere(&table, index)),
             None => Ok(false),
         }
     }

@@ -51,9 +51,9 @@ pub(super) fn found<'k>(
     }
 }
 
-/// An entry of an index led to no row.
-pub(super) fn leads_nowhere() -> Error {
-    error(table::Error::Damaged { what: "an index entry without a row" })
+/// The error of an entry of an index that leads to no row, in a view that has the row.
+pub(super) fn leads_nowhere(table: &Table, index: Option<types::Oid>) -> Error {
+    error(table.damaged_index(index, "an entry leads to no row"))
 }
 
 /// Where the rows come from.
@@ -63,6 +63,8 @@ enum Source {
     Rows {
         cursor: Option<Cursor>,
         keys: std::vec::IntoIter<Vec<u8>>,
+        /// The index whose entries at the snapshot of `past` lead to all of the keys: no row may be missing.
+        leads: Option<types::Oid>,
         past: Option<Snapshot>,
         batch: Batch,
         at: usize,
@@ -394,7 +396,7 @@ impl Scan {
         drop(txn);
         let is_much = keys.len() as u64 > Self::rows_worth(stored, &table);
         let scan = Self::over(table, attnums, None, all, false, past);
-        Ok(if is_much { scan } else { scan.of_rows(oid, keys) })
+        Ok(if is_much { scan } else { scan.of_rows(oid, keys).all_there(oid) })
     }
 
     /// The same of these rows alone, which are looked up.
@@ -404,6 +406,15 @@ impl Scan {
             *keys = rows.into_iter();
         }
         self.way = index.map_or(Way::All, Way::Index);
+        self
+    }
+
+    /// The same, where the keys are those of the index at the snapshot of the scan.
+    fn all_there(mut self, index: Option<types::Oid>) -> Self {
+        // In the present the statement itself may delete rows while it reads them.
+        if let Source::Rows { leads, past: Some(_), .. } = &mut self.source {
+            *leads = index;
+        }
         self
     }
 
@@ -431,7 +442,10 @@ impl Scan {
         let view = View::past(snapshot);
         let Some(key) = found(&self.table, view, index, key)? else { return Ok(()) };
         self.table.get_into(view, &key, ColumnSet::Columns(&self.attnums), batch).map_err(error)?;
-        if index.is_some() && batch.is_empty() { Err(leads_nowhere()) } else { Ok(()) }
+        match index.is_some() && batch.is_empty() {
+            true => Err(leads_nowhere(&self.table, index)),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn over(
@@ -460,7 +474,7 @@ impl Scan {
         let (batch, at, rows_next) = (Batch::new(), 0, ROWS_FIRST);
         let cursor = Some(cursor);
         let keys = Vec::new().into_iter();
-        let source = Source::Rows { cursor, keys, past, batch, at, rows_next };
+        let source = Source::Rows { cursor, keys, leads: None, past, batch, at, rows_next };
         Self {
             attnums: attnums.to_vec(),
             plain,
@@ -614,7 +628,7 @@ impl Scan {
     /// Reads the next rows where none is left in the batch; false if there are no more.
     fn fill(&mut self, stored: &Stored<'_>) -> Result<bool> {
         let Self { table, attnums, source, reads, .. } = self;
-        let Source::Rows { cursor, keys, past, batch, at, rows_next } = source else {
+        let Source::Rows { cursor, keys, leads, past, batch, at, rows_next } = source else {
             return Ok(false);
         };
         if *at < batch.len() {
@@ -639,7 +653,11 @@ impl Scan {
                 while batch.len() < *rows_next
                     && let Some(key) = keys.next()
                 {
+                    let before = batch.len();
                     table.get_into(view, &key, wanted, batch).map_err(error)?;
+                    if leads.is_some() && batch.len() == before {
+                        return Err(leads_nowhere(table, *leads));
+                    }
                 }
             }
         }

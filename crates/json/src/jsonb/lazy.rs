@@ -18,12 +18,15 @@
 //! * No change lies at or below the place of another, so that their order does not matter.
 //! * No change takes the root, or makes it another kind of value.
 //! * A change is never without effect.
-//! * The whole value keeps the limits of `jsonb`: a source is smaller by more than the changes may add.
+//! * A source that cannot be read, and a whole value beyond the limits of `jsonb`, stop the statement
+//!   ([`interrupt::throw`]): a comparison has no other way to tell it.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use super::build::Builder;
+use super::error::JsonbError;
 use super::form::{Jsonb, JsonbRef};
 use super::subscript;
 use crate::tape::Kind;
@@ -32,8 +35,8 @@ use crate::tape::Kind;
 /// that is made.
 pub(super) const CHANGES_MAX: usize = 32;
 
-/// Bytes of the new values of the changes at most, so that the whole value keeps the limits of `jsonb`.
-const CHANGES_BYTES_MAX: usize = 16 << 20;
+/// Bytes of the new values of the changes at most: so much more than its source may the whole value have.
+pub const CHANGES_BYTES_MAX: usize = 16 << 20;
 
 /// How many parts a lazy value makes before it makes the whole.
 const PARTS_MAX: usize = 64;
@@ -41,6 +44,36 @@ const PARTS_MAX: usize = 64;
 /// Only the whole value can tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Unknown;
+
+/// The reason why a source cannot give its value: damage, or a value beyond the limits of `jsonb`.
+#[derive(Debug)]
+pub struct SourceError {
+    sqlstate: String,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl SourceError {
+    /// An error of the layer that holds the value, with the code by which SQL clients know it.
+    pub fn new(
+        sqlstate: impl Into<String>,
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> SourceError {
+        SourceError { sqlstate: sqlstate.into(), source: source.into() }
+    }
+
+    /// The error of making a change of a value anew. The change was possible once: only a limit can refuse it.
+    fn of_change(error: JsonbError) -> SourceError {
+        let error = match error.sqlstate() {
+            "54000" | "54001" => error,
+            _ => JsonbError::Damaged("a change does not fit the value that it was made of"),
+        };
+        SourceError::new(error.sqlstate(), error)
+    }
+
+    fn throw(self) -> ! {
+        interrupt::throw(self.sqlstate, self.source)
+    }
+}
 
 /// The nodes of a value that lies elsewhere.
 pub trait Source: Send + Sync {
@@ -50,8 +83,11 @@ pub trait Source: Send + Sync {
     fn child(&self, of: Node, step: Step<'_>) -> Result<Option<Node>, Unknown>;
     /// Returns the value of a node.
     fn value(&self, of: Node) -> Result<Jsonb, Unknown>;
-    /// Makes the whole value. It reads no file, is within the limits of `jsonb`, and cannot fail.
-    fn whole(&self) -> Jsonb;
+    /// Makes the whole value.
+    ///
+    /// # Errors
+    /// Fails if the nodes are damaged, or if the value is beyond the limits of `jsonb`.
+    fn whole(&self) -> Result<Jsonb, SourceError>;
     /// Returns the bytes that the nodes hold in memory, for accounting.
     fn held_bytes(&self) -> usize;
 }
@@ -251,15 +287,17 @@ impl Lazy {
         is_same.then_some(&self.changes)
     }
 
-    /// The binary form of the whole value. A statement that is told to stop does so after it.
+    /// The binary form of the whole value. A statement that is told to stop does so after it. A source that fails
+    /// stops the statement by [`interrupt::throw`].
     pub(super) fn bytes(&self) -> &[u8] {
-        self.whole.get_or_init(|| interrupt::shielded(|| self.make())).bytes()
+        let make = || interrupt::shielded(|| self.make()).unwrap_or_else(|error| error.throw());
+        self.whole.get_or_init(make).bytes()
     }
 
-    fn make(&self) -> Jsonb {
+    fn make(&self) -> Result<Jsonb, SourceError> {
         let (fields, below): (Vec<&Change>, Vec<&Change>) =
             self.changes.iter().partition(|change| matches!(&change.path[..], [PathStep::Name(_)]));
-        let mut value = self.source.whole();
+        let mut value = self.source.whole()?;
         for change in below {
             let path: Vec<String> = change.path.iter().map(PathStep::to_string).collect();
             let path: Vec<Option<&str>> = path.iter().map(|step| Some(step.as_str())).collect();
@@ -267,10 +305,10 @@ impl Lazy {
                 Some(new) => value.root().set(&path, new.root(), true),
                 None => value.root().delete_path(&path),
             };
-            value = changed.expect("the path was followed when the change was made");
+            value = changed.map_err(SourceError::of_change)?;
         }
         if fields.is_empty() {
-            return value;
+            return Ok(value);
         }
         // Fields of the root are changed together.
         let mut new = Builder::new();
@@ -286,7 +324,7 @@ impl Lazy {
         });
         let kept = value.root().delete_names(gone);
         let changed = new.finish().and_then(|new| kept?.root().concat(new.root()));
-        changed.expect("an object of which the source and its changes are within the limits")
+        changed.map_err(SourceError::of_change)
     }
 
     /// Returns what a path leads to, as `#>` does.

@@ -49,6 +49,7 @@ impl Output for Rows<'_> {
         columns: &[Column],
         context: &Context<'_>,
     ) -> types::Result<ControlFlow<()>> {
+        row.iter().for_each(Datum::make);
         backend::row(self.out, row, columns, self.forms, context, self.scratch)?;
         self.count += 1;
         Ok(self.flow())

@@ -73,11 +73,19 @@ pub fn create_index(maker: &mut DdlContext<'_, '_>, create: &CreateIndex) -> Res
     Ok(())
 }
 
-/// `REINDEX`: indexes keep themselves in shape, but for those that are of other tables of a language.
+/// `REINDEX`: makes the index of this name anew. Of a table, or of all, it makes only the indexes anew whose sort keys are
+/// of other tables of a language: the others keep themselves in shape.
 pub fn reindex(maker: &mut DdlContext<'_, '_>, name: Option<&Path>) -> Result<()> {
-    let of = name.map(|name| maker.relation(name)).transpose()?.map(|relation| relation.oid);
-    let stale: Vec<(Oid, Oid)> = maker.catalog().stale_indexes(of).collect();
-    for (table, index) in stale {
+    let named = name.map(|name| maker.relation(name)).transpose()?;
+    let of = named.as_ref().map(|relation| relation.oid);
+    let mut anew: Vec<(Oid, Oid)> = maker.catalog().stale_indexes(of).collect();
+    if let Some(relation) = named.filter(|relation| relation.storage().is_some())
+        && let Some(index) = relation.index()
+        && anew.is_empty()
+    {
+        anew.push((index.table, relation.oid));
+    }
+    for (table, index) in anew {
         maker.ddl.renew_index(index)?;
         maker.see();
         maker.fill_index(table, index)?;

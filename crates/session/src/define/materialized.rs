@@ -14,7 +14,7 @@ use sql::parse::ast::{Alter, CreateTableAs, Path, Statement};
 use types::SqlState;
 
 use super::view::{is_of_temporary, kept_query, table_of_query};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::portal::{Portal, Tag, Work};
 use crate::query;
 use crate::session::{Session, done};
@@ -147,7 +147,7 @@ impl Session {
             Error::new(SqlState::UNDEFINED_OBJECT, message)
         })?;
         let identity = self.client.settings.get_mut().act_as(&owner);
-        let refreshed = self.refresh_as_owner(&view, concurrently);
+        let refreshed = caught(|| self.refresh_as_owner(&view, concurrently));
         self.client.settings.get_mut().set_identity(identity);
         refreshed?;
         self.see_catalog()

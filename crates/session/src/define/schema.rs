@@ -7,7 +7,7 @@ use sql::parse::ast::{Define, Name, Path, Statement};
 use types::SqlState;
 
 use super::misc;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::portal::Portal;
 use crate::session::Session;
 
@@ -59,7 +59,9 @@ impl Session {
         let mut settings = self.client.settings.borrow_mut();
         let (identity, path) = (settings.act_as(&owner), settings.look_first_in(&schema));
         drop(settings);
-        let made = ordered.into_iter().try_for_each(|element| self.make_element(element, portal));
+        let made = caught(|| {
+            ordered.into_iter().try_for_each(|element| self.make_element(element, portal))
+        });
         let mut settings = self.client.settings.borrow_mut();
         settings.set_identity(identity);
         settings.set_search_path(path);

@@ -34,7 +34,7 @@ use std::sync::Arc;
 use sql::parse::plpgsql::{self, Code};
 use types::{Datum, SqlState};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 use crate::portal::{Output, Portal, Work};
 use crate::session::{Session, done};
 use crate::transaction::Block;
@@ -167,7 +167,7 @@ impl Session {
             line: 0,
             told: 0,
         };
-        let ran = runner.run();
+        let ran = caught(|| runner.run());
         self.client.blocks_depth.set(depth);
         self.client.blocks_levels.set(levels);
         ran?;

@@ -5,7 +5,7 @@ use types::{Datum, Modifier, SqlState, Type};
 
 use super::values::Slot;
 use super::{LEVELS_MAX, Runner, Tried, Typed, place, with_context};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, caught};
 
 /// The control flow after a statement.
 pub(super) enum Flow<'r> {
@@ -67,7 +67,7 @@ impl<'r> Runner<'r> {
 
     fn line(&mut self, line: &'r Line) -> Tried<Flow<'r>> {
         self.line = line.number;
-        self.step(&line.step).map_err(|mut failure| {
+        caught(|| self.step(&line.step)).map_err(|mut failure| {
             if !failure.is_placed {
                 let line = place(line.number, &format!("at {}", line.step.words()));
                 failure.error = with_context(failure.error, &line);

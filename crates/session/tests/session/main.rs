@@ -12,7 +12,7 @@
 //! with the proof that they have a serial order, are in `histories`; the effects of a failing disk on statements are in
 //! `failing_disk`. Statements that nobody would write are in `fuzz`; the memory and time of one statement in `limits`;
 //! answers that must agree in `oracles`; aggregates over columns in `batches`; their plans in `batch_plans`; tables of different access methods in
-//! `methods`; faults that compressed tables of others have in `compressed`; large documents in `large_documents`; the past that tables have given up in `kept_past`;
+//! `methods`; faults that compressed tables of others have in `compressed`; large documents in `large_documents`; damage that no checksum tells in `damage`; the past that tables have given up in `kept_past`;
 //! several databases of one server in `databases`.
 
 mod batch_limits;
@@ -20,6 +20,7 @@ mod batch_plans;
 mod batches;
 mod client;
 mod compressed;
+mod damage;
 mod databases;
 mod erase;
 mod extensions;

@@ -17,12 +17,12 @@
 //! # Invariants
 //! * The newest catalog is never behind the newest visible commit: the cache takes a commit in before
 //!   the commit is visible.
-//! * A commit whose records do not decode leaves the newest catalog as it is; from there on snapshots
-//!   read the catalog anew, and report the damage.
+//! * A commit whose records do not decode leaves the newest catalog as it is. From there on snapshots
+//!   read the catalog anew; the error of such a read names the commit, and has the fault as its source.
 //! * OIDs are given once: those of a commit are below the number that `v` has from that commit on.
 
 use std::ops::Bound;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, RwLock};
@@ -55,8 +55,16 @@ pub struct CatalogCache {
     methods: Methods,
     /// The handles of tables with their state, which go with the tables.
     handles: OnceLock<Weak<Handles>>,
-    /// The first commit whose records did not decode; the largest number where there is none.
-    damaged_from: AtomicU64,
+    /// The first commit whose records did not decode.
+    damage: OnceLock<DamagedCommit>,
+}
+
+/// A commit that wrote a record of the catalog that does not decode.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("commit {} wrote a record that cannot be read", csn.0)]
+struct DamagedCommit {
+    csn: Csn,
+    source: Arc<Error>,
 }
 
 impl CatalogCache {
@@ -100,7 +108,7 @@ impl CatalogCache {
             tables,
             methods,
             handles: OnceLock::new(),
-            damaged_from: AtomicU64::new(u64::MAX),
+            damage: OnceLock::new(),
         });
         let observer: Weak<CatalogCache> = Arc::downgrade(&cache);
         engine.observe(observer);
@@ -160,22 +168,32 @@ impl CatalogCache {
     /// The catalog as a snapshot sees it. Before the database had one, it is what a new database has.
     ///
     /// # Errors
-    /// Damaged where a record does not decode, or what the store reports.
+    /// Damaged where a record does not decode, or what the store reports. If the cache has seen which commit wrote the
+    /// damaged record, the error names the commit.
     pub fn at(&self, snapshot: &Snapshot) -> Result<Arc<Catalog>> {
         let newest = self.newest();
-        let is_damaged = snapshot.csn().0 >= self.damaged_from.load(Ordering::Acquire);
-        if newest.version() <= snapshot.csn() && !is_damaged {
+        let damage = self.damage.get().filter(|damage| damage.csn <= snapshot.csn());
+        if newest.version() <= snapshot.csn() && damage.is_none() {
             return Ok(newest);
         }
         let version =
             snapshot.read(CATALOG, VERSION_KEY)?.as_ref().map_or(Csn::ZERO, Versioned::csn);
-        if let Some(known) = self.find_past(version) {
+        // A damaged commit may have left the version as it was.
+        if damage.is_none()
+            && let Some(known) = self.find_past(version)
+        {
             return Ok(known);
         }
         let catalog = if version == Csn::ZERO {
             Loaded::new(&self.superuser()).catalog
         } else {
-            load(snapshot)?.catalog
+            let loaded = load(snapshot).map_err(|error| match damage {
+                Some(damage) if error.sqlstate() == SqlState::DATA_CORRUPTED => {
+                    Error::DamagedBy { what: "the catalog", source: damage.clone().into() }
+                }
+                _ => error,
+            });
+            loaded?.catalog
         };
         let catalog = Arc::new(catalog);
         self.keep_past(catalog.clone());
@@ -351,9 +369,10 @@ impl Observer for CatalogCache {
         let csn = commit.csn();
         match Changes::of(commit) {
             Ok(changes) => self.take_in(changes, csn),
-            Err(_) => {
+            Err(error) => {
                 self.tables.keep_unknown();
-                self.damaged_from.fetch_min(csn.0, Ordering::AcqRel);
+                // The first one stays: commits come in order.
+                let _ = self.damage.set(DamagedCommit { csn, source: Arc::new(error) });
             }
         }
     }

@@ -15,7 +15,7 @@ use super::comparable::{Equal, equal_to, key_of};
 use super::{Checks, gone_table};
 use crate::Result;
 use crate::catalog::{Column, Constraint, ForeignKey, IndexPart, Relation};
-use crate::index::{Entry, Index};
+use crate::index::Index;
 use crate::method::ColumnSet;
 use crate::rows::{Batch, Cursor, RowValues, Table, position};
 
@@ -81,7 +81,7 @@ impl Checks {
         let entry = |txn: &Transaction| -> Result<Option<Vec<u8>>> {
             let latest = txn.latest();
             let found = View::of(txn, &latest).read(storage, &prefix)?;
-            found.map(|row| Ok(Entry::row_key(&prefix, row.base())?.to_vec())).transpose()
+            found.map(|row| Ok(index.row_key(&prefix, row.base())?.to_vec())).transpose()
         };
         let Some(row_key) = entry(txn)? else { return Ok(false) };
         txn.lock_latest(parent.storage(), &row_key, RowLock::KeyShare, Wait::Allowed)?;

@@ -35,7 +35,7 @@ use txn::{KeyRange, RowLock, Transaction, View, Wait};
 use types::{Datum, Object, Oid, SqlState};
 
 use crate::catalog::{Action, Catalog, Column, Constraint, ForeignKey, MatchType};
-use crate::index::{Entry, Index};
+use crate::index::Index;
 use crate::rows::{Change, Handles, RowValues, Table, position};
 use crate::{Error, Result};
 pub(crate) use comparable::may_refer;
@@ -508,14 +508,14 @@ impl Checks {
         let mut found: Vec<Vec<u8>> = Vec::new();
         let mut cursor = txn::Cursor::new(storage, KeyRange::prefix(prefix.to_vec()), false);
         cursor.fill::<Error>(view, |key, row| {
-            found.push(Entry::row_key(key, row.base())?.to_vec());
+            found.push(index.row_key(key, row.base())?.to_vec());
             Ok(match found.len() {
                 0 | 1 => std::ops::ControlFlow::Continue(()),
                 _ => std::ops::ControlFlow::Break(()),
             })
         })?;
         let Some(second) = found.get(1) else { return Ok(()) };
-        let row = table.get(view, second)?.ok_or(Error::Damaged { what: "an index entry" })?;
+        let row = table.get(view, second)?.ok_or_else(|| index.leads_nowhere())?;
         Err(table.duplicate(values, Some(index), &row.to_datums()?))
     }
 

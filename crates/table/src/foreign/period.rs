@@ -51,7 +51,7 @@ impl Checks {
         // Only rows that are there once they are locked, and so cannot go, count.
         let mut held = Vec::new();
         for row_key in look(txn)?.iter().filter(|row| locked.contains(row)) {
-            let Some(row) = parent.latest(txn, row_key)? else { continue };
+            let row = parent.latest(txn, row_key)?.ok_or_else(|| index.leads_nowhere())?;
             let row = row.to_datums()?;
             let mut own: Vec<Datum> = index.columns().map(|column| row[column].clone()).collect();
             let period = own.pop();

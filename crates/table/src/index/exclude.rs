@@ -52,7 +52,7 @@ impl Index {
                 (one, other, "=") => one == other,
                 (one, other, "<>") => one != other,
                 (one, other, "-|-") => range::is_adjacent(one.as_ref(), other.as_ref()),
-                (Datum::Bytea(one), Datum::Bytea(other), _) => networks_overlap(one, other),
+                (Datum::Bytea(one), Datum::Bytea(other), _) => networks_overlap(one, other)?,
                 (one, other, _) => range::overlap(one.as_ref(), other.as_ref()),
             })
         };
@@ -163,7 +163,7 @@ impl Table {
         for candidate in candidates.iter().filter(|candidate| Some(&candidate[..]) != key) {
             interrupt::check().map_err(types::Error::from)?;
             let view = View::of(change.txn, &latest);
-            let Some(other) = self.get(view, candidate)? else { continue };
+            let other = self.get(view, candidate)?.ok_or_else(|| index.leads_nowhere())?;
             let other = other.to_datums()?;
             let Some(others) = index.keys(&other, change.values)? else { continue };
             if index.are_excluding(&keys, &others)? {
@@ -208,10 +208,13 @@ impl Table {
     }
 }
 
-/// True if one of two networks lies in the other.
-fn networks_overlap(one: &[u8], other: &[u8]) -> bool {
-    let (Ok(one), Ok(other)) = (Inet::held(one), Inet::held(other)) else { return false };
-    one.is_within_or_equal(other) || other.is_within_or_equal(one)
+/// Returns true if one of two networks lies in the other.
+///
+/// # Errors
+/// XX001 if the bytes of one are no network.
+fn networks_overlap(one: &[u8], other: &[u8]) -> types::Result<bool> {
+    let (one, other) = (Inet::held(one)?, Inet::held(other)?);
+    Ok(one.is_within_or_equal(other) || other.is_within_or_equal(one))
 }
 
 /// Returns the conditions of rows that may exclude one with these keys, none of which is NULL.
@@ -221,4 +224,36 @@ fn asked_of(intervals: &Intervals, keys: &[Datum]) -> Vec<ScanKey> {
     let asked =
         |(part, strategy): (usize, Strategy)| ScanKey { part, strategy, value: keys[part].clone() };
     equal.chain(interval).map(asked).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that are no network are damage, and never networks that lie apart.
+    #[test]
+    fn networks_that_cannot_be_read_are_damage() {
+        let held = |text: &str| {
+            let datum = types::text::parse(
+                text,
+                types::Type::INET,
+                types::Modifier::NONE,
+                &types::Context::new(&types::Style::default()),
+            );
+            match datum.expect("it is a network") {
+                Datum::Bytea(bytes) => bytes.to_vec(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let (wide, narrow, other) = (held("10.0.0.0/8"), held("10.1.0.0/16"), held("11.0.0.0/8"));
+        assert!(networks_overlap(&wide, &narrow).unwrap());
+        assert!(networks_overlap(&narrow, &wide).unwrap());
+        assert!(!networks_overlap(&wide, &other).unwrap());
+        for damaged in [&[][..], &[9, 9], &wide[..wide.len() - 1]] {
+            for pair in [[&wide[..], damaged], [damaged, &wide[..]]] {
+                let error = networks_overlap(pair[0], pair[1]).unwrap_err();
+                assert_eq!(error.state(), SqlState::DATA_CORRUPTED, "{error}");
+            }
+        }
+    }
 }

@@ -192,6 +192,21 @@ impl Index {
         &self.relation
     }
 
+    /// The error of entries that are not those of the rows.
+    pub fn damaged(&self, what: &'static str) -> Error {
+        Error::DamagedIndex { index: Arc::clone(&self.relation.name), what }
+    }
+
+    /// The error of an entry that leads to no row, in a view that has the row.
+    pub fn leads_nowhere(&self) -> Error {
+        self.damaged("an entry leads to no row")
+    }
+
+    /// The key of the row that an entry of the index leads to.
+    pub(crate) fn row_key<'a>(&self, key: &'a [u8], value: &'a [u8]) -> Result<&'a [u8]> {
+        Entry::row_key(key, value).map_err(|_| self.damaged("an entry has no key of a row"))
+    }
+
     /// True if entries with equal keys may stand beside each other for a while.
     pub(crate) fn is_checked_late(&self) -> bool {
         matches!(self.kind, Kind::Deferrable { .. })

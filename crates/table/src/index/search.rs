@@ -21,9 +21,9 @@ use store::TableId;
 use txn::{KeyRange, View};
 use types::{Datum, DatumRef};
 
+use super::Index;
 use super::gin::{self, ItemClass, Items};
 use super::interval::Overlap;
-use super::{Entry, Index};
 use crate::rows::Table;
 use crate::{Error, Result};
 
@@ -250,12 +250,13 @@ impl Index {
     /// The keys of the rows that fit, in order.
     pub fn rows_with(&self, table: &Table, view: View<'_>, query: &Query) -> Result<Vec<Vec<u8>>> {
         let storage = self.storage().unwrap_or(table.storage());
-        query.rows(&EntriesOf { storage, view })
+        query.rows(&EntriesOf { index: self, storage, view })
     }
 }
 
 /// The entries that a view sees.
 struct EntriesOf<'v> {
+    index: &'v Index,
     storage: TableId,
     view: View<'v>,
 }
@@ -263,7 +264,7 @@ struct EntriesOf<'v> {
 impl Entries for EntriesOf<'_> {
     fn rows(&self, range: KeyRange, out: &mut Vec<Vec<u8>>) -> Result<()> {
         txn::Cursor::new(self.storage, range, false).fill::<Error>(self.view, |key, row| {
-            out.push(Entry::row_key(key, row.base())?.to_vec());
+            out.push(self.index.row_key(key, row.base())?.to_vec());
             Ok(ControlFlow::Continue(()))
         })
     }

@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use txn::{KeyRange, View};
+use types::Oid;
 
 use super::layout::Batch;
 use super::table::Table;
@@ -29,7 +30,8 @@ pub struct Cursor {
 /// The source of a cursor.
 enum Source {
     Rows(Box<dyn RowScan>),
-    Entries(Box<txn::Cursor>),
+    /// The entries of the index with this number.
+    Entries(Box<txn::Cursor>, Oid),
 }
 
 impl Cursor {
@@ -43,7 +45,8 @@ impl Cursor {
     /// or in reverse. `index` is one of the table's.
     pub fn by_index(table: &Arc<Table>, index: &Index, range: KeyRange, reverse: bool) -> Cursor {
         let Some(storage) = index.storage() else { return Cursor::over(table, range, reverse) };
-        let source = Source::Entries(Box::new(txn::Cursor::new(storage, range, reverse)));
+        let entries = Box::new(txn::Cursor::new(storage, range, reverse));
+        let source = Source::Entries(entries, index.relation().oid);
         Cursor { table: Arc::clone(table), source }
     }
 
@@ -51,7 +54,7 @@ impl Cursor {
     pub fn is_at_end(&self) -> bool {
         match &self.source {
             Source::Rows(scan) => scan.is_at_end(),
-            Source::Entries(entries) => entries.is_at_end(),
+            Source::Entries(entries, _) => entries.is_at_end(),
         }
     }
 
@@ -78,7 +81,7 @@ impl Cursor {
     pub fn count(&mut self, view: View<'_>, most: u64) -> Result<u64> {
         match &mut self.source {
             Source::Rows(scan) => scan.count(view, most),
-            Source::Entries(entries) => Ok(entries.count(view, most)?),
+            Source::Entries(entries, _) => Ok(entries.count(view, most)?),
         }
     }
 
@@ -109,20 +112,22 @@ impl Cursor {
         if rows_max == 0 {
             return Ok(None);
         }
-        let entries = match &mut self.source {
+        let (entries, index) = match &mut self.source {
             Source::Rows(scan) if stops_at_blocks => {
                 return scan.fill_to_block(view, wanted, batch, rows_max);
             }
             Source::Rows(scan) => {
                 return scan.fill(view, wanted, batch, rows_max).map(|()| None);
             }
-            Source::Entries(entries) => entries,
+            Source::Entries(entries, index) => (entries, Some(*index)),
         };
         // Keys first: the cursor's snapshot is known to be held only between its fills, and the rows that
         // the index leads to are read at it.
         let (mut keys, mut ends): (Vec<u8>, Vec<usize>) = (Vec::new(), Vec::new());
         entries.fill::<Error>(view, |entry, value| {
-            keys.extend_from_slice(Entry::row_key(entry, value.base())?);
+            let key = Entry::row_key(entry, value.base());
+            let damaged = |_| table.damaged_index(index, "an entry has no key of a row");
+            keys.extend_from_slice(key.map_err(damaged)?);
             ends.push(keys.len());
             Ok(match ends.len() < rows_max {
                 true => ControlFlow::Continue(()),
@@ -139,7 +144,7 @@ impl Cursor {
                 false => table.rows().read_into(view, key, wanted, Access::Scan, batch)?,
             };
             if !is_found {
-                return Err(Error::Damaged { what: "an index entry without a row" });
+                return Err(table.damaged_index(index, "an entry leads to no row"));
             }
         }
         Ok(None)

@@ -17,10 +17,9 @@ use std::sync::Arc;
 use ::types::{Datum, Error as SqlError, Record, SqlState, row, text};
 use txn::{KeyRange, RowLock, Wait};
 
-use super::{Batch, Change, Cursor, Table, position};
+use super::{Batch, Change, Cursor, Row, Table, position};
 use crate::Result;
 use crate::catalog::IndexPart;
-use crate::index::Entry;
 use crate::method::ColumnSet;
 
 /// How many rows are looked at together for those that go.
@@ -71,7 +70,7 @@ impl Replacement {
     /// 21000 where it came before, 23505 where its key did.
     pub fn put(&mut self, change: &mut Change<'_>, row: Vec<Datum>) -> Result<()> {
         let Some(key) = self.row_like(change, &row)? else { return self.add(change, row) };
-        let Some(old) = self.table.latest(change.txn, &key)? else { return self.add(change, row) };
+        let old = self.row_at(change, &key)?;
         let old = old.to_datums()?;
         let is_same = image(&old) == image(&row);
         if self.kept.contains(&key) {
@@ -120,9 +119,8 @@ impl Replacement {
             }
         }
         for row in std::mem::take(&mut self.waiting) {
-            if let Some(key) = self.row_like(change, &row)?
-                && let Some(old) = self.table.latest(change.txn, &key)?
-            {
+            if let Some(key) = self.row_like(change, &row)? {
+                let old = self.row_at(change, &key)?;
                 self.check_first(change, &row, image(&old.to_datums()?) == image(&row))?;
             }
             self.table.insert(change, &row)?;
@@ -152,6 +150,12 @@ impl Replacement {
         Err(error.with_detail(format!("Row: {}", shown.unwrap_or_default())).into())
     }
 
+    /// The row that an entry of the index leads to.
+    fn row_at(&self, change: &Change<'_>, key: &[u8]) -> Result<Row> {
+        let row = self.table.latest(change.txn, key)?;
+        row.ok_or_else(|| self.table.indexes()[self.index].leads_nowhere())
+    }
+
     /// The key of the row that has the values of `row` in the index.
     fn row_like(&self, change: &mut Change<'_>, row: &[Datum]) -> Result<Option<Vec<u8>>> {
         let index = &self.table.indexes()[self.index];
@@ -162,7 +166,7 @@ impl Replacement {
             if entry.is_exclusive
                 && let Some(found) = view.read(storage, &entry.key)?
             {
-                return Entry::row_key(&entry.key, found.base()).map(|key| Some(key.to_vec()));
+                return index.row_key(&entry.key, found.base()).map(|key| Some(key.to_vec()));
             }
         }
         Ok(None)

@@ -239,7 +239,13 @@ impl Table {
     ) -> Result<Option<Cow<'k, [u8]>>> {
         let Some(storage) = index.storage() else { return Ok(Some(Cow::Borrowed(key))) };
         let Some(entry) = view.read(storage, key)? else { return Ok(None) };
-        Ok(Some(Cow::Owned(Entry::row_key(key, entry.base())?.to_vec())))
+        Ok(Some(Cow::Owned(index.row_key(key, entry.base())?.to_vec())))
+    }
+
+    /// The error of the index with this number, whose entries are not those of the rows.
+    pub fn damaged_index(&self, index: Option<Oid>, what: &'static str) -> Error {
+        let index = self.indexes.iter().find(|known| Some(known.relation().oid) == index);
+        index.map_or(Error::Damaged { what }, |index| index.damaged(what))
     }
 
     /// Adds the row with this key to `batch`, where there is one, with the columns that are wanted.
@@ -618,6 +624,9 @@ impl Table {
     /// [`Table::indexes`], which must be unique or of an exclusion constraint, and immediate. If there is none, no
     /// other transaction can insert one any more, so the insertion will not fail for these indexes. Waits for
     /// running transactions that have written or deleted such a row.
+    ///
+    /// # Errors
+    /// Fails if an entry of an index leads to no row, or as the transaction does.
     pub fn conflict(
         &self,
         change: &mut Change<'_>,
@@ -644,7 +653,12 @@ impl Table {
             for entry in index.entries(row, &[], change.values)? {
                 let leads_to = |view: View<'_>| {
                     let Some(found) = view.read(storage, &entry.key)? else { return Ok(None) };
-                    Entry::row_key(&entry.key, found.base()).map(|key| Some(key.to_vec()))
+                    let key = index.row_key(&entry.key, found.base())?;
+                    match self.rows.contains(view, key)? {
+                        true => Ok(Some(key.to_vec())),
+                        // The caller would look again and again for the row to go.
+                        false => Err(index.leads_nowhere()),
+                    }
                 };
                 if entry.is_exclusive
                     && let Some(key) = occupant(change.txn, (storage, &entry.key), leads_to)?

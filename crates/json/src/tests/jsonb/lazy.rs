@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::super::{Dice, seed};
-use crate::jsonb::lazy::{Action, Node, Source, Step, Unknown};
+use crate::jsonb::lazy::{Action, Node, Source, SourceError, Step, Unknown};
 use crate::jsonb::{Jsonb, JsonbError, JsonbRef, Subscript, Value, assign};
 
 /// Counts how often the whole value is made.
@@ -69,9 +69,9 @@ impl Source for Nodes {
         Ok(self.known(of.number))
     }
 
-    fn whole(&self) -> Jsonb {
+    fn whole(&self) -> Result<Jsonb, SourceError> {
         self.made.0.fetch_add(1, Ordering::Relaxed);
-        self.known(0)
+        Ok(self.known(0))
     }
 
     fn held_bytes(&self) -> usize {
@@ -184,6 +184,55 @@ fn the_whole_is_made_also_by_a_statement_that_is_told_to_stop() {
     let told = std::sync::atomic::AtomicBool::new(true);
     let made = interrupt::during(&told, || lazy.bytes().len());
     assert!(made > 100_000);
+}
+
+/// A source that cannot be read.
+struct Broken(Nodes);
+
+impl Source for Broken {
+    fn root(&self) -> Node {
+        self.0.root()
+    }
+
+    fn child(&self, _: Node, _: Step<'_>) -> Result<Option<Node>, Unknown> {
+        Err(Unknown)
+    }
+
+    fn value(&self, _: Node) -> Result<Jsonb, Unknown> {
+        Err(Unknown)
+    }
+
+    fn whole(&self) -> Result<Jsonb, SourceError> {
+        let error = JsonbError::Damaged("a node outside of its parent");
+        Err(SourceError::new(error.sqlstate(), error))
+    }
+
+    fn held_bytes(&self) -> usize {
+        100
+    }
+}
+
+/// A source that cannot be read stops the statement with its own error, and no caller takes another value for it.
+#[test]
+fn a_source_that_fails_stops_the_statement() {
+    let nodes = Nodes { known: Mutex::new(vec![value(DOCUMENT)]), made: Arc::default() };
+    let broken = Jsonb::lazy(Arc::new(Broken(nodes)), None);
+    let (root, one) = (broken.root(), value("1"));
+    let failures: [&dyn Fn() -> bool; 6] = [
+        &|| root.field("a").is_some(),
+        &|| root.exists("a"),
+        &|| broken == one,
+        &|| root.to_json().is_empty(),
+        &|| root.set(&[Some("a")], one.root(), true).is_ok(),
+        &|| broken.bytes().is_empty(),
+    ];
+    for (number, failure) in failures.iter().enumerate() {
+        let thrown = interrupt::catch(failure).expect_err(&format!("number {number}"));
+        assert_eq!(thrown.sqlstate(), "XX001");
+        assert_eq!(thrown.to_string(), "stored jsonb is damaged: a node outside of its parent");
+        let source = std::error::Error::source(&thrown).and_then(|source| source.downcast_ref());
+        assert_eq!(source, Some(&JsonbError::Damaged("a node outside of its parent")));
+    }
 }
 
 /// Changes that might carry a value beyond the limits of `jsonb` are made on the whole, which knows the limits.
