@@ -95,7 +95,7 @@ impl Dictionaries {
 fn keep_words(column: Option<BlockColumn<'_>>, cell: &mut OnceCell<Arc<Words>>) -> Result<()> {
     let Some(known) = cell.get() else { return Ok(()) };
     let bytes = match column {
-        Some(column) => column.dictionary().map_err(reported)?,
+        Some(column) => column.dictionary().map_err(table::Error::reported)?,
         None => None,
     };
     if !bytes.is_some_and(|bytes| known.is_of(&bytes)) {
@@ -145,7 +145,7 @@ impl<'a, 'b> BlockLoad<'a, 'b> {
         let bytes = match self.bytes[at].get() {
             Some(bytes) => bytes,
             None => {
-                let bytes = column.chunk().map_err(reported)?;
+                let bytes = column.chunk().map_err(table::Error::reported)?;
                 self.bytes[at].get_or_init(|| bytes)
             }
         };
@@ -162,7 +162,7 @@ impl<'a, 'b> BlockLoad<'a, 'b> {
         if let Some(apart) = cell.get() {
             return Ok(apart);
         }
-        let apart = column.taken_apart().map_err(reported)?;
+        let apart = column.taken_apart().map_err(table::Error::reported)?;
         Ok(cell.get_or_init(|| apart))
     }
 
@@ -278,7 +278,7 @@ pub(crate) fn slices_of_block(
 
 /// Returns the digits that decimals of a column have and show, if all of a block show the same number.
 pub(crate) fn scale_of(column: BlockColumn<'_>) -> Result<Option<(u32, u8)>> {
-    let bytes = column.chunk().map_err(reported)?;
+    let bytes = column.chunk().map_err(table::Error::reported)?;
     let chunk = Chunk::read(&bytes).map_err(|_| damaged(column, "a chunk of a column"))?;
     Ok(match chunk.values() {
         ChunkValues::Decimals { scale, shown, .. } => {
@@ -397,7 +397,7 @@ fn words_of<'w>(
     if let Some(words) = cell.get() {
         return Ok(words);
     }
-    let bytes = column.dictionary().map_err(reported)?;
+    let bytes = column.dictionary().map_err(table::Error::reported)?;
     let bytes = bytes.ok_or_else(|| damaged(column, "codes without a dictionary"))?;
     let words = Arc::new(Words::read(bytes, column.repr(), is_text)?);
     Ok(cell.get_or_init(|| words))
@@ -456,7 +456,7 @@ impl<'a> Load<'a> for RowsLoad<'a> {
                 None => Vector::of_raw(repr, self.raw(at)),
             };
         }
-        let values = |row| self.batch.row(row).column(position).map_err(reported);
+        let values = |row| self.batch.row(row).column(position).map_err(table::Error::reported);
         Ok(Vector::of_refs(repr, self.rows.clone().map(values).collect::<Result<_>>()?))
     }
 

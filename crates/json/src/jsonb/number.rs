@@ -448,7 +448,7 @@ pub(super) fn push_numeric(value: &Numeric, out: &mut Vec<u8>) -> bool {
 /// Appends a number as JSON writes it, tag first.
 ///
 /// # Errors
-/// [`JsonbError::NumberOverflow`] where `numeric` could not hold it.
+/// [`JsonbError::NumberOverflow`] if `numeric` could not hold it, [`JsonbError::Damaged`] for characters that no number has.
 pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) -> Result<(), JsonbError> {
     let negative = text.first() == Some(&b'-');
     let unsigned = &text[negative as usize..];
@@ -459,6 +459,11 @@ pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) -> Result<(), JsonbError
     }
     let e = unsigned.iter().position(|byte| matches!(byte, b'e' | b'E'));
     let (mantissa, exponent) = unsigned.split_at(e.unwrap_or(unsigned.len()));
+    let is_sound = mantissa.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.'))
+        && exponent.iter().skip(1).all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-'));
+    if mantissa.is_empty() || !is_sound {
+        return Err(JsonbError::Damaged("a number with characters that no number has"));
+    }
     let exponent = read_exponent(exponent).ok_or(JsonbError::NumberOverflow)?;
     let point = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
     let fraction = mantissa.len().saturating_sub(point + 1);
@@ -482,16 +487,17 @@ pub(super) fn push_text(text: &[u8], out: &mut Vec<u8>) -> Result<(), JsonbError
 pub(super) fn is_as_written(text: &[u8]) -> bool {
     /// Far below every limit.
     const BYTES_MAX: usize = 1_000;
-    let (has_exponent, is_zero) = text.iter().fold((false, true), |(exponent, zero), byte| {
-        (exponent | matches!(byte, b'e' | b'E'), zero & !matches!(byte, b'1'..=b'9'))
+    let (is_plain, is_zero) = text.iter().fold((true, true), |(plain, zero), byte| {
+        let is_plain = matches!(byte, b'0'..=b'9' | b'.' | b'-');
+        (plain & is_plain, zero & !matches!(byte, b'1'..=b'9'))
     });
-    text.len() <= BYTES_MAX && !has_exponent && (text.first() != Some(&b'-') || !is_zero)
+    text.len() <= BYTES_MAX && is_plain && (text.first() != Some(&b'-') || !is_zero)
 }
 
 /// Mantissa and scale of a number of up to 18 characters without an exponent: nearly all of them.
 #[inline]
 fn read_plain(text: &[u8]) -> Option<(i64, u32)> {
-    if text.len() > 18 {
+    if text.is_empty() || text.len() > 18 {
         return None;
     }
     let (mut mantissa, mut point) = (0i64, text.len());
