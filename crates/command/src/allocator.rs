@@ -15,6 +15,11 @@ unsafe extern "C" {
 
 /// Returns memory to the system that has been free for a moment. A server that rests does not allocate, so mimalloc would
 /// keep the memory of a large statement until the next one.
-pub(crate) fn give_back() {
+pub(crate) fn release() {
     mi_collect(false);
+}
+
+/// Returns all free memory to the system that the allocator can find from the calling thread.
+pub(crate) fn release_all() {
+    mi_collect(true);
 }

@@ -36,7 +36,7 @@ use crate::visible::Shown;
 const BLOCK_BYTES: u64 = 8_192;
 
 /// So often the server returns free memory to the system.
-const GIVE_BACK_EVERY: Duration = Duration::from_secs(1);
+const RELEASE_EVERY: Duration = Duration::from_secs(1);
 
 /// The default address for clients: the port next to PostgreSQL's own.
 const LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 5433);
@@ -141,6 +141,7 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     let log = log_file(args, &config)?;
     let mut options = options(args, config)?;
     options.limits.connections_max = connections_max;
+    options.release_memory = allocator::release_all;
     if args.check {
         return check(session, &options, http.as_ref());
     }
@@ -180,8 +181,8 @@ pub(crate) fn serve(session: &mut Session, args: &ServeArgs) -> Outcome {
     })
     .map_err(|error| Failure::refused(format!("cannot wait for signals: {error}")))?;
     // The other error means that the sender is gone, which is the end too.
-    while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(GIVE_BACK_EVERY) {
-        allocator::give_back();
+    while let Err(RecvTimeoutError::Timeout) = wait.recv_timeout(RELEASE_EVERY) {
+        allocator::release();
     }
     if let Some(http) = http {
         http.shutdown();

@@ -22,7 +22,7 @@ use crate::meta::{Committed, Meta};
 use crate::stream::ChunkStream;
 use crate::tree::Tree;
 use crate::writer::Writing;
-use std::io::Read;
+use std::io::{Cursor, Read};
 use store::StoreError;
 
 impl Collection {
@@ -42,7 +42,7 @@ impl Collection {
         if start.len() < LARGE_BYTES {
             return self.put_with(key, &start, meta);
         }
-        let rest = start.as_slice().chain(reader);
+        let rest = Cursor::new(start).chain(reader);
         // A writer that may not write learns it before it sends the rest. The document's lock is given back: nobody
         // waits for a reader that may be a client.
         let exists = self.begin_write(key, meta)?.working.found().revision.0 > 0;

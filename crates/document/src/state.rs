@@ -21,7 +21,7 @@ use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use store::{Csn, TableId};
 use txn::Engine;
 
@@ -405,6 +405,15 @@ struct Shard {
     bytes: usize,
     /// The newest commit published into this shard.
     published: Csn,
+    /// Evicted states whose trees a shard cannot hold. As long as a reader has the tree, the next one shares it.
+    passing: Vec<Passing>,
+}
+
+/// A state without its tree, which others hold.
+struct Passing {
+    key: Key,
+    state: State,
+    tree: Weak<Tree>,
 }
 
 struct Held {
@@ -467,7 +476,9 @@ impl Cache {
     pub fn get(&self, key: &Key, at: Csn) -> Option<State> {
         self.settle();
         let mut shard = self.shard(key).lock();
-        let held = shard.entries.get_mut(key)?;
+        let Some(held) = shard.entries.get_mut(key) else {
+            return shard.passing(key).filter(|state| state.csn <= at);
+        };
         held.used = true;
         (held.state.csn <= at).then(|| held.state.clone())
     }
@@ -483,6 +494,7 @@ impl Cache {
     pub fn forget(&self, key: &Key, csn: Csn) {
         let mut shard = self.shard(key).lock();
         shard.published = shard.published.max(csn);
+        shard.passing.retain(|passing| passing.key != *key);
         if let Some(held) = shard.entries.remove(key) {
             shard.bytes -= held.bytes;
             shard.tidy();
@@ -505,6 +517,7 @@ impl Cache {
             let mut shard = shard.lock();
             (shard.bytes, shard.entries) = (0, HashMap::default());
             shard.turns = VecDeque::new();
+            shard.passing = Vec::new();
         }
     }
 }
@@ -519,8 +532,15 @@ impl Shard {
         self.bytes
     }
 
+    /// The evicted state of a document whose tree a reader holds.
+    fn passing(&self, key: &Key) -> Option<State> {
+        let passing = self.passing.iter().find(|passing| passing.key == *key)?;
+        Some(State { tree: Some(passing.tree.upgrade()?), ..passing.state.clone() })
+    }
+
     fn insert(&mut self, key: Key, state: State, budget: usize) {
         let bytes = state.bytes();
+        self.passing.retain(|passing| passing.key != key);
         match self.entries.get_mut(&key) {
             Some(held) => {
                 self.bytes = self.bytes + bytes - held.bytes;
@@ -553,7 +573,18 @@ impl Shard {
                 }
                 Some(held) => {
                     self.bytes -= held.bytes;
-                    self.entries.remove(&key);
+                    let held = self.entries.remove(&key).filter(|held| held.bytes > budget);
+                    if let Some(Held { state, .. }) = held
+                        && let Some(tree) = &state.tree
+                    {
+                        self.passing.retain(|passing| passing.tree.strong_count() > 0);
+                        let tree = Arc::downgrade(tree);
+                        self.passing.push(Passing {
+                            key,
+                            state: State { tree: None, ..state },
+                            tree,
+                        });
+                    }
                 }
                 None => {}
             }
@@ -698,6 +729,29 @@ mod tests {
             assert_eq!(shard.entries.len(), usize::from(is_kept), "{bytes} of {budget} a shard");
             assert_eq!(shard.bytes, if is_kept { bytes } else { 0 });
         }
+    }
+
+    /// A statement read a large document twice, because the cache had dropped it: first for its value, and then to change it.
+    #[test]
+    fn a_large_document_is_shared_as_long_as_a_reader_has_it() {
+        let cache = Cache::new(SHARDS);
+        let tree = Arc::new(Tree::read(&b"[1]"[..]).expect("is a document"));
+        let publish = |csn, tree| {
+            cache.publish(key(), State { tree: Some(tree), ..state_at(csn) });
+            assert_eq!(cache.bytes(), 0, "it takes more than half of the cache");
+        };
+        let found = |at| cache.get(&key(), Csn(at)).and_then(|state| state.tree);
+        publish(5, Arc::clone(&tree));
+        assert!(found(5).is_some_and(|found| Arc::ptr_eq(&found, &tree)));
+        assert!(found(4).is_none(), "it is too new");
+        let next = Arc::new(Tree::read(&b"[2]"[..]).expect("is a document"));
+        publish(6, Arc::clone(&next));
+        assert!(found(7).is_some_and(|found| Arc::ptr_eq(&found, &next)));
+        cache.forget(&key(), Csn(8));
+        assert!(found(8).is_none(), "it is over");
+        publish(9, Arc::clone(&next));
+        drop((tree, next));
+        assert!(found(9).is_none(), "nobody has it");
     }
 
     fn orders(left: &mut [usize; 3], order: &mut Vec<usize>, each: &mut impl FnMut(&[usize])) {

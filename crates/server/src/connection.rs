@@ -60,6 +60,9 @@ const AHEAD_BYTES: usize = 512 << 10;
 /// A larger buffer for answers is freed after use.
 const OUT_BYTES_KEPT: usize = 2 * OUT_BYTES_MAX;
 
+/// After a message or an answer of so many bytes the allocator returns free memory to the system.
+const HEAVY_BYTES: usize = 16 << 20;
+
 /// A session and its socket.
 struct Connection<'c> {
     core: &'c Core,
@@ -75,6 +78,8 @@ struct Connection<'c> {
     /// The state of its transaction block, as the commit waiter knows it.
     block: Block<'c>,
     poll: BusyPoll,
+    /// True after a message or an answer of [`HEAVY_BYTES`].
+    is_heavy: bool,
 }
 
 /// The event that ended a wait.
@@ -140,6 +145,7 @@ pub(crate) async fn serve(core: &Core, arrival: Arrival) {
         nudge,
         block: Block::none(&core.commit_waiter),
         poll: BusyPoll::new(core.shared.busy_poll),
+        is_heavy: false,
     };
     let ended = connection.run().await;
     if logs_end {
@@ -234,6 +240,7 @@ impl Connection<'_> {
                 Ok(Some(frame)) => {
                     let talk = self.conversation.as_mut().expect("it is here between steps");
                     let body = self.inbox.body(frame);
+                    self.is_heavy |= body.len() >= HEAVY_BYTES;
                     talk.guarded(|talk| talk.take(frame.kind, body))
                 }
                 Err(error) => self.talk().hang_up(error),
@@ -352,14 +359,18 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Frees the memory of large answers.
+    /// Frees the memory of large messages and answers.
     fn trim(&mut self) {
+        self.is_heavy |= self.leaving.capacity().max(self.talk().out.capacity()) >= HEAVY_BYTES;
         if self.leaving.capacity() > OUT_BYTES_KEPT {
             self.leaving = Vec::new();
         }
         let talk = self.talk();
         if talk.out.is_empty() && talk.out.capacity() > OUT_BYTES_KEPT {
             talk.out = Vec::new();
+        }
+        if std::mem::take(&mut self.is_heavy) {
+            (self.core.shared.options.release_memory)();
         }
     }
 

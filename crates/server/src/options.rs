@@ -27,6 +27,9 @@ pub struct Options {
     /// How long a client that is served alone, and that has always come back as soon, is waited for awake
     /// after an answer: to wake up takes longer than many statements do. Zero for never.
     pub busy_poll: Duration,
+    /// A function that returns the free memory of the allocator to the system. The server calls it on the thread of a
+    /// session after a message or an answer of 16 MiB or more.
+    pub release_memory: fn(),
 }
 
 /// The limits of clients.
@@ -66,6 +69,7 @@ impl Default for Options {
             cores: 0,
             limits: Limits::default(),
             busy_poll: Duration::from_micros(200),
+            release_memory: || {},
         }
     }
 }

@@ -70,7 +70,7 @@ fn run(mut dice: Dice, seed: u64, nodes: usize, operations: usize) {
     let stepwise = dice.chance(50);
     let path_summary = dice.chance(50);
     let options = CollectionOptions { hashes, path_summary, ..CollectionOptions::default() };
-    let world = match dice.chance(25) {
+    let world = match dice.chance(5) {
         true => World::of_large_commits(seed, options),
         false => World::with(seed, options),
     };

@@ -85,7 +85,7 @@ const _: () = assert!(size_of::<Jsonb>() == size_of::<Arc<[u8]>>());
 enum Other {
     /// Bytes of which a copy would be dear: they stay where they were made.
     Large(Vec<u8>),
-    Lazy(Arc<Lazy>),
+    Lazy(Lazy),
 }
 
 impl Jsonb {
@@ -126,19 +126,12 @@ impl Jsonb {
         Lazy::new(source, whole).into()
     }
 
-    fn shared(lazy: Arc<Lazy>) -> Jsonb {
-        Jsonb(Held::Other(Arc::new(Other::Lazy(lazy))))
-    }
-
     /// A view of the whole value.
     #[inline]
     pub fn root(&self) -> JsonbRef<'_> {
         match &self.0 {
             Held::Bytes(bytes) => JsonbRef(BorrowedForm::Bytes(bytes)),
-            Held::Other(other) => JsonbRef(match &**other {
-                Other::Large(bytes) => BorrowedForm::Bytes(bytes),
-                Other::Lazy(lazy) => BorrowedForm::Lazy(lazy),
-            }),
+            Held::Other(other) => JsonbRef(BorrowedForm::Other(other)),
         }
     }
 
@@ -165,7 +158,7 @@ impl Jsonb {
 
 impl From<Lazy> for Jsonb {
     fn from(lazy: Lazy) -> Jsonb {
-        Jsonb::shared(Arc::new(lazy))
+        Jsonb(Held::Other(Arc::new(Other::Lazy(lazy))))
     }
 }
 
@@ -203,7 +196,7 @@ pub struct JsonbRef<'a>(BorrowedForm<'a>);
 #[derive(Clone, Copy)]
 enum BorrowedForm<'a> {
     Bytes(&'a [u8]),
-    Lazy(&'a Arc<Lazy>),
+    Other(&'a Arc<Other>),
 }
 
 /// A value, ready to be matched on.
@@ -236,7 +229,10 @@ impl<'a> JsonbRef<'a> {
     pub fn bytes(self) -> &'a [u8] {
         match self.0 {
             BorrowedForm::Bytes(bytes) => bytes,
-            BorrowedForm::Lazy(lazy) => lazy.bytes(),
+            BorrowedForm::Other(other) => match &**other {
+                Other::Large(bytes) => bytes,
+                Other::Lazy(lazy) => lazy.bytes(),
+            },
         }
     }
 
@@ -244,7 +240,7 @@ impl<'a> JsonbRef<'a> {
     pub fn to_jsonb(self) -> Jsonb {
         match self.0 {
             BorrowedForm::Bytes(bytes) => Jsonb::of_slice(bytes),
-            BorrowedForm::Lazy(lazy) => Jsonb::shared(Arc::clone(lazy)),
+            BorrowedForm::Other(other) => Jsonb(Held::Other(Arc::clone(other))),
         }
     }
 
@@ -258,15 +254,18 @@ impl<'a> JsonbRef<'a> {
     pub(super) fn as_lazy(self) -> Option<&'a Lazy> {
         match self.0 {
             BorrowedForm::Bytes(_) => None,
-            BorrowedForm::Lazy(lazy) => Some(lazy),
+            BorrowedForm::Other(other) => match &**other {
+                Other::Large(_) => None,
+                Other::Lazy(lazy) => Some(lazy),
+            },
         }
     }
 
     /// Bytes that the value holds in memory, for accounting. A lazy value is not made for that.
     pub fn held_bytes(self) -> usize {
-        match self.0 {
-            BorrowedForm::Bytes(bytes) => bytes.len(),
-            BorrowedForm::Lazy(lazy) => lazy.held_bytes(),
+        match self.as_lazy() {
+            Some(lazy) => lazy.held_bytes(),
+            None => self.bytes().len(),
         }
     }
 
@@ -285,7 +284,7 @@ impl<'a> JsonbRef<'a> {
     /// Its kind.
     #[inline]
     pub fn kind(self) -> Kind {
-        if let BorrowedForm::Lazy(lazy) = self.0 {
+        if let Some(lazy) = self.as_lazy() {
             return lazy.kind();
         }
         match self.tag() {
