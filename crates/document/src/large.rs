@@ -38,7 +38,7 @@ use std::ops::Range;
 const WINDOW_BYTES: usize = if cfg!(test) { 64 } else { 4 << 20 };
 
 /// Children of each side that are compared at once.
-const SLICE_CHILDREN: usize = if cfg!(test) { 32 } else { 1 << 18 };
+const SLICE_CHILDREN: usize = if cfg!(test) { 32 } else { 1 << 17 };
 
 /// Bytes that a node has at least, on average.
 pub(crate) const NODE_BYTES_MIN: usize = 12;

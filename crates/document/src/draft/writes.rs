@@ -27,7 +27,7 @@ const CHUNKS_MAX: usize = if cfg!(test) { 1 } else { 512 };
 
 /// A large draft writes a chunk anew if its delta has more than this part of the bytes of the chunk. Files take whole
 /// chunks, and deltas go through the log.
-const DELTA_PART_MAX: usize = 3;
+const DELTA_PART_MAX: usize = 8;
 
 /// The change of a draft to one chunk.
 pub(crate) enum Write {
