@@ -206,7 +206,8 @@ pub enum Compression {
 /// The functions of a table by which the store merges, encodes, keeps and drops its values.
 pub trait Table: Send + Sync + 'static {
     /// Appends to `out` the value of `key` after `deltas` (oldest first) are applied to `base`, which was
-    /// current at `base_csn`. The same input gives the same output in every release.
+    /// current at `base_csn`. [`Csn::ZERO`] stands for the commit of the result, which has no number yet. The same input
+    /// gives the same output in every release.
     fn merge(
         &self,
         key: &[u8],

@@ -203,15 +203,16 @@ impl Merge<'_> {
             ([Write { op: Op::Put(value), .. }], _) => self.files.write(table, key, Some(value)),
             ([Write { op: Op::Delete, .. }], _) => self.files.write(table, key, None),
             ([first, ..], Some(below)) if matches!(first.op, Op::Delta(_)) => {
+                // The commit has no number yet: 0 stands for that of the image.
                 let deltas = own.iter().filter_map(|write| match &write.op {
-                    Op::Delta(delta) => Some((Csn::MAX, delta.as_slice())),
+                    Op::Delta(delta) => Some((Csn::ZERO, delta.as_slice())),
                     _ => None,
                 });
                 let mut image = Vec::new();
                 let kind = self.files.engine.table(table);
                 let merged = below.value(|base| {
                     let base = base.ok_or(TxnError::NoBase { table })?;
-                    store::merge_into(&*kind, key, Csn::MAX, base, deltas, &mut image)
+                    store::merge_into(&*kind, key, Csn::ZERO, base, deltas, &mut image)
                         .map_err(|source| TxnError::Merge { table, source })
                 });
                 merged?;

@@ -18,7 +18,7 @@ use crate::limits::LARGE_BYTES;
 use crate::node::Header;
 use crate::tree::{Nodes, Tree};
 use crate::{NodeKey, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use store::{Csn, Op};
 
@@ -72,7 +72,7 @@ impl Draft {
         };
         let numbers = self.work.keys().chain(self.values.keys()).copied().filter(goes);
         for number in numbers.collect::<Vec<u32>>() {
-            let may_put = !self.given.contains(&number);
+            let may_put = self.may_put(number);
             let write = match (self.work.remove(&number), self.values.remove(&number)) {
                 (Some(work), _) => work.into_write(number, may_put),
                 (None, Some(valued)) => Some(valued.into_write(may_put)),
@@ -96,24 +96,33 @@ impl Draft {
             self.step(0, Step::Header(self.header, self.shaped))?;
         }
         let is_kept = self.is_kept();
-        let may_put = |number: u32| number > 0 && !is_kept && !self.given.contains(&number);
+        let numbers = self.values.keys().chain(self.work.keys()).copied();
+        let puts: BTreeSet<u32> = numbers.filter(|at| !is_kept && self.may_put(*at)).collect();
         let mut writes = Vec::with_capacity(self.work.len() + self.values.len());
         let mut changed: BTreeMap<u32, Option<Changed>> = BTreeMap::new();
         for (number, valued) in self.values {
             if is_kept {
                 changed.insert(number, Some(changed_of(valued.chunk.clone(), valued.fresh)));
             }
-            writes.push((number, valued.into_write(may_put(number))));
+            writes.push((number, valued.into_write(puts.contains(&number))));
         }
         for (number, work) in self.work {
             if is_kept && !(work.fresh && work.is_dead(number)) {
                 changed.insert(number, work.image(number).map(Changed::Image));
             }
-            writes.extend(work.into_write(number, may_put(number)).map(|write| (number, write)));
+            writes.extend(
+                work.into_write(number, puts.contains(&number)).map(|write| (number, write)),
+            );
         }
         writes.sort_unstable_by_key(|(number, _)| *number);
         let sealed = Sealed { base: self.base, header: self.header, changed };
         Ok((writes, is_kept.then_some(sealed)))
+    }
+
+    /// True if a chunk that the store has may be written as a whole. A draft upon writes of its own transaction does not know
+    /// the commit of its nodes.
+    fn may_put(&self, number: u32) -> bool {
+        number > 0 && !self.given.contains(&number) && self.base.csn() < Csn::MAX
     }
 
     /// False if so much changed that the next version is not held in memory beside the writes.

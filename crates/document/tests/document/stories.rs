@@ -1,7 +1,9 @@
 //! Bugs that random histories found, each told by itself: the shortest history that showed it.
 
 use crate::world::World;
-use document::{ChangeOp, NodeKey, Nodes, Place, Revision};
+use document::{ChangeOp, CollectionOptions, NodeKey, Nodes, Place, Revision};
+use json::Tape;
+use txn::{CommitMeta, Isolation};
 
 fn put(hashes: bool, json: &str) -> World {
     let world = World::new(1, hashes);
@@ -247,4 +249,20 @@ fn a_path_tells_of_all_nodes_that_stood_there() {
         assert_eq!(changes, [1, 2, 3, 4, 5, 10, 11].map(Revision));
         world.compact();
     }
+}
+
+/// A large transaction moved the chunk that it had put to a file, and merged it with its later changes when it committed.
+/// The merge wrote the number of no commit as that of the changed nodes.
+#[test]
+fn a_node_that_a_large_transaction_made_and_changed_has_its_commit() {
+    let world = World::of_large_commits(1, CollectionOptions::default());
+    let mut txn = world.documents.engine().begin(Isolation::ReadCommitted);
+    let tape = Tape::parse(r#"{"a": 1, "b": [2, 3]}"#).expect("is JSON");
+    world.docs.put_in_txn(&mut txn, "d", &tape).expect("puts");
+    for value in ["5", "6"] {
+        world.docs.edit_in_txn(&mut txn, "d", |edit| edit.set("$.a", value)).expect("edits");
+    }
+    txn.commit(CommitMeta::default()).expect("commits");
+    assert_eq!(runs(&world, NodeKey(2)), [(1, None, "6".to_owned())]);
+    assert_eq!(read(&world, 1), r#"{"a":6,"b":[2,3]}"#);
 }

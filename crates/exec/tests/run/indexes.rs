@@ -286,7 +286,7 @@ fn an_entry_that_leads_nowhere_is_damage() {
                 query.replace("t where", &format!("{moment} where"))
             };
             let error = session.run(&query, &[]).expect_err(&query);
-            assert_eq!(error.state(), SqlState::DATA_CORRUPTED, "{query}: {error:?}");
+            assert_eq!(error.state(), SqlState::INDEX_CORRUPTED, "{query}: {error:?}");
         }
     }
     let before = format!("select id from t for system_version as of {version} where name = 'ada'");
