@@ -207,7 +207,7 @@ impl Binder<'_> {
     }
 
     /// Says which collation a column of a set operation has, whose sides are these. `compares` is true
-    /// where the operation compares rows.
+    /// if the operation compares rows.
     pub(super) fn combine_collations(
         &mut self,
         column: &Column,
