@@ -120,7 +120,7 @@ impl Collection {
 
     /// Gives the document this value, as part of a transaction. Equal parts keep their nodes.
     pub fn put_in_txn(&self, txn: &mut Transaction, key: &str, tape: &Tape) -> Result<()> {
-        Ok(self.change_in_txn(txn, key, |working| working.put_tape(tape))?.0)
+        self.change_in_txn(txn, key, |working| working.put_tape(tape)).map(drop)
     }
 
     /// Gives the document this value, as part of a transaction. Equal parts keep their nodes. Returns true if it becomes

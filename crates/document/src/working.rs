@@ -30,7 +30,7 @@ pub(crate) const STREAMED_PART: usize = 16;
 enum Now {
     /// As it was found.
     Found,
-    Edited(Draft),
+    Edited(Box<Draft>),
     Removed,
 }
 
@@ -100,7 +100,8 @@ impl Working {
 
     fn draft(&mut self) -> Option<&mut Draft> {
         if let (Now::Found, Some(tree)) = (&self.now, &self.found.tree) {
-            self.now = Now::Edited(Draft::new(Arc::clone(tree), &self.options));
+            let draft = Draft::new(Arc::clone(tree), &self.options);
+            self.now = Now::Edited(Box::new(draft));
         }
         match &mut self.now {
             Now::Edited(draft) => Some(draft),
@@ -116,7 +117,8 @@ impl Working {
             return Ok(());
         }
         self.recreated = matches!(self.now, Now::Removed) && self.found.tree.is_some();
-        self.now = Now::Edited(Draft::create(tape, self.next_key(), &self.options)?);
+        let draft = Draft::create(tape, self.next_key(), &self.options)?;
+        self.now = Now::Edited(Box::new(draft));
         Ok(())
     }
 
@@ -153,7 +155,8 @@ impl Working {
 
     /// Starts a document that was removed anew, without any node.
     pub fn revive(&mut self) {
-        self.now = Now::Edited(Draft::empty(self.next_key(), &self.options));
+        let draft = Draft::empty(self.next_key(), &self.options);
+        self.now = Now::Edited(Box::new(draft));
     }
 
     /// Edits the document; `None` if there is none.

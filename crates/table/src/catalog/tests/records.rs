@@ -221,7 +221,9 @@ fn a_commit_with_a_damaged_record_is_named() {
     txn.write(CATALOG, key, Op::Put(vec![1, 2])).unwrap();
     let csn = txn.commit(CommitMeta::default()).unwrap().csn;
     for _ in 0..2 {
-        let error = world.cache.at(&world.engine.snapshot()).err().expect("it is damaged");
+        let Err(error) = world.cache.at(&world.engine.snapshot()) else {
+            panic!("the record is damaged");
+        };
         assert_eq!(error.sqlstate(), SqlState::DATA_CORRUPTED);
         let told = error.to_string();
         assert!(told.contains(&format!("the catalog: commit {} wrote", csn.0)), "{told}");
