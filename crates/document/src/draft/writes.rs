@@ -101,18 +101,28 @@ impl Draft {
         let mut writes = Vec::with_capacity(self.work.len() + self.values.len());
         let mut changed: BTreeMap<u32, Option<Changed>> = BTreeMap::new();
         for (number, valued) in self.values {
-            if is_kept {
-                changed.insert(number, Some(changed_of(valued.chunk.clone(), valued.fresh)));
+            let write = match is_kept && !valued.fresh {
+                true => {
+                    changed.insert(number, Some(Changed::Valued(valued.chunk)));
+                    Write::Delta(valued.delta)
+                }
+                false => valued.into_write(puts.contains(&number)),
+            };
+            if let (true, Write::Put(image)) = (is_kept, &write) {
+                changed.insert(number, Some(Changed::Image(image.clone())));
             }
-            writes.push((number, valued.into_write(puts.contains(&number))));
+            writes.push((number, write));
         }
         for (number, work) in self.work {
-            if is_kept && !(work.fresh && work.is_dead(number)) {
-                changed.insert(number, work.image(number).map(Changed::Image));
+            // A new chunk is encoded once, for its write.
+            let image = (is_kept && !work.fresh).then(|| work.image(number)).flatten();
+            let Some(write) = work.into_write(number, puts.contains(&number)) else { continue };
+            if is_kept {
+                let image =
+                    if let Write::Put(image) = &write { Some(image.clone()) } else { image };
+                changed.insert(number, image.map(Changed::Image));
             }
-            writes.extend(
-                work.into_write(number, puts.contains(&number)).map(|write| (number, write)),
-            );
+            writes.push((number, write));
         }
         writes.sort_unstable_by_key(|(number, _)| *number);
         let sealed = Sealed { base: self.base, header: self.header, changed };
