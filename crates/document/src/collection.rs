@@ -17,7 +17,7 @@ use crate::tree::{Nodes, Source, Tree};
 use crate::working::Working;
 use crate::{NodeKey, Result, Revision};
 use std::collections::BTreeSet;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::sync::{Arc, Weak};
 use store::{Csn, Hold, Table, TableId};
 use txn::{Engine, Snapshot};
@@ -137,9 +137,9 @@ impl Source for StoredChunks {
         stored.map(|stored| chunk_of(stored, self.keep)).transpose()
     }
 
-    fn chunks(&self, each: &mut dyn FnMut(u32, Chunk)) -> Result<()> {
-        let bound = |record| self.prefix.record(record).to_vec();
-        let (from, to) = (bound(Record::Chunk(0)), bound(Record::Revisions(0)));
+    fn chunks(&self, numbers: Range<u32>, each: &mut dyn FnMut(u32, Chunk)) -> Result<()> {
+        let bound = |number| self.prefix.record(Record::Chunk(number)).to_vec();
+        let (from, to) = (bound(numbers.start), bound(numbers.end));
         for item in self.engine.store().scan(
             self.table,
             Bound::Included(from),

@@ -106,6 +106,8 @@ impl<'a> Place<'a> {
 #[derive(Clone)]
 pub(crate) struct Draft {
     base: Arc<Tree>,
+    /// The tree from which `base` was opened again, if this draft fetches chunks for itself.
+    shared: Option<Arc<Tree>>,
     header: Header,
     work: BTreeMap<u32, Work>,
     /// Chunks of which only values changed, or that are full of new nodes, and which are not in `work`.
@@ -131,6 +133,7 @@ impl Draft {
             header: *base.header(),
             packed: base.chunk_count().max(1),
             base,
+            shared: None,
             work: BTreeMap::new(),
             values: BTreeMap::new(),
             placed: BTreeSet::new(),
@@ -159,10 +162,28 @@ impl Draft {
         Draft { shaped: true, ..Draft::new(base, options) }
     }
 
-    /// Bytes that a node of the version before has on average.
+    /// Bytes that a node of the version before has on average, about.
     pub fn node_bytes(&self) -> Result<usize> {
-        self.base.fetch()?;
-        Ok(self.base.node_bytes())
+        self.base.node_bytes()
+    }
+
+    /// From here on the draft fetches chunks of the version before for itself, until [`Draft::drop_chunks`].
+    pub fn reopen_base(&mut self) {
+        let reopened = Arc::new(self.base.reopened());
+        self.shared = Some(std::mem::replace(&mut self.base, reopened));
+    }
+
+    /// Bytes of the chunks of the version before that are here.
+    #[cfg(test)]
+    pub fn base_bytes(&self) -> usize {
+        self.base.chunk_bytes()
+    }
+
+    /// Drops the chunks of the version before that the draft has fetched for itself, but for those that it has changed.
+    pub fn drop_chunks(&mut self) {
+        if let (Some(shared), Some(base)) = (&self.shared, Arc::get_mut(&mut self.base)) {
+            base.drop_chunks(shared);
+        }
     }
 
     /// True if nothing was changed.

@@ -21,6 +21,7 @@ use crate::limits::LARGE_BYTES;
 use crate::meta::{Committed, Meta};
 use crate::stream::ChunkStream;
 use crate::tree::Tree;
+use crate::working::write_chunk;
 use crate::writer::Writing;
 use std::io::{Cursor, Read};
 use store::StoreError;
@@ -74,7 +75,7 @@ impl Collection {
 
     /// Gives the document, which had revisions, the value of a tree in memory.
     fn put_tree(&self, key: &str, tree: &Tree, meta: &Meta) -> Result<Committed> {
-        let value = NodePart::root(tree);
+        let value = NodePart::root(tree)?;
         let mut writing = self.begin_write(key, meta)?;
         let Writing { prefix, txn, working, .. } = &mut writing;
         if working.is_streamed(value)? {
@@ -82,7 +83,7 @@ impl Collection {
             return writing.commit_loaded(counts, meta);
         }
         working.put_part(value, &mut |number, write| {
-            Ok(txn.write(self.id(), prefix.record(Record::Chunk(number)).to_vec(), write.into())?)
+            write_chunk(txn, self.id(), prefix, number, write)
         })?;
         writing.commit(meta)
     }

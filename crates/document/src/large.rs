@@ -16,6 +16,8 @@
 //! pair waits for those that come after it.
 //!
 //! # Invariants
+//! * The draft drops the old chunks that it has fetched after each slice. So of the old document only the chunks of one
+//!   slice are in memory.
 //! * A window has at most [`WINDOW_BYTES`], or one child of each side.
 //! * Children that stay, and windows, are in the order of both sides. So a window places its nodes between two labels
 //!   and touches no other node. A node that moved from one window to another gets a new key.
@@ -125,8 +127,8 @@ impl<N> Copy for NodePart<'_, N> {}
 
 impl<'a> NodePart<'a, Tree> {
     /// The whole document.
-    pub fn root(tree: &'a Tree) -> Self {
-        NodePart { nodes: tree, key: tree.root(), node_bytes: tree.node_bytes() }
+    pub fn root(tree: &'a Tree) -> Result<Self> {
+        Ok(NodePart { nodes: tree, key: tree.root(), node_bytes: tree.node_bytes()? })
     }
 }
 
@@ -306,6 +308,7 @@ pub(crate) fn rewrite_large(
     }
     let level = draft.level(top)?;
     let node_bytes = draft.node_bytes()?;
+    draft.reopen_base();
     let (open, tokens) = (Vec::new(), Default::default());
     LargeRewrite { draft, take, open, node_bytes, tokens }.container(top, new, level)
 }
@@ -343,11 +346,8 @@ impl LargeRewrite<'_, '_> {
     /// Makes a container equal to another one of its kind.
     fn container<P: Part>(&mut self, top: NodeKey, new: P, level: usize) -> Result<()> {
         let kind = new.kind()?;
-        let keys: Vec<NodeKey> = self.draft.children(top)?.collect::<Result<_>>()?;
-        let (mut old_larges, mut new_larges, mut count) = (0, 0, 0);
-        for key in &keys {
-            old_larges += usize::from(is_large_part(self.old_part(*key))?);
-        }
+        let (keys, old_larges) = self.old_children(top)?;
+        let (mut new_larges, mut count) = (0, 0);
         for part in new.children()? {
             new_larges += usize::from(is_large_part(part?)?);
             count += 1;
@@ -386,9 +386,31 @@ impl LargeRewrite<'_, '_> {
             is_last &= slice.parts.len() < SLICE_CHILDREN;
             slice.next = keys.get(from).copied();
             self.slice(&mut slice, is_last)?;
+            self.draft.drop_chunks();
             if is_last {
                 self.open.pop();
                 return self.draft.set_count(top, count);
+            }
+        }
+    }
+
+    /// The old children of a container, in order, and how many of them are large.
+    fn old_children(&mut self, top: NodeKey) -> Result<(Vec<NodeKey>, usize)> {
+        let (mut keys, mut larges) = (Vec::new(), 0);
+        loop {
+            let before = keys.len();
+            let children = match keys.last() {
+                Some(last) => self.draft.children_after(top, *last)?,
+                None => self.draft.children(top)?,
+            };
+            for key in children.take(SLICE_CHILDREN) {
+                let key = key?;
+                larges += usize::from(is_large_part(self.old_part(key))?);
+                keys.push(key);
+            }
+            self.draft.drop_chunks();
+            if keys.len() < before + SLICE_CHILDREN {
+                return Ok((keys, larges));
             }
         }
     }
@@ -532,6 +554,7 @@ mod tests {
     use crate::draft::Write;
     use crate::hash;
     use crate::table::{CollectionOptions, Retention};
+    use crate::tree::Source;
     use json::jsonb::Jsonb;
     use serde_json::{Value as Json, json};
     use std::collections::BTreeMap;
@@ -627,7 +650,8 @@ mod tests {
         let old = json!(rows(100));
         let mut new = old.clone();
         new[57]["name"] = json!("another");
-        let draft = rewritten(&old, NodePart::root(&tree_of(&new)), &new.to_string());
+        let draft =
+            rewritten(&old, NodePart::root(&tree_of(&new)).expect("has nodes"), &new.to_string());
         // The value, and the header, which has the digest.
         let (writes, _) = draft.finish().expect("finishes");
         let bytes = |(_, write): &_| match write {
@@ -635,7 +659,8 @@ mod tests {
             _ => panic!("a whole chunk"),
         };
         assert!(writes.len() <= 2 && writes.iter().map(bytes).sum::<usize>() < 80);
-        let same = rewritten(&old, NodePart::root(&tree_of(&old)), &old.to_string());
+        let same =
+            rewritten(&old, NodePart::root(&tree_of(&old)).expect("has nodes"), &old.to_string());
         assert!(same.is_clean());
     }
 
@@ -647,7 +672,10 @@ mod tests {
         new.remove(50);
         let new = json!(new);
         let before = keys(&tree_of(&old), None);
-        let after = keys(&rewritten(&old, NodePart::root(&tree_of(&new)), &new.to_string()), None);
+        let after = keys(
+            &rewritten(&old, NodePart::root(&tree_of(&new)).expect("has nodes"), &new.to_string()),
+            None,
+        );
         assert_eq!(after[1..50], before[..49]);
         assert_eq!(after[50..], before[50..]);
     }
@@ -660,7 +688,7 @@ mod tests {
         changed[7]["name"] = json!("another");
         let new = json!([rows(20), rows(30), rows(40), changed]);
         let (before, tree) = (tree_of(&old), tree_of(&new));
-        let after = rewritten(&old, NodePart::root(&tree), &new.to_string());
+        let after = rewritten(&old, NodePart::root(&tree).expect("has nodes"), &new.to_string());
         assert_eq!(keys(&after, None)[1..], keys(&before, None));
         assert_eq!(keys(&after, Some(3)), keys(&before, Some(2)));
     }
@@ -682,6 +710,46 @@ mod tests {
         for name in ["a", "c"] {
             assert_eq!(named(&after, name), named(&base, name), "{name}");
         }
+    }
+
+    /// The chunks of a document as a store has them.
+    struct Images(BTreeMap<u32, Vec<u8>>);
+
+    impl Source for Images {
+        fn chunk(&self, number: u32) -> Result<Option<Chunk>> {
+            let image = self.0.get(&number).cloned();
+            Ok(image.map(|image| Chunk::from_image(image, Csn(1))).transpose()?)
+        }
+
+        fn chunks(&self, numbers: Range<u32>, each: &mut dyn FnMut(u32, Chunk)) -> Result<()> {
+            for (number, image) in self.0.range(numbers) {
+                each(*number, Chunk::from_image(image.clone(), Csn(1))?);
+            }
+            Ok(())
+        }
+    }
+
+    /// A stored document of 60 MiB was once read as a whole, and was in memory until its new value was written.
+    #[test]
+    fn chunks_of_a_stored_document_that_were_passed_are_dropped() {
+        let (old, mut new) = (rows(20_000), rows(20_000));
+        new[19_000]["name"] = json!("another");
+        let old = tree_of(&json!(old));
+        let images = (0..old.chunk_count()).map(|number| {
+            let chunk = old.chunk(number).expect("reads").expect("a chunk");
+            (number, chunk.to_image())
+        });
+        let images = Arc::new(Images(images.collect()));
+        let first = images.chunk(0).expect("reads").expect("a chunk");
+        let stored = Arc::new(Tree::open(Csn(1), first, || images).expect("opens"));
+        let mut draft = Draft::new(Arc::clone(&stored), &HASHED);
+        let (value, text) = (tree_of(&json!(new)), json!(new).to_string());
+        let value = NodePart::root(&value).expect("has nodes");
+        rewrite_large(&mut draft, stored.root(), value, None).expect("is rewritten");
+        let held = draft.base_bytes();
+        assert!(held < old.chunk_bytes() / 100, "{held} bytes of {}", old.chunk_bytes());
+        assert_eq!(text_of(&draft.preview().expect("is a document")), text);
+        assert!(draft.finish().expect("finishes").0.len() <= 2);
     }
 
     struct Dice(SimRandom);
@@ -752,9 +820,14 @@ mod tests {
             if !new.is_array() {
                 return;
             }
-            let draft = rewritten(&old, NodePart::root(&tree_of(&new)), &new.to_string());
+            let draft = rewritten(
+                &old,
+                NodePart::root(&tree_of(&new)).expect("has nodes"),
+                &new.to_string(),
+            );
             changed.fetch_add(usize::from(!draft.is_clean()), Ordering::Relaxed);
-            let early = give(&old, NodePart::root(&tree_of(&new)), &new.to_string());
+            let early =
+                give(&old, NodePart::root(&tree_of(&new)).expect("has nodes"), &new.to_string());
             given.fetch_add(usize::from(early > 0), Ordering::Relaxed);
             // The other form of a value, whose fields have an order of their own.
             let value = Jsonb::parse(&new.to_string()).expect("is a value");

@@ -26,6 +26,7 @@ use json::jsonb::Jsonb;
 use json::{JsonPath, Kind, Step};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use store::Csn;
@@ -34,8 +35,8 @@ use store::Csn;
 pub(crate) trait Source: Send + Sync {
     /// One chunk.
     fn chunk(&self, number: u32) -> Result<Option<Chunk>>;
-    /// All chunks, in order: one scan instead of many look-ups.
-    fn chunks(&self, each: &mut dyn FnMut(u32, Chunk)) -> Result<()>;
+    /// The chunks with these numbers, in order: one scan instead of many look-ups.
+    fn chunks(&self, numbers: Range<u32>, each: &mut dyn FnMut(u32, Chunk)) -> Result<()>;
 }
 
 /// The placed nodes of a document: (parent, label, key), sorted.
@@ -47,6 +48,8 @@ pub struct Tree {
     header: Header,
     chunks: Vec<OnceLock<Option<Arc<Chunk>>>>,
     source: Option<Arc<dyn Source>>,
+    /// True if a chunk that follows another one is fetched with those after it.
+    reads_ahead: bool,
     placed: OnceLock<Arc<Placed>>,
     /// Positions in long lists of children, shared by all versions of one shape; `None` if they are not kept.
     positions: Option<Arc<Positions>>,
@@ -83,6 +86,12 @@ impl Growth {
 
 /// Bytes of a placed node in the list of all, about.
 const PLACED_BYTES: usize = size_of::<(NodeKey, Label, NodeKey)>() + 8;
+
+/// So many chunks are fetched at once by a tree that reads ahead.
+const READ_AHEAD_CHUNKS: u32 = 64;
+
+/// The average size of a node is computed from at most so many chunks that are not here.
+const SAMPLE_CHUNKS: usize = 256;
 
 /// Documents of more chunks than this are not fetched as a whole to find their placed nodes.
 const FETCHED_CHUNKS_MAX: u32 = 4_096;
@@ -183,6 +192,7 @@ impl Tree {
             header: Header::default(),
             chunks: Vec::new(),
             source: None,
+            reads_ahead: false,
             placed: OnceLock::new(),
             positions: None,
             growth: None,
@@ -288,12 +298,18 @@ impl Tree {
         if let Some(chunk) = cell.get() {
             return Ok(chunk.as_ref());
         }
-        let chunk = match &self.source {
-            Some(source) => source.chunk(number)?.map(Arc::new),
-            None => None,
-        };
-        self.has_grown(chunk.as_ref().map_or(0, |chunk| chunk.bytes()));
-        Ok(cell.get_or_init(|| chunk).as_ref())
+        if self.reads_ahead && number > 0 && self.chunks[number as usize - 1].get().is_some() {
+            self.fetch_range(number..number.saturating_add(READ_AHEAD_CHUNKS))?;
+        }
+        if cell.get().is_none() {
+            let chunk = match &self.source {
+                Some(source) => source.chunk(number)?.map(Arc::new),
+                None => None,
+            };
+            self.has_grown(chunk.as_ref().map_or(0, |chunk| chunk.bytes()));
+            cell.get_or_init(|| chunk);
+        }
+        Ok(cell.get().and_then(Option::as_ref))
     }
 
     /// A chunk for one look: it is not kept if the tree did not hold it before.
@@ -308,22 +324,52 @@ impl Tree {
 
     /// Fetches all chunks that are not here yet.
     pub(crate) fn fetch(&self) -> Result<()> {
+        self.fetch_range(0..self.chunk_count())
+    }
+
+    /// Fetches the chunks with these numbers that are not here yet.
+    fn fetch_range(&self, numbers: Range<u32>) -> Result<()> {
         let Some(source) = &self.source else { return Ok(()) };
-        if self.chunks.iter().all(|cell| cell.get().is_some()) {
+        let numbers = numbers.start..numbers.end.min(self.chunk_count());
+        let cells = &self.chunks[numbers.start as usize..numbers.end as usize];
+        if cells.iter().all(|cell| cell.get().is_some()) {
             return Ok(());
         }
-        source.chunks(&mut |number, chunk| {
-            if let Some(cell) = self.chunks.get(number as usize) {
+        let first = numbers.start;
+        source.chunks(numbers, &mut |number, chunk| {
+            let at = number.checked_sub(first);
+            if let Some(cell) = at.and_then(|at| cells.get(at as usize)) {
                 cell.get_or_init(|| {
                     self.has_grown(chunk.bytes());
                     Some(Arc::new(chunk))
                 });
             }
         })?;
-        for cell in &self.chunks {
+        for cell in cells {
             cell.get_or_init(|| None);
         }
         Ok(())
+    }
+
+    /// The same version with chunks of its own beside those that are here, for a walk over a large document from left to
+    /// right that drops what it has passed.
+    pub(crate) fn reopened(&self) -> Tree {
+        let chunks = self.chunks.clone();
+        let (source, placed) = (self.source.clone(), self.placed.clone());
+        let header = self.header;
+        Tree { header, chunks, source, placed, reads_ahead: true, ..Tree::bare(self.csn) }
+    }
+
+    /// Drops the chunks that can be fetched again and that `other`, of the same version, does not hold.
+    pub(crate) fn drop_chunks(&mut self, other: &Tree) {
+        if self.source.is_none() {
+            return;
+        }
+        for (cell, others) in self.chunks.iter_mut().zip(&other.chunks) {
+            if others.get().is_none() {
+                cell.take();
+            }
+        }
     }
 
     /// This tree with all chunks fetched; it no longer reads from the store.
@@ -340,7 +386,7 @@ impl Tree {
         }
         let mut placed = Placed::new();
         if self.header.placed > 0 {
-            if self.chunk_count() <= FETCHED_CHUNKS_MAX {
+            if self.chunk_count() <= FETCHED_CHUNKS_MAX && !self.reads_ahead {
                 self.fetch()?;
             }
             for number in 0..self.chunk_count() {
@@ -400,9 +446,33 @@ impl Tree {
         self.chunks.iter().map(|cell| chunk(cell) + size_of_val(cell)).sum()
     }
 
-    /// Bytes that a node has on average, by the chunks that are here.
-    pub(crate) fn node_bytes(&self) -> usize {
-        (self.chunk_bytes() / self.header.nodes.max(1) as usize).max(NODE_BYTES_MIN)
+    /// Bytes that a node has on average; an estimate where chunks are not here.
+    pub(crate) fn node_bytes(&self) -> Result<usize> {
+        let bytes = match self.source {
+            None => self.chunk_bytes(),
+            Some(_) => {
+                let step = self.chunks.len().div_ceil(SAMPLE_CHUNKS).max(1);
+                let (mut bytes, mut count) = (0, 0);
+                for number in (0..self.chunk_count()).step_by(step) {
+                    bytes += self.chunk_in_passing(number)?.map_or(0, |chunk| chunk.bytes());
+                    count += 1;
+                }
+                bytes / count.max(1) * self.chunks.len()
+            }
+        };
+        Ok((bytes / self.header.nodes.max(1) as usize).max(NODE_BYTES_MIN))
+    }
+
+    /// True if its chunks have fewer bytes than this. It reads chunks until they have, and keeps none of them.
+    pub(crate) fn is_smaller_than(&self, bytes: usize) -> Result<bool> {
+        let mut found = 0;
+        for number in 0..self.chunk_count() {
+            if found >= bytes {
+                return Ok(false);
+            }
+            found += self.chunk_in_passing(number)?.map_or(0, |chunk| chunk.bytes());
+        }
+        Ok(found < bytes)
     }
 
     /// Bytes that the tree holds, for accounting.

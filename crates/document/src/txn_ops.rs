@@ -26,7 +26,7 @@ use crate::revisions::{Page, page_after};
 use crate::state::{RevisionList, State, Timed};
 use crate::stream::ChunkStream;
 use crate::tree::Tree;
-use crate::working::Working;
+use crate::working::{Working, write_chunk};
 use crate::{NodeKey, Result, Revision};
 use json::Tape;
 use json::jsonb::Jsonb;
@@ -143,7 +143,7 @@ impl Collection {
             return Ok(true);
         }
         working.put_part(part, &mut |number, write| {
-            Ok(txn.write(self.id(), prefix.record(Record::Chunk(number)).to_vec(), write.into())?)
+            write_chunk(txn, self.id(), &prefix, number, write)
         })?;
         Ok(self.write_into(txn, key, prefix, working, false)?.is_some())
     }
@@ -157,10 +157,7 @@ impl Collection {
         working: &Working,
         value: impl Part,
     ) -> Result<Option<Counts>> {
-        let mut write = |number, op| {
-            let key = prefix.record(Record::Chunk(number)).to_vec();
-            Ok(txn.write(self.id(), key, op)?)
-        };
+        let mut write = |number, op: Op| write_chunk(txn, self.id(), prefix, number, op);
         let first_key = NodeKey(working.next_key());
         let before = working.found().tree.as_ref().map_or(0, |tree| tree.chunk_count());
         // Chunk 0 has the header, and the first new chunk may have had old nodes: both are written anew.

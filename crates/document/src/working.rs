@@ -140,10 +140,7 @@ impl Working {
             return Ok(false);
         }
         match &self.found.tree {
-            Some(tree) => {
-                tree.fetch()?;
-                Ok(tree.chunk_bytes() < weight / STREAMED_PART)
-            }
+            Some(tree) => tree.is_smaller_than(weight / STREAMED_PART),
             None => Ok(true),
         }
     }
@@ -268,7 +265,7 @@ impl Working {
         };
         let touched = if has_given { Touched::Many } else { touched(&writes) };
         for (number, write) in writes {
-            txn.write(table, prefix.record(Record::Chunk(number)).to_vec(), write.into())?;
+            write_chunk(txn, table, prefix, number, write)?;
         }
         let deleted = is_removed.then_some(next_key);
         Ok((Entry { csn: Csn(0), deleted, touched }, sealed, self.found, next_key))
@@ -308,6 +305,17 @@ impl Working {
         });
         Ok(())
     }
+}
+
+/// Writes the change of a document's chunk.
+pub(crate) fn write_chunk(
+    txn: &mut Transaction,
+    table: TableId,
+    prefix: &Prefix,
+    number: u32,
+    change: impl Into<Op>,
+) -> Result<()> {
+    Ok(txn.write(table, prefix.record(Record::Chunk(number)).to_vec(), change.into())?)
 }
 
 /// Writes a document's path summary, or by how much it became another.

@@ -125,7 +125,8 @@ impl Draft {
             writes.push((number, write));
         }
         writes.sort_unstable_by_key(|(number, _)| *number);
-        let sealed = Sealed { base: self.base, header: self.header, changed };
+        let base = self.shared.unwrap_or(self.base);
+        let sealed = Sealed { base, header: self.header, changed };
         Ok((writes, is_kept.then_some(sealed)))
     }
 
@@ -152,8 +153,8 @@ impl Draft {
         });
         let changed = worked.chain(valued).collect();
         let shape = if self.shaped { Csn(0) } else { self.header.shape };
-        Sealed { base: Arc::clone(&self.base), header: Header { shape, ..self.header }, changed }
-            .into_tree(Csn::MAX)
+        let base = Arc::clone(self.shared.as_ref().unwrap_or(&self.base));
+        Sealed { base, header: Header { shape, ..self.header }, changed }.into_tree(Csn::MAX)
     }
 }
 
