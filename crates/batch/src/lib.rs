@@ -22,6 +22,7 @@
 //! | `vector`, `words` | `Vector`: the values of a column or an expression; `Words`: a dictionary |
 //! | `slice` | `Slice`: up to 1,024 rows; `Selection`: some of them |
 //! | `source` | blocks of columns, and rows, as slices |
+//! | `row_columns`, `row_words` | columns of blocks of rows that the store's cache keeps; dictionaries of rows |
 //! | `reader` | [`Piece`]: rows that come together; slices of the rows that a condition selects |
 //! | `value`, `arithmetic`, `by_row` | expressions over slices |
 //! | `condition`, `compare`, `texts` | conditions over slices, and their results from the bounds of a block |
@@ -52,6 +53,7 @@ mod key_table;
 mod key_values;
 mod projection;
 mod reader;
+mod row_columns;
 mod row_words;
 mod slice;
 mod source;

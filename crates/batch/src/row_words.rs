@@ -19,8 +19,6 @@ use crate::words::Words;
 
 /// A dictionary has at most so many texts.
 const WORDS_MAX: usize = 256;
-/// A text of a dictionary has at most so many bytes.
-const BYTES_MAX: usize = 64;
 /// Places of the hash table; a power of two.
 const PLACES: usize = 4 * WORDS_MAX;
 /// An empty place.
@@ -39,6 +37,9 @@ pub(crate) struct RowWords {
 }
 
 impl RowWords {
+    /// A text of a dictionary has at most so many bytes.
+    pub const BYTES_MAX: usize = 64;
+
     /// Returns the codes of texts, and their dictionary; `None` if the column gets none. Where a text is NULL, or is not
     /// selected, any code stands.
     ///
@@ -68,13 +69,31 @@ impl RowWords {
         if self.is_given_up || self.texts.is_empty() {
             return Ok(None);
         }
+        Ok(Some((self.words()?, codes)))
+    }
+
+    /// Returns the codes of texts, none of which is NULL; `None` if the column gets no dictionary.
+    pub fn codes_of<'t>(&mut self, texts: impl Iterator<Item = &'t [u8]>) -> Option<Vec<u32>> {
+        if self.is_given_up {
+            return None;
+        }
+        let codes: Option<Vec<u32>> = texts.map(|text| self.code(text).map(u32::from)).collect();
+        self.is_given_up = codes.is_none();
+        codes
+    }
+
+    /// Returns the dictionary of all texts so far.
+    ///
+    /// # Errors
+    /// XX001 if the bytes of a text are damaged.
+    pub fn words(&mut self) -> Result<Arc<Words>> {
         if self.words.len() < self.texts.len() {
             let text =
                 |bytes: &[u8]| row::read_value(bytes, Repr::Text).map(|text| text.to_owned());
             let texts: Result<Vec<Datum>> = self.texts.iter().map(|bytes| text(bytes)).collect();
             self.words = Arc::new(Words::made(texts?));
         }
-        Ok(Some((Arc::clone(&self.words), codes)))
+        Ok(Arc::clone(&self.words))
     }
 
     /// Returns the code of a text; `None` if there is no room for it.
@@ -109,7 +128,7 @@ impl RowWords {
 
     #[cold]
     fn add(&mut self, place: usize, text: &[u8]) -> Option<u16> {
-        if self.texts.len() == WORDS_MAX || text.len() > BYTES_MAX {
+        if self.texts.len() == WORDS_MAX || text.len() > Self::BYTES_MAX {
             return None;
         }
         let code = self.texts.len() as u16;
@@ -153,7 +172,7 @@ mod tests {
     fn a_column_with_many_texts_has_no_codes() {
         let all: Vec<String> = (0..=WORDS_MAX).map(|number| number.to_string()).collect();
         let many: Vec<Option<&[u8]>> = all.iter().map(|text| Some(text.as_bytes())).collect();
-        let long = [b'x'; BYTES_MAX + 1];
+        let long = [b'x'; RowWords::BYTES_MAX + 1];
         for (raw, later) in [(many, false), (vec![Some(&long[..])], false), (vec![None], true)] {
             let mut dictionary = RowWords::default();
             assert!(dictionary.codes(&raw, &Selection::All(raw.len())).unwrap().is_none());

@@ -1,6 +1,6 @@
 //! The sources of slices: blocks of columns, rows in row form, and rows of values.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use types::{Datum, DatumRef, Error, Repr, Result, RowPicker, row};
 
 use crate::ROWS_MAX;
 use crate::reader::TakeSlice;
+use crate::row_columns::RowColumns;
 use crate::row_words::RowWords;
 use crate::slice::{Load, Selection, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector};
@@ -420,40 +421,70 @@ pub(crate) fn text_of(value: DatumRef<'_>) -> Result<Datum> {
     })
 }
 
+/// The bytes of the values of some rows, column by column; `None` for NULL.
+type RawColumns<'a> = Vec<Option<&'a [u8]>>;
+
 /// Reads slices of rows in row form.
-struct RowsLoad<'a> {
-    batch: &'a Batch,
-    wanted: &'a SourceColumns,
-    dictionaries: &'a Dictionaries,
+struct RowsLoad<'p, 'b> {
+    batch: &'b Batch,
+    wanted: &'p SourceColumns,
+    dictionaries: &'p Dictionaries,
+    picker: &'p RowPicker<'b>,
     rows: Range<usize>,
-    /// The bytes of the values, column by column; `None` for NULL.
-    raw: Vec<Option<&'a [u8]>>,
-    /// True if a row is older than a column.
-    is_old: bool,
+    /// The columns of the blocks in which the rows lie, if they are kept.
+    columns: Option<RowColumns<'b>>,
+    /// The values in the rows, once they are asked for, and whether a row is older than a column.
+    raw: OnceCell<(RawColumns<'b>, bool)>,
+    /// The memory of an earlier slice, for `raw`.
+    room: Cell<RawColumns<'b>>,
 }
 
-impl<'a> RowsLoad<'a> {
-    fn raw(&self, at: usize) -> &[Option<&'a [u8]>] {
-        &self.raw[at * self.rows.len()..][..self.rows.len()]
+impl<'b> RowsLoad<'_, 'b> {
+    /// Returns the values of a column in the rows; `None` if a row is older than a column.
+    fn raw(&self, at: usize) -> Result<Option<&[Option<&'b [u8]>]>> {
+        let count = self.rows.len();
+        let (raw, is_old) = match self.raw.get() {
+            Some(known) => known,
+            None => {
+                let mut raw = self.room.take();
+                raw.clear();
+                raw.resize(count * self.wanted.columns.len(), None);
+                let values = self.batch.values(self.rows.clone());
+                let put = |row, at, value| raw[at * count + row] = value;
+                let has_all = self.picker.pick_all(values, put)?;
+                self.raw.get_or_init(|| (raw, !has_all))
+            }
+        };
+        Ok((!is_old).then(|| &raw[at * count..][..count]))
     }
 
     /// Returns texts by their codes; `None` if the column has no dictionary.
-    fn coded(&self, at: usize, rows: &Selection) -> Result<Option<Vector<'a>>> {
+    fn coded(
+        &self,
+        at: usize,
+        raw: &[Option<&'b [u8]>],
+        rows: &Selection,
+    ) -> Result<Option<Vector<'b>>> {
         if self.wanted.columns[at].repr != Repr::Text {
             return Ok(None);
         }
-        let codes = self.dictionaries.of_rows[at].borrow_mut().codes(self.raw(at), rows)?;
-        Ok(codes.map(|(words, codes)| Vector::of_codes(words, codes, self.raw(at))))
+        let codes = self.dictionaries.of_rows[at].borrow_mut().codes(raw, rows)?;
+        Ok(codes.map(|(words, codes)| Vector::of_codes(words, codes, raw)))
     }
 }
 
-impl<'a> Load<'a> for RowsLoad<'a> {
+impl<'a, 'b: 'a> Load<'a> for RowsLoad<'_, 'b> {
     fn column(&self, at: usize) -> Result<Vector<'a>> {
         let ScanColumn { position, repr } = self.wanted.columns[at];
-        if !self.is_old {
-            return match self.coded(at, &Selection::All(self.rows.len()))? {
+        if let Some(columns) = &self.columns
+            && let Some(vector) = columns.column(at, repr, &self.dictionaries.of_rows[at])?
+        {
+            return Ok(vector);
+        }
+        if let Some(raw) = self.raw(at)? {
+            return match self.coded(at, raw, &Selection::All(self.rows.len()))? {
                 Some(vector) => Ok(vector),
-                None => Vector::of_raw(repr, self.raw(at)),
+                None => Vector::of_raw(repr, raw),
             };
         }
         let values = |row| self.batch.row(row).column(position).map_err(table::Error::reported);
@@ -461,11 +492,13 @@ impl<'a> Load<'a> for RowsLoad<'a> {
     }
 
     fn few(&self, at: usize, rows: &Selection) -> Result<Option<Vector<'a>>> {
-        if self.is_old {
-            return Ok(None);
+        let repr = self.wanted.columns[at].repr;
+        if let Some(columns) = &self.columns {
+            return columns.few(at, repr, rows);
         }
-        match self.coded(at, rows)? {
-            None => Vector::of_few_raw(self.wanted.columns[at].repr, self.raw(at), rows),
+        let Some(raw) = self.raw(at)? else { return Ok(None) };
+        match self.coded(at, raw, rows)? {
+            None => Vector::of_few_raw(repr, raw, rows),
             coded => Ok(coded),
         }
     }
@@ -482,22 +515,25 @@ pub(crate) fn slices_of_rows(
     let positions: Vec<usize> = wanted.columns.iter().map(|column| column.position).collect();
     let width = positions.len();
     let picker = RowPicker::new(layout.reprs(), positions);
-    let mut raw = Vec::new();
+    let mut room = Cell::default();
     // Slices of about the same size.
     let count = batch.len().div_ceil(ROWS_MAX).max(1);
     let rows_max = batch.len().div_ceil(count).max(1);
     for start in (0..batch.len()).step_by(rows_max) {
         let rows = start..batch.len().min(start + rows_max);
         let count = rows.len();
-        raw.clear();
-        raw.resize(count * width, None);
         // Of rows that are only counted nothing is read.
-        let read = if width > 0 { rows.clone() } else { 0..0 };
-        let is_old =
-            !picker.pick_all(batch.values(read), |row, at, value| raw[at * count + row] = value)?;
-        let load = RowsLoad { batch, wanted, dictionaries, rows, raw, is_old };
+        let columns = match width {
+            0 => None,
+            _ => RowColumns::of(batch, rows.clone(), layout, wanted)?,
+        };
+        let (picker, raw) = (&picker, OnceCell::new());
+        let load = RowsLoad { batch, wanted, dictionaries, picker, rows, columns, raw, room };
         f(&Slice::new(count, width, wanted.fields.len(), &load))?;
-        raw = load.raw;
+        room = match load.raw.into_inner() {
+            Some((raw, _)) => Cell::new(raw),
+            None => load.room,
+        };
     }
     Ok(())
 }

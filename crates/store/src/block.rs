@@ -32,10 +32,20 @@ pub struct Block {
     bytes: Vec<u8>,
     /// The prefixes of the suffixes, made when a key is first sought: a scan seeks none.
     key_prefixes: OnceLock<KeyPrefixes>,
+    /// The values of the groups if each is one whole value, found when a scan first asks.
+    values: OnceLock<Option<WholeValues>>,
     prefix: (u32, u32),
     directory: u32,
     count: u32,
     shift: u64,
+}
+
+/// The values of a block in which each group is one whole value.
+struct WholeValues {
+    /// Where they begin. Each ends with its group.
+    starts: Box<[u32]>,
+    /// The newest commit of them.
+    newest: u64,
 }
 
 /// Where a group lies in its block.
@@ -61,6 +71,7 @@ impl Block {
         }
         let block = Block {
             key_prefixes: OnceLock::new(),
+            values: OnceLock::new(),
             prefix: (2, 2 + prefix_len as u32),
             directory: directory as u32,
             count,
@@ -80,7 +91,7 @@ impl Block {
     /// The same block, with another commit that its entries stand upon.
     #[must_use]
     pub fn shifted(self, shift: u64) -> Block {
-        Block { shift, ..self }
+        Block { shift, values: OnceLock::new(), ..self }
     }
 
     fn check(&self) -> bool {
@@ -142,7 +153,9 @@ impl Block {
 
     /// Bytes held in memory.
     pub fn size(&self) -> usize {
-        self.bytes.len() + KeyPrefixes::size_of(self.count as usize) + size_of::<Block>()
+        let count = self.count as usize;
+        let values = count * size_of::<u32>();
+        self.bytes.len() + KeyPrefixes::size_of(count) + values + size_of::<Block>()
     }
 
     /// The bytes that [`GroupSpan`] points into.
@@ -169,9 +182,42 @@ impl Block {
         GroupSpan { suffix, heads, body: (heads.1, self.end(i)) }
     }
 
+    /// Returns true if each group is one whole value, written at or below `at`.
+    pub fn is_whole_at(&self, at: u64) -> bool {
+        self.whole_values().is_some_and(|values| values.newest <= at)
+    }
+
+    fn whole_values(&self) -> Option<&WholeValues> {
+        let values = self.values.get_or_init(|| {
+            let (mut starts, mut newest) = (Vec::with_capacity(self.count as usize), 0);
+            self.walk_values(|_, (start, _), csn| {
+                starts.push(start);
+                newest = newest.max(csn);
+            });
+            let are_all = starts.len() == self.count as usize;
+            are_all.then(|| WholeValues { starts: starts.into(), newest })
+        });
+        values.as_ref()
+    }
+
     /// Calls `f` with the number of each group that is one whole value, written at or below `at`, and where the value
     /// begins and ends.
     pub fn values_at(&self, at: u64, mut f: impl FnMut(u32, (u32, u32))) {
+        match self.whole_values().filter(|values| values.newest <= at) {
+            Some(values) => {
+                let spans = values.starts.iter().copied().zip(self.ends());
+                (0..).zip(spans).for_each(|(number, span)| f(number, span));
+            }
+            None => self.walk_values(|number, span, csn| {
+                if csn <= at {
+                    f(number, span);
+                }
+            }),
+        }
+    }
+
+    /// Calls `f` with the number of each group that is one whole value, where the value begins and ends, and its commit.
+    fn walk_values(&self, mut f: impl FnMut(u32, (u32, u32), u64)) {
         let bytes = &self.bytes[..self.directory as usize];
         let mut pos = self.prefix.1 as usize;
         for (number, end) in (0..).zip(self.ends()) {
@@ -188,8 +234,8 @@ impl Block {
             let csn = self.shift + varint::get(bytes, &mut pos);
             let head = varint::get(bytes, &mut pos);
             let is_value = matches!(Tag::of(head), Tag::Put | Tag::Image);
-            if is_value && pos == body && csn <= at {
-                f(number, (body as u32, end));
+            if is_value && pos == body {
+                f(number, (body as u32, end), csn);
             }
             pos = end as usize;
         }

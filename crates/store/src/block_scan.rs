@@ -15,12 +15,14 @@
 //! * The table keeps history of all its keys, so a key whose newest version is too new has its older state in an
 //!   older layer.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::{Bound, ControlFlow, Range as Span};
 use std::sync::Arc;
 
 use crate::block::Block;
 use crate::block_layers::{BlockPlace, HITS, Layer, Layers, List, bounds_of};
+use crate::cache::{DERIVED, DERIVED_EACH, Derived, PartKey};
 use crate::columns::ColumnRows;
 use crate::group::{Found, GroupRef, Tag, slice};
 use crate::key::{self, Range, TABLE_LEN};
@@ -108,6 +110,10 @@ pub struct RowBlock {
     block: Arc<Block>,
     /// For each row the number of its group, and where its value begins and ends.
     rows: Vec<[u32; 3]>,
+    /// The file and the number of the block, if each of its groups is one whole value.
+    place: Option<(Arc<Segment>, u64)>,
+    /// True if the block was in the cache before.
+    is_known: bool,
 }
 
 impl fmt::Debug for RowBlock {
@@ -135,6 +141,45 @@ impl RowBlock {
     /// Returns where in [`RowBlock::bytes`] each value lies.
     pub fn values(&self) -> impl ExactSizeIterator<Item = Span<usize>> {
         self.rows.iter().map(|[_, start, end]| *start as usize..*end as usize)
+    }
+
+    /// Returns the numbers that the rows have among all rows of the block, ascending.
+    pub fn numbers(&self) -> impl ExactSizeIterator<Item = usize> + Clone {
+        self.rows.iter().map(|[number, ..]| *number as usize)
+    }
+
+    /// Returns where in [`RowBlock::bytes`] the values of all rows of the block lie, those that the scan does not see among
+    /// them; `None` if some of its rows are not whole values.
+    pub fn all_values(&self) -> Option<impl ExactSizeIterator<Item = Span<usize>>> {
+        self.place.as_ref()?;
+        let mut all = Vec::with_capacity(self.block.count() as usize);
+        self.block.values_at(u64::MAX, |_, (start, end)| all.push(start as usize..end as usize));
+        Some(all.into_iter())
+    }
+
+    /// Returns true if a reader may keep something of the block: the cache had the block before, and has room.
+    pub fn may_keep(&self) -> bool {
+        let has_room = |(file, place): (&Segment, _)| file.cache().has_room_for_derived(place);
+        self.is_known && self.derived(0).is_some_and(has_room)
+    }
+
+    /// Returns what a reader has kept of all rows of the block under a number below 65,536.
+    pub fn kept<T: Any + Send + Sync>(&self, number: u64) -> Option<Arc<T>> {
+        let (file, place) = self.derived(number)?;
+        file.cache().derived(place)?.value.downcast().ok()
+    }
+
+    /// Keeps what a reader has derived from all rows of the block, of so many bytes, as long as the store's cache has room.
+    pub fn keep<T: Any + Send + Sync>(&self, number: u64, value: Arc<T>, bytes: usize) {
+        if let Some((file, place)) = self.derived(number) {
+            file.cache().insert_derived(place, Derived { value, bytes });
+        }
+    }
+
+    fn derived(&self, number: u64) -> Option<(&Segment, PartKey)> {
+        let (file, block) = self.place.as_ref()?;
+        debug_assert!(number < DERIVED_EACH, "numbers of a block do not reach those of the next");
+        Some((file, (file.meta.number, DERIVED + block * DERIVED_EACH + number)))
     }
 
     /// Puts the key of a row into `out`.
@@ -423,10 +468,15 @@ impl BlockScan {
                 .zip(recent)
                 .for_each(|(is_hidden, is_recent)| *is_hidden |= is_recent);
         }
-        let block = match &mut self.passing {
-            Some(ahead) => open.file().block_ahead(&open.guide, number, ahead)?,
-            None => open.file().block(&open.guide, number)?,
+        let cached = open.file().cached_block(number);
+        let is_known = cached.is_some();
+        let block = match (cached, &mut self.passing) {
+            (Some(block), _) => block,
+            (None, Some(ahead)) => open.file().load_ahead(&open.guide, number, ahead)?,
+            (None, None) => open.file().load_to_cache(&open.guide, number)?,
         };
+        let is_whole = is_within && block.is_whole_at(self.layers.at);
+        let place = is_whole.then(|| (open.file().clone(), number as u64));
         let rows = match is_within {
             true => self.whole_rows(&block, &mut hidden),
             false => Vec::new(),
@@ -440,7 +490,7 @@ impl BlockScan {
         }
         Ok(match rows.is_empty() {
             true => ControlFlow::Continue(()),
-            false => f(ScanItem::Rows(RowBlock { block, rows })),
+            false => f(ScanItem::Rows(RowBlock { block, rows, place, is_known })),
         })
     }
 

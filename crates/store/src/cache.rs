@@ -5,16 +5,19 @@
 //!                                    o o x o o       used since its last round stays, what was not goes
 //! ```
 //!
-//! A block that a reader holds stays alive through its `Arc`, cached or not.
+//! A block that a reader holds stays alive through its `Arc`, cached or not. Beside blocks lies what readers have derived
+//! from them ([`Derived`]).
 //!
 //! # Invariants
 //! * A shard's slots never weigh more than its share of the budget.
+//! * What was derived from blocks never weighs more than one part in [`DERIVED_PART`] of that.
 
 use crate::block::Block;
 use crate::block_layers::Mask;
 use crate::columns::ColumnBlock;
 use crate::segment::Guide;
 use parking_lot::Mutex;
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -36,6 +39,23 @@ pub const HEADERS: u64 = 1 << 61;
 pub const MASKS: u64 = 1 << 60;
 /// See [`MASKS`].
 pub const MASKS_PAST: u64 = 1 << 59;
+/// From here on lies what readers have derived from blocks of rows, by the number of the block times [`DERIVED_EACH`] and a
+/// number that the reader chooses. That of a file that is gone leaves as it grows old.
+pub const DERIVED: u64 = 1 << 58;
+/// See [`DERIVED`].
+pub const DERIVED_EACH: u64 = 1 << 16;
+
+/// What was derived from blocks may take one part in so many of the cache.
+const DERIVED_PART: usize = 4;
+
+/// Something that a reader has derived from a block.
+#[derive(Clone)]
+pub struct Derived {
+    /// The value, of a type that the reader knows.
+    pub value: Arc<dyn Any + Send + Sync>,
+    /// The bytes that it holds.
+    pub bytes: usize,
+}
 
 /// Something cached.
 #[derive(Clone)]
@@ -45,6 +65,7 @@ pub enum Cached {
     Columns(Arc<ColumnBlock>),
     Part(Arc<[u8]>),
     Mask(Arc<Mask>),
+    Derived(Derived),
 }
 
 impl Cached {
@@ -55,7 +76,13 @@ impl Cached {
             Cached::Columns(c) => c.size(),
             Cached::Part(p) => p.len(),
             Cached::Mask(m) => m.size(),
+            Cached::Derived(derived) => size_of::<Derived>() + derived.bytes,
         }
+    }
+
+    /// The size of what was derived from a block; 0 for others.
+    fn derived_size(&self) -> usize {
+        if matches!(self, Cached::Derived(_)) { self.size() } else { 0 }
     }
 }
 
@@ -90,6 +117,8 @@ struct Shard {
     slots: Vec<Slot>,
     hand: usize,
     bytes: usize,
+    /// Of these, those of what was derived from blocks.
+    derived: usize,
 }
 
 /// How often something was looked up in the caches of stores: blocks of files, and the guides to them.
@@ -195,10 +224,36 @@ impl Cache {
             shard.evict();
         }
         shard.bytes += size;
+        shard.derived += value.derived_size();
         let at = shard.slots.len();
         shard.slots.push(Slot { place, value, used: false });
         shard.map.insert(place, at);
         assert!(shard.bytes <= self.share);
+    }
+
+    /// Returns what was derived from a block, as [`Cache::get`] does. It is not counted: it can always be derived again.
+    pub fn derived(&self, place: PartKey) -> Option<Derived> {
+        let mut shard = self.shard(place).lock();
+        let at = *shard.map.get(&place)?;
+        let slot = &mut shard.slots[at];
+        slot.used = true;
+        match &slot.value {
+            Cached::Derived(derived) => Some(derived.clone()),
+            _ => None,
+        }
+    }
+
+    /// Returns true if what was derived from blocks has not yet its part of the budget.
+    pub fn has_room_for_derived(&self, place: PartKey) -> bool {
+        self.shard(place).lock().derived < self.share / DERIVED_PART
+    }
+
+    /// Caches what was derived from a block, unless such values have their part of the budget.
+    pub fn insert_derived(&self, place: PartKey, derived: Derived) {
+        let value = Cached::Derived(derived);
+        if self.shard(place).lock().derived + value.size() <= self.share / DERIVED_PART {
+            self.insert(place, value);
+        }
     }
 
     /// Caches a value in the place of the one that was valid before.
@@ -254,6 +309,7 @@ impl Shard {
     fn remove(&mut self, at: usize) {
         let gone = self.slots.swap_remove(at);
         self.bytes -= gone.value.size();
+        self.derived -= gone.value.derived_size();
         self.map.remove(&gone.place);
         if let Some(moved) = self.slots.get(at) {
             self.map.insert(moved.place, at);
@@ -291,6 +347,27 @@ mod tests {
         assert!(cache.get((2, 0)).is_none(), "larger than the budget");
         cache.forget(1, 2000);
         assert_eq!(cache.bytes(), 0);
+    }
+
+    /// What was derived from blocks gets its part of the cache, and no more. It makes room for blocks like all others.
+    #[test]
+    fn derived_values_have_a_part_of_the_budget() {
+        let cache = Cache::new(100_000);
+        let derived = |at: u64| Derived { value: Arc::new(at), bytes: 1_000 };
+        let place = |at: u64| (1, DERIVED + at * DERIVED_EACH);
+        let count = || (0..100).filter(|at| cache.derived(place(*at)).is_some()).count();
+        (0..100).for_each(|at| cache.insert_derived(place(at), derived(at)));
+        assert!((20..=25).contains(&count()), "{}", count());
+        assert_eq!(
+            cache.derived(place(3)).and_then(|it| it.value.downcast().ok()),
+            Some(Arc::new(3_u64))
+        );
+        for _ in 0..3 {
+            (0..400).for_each(|at| cache.insert((2, at), block(1000)));
+        }
+        assert_eq!(count(), 0);
+        cache.insert_derived(place(0), derived(0));
+        assert_eq!(count(), 1, "there is room again");
     }
 
     /// A block that is read again and again gets into a cache that is full of other blocks. New

@@ -756,13 +756,27 @@ impl Segment {
     /// Block `i`, cached.
     #[inline]
     pub fn block(&self, guide: &Guide, i: usize) -> Result<Arc<Block>, StoreError> {
-        let place = (self.meta.number, i as u64);
-        if let Some(Cached::Block(block)) = self.reader.cache.get(place) {
-            return Ok(block);
+        match self.cached_block(i) {
+            Some(block) => Ok(block),
+            None => self.load_to_cache(guide, i),
         }
+    }
+
+    /// Block `i`, which is not in the cache, and goes there.
+    pub fn load_to_cache(&self, guide: &Guide, i: usize) -> Result<Arc<Block>, StoreError> {
         let block = Arc::new(self.load_block(&guide.blocks[i])?);
+        let place = (self.meta.number, i as u64);
         self.reader.cache.insert(place, Cached::Block(block.clone()));
         Ok(block)
+    }
+
+    /// Block `i` if it is in the cache.
+    #[inline]
+    pub fn cached_block(&self, i: usize) -> Option<Arc<Block>> {
+        match self.reader.cache.get((self.meta.number, i as u64)) {
+            Some(Cached::Block(block)) => Some(block),
+            _ => None,
+        }
     }
 
     /// As [`Segment::block`]. A block that is not in the cache does not go there, if `is_passing`.
@@ -775,24 +789,21 @@ impl Segment {
         if !is_passing {
             return self.block(guide, i);
         }
-        match self.reader.cache.get((self.meta.number, i as u64)) {
-            Some(Cached::Block(block)) => Ok(block),
-            _ => self.load_block(&guide.blocks[i]).map(Arc::new),
+        match self.cached_block(i) {
+            Some(block) => Ok(block),
+            None => self.load_block(&guide.blocks[i]).map(Arc::new),
         }
     }
 
-    /// As [`Segment::block_in_passing`] of a reader that wants the blocks behind it next: it reads several blocks of rows
-    /// together.
-    pub fn block_ahead(
+    /// Block `i`, which is not in the cache and does not go there, for a reader that wants the blocks behind it next: it
+    /// reads several blocks of rows together.
+    pub fn load_ahead(
         &self,
         guide: &Guide,
         i: usize,
         ahead: &mut ReadAhead,
     ) -> Result<Arc<Block>, StoreError> {
         let info = &guide.blocks[i];
-        if let Some(Cached::Block(block)) = self.reader.cache.get((self.meta.number, i as u64)) {
-            return Ok(block);
-        }
         let len = u64::from(info.len);
         if info.header > 0 || len > READ_AHEAD_BYTES {
             return self.load_block(info).map(Arc::new);

@@ -237,3 +237,52 @@ fn a_join_that_does_not_fit_gives_the_same_rows() {
         assert_eq!(run(&question), in_memory, "{question}");
     }
 }
+
+/// Scans of a heap read columns that earlier scans have taken out of its blocks. Rows that have changed since, rows that are
+/// older than a column, NULLs, long texts and numbers of 40 digits have their own values all the same, now and as of before.
+#[test]
+fn columns_that_scans_keep_of_a_heap_follow_its_changes() {
+    let mut session = connect(&instance_on(&SimVfs::new(9)));
+    let mut run = |text: &str| answer(&mut session, text);
+    run(
+        "CREATE TABLE t (id int PRIMARY KEY, word text, price numeric(10, 2), big numeric, note text, \
+         day date, flag bool, f float8)",
+    );
+    let insert = "INSERT INTO t SELECT g, 'word ' || g % 7, g % 100 + 0.25, \
+                  CASE WHEN g % 999 = 3 THEN 1e39 + g ELSE g / 4.0 END, \
+                  CASE WHEN g % 10 > 0 THEN 'note ' || repeat('x', g % 90) END, date '2024-01-01' + g % 60, \
+                  CASE g % 3 WHEN 0 THEN true WHEN 1 THEN false END, g / 8.0 FROM generate_series";
+    run(&format!("{insert}(1, 5000) g"));
+    run("CHECKPOINT");
+    let of = "count(*), sum(id), count(DISTINCT word), max(word), sum(price), sum(big), count(big), \
+              sum(length(note)), count(*) FILTER (WHERE note LIKE '%xxx'), max(day), count(flag), \
+              count(*) FILTER (WHERE flag), sum(f), count(*) FILTER (WHERE note IS NULL AND id > 900)";
+    let mut check = |run: &mut dyn FnMut(&str) -> String, of: &str, moment: &str| {
+        // Rows that are locked are read one by one.
+        let by_row = format!("SELECT {of} FROM (SELECT * FROM t FOR UPDATE) t");
+        let ask = format!("SELECT {of} FROM t{moment}");
+        let expected = if moment.is_empty() { run(&by_row) } else { run(&ask) };
+        assert!(!run(&format!("EXPLAIN {by_row}")).contains("Batches"));
+        assert!(run(&format!("EXPLAIN {ask}")).contains("Batches"));
+        // The first scan reads the rows, the second one takes columns out of them, and the others read these.
+        for _ in 0..4 {
+            assert_eq!(run(&ask), expected, "{ask}");
+        }
+        expected
+    };
+    let first = check(&mut run, of, "");
+    let version = run("SELECT max(version) FROM commits").lines().nth(1).map(str::to_owned);
+    let version = version.expect("one row");
+    run("ALTER TABLE t ADD COLUMN extra int DEFAULT 5");
+    let wider = format!("{of}, sum(extra), min(extra)");
+    check(&mut run, &wider, "");
+    run("UPDATE t SET word = NULL, price = price + 0.005, extra = 6 WHERE id % 9 = 4");
+    run("DELETE FROM t WHERE id % 11 = 5");
+    run(&format!("{insert}(5001, 5600) g"));
+    let changed = check(&mut run, &wider, "");
+    run("CHECKPOINT");
+    assert_eq!(check(&mut run, &wider, ""), changed);
+    assert_eq!(check(&mut run, of, &format!(" FOR SYSTEM_VERSION AS OF {version}")), first);
+    run("ALTER TABLE t DROP COLUMN price, ALTER COLUMN id TYPE bigint, ALTER COLUMN f TYPE text");
+    check(&mut run, "count(*), sum(id), max(f), sum(extra), count(word)", "");
+}

@@ -224,6 +224,8 @@ pub struct Batch {
     bytes: Vec<u8>,
     /// Blocks in which rows lie that were not copied.
     blocks: Vec<RowBlock>,
+    /// The position of the first row of each block.
+    block_starts: Vec<usize>,
     rows: Vec<RowPlace>,
     layout: Option<Arc<Layout>>,
     /// True if values may come beside their rows: then all rows of a table have one, or none has.
@@ -274,6 +276,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.blocks.clear();
+        self.block_starts.clear();
         self.rows.clear();
         self.out_of_line.clear();
     }
@@ -323,6 +326,19 @@ impl Batch {
         })
     }
 
+    /// Returns the blocks in which some rows lie, in order, each with those of its rows; `None` if a row lies in none.
+    pub fn blocks_of(&self, rows: Range<usize>) -> Option<Vec<(&RowBlock, Range<usize>)>> {
+        let (mut found, mut at) = (Vec::new(), rows.start);
+        while at < rows.end {
+            let number = self.rows[at].block? as usize;
+            let (block, start) = (&self.blocks[number], self.block_starts[number]);
+            let end = rows.end.min(start + block.len());
+            found.push((block, at - start..end - start));
+            at = end;
+        }
+        Some(found)
+    }
+
     /// Bytes of the rows that are there.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
@@ -348,6 +364,7 @@ impl Batch {
             value: value.start,
             end: value.end,
         };
+        self.block_starts.push(self.rows.len());
         self.rows.extend(block.values().enumerate().map(place));
         self.blocks.push(block);
     }

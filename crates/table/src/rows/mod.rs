@@ -68,6 +68,7 @@ pub use load::{LOAD_BYTES_MIN, Load};
 pub use replacement::Replacement;
 pub use statistics::{ColumnStatistics, Statistics};
 pub use storage_epochs::StorageEpoch;
+pub use store::RowBlock;
 pub use table::Table;
 pub(crate) use table::{position, same};
 pub use usage::{AnalyzedBy, Counter, Counting, Counts, Reads, Shards, Usage};
