@@ -252,7 +252,7 @@ impl Condition {
                 pairs.try_for_each(|(member, vector)| member.narrow(vector, rows))
             }
             Condition::Prefix(column, prefix, whole) => {
-                let vector = slice.column(*column)?;
+                let vector = slice.column_of(*column, rows)?;
                 let begins = |value: DatumRef<'_>| matches!(value, DatumRef::Text(text) if text.starts_with(prefix.as_str()));
                 match &vector.values {
                     Values::Codes(words, codes) if words.is_sorted() => {
@@ -280,7 +280,7 @@ impl Condition {
                 }
             },
             Condition::Word(column, whole, memo, test) => {
-                let vector = slice.column(*column)?;
+                let vector = slice.column_of(*column, rows)?;
                 let (words, codes) = match (&vector.values, test) {
                     (Values::Codes(words, codes), _) => (words, codes),
                     (Values::Refs(values), Some(test)) => {

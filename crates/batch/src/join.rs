@@ -167,7 +167,7 @@ impl<'p> Load<'p> for Pairs<'p, '_> {
             return Ok(self.kept.gather(at, self.rows));
         }
         Ok(match self.probe {
-            Probe::Rows(slice, rows) => slice.column(at)?.gather(rows),
+            Probe::Rows(slice, rows) => slice.gather(at, rows)?,
             Probe::Nobody(columns) => {
                 Vector::constant(Some(columns[at].repr), &Datum::Null, self.rows.len())
             }
@@ -393,7 +393,7 @@ impl Builder {
                 return Ok(());
             }
             for column in 0..*width {
-                kept.add(column, slice.column(column)?, &rows);
+                kept.add(column, &*slice.column_of(column, &rows)?, &rows);
             }
             for (column, key) in key_columns.iter().zip(&keys) {
                 if *column >= *width {

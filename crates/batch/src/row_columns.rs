@@ -14,9 +14,11 @@
 //! * A column is used only by scans that hold its values as it does: the representation is compared.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
+use foldhash::fast::FixedState;
 use table::rows::{Batch, Layout, RowBlock};
 use types::{DatumRef, Repr, Result, RowPicker, row};
 
@@ -26,7 +28,7 @@ use crate::source::{ScanColumn, SourceColumns};
 use crate::vector::{Decimals, Floats, Ints, Shown, Values, Vector, is_int};
 
 /// A column has codes if the block has at most so many texts, each of at most [`RowWords::BYTES_MAX`].
-const WORDS_MAX: usize = 64;
+const WORDS_MAX: usize = 256;
 
 /// A column of the rows of a block.
 #[derive(Debug)]
@@ -112,11 +114,9 @@ enum Places {
 impl Places {
     /// Returns those of the rows `rows` that a scan sees.
     fn of(block: &RowBlock, rows: Range<usize>) -> Places {
-        let numbers = block.numbers().skip(rows.start).take(rows.len());
-        let is_in_line = |(at, number): (usize, usize)| number == rows.start + at;
-        match numbers.clone().enumerate().all(is_in_line) {
-            true => Places::Range(rows),
-            false => Places::Some(numbers.map(|number| number as u32).collect()),
+        match block.numbers() {
+            None => Places::Range(rows),
+            Some(numbers) => Places::Some(numbers.skip(rows.start).take(rows.len()).collect()),
         }
     }
 
@@ -173,6 +173,17 @@ impl RowColumn {
         RowColumn { repr, nulls: Box::default(), values: RowValues::Absent }
     }
 
+    fn is_absent(&self) -> bool {
+        matches!(self.values, RowValues::Absent)
+    }
+
+    /// The most bytes that a column of a block may have.
+    fn bytes_max(block: &RowBlock) -> usize {
+        // Eight bytes for a number or for a place in the block, a code, and whether it is NULL.
+        let of_row = size_of::<Span>() + 2;
+        size_of::<RowColumn>() + of_row * block.all_values().map_or(0, |all| all.len())
+    }
+
     fn bytes(&self) -> usize {
         let values = match &self.values {
             RowValues::Ints(packed, _) | RowValues::Decimals { mantissas: packed, .. } => {
@@ -213,31 +224,45 @@ fn in_block(block: &RowBlock, repr: Repr, raw: &[Option<&[u8]>]) -> RowValues {
 
 /// Returns the texts of some rows, each once, and the number of that of each row; `None` if there are many, or long ones.
 fn codes_of<'r>(raw: &[Option<&'r [u8]>]) -> Option<(Vec<&'r [u8]>, Vec<u8>)> {
-    let (mut texts, mut codes): (Vec<&[u8]>, Vec<u8>) = (Vec::new(), Vec::with_capacity(raw.len()));
+    let mut numbers: HashMap<&[u8], u8, FixedState> = HashMap::default();
+    let (mut texts, mut codes) = (Vec::new(), Vec::with_capacity(raw.len()));
     for bytes in raw {
-        let text = bytes.unwrap_or_default();
-        let known = texts.iter().position(|known| *known == text);
-        let code = match known {
-            Some(code) => code,
-            // NULL has a code too: any text will do.
-            None if bytes.is_none() && !texts.is_empty() => 0,
-            None if bytes.is_none() || texts.len() == WORDS_MAX => return None,
-            None if text.len() > RowWords::BYTES_MAX => return None,
+        // For NULL any text will do.
+        let Some(text) = bytes.or(texts.first().copied()) else { return None };
+        codes.push(match numbers.get(text) {
+            Some(code) => *code,
+            None if texts.len() == WORDS_MAX || text.len() > RowWords::BYTES_MAX => return None,
             None => {
+                let code = texts.len() as u8;
+                numbers.insert(text, code);
                 texts.push(text);
-                texts.len() - 1
+                code
             }
-        };
-        codes.push(code as u8);
+        });
     }
     Some((texts, codes))
+}
+
+/// The columns that scans have taken out of the rows of a block, by their positions.
+struct BlockColumns(Box<[OnceLock<Box<RowColumn>>]>);
+
+impl BlockColumns {
+    /// Room for so many columns.
+    fn new(count: usize) -> BlockColumns {
+        BlockColumns((0..count).map(|_| OnceLock::new()).collect())
+    }
+
+    /// Returns the column of a block at a position, which [`columns_of`] has found.
+    fn get(&self, position: usize) -> &RowColumn {
+        self.0[position].get().expect("it was taken out")
+    }
 }
 
 /// Rows of a slice that lie in one block.
 struct Piece<'a> {
     block: &'a RowBlock,
     rows: Places,
-    columns: Vec<Arc<RowColumn>>,
+    columns: &'a BlockColumns,
 }
 
 impl<'a> Piece<'a> {
@@ -246,7 +271,8 @@ impl<'a> Piece<'a> {
     }
 
     fn is_null(&self, at: usize, row: usize) -> bool {
-        self.columns[at].nulls.get(self.rows.get(row)).is_some_and(|is_null| *is_null)
+        let nulls = &self.columns.get(at).nulls;
+        nulls.get(self.rows.get(row)).is_some_and(|is_null| *is_null)
     }
 }
 
@@ -285,12 +311,12 @@ impl<'a> RowColumns<'a> {
     /// XX001 if a value is damaged.
     pub fn column(
         &self,
-        at: usize,
-        repr: Repr,
+        column: ScanColumn,
         words: &RefCell<RowWords>,
     ) -> Result<Option<Vector<'a>>> {
+        let ScanColumn { position: at, repr } = column;
         let Some(first) = self.0.first() else { return Ok(None) };
-        let values = match &first.columns[at].values {
+        let values = match &first.columns.get(at).values {
             RowValues::Ints(..) => self.ints(at, repr).map(Values::Ints),
             RowValues::Decimals { scale, shown, .. } => {
                 self.decimals(at, *scale, *shown).map(Values::Decimals)
@@ -309,11 +335,13 @@ impl<'a> RowColumns<'a> {
     ///
     /// # Errors
     /// XX001 if a value is damaged.
-    pub fn few(&self, at: usize, repr: Repr, rows: &Selection) -> Result<Option<Vector<'a>>> {
+    pub fn few(&self, column: ScanColumn, rows: &Selection) -> Result<Option<Vector<'a>>> {
+        let ScanColumn { position: at, repr } = column;
         let lie_in_blocks = |piece: &Piece<'_>| {
-            matches!(piece.columns[at].values, RowValues::Codes(..) | RowValues::Spans(_))
+            matches!(piece.columns.get(at).values, RowValues::Codes(..) | RowValues::Spans(_))
         };
-        let has_spans = |piece: &Piece<'_>| matches!(piece.columns[at].values, RowValues::Spans(_));
+        let has_spans =
+            |piece: &Piece<'_>| matches!(piece.columns.get(at).values, RowValues::Spans(_));
         // Codes are fast to read for all rows.
         if !self.0.iter().all(lie_in_blocks) || !self.0.iter().any(has_spans) {
             return Ok(None);
@@ -329,7 +357,7 @@ impl<'a> RowColumns<'a> {
             }
             let within = row - start;
             if !piece.is_null(at, within)
-                && let Some(span) = piece.columns[at].span(piece.rows.get(within))
+                && let Some(span) = piece.columns.get(at).span(piece.rows.get(within))
             {
                 values[row] = piece.value(span, repr)?;
             }
@@ -339,12 +367,12 @@ impl<'a> RowColumns<'a> {
     }
 
     fn nulls(&self, at: usize) -> Vec<bool> {
-        if self.0.iter().all(|piece| piece.columns[at].nulls.is_empty()) {
+        if self.0.iter().all(|piece| piece.columns.get(at).nulls.is_empty()) {
             return Vec::new();
         }
         let mut nulls = Vec::with_capacity(self.len());
         for piece in &self.0 {
-            match &piece.columns[at].nulls {
+            match &piece.columns.get(at).nulls {
                 all if all.is_empty() => nulls.resize(nulls.len() + piece.rows.len(), false),
                 all => piece.rows.append(all, &mut nulls, |is_null| is_null),
             }
@@ -355,7 +383,9 @@ impl<'a> RowColumns<'a> {
     fn ints(&self, at: usize, repr: Repr) -> Option<Ints> {
         let (mut values, mut bound) = (Vec::with_capacity(self.len()), 0);
         for piece in &self.0 {
-            let RowValues::Ints(packed, of_block) = &piece.columns[at].values else { return None };
+            let RowValues::Ints(packed, of_block) = &piece.columns.get(at).values else {
+                return None;
+            };
             packed.append(&piece.rows, &mut values);
             bound = bound.max(*of_block);
         }
@@ -365,7 +395,8 @@ impl<'a> RowColumns<'a> {
     fn decimals(&self, at: usize, of_all: u32, shown_by_all: u8) -> Option<Decimals> {
         let (mut values, mut of_values) = (Vec::with_capacity(self.len()), 0);
         for piece in &self.0 {
-            let RowValues::Decimals { mantissas, scale, shown, bound } = &piece.columns[at].values
+            let RowValues::Decimals { mantissas, scale, shown, bound } =
+                &piece.columns.get(at).values
             else {
                 return None;
             };
@@ -382,7 +413,7 @@ impl<'a> RowColumns<'a> {
     fn floats(&self, at: usize, repr: Repr) -> Option<Floats> {
         let mut values = Vec::with_capacity(self.len());
         for piece in &self.0 {
-            let RowValues::Floats(all) = &piece.columns[at].values else { return None };
+            let RowValues::Floats(all) = &piece.columns.get(at).values else { return None };
             piece.rows.append(all, &mut values, |value| value);
         }
         Some(Floats { repr, values, bound: None })
@@ -391,7 +422,7 @@ impl<'a> RowColumns<'a> {
     fn codes(&self, at: usize, words: &mut RowWords) -> Result<Option<Values<'a>>> {
         let mut codes = Vec::with_capacity(self.len());
         for piece in &self.0 {
-            let RowValues::Codes(spans, of_rows) = &piece.columns[at].values else {
+            let RowValues::Codes(spans, of_rows) = &piece.columns.get(at).values else {
                 return Ok(None);
             };
             let bytes = piece.block.bytes();
@@ -406,7 +437,7 @@ impl<'a> RowColumns<'a> {
     fn refs(&self, at: usize, repr: Repr) -> Result<Option<Vector<'a>>> {
         let mut values = Vec::with_capacity(self.len());
         for piece in &self.0 {
-            let column = &piece.columns[at];
+            let column = &piece.columns.get(at);
             for row in 0..piece.rows.len() {
                 let Some(span) = column.span(piece.rows.get(row)) else { return Ok(None) };
                 values.push(match piece.is_null(at, row) {
@@ -419,56 +450,55 @@ impl<'a> RowColumns<'a> {
     }
 }
 
-/// Returns the columns of all rows of a block; `None` if they are not kept, and need not be.
-fn columns_of(
-    block: &RowBlock,
+/// Returns the columns of a block, those that are wanted among them; `None` if they are not there, and may not be.
+fn columns_of<'b>(
+    block: &'b RowBlock,
     layout: &Layout,
     wanted: &[ScanColumn],
-) -> Result<Option<Vec<Arc<RowColumn>>>> {
-    let mut columns = Vec::with_capacity(wanted.len());
+) -> Result<Option<&'b BlockColumns>> {
+    let width = layout.reprs().len();
+    let own_bytes = size_of::<BlockColumns>() + width * size_of::<OnceLock<Box<RowColumn>>>();
+    let columns = block.derived(own_bytes, || BlockColumns::new(width));
+    let Some(columns) = columns.filter(|columns| columns.0.len() >= width) else { return Ok(None) };
     let mut missing = Vec::new();
-    for (at, column) in wanted.iter().enumerate() {
-        let kept = block.kept::<RowColumn>(column.position as u64);
-        if kept.is_none() {
-            missing.push(at);
-        }
-        columns.push(kept);
-    }
-    if !missing.is_empty() {
-        if !block.may_keep() {
-            return Ok(None);
-        }
-        for (at, column) in missing.iter().zip(taken_out(block, layout, wanted, &missing)?) {
-            let bytes = column.bytes();
-            let column = Arc::new(column);
-            block.keep(wanted[*at].position as u64, Arc::clone(&column), bytes);
-            columns[*at] = Some(column);
+    for column in wanted {
+        match columns.0.get(column.position).map(OnceLock::get) {
+            // A table has more columns than its oldest rows.
+            None => return Ok(None),
+            Some(None) => missing.push(*column),
+            Some(Some(known)) if known.repr != column.repr || known.is_absent() => return Ok(None),
+            Some(Some(_)) => {}
         }
     }
-    let is_held_so = |(column, wanted): (&Arc<RowColumn>, &ScanColumn)| {
-        column.repr == wanted.repr && !matches!(column.values, RowValues::Absent)
-    };
-    let columns: Option<Vec<Arc<RowColumn>>> = columns.into_iter().collect();
-    Ok(columns.filter(|columns| columns.iter().zip(wanted).all(is_held_so)))
+    let may_grow = || block.may_grow(missing.len() * RowColumn::bytes_max(block));
+    if missing.is_empty() {
+        return Ok(Some(columns));
+    }
+    if !may_grow() {
+        return Ok(None);
+    }
+    let mut are_there = true;
+    for (wanted, column) in missing.iter().zip(taken_out(block, layout, &missing)?) {
+        are_there &= !column.is_absent() && block.grow(column.bytes());
+        if are_there || column.is_absent() {
+            // Another thread may have been first, with the same column.
+            let _ = columns.0[wanted.position].set(Box::new(column));
+        }
+    }
+    Ok(are_there.then_some(columns))
 }
 
 /// Takes columns out of all rows of a block.
-fn taken_out(
-    block: &RowBlock,
-    layout: &Layout,
-    wanted: &[ScanColumn],
-    which: &[usize],
-) -> Result<Vec<RowColumn>> {
-    let positions = which.iter().map(|at| wanted[*at].position).collect();
-    let picker = RowPicker::new(layout.reprs(), positions);
+fn taken_out(block: &RowBlock, layout: &Layout, wanted: &[ScanColumn]) -> Result<Vec<RowColumn>> {
+    let picker = RowPicker::new(layout.reprs(), wanted.iter().map(|one| one.position).collect());
     let Some(values) = block.all_values() else { return Ok(Vec::new()) };
-    let count = values.len();
-    let (mut raw, bytes) = (vec![None; count * which.len()], block.bytes());
+    let (count, bytes) = (values.len(), block.bytes());
+    let mut raw = vec![None; count * wanted.len()];
     let rows = values.map(|value| &bytes[value]);
     let has_all = picker.pick_all(rows, |row, at, value| raw[at * count + row] = value)?;
-    let column = |(at, which): (usize, &usize)| match has_all {
-        true => RowColumn::of(block, wanted[*which].repr, &raw[at * count..][..count]),
-        false => Ok(RowColumn::absent(wanted[*which].repr)),
+    let column = |(at, wanted): (usize, &ScanColumn)| match has_all {
+        true => RowColumn::of(block, wanted.repr, &raw[at * count..][..count]),
+        false => Ok(RowColumn::absent(wanted.repr)),
     };
-    which.iter().enumerate().map(column).collect()
+    wanted.iter().enumerate().map(column).collect()
 }

@@ -89,6 +89,18 @@ impl<'a> Slice<'a> {
         self.column(at).map(Lent::Borrowed)
     }
 
+    /// Returns the values of a column in these rows, which ascend and may repeat.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn gather(&self, at: usize, rows: &[u16]) -> Result<Vector<'a>> {
+        let is_few = rows.len() * FEW < self.rows && self.columns[at].get().is_none();
+        if is_few && let Some(few) = self.load.few(at, &Selection::Some(rows.to_vec()))? {
+            return Ok(few.gather(rows));
+        }
+        Ok(self.column(at)?.gather(rows))
+    }
+
     /// Returns a field of the objects of a column, by its number; `None` if it is not a column of its own.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
-use stripe::{Bounds, Chunk, Values as ChunkValues, Zone};
+use stripe::{Bounds, Chunk, Ints as Ints64, Values as ChunkValues, Zone};
 use table::columnar::{Block, BlockColumn, RawColumn, TakenApart};
 use table::rows::{Batch, Layout};
 use types::{Datum, DatumRef, Error, Repr, Result, RowPicker, row};
@@ -14,7 +14,7 @@ use crate::reader::TakeSlice;
 use crate::row_columns::RowColumns;
 use crate::row_words::RowWords;
 use crate::slice::{Load, Selection, Slice};
-use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector};
+use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, spread};
 use crate::words::Words;
 
 fn damaged(column: BlockColumn<'_>, what: &'static str) -> Error {
@@ -215,9 +215,14 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
     }
 
     fn few(&self, at: usize, rows: &Selection) -> Result<Option<Vector<'a>>> {
-        let column = self.block.column(self.wanted.columns[at].position);
-        let Some(column) = column.filter(|column| column.is_shredded()) else { return Ok(None) };
-        self.put_few_together(at, column, rows).map(Some)
+        let Some(column) = self.block.column(self.wanted.columns[at].position) else {
+            return Ok(None);
+        };
+        if column.is_shredded() {
+            return self.put_few_together(at, column, rows).map(Some);
+        }
+        let (chunk, words) = (self.chunk(at, column)?, &self.dictionaries.columns[at]);
+        few_of(column, chunk, (self.start, self.rows), words, rows)
     }
 
     fn field(&self, number: usize) -> Result<Option<Vector<'a>>> {
@@ -378,6 +383,62 @@ fn vector_of<'a>(
     Ok(Vector { values, nulls })
 }
 
+/// As [`vector_of`], of a few rows; for other rows any value stands. `None` if reading all of them takes no longer.
+fn few_of<'a>(
+    column: BlockColumn<'_>,
+    chunk: &'a Chunk<'_>,
+    (start, count): (usize, usize),
+    words: &OnceCell<Arc<Words>>,
+    rows: &Selection,
+) -> Result<Option<Vector<'a>>> {
+    let Selection::Some(places) = rows else { return Ok(None) };
+    let index = start / ROWS_MAX;
+    let few = |stream: &Ints64<'_>| {
+        let few = stream.few(index, places)?;
+        Some(spread(&few, rows, count))
+    };
+    let values = match chunk.values() {
+        ChunkValues::Ints(stream) => few(stream).map(|values| {
+            let bound = stream.bound(index);
+            Values::Ints(Ints { repr: column.repr(), values, bound })
+        }),
+        ChunkValues::Decimals { scale, mantissas, shown } => {
+            let shown = shown.constant().and_then(|shown| shown_digits(shown, *scale));
+            let mantissas_of = shown.and_then(|shown| Some((few(mantissas)?, shown)));
+            mantissas_of.map(|(of_rows, shown)| {
+                Values::Decimals(Decimals {
+                    scale: (*scale).min(SCALE_MAX),
+                    mantissas: of_rows,
+                    shown: Shown::Same(shown),
+                    bound: mantissas.bound(index),
+                })
+            })
+        }
+        ChunkValues::Strings(strings) => match strings.codes().and_then(few) {
+            Some(codes) => {
+                let words = words_of(column, words, false)?;
+                let is_code = |code: &i64| (0..words.len().max(1) as i64).contains(code);
+                if !codes.iter().all(is_code) {
+                    return Err(damaged(column, "a code is not in the dictionary"));
+                }
+                let codes = codes.iter().map(|code| *code as u32).collect();
+                Some(Values::Codes(words.clone(), codes))
+            }
+            None => None,
+        },
+        ChunkValues::Floats(_) | ChunkValues::Floats32(_) => None,
+    };
+    let nulls = match column.zone().nulls {
+        0 => Vec::new(),
+        _ => {
+            let mut nulls = vec![false; count];
+            rows.each(|row| nulls[row] = chunk.nulls().has(start + row));
+            nulls
+        }
+    };
+    Ok(values.map(|values| Vector { values, nulls }))
+}
+
 /// Returns how far a value of a column can be from 0, if that is known; infinity if one is NaN. Where a value is NULL,
 /// one before it stands, or 0.
 fn float_bound_by(zone: &Zone) -> Option<f64> {
@@ -477,7 +538,8 @@ impl<'a, 'b: 'a> Load<'a> for RowsLoad<'_, 'b> {
     fn column(&self, at: usize) -> Result<Vector<'a>> {
         let ScanColumn { position, repr } = self.wanted.columns[at];
         if let Some(columns) = &self.columns
-            && let Some(vector) = columns.column(at, repr, &self.dictionaries.of_rows[at])?
+            && let Some(vector) =
+                columns.column(self.wanted.columns[at], &self.dictionaries.of_rows[at])?
         {
             return Ok(vector);
         }
@@ -494,7 +556,7 @@ impl<'a, 'b: 'a> Load<'a> for RowsLoad<'_, 'b> {
     fn few(&self, at: usize, rows: &Selection) -> Result<Option<Vector<'a>>> {
         let repr = self.wanted.columns[at].repr;
         if let Some(columns) = &self.columns {
-            return columns.few(at, repr, rows);
+            return columns.few(self.wanted.columns[at], rows);
         }
         let Some(raw) = self.raw(at)? else { return Ok(None) };
         match self.coded(at, raw, rows)? {

@@ -453,7 +453,7 @@ fn few_decimals_of(raw: &[Option<&[u8]>], rows: &Selection) -> Option<Decimals> 
 }
 
 /// Returns a vector of so many values, in which the selected rows have the given values, in order, and the others 0.
-fn spread<T: Copy + Default>(values: &[T], rows: &Selection, count: usize) -> Vec<T> {
+pub(crate) fn spread<T: Copy + Default>(values: &[T], rows: &Selection, count: usize) -> Vec<T> {
     let (mut all, mut at) = (vec![T::default(); count], 0);
     rows.each(|row| {
         all[row] = values[at];

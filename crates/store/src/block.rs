@@ -20,6 +20,7 @@
 use crate::group::{Found, Group, GroupRef, Tag, slice};
 use crate::key_prefixes::{KeyPrefixes, shared};
 use crate::varint;
+use std::any::Any;
 use std::cmp::Ordering;
 use std::hint::black_box;
 use std::sync::OnceLock;
@@ -34,6 +35,8 @@ pub struct Block {
     key_prefixes: OnceLock<KeyPrefixes>,
     /// The values of the groups if each is one whole value, found when a scan first asks.
     values: OnceLock<Option<WholeValues>>,
+    /// What a reader has derived from the groups.
+    derived: OnceLock<Box<dyn Any + Send + Sync>>,
     prefix: (u32, u32),
     directory: u32,
     count: u32,
@@ -72,6 +75,7 @@ impl Block {
         let block = Block {
             key_prefixes: OnceLock::new(),
             values: OnceLock::new(),
+            derived: OnceLock::new(),
             prefix: (2, 2 + prefix_len as u32),
             directory: directory as u32,
             count,
@@ -91,7 +95,7 @@ impl Block {
     /// The same block, with another commit that its entries stand upon.
     #[must_use]
     pub fn shifted(self, shift: u64) -> Block {
-        Block { shift, values: OnceLock::new(), ..self }
+        Block { shift, values: OnceLock::new(), derived: OnceLock::new(), ..self }
     }
 
     fn check(&self) -> bool {
@@ -182,6 +186,17 @@ impl Block {
         GroupSpan { suffix, heads, body: (heads.1, self.end(i)) }
     }
 
+    /// Where a reader leaves what it derives from the groups.
+    pub fn derived(&self) -> &OnceLock<Box<dyn Any + Send + Sync>> {
+        &self.derived
+    }
+
+    /// Where the values lie, in order, if each group is one whole value.
+    pub fn value_spans(&self) -> Option<impl ExactSizeIterator<Item = (u32, u32)>> {
+        let starts = &self.whole_values()?.starts[..self.count as usize];
+        Some((0..self.count as usize).map(|at| (starts[at], self.end(at as u32))))
+    }
+
     /// Returns true if each group is one whole value, written at or below `at`.
     pub fn is_whole_at(&self, at: u64) -> bool {
         self.whole_values().is_some_and(|values| values.newest <= at)
@@ -204,8 +219,8 @@ impl Block {
     /// begins and ends.
     pub fn values_at(&self, at: u64, mut f: impl FnMut(u32, (u32, u32))) {
         match self.whole_values().filter(|values| values.newest <= at) {
-            Some(values) => {
-                let spans = values.starts.iter().copied().zip(self.ends());
+            Some(_) => {
+                let spans = self.value_spans().into_iter().flatten();
                 (0..).zip(spans).for_each(|(number, span)| f(number, span));
             }
             None => self.walk_values(|number, span, csn| {

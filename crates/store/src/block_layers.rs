@@ -235,10 +235,10 @@ impl Layers {
     }
 
     /// Returns true if no other layer has a key of the blocks of a segment from a place up to number `end`, whose keys
-    /// are below `end_key`, and none of their entries is above `at`. It looks at blocks as a whole, so it may return false
-    /// although that holds.
+    /// are below `end_key`, and none of their entries is above `at`. It looks at the first and the last key of blocks, so it
+    /// may return false although that holds.
     pub fn has_alone(
-        &self,
+        &mut self,
         from: BlockPlace,
         guide: &Guide,
         end: usize,
@@ -250,8 +250,8 @@ impl Layers {
             return Ok(false);
         }
         let first = guide.key(&blocks[0]);
-        for above in &self.layers[..from.layer] {
-            let is_apart = match above {
+        for layer in 0..from.layer {
+            let is_apart = match &self.layers[layer] {
                 Layer::Without(keys) => !keys.meets(first, end_key),
                 Layer::Memtable(mem) => {
                     let range =
@@ -260,12 +260,42 @@ impl Layers {
                     mem.keys(&range, self.at, 1, &mut |_| has_one = true).is_none() && !has_one
                 }
                 Layer::Run { run, .. } => {
-                    let between = blocks_between(run, first, end_key)?;
-                    between.iter().all(|(_, numbers)| numbers.is_empty())
+                    let between = blocks_between(&run.clone(), first, end_key)?;
+                    self.are_apart(layer, &between, first, end_key)?
                 }
             };
             if !is_apart {
                 return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns true if none of these blocks of a layer has a key of the table from `first` up to `end`. Of several blocks some
+    /// have one.
+    fn are_apart(
+        &mut self,
+        layer: usize,
+        blocks: &[(usize, Positions<usize>)],
+        first: &[u8],
+        end: &[u8],
+    ) -> Result<bool, StoreError> {
+        /// The block that begins before `first`, of a segment or two.
+        const FEW: usize = 2;
+        if blocks.iter().map(|(_, numbers)| numbers.len()).sum::<usize>() > FEW {
+            return Ok(false);
+        }
+        for (segment, numbers) in blocks.iter().cloned() {
+            for number in numbers {
+                let place = BlockPlace { layer, segment, number };
+                if !self.bounds.contains_key(&place) {
+                    self.list(place)?;
+                }
+                let is_apart =
+                    |(low, high): &KeySpan| high.as_slice() < first || low.as_slice() >= end;
+                if !self.bounds.get(&place).is_some_and(is_apart) {
+                    return Ok(false);
+                }
             }
         }
         Ok(true)

@@ -22,7 +22,6 @@ use std::sync::Arc;
 
 use crate::block::Block;
 use crate::block_layers::{BlockPlace, HITS, Layer, Layers, List, bounds_of};
-use crate::cache::{DERIVED, DERIVED_EACH, Derived, PartKey};
 use crate::columns::ColumnRows;
 use crate::group::{Found, GroupRef, Tag, slice};
 use crate::key::{self, Range, TABLE_LEN};
@@ -108,29 +107,39 @@ pub enum ScanItem<'a> {
 /// Some rows of a block, whose values lie there as they are.
 pub struct RowBlock {
     block: Arc<Block>,
-    /// For each row the number of its group, and where its value begins and ends.
-    rows: Vec<[u32; 3]>,
+    rows: BlockRows,
     /// The file and the number of the block, if each of its groups is one whole value.
     place: Option<(Arc<Segment>, u64)>,
-    /// True if the block was in the cache before.
+    /// True if the cache had the block before.
     is_known: bool,
+}
+
+/// Which rows of a block are given.
+enum BlockRows {
+    /// All: each group is a row.
+    All,
+    /// For each row the number of its group, and where its value begins and ends.
+    Some(Vec<[u32; 3]>),
 }
 
 impl fmt::Debug for RowBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowBlock").field("rows", &self.rows.len()).finish_non_exhaustive()
+        f.debug_struct("RowBlock").field("rows", &self.len()).finish_non_exhaustive()
     }
 }
 
 impl RowBlock {
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        match &self.rows {
+            BlockRows::All => self.block.count() as usize,
+            BlockRows::Some(rows) => rows.len(),
+        }
     }
 
     /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
     /// Returns the bytes in which the values lie.
@@ -138,53 +147,73 @@ impl RowBlock {
         self.block.bytes()
     }
 
-    /// Returns where in [`RowBlock::bytes`] each value lies.
-    pub fn values(&self) -> impl ExactSizeIterator<Item = Span<usize>> {
-        self.rows.iter().map(|[_, start, end]| *start as usize..*end as usize)
+    /// Calls `f` with where in [`RowBlock::bytes`] each value lies.
+    pub fn each_value(&self, mut f: impl FnMut(Span<usize>)) {
+        match &self.rows {
+            BlockRows::All => {
+                let all = self.block.value_spans().into_iter().flatten();
+                all.for_each(|(start, end)| f(start as usize..end as usize));
+            }
+            BlockRows::Some(rows) => {
+                rows.iter().for_each(|[_, start, end]| f(*start as usize..*end as usize));
+            }
+        }
     }
 
-    /// Returns the numbers that the rows have among all rows of the block, ascending.
-    pub fn numbers(&self) -> impl ExactSizeIterator<Item = usize> + Clone {
-        self.rows.iter().map(|[number, ..]| *number as usize)
+    /// Returns the numbers that the rows have among all rows of the block, ascending; `None` if they are all of them.
+    pub fn numbers(&self) -> Option<impl ExactSizeIterator<Item = u32>> {
+        match &self.rows {
+            BlockRows::All => None,
+            BlockRows::Some(rows) => Some(rows.iter().map(|[number, ..]| *number)),
+        }
     }
 
     /// Returns where in [`RowBlock::bytes`] the values of all rows of the block lie, those that the scan does not see among
     /// them; `None` if some of its rows are not whole values.
     pub fn all_values(&self) -> Option<impl ExactSizeIterator<Item = Span<usize>>> {
+        let all = self.block.value_spans().filter(|_| self.place.is_some())?;
+        Some(all.map(|(start, end)| start as usize..end as usize))
+    }
+
+    /// Returns what readers have derived from all rows of the block and left there; `None` if nothing of this type is there
+    /// and may be. `make` makes what is left first, of so many bytes. It is left only if the cache had the block before and
+    /// has room, and goes with the block.
+    pub fn derived<T: Any + Send + Sync>(
+        &self,
+        bytes: usize,
+        make: impl FnOnce() -> T,
+    ) -> Option<&T> {
         self.place.as_ref()?;
-        let mut all = Vec::with_capacity(self.block.count() as usize);
-        self.block.values_at(u64::MAX, |_, (start, end)| all.push(start as usize..end as usize));
-        Some(all.into_iter())
-    }
-
-    /// Returns true if a reader may keep something of the block: the cache had the block before, and has room.
-    pub fn may_keep(&self) -> bool {
-        let has_room = |(file, place): (&Segment, _)| file.cache().has_room_for_derived(place);
-        self.is_known && self.derived(0).is_some_and(has_room)
-    }
-
-    /// Returns what a reader has kept of all rows of the block under a number below 65,536.
-    pub fn kept<T: Any + Send + Sync>(&self, number: u64) -> Option<Arc<T>> {
-        let (file, place) = self.derived(number)?;
-        file.cache().derived(place)?.value.downcast().ok()
-    }
-
-    /// Keeps what a reader has derived from all rows of the block, of so many bytes, as long as the store's cache has room.
-    pub fn keep<T: Any + Send + Sync>(&self, number: u64, value: Arc<T>, bytes: usize) {
-        if let Some((file, place)) = self.derived(number) {
-            file.cache().insert_derived(place, Derived { value, bytes });
+        let derived = self.block.derived();
+        if derived.get().is_none() && self.grow(bytes) {
+            derived.get_or_init(|| Box::new(make()));
         }
+        derived.get()?.downcast_ref()
     }
 
-    fn derived(&self, number: u64) -> Option<(&Segment, PartKey)> {
-        let (file, block) = self.place.as_ref()?;
-        debug_assert!(number < DERIVED_EACH, "numbers of a block do not reach those of the next");
-        Some((file, (file.meta.number, DERIVED + block * DERIVED_EACH + number)))
+    /// Returns true if what was derived may grow by so many bytes.
+    pub fn may_grow(&self, bytes: usize) -> bool {
+        let may_grow = |(file, number): &(Arc<Segment>, u64)| {
+            file.cache().may_grow((file.meta.number, *number), bytes)
+        };
+        self.is_known && self.place.as_ref().is_some_and(may_grow)
+    }
+
+    /// Makes room for so many bytes by which what was derived grows; false if there is none.
+    pub fn grow(&self, bytes: usize) -> bool {
+        let grow = |(file, number): &(Arc<Segment>, u64)| {
+            file.cache().grow((file.meta.number, *number), bytes)
+        };
+        self.is_known && self.place.as_ref().is_some_and(grow)
     }
 
     /// Puts the key of a row into `out`.
     pub fn key_into(&self, row: usize, out: &mut Vec<u8>) {
-        self.block.key_into(self.rows[row][0], out);
+        let number = match &self.rows {
+            BlockRows::All => row as u32,
+            BlockRows::Some(rows) => rows[row][0],
+        };
+        self.block.key_into(number, out);
         out.drain(..TABLE_LEN);
     }
 }
@@ -477,6 +506,15 @@ impl BlockScan {
         };
         let is_whole = is_within && block.is_whole_at(self.layers.at);
         let place = is_whole.then(|| (open.file().clone(), number as u64));
+        if is_whole && !hidden.contains(&true) {
+            self.enter(open, number + 1)?;
+            return Ok(f(ScanItem::Rows(RowBlock {
+                block,
+                rows: BlockRows::All,
+                place,
+                is_known,
+            })));
+        }
         let rows = match is_within {
             true => self.whole_rows(&block, &mut hidden),
             false => Vec::new(),
@@ -490,13 +528,16 @@ impl BlockScan {
         }
         Ok(match rows.is_empty() {
             true => ControlFlow::Continue(()),
-            false => f(ScanItem::Rows(RowBlock { block, rows, place, is_known })),
+            false => {
+                let rows = BlockRows::Some(rows);
+                f(ScanItem::Rows(RowBlock { block, rows, place, is_known }))
+            }
         })
     }
 
     /// Returns true if the scan sees all rows of a block of rows. Asks about the blocks behind it too, and keeps the
     /// answer with the segment.
-    fn is_clear(&self, open: &mut OpenSegment, place: BlockPlace) -> Result<bool, StoreError> {
+    fn is_clear(&mut self, open: &mut OpenSegment, place: BlockPlace) -> Result<bool, StoreError> {
         let blocks = open.guide.blocks();
         if blocks[place.number].header > 0 {
             return Ok(false);

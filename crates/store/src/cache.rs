@@ -5,19 +5,18 @@
 //!                                    o o x o o       used since its last round stays, what was not goes
 //! ```
 //!
-//! A block that a reader holds stays alive through its `Arc`, cached or not. Beside blocks lies what readers have derived
-//! from them ([`Derived`]).
+//! A block that a reader holds stays alive through its `Arc`, cached or not. A block grows when a reader leaves in it what it
+//! has derived from its rows ([`Cache::grow`]).
 //!
 //! # Invariants
 //! * A shard's slots never weigh more than its share of the budget.
-//! * What was derived from blocks never weighs more than one part in [`DERIVED_PART`] of that.
+//! * All that blocks have grown by never weighs more than one part in [`GROWN_PART`] of that.
 
 use crate::block::Block;
 use crate::block_layers::Mask;
 use crate::columns::ColumnBlock;
 use crate::segment::Guide;
 use parking_lot::Mutex;
-use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -39,23 +38,9 @@ pub const HEADERS: u64 = 1 << 61;
 pub const MASKS: u64 = 1 << 60;
 /// See [`MASKS`].
 pub const MASKS_PAST: u64 = 1 << 59;
-/// From here on lies what readers have derived from blocks of rows, by the number of the block times [`DERIVED_EACH`] and a
-/// number that the reader chooses. That of a file that is gone leaves as it grows old.
-pub const DERIVED: u64 = 1 << 58;
-/// See [`DERIVED`].
-pub const DERIVED_EACH: u64 = 1 << 16;
 
-/// What was derived from blocks may take one part in so many of the cache.
-const DERIVED_PART: usize = 4;
-
-/// Something that a reader has derived from a block.
-#[derive(Clone)]
-pub struct Derived {
-    /// The value, of a type that the reader knows.
-    pub value: Arc<dyn Any + Send + Sync>,
-    /// The bytes that it holds.
-    pub bytes: usize,
-}
+/// What blocks have grown by may take one part in so many of the cache.
+const GROWN_PART: usize = 4;
 
 /// Something cached.
 #[derive(Clone)]
@@ -65,7 +50,6 @@ pub enum Cached {
     Columns(Arc<ColumnBlock>),
     Part(Arc<[u8]>),
     Mask(Arc<Mask>),
-    Derived(Derived),
 }
 
 impl Cached {
@@ -76,13 +60,7 @@ impl Cached {
             Cached::Columns(c) => c.size(),
             Cached::Part(p) => p.len(),
             Cached::Mask(m) => m.size(),
-            Cached::Derived(derived) => size_of::<Derived>() + derived.bytes,
         }
-    }
-
-    /// The size of what was derived from a block; 0 for others.
-    fn derived_size(&self) -> usize {
-        if matches!(self, Cached::Derived(_)) { self.size() } else { 0 }
     }
 }
 
@@ -109,6 +87,14 @@ struct Slot {
     place: PartKey,
     value: Cached,
     used: bool,
+    /// The bytes by which the value has grown.
+    grown: usize,
+}
+
+impl Slot {
+    fn size(&self) -> usize {
+        self.value.size() + self.grown
+    }
 }
 
 #[derive(Default)]
@@ -117,8 +103,8 @@ struct Shard {
     slots: Vec<Slot>,
     hand: usize,
     bytes: usize,
-    /// Of these, those of what was derived from blocks.
-    derived: usize,
+    /// Of these, those by which values have grown.
+    grown: usize,
 }
 
 /// How often something was looked up in the caches of stores: blocks of files, and the guides to them.
@@ -224,36 +210,34 @@ impl Cache {
             shard.evict();
         }
         shard.bytes += size;
-        shard.derived += value.derived_size();
         let at = shard.slots.len();
-        shard.slots.push(Slot { place, value, used: false });
+        shard.slots.push(Slot { place, value, used: false, grown: 0 });
         shard.map.insert(place, at);
         assert!(shard.bytes <= self.share);
     }
 
-    /// Returns what was derived from a block, as [`Cache::get`] does. It is not counted: it can always be derived again.
-    pub fn derived(&self, place: PartKey) -> Option<Derived> {
+    /// Returns true if values at a place may grow by so many bytes.
+    pub fn may_grow(&self, place: PartKey, bytes: usize) -> bool {
+        self.shard(place).lock().grown + bytes <= self.share / GROWN_PART
+    }
+
+    /// Makes room for so many bytes by which a cached value grows. Returns false, and it may not grow, if it is not there any
+    /// more, or if values have grown by their part of the budget.
+    pub fn grow(&self, place: PartKey, bytes: usize) -> bool {
         let mut shard = self.shard(place).lock();
-        let at = *shard.map.get(&place)?;
+        if shard.grown + bytes > self.share / GROWN_PART {
+            return false;
+        }
+        let Some(&at) = shard.map.get(&place) else { return false };
         let slot = &mut shard.slots[at];
         slot.used = true;
-        match &slot.value {
-            Cached::Derived(derived) => Some(derived.clone()),
-            _ => None,
+        slot.grown += bytes;
+        shard.grown += bytes;
+        shard.bytes += bytes;
+        while shard.bytes > self.share {
+            shard.evict();
         }
-    }
-
-    /// Returns true if what was derived from blocks has not yet its part of the budget.
-    pub fn has_room_for_derived(&self, place: PartKey) -> bool {
-        self.shard(place).lock().derived < self.share / DERIVED_PART
-    }
-
-    /// Caches what was derived from a block, unless such values have their part of the budget.
-    pub fn insert_derived(&self, place: PartKey, derived: Derived) {
-        let value = Cached::Derived(derived);
-        if self.shard(place).lock().derived + value.size() <= self.share / DERIVED_PART {
-            self.insert(place, value);
-        }
+        true
     }
 
     /// Caches a value in the place of the one that was valid before.
@@ -308,8 +292,8 @@ impl Shard {
 
     fn remove(&mut self, at: usize) {
         let gone = self.slots.swap_remove(at);
-        self.bytes -= gone.value.size();
-        self.derived -= gone.value.derived_size();
+        self.bytes -= gone.size();
+        self.grown -= gone.grown;
         self.map.remove(&gone.place);
         if let Some(moved) = self.slots.get(at) {
             self.map.insert(moved.place, at);
@@ -349,25 +333,24 @@ mod tests {
         assert_eq!(cache.bytes(), 0);
     }
 
-    /// What was derived from blocks gets its part of the cache, and no more. It makes room for blocks like all others.
+    /// What blocks grow by has its part of the budget, and goes with them.
     #[test]
-    fn derived_values_have_a_part_of_the_budget() {
+    fn blocks_grow_within_their_part_of_the_budget() {
         let cache = Cache::new(100_000);
-        let derived = |at: u64| Derived { value: Arc::new(at), bytes: 1_000 };
-        let place = |at: u64| (1, DERIVED + at * DERIVED_EACH);
-        let count = || (0..100).filter(|at| cache.derived(place(*at)).is_some()).count();
-        (0..100).for_each(|at| cache.insert_derived(place(at), derived(at)));
-        assert!((20..=25).contains(&count()), "{}", count());
-        assert_eq!(
-            cache.derived(place(3)).and_then(|it| it.value.downcast().ok()),
-            Some(Arc::new(3_u64))
-        );
-        for _ in 0..3 {
-            (0..400).for_each(|at| cache.insert((2, at), block(1000)));
-        }
-        assert_eq!(count(), 0);
-        cache.insert_derived(place(0), derived(0));
-        assert_eq!(count(), 1, "there is room again");
+        (0..40).for_each(|at| cache.insert((1, at), block(1000)));
+        let grown = (0..40).filter(|at| cache.grow((1, *at), 1000)).count();
+        assert_eq!(grown, 25);
+        assert!(!cache.grow((1, 99), 10), "it is not cached");
+        let before = cache.bytes();
+        (0..3).for_each(|_| (0..400).for_each(|at| cache.insert((2, at), block(1000))));
+        assert!(cache.bytes() <= 100_000 && before <= 100_000);
+        assert!((0..40).all(|at| cache.get((1, at)).is_none()));
+        let last =
+            (0..400).rev().find(|at| cache.get((2, *at)).is_some()).expect("some are cached");
+        assert!(cache.grow((2, last), 20_000), "there is room again, and others make place");
+        assert!(cache.bytes() <= 100_000);
+        cache.forget(2, 400);
+        assert_eq!(cache.bytes(), 0);
     }
 
     /// A block that is read again and again gets into a cache that is full of other blocks. New

@@ -10,7 +10,7 @@
 //! Runs are streams themselves, but not streams of runs.
 
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::packed::{bytes_of, pack, unpack, unpack_one, unpack_small, width_of};
+use crate::packed::{bytes_of, pack, unpack, unpack_few, unpack_one, unpack_small, width_of};
 use crate::{BLOCK_ROWS, Error, Result};
 
 const CONSTANT: u8 = 0;
@@ -140,6 +140,20 @@ impl<'a> Ints<'a> {
                 let (reference, width, bits) = packed.block(index, count);
                 unpack(bits, width, reference, count)
             }
+        }
+    }
+
+    /// Returns the values of block `index` at these places within it; `None` if it takes no longer to return all.
+    ///
+    /// # Panics
+    /// If a place is not below [`BLOCK_ROWS`].
+    pub fn few(&self, index: usize, places: &[u16]) -> Option<Vec<i64>> {
+        match &self.form {
+            Form::Packed(packed) if self.count - index * BLOCK_ROWS >= BLOCK_ROWS => {
+                let (reference, width, bits) = packed.block(index, BLOCK_ROWS);
+                Some(unpack_few(bits, width, reference, places))
+            }
+            _ => None,
         }
     }
 

@@ -66,6 +66,20 @@ pub(crate) fn unpack_small(
     Some(())
 }
 
+/// Returns a few integers of a whole block, by their places, each plus `reference` (wrapping).
+///
+/// # Panics
+/// If a place is not below [`BLOCK_ROWS`].
+pub(crate) fn unpack_few(packed: &[u8], width: u32, reference: i64, places: &[u16]) -> Vec<i64> {
+    match width {
+        0 => vec![reference; places.len()],
+        1..=8 => few_of_lanes::<u8>(packed, width, reference, places),
+        9..=16 => few_of_lanes::<u16>(packed, width, reference, places),
+        17..=32 => few_of_lanes::<u32>(packed, width, reference, places),
+        _ => few_of_lanes::<u64>(packed, width, reference, places),
+    }
+}
+
 /// Unpacks one of `count` integers.
 pub(crate) fn unpack_one(packed: &[u8], width: u32, count: usize, index: usize) -> u64 {
     match width {
@@ -165,6 +179,18 @@ fn one_of_lanes<L: Lane>(packed: &[u8], width: u32, index: usize) -> u64 {
     let packed = aligned(packed, width, &mut room);
     // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill.
     unsafe { L::unchecked_unpack_single(width as usize, packed, index) }.widen()
+}
+
+fn few_of_lanes<L: Lane>(packed: &[u8], width: u32, reference: i64, places: &[u16]) -> Vec<i64> {
+    let mut room = L::ZEROS;
+    let packed = aligned(packed, width, &mut room);
+    let one = |place: &u16| {
+        // SAFETY: `aligned` gives as many elements as `width` bits of 1,024 fill.
+        let lane =
+            unsafe { L::unchecked_unpack_single(width as usize, packed, usize::from(*place)) };
+        reference.wrapping_add(lane.widen() as i64)
+    };
+    places.iter().map(one).collect()
 }
 
 fn pack_short(values: &[u64], width: u32, out: &mut Vec<u8>) {

@@ -57,6 +57,10 @@ proptest! {
         for (index, block) in values.chunks(BLOCK_ROWS).enumerate() {
             let farthest = block.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);
             prop_assert!(read.bound(index) >= farthest, "block {}", index);
+            let places: Vec<u16> = (0..block.len() as u16).step_by(31).collect();
+            let expected = places.iter().map(|place| block[usize::from(*place)]);
+            let few = read.few(index, &places);
+            prop_assert!(few.is_none_or(|few| expected.eq(few)), "block {}", index);
         }
         // Eight bytes each is the most that they take, with a few more for each block.
         let most = 8 * values.len() + 9 * values.len().div_ceil(BLOCK_ROWS) + values.len().div_ceil(8);

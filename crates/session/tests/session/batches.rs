@@ -497,10 +497,12 @@ fn compare(seed: u64, second: Second, steps: u64) {
     let using = second.using();
     let is_indexed = matches!(second, Second::Indexed { .. });
     twins.run(&format!("CREATE TABLE r ({COLUMNS})"));
-    // Blocks are small, so that tables have many.
+    // Blocks are small, so that tables have many, of less than a slice or of some.
     let small = match using {
-        "columnar" => " WITH (chunk_group_row_limit = 1000)",
-        _ => "",
+        "columnar" => {
+            format!(" WITH (chunk_group_row_limit = {})", [1_000, 2_500][seed as usize % 2])
+        }
+        _ => String::new(),
     };
     twins.run(&format!("CREATE TABLE c ({COLUMNS}) USING {using}{small}"));
     twins.run(&format!("CREATE TABLE rs ({PARTNERS})"));

@@ -410,10 +410,12 @@ fn rows_by_blocks(mut scan: BlockScan, table: TableId) -> Vec<(Vec<u8>, Vec<u8>)
         let mut take = |item: ScanItem<'_>| match item {
             ScanItem::Row(key, seen) => row(key, seen),
             ScanItem::Rows(rows) => {
-                for (at, value) in rows.values().enumerate() {
+                let mut at = 0;
+                rows.each_value(|value| {
                     rows.key_into(at, &mut key);
                     found.borrow_mut().push((key.clone(), rows.bytes()[value].to_vec()));
-                }
+                    at += 1;
+                });
                 go_on(2)
             }
             ScanItem::Columns(rows) => columns(rows),

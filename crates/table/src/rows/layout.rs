@@ -358,14 +358,13 @@ impl Batch {
     /// Adds rows of a block, without a copy. Their keys are empty.
     pub(crate) fn push_block(&mut self, block: RowBlock) {
         let number = Some(self.blocks.len() as u32);
-        let place = |(key, value): (usize, Range<usize>)| RowPlace {
-            block: number,
-            key,
-            value: value.start,
-            end: value.end,
-        };
         self.block_starts.push(self.rows.len());
-        self.rows.extend(block.values().enumerate().map(place));
+        self.rows.reserve(block.len());
+        let mut key = 0;
+        block.each_value(|value| {
+            self.rows.push(RowPlace { block: number, key, value: value.start, end: value.end });
+            key += 1;
+        });
         self.blocks.push(block);
     }
 
