@@ -1,4 +1,4 @@
-//! [`RowColumn`]: a column of the rows of a block, taken out of the rows once and kept in the store's cache.
+//! [`RowColumn`]: a column of the rows of a block, taken out of the rows once and left in the block.
 //!
 //! ```text
 //!   block        1 AIR 8403 ...   2 MAIL 8400 ...   3 AIR 8407 ...      rows, one after the other
@@ -6,8 +6,9 @@
 //!   later scans  least 8400, distances 3 0 7 in one byte each           an array is read
 //! ```
 //!
-//! A block gets such columns when it is scanned again: a table that is read once, or that the cache does not hold, gets none.
-//! Texts and other values of any length stay in the block, and the column says where.
+//! A block gets such columns when it is scanned again: a table that is read once, or that the store's cache does not hold,
+//! gets none. The columns go with the block when the cache drops it. Texts and other values of any length stay in the bytes
+//! of the block, and the column says where.
 //!
 //! # Invariants
 //! * A column has a value for each row of its block, also for rows that a scan does not see.
@@ -39,10 +40,12 @@ struct RowColumn {
     values: RowValues,
 }
 
-/// The values of a column.
+/// The values of a column, in the forms of [`Values`].
 #[derive(Debug)]
 enum RowValues {
+    /// Integers, and how far one can be from 0.
     Ints(Packed, u64),
+    /// Decimals that all show the same number of digits.
     Decimals {
         mantissas: Packed,
         scale: u32,
@@ -217,7 +220,11 @@ fn in_block(block: &RowBlock, repr: Repr, raw: &[Option<&[u8]>]) -> RowValues {
     if repr == Repr::Text
         && let Some((texts, codes)) = codes_of(raw)
     {
-        return RowValues::Codes(texts.into_iter().map(span).collect(), codes.into());
+        let spans = match texts.is_empty() {
+            true => Box::from([[0, 0]]),
+            false => texts.into_iter().map(span).collect(),
+        };
+        return RowValues::Codes(spans, codes.into());
     }
     RowValues::Spans(raw.iter().map(|bytes| bytes.map_or([0, 0], span)).collect())
 }
@@ -227,8 +234,11 @@ fn codes_of<'r>(raw: &[Option<&'r [u8]>]) -> Option<(Vec<&'r [u8]>, Vec<u8>)> {
     let mut numbers: HashMap<&[u8], u8, FixedState> = HashMap::default();
     let (mut texts, mut codes) = (Vec::new(), Vec::with_capacity(raw.len()));
     for bytes in raw {
-        // For NULL any text will do.
-        let Some(text) = bytes.or(texts.first().copied()) else { return None };
+        // For NULL any code will do.
+        let Some(text) = *bytes else {
+            codes.push(0);
+            continue;
+        };
         codes.push(match numbers.get(text) {
             Some(code) => *code,
             None if texts.len() == WORDS_MAX || text.len() > RowWords::BYTES_MAX => return None,
@@ -459,28 +469,28 @@ fn columns_of<'b>(
     let width = layout.reprs().len();
     let own_bytes = size_of::<BlockColumns>() + width * size_of::<OnceLock<Box<RowColumn>>>();
     let columns = block.derived(own_bytes, || BlockColumns::new(width));
-    let Some(columns) = columns.filter(|columns| columns.0.len() >= width) else { return Ok(None) };
+    let Some(columns) = columns else { return Ok(None) };
     let mut missing = Vec::new();
     for column in wanted {
         match columns.0.get(column.position).map(OnceLock::get) {
-            // A table has more columns than its oldest rows.
+            // The table had fewer columns when the first one was taken out.
             None => return Ok(None),
             Some(None) => missing.push(*column),
             Some(Some(known)) if known.repr != column.repr || known.is_absent() => return Ok(None),
             Some(Some(_)) => {}
         }
     }
-    let may_grow = || block.may_grow(missing.len() * RowColumn::bytes_max(block));
     if missing.is_empty() {
         return Ok(Some(columns));
     }
-    if !may_grow() {
+    if !block.may_grow(missing.len() * RowColumn::bytes_max(block)) {
         return Ok(None);
     }
     let mut are_there = true;
     for (wanted, column) in missing.iter().zip(taken_out(block, layout, &missing)?) {
-        are_there &= !column.is_absent() && block.grow(column.bytes());
-        if are_there || column.is_absent() {
+        let has_room = block.grow(column.bytes());
+        are_there &= has_room && !column.is_absent();
+        if has_room {
             // Another thread may have been first, with the same column.
             let _ = columns.0[wanted.position].set(Box::new(column));
         }

@@ -169,8 +169,10 @@ impl Draft {
 
     /// From here on the draft fetches chunks of the version before for itself, until [`Draft::drop_chunks`].
     pub fn reopen_base(&mut self) {
-        let reopened = Arc::new(self.base.reopened());
-        self.shared = Some(std::mem::replace(&mut self.base, reopened));
+        if self.shared.is_none() {
+            let reopened = Arc::new(self.base.reopened());
+            self.shared = Some(std::mem::replace(&mut self.base, reopened));
+        }
     }
 
     /// Bytes of the chunks of the version before that are here.

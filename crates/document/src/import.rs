@@ -28,8 +28,8 @@ use store::StoreError;
 
 impl Collection {
     /// Reads a document from a stream and puts it. A new document may be of any size: memory does not
-    /// grow with it. A new value for a document that exists is matched with the old one, part by part,
-    /// and both are held in memory meanwhile, each about as large as its text.
+    /// grow with it. A new value for a document that exists is matched with the old one, part by part:
+    /// it is held in memory meanwhile, in about twice the bytes of its text.
     ///
     /// No lock is held while the stream is read. Where another writer makes the document during a stream of more than
     /// 16 MiB, this fails with [`DocumentError::Conflict`]: the document exists then, and is not replaced unseen.

@@ -16,8 +16,7 @@
 //! pair waits for those that come after it.
 //!
 //! # Invariants
-//! * The draft drops the old chunks that it has fetched after each slice. So of the old document only the chunks of one
-//!   slice are in memory.
+//! * The draft drops the old chunks that it has fetched after each [`PASSED_BYTES`], so few of them are in memory.
 //! * A window has at most [`WINDOW_BYTES`], or one child of each side.
 //! * Children that stay, and windows, are in the order of both sides. So a window places its nodes between two labels
 //!   and touches no other node. A node that moved from one window to another gets a new key.
@@ -41,6 +40,9 @@ const WINDOW_BYTES: usize = if cfg!(test) { 64 } else { 4 << 20 };
 
 /// Children of each side that are compared at once.
 const SLICE_CHILDREN: usize = if cfg!(test) { 32 } else { 1 << 17 };
+
+/// Bytes of the old document that are passed before its chunks are dropped.
+const PASSED_BYTES: usize = if cfg!(test) { 512 } else { 16 << 20 };
 
 /// Bytes that a node has at least, on average.
 pub(crate) const NODE_BYTES_MIN: usize = 12;
@@ -310,7 +312,7 @@ pub(crate) fn rewrite_large(
     let node_bytes = draft.node_bytes()?;
     draft.reopen_base();
     let (open, tokens) = (Vec::new(), Default::default());
-    LargeRewrite { draft, take, open, node_bytes, tokens }.container(top, new, level)
+    LargeRewrite { draft, take, open, node_bytes, tokens, passed: 0 }.container(top, new, level)
 }
 
 struct LargeRewrite<'a, 't> {
@@ -321,6 +323,8 @@ struct LargeRewrite<'a, 't> {
     node_bytes: usize,
     /// Of an old child, and of a new one.
     tokens: [Tokens; 2],
+    /// Bytes of the old document that were read since chunks were dropped.
+    passed: usize,
 }
 
 /// Children of one container that are compared at a time.
@@ -341,6 +345,15 @@ struct Slice<P> {
 impl LargeRewrite<'_, '_> {
     fn old_part(&self, key: NodeKey) -> NodePart<'_, Draft> {
         NodePart { nodes: self.draft, key, node_bytes: self.node_bytes }
+    }
+
+    /// Notes that so many bytes of the old document were read, and drops chunks once they are many.
+    fn pass(&mut self, bytes: usize) {
+        self.passed += bytes;
+        if self.passed > PASSED_BYTES {
+            self.passed = 0;
+            self.draft.drop_chunks();
+        }
     }
 
     /// Makes a container equal to another one of its kind.
@@ -371,8 +384,9 @@ impl LargeRewrite<'_, '_> {
         };
         loop {
             while slice.keys.len() < SLICE_CHILDREN && from < keys.len() {
-                let part = self.old_part(keys[from]);
-                slice.olds.push(Child::of(part, kind, sums_large)?);
+                let child = Child::of(self.old_part(keys[from]), kind, sums_large)?;
+                self.pass(child.weight as usize);
+                slice.olds.push(child);
                 slice.keys.push(keys[from]);
                 from += 1;
             }
@@ -386,7 +400,6 @@ impl LargeRewrite<'_, '_> {
             is_last &= slice.parts.len() < SLICE_CHILDREN;
             slice.next = keys.get(from).copied();
             self.slice(&mut slice, is_last)?;
-            self.draft.drop_chunks();
             if is_last {
                 self.open.pop();
                 return self.draft.set_count(top, count);
@@ -398,20 +411,25 @@ impl LargeRewrite<'_, '_> {
     fn old_children(&mut self, top: NodeKey) -> Result<(Vec<NodeKey>, usize)> {
         let (mut keys, mut larges) = (Vec::new(), 0);
         loop {
-            let before = keys.len();
             let children = match keys.last() {
                 Some(last) => self.draft.children_after(top, *last)?,
                 None => self.draft.children(top)?,
             };
-            for key in children.take(SLICE_CHILDREN) {
+            let mut bytes = 0;
+            for key in children {
                 let key = key?;
-                larges += usize::from(is_large_part(self.old_part(key))?);
+                let part = self.old_part(key);
+                larges += usize::from(is_large_part(part)?);
                 keys.push(key);
+                bytes += part.weight()?;
+                if bytes > PASSED_BYTES {
+                    break;
+                }
             }
-            self.draft.drop_chunks();
-            if keys.len() < before + SLICE_CHILDREN {
+            if bytes <= PASSED_BYTES {
                 return Ok((keys, larges));
             }
+            self.draft.drop_chunks();
         }
     }
 
@@ -467,6 +485,9 @@ impl LargeRewrite<'_, '_> {
             if old.is_large() || tokens.refill(part)? == others.refill(slice.parts[j])? {
                 pairs.push((i, j));
             }
+            if !old.is_large() {
+                self.pass(old.weight as usize);
+            }
         }
         Ok(pairs)
     }
@@ -503,6 +524,7 @@ impl LargeRewrite<'_, '_> {
         olds: Range<usize>,
         news: Range<usize>,
     ) -> Result<()> {
+        self.pass(slice.olds[olds.clone()].iter().map(|child| child.weight as usize).sum());
         let next = slice.keys.get(olds.end).copied().or(slice.next);
         let right = next.map(|key| self.draft.label(key)).transpose()?;
         let last = slice.keys[olds.clone()].last().copied();

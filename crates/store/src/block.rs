@@ -191,13 +191,14 @@ impl Block {
         &self.derived
     }
 
-    /// Where the values lie, in order, if each group is one whole value.
+    /// Where the values lie, in order, if each group is one whole value. It is kept as that of [`Block::is_whole_at`].
     pub fn value_spans(&self) -> Option<impl ExactSizeIterator<Item = (u32, u32)>> {
         let starts = &self.whole_values()?.starts[..self.count as usize];
         Some((0..self.count as usize).map(|at| (starts[at], self.end(at as u32))))
     }
 
-    /// Returns true if each group is one whole value, written at or below `at`.
+    /// Returns true if each group is one whole value, written at or below `at`. The answer is kept: this is for blocks that are
+    /// read again and again.
     pub fn is_whole_at(&self, at: u64) -> bool {
         self.whole_values().is_some_and(|values| values.newest <= at)
     }
@@ -218,20 +219,15 @@ impl Block {
     /// Calls `f` with the number of each group that is one whole value, written at or below `at`, and where the value
     /// begins and ends.
     pub fn values_at(&self, at: u64, mut f: impl FnMut(u32, (u32, u32))) {
-        match self.whole_values().filter(|values| values.newest <= at) {
-            Some(_) => {
-                let spans = self.value_spans().into_iter().flatten();
-                (0..).zip(spans).for_each(|(number, span)| f(number, span));
+        self.walk_values(|number, span, csn| {
+            if csn <= at {
+                f(number, span);
             }
-            None => self.walk_values(|number, span, csn| {
-                if csn <= at {
-                    f(number, span);
-                }
-            }),
-        }
+        });
     }
 
     /// Calls `f` with the number of each group that is one whole value, where the value begins and ends, and its commit.
+    #[inline]
     fn walk_values(&self, mut f: impl FnMut(u32, (u32, u32), u64)) {
         let bytes = &self.bytes[..self.directory as usize];
         let mut pos = self.prefix.1 as usize;

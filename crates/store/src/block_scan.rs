@@ -108,10 +108,8 @@ pub enum ScanItem<'a> {
 pub struct RowBlock {
     block: Arc<Block>,
     rows: BlockRows,
-    /// The file and the number of the block, if each of its groups is one whole value.
+    /// The file and the number of the block, if each of its groups is one whole value and the cache had the block before.
     place: Option<(Arc<Segment>, u64)>,
-    /// True if the cache had the block before.
-    is_known: bool,
 }
 
 /// Which rows of a block are given.
@@ -169,9 +167,10 @@ impl RowBlock {
     }
 
     /// Returns where in [`RowBlock::bytes`] the values of all rows of the block lie, those that the scan does not see among
-    /// them; `None` if some of its rows are not whole values.
+    /// them; `None` if some of its rows are not whole values, or if the block is new to the cache.
     pub fn all_values(&self) -> Option<impl ExactSizeIterator<Item = Span<usize>>> {
-        let all = self.block.value_spans().filter(|_| self.place.is_some())?;
+        self.place.as_ref()?;
+        let all = self.block.value_spans()?;
         Some(all.map(|(start, end)| start as usize..end as usize))
     }
 
@@ -196,7 +195,7 @@ impl RowBlock {
         let may_grow = |(file, number): &(Arc<Segment>, u64)| {
             file.cache().may_grow((file.meta.number, *number), bytes)
         };
-        self.is_known && self.place.as_ref().is_some_and(may_grow)
+        self.place.as_ref().is_some_and(may_grow)
     }
 
     /// Makes room for so many bytes by which what was derived grows; false if there is none.
@@ -204,7 +203,7 @@ impl RowBlock {
         let grow = |(file, number): &(Arc<Segment>, u64)| {
             file.cache().grow((file.meta.number, *number), bytes)
         };
-        self.is_known && self.place.as_ref().is_some_and(grow)
+        self.place.as_ref().is_some_and(grow)
     }
 
     /// Puts the key of a row into `out`.
@@ -504,16 +503,12 @@ impl BlockScan {
             (None, Some(ahead)) => open.file().load_ahead(&open.guide, number, ahead)?,
             (None, None) => open.file().load_to_cache(&open.guide, number)?,
         };
-        let is_whole = is_within && block.is_whole_at(self.layers.at);
+        // A block that is new to the cache is perhaps never read again.
+        let is_whole = is_known && is_within && block.is_whole_at(self.layers.at);
         let place = is_whole.then(|| (open.file().clone(), number as u64));
         if is_whole && !hidden.contains(&true) {
             self.enter(open, number + 1)?;
-            return Ok(f(ScanItem::Rows(RowBlock {
-                block,
-                rows: BlockRows::All,
-                place,
-                is_known,
-            })));
+            return Ok(f(ScanItem::Rows(RowBlock { block, rows: BlockRows::All, place })));
         }
         let rows = match is_within {
             true => self.whole_rows(&block, &mut hidden),
@@ -530,7 +525,7 @@ impl BlockScan {
             true => ControlFlow::Continue(()),
             false => {
                 let rows = BlockRows::Some(rows);
-                f(ScanItem::Rows(RowBlock { block, rows, place, is_known }))
+                f(ScanItem::Rows(RowBlock { block, rows, place }))
             }
         })
     }

@@ -257,7 +257,7 @@ fn columns_that_scans_keep_of_a_heap_follow_its_changes() {
     let of = "count(*), sum(id), count(DISTINCT word), max(word), sum(price), sum(big), count(big), \
               sum(length(note)), count(*) FILTER (WHERE note LIKE '%xxx'), max(day), count(flag), \
               count(*) FILTER (WHERE flag), sum(f), count(*) FILTER (WHERE note IS NULL AND id > 900)";
-    let mut check = |run: &mut dyn FnMut(&str) -> String, of: &str, moment: &str| {
+    let check = |run: &mut dyn FnMut(&str) -> String, of: &str, moment: &str| {
         // Rows that are locked are read one by one.
         let by_row = format!("SELECT {of} FROM (SELECT * FROM t FOR UPDATE) t");
         let ask = format!("SELECT {of} FROM t{moment}");
