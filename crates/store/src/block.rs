@@ -35,7 +35,7 @@ pub struct Block {
     key_prefixes: OnceLock<KeyPrefixes>,
     /// The values of the groups if each is one whole value, found when a scan first asks.
     values: OnceLock<Option<WholeValues>>,
-    /// What a reader has derived from the groups.
+    /// The value that a reader has derived from the groups and left here.
     derived: OnceLock<Box<dyn Any + Send + Sync>>,
     prefix: (u32, u32),
     directory: u32,

@@ -39,7 +39,7 @@ pub const MASKS: u64 = 1 << 60;
 /// See [`MASKS`].
 pub const MASKS_PAST: u64 = 1 << 59;
 
-/// What blocks have grown by may take one part in so many of the cache.
+/// The bytes by which blocks have grown may take one part in so many of the cache.
 const GROWN_PART: usize = 4;
 
 /// Something cached.
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(cache.bytes(), 0);
     }
 
-    /// What blocks grow by has its part of the budget, and goes with them.
+    /// The growth of blocks has its part of the budget, and goes with them.
     #[test]
     fn blocks_grow_within_their_part_of_the_budget() {
         let cache = Cache::new(100_000);
