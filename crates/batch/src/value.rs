@@ -22,7 +22,7 @@ use crate::by_row::{ByRow, by_code};
 use crate::condition::Condition;
 use crate::slice::{Selection, Slice};
 use crate::source::{Field, FieldForm};
-use crate::vector::{Floats, Lent, Values, Vector};
+use crate::vector::{Decimals, Floats, Lent, Shown, Values, Vector};
 
 /// The context in which programs run.
 #[derive(Clone, Copy)]
@@ -203,6 +203,8 @@ pub(crate) enum Value {
     Constant(ByRow),
     /// An integer as a `float8`.
     ToFloat(Box<Value>),
+    /// An integer as a `numeric`; by the program where it is not kept as an integer.
+    ToNumeric(Box<Value>, ByRow),
     /// Computed on arrays; by the program where that would not be exact.
     Arithmetic(Arithmetic, Numbers, Box<[Value; 2]>, ByRow),
     /// The value where the condition is true, else NULL.
@@ -246,6 +248,12 @@ impl Value {
             {
                 Value::ToFloat(Box::new(Value::compile(inner, compiler)?))
             }
+            ExprKind::Cast { expr: inner, how: Cast::Type { .. } }
+                if expr.ty == Type::NUMERIC
+                    && matches!(inner.ty, Type::INT2 | Type::INT4 | Type::INT8) =>
+            {
+                Value::ToNumeric(Box::new(Value::compile(inner, compiler)?), whole)
+            }
             ExprKind::Call(call) => {
                 if let Some((column, name, form)) = field_read(expr) {
                     return Ok(Value::Field(compiler.field(column, name, form), whole));
@@ -279,7 +287,7 @@ impl Value {
     pub fn cost(&self) -> u8 {
         match self {
             Value::Column(_) | Value::Constant(_) | Value::Field(..) => 0,
-            Value::ToFloat(inner) => inner.cost(),
+            Value::ToFloat(inner) | Value::ToNumeric(inner, _) => inner.cost(),
             Value::Arithmetic(_, _, sides, _) => sides.iter().map(Value::cost).max().unwrap_or(0),
             Value::When(..) => 1,
             Value::OfField(..) | Value::Rows(_) => 2,
@@ -290,6 +298,10 @@ impl Value {
     pub fn forget(&self) {
         match self {
             Value::ToFloat(inner) => inner.forget(),
+            Value::ToNumeric(inner, whole) => {
+                inner.forget();
+                whole.forget();
+            }
             Value::Arithmetic(_, _, sides, whole) => {
                 sides.iter().for_each(Value::forget);
                 whole.forget();
@@ -331,6 +343,21 @@ impl Value {
                 };
                 let values = ints.values.iter().map(|value| *value as f64).collect();
                 Vector { values: Values::Floats(Floats::of(values)), nulls: vector.nulls.clone() }
+            }
+            Value::ToNumeric(inner, whole) => {
+                let vector = inner.vector(run, slice, rows)?;
+                match &vector.values {
+                    Values::Ints(ints) => Vector {
+                        values: Values::Decimals(Decimals {
+                            scale: 0,
+                            mantissas: ints.values.clone(),
+                            shown: Shown::Same(0),
+                            bound: ints.bound,
+                        }),
+                        nulls: vector.nulls.clone(),
+                    },
+                    _ => whole.vector(run, slice, rows)?,
+                }
             }
             Value::Arithmetic(how, numbers, sides, whole) => {
                 let left = sides[0].vector(run, slice, rows)?;

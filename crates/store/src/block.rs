@@ -157,9 +157,7 @@ impl Block {
 
     /// Bytes held in memory.
     pub fn size(&self) -> usize {
-        let count = self.count as usize;
-        let values = count * size_of::<u32>();
-        self.bytes.len() + KeyPrefixes::size_of(count) + values + size_of::<Block>()
+        self.bytes.len() + KeyPrefixes::size_of(self.count as usize) + size_of::<Block>()
     }
 
     /// The bytes that [`GroupSpan`] points into.
@@ -191,16 +189,18 @@ impl Block {
         &self.derived
     }
 
-    /// Where the values lie, in order, if each group is one whole value. It is kept as that of [`Block::is_whole_at`].
+    /// Where the values lie, in order, if each group is one whole value and [`Block::is_whole_at`] has found that out.
     pub fn value_spans(&self) -> Option<impl ExactSizeIterator<Item = (u32, u32)>> {
-        let starts = &self.whole_values()?.starts[..self.count as usize];
+        let values = self.values.get()?.as_ref()?;
+        let starts = &values.starts[..self.count as usize];
         Some((0..self.count as usize).map(|at| (starts[at], self.end(at as u32))))
     }
 
-    /// Returns true if each group is one whole value, written at or below `at`. The answer is kept: this is for blocks that are
-    /// read again and again.
-    pub fn is_whole_at(&self, at: u64) -> bool {
-        self.whole_values().is_some_and(|values| values.newest <= at)
+    /// Returns true if each group is one whole value, written at or below `at`, and the block has found that out. It keeps the
+    /// answer, for which it grows once; `grow` makes room for so many bytes, or returns false.
+    pub fn is_whole_at(&self, at: u64, grow: impl FnOnce(usize) -> bool) -> bool {
+        let may_ask = self.values.get().is_some() || grow(self.count as usize * size_of::<u32>());
+        may_ask && self.whole_values().is_some_and(|values| values.newest <= at)
     }
 
     fn whole_values(&self) -> Option<&WholeValues> {

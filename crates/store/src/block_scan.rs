@@ -504,7 +504,9 @@ impl BlockScan {
             (None, None) => open.file().load_to_cache(&open.guide, number)?,
         };
         // A block that is new to the cache is perhaps never read again.
-        let is_whole = is_known && is_within && block.is_whole_at(self.layers.at);
+        let grow =
+            |bytes| open.file().cache().grow((open.file().meta.number, number as u64), bytes);
+        let is_whole = is_known && is_within && block.is_whole_at(self.layers.at, grow);
         let place = is_whole.then(|| (open.file().clone(), number as u64));
         if is_whole && !hidden.contains(&true) {
             self.enter(open, number + 1)?;
