@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   block        1 AIR 8403 ...   2 MAIL 8400 ...   3 AIR 8407 ...      rows, one after the other
-//!   first scan   8403 8400 8407                                         each row is walked through, column by column
+//!   second scan  8403 8400 8407                                         each row is walked through, column by column
 //!   later scans  least 8400, distances 3 0 7 in one byte each           an array is read
 //! ```
 //!

@@ -197,7 +197,8 @@ impl Block {
     }
 
     /// Returns true if each group is one whole value, written at or below `at`, and the block has found that out. It keeps the
-    /// answer, for which it grows once; `grow` makes room for so many bytes, or returns false.
+    /// answer, for which it grows: `grow` makes room for so many bytes, or returns false. Two threads that ask at the same
+    /// moment both make room, and the block counts as larger than it is until it leaves the cache.
     pub fn is_whole_at(&self, at: u64, grow: impl FnOnce(usize) -> bool) -> bool {
         let may_ask = self.values.get().is_some() || grow(self.count as usize * size_of::<u32>());
         may_ask && self.whole_values().is_some_and(|values| values.newest <= at)

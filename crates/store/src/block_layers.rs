@@ -271,8 +271,8 @@ impl Layers {
         Ok(true)
     }
 
-    /// Returns true if none of these blocks of a layer has a key of the table from `first` up to `end`. Of several blocks some
-    /// have one.
+    /// Returns true if none of these blocks of a layer has a key of the table from `first` up to `end`. If there are many, it
+    /// returns false without a look at them.
     fn are_apart(
         &mut self,
         layer: usize,
@@ -280,7 +280,7 @@ impl Layers {
         first: &[u8],
         end: &[u8],
     ) -> Result<bool, StoreError> {
-        /// The block that begins before `first`, of a segment or two.
+        /// So many blocks are looked at: in a segment without such a key it is the one that begins before `first`.
         const FEW: usize = 2;
         if blocks.iter().map(|(_, numbers)| numbers.len()).sum::<usize>() > FEW {
             return Ok(false);
