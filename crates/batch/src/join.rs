@@ -12,6 +12,8 @@
 //!
 //! Columns of the probe side are read only if an operator asks for them, and only for rows that have a partner.
 
+mod division;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sql::plan::Expr;
@@ -27,6 +29,8 @@ use crate::source::ScanColumn;
 use crate::value::{Compiler, Run, Value};
 use crate::vector::{Lent, Vector};
 use crate::{Programs, ROWS_MAX};
+
+pub use division::{KeyFilter, TakeHashed};
 
 /// Which rows a join gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,7 +66,9 @@ mod words;
 
 pub use aggregation::{Aggregation, Shape, SpillRow, can_aggregate};
 pub use cutoff::Cutoff;
-pub use join::{Builder, Join, JoinShape, Partners, Probing, Side, can_join};
+pub use join::{
+    Builder, Join, JoinShape, KeyFilter, Partners, Probing, Side, TakeHashed, can_join,
+};
 pub use projection::Projection;
 pub use reader::Piece;
 pub use slice::{Selection, Slice};

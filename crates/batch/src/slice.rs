@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use types::{DatumRef, Result};
+use types::{Datum, DatumRef, Result};
 
 use crate::ROWS_MAX;
 use crate::vector::{Lent, Vector};
@@ -87,6 +87,22 @@ impl<'a> Slice<'a> {
             return Ok(Lent::Owned(vector));
         }
         self.column(at).map(Lent::Borrowed)
+    }
+
+    /// Returns the values of selected rows, row by row.
+    ///
+    /// # Errors
+    /// If a column cannot be read.
+    pub fn to_rows(&self, rows: &Selection) -> Result<Vec<Vec<Datum>>> {
+        let width = self.width();
+        let mut values: Vec<Vec<Datum>> =
+            (0..rows.len()).map(|_| Vec::with_capacity(width)).collect();
+        for column in 0..width {
+            let vector = self.column_of(column, rows)?;
+            let mut to = values.iter_mut();
+            rows.each(|row| to.next().into_iter().for_each(|to| to.push(vector.datum(row))));
+        }
+        Ok(values)
     }
 
     /// Returns the values of a column in these rows, which ascend and may repeat.

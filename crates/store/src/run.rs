@@ -447,8 +447,8 @@ impl RunCursor {
         Ok(())
     }
 
-    /// As [`RunCursor::seek`], forwards, without a look into a block of columns that begins with the key sought,
-    /// or that ends before it.
+    /// As [`RunCursor::seek`], forwards. It does not read a block of which the guide tells that it ends before the key
+    /// sought, nor a block of columns that begins with that key.
     fn seek_block(&mut self, key: Option<&[u8]>, past: bool) -> Result<(), StoreError> {
         self.position = None;
         let from = if past { u64::MAX } else { 0 };
@@ -461,7 +461,11 @@ impl RunCursor {
         let number = guide.before(key, from).saturating_sub(1);
         let info = &guide.blocks()[number];
         // All of a block of columns is of one table.
-        let is_before = info.header > 0 && key::split(guide.key(info)).0 < key::split(key).0;
+        let is_of_earlier_table =
+            info.header > 0 && key::split(guide.key(info)).0 < key::split(key).0;
+        // A current run has no key twice.
+        let begins_next = guide.blocks().get(number + 1).is_some_and(|next| guide.key(next) == key);
+        let is_before = is_of_earlier_table || begins_next && !past;
         let place = BlockPlace { segment, guide, number };
         if is_before {
             return self.enter_next(place);

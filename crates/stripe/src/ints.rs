@@ -9,6 +9,8 @@
 //!
 //! Runs are streams themselves, but not streams of runs.
 
+use std::ops::Range;
+
 use crate::cursor::{Cursor, put_signed, put_unsigned};
 use crate::packed::{bytes_of, pack, unpack, unpack_few, unpack_one, unpack_small, width_of};
 use crate::{BLOCK_ROWS, Error, Result};
@@ -231,6 +233,22 @@ impl<'a> Ints<'a> {
         let mut all = Vec::with_capacity(self.count);
         self.append_to(&mut all);
         all
+    }
+
+    /// Returns the values at `places`. Blocks that have none of them are not decoded.
+    ///
+    /// # Panics
+    /// If a place is not below [`Ints::len`].
+    pub fn range(&self, places: Range<usize>) -> Vec<i64> {
+        assert!(places.end <= self.count, "{places:?} of {} values", self.count);
+        let first = places.start / BLOCK_ROWS;
+        let mut values = Vec::with_capacity(places.len() + 2 * BLOCK_ROWS);
+        for index in first..places.end.div_ceil(BLOCK_ROWS) {
+            values.append(&mut self.block(index));
+        }
+        values.drain(..places.start - first * BLOCK_ROWS);
+        values.truncate(places.len());
+        values
     }
 }
 

@@ -53,6 +53,8 @@ proptest! {
         prop_assert_eq!(&read.to_vec(), &values);
         for at in (0..values.len()).step_by(97) {
             prop_assert_eq!(read.get(at), values[at]);
+            let places = at..values.len().min(at + at % 2_000);
+            prop_assert_eq!(&read.range(places.clone()), &values[places]);
         }
         for (index, block) in values.chunks(BLOCK_ROWS).enumerate() {
             let farthest = block.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);

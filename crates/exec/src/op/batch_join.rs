@@ -1,22 +1,24 @@
 //! Hash joins over blocks of columns. They give slices of joined rows, or rows, to the operator above.
 //!
 //! ```text
-//!   build ──pieces──> batch::Join   one table; if it does not fit, both inputs start again, row by row
+//!   build ──pieces──> batch::Join   one table; if it does not fit, both inputs start again, are divided
+//!                                   into partitions, and these are joined row by row
 //!   probe ──pieces──> batch::Join ──slices of joined rows──> an operator in batches
 //!                                                └──> Waiting ──rows──> any other
 //! ```
 
-use batch::{Builder, Join, Probing, Run, Selection, Slice};
+use batch::{Builder, Join, KeyFilter, Probing, Run, Selection, Slice};
 use plan::JoinKind;
 use plan::explain::operator_stats::Report;
 use sql::eval::Program;
-use types::Result;
+use types::{Datum, Result};
 
 use super::hash_join::{HashJoin, Side};
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::parallel::{self, Gather, Parts, Sink, Step, TakePiece, WorkerUse, parts_by};
+use crate::spill::Partitions;
 use crate::tables::{Piece, piece_of_rows};
 
 /// The row-by-row form of a join.
@@ -39,9 +41,54 @@ enum Phase {
 enum Inputs {
     /// The left and the right one.
     Pieces(Side, Side, ByRow),
-    ByRow(Box<HashJoin>),
+    Divided(Divided),
     /// Neither, while one becomes the other.
     Nothing,
+}
+
+/// A join of partitions, row by row.
+struct Divided {
+    by_row: Box<HashJoin>,
+    /// True if its build side is the probe side of the join in batches.
+    is_swapped: bool,
+}
+
+impl Divided {
+    /// Divides both inputs by the keys of `join`, unless that has been done.
+    fn fill(&mut self, env: &Env<'_>, join: &mut Join) -> Result<()> {
+        /// The part of the memory of a hash table that the filter takes.
+        const OF_FILTER: usize = 8;
+        let Self { by_row, is_swapped } = self;
+        let Some(spill) = env.ctx.spill.as_ref().filter(|_| !by_row.is_filled()) else {
+            return Ok(());
+        };
+        let (mut probe, mut build) = by_row.inputs();
+        if *is_swapped {
+            std::mem::swap(&mut probe, &mut build);
+        }
+        let tick = |rows| env.ticks(rows);
+        let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
+        let mut filter = KeyFilter::new(spill.hash_bytes / OF_FILTER);
+        let mut held = Held::default();
+        held.add(env, filter.bytes())?;
+        let mut rows = Partitions::new(spill.folder, 0);
+        while build.next_piece(env, &mut |piece| {
+            let mut add = |hash: u64, row: &[Datum]| rows.add(hash, row, None);
+            join.divide_build(run, &piece, &mut filter, &mut add)
+        })? {}
+        let mut tapes = (Vec::new(), rows.finish()?);
+        let mut rows = Partitions::new(spill.folder, 0);
+        while probe.next_piece(env, &mut |piece| {
+            let mut add = |hash: u64, row: &[Datum]| rows.add(hash, row, None);
+            join.divide_probe(run, &piece, &filter, &mut add)
+        })? {}
+        tapes.0 = rows.finish()?;
+        held.clear(env.shared);
+        if *is_swapped {
+            tapes = (tapes.1, tapes.0);
+        }
+        by_row.fill_from(env, tapes.0, tapes.1)
+    }
 }
 
 /// A join in batches.
@@ -63,7 +110,7 @@ impl BatchJoin {
         Self { join, inputs, phase: Phase::Build, worker_use: WorkerUse::default(), held, waiting }
     }
 
-    /// Keeps the build side. If it is too large, rows are joined one by one from now on, which can be divided.
+    /// Keeps the build side. If it is too large, the join is divided from now on.
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
         let Self { join, inputs, held, worker_use, .. } = self;
         let Inputs::Pieces(left, right, by_row) = inputs else { return Ok(()) };
@@ -103,9 +150,10 @@ impl BatchJoin {
             left.input.rewind(env.shared);
             right.input.rewind(env.shared);
             let ByRow { kind, condition, build_left } = by_row;
-            let build_left = build_left && kind.shows_right();
-            let join = HashJoin::new(kind, left, right, condition, build_left);
-            self.inputs = Inputs::ByRow(Box::new(join));
+            // Row by row, the side is kept of which no row comes out.
+            let is_swapped = build_left && !kind.shows_right();
+            let by_row = HashJoin::new(kind, left, right, condition, build_left && !is_swapped);
+            self.inputs = Inputs::Divided(Divided { by_row: Box::new(by_row), is_swapped });
         }
         Ok(())
     }
@@ -173,9 +221,10 @@ impl GivesPieces for BatchJoin {
 
 impl Operator for BatchJoin {
     fn next(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
-        if let Inputs::ByRow(join) = &mut self.inputs {
+        if let Inputs::Divided(divided) = &mut self.inputs {
+            divided.fill(env, &mut self.join)?;
             // Rows of the first piece may wait still.
-            return Ok(self.waiting.next(env.shared, out)? || join.next(env, out)?);
+            return Ok(self.waiting.next(env.shared, out)? || divided.by_row.next(env, out)?);
         }
         waiting::next_of(self, env, out)
     }
@@ -190,8 +239,10 @@ impl Operator for BatchJoin {
         }
         let (left, right, build_left) = match &mut self.inputs {
             Inputs::Pieces(left, right, by_row) => (left, right, by_row.build_left),
-            Inputs::ByRow(join) => {
-                return piece_of_rows(&mut |piece| f(piece).map(drop), |out| join.next(env, out));
+            Inputs::Divided(divided) => {
+                divided.fill(env, &mut self.join)?;
+                let mut next = |out: &mut Row| divided.by_row.next(env, out);
+                return piece_of_rows(&mut |piece| f(piece).map(drop), &mut next);
             }
             Inputs::Nothing => return Ok(false),
         };
@@ -244,7 +295,7 @@ impl Operator for BatchJoin {
                 left.input.rewind(shared);
                 right.input.rewind(shared);
             }
-            Inputs::ByRow(join) => join.rewind(shared),
+            Inputs::Divided(divided) => divided.by_row.rewind(shared),
             Inputs::Nothing => {}
         }
     }

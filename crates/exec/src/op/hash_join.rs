@@ -108,16 +108,48 @@ impl HashJoin {
         if self.build_left { self.kind.keeps_right() } else { self.kind.keeps_left() }
     }
 
+    /// True if rows of the probe side come out that have no partner.
+    fn keeps_unmatched(&self) -> bool {
+        self.keeps_probe() || self.kind == JoinKind::Anti
+    }
+
     /// Puts the build side into the table, or, where it is too large, both sides into partitions.
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
         self.built = true;
         let Some(build) = self.load(env, None, 0)? else { return Ok(()) };
         self.divide(env, None, build, 0)?;
+        self.begin_partitions(env)
+    }
+
+    /// Goes to the first partition.
+    fn begin_partitions(&mut self, env: &Env<'_>) -> Result<()> {
         // Without a partition there is nothing more to come.
         if !self.next_partition(env)? {
             self.rest = Some(0);
         }
         Ok(())
+    }
+
+    /// Returns the inputs of the probe side and of the build side.
+    pub(crate) fn inputs(&mut self) -> (&mut Input, &mut Input) {
+        (&mut self.probe, &mut self.build)
+    }
+
+    /// Returns true once the inputs have been read.
+    pub(crate) fn is_filled(&self) -> bool {
+        self.built
+    }
+
+    /// Takes both sides in partitions, into which the caller has divided the rows of the inputs.
+    pub(crate) fn fill_from(
+        &mut self,
+        env: &Env<'_>,
+        probe: Vec<Tape>,
+        build: Vec<Tape>,
+    ) -> Result<()> {
+        self.built = true;
+        self.wait_for(probe, build, 1);
+        self.begin_partitions(env)
     }
 
     /// Puts rows of the build side, or of a partition of it, into the table; gives them as partitions
@@ -202,7 +234,7 @@ impl HashJoin {
         level: u32,
     ) -> Result<()> {
         let Some(spill) = &env.ctx.spill else { return Ok(()) };
-        let keeps = self.keeps_probe() || self.kind == JoinKind::Anti;
+        let keeps = self.keeps_unmatched();
         let (mut probe, mut row) = (Partitions::new(spill.folder, level), Row::new());
         loop {
             let more = match &mut from {
@@ -219,16 +251,21 @@ impl HashJoin {
                 probe.add(hash, &row, None)?;
             }
         }
-        let keeps_build = self.keeps_build();
+        self.wait_for(probe.finish()?, build.finish()?, level + 1);
+        Ok(())
+    }
+
+    /// Notes the partitions that are joined later: those from which a row may come.
+    fn wait_for(&mut self, probe: Vec<Tape>, build: Vec<Tape>, level: u32) {
+        let (keeps_build, keeps_probe) = (self.keeps_build(), self.keeps_unmatched());
         let is_needed = |(build, probe): &(Tape, Tape)| match (build.len() > 0, probe.len() > 0) {
             (true, true) => true,
             (true, false) => keeps_build,
-            (false, true) => keeps,
+            (false, true) => keeps_probe,
             (false, false) => false,
         };
-        let pairs = build.finish()?.into_iter().zip(probe.finish()?).filter(is_needed);
-        self.pending.extend(pairs.map(|(build, probe)| (build, probe, level + 1)));
-        Ok(())
+        let pairs = build.into_iter().zip(probe).filter(is_needed);
+        self.pending.extend(pairs.map(|(build, probe)| (build, probe, level)));
     }
 
     /// Goes to the next partition; false if there is none.

@@ -48,17 +48,7 @@ impl Waiting {
     pub(crate) fn add(&mut self, env: &Env<'_>, piece: &Piece<'_, '_>) -> Result<()> {
         match piece {
             Piece::Joined(slice, selected) => {
-                let width = slice.width();
-                let mut rows: Vec<Row> =
-                    (0..selected.len()).map(|_| Row::with_capacity(width)).collect();
-                for column in 0..width {
-                    let vector = slice.column(column)?;
-                    let mut to = rows.iter_mut();
-                    selected.each(|row| {
-                        to.next().into_iter().for_each(|to| to.push(vector.datum(row)))
-                    });
-                }
-                rows.into_iter().try_for_each(|row| self.push(env, row))
+                slice.to_rows(selected)?.into_iter().try_for_each(|row| self.push(env, row))
             }
             Piece::Values(rows) => rows.iter().try_for_each(|row| self.push(env, row.clone())),
             Piece::Block(..) | Piece::Rows(_) => {

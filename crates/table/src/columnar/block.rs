@@ -105,7 +105,7 @@ impl<'b> BlockColumn<'b> {
     pub fn taken_apart(self) -> Result<TakenApart> {
         let rows = &self.block.rows;
         let Some(known) = self.known else { return Err(self.damaged("a field is no column")) };
-        TakenApart::read(known, rows.len(), &|part| rows.part(part))
+        TakenApart::read(known, rows.len(), &(0..rows.len()), &|part| rows.part(part))
             .map_err(|error| rows.fault(error).into())
     }
 

@@ -514,7 +514,7 @@ impl BlockHead {
 #[derive(Debug)]
 pub(crate) struct RowDecoder;
 
-/// The values of a column of a block, one raw value of a row after the other ([`types::row`]).
+/// The values that some rows of a block have in a column, one raw value of a row after the other ([`types::row`]).
 pub struct RawColumn {
     bytes: Vec<u8>,
     ends: Vec<u32>,
@@ -522,7 +522,7 @@ pub struct RawColumn {
 }
 
 impl RawColumn {
-    /// Returns the raw value of a row, or `None` for NULL.
+    /// Returns the raw value of a row, or `None` for NULL; row 0 is the first that was read.
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         let Range { start, end } = match row {
             0 => 0..self.ends[0],
@@ -531,22 +531,24 @@ impl RawColumn {
         (!self.nulls[row]).then(|| &self.bytes[start as usize..end as usize])
     }
 
-    /// Reads the column of a block that `known` describes.
+    /// Reads the column that `known` describes, of some rows of a block, which has `block_rows`.
     pub(super) fn read(
         known: &ColumnHead,
-        rows: usize,
+        block_rows: usize,
+        rows: &Range<usize>,
         part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
     ) -> Result<RawColumn, ColumnError> {
         match &known.fields {
-            None => RawColumn::read_chunk(known.repr, &known.chunk, rows, part),
-            Some(_) => Ok(TakenApart::read(known, rows, part)?.whole(0..rows)),
+            None => RawColumn::read_chunk(known.repr, &known.chunk, block_rows, rows, part),
+            Some(_) => Ok(TakenApart::read(known, block_rows, rows, part)?.whole(0..rows.len())),
         }
     }
 
     fn read_chunk(
         repr: Repr,
         known: &ChunkHead,
-        rows: usize,
+        block_rows: usize,
+        rows: &Range<usize>,
         part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
     ) -> Result<RawColumn, ColumnError> {
         let damaged = |_| ColumnError::Damaged("a chunk of a column");
@@ -556,24 +558,26 @@ impl RawColumn {
         };
         let bytes = part(known.chunk)?;
         let chunk = Chunk::read(&bytes).map_err(damaged)?;
-        if chunk.len() != rows || known.zone.count as usize != rows {
+        if chunk.len() != block_rows || known.zone.count as usize != block_rows {
             return Err(ColumnError::Damaged("a chunk has too many or too few values"));
         }
-        RawColumn::of(repr, &chunk, dictionary.as_ref())
+        RawColumn::of(repr, &chunk, dictionary.as_ref(), rows)
     }
 
     fn of(
         repr: Repr,
         chunk: &Chunk<'_>,
         dictionary: Option<&Dictionary>,
+        rows: &Range<usize>,
     ) -> Result<RawColumn, ColumnError> {
-        let rows = chunk.len();
-        let nulls: Vec<bool> = (0..rows).map(|row| chunk.nulls().has(row)).collect();
-        let mut column = RawColumn { bytes: Vec::new(), ends: Vec::with_capacity(rows), nulls };
+        let nulls = rows.clone().map(|row| chunk.nulls().has(row)).collect();
+        let mut column =
+            RawColumn { bytes: Vec::new(), ends: Vec::with_capacity(rows.len()), nulls };
         match chunk.values() {
-            Values::Ints(values) => column.put_ints(repr, values)?,
+            Values::Ints(values) => column.put_ints(repr, &values.range(rows.clone()))?,
             Values::Decimals { scale, mantissas, shown } => {
-                column.put_decimals(*scale, mantissas, shown)?;
+                let of_rows = |ints: &Ints<'_>| ints.range(rows.clone());
+                column.put_decimals(*scale, &of_rows(mantissas), &of_rows(shown))?;
             }
             Values::Floats(values) => column.put_floats(rows, values, |value| value.to_le_bytes()),
             Values::Floats32(values) => {
@@ -588,7 +592,7 @@ impl RawColumn {
         self.ends.push(self.bytes.len() as u32);
     }
 
-    fn put_ints(&mut self, repr: Repr, values: &Ints<'_>) -> Result<(), ColumnError> {
+    fn put_ints(&mut self, repr: Repr, values: &[i64]) -> Result<(), ColumnError> {
         let width = match repr {
             Repr::Bool => 1,
             Repr::Int2 => 2,
@@ -596,7 +600,7 @@ impl RawColumn {
             Repr::Int8 | Repr::Time | Repr::Timestamp | Repr::TimestampTz => 8,
             _ => return Err(ColumnError::Damaged("a column of integers is of another type")),
         };
-        for value in values.to_vec() {
+        for value in values {
             self.bytes.extend_from_slice(&value.to_le_bytes()[..width]);
             self.end();
         }
@@ -605,11 +609,11 @@ impl RawColumn {
 
     fn put_floats<F: stripe::Float, const N: usize>(
         &mut self,
-        rows: usize,
+        rows: &Range<usize>,
         values: &Floats<'_, F>,
         bytes: impl Fn(F) -> [u8; N],
     ) {
-        for row in 0..rows {
+        for row in rows.clone() {
             self.bytes.extend_from_slice(&bytes(values.get(row)));
             self.end();
         }
@@ -618,14 +622,14 @@ impl RawColumn {
     fn put_decimals(
         &mut self,
         scale: u32,
-        mantissas: &Ints<'_>,
-        shown: &Ints<'_>,
+        mantissas: &[i64],
+        shown: &[i64],
     ) -> Result<(), ColumnError> {
         let damaged = || ColumnError::Damaged("a decimal shows more digits than it has");
-        for (mantissa, shown) in mantissas.to_vec().into_iter().zip(shown.to_vec()) {
-            let cut = u32::try_from(shown).ok().and_then(|shown| scale.checked_sub(shown));
+        for (mantissa, shown) in mantissas.iter().zip(shown) {
+            let cut = u32::try_from(*shown).ok().and_then(|shown| scale.checked_sub(shown));
             let power = cut.and_then(|cut| 10_i64.checked_pow(cut)).ok_or_else(damaged)?;
-            let number = Numeric::new((mantissa / power).into(), shown as u32);
+            let number = Numeric::new((mantissa / power).into(), *shown as u32);
             number.map_err(|_| damaged())?.to_stored(&mut self.bytes);
             self.end();
         }
@@ -634,15 +638,15 @@ impl RawColumn {
 
     fn put_strings(
         &mut self,
-        rows: usize,
+        rows: &Range<usize>,
         strings: &Strings<'_>,
         dictionary: Option<&Dictionary>,
     ) -> Result<(), ColumnError> {
-        let codes = strings.codes().map(Ints::to_vec);
-        for row in 0..rows {
+        let codes = strings.codes().map(|codes| codes.range(rows.clone()));
+        for (at, row) in rows.clone().enumerate() {
             let string = match &codes {
                 None => strings.get(row, dictionary),
-                Some(codes) => match dictionary.zip(usize::try_from(codes[row]).ok()) {
+                Some(codes) => match dictionary.zip(usize::try_from(codes[at]).ok()) {
                     Some((known, code)) if code < known.strings().len() => {
                         Ok(known.strings().get(code))
                     }
@@ -657,7 +661,8 @@ impl RawColumn {
     }
 }
 
-/// The values of a column of a block that are kept as columns of their fields, and what is left of each.
+/// The values that some rows of a block have in a column that is kept as columns of its fields, and what is left of
+/// each value.
 pub struct TakenApart {
     rest: RawColumn,
     names: Vec<String>,
@@ -665,13 +670,14 @@ pub struct TakenApart {
 }
 
 impl TakenApart {
-    /// Reads the column of a block that `known` describes.
+    /// Reads the column that `known` describes, of some rows of a block, which has `block_rows`.
     pub(super) fn read(
         known: &ColumnHead,
-        rows: usize,
+        block_rows: usize,
+        rows: &Range<usize>,
         part: &dyn Fn(usize) -> Result<Arc<[u8]>, StoreError>,
     ) -> Result<TakenApart, ColumnError> {
-        let read = |chunk| RawColumn::read_chunk(known.repr, chunk, rows, part);
+        let read = |chunk| RawColumn::read_chunk(known.repr, chunk, block_rows, rows, part);
         let (names, chunks) = match &known.fields {
             Some(fields) => (fields.names.clone(), &fields.chunks[..]),
             None => (Vec::new(), &[][..]),
@@ -680,7 +686,7 @@ impl TakenApart {
         Ok(TakenApart { rest: read(&known.chunk)?, names, fields })
     }
 
-    /// Appends the raw value of a row to `out`; false for NULL.
+    /// Appends the raw value of a row to `out`; false for NULL. Row 0 is the first that was read.
     pub fn put(&self, row: usize, out: &mut Vec<u8>) -> bool {
         let Some(rest) = self.rest.get(row) else { return false };
         shred::put_together(rest, &self.names, |at| self.fields[at].get(row), out);
@@ -739,7 +745,8 @@ impl ColumnDecoder for RowDecoder {
             return decode_batch(&part(0)?, rows, each);
         }
         let head = BlockHead::read(head).ok_or(ColumnError::Damaged("the head of a block"))?;
-        let columns = head.columns.iter().map(|known| RawColumn::read(known, rows, part));
+        let columns =
+            head.columns.iter().map(|known| RawColumn::read(known, rows, &(0..rows), part));
         let columns = columns.collect::<Result<Vec<RawColumn>, ColumnError>>()?;
         let reprs: Vec<Repr> = head.columns.iter().map(|column| column.repr).collect();
         let mut out = Vec::new();

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!   store      row row [ block of columns ] row [ block of columns ] ...
-//!   fill       row row   row row row ...    a block is decoded once, and rests between fills
+//!   fill       row row   row row row ...    a block is decoded at most in two parts, and rests between fills
 //! ```
 //!
 //! Columns that are not wanted are NULL in the rows that come of a block.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use store::TableId;
 use txn::{KeyRange, ScanItem, TxnError, View};
@@ -32,48 +32,68 @@ pub(super) struct ColumnarScan {
 
 /// A block of columns whose rows are handed out.
 struct OpenBlock {
-    version: u32,
+    block: Block,
     reprs: Vec<Repr>,
-    /// `None` for columns that are not wanted.
-    columns: Vec<Option<RawColumn>>,
     keys: Vec<u8>,
     key_ends: Vec<usize>,
     /// The number of rows that were handed out.
     passed: usize,
+    /// The rows of which `columns` has the values.
+    decoded: Range<usize>,
+    /// `None` for columns that are not wanted.
+    columns: Vec<Option<RawColumn>>,
 }
 
+/// A reader that wants less than this part of a block first gets its first rows, and the rest if it asks for more.
+const FEW: usize = 8;
+
 impl OpenBlock {
-    fn read(block: &Block, wanted: ColumnSet<'_>) -> Result<OpenBlock> {
-        let (head, rows) = (block.head(), block.rows());
-        let damaged = |error| Error::from(rows.fault(error));
-        let part = |index| rows.part(index);
-        let column = |(at, known)| match wanted.has(at) {
-            true => RawColumn::read(known, rows.len(), &part).map(Some).map_err(damaged),
-            false => Ok(None),
-        };
-        let columns = head.columns.iter().enumerate().map(column).collect::<Result<Vec<_>>>()?;
-        let (mut keys, mut key_ends) = (Vec::new(), Vec::with_capacity(rows.len()));
-        rows.keys(&mut |key| {
+    fn read(block: Block) -> Result<OpenBlock> {
+        let (mut keys, mut key_ends) = (Vec::new(), Vec::with_capacity(block.len()));
+        block.rows().keys(&mut |key| {
             keys.extend_from_slice(key);
             key_ends.push(keys.len());
         })?;
-        let reprs = head.columns.iter().map(|column| column.repr).collect();
-        Ok(OpenBlock { version: head.version, reprs, columns, keys, key_ends, passed: 0 })
+        let reprs = block.head().columns.iter().map(|column| column.repr).collect();
+        let (decoded, columns) = (0..0, Vec::new());
+        Ok(OpenBlock { block, reprs, keys, key_ends, passed: 0, decoded, columns })
     }
 
     fn is_over(&self) -> bool {
         self.passed == self.key_ends.len()
     }
 
+    /// Decodes the next rows, at least `count` of them if there are so many.
+    fn decode(&mut self, wanted: ColumnSet<'_>, count: usize) -> Result<()> {
+        let (start, rows) = (self.passed, self.block.rows());
+        let end = if start == 0 && count < rows.len() / FEW { count } else { rows.len() };
+        let part = |index| rows.part(index);
+        let column = |(at, known)| match wanted.has(at) {
+            true => RawColumn::read(known, rows.len(), &(start..end), &part)
+                .map(Some)
+                .map_err(|error| Error::from(rows.fault(error))),
+            false => Ok(None),
+        };
+        let columns = self.block.head().columns.iter().enumerate().map(column);
+        self.columns = columns.collect::<Result<_>>()?;
+        self.decoded = start..end;
+        Ok(())
+    }
+
     /// Adds the next rows to a batch until it has `end`.
-    fn fill(&mut self, is_key: bool, batch: &mut Batch, end: usize) -> Result<()> {
+    fn fill(&mut self, wanted: ColumnSet<'_>, batch: &mut Batch, end: usize) -> Result<()> {
+        let version = self.block.head().version;
         while batch.len() < end && !self.is_over() {
             let at = self.passed;
-            let start = if at == 0 { 0 } else { self.key_ends[at - 1] };
-            batch.push(&self.keys[start..self.key_ends[at]], |out| {
-                if !is_key {
-                    let value = |column: usize| self.columns[column].as_ref()?.get(at);
-                    row::write_raw(self.version, &self.reprs, value, out);
+            if !self.decoded.contains(&at) && !wanted.is_nothing() {
+                self.decode(wanted, end - batch.len())?;
+            }
+            let key_start = if at == 0 { 0 } else { self.key_ends[at - 1] };
+            batch.push(&self.keys[key_start..self.key_ends[at]], |out| {
+                if !wanted.is_nothing() {
+                    let row = at - self.decoded.start;
+                    let value = |column: usize| self.columns[column].as_ref()?.get(row);
+                    row::write_raw(version, &self.reprs, value, out);
                 }
                 Ok::<bool, Error>(true)
             })?;
@@ -119,7 +139,7 @@ impl RowScan for ColumnarScan {
         let end = batch.len() + rows_max;
         while batch.len() < end {
             if let Some(block) = &mut self.block {
-                block.fill(wanted.is_nothing(), batch, end)?;
+                block.fill(wanted, batch, end)?;
                 self.leave();
                 continue;
             }
@@ -127,7 +147,7 @@ impl RowScan for ColumnarScan {
                 break;
             }
             let block = self.fill_rows(view, wanted, batch, end)?;
-            self.block = block.map(|block| OpenBlock::read(&block, wanted)).transpose()?;
+            self.block = block.map(OpenBlock::read).transpose()?;
         }
         Ok(())
     }
@@ -191,7 +211,7 @@ impl RowScan for ColumnarScan {
             match columns {
                 Some(rows) if rows.len() as u64 <= rows_max - count => count += rows.len() as u64,
                 Some(rows) => {
-                    self.block = Some(OpenBlock::read(&Block::read(rows)?, ColumnSet::NOTHING)?);
+                    self.block = Some(OpenBlock::read(Block::read(rows)?)?);
                 }
                 None => {}
             }
