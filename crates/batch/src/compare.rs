@@ -1,5 +1,7 @@
 //! [`Compare`]: comparisons on arrays with a value, or with another column.
 
+use std::ops::RangeInclusive;
+
 use scalar::{Comparison, registry};
 use sql::eval::Row;
 use sql::plan::{Expr, ExprKind};
@@ -9,7 +11,7 @@ use types::{Datum, DatumRef, Repr, Result};
 
 use crate::by_row::ByRow;
 use crate::condition::Known;
-use crate::slice::{Selection, Slice};
+use crate::slice::{Number, Selection, Slice};
 use crate::value::{Compiler, Run, Value};
 use crate::vector::{SCALE_MAX, Values, Vector, int_of, is_int, power};
 
@@ -105,6 +107,18 @@ impl Compare {
             *rows = Selection::Some(Vec::new());
             return Ok(());
         }
+        let in_range = |number: Number| {
+            let (how, with) = match number {
+                Number::Int(repr) => with_date(self.how, with.clone(), repr),
+                Number::Decimal(_) => (self.how, with.clone()),
+            };
+            range(how, number.target(with.as_ref())?)
+        };
+        if let Value::Column(at) = self.value
+            && slice.retain_packed(at, rows, in_range)?
+        {
+            return Ok(());
+        }
         let vector = self.value.vector(run, slice, rows)?;
         let (how, with) = match &vector.values {
             Values::Ints(all) => with_date(self.how, with, all.repr),
@@ -154,22 +168,44 @@ impl Compare {
     }
 }
 
+/// Returns the integers that stand so to one; `None` if they are in no range, or if there are none.
+fn range(how: Comparison, with: i64) -> Option<RangeInclusive<i64>> {
+    Some(match how {
+        Comparison::Equal => with..=with,
+        Comparison::NotEqual => return None,
+        Comparison::Less => i64::MIN..=with.checked_sub(1)?,
+        Comparison::LessOrEqual => i64::MIN..=with,
+        Comparison::Greater => with.checked_add(1)?..=i64::MAX,
+        Comparison::GreaterOrEqual => with..=i64::MAX,
+    })
+}
+
+impl Number {
+    /// Returns the integer with which such numbers are to be compared, if they can be compared as integers.
+    fn target(self, with: DatumRef<'_>) -> Option<i64> {
+        match self {
+            Number::Int(of) => {
+                let is_number = |repr| matches!(repr, Repr::Int2 | Repr::Int4 | Repr::Int8);
+                let repr = with.repr()?;
+                let is_alike = repr == of || (is_number(repr) && is_number(of));
+                is_alike.then(|| int_of(with))?
+            }
+            Number::Decimal(scale) => {
+                let DatumRef::Numeric(number) = with else { return None };
+                let (mantissa, digits) = number.as_short()?;
+                // More digits than the values have are not compared as integers.
+                let missing = scale.checked_sub(digits).filter(|missing| *missing <= SCALE_MAX)?;
+                mantissa.checked_mul(power(missing))
+            }
+        }
+    }
+}
+
 /// Returns the number that the values of a vector are to be compared with, if they can be compared as numbers.
 fn target(vector: &Vector<'_>, with: DatumRef<'_>) -> Option<Target> {
     match &vector.values {
-        Values::Ints(all) => {
-            let is_number = |repr| matches!(repr, Repr::Int2 | Repr::Int4 | Repr::Int8);
-            let repr = with.repr()?;
-            let is_alike = repr == all.repr || (is_number(repr) && is_number(all.repr));
-            is_alike.then(|| int_of(with).map(Target::Int))?
-        }
-        Values::Decimals(all) => {
-            let DatumRef::Numeric(number) = with else { return None };
-            let (mantissa, digits) = number.as_short()?;
-            // More digits than the values have are not compared as integers.
-            let missing = all.scale.checked_sub(digits).filter(|missing| *missing <= SCALE_MAX)?;
-            mantissa.checked_mul(power(missing)).map(Target::Int)
-        }
+        Values::Ints(all) => Number::Int(all.repr).target(with).map(Target::Int),
+        Values::Decimals(all) => Number::Decimal(all.scale).target(with).map(Target::Int),
         Values::Floats(..) => match with {
             DatumRef::Float4(with) => Some(f64::from(with)),
             DatumRef::Float8(with) => Some(with),

@@ -1,8 +1,9 @@
 //! [`Slice`]: up to 1,024 rows, whose columns are read when something asks for them. [`Selection`]: some of them.
 
 use std::cell::OnceCell;
+use std::ops::RangeInclusive;
 
-use types::{Datum, DatumRef, Result};
+use types::{Datum, DatumRef, Repr, Result};
 
 use crate::ROWS_MAX;
 use crate::vector::{Lent, Vector};
@@ -30,6 +31,15 @@ pub trait Load<'a> {
         Ok(None)
     }
 
+    /// Returns the numbers of a column as they are kept, none of which is NULL; `None` if there are others, or if they are
+    /// not kept as integers.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn packed(&self, _at: usize) -> Result<Option<Packed<'a>>> {
+        Ok(None)
+    }
+
     /// Reads a field of the objects of a column, by its number; `None` if it is not a column of its own.
     ///
     /// # Errors
@@ -37,6 +47,25 @@ pub trait Load<'a> {
     fn field(&self, _number: usize) -> Result<Option<Vector<'a>>> {
         Ok(None)
     }
+}
+
+/// The numbers of a column of a slice, before they are decoded.
+pub struct Packed<'a> {
+    /// The integers of the whole chunk.
+    pub ints: &'a stripe::Ints<'a>,
+    /// The number of the block of them that the slice has.
+    pub block: usize,
+    /// What the integers are.
+    pub number: Number,
+}
+
+/// What the integers of a column are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// The values themselves.
+    Int(Repr),
+    /// Decimals with so many digits behind the point.
+    Decimal(u32),
 }
 
 /// Up to 1,024 rows.
@@ -103,6 +132,33 @@ impl<'a> Slice<'a> {
             rows.each(|row| to.next().into_iter().for_each(|to| to.push(vector.datum(row))));
         }
         Ok(values)
+    }
+
+    /// Keeps the rows whose numbers in a column lie in the range that `range` gives for such numbers. Returns false, and
+    /// keeps all rows, if the column is decoded, if its numbers are not kept as integers, if `range` gives nothing, or if
+    /// reading a few values takes less.
+    ///
+    /// # Errors
+    /// If the column cannot be read.
+    pub(crate) fn retain_packed(
+        &self,
+        at: usize,
+        rows: &mut Selection,
+        range: impl FnOnce(Number) -> Option<RangeInclusive<i64>>,
+    ) -> Result<bool> {
+        let is_few = rows.len() * FEW < self.rows;
+        if is_few || self.rows != ROWS_MAX || self.columns[at].get().is_some() {
+            return Ok(false);
+        }
+        let Some(packed) = self.load.packed(at)? else { return Ok(false) };
+        let Some(range) = range(packed.number) else { return Ok(false) };
+        let (low, high) = range.into_inner();
+        let mut marks = [0; ROWS_MAX];
+        let is_marked = packed.ints.marks(packed.block, low, high, &mut marks).is_some();
+        if is_marked {
+            rows.retain_marked(&marks);
+        }
+        Ok(is_marked)
     }
 
     /// Returns the values of a column in these rows, which ascend and may repeat.
@@ -256,6 +312,25 @@ impl Selection {
                 }
             }
             Selection::Some(_) => self.retain(|row| keep(values[row])),
+        }
+    }
+
+    /// Keeps the rows that are marked with 1; the others are marked with 0. The slice has as many rows as a slice can have.
+    pub(crate) fn retain_marked(&mut self, marks: &[u8; ROWS_MAX]) {
+        if let Selection::Some(_) = self {
+            return self.retain(|row| marks[row % ROWS_MAX] == 1);
+        }
+        let (mut rows, mut kept) = ([0_u16; ROWS_MAX], 0);
+        let (groups, _) = marks.as_chunks::<8>();
+        // Where few rows are kept, most groups have none of them.
+        for (group, marks) in (0_u16..).zip(groups).filter(|(_, marks)| **marks != [0; 8]) {
+            for (row, mark) in (8 * group..).zip(marks) {
+                rows[kept % ROWS_MAX] = row;
+                kept += usize::from(*mark);
+            }
+        }
+        if kept < ROWS_MAX {
+            *self = Selection::Some(rows[..kept].to_vec());
         }
     }
 

@@ -13,7 +13,7 @@ use crate::ROWS_MAX;
 use crate::reader::TakeSlice;
 use crate::row_columns::RowColumns;
 use crate::row_words::RowWords;
-use crate::slice::{Load, Selection, Slice};
+use crate::slice::{Load, Number, Packed, Selection, Slice};
 use crate::vector::{Decimals, Floats, Ints, SCALE_MAX, Shown, Values, Vector, spread};
 use crate::words::Words;
 
@@ -223,6 +223,21 @@ impl<'a> Load<'a> for BlockLoad<'a, '_> {
         }
         let (chunk, words) = (self.chunk(at, column)?, &self.dictionaries.columns[at]);
         few_of(column, chunk, (self.start, self.rows), words, rows)
+    }
+
+    fn packed(&self, at: usize) -> Result<Option<Packed<'a>>> {
+        let column = self.block.column(self.wanted.columns[at].position);
+        let Some(column) = column.filter(|one| !one.is_shredded() && one.zone().nulls == 0) else {
+            return Ok(None);
+        };
+        let (ints, number) = match self.chunk(at, column)?.values() {
+            ChunkValues::Ints(ints) => (ints, Number::Int(column.repr())),
+            ChunkValues::Decimals { scale, mantissas, .. } => {
+                (mantissas, Number::Decimal((*scale).min(SCALE_MAX)))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Packed { ints, block: self.start / ROWS_MAX, number }))
     }
 
     fn field(&self, number: usize) -> Result<Option<Vector<'a>>> {

@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::packed::{bytes_of, pack, unpack, unpack_few, unpack_one, unpack_small, width_of};
+use crate::packed::{bytes_of, mark, pack, unpack, unpack_few, unpack_one, unpack_small, width_of};
 use crate::{BLOCK_ROWS, Error, Result};
 
 const CONSTANT: u8 = 0;
@@ -157,6 +157,33 @@ impl<'a> Ints<'a> {
             }
             _ => None,
         }
+    }
+
+    /// Marks the values of block `index` that are from `low` to `high`: 1 for each of them, 0 for the others. Returns
+    /// `None` if it takes no longer to compare the decoded values.
+    pub fn marks(
+        &self,
+        index: usize,
+        low: i64,
+        high: i64,
+        out: &mut [u8; BLOCK_ROWS],
+    ) -> Option<()> {
+        let Form::Packed(packed) = &self.form else { return None };
+        if self.count - index * BLOCK_ROWS < BLOCK_ROWS {
+            return None;
+        }
+        let (reference, width, bits) = packed.block(index, BLOCK_ROWS);
+        let most = i128::from(u64::MAX.checked_shr(64 - width).unwrap_or(0));
+        // A block whose values may wrap around is decoded.
+        i64::try_from(i128::from(reference) + most).ok()?;
+        let distance = |value: i64| i128::from(value) - i128::from(reference);
+        let (low, high) = (distance(low).max(0), distance(high).min(most));
+        match high - low {
+            ..0 => out.fill(0),
+            span if span == most => out.fill(1),
+            span => mark(bits, width, low as u64, span as u64, out),
+        }
+        Some(())
     }
 
     /// Returns how far a value of block `index` can be from 0.

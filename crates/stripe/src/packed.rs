@@ -66,6 +66,17 @@ pub(crate) fn unpack_small(
     Some(())
 }
 
+/// Marks the integers of a whole block that are from `low` to `low + span`: 1 for each of them, 0 for the others. All
+/// of it is before a reference is added, and `low + span` needs no more than `width` bits.
+pub(crate) fn mark(packed: &[u8], width: u32, low: u64, span: u64, out: &mut [u8; BLOCK_ROWS]) {
+    match width {
+        ..=8 => mark_lanes::<u8>(packed, width, low, span, out),
+        9..=16 => mark_lanes::<u16>(packed, width, low, span, out),
+        17..=32 => mark_lanes::<u32>(packed, width, low, span, out),
+        _ => mark_lanes::<u64>(packed, width, low, span, out),
+    }
+}
+
 /// Returns a few integers of a whole block, by their places, each plus `reference` (wrapping).
 ///
 /// # Panics
@@ -97,6 +108,8 @@ trait Lane: BitPacking + Copy {
     const ZEROS: [Self; BLOCK_ROWS];
     fn narrow(value: u64) -> Self;
     fn widen(self) -> u64;
+    /// True for a value from `low` to `low + span`.
+    fn is_within(self, low: Self, span: Self) -> bool;
     fn put(self, out: &mut Vec<u8>);
     /// Reads as many lanes as `out` has places.
     fn fill(bytes: &[u8], out: &mut [Self]);
@@ -113,6 +126,10 @@ macro_rules! lane {
             #[inline(always)]
             fn widen(self) -> u64 {
                 u64::from(self)
+            }
+            #[inline(always)]
+            fn is_within(self, low: Self, span: Self) -> bool {
+                self.wrapping_sub(low) <= span
             }
             #[inline(always)]
             fn put(self, out: &mut Vec<u8>) {
@@ -140,9 +157,17 @@ fn pack_lanes<L: Lane>(values: &[u64], width: u32, out: &mut Vec<u8>) {
     packed.iter().for_each(|lane| lane.put(out));
 }
 
-/// Copies a packed block to where its lanes are aligned.
-fn aligned<'r, L: Lane>(packed: &[u8], width: u32, room: &'r mut [L; BLOCK_ROWS]) -> &'r [L] {
+/// Returns the lanes of a packed block: copied to `room` where they are not aligned.
+#[inline(always)]
+fn aligned<'r, L: Lane>(packed: &'r [u8], width: u32, room: &'r mut [L; BLOCK_ROWS]) -> &'r [L] {
     let room = &mut room[..BLOCK_ROWS * width as usize / L::T];
+    // SAFETY: a lane is an unsigned integer, which any bytes are.
+    if let ([], lanes, []) = unsafe { packed.align_to::<L>() }
+        && lanes.len() == room.len()
+        && cfg!(target_endian = "little")
+    {
+        return lanes;
+    }
     assert_eq!(packed.len(), size_of_val(room), "the bytes of a whole block");
     L::fill(packed, room);
     room
@@ -171,6 +196,13 @@ fn unpack_small_lanes<L: Lane>(
 ) {
     for (slot, lane) in out.iter_mut().zip(&lanes::<L>(packed, width)) {
         *slot = reference.wrapping_add(lane.widen() as u32);
+    }
+}
+
+fn mark_lanes<L: Lane>(packed: &[u8], width: u32, low: u64, span: u64, out: &mut [u8; BLOCK_ROWS]) {
+    let (low, span) = (L::narrow(low), L::narrow(span));
+    for (mark, lane) in out.iter_mut().zip(&lanes::<L>(packed, width)) {
+        *mark = u8::from(lane.is_within(low, span));
     }
 }
 

@@ -63,6 +63,16 @@ proptest! {
             let expected = places.iter().map(|place| block[usize::from(*place)]);
             let few = read.few(index, &places);
             prop_assert!(few.is_none_or(|few| expected.eq(few)), "block {}", index);
+            let bounds = [i64::MIN, i64::MAX, 0].into_iter().chain(block.iter().copied().step_by(211));
+            for low in bounds.clone() {
+                for high in bounds.clone().flat_map(|bound| [bound, bound.saturating_sub(1)]) {
+                    let mut marks = [2; BLOCK_ROWS];
+                    if read.marks(index, low, high, &mut marks).is_some() {
+                        let expected = block.iter().map(|value| u8::from((low..=high).contains(value)));
+                        prop_assert!(marks.iter().copied().eq(expected), "block {}: {} to {}", index, low, high);
+                    }
+                }
+            }
         }
         // Eight bytes each is the most that they take, with a few more for each block.
         let most = 8 * values.len() + 9 * values.len().div_ceil(BLOCK_ROWS) + values.len().div_ceil(8);

@@ -252,7 +252,7 @@ fn a_join_that_does_not_fit_gives_the_same_rows() {
 fn rows_without_a_partner_do_not_go_to_files() {
     let mut session = connect(&instance_on(&SimVfs::new(5)));
     let mut run = |text: &str| answer(&mut session, text);
-    for (table, rows, factor) in [("few", 3_000, 37), ("many", 60_000, 1)] {
+    for (table, rows, factor) in [("few", 9_000, 37), ("many", 60_000, 1)] {
         run(&format!("CREATE TABLE {table} ({table}_key int, {table}_text text) USING columnar"));
         run(&format!(
             "INSERT INTO {table} SELECT g * {factor}, 'text ' || g FROM generate_series(1, {rows}) g"
