@@ -55,11 +55,11 @@ pub struct Packed<'a> {
     pub ints: &'a stripe::Ints<'a>,
     /// The number of the block of them that the slice has.
     pub block: usize,
-    /// What the integers are.
+    /// How the integers stand for the values.
     pub number: Number,
 }
 
-/// What the integers of a column are.
+/// How the integers of a column stand for its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// The values themselves.

@@ -2,8 +2,8 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use txn::{Isolation, KeyRange, TxnError, View};
 use numeric::Numeric;
+use txn::{Isolation, KeyRange, TxnError, View};
 use types::{Datum, Jsonb, Type};
 
 use super::super::{Cursor, Table};
