@@ -11,7 +11,7 @@ use types::{Datum, DatumRef, Repr, Result};
 
 use crate::by_row::ByRow;
 use crate::condition::Known;
-use crate::slice::{Number, Selection, Slice};
+use crate::slice::{Marks, Number, Selection, Slice};
 use crate::value::{Compiler, Run, Value};
 use crate::vector::{SCALE_MAX, Values, Vector, int_of, is_int, power};
 
@@ -101,22 +101,25 @@ fn with_date(how: Comparison, with: Datum, repr: Repr) -> (Comparison, Datum) {
 }
 
 impl Compare {
+    /// Sets the marks of rows to 0 for which the comparison is not true. Returns false, and sets none, if the numbers of a
+    /// column are not compared as they are packed.
+    pub fn unmark(&self, run: Run<'_>, slice: &Slice<'_>, marks: &mut Marks) -> Result<bool> {
+        let Value::Column(at) = self.value else { return Ok(false) };
+        // An error is one only if a row needs the value.
+        let Ok(with) = run.value(&self.with.program, Row::NONE) else { return Ok(false) };
+        slice.unmark(at, marks, |number| {
+            let (how, with) = match number {
+                Number::Int(repr) => with_date(self.how, with, repr),
+                Number::Decimal(_) => (self.how, with),
+            };
+            range(how, number.target(with.as_ref())?)
+        })
+    }
+
     pub fn narrow(&self, run: Run<'_>, slice: &Slice<'_>, rows: &mut Selection) -> Result<()> {
         let with = run.value(&self.with.program, Row::NONE)?;
         if with.is_null() {
             *rows = Selection::Some(Vec::new());
-            return Ok(());
-        }
-        let in_range = |number: Number| {
-            let (how, with) = match number {
-                Number::Int(repr) => with_date(self.how, with.clone(), repr),
-                Number::Decimal(_) => (self.how, with.clone()),
-            };
-            range(how, number.target(with.as_ref())?)
-        };
-        if let Value::Column(at) = self.value
-            && slice.retain_packed(at, rows, in_range)?
-        {
             return Ok(());
         }
         let vector = self.value.vector(run, slice, rows)?;

@@ -223,7 +223,10 @@ impl Condition {
             return Ok(());
         }
         match self {
-            Condition::And(list) => list.iter().try_for_each(|part| part.narrow(run, slice, rows)),
+            Condition::And(list) => {
+                let rest = narrow_packed(list, run, slice, rows)?;
+                rest.iter().try_for_each(|part| part.narrow(run, slice, rows))
+            }
             Condition::Or(list) => {
                 let mut rest = rows.clone();
                 let mut found = vec![false; slice.rows()];
@@ -241,7 +244,12 @@ impl Condition {
                 rows.retain(|row| vector.is_null(row) != *negated);
                 Ok(())
             }
-            Condition::Compare(compare) => compare.narrow(run, slice, rows),
+            Condition::Compare(compare) => {
+                match narrow_packed(std::slice::from_ref(self), run, slice, rows)? {
+                    [] => Ok(()),
+                    _ => compare.narrow(run, slice, rows),
+                }
+            }
             Condition::Contains(members, whole) => {
                 let fields = members.iter().map(|member| slice.field(member.field));
                 let fields = fields.collect::<Result<Option<Vec<&Vector<'_>>>>>()?;
@@ -395,6 +403,27 @@ impl Condition {
             _ => Known::Open,
         }
     }
+}
+
+/// Keeps the rows for which the first conditions are true, as far as these compare packed numbers with a value. Returns the
+/// other conditions.
+fn narrow_packed<'c>(
+    list: &'c [Condition],
+    run: Run<'_>,
+    slice: &Slice<'_>,
+    rows: &mut Selection,
+) -> Result<&'c [Condition]> {
+    let Some(mut marks) = slice.marks(rows) else { return Ok(list) };
+    let mut rest = list;
+    while let [Condition::Compare(first), others @ ..] = rest
+        && first.unmark(run, slice, &mut marks)?
+    {
+        rest = others;
+    }
+    if rest.len() < list.len() {
+        rows.retain_marked(&marks);
+    }
+    Ok(rest)
 }
 
 fn is_known(always: bool) -> Known {

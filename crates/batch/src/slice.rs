@@ -134,31 +134,30 @@ impl<'a> Slice<'a> {
         Ok(values)
     }
 
-    /// Keeps the rows whose numbers in a column lie in the range that `range` gives for such numbers. Returns false, and
-    /// keeps all rows, if the column is decoded, if its numbers are not kept as integers, if `range` gives nothing, or if
-    /// reading a few values takes less.
+    /// Returns marks for all rows; `None` if the slice has fewer rows than a slice can have, or if so few are left that
+    /// reading their values takes less.
+    pub(crate) fn marks(&self, rows: &Selection) -> Option<Marks> {
+        (self.rows == ROWS_MAX && rows.len() * FEW >= self.rows).then(|| [1; ROWS_MAX])
+    }
+
+    /// Sets the marks of rows to 0 whose numbers in a column do not lie in the range that `range` gives for such numbers.
+    /// Returns false, and sets none, if the column is decoded, if its numbers are not packed, or if `range` gives nothing.
     ///
     /// # Errors
     /// If the column cannot be read.
-    pub(crate) fn retain_packed(
+    pub(crate) fn unmark(
         &self,
         at: usize,
-        rows: &mut Selection,
+        marks: &mut Marks,
         range: impl FnOnce(Number) -> Option<RangeInclusive<i64>>,
     ) -> Result<bool> {
-        let is_few = rows.len() * FEW < self.rows;
-        if is_few || self.rows != ROWS_MAX || self.columns[at].get().is_some() {
+        if self.columns[at].get().is_some() {
             return Ok(false);
         }
         let Some(packed) = self.load.packed(at)? else { return Ok(false) };
         let Some(range) = range(packed.number) else { return Ok(false) };
         let (low, high) = range.into_inner();
-        let mut marks = [0; ROWS_MAX];
-        let is_marked = packed.ints.marks(packed.block, low, high, &mut marks).is_some();
-        if is_marked {
-            rows.retain_marked(&marks);
-        }
-        Ok(is_marked)
+        Ok(packed.ints.unmark(packed.block, low, high, marks).is_some())
     }
 
     /// Returns the values of a column in these rows, which ascend and may repeat.
@@ -233,6 +232,26 @@ fn kept_of(keeps: impl ExactSizeIterator<Item = bool>) -> Option<Vec<u16>> {
     }
     (kept < count).then(|| rows[..kept].to_vec())
 }
+
+/// A 1 for each row of a slice that fulfils some comparisons, and a 0 for each other row.
+pub(crate) type Marks = [u8; ROWS_MAX];
+
+/// The places of the ones in each number of eight bits, in front.
+static PLACES: [[u16; 8]; 256] = {
+    let (mut all, mut bits) = ([[0; 8]; 256], 0);
+    while bits < 256 {
+        let (mut place, mut kept) = (0, 0);
+        while place < 8 {
+            if bits >> place & 1 == 1 {
+                all[bits][kept] = place as u16;
+                kept += 1;
+            }
+            place += 1;
+        }
+        bits += 1;
+    }
+    all
+};
 
 /// Some rows of a slice, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -315,19 +334,22 @@ impl Selection {
         }
     }
 
-    /// Keeps the rows that are marked with 1; the others are marked with 0. The slice has as many rows as a slice can have.
-    pub(crate) fn retain_marked(&mut self, marks: &[u8; ROWS_MAX]) {
+    /// Keeps the rows whose mark is 1. The slice has as many rows as a slice can have.
+    pub(crate) fn retain_marked(&mut self, marks: &Marks) {
+        /// Gathers the bits of eight marks: bit 8 * n goes to bit 56 + n.
+        const GATHER: u64 = 0x0102_0408_1020_4080;
         if let Selection::Some(_) = self {
             return self.retain(|row| marks[row % ROWS_MAX] == 1);
         }
         let (mut rows, mut kept) = ([0_u16; ROWS_MAX], 0);
         let (groups, _) = marks.as_chunks::<8>();
-        // Where few rows are kept, most groups have none of them.
-        for (group, marks) in (0_u16..).zip(groups).filter(|(_, marks)| **marks != [0; 8]) {
-            for (row, mark) in (8 * group..).zip(marks) {
-                rows[kept % ROWS_MAX] = row;
-                kept += usize::from(*mark);
+        for (group, marks) in (0_u16..).zip(groups) {
+            let bits = (u64::from_le_bytes(*marks).wrapping_mul(GATHER) >> 56) as usize;
+            // No more rows are kept than were passed, so there is room for eight. Those that are not kept are overwritten.
+            for (row, place) in rows[kept..kept + 8].iter_mut().zip(&PLACES[bits]) {
+                *row = 8 * group + place;
             }
+            kept += bits.count_ones() as usize;
         }
         if kept < ROWS_MAX {
             *self = Selection::Some(rows[..kept].to_vec());
@@ -350,5 +372,32 @@ impl Selection {
             *self = Selection::Some(rows);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rows that are marked are kept, of all rows and of some.
+    #[test]
+    fn marked_rows_are_kept() {
+        for (step, and) in [(1, 0), (1, 3), (2, 0), (3, 5), (7, 0), (64, 8), (1_025, 0), (1_025, 1)]
+        {
+            let is_kept = |row: &u16| row % step == 0 || and > 0 && row % 11 < and;
+            let marks: Marks = std::array::from_fn(|row| u8::from(is_kept(&(row as u16))));
+            let expected: Vec<u16> = (0..ROWS_MAX as u16).filter(is_kept).collect();
+            let mut rows = Selection::All(ROWS_MAX);
+            rows.retain_marked(&marks);
+            match expected.len() {
+                ROWS_MAX => assert_eq!(rows, Selection::All(ROWS_MAX)),
+                _ => assert_eq!(rows, Selection::Some(expected)),
+            }
+            let some: Vec<u16> = (0..ROWS_MAX as u16).filter(|row| row % 5 > 1).collect();
+            let expected = some.iter().copied().filter(is_kept).collect();
+            let mut rows = Selection::Some(some);
+            rows.retain_marked(&marks);
+            assert_eq!(rows, Selection::Some(expected));
+        }
     }
 }

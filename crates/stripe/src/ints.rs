@@ -12,7 +12,9 @@
 use std::ops::Range;
 
 use crate::cursor::{Cursor, put_signed, put_unsigned};
-use crate::packed::{bytes_of, mark, pack, unpack, unpack_few, unpack_one, unpack_small, width_of};
+use crate::packed::{
+    bytes_of, pack, unmark, unpack, unpack_few, unpack_one, unpack_small, width_of,
+};
 use crate::{BLOCK_ROWS, Error, Result};
 
 const CONSTANT: u8 = 0;
@@ -159,14 +161,14 @@ impl<'a> Ints<'a> {
         }
     }
 
-    /// Marks the values of block `index` that are from `low` to `high`: 1 for each of them, 0 for the others. Returns
-    /// `None` if it takes no longer to compare the decoded values.
-    pub fn marks(
+    /// Sets the mark of each value of block `index` to 0 that is not from `low` to `high`. Marks are 0 or 1. Returns
+    /// `None`, and sets none, if it takes no longer to compare the decoded values.
+    pub fn unmark(
         &self,
         index: usize,
         low: i64,
         high: i64,
-        out: &mut [u8; BLOCK_ROWS],
+        marks: &mut [u8; BLOCK_ROWS],
     ) -> Option<()> {
         let Form::Packed(packed) = &self.form else { return None };
         if self.count - index * BLOCK_ROWS < BLOCK_ROWS {
@@ -179,9 +181,9 @@ impl<'a> Ints<'a> {
         let distance = |value: i64| i128::from(value) - i128::from(reference);
         let (low, high) = (distance(low).max(0), distance(high).min(most));
         match high - low {
-            ..0 => out.fill(0),
-            span if span == most => out.fill(1),
-            span => mark(bits, width, low as u64, span as u64, out),
+            ..0 => marks.fill(0),
+            span if span == most => {}
+            span => unmark(bits, width, low as u64, span as u64, marks),
         }
         Some(())
     }

@@ -66,14 +66,14 @@ pub(crate) fn unpack_small(
     Some(())
 }
 
-/// Marks the integers of a whole block that are from `low` to `low + span`: 1 for each of them, 0 for the others. All
-/// of it is before a reference is added, and `low + span` needs no more than `width` bits.
-pub(crate) fn mark(packed: &[u8], width: u32, low: u64, span: u64, out: &mut [u8; BLOCK_ROWS]) {
+/// Sets the mark of each integer of a whole block to 0 that is not from `low` to `low + span`. Both are distances from
+/// the reference, and their sum needs no more than `width` bits.
+pub(crate) fn unmark(packed: &[u8], width: u32, low: u64, span: u64, marks: &mut [u8; BLOCK_ROWS]) {
     match width {
-        ..=8 => mark_lanes::<u8>(packed, width, low, span, out),
-        9..=16 => mark_lanes::<u16>(packed, width, low, span, out),
-        17..=32 => mark_lanes::<u32>(packed, width, low, span, out),
-        _ => mark_lanes::<u64>(packed, width, low, span, out),
+        ..=8 => unmark_lanes::<u8>(packed, width, low, span, marks),
+        9..=16 => unmark_lanes::<u16>(packed, width, low, span, marks),
+        17..=32 => unmark_lanes::<u32>(packed, width, low, span, marks),
+        _ => unmark_lanes::<u64>(packed, width, low, span, marks),
     }
 }
 
@@ -199,10 +199,16 @@ fn unpack_small_lanes<L: Lane>(
     }
 }
 
-fn mark_lanes<L: Lane>(packed: &[u8], width: u32, low: u64, span: u64, out: &mut [u8; BLOCK_ROWS]) {
+fn unmark_lanes<L: Lane>(
+    packed: &[u8],
+    width: u32,
+    low: u64,
+    span: u64,
+    marks: &mut [u8; BLOCK_ROWS],
+) {
     let (low, span) = (L::narrow(low), L::narrow(span));
-    for (mark, lane) in out.iter_mut().zip(&lanes::<L>(packed, width)) {
-        *mark = u8::from(lane.is_within(low, span));
+    for (mark, lane) in marks.iter_mut().zip(&lanes::<L>(packed, width)) {
+        *mark &= u8::from(lane.is_within(low, span));
     }
 }
 
