@@ -17,6 +17,7 @@ use crate::counts::Counts;
 use crate::distinct::Distinct;
 use crate::extremes::Extremes;
 use crate::groups::{Groups, KEYS_MAX, NONE};
+use crate::key_hashes::{TakeHashed, give_hashed, put_key_hashes};
 use crate::reader::{Piece, Reader, condition_of};
 use crate::slice::{Load, Selection, Slice};
 use crate::source;
@@ -160,9 +161,6 @@ impl Call {
         function::Call { context, args: &self.types, ret: self.ty, spread: false }
     }
 }
-
-/// A function that spills a row, because the memory has no room for its group.
-pub type SpillRow<'f> = dyn FnMut(&[Datum]) -> Result<()> + 'f;
 
 /// An aggregate over the scan of one table, with the states of its groups.
 pub struct Aggregation {
@@ -382,16 +380,16 @@ impl Aggregation {
         self.groups.bytes() + states + self.groups.len() * of_group + self.dependent_bytes
     }
 
-    /// Adds the rows of a piece. Rows of new groups are spilled, if the caller spills them. Returns how many rows pass
-    /// the condition.
+    /// Adds the rows of a piece. With `put_off` it makes no new groups, and calls `put_off` with their rows, and the hashes
+    /// of their keys. Returns how many rows pass the condition.
     ///
     /// # Errors
-    /// The errors of reading the rows, the programs, the aggregates and `spill_row`.
+    /// The errors of reading the rows, the programs, the aggregates and `put_off`.
     pub fn take(
         &mut self,
         run: Run<'_>,
         piece: &Piece<'_, '_>,
-        mut spill_row: Option<&mut SpillRow<'_>>,
+        mut put_off: Option<&mut TakeHashed<'_>>,
     ) -> Result<u64> {
         let (known, mut is_told) = (self.reader.known(run, piece), Vec::new());
         if let Piece::Block(block, _) = piece
@@ -410,10 +408,29 @@ impl Aggregation {
         let (mut reader, mut numbers) =
             (std::mem::take(&mut self.reader), std::mem::take(&mut self.numbers));
         let kept = reader.read_known(run, piece, known, &mut |slice, rows| {
-            self.take_selected(run, slice, rows, &is_told, spill_row.as_deref_mut(), &mut numbers)
+            self.take_selected(run, slice, rows, &is_told, put_off.as_deref_mut(), &mut numbers)
         });
         (self.reader, self.numbers) = (reader, numbers);
         kept
+    }
+
+    /// Adds rows that [`Aggregation::take`] or this has put off. `put_off` is as there.
+    ///
+    /// # Errors
+    /// The errors of the programs, the aggregates and `put_off`.
+    pub fn take_again(
+        &mut self,
+        run: Run<'_>,
+        rows: &[Vec<Datum>],
+        mut put_off: Option<&mut TakeHashed<'_>>,
+    ) -> Result<()> {
+        let (mut reader, mut numbers) =
+            (self.reader.of_values(), std::mem::take(&mut self.numbers));
+        let taken = reader.read(run, &Piece::Values(rows), &mut |slice, rows| {
+            self.take_selected(run, slice, rows, &[], put_off.as_deref_mut(), &mut numbers)
+        });
+        self.numbers = numbers;
+        taken.map(drop)
     }
 
     /// Adds the visible rows of a block to the states that need no values, and, if all rows are visible, to the states
@@ -452,7 +469,7 @@ impl Aggregation {
         slice: &Slice<'_>,
         mut rows: Selection,
         is_told: &[bool],
-        spill_row: Option<&mut SpillRow<'_>>,
+        put_off: Option<&mut TakeHashed<'_>>,
         numbers: &mut Vec<u32>,
     ) -> Result<()> {
         let mut groups = None;
@@ -460,21 +477,16 @@ impl Aggregation {
             let keys = self.keys.iter().map(|key| key.vector(run, slice, &rows));
             let keys = keys.collect::<Result<Vec<Lent<'_, '_>>>>()?;
             let vectors: Vec<&Vector<'_>> = keys.iter().map(|key| &**key).collect();
-            let may_grow = spill_row.is_none();
-            self.groups.numbers(&vectors, &rows, may_grow, numbers, slice.rows());
-            if let Some(spill_row) = spill_row {
-                let all: Vec<usize> = (0..slice.width()).collect();
-                rows.try_retain(|row| {
-                    if numbers[row] != NONE {
-                        return Ok(true);
-                    }
-                    slice.with_row(row, &all, |values| {
-                        let values: Vec<Datum> =
-                            values.iter().map(|one| DatumRef::to_owned(*one)).collect();
-                        spill_row(&values)
-                    })?;
-                    Ok(false)
-                })?;
+            self.groups.numbers(&vectors, &rows, put_off.is_none(), numbers, slice.rows());
+            if let Some(put_off) = put_off {
+                let mut new = rows.clone();
+                new.retain(|row| numbers[row] == NONE);
+                if !new.is_empty() {
+                    let mut hashes = Vec::new();
+                    put_key_hashes(&vectors, &new, slice.rows(), &mut hashes);
+                    give_hashed(slice, &new, &hashes, put_off)?;
+                    rows.retain(|row| numbers[row] != NONE);
+                }
             }
             self.keep_dependent(run, slice, &rows, numbers)?;
             groups = Some(&numbers[..]);

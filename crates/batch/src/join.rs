@@ -30,7 +30,7 @@ use crate::value::{Compiler, Run, Value};
 use crate::vector::{Lent, Vector};
 use crate::{Programs, ROWS_MAX};
 
-pub use division::{KeyFilter, TakeHashed};
+pub use division::KeyFilter;
 
 /// Which rows a join gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,6 +49,7 @@ mod extremes;
 mod groups;
 mod join;
 mod kept;
+mod key_hashes;
 mod key_table;
 mod key_values;
 mod projection;
@@ -64,11 +65,10 @@ mod value;
 mod vector;
 mod words;
 
-pub use aggregation::{Aggregation, Shape, SpillRow, can_aggregate};
+pub use aggregation::{Aggregation, Shape, can_aggregate};
 pub use cutoff::Cutoff;
-pub use join::{
-    Builder, Join, JoinShape, KeyFilter, Partners, Probing, Side, TakeHashed, can_join,
-};
+pub use join::{Builder, Join, JoinShape, KeyFilter, Partners, Probing, Side, can_join};
+pub use key_hashes::TakeHashed;
 pub use projection::Projection;
 pub use reader::Piece;
 pub use slice::{Selection, Slice};

@@ -75,6 +75,15 @@ impl Reader {
         Ok(Reader { wanted, condition, dictionaries })
     }
 
+    /// Returns a reader of rows of values that have the columns of this reader, and no others. It wants all rows.
+    pub fn of_values(&self) -> Reader {
+        let columns = self.wanted.columns.iter().enumerate();
+        let columns = columns.map(|(position, column)| ScanColumn { position, repr: column.repr });
+        let wanted = SourceColumns { columns: columns.collect(), fields: Vec::new() };
+        let dictionaries = Dictionaries::of(&wanted);
+        Reader { wanted: Arc::new(wanted), condition: None, dictionaries }
+    }
+
     /// Returns the columns and fields that are read.
     pub fn wanted(&self) -> &Arc<SourceColumns> {
         &self.wanted

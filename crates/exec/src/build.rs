@@ -233,15 +233,13 @@ impl Builder<'_> {
             }
             Kind::Join(join) => self.join(join)?,
             Kind::Aggregate(aggregate) => {
+                if let Some(leading) = &aggregate.batches {
+                    return self.batches(aggregate, leading);
+                }
                 let keys = self.programs(&aggregate.keys)?;
                 let calls = aggregate.calls.iter().map(|call| self.aggregate_call(call));
                 let calls = calls.collect::<Result<_>>()?;
                 let (sets, masks) = (&aggregate.sets, aggregate.masks.clone());
-                if let Some(leading) = &aggregate.batches {
-                    let nothing = Box::new(Given::default());
-                    let rest = Aggregate::new(nothing, keys, sets, calls, masks);
-                    return self.batches(aggregate, leading, rest);
-                }
                 let input = self.node(&aggregate.input)?;
                 Box::new(Aggregate::new(input, keys, sets, calls, masks))
             }

@@ -6,22 +6,17 @@
 //!   probe ──> key ──> hash ──> KeyFilter, which has most keys without a partner left out ──> partition
 //! ```
 //!
-//! Equal keys have equal hashes on both sides. These are not the hashes of another hash table.
+//! Equal keys have equal hashes on both sides.
 
-use std::hash::BuildHasher;
-
-use foldhash::quality::FixedState;
-use types::{Datum, Result};
+use types::Result;
 
 use super::{Builder, Join, Partners, Prober};
+use crate::key_hashes::{TakeHashed, give_hashed, put_key_hashes};
 use crate::key_table::with_keys;
 use crate::reader::Piece;
 use crate::slice::{Selection, Slice};
 use crate::value::{Run, Value};
-use crate::vector::{Lent, Values, Vector, int_of};
-
-/// A function that takes the hash of a row's key, and the row.
-pub type TakeHashed<'f> = dyn FnMut(u64, &[Datum]) -> Result<()> + 'f;
+use crate::vector::{Lent, Vector};
 
 /// A set of hashes that may seem to have others, too: a Bloom filter (Bloom 1970) with two bits for each.
 #[derive(Debug)]
@@ -79,7 +74,7 @@ impl Join {
         reader.read(run, piece, &mut |slice, mut rows| {
             put_hashes(run, slice, keys, &mut rows, *drops_without_key, &mut hashes)?;
             rows.each(|row| filter.add(hashes[row]));
-            give(slice, &rows, &hashes, f)
+            give_hashed(slice, &rows, &hashes, f)
         })
     }
 
@@ -106,7 +101,7 @@ impl Join {
             if needs_partner {
                 rows.retain(|row| filter.may_have(hashes[row]));
             }
-            give(slice, &rows, &hashes, f)
+            give_hashed(slice, &rows, &hashes, f)
         })
     }
 }
@@ -126,36 +121,16 @@ fn put_hashes(
     if drops_without_key {
         *rows = with_keys(&vectors, rows);
     }
-    out.clear();
-    out.resize(slice.rows(), 0);
-    let state = FixedState::default();
-    for vector in vectors {
-        match &vector.values {
-            Values::Ints(ints) if vector.nulls.is_empty() => {
-                rows.each(|row| out[row] = state.hash_one((out[row], ints.values[row])));
-            }
-            _ => rows.each(|row| {
-                out[row] = vector.with(row, |value| match int_of(value) {
-                    Some(int) => state.hash_one((out[row], int)),
-                    None => state.hash_one((out[row], value)),
-                });
-            }),
-        }
-    }
+    put_key_hashes(&vectors, rows, slice.rows(), out);
     Ok(())
-}
-
-/// Calls `f` with the selected rows.
-fn give(slice: &Slice<'_>, rows: &Selection, hashes: &[u64], f: &mut TakeHashed<'_>) -> Result<()> {
-    let mut given = slice.to_rows(rows)?.into_iter();
-    rows.try_each(|row| match given.next() {
-        Some(values) => f(hashes[row], &values),
-        None => Ok(()),
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::hash::BuildHasher;
+
+    use foldhash::quality::FixedState;
+
     use super::*;
 
     /// A filter has every hash that was added, and few others as long as it has eight bits for each.

@@ -8,7 +8,6 @@ use types::{Result, Type};
 
 use super::Builder;
 use crate::op::Input;
-use crate::op::aggregate::Aggregate;
 use crate::op::basic::Filter;
 use crate::op::batch_join::{BatchJoin, ByRow};
 use crate::op::batch_project::BatchProject;
@@ -24,13 +23,11 @@ pub(super) struct Pieces {
 }
 
 impl Builder<'_> {
-    /// The operator for an aggregate that is computed in batches. The keys `leading` tell groups apart; `rest` takes
-    /// the rows for whose groups there is no room.
+    /// The operator for an aggregate that is computed in batches. The keys `leading` tell groups apart.
     pub(super) fn batches(
         &mut self,
         aggregate: &plan::Aggregate,
         leading: &[usize],
-        rest: Aggregate,
     ) -> Result<Input> {
         let pieces = self.pieces(&aggregate.input)?;
         let shape = batch::Shape {
@@ -42,7 +39,7 @@ impl Builder<'_> {
         };
         let aggregation =
             batch::Aggregation::compile(shape, self.types, &mut |expr| self.program(expr))?;
-        Ok(Box::new(Batches::new(pieces.input, aggregation, rest)))
+        Ok(Box::new(Batches::new(pieces.input, aggregation)))
     }
 
     /// The operator for a join that is computed in batches.

@@ -9,8 +9,6 @@
 //! Where there is no room for more groups, the rows of other ones go to partitions by their keys, and
 //! are taken in when the groups that are there have come out. The state of a group is never written.
 
-use std::sync::Arc;
-
 use scalar::aggregate::{Accumulator, Aggregate as Kernel, Kind};
 use scalar::function::Call;
 use sql::eval::Program;
@@ -20,7 +18,7 @@ use super::hash::KeyTable;
 use super::sort::{SortKey, Sorter, write_keys};
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
-use crate::spill::{LEVEL_MAX, Partitions, Tape, TempFolder};
+use crate::spill::{LEVEL_MAX, Partitions, Tape};
 
 /// A call of an aggregate, ready to be computed.
 pub(crate) struct AggregateCall {
@@ -357,29 +355,6 @@ impl Aggregate {
             }
         }
         Ok(())
-    }
-
-    /// Puts a row off, whose group there is no room for. It is an aggregate of one set that has all keys, and that
-    /// takes no other rows.
-    pub(crate) fn spill_row(
-        &mut self,
-        env: &Env<'_>,
-        folder: &Arc<TempFolder>,
-        row: &Row,
-    ) -> Result<()> {
-        self.values.clear();
-        for program in &self.keys {
-            self.values.push(env.value(program, row)?);
-        }
-        let set = &mut self.sets[0];
-        let hash = set.groups.hash(&self.values);
-        set.later.get_or_insert_with(|| Partitions::new(folder, 0)).add(hash, row, None)
-    }
-
-    /// After all rows have been put off: their groups come next.
-    pub(crate) fn take_put_off(&mut self) -> Result<()> {
-        self.filled = true;
-        self.divide(0)
     }
 
     /// Closes the partitions of rows that were divided so many times before.

@@ -2,24 +2,26 @@
 //!
 //! ```text
 //!   scan ──pieces──> batch::Aggregation ──slices of groups──> out
-//!                           └── rows of groups that there is no room for ──> rest, an Aggregate, by hash
+//!        rows of groups that there is no room for ──> partitions, by hash ──one after the other──> Aggregation
 //! ```
 
-use batch::{Aggregation, Run};
+use batch::{Aggregation, Run, Selection, Slice, TakeHashed};
 use plan::explain::operator_stats::Report;
 use types::{Datum, Result};
 
-use super::aggregate::Aggregate;
 use super::waiting::{self, GivesPieces, Waiting};
 use super::{Input, Operator, Row};
 use crate::ctx::{Env, Held, Shared};
 use crate::parallel::{self, Gather, Parts, Sink, WorkerUse};
-use crate::tables::{Piece, piece_of_rows};
+use crate::spill::{LEVEL_MAX, Partitions, Tape};
+use crate::tables::Piece;
 
 /// One row for each group.
 pub(crate) struct Batches {
     input: Input,
     groups: Groups,
+    /// Partitions whose groups come later.
+    pending: Vec<(Tape, u32)>,
     is_filled: bool,
     /// The group that comes out next.
     at: usize,
@@ -31,27 +33,69 @@ pub(crate) struct Batches {
 struct Groups {
     aggregation: Aggregation,
     /// Takes the rows that are put off.
-    rest: Aggregate,
-    has_rest: bool,
+    later: Option<Partitions>,
+    /// How often the rows that are taken have been divided.
+    level: u32,
     held: Held,
 }
 
 impl Groups {
     fn take(&mut self, env: &Env<'_>, run: Run<'_>, piece: &Piece<'_, '_>) -> Result<u64> {
-        let Self { aggregation, rest, has_rest, held } = self;
-        let folder = held.is_over(env, true);
-        let mut spill_row;
-        let spill_row: Option<&mut batch::SpillRow<'_>> = match folder {
-            None => None,
-            Some(folder) => {
-                *has_rest = true;
-                spill_row = |row: &[Datum]| rest.spill_row(env, folder, &row.to_vec());
-                Some(&mut spill_row)
-            }
+        self.take_by(env, |aggregation, put_off| aggregation.take(run, piece, put_off))
+    }
+
+    /// Takes rows by `take`, which puts off those of new groups if there is no room for them.
+    fn take_by<R>(
+        &mut self,
+        env: &Env<'_>,
+        take: impl FnOnce(&mut Aggregation, Option<&mut TakeHashed<'_>>) -> Result<R>,
+    ) -> Result<R> {
+        let Self { aggregation, later, level, held } = self;
+        let folder = held.is_over(env, true).filter(|_| *level < LEVEL_MAX);
+        let taken = match folder {
+            None => take(aggregation, None)?,
+            Some(folder) => take(
+                aggregation,
+                Some(&mut |hash, row: &[Datum]| {
+                    let later = later.get_or_insert_with(|| Partitions::new(folder, *level));
+                    later.add(hash, row, None)
+                }),
+            )?,
         };
-        let kept = aggregation.take(run, piece, spill_row)?;
         self.count_bytes(env)?;
-        Ok(kept)
+        Ok(taken)
+    }
+
+    /// Takes the rows of a partition in the place of those before, whose groups have been given.
+    fn take_partition(&mut self, env: &Env<'_>, tape: Tape, level: u32) -> Result<()> {
+        let tick = |rows| env.ticks(rows);
+        let run = Run { frame: env.ctx.frame, around: env, tick: &tick };
+        self.forget(env.shared);
+        self.level = level;
+        let (mut reader, mut rows) = (tape.read(), Vec::new());
+        loop {
+            let mut row = Row::new();
+            let more = reader.row(&mut row)?;
+            if more {
+                rows.push(row);
+            }
+            if rows.len() == batch::ROWS_MAX || !more {
+                self.take_by(env, |aggregation, put_off| {
+                    aggregation.take_again(run, &rows, put_off)
+                })?;
+                rows.clear();
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Returns the partitions of the rows that were put off, and how often these have been divided.
+    fn put_off(&mut self) -> Result<Vec<(Tape, u32)>> {
+        let Some(later) = self.later.take() else { return Ok(Vec::new()) };
+        let tapes = later.finish()?.into_iter().filter(|tape| tape.len() > 0);
+        Ok(tapes.map(|tape| (tape, self.level + 1)).collect())
     }
 
     fn count_bytes(&mut self, env: &Env<'_>) -> Result<()> {
@@ -62,6 +106,7 @@ impl Groups {
     fn forget(&mut self, shared: &Shared) {
         self.aggregation.clear();
         self.held.clear(shared);
+        (self.later, self.level) = (None, 0);
     }
 }
 
@@ -111,10 +156,11 @@ impl Sink for Aggregation {
 }
 
 impl Batches {
-    pub(crate) fn new(input: Input, aggregation: Aggregation, rest: Aggregate) -> Self {
+    pub(crate) fn new(input: Input, aggregation: Aggregation) -> Self {
         let worker_use = WorkerUse { gives_up: !aggregation.merges(), threads: 0 };
-        let groups = Groups { aggregation, rest, has_rest: false, held: Held::default() };
-        Self { input, groups, is_filled: false, at: 0, worker_use, waiting: Waiting::default() }
+        let groups = Groups { aggregation, later: None, level: 0, held: Held::default() };
+        let (pending, waiting) = (Vec::new(), Waiting::default());
+        Self { input, groups, pending, is_filled: false, at: 0, worker_use, waiting }
     }
 
     fn fill(&mut self, env: &Env<'_>) -> Result<()> {
@@ -125,7 +171,8 @@ impl Batches {
         parallel::take(env, input, room, worker_use, groups)?;
         while input.next_piece(env, &mut |piece| groups.take(env, run, &piece))? {}
         self.is_filled = true;
-        self.groups.rest.take_put_off()
+        self.pending = groups.put_off()?;
+        Ok(())
     }
 }
 
@@ -149,23 +196,18 @@ impl Operator for Batches {
             self.fill(env)?;
         }
         let run = Run { frame: env.ctx.frame, around: env, tick: &|_| Ok(()) };
-        let Groups { aggregation, has_rest, .. } = &self.groups;
-        if self.at < aggregation.len() {
-            let first = self.at;
-            self.at += batch::ROWS_MAX;
-            aggregation
-                .give(run, first, &mut |slice, groups| f(Piece::Joined(slice, groups)).map(drop))?;
-            return Ok(true);
+        if self.at >= self.groups.aggregation.len() {
+            let Some((tape, level)) = self.pending.pop() else { return Ok(false) };
+            self.groups.take_partition(env, tape, level)?;
+            self.pending.extend(self.groups.put_off()?);
+            self.at = 0;
         }
-        if !has_rest {
-            return Ok(false);
-        }
-        if !aggregation.is_empty() {
-            // The groups that come next need the room.
-            self.groups.forget(env.shared);
-        }
-        let rest = &mut self.groups.rest;
-        piece_of_rows(&mut |piece| f(piece).map(drop), |out| rest.next(env, out))
+        let first = self.at;
+        self.at += batch::ROWS_MAX;
+        let mut give =
+            |slice: &Slice<'_>, groups: &Selection| f(Piece::Joined(slice, groups)).map(drop);
+        self.groups.aggregation.give(run, first, &mut give)?;
+        Ok(true)
     }
 
     fn report(&self) -> Report {
@@ -174,8 +216,7 @@ impl Operator for Batches {
 
     fn rewind(&mut self, shared: &Shared) {
         self.groups.forget(shared);
-        self.groups.rest.rewind(shared);
-        self.groups.has_rest = false;
+        self.pending.clear();
         self.input.rewind(shared);
         self.waiting.clear(shared);
         (self.is_filled, self.at) = (false, 0);
