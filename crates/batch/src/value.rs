@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   price * quantity            Arithmetic(Mul, Column 6, ToFloat(Column 7))      arrays
-//!   case when kind = 'buy'      When(Condition, Column 5)                         the column, and more NULLs
-//!        then amount end
+//!   case when kind = 'buy'      Case([(Condition, Column 5)], Constant 0)         arrays, put together
+//!        then amount else 0 end
 //!   substr(url, 1, 5)           Rows(program)                                     row by row
 //! ```
 
@@ -22,7 +22,7 @@ use crate::by_row::{ByRow, by_code};
 use crate::condition::Condition;
 use crate::slice::{Selection, Slice};
 use crate::source::{Field, FieldForm};
-use crate::vector::{Decimals, Floats, Lent, Shown, Values, Vector};
+use crate::vector::{Decimals, Floats, Lent, Shown, Values, Vector, is_int};
 
 /// The context in which programs run.
 #[derive(Clone, Copy)]
@@ -207,8 +207,9 @@ pub(crate) enum Value {
     ToNumeric(Box<Value>, ByRow),
     /// Computed on arrays; by the program where that would not be exact.
     Arithmetic(Arithmetic, Numbers, Box<[Value; 2]>, ByRow),
-    /// The value where the condition is true, else NULL.
-    When(Box<Condition>, Box<Value>),
+    /// The value of the first condition that is true, else the last value, or NULL without it; by the program where the
+    /// values cannot be put together.
+    Case(Vec<(Condition, Value)>, Option<Box<Value>>, ByRow),
     /// A field of objects; by the program where it is not a column.
     Field(usize, ByRow),
     /// The result of a program for a field of objects; by the program of the whole where it is not a
@@ -269,15 +270,26 @@ impl Value {
                     _ => Value::Rows(whole),
                 }
             }
-            ExprKind::Case { operand: None, arms, otherwise } if otherwise.is_null_const() => {
-                match &arms[..] {
-                    [(condition, result)] => {
-                        let condition = Condition::compile(condition, compiler)?;
-                        let result = Value::compile(result, compiler)?;
-                        Value::When(Box::new(condition), Box::new(result))
-                    }
-                    _ => Value::Rows(whole),
+            ExprKind::Case { operand: None, arms, otherwise } => {
+                let is_else_null = otherwise.is_null_const();
+                let is_number = whole.repr.is_some_and(|repr| {
+                    is_int(repr) || matches!(repr, Repr::Numeric | Repr::Float4 | Repr::Float8)
+                });
+                // An expression of one column is computed once for each of its values.
+                let is_joined = is_number && whole.only_column().is_none();
+                if !is_joined && (arms.len() > 1 || !is_else_null) {
+                    return Ok(Value::Rows(whole));
                 }
+                let arms = arms.iter().map(|(condition, value)| {
+                    let condition = Condition::compile(condition, compiler)?;
+                    Ok((condition, Value::compile(value, compiler)?))
+                });
+                let arms = arms.collect::<Result<Vec<_>>>()?;
+                let otherwise = match is_else_null {
+                    true => None,
+                    false => Some(Box::new(Value::compile(otherwise, compiler)?)),
+                };
+                Value::Case(arms, otherwise, whole)
             }
             _ => Value::Rows(whole),
         })
@@ -289,7 +301,7 @@ impl Value {
             Value::Column(_) | Value::Constant(_) | Value::Field(..) => 0,
             Value::ToFloat(inner) | Value::ToNumeric(inner, _) => inner.cost(),
             Value::Arithmetic(_, _, sides, _) => sides.iter().map(Value::cost).max().unwrap_or(0),
-            Value::When(..) => 1,
+            Value::Case(..) => 1,
             Value::OfField(..) | Value::Rows(_) => 2,
         }
     }
@@ -306,9 +318,13 @@ impl Value {
                 sides.iter().for_each(Value::forget);
                 whole.forget();
             }
-            Value::When(condition, inner) => {
-                condition.forget();
-                inner.forget();
+            Value::Case(arms, otherwise, whole) => {
+                for (condition, value) in arms {
+                    condition.forget();
+                    value.forget();
+                }
+                otherwise.iter().for_each(|value| value.forget());
+                whole.forget();
             }
             Value::Rows(whole) => whole.forget(),
             Value::Field(_, whole) => whole.forget(),
@@ -369,13 +385,33 @@ impl Value {
                     None => whole.vector(run, slice, rows)?,
                 }
             }
-            Value::When(condition, inner) => {
-                let mut wanted = rows.clone();
-                condition.narrow(run, slice, &mut wanted)?;
-                let vector = inner.vector(run, slice, &wanted)?;
-                let mut nulls = vec![true; slice.rows()];
-                wanted.each(|row| nulls[row] = vector.is_null(row));
-                Vector { values: vector.values.clone(), nulls }
+            Value::Case(arms, otherwise, whole) => {
+                let (mut rest, mut chosen) = (rows.clone(), Vec::with_capacity(arms.len() + 1));
+                for (condition, value) in arms {
+                    let mut wanted = rest.clone();
+                    condition.narrow(run, slice, &mut wanted)?;
+                    if wanted.is_empty() {
+                        continue;
+                    }
+                    let vector = value.vector(run, slice, &wanted)?;
+                    let mut is_chosen = vec![false; slice.rows()];
+                    wanted.each(|row| is_chosen[row] = true);
+                    rest.retain(|row| !is_chosen[row]);
+                    chosen.push((wanted, vector));
+                }
+                if let Some(value) = otherwise.as_ref().filter(|_| !rest.is_empty()) {
+                    let vector = value.vector(run, slice, &rest)?;
+                    chosen.push((std::mem::replace(&mut rest, Selection::All(0)), vector));
+                }
+                let parts: Vec<(&Selection, &Vector<'_>)> =
+                    chosen.iter().map(|(rows, vector)| (rows, &**vector)).collect();
+                match Vector::put_together(&parts, slice.rows(), !rest.is_empty()) {
+                    Some(vector) => vector,
+                    None if parts.is_empty() => {
+                        Vector::constant(whole.repr, &Datum::Null, slice.rows())
+                    }
+                    None => whole.by_row(run, slice, rows)?,
+                }
             }
             Value::Field(number, whole) => match slice.field(*number)? {
                 Some(vector) => return Ok(Lent::Borrowed(vector)),

@@ -97,6 +97,38 @@ impl Shown {
     }
 }
 
+impl Decimals {
+    /// As [`Vector::put_together`], with the largest scale of the parts.
+    fn put_together(parts: &[(&Selection, &Vector<'_>)], count: usize) -> Option<Decimals> {
+        let of = |vector: &'_ Vector<'_>| match &vector.values {
+            Values::Decimals(all) => Some((all.scale, all.bound)),
+            _ => None,
+        };
+        let forms = parts.iter().map(|(_, vector)| of(vector)).collect::<Option<Vec<_>>>()?;
+        let scale = forms.iter().map(|(scale, _)| *scale).max()?;
+        let (mut mantissas, mut shown, mut bound) = (vec![0; count], vec![0; count], 0);
+        for (rows, vector) in parts {
+            let Values::Decimals(all) = &vector.values else { return None };
+            let factor = power(scale - all.scale);
+            bound = all.bound.checked_mul(factor.unsigned_abs())?.max(bound);
+            i64::try_from(bound).ok()?;
+            // Where a value is NULL any integer stands.
+            rows.each(|row| mantissas[row] = all.mantissas[row].wrapping_mul(factor));
+            rows.each(|row| shown[row] = all.shown.get(row));
+        }
+        let mut same = parts.iter().map(|(_, vector)| match &vector.values {
+            Values::Decimals(Decimals { shown: Shown::Same(digits), .. }) => Some(*digits),
+            _ => None,
+        });
+        let first = same.next().flatten();
+        let shown = match first.filter(|first| same.all(|other| other == Some(*first))) {
+            Some(digits) => Shown::Same(digits),
+            None => Shown::Each(shown),
+        };
+        Some(Decimals { scale, mantissas, shown, bound })
+    }
+}
+
 /// The largest scale of decimals of 64 bits.
 pub const SCALE_MAX: u32 = 18;
 
@@ -365,6 +397,48 @@ impl<'a> Vector<'a> {
     pub fn constant(repr: Option<Repr>, value: &Datum, rows: usize) -> Vector<'a> {
         let repr = repr.or(value.repr()).unwrap_or(Repr::Text);
         Vector::of_datums(repr, vec![value.clone()]).gather(&vec![0; rows])
+    }
+
+    /// Returns a vector with so many rows that has the values of each part in its rows, and NULL in rows of no part, of
+    /// which there are some if `leaves_rows`; `None` if there is no part, or if the parts have values of different forms.
+    pub fn put_together(
+        parts: &[(&Selection, &Vector<'a>)],
+        count: usize,
+        leaves_rows: bool,
+    ) -> Option<Vector<'a>> {
+        let values = match &parts.first()?.1.values {
+            only if parts.len() == 1 => only.clone(),
+            Values::Ints(first) => {
+                let (mut values, mut bound) = (vec![0; count], 0);
+                for (rows, vector) in parts {
+                    let Values::Ints(all) = &vector.values else { return None };
+                    rows.each(|row| values[row] = all.values[row]);
+                    bound = all.bound.max(bound);
+                    (all.repr == first.repr).then_some(())?;
+                }
+                Values::Ints(Ints { repr: first.repr, values, bound })
+            }
+            Values::Floats(first) => {
+                let (mut values, mut bound) = (vec![0.0; count], Some(0.0_f64));
+                for (rows, vector) in parts {
+                    let Values::Floats(all) = &vector.values else { return None };
+                    rows.each(|row| values[row] = all.values[row]);
+                    bound = bound.zip(all.bound).map(|(one, other)| one.max(other));
+                    (all.repr == first.repr).then_some(())?;
+                }
+                Values::Floats(Floats { repr: first.repr, values, bound })
+            }
+            Values::Decimals(_) => Values::Decimals(Decimals::put_together(parts, count)?),
+            Values::Codes(..) | Values::Refs(_) | Values::Datums(_) => return None,
+        };
+        let mut nulls = Vec::new();
+        if leaves_rows || parts.iter().any(|(_, vector)| !vector.nulls.is_empty()) {
+            nulls.resize(count, true);
+            for (rows, vector) in parts {
+                rows.each(|row| nulls[row] = vector.is_null(row));
+            }
+        }
+        Some(Vector { values, nulls })
     }
 
     /// Returns true if the value of a row is NULL.

@@ -272,6 +272,44 @@ fn rows_without_a_partner_do_not_go_to_files() {
     assert!(of_partners * 3 < of_all, "{of_partners} and {of_all} blocks");
 }
 
+/// `CASE` over several columns is computed on arrays that are put together, with the digits that each value shows, NULLs,
+/// numbers of 40 digits, and errors only of values that are chosen.
+#[test]
+fn case_gives_the_value_of_each_row() {
+    let mut session = connect(&instance_on(&SimVfs::new(6)));
+    let mut run = |text: &str| answer(&mut session, text);
+    run(
+        "CREATE TABLE t (id int, word text, price numeric(10, 2), share numeric(5, 4), big numeric, f float8) \
+         USING columnar",
+    );
+    run("INSERT INTO t SELECT g, 'word ' || g % 50, nullif(g % 1000, 3) / 4.0, g % 7 / 10.0, \
+         CASE g % 900 WHEN 5 THEN 1e39 + g ELSE g END, g / 8.0 FROM generate_series(1, 5000) g");
+    run("CHECKPOINT");
+    let cases = [
+        "CASE WHEN word LIKE 'word 1%' THEN price * (1 - share) ELSE 0 END",
+        "CASE WHEN id % 3 = 0 THEN price WHEN share > 0.3 THEN share ELSE 0.123456 END",
+        "CASE WHEN word < 'word 3' THEN price WHEN id < 700 THEN big END",
+        "CASE WHEN price > 100 AND word <> 'word 7' THEN id WHEN f > 400 THEN id * 2 ELSE -1 END",
+        "CASE WHEN word = 'word 7' THEN f WHEN id > 9000 THEN -f END",
+        "CASE WHEN id <> 4711 AND f > 0 THEN 1 / (id - 4711) ELSE 0 END",
+        "CASE WHEN word > 'x' THEN id ELSE NULL END",
+    ];
+    for case in cases {
+        let calls = format!("sum({case}), min({case}), max({case}), count({case})");
+        for tail in ["", " GROUP BY word ORDER BY word"] {
+            let select = |from: &str| format!("SELECT {calls} FROM {from} t{tail}");
+            let plan = run(&format!("EXPLAIN {}", select("t")));
+            assert!(plan.contains("Batches: columns"), "{plan}");
+            let found = run(&select("t"));
+            assert!(!found.contains("ERROR"), "{case}: {found}");
+            // Rows that are locked are read one by one.
+            assert_eq!(found, run(&select("(SELECT * FROM t FOR UPDATE)")), "{case}");
+        }
+    }
+    let failing = "SELECT sum(CASE WHEN f > 0 THEN 1 / (id - 4711) ELSE 0 END) FROM t";
+    assert!(run(failing).contains("division by zero"));
+}
+
 /// Scans of a heap read columns that earlier scans have taken out of its blocks. Rows that have changed since, rows that are
 /// older than a column, NULLs, long texts and numbers of 40 digits have their own values all the same, now and as of before.
 #[test]
