@@ -137,7 +137,10 @@ impl<'a> Slice<'a> {
     /// Returns marks for all rows; `None` if the slice has fewer rows than a slice can have, or if so few are left that
     /// reading their values takes less.
     pub(crate) fn marks(&self, rows: &Selection) -> Option<Marks> {
-        (self.rows == ROWS_MAX && rows.len() * FEW >= self.rows).then(|| [1; ROWS_MAX])
+        match self.rows == ROWS_MAX && rows.len() * FEW >= self.rows {
+            true => Some([1; ROWS_MAX]),
+            false => None,
+        }
     }
 
     /// Sets the marks of rows to 0 whose numbers in a column do not lie in the range that `range` gives for such numbers.
@@ -384,7 +387,7 @@ mod tests {
     fn marked_rows_are_kept() {
         for (step, and) in [(1, 0), (1, 3), (2, 0), (3, 5), (7, 0), (64, 8), (1_025, 0), (1_025, 1)]
         {
-            let is_kept = |row: &u16| row % step == 0 || and > 0 && row % 11 < and;
+            let is_kept = |row: &u16| row.is_multiple_of(step) || row % 11 < and;
             let marks: Marks = std::array::from_fn(|row| u8::from(is_kept(&(row as u16))));
             let expected: Vec<u16> = (0..ROWS_MAX as u16).filter(is_kept).collect();
             let mut rows = Selection::All(ROWS_MAX);
