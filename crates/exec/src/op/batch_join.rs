@@ -76,18 +76,18 @@ impl Divided {
             let mut add = |hash: u64, row: &[Datum]| rows.add(hash, row, None);
             join.divide_build(run, &piece, &mut filter, &mut add)
         })? {}
-        let mut tapes = (Vec::new(), rows.finish()?);
+        let of_build = rows.finish()?;
         let mut rows = Partitions::new(spill.folder, 0);
         while probe.next_piece(env, &mut |piece| {
             let mut add = |hash: u64, row: &[Datum]| rows.add(hash, row, None);
             join.divide_probe(run, &piece, &filter, &mut add)
         })? {}
-        tapes.0 = rows.finish()?;
+        let of_probe = rows.finish()?;
         held.clear(env.shared);
-        if *is_swapped {
-            tapes = (tapes.1, tapes.0);
+        match is_swapped {
+            true => by_row.fill_from(env, of_build, of_probe),
+            false => by_row.fill_from(env, of_probe, of_build),
         }
-        by_row.fill_from(env, tapes.0, tapes.1)
     }
 }
 
