@@ -348,7 +348,8 @@ impl Selection {
         let (groups, _) = marks.as_chunks::<8>();
         for (group, marks) in (0_u16..).zip(groups) {
             let bits = (u64::from_le_bytes(*marks).wrapping_mul(GATHER) >> 56) as usize;
-            // No more rows are kept than were passed, so there is room for eight. The next group overwrites the places behind those that are kept.
+            // No more rows are kept than were passed, so there is room for eight. The next group overwrites the places
+            // behind those that are kept.
             for (row, place) in rows[kept..kept + 8].iter_mut().zip(&PLACES[bits]) {
                 *row = 8 * group + place;
             }
