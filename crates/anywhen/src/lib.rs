@@ -162,14 +162,14 @@ struct Shared {
     objects: Arc<object::Storages>,
     /// Held by a backup, a compaction or a verification: one runs at a time.
     maintenance: Mutex<()>,
-    /// How they are set up.
+    /// The options of sessions of SQL.
     #[cfg(feature = "sql")]
     sql: SqlOptions,
     /// The state that sessions share, once there was one.
     #[cfg(feature = "sql")]
     instance: Mutex<Option<Arc<session::Instance>>>,
-    /// Held for reading while commits of a leader are taken in, alone while what follows the commits is
-    /// opened.
+    /// Held for reading while commits of a leader are applied, and for writing while the state that follows the commits
+    /// is opened.
     #[cfg(feature = "sql")]
     applying: parking_lot::RwLock<()>,
 }
@@ -333,15 +333,15 @@ impl Database {
         self.engine().commits(from, to, newest_first).map(|info| Ok(info?))
     }
 
-    /// Why the database takes no more writes: because a failure of the disk has stopped it, or as long as the
-    /// disk is full.
+    /// The reason why the database takes no writes: a failure of the disk has stopped it, or the disk is full. `None`
+    /// if it takes writes.
     pub fn refusal(&self) -> Option<String> {
         let failed = self.engine().stats().poisoned.map(|cause| cause.to_string());
         failed.or_else(|| self.full_disk())
     }
 
-    /// Checks whether a disk that was full for the last commit has free space again. A program that waits for
-    /// this before its next commit could not find out otherwise.
+    /// Returns an error if the disk was full for the last commit and still is. It writes a file to find out: a program
+    /// that waits for this before its next commit could not find out otherwise.
     fn full_disk(&self) -> Option<String> {
         if !self.engine().is_disk_full() {
             return None;
@@ -446,8 +446,7 @@ impl Found {
         if files.is_empty() {
             return Ok(Found::Nothing);
         }
-        // The lock file says so, and where it was lost (a copy of the folder may leave it out), what the
-        // database keeps in it.
+        // The lock file marks a database. A copy of the folder may lack it: then the manifest of the store does.
         let has = |name: &str| files.iter().any(|file| file.file_name().is_some_and(|f| f == name));
         let is_ours = has("LOCK")
             || has("store") && env.fs.exists(&path.join("store").join("MANIFEST")).map_err(io)?;

@@ -19,7 +19,7 @@ use crate::Collation;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Locale {
     tag: Tag,
-    /// The name, where it has the form of one and no language can have it: such texts have the root's order.
+    /// The name, if it has the form of a name but no language has it. Such a locale has the order of the root.
     unknown: Option<String>,
     /// The keywords and their values, in the order of the keywords.
     keywords: Vec<(String, String)>,

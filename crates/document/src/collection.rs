@@ -242,8 +242,8 @@ impl Collection {
         }
     }
 
-    /// The first commit whose state is whole, or before which reads are refused though the data
-    /// exist: 0 where nothing was forgotten.
+    /// The first commit as of which the collection can be read: 0 if nothing was forgotten. Reads before it are
+    /// refused, even if the data still exist.
     pub(crate) fn horizon(&self) -> Csn {
         let engine = self.engine();
         engine.store().horizon(self.id).max(engine.table(self.id).forgotten())
@@ -265,8 +265,8 @@ impl Collection {
         Ok(self.keys("").next().transpose()?.is_none())
     }
 
-    /// The newest state of a document. Only where it comes from the store does it need a snapshot, so
-    /// that nothing of it is dropped meanwhile.
+    /// The newest state of a document. A state that comes from the store is read under a snapshot, so that nothing of
+    /// it is dropped meanwhile.
     pub(crate) fn newest_state(&self, prefix: &Prefix) -> Result<State> {
         let newest = self.last(self.engine().visible());
         self.check(newest)?;
@@ -403,7 +403,8 @@ impl Collection {
             oldest if revision < oldest => {
                 Err(DocumentError::Forgotten { asked: revision, oldest })
             }
-            // The newest at the horizon: its own commit is not known any more, its state is.
+            // The newest revision at the horizon: the state at its own commit can no longer be read, the state at the
+            // horizon can.
             _ => Ok(Some(horizon)),
         }
     }
@@ -443,7 +444,7 @@ impl Collection {
         self.oldest_of(&self.known(key, &Prefix::new(key)?)?)
     }
 
-    /// The state of now and the revision at a moment; `None` before the first.
+    /// The newest state of a document, and its revision at a moment; `None` before the first one.
     pub(crate) fn locate(
         &self,
         key: &str,
@@ -715,8 +716,8 @@ impl Document {
         self.revision
     }
 
-    /// The commit that made the revision; 0 where a transaction has yet to commit it. A document that was
-    /// replaced counts its revisions anew, but no two of its versions are of one commit.
+    /// The commit that made the revision; 0 until the transaction commits. The revisions of a replaced document count
+    /// from 1 again, but no two of its versions are of one commit.
     pub fn csn(&self) -> Csn {
         self.csn
     }

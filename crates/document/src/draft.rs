@@ -215,7 +215,7 @@ impl Draft {
         })
     }
 
-    /// The chunk as one of which only values changed; `None` if more did, or it is new.
+    /// The chunk, if only values in it have changed; `None` if more has changed, or if it is new.
     fn valued(&mut self, number: u32) -> Result<Option<&mut Valued>> {
         if self.work.contains_key(&number) {
             return Ok(None);
@@ -265,7 +265,7 @@ impl Draft {
         Ok(())
     }
 
-    /// A node came or went, or has another name or place. Of a new document all nodes came.
+    /// Notes that a node came, went, or has another name or place. A new document notes nothing: all its nodes came.
     fn reshape(&mut self, key: NodeKey) {
         if let Some(keys) = &mut self.reshaped
             && self.base.header().nodes > 0
@@ -274,7 +274,7 @@ impl Draft {
         }
     }
 
-    /// Changes a node by `change`, its share of the digest taken out before and put in after.
+    /// Changes a node by `change`. Takes its share out of the digest before, and adds its new share after.
     fn rehash(
         &mut self,
         key: NodeKey,
@@ -422,8 +422,8 @@ impl Draft {
         self.step(key.chunk(), Op::Insert { slot: key.slot() as u8, node, place })
     }
 
-    /// Puts an existing node elsewhere; `up` is not 0 where it goes back to where its key puts it. Nothing
-    /// happens where it stands there already. Children of the parents are not counted here.
+    /// Moves an existing node to another place. `up` is not 0 if the node goes back to the place of its key. Does
+    /// nothing if the node is there already. Does not count the children of the parents.
     pub fn put_at(
         &mut self,
         key: NodeKey,
@@ -431,7 +431,7 @@ impl Draft {
         place: Option<(NodeKey, Label)>,
         name: Option<&[u8]>,
     ) -> Result<()> {
-        // Where a key puts its node, it can also be put: that is no other place.
+        // A node can also be placed explicitly where its key puts it: that is the same place.
         let stands = |up: u32, place: &Option<(NodeKey, Label)>| match place {
             Some(place) => place.clone(),
             None => (NodeKey(key.0 - up as u64), Label::of_key(key)),
@@ -498,8 +498,8 @@ impl Draft {
         Ok(())
     }
 
-    /// The parent, label and name for something that goes to `place` at `target`; `moving` is the
-    /// node that does, whose own name is free for it.
+    /// The parent, label and name for a node that goes to `place` at `target`. If it is an existing node, it is
+    /// `moving`, and its own name is free for it.
     pub fn find_place(
         &self,
         target: NodeKey,
@@ -553,8 +553,7 @@ impl Draft {
     }
 
     fn last_child(&self, parent: NodeKey) -> Result<Option<NodeKey>> {
-        // A node that was put behind all nodes at the places of their keys is the last, and known
-        // at once.
+        // A placed node behind all nodes that stand at the places of their keys is the last child. It is found at once.
         let end = parent.0 + self.look(parent)?.map_or(0, |look| look.extent as u64);
         if let Some((label, key)) = self.placed_before(parent, None)?
             && label >= Label::of_key(NodeKey(end))
@@ -651,8 +650,8 @@ impl Draft {
         Ok(())
     }
 
-    /// By how much the path summary is another than that of the version before, where it is kept: for a
-    /// new document, the whole of it.
+    /// The difference of the path summary from that of the previous version, if a summary is kept; for a new document,
+    /// the whole summary.
     pub fn path_counts(&mut self) -> Result<Option<Counts>> {
         let Some(keys) = self.reshaped.take() else { return Ok(None) };
         match self.base.header().nodes {

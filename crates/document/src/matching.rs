@@ -254,14 +254,14 @@ impl<'a> Side<'a> {
         best
     }
 
-    /// The children as sorted (what it is called or is, its hash), to compare containers by.
+    /// The children as sorted pairs (name or kind, hash of the value), by which containers are compared.
     fn features(&self, node: u32) -> Vec<(u64, u64)> {
         let feature = |&child: &u32| {
             let value = self.values[child as usize];
             match self.kind(child) {
                 _ if self.kind(node) == Kind::Object => (self.names[child as usize], value),
-                // Elements have no names: containers of a kind stand in for each other by half,
-                // and scalars count only where they are equal.
+                // Elements have no names: two containers of the same kind count half if their values differ, and
+                // scalars count only if they are equal.
                 kind if kind.is_container() => (kind as u64, value),
                 _ => (value, value),
             }

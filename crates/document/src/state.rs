@@ -339,7 +339,7 @@ impl RevisionList {
         Ok(())
     }
 
-    /// Bytes held, for accounting; at once, because every commit asks.
+    /// Bytes held, for accounting. Takes constant time, because every commit asks.
     fn bytes(&self) -> usize {
         let pages = self.inner.read();
         pages.tail.bytes() + pages.full_bytes + pages.earliest.len() * size_of::<u64>()
@@ -559,8 +559,8 @@ impl Shard {
 
     /// Evicts states until the budget holds.
     fn shrink(&mut self, budget: usize) {
-        // One pass of the clock at most over what is held now; the newest alone may exceed the budget of a shard, but
-        // not half of that of all.
+        // The clock passes each of the present entries at most twice. The newest entry alone may exceed the budget of a
+        // shard, but not half of the budget of all shards.
         let most = budget.saturating_mul(SHARDS) / 2;
         let mut turns = self.turns.len() * 2;
         while self.bytes > budget && (self.entries.len() > 1 || self.bytes > most) && turns > 0 {

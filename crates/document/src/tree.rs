@@ -549,7 +549,7 @@ pub trait Nodes {
         Ok(Children { placed, ..self.children_by_key(parent)? })
     }
 
-    /// The children of a node that come after one of them, in order; an error where that is none.
+    /// The children of a node that come after `child`, in order. Fails if `child` is not a child of it.
     fn children_after(&self, parent: NodeKey, child: NodeKey) -> Result<Children<'_, Self>> {
         if self.node(child)?.is_none() || self.parent(child)? != Some(parent) {
             return Err(DocumentError::no_node(child));

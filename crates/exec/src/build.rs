@@ -46,7 +46,7 @@ pub(crate) struct Machine {
     pub(crate) shared: Shared,
     /// The constants that each execution computes first.
     pub(crate) constants: Vec<Constant<Program>>,
-    /// Where the operators of the plan stand among what is seen, by their addresses.
+    /// The positions of the operators among the observed counts, by the operators' addresses.
     probes: HashMap<usize, usize>,
 }
 
@@ -59,7 +59,7 @@ impl Machine {
         Self::build(plan, types, None)
     }
 
-    /// The machine for a plan whose operators are looked at.
+    /// The machine for a plan whose operators are measured, as `EXPLAIN ANALYZE` does.
     ///
     /// # Errors
     /// As [`Machine::new`].
@@ -118,7 +118,7 @@ pub(crate) fn node(node: &Node, types: &dyn TypeSource) -> Result<Input> {
         constants: Vec::new(),
         wants_values: false,
     };
-    // It runs within another plan, which keeps values of its own.
+    // The part runs within another plan, which keeps its own values.
     Builder { plan: &plan, types, sources: Vec::new(), probes: None, kept: None }.node(node)
 }
 
@@ -126,9 +126,9 @@ struct Builder<'a> {
     plan: &'a Plan,
     types: &'a dyn TypeSource,
     sources: Vec<(u32, Source, Depends)>,
-    /// The probes so far, where operators are looked at.
+    /// The probes so far; `None` if operators are not measured.
     probes: Option<HashMap<usize, usize>>,
-    /// How many values are kept that are the same for all rows; none if they are not to be kept.
+    /// How many kept values there are, each the same for all rows; `None` if no values are to be kept.
     kept: Option<Cell<u32>>,
 }
 
@@ -140,7 +140,7 @@ fn internal(message: impl Into<String>) -> Error {
 }
 
 impl Builder<'_> {
-    /// The program of an expression, of which what needs no row is computed once.
+    /// The program of an expression. Its parts that need no row are computed once.
     fn program(&self, expr: &Expr) -> Result<Program> {
         let expr = match &self.kept {
             Some(kept) => {

@@ -125,9 +125,9 @@ pub fn shielded<R>(run: impl FnOnce() -> R) -> R {
 #[inline]
 pub fn is_told() -> bool {
     let flag = FLAG.get();
-    // SAFETY: the pointer is null or comes from the reference that `during` was given. `during` puts
-    // the pointer of before back when it returns or unwinds, while that reference is still borrowed,
-    // and the cell belongs to this thread alone.
+    // SAFETY: the pointer is null or comes from the reference that `during` was given. `during` restores the previous
+    // pointer when it returns or unwinds, while that reference is still borrowed, and the cell belongs to this thread
+    // alone.
     !flag.is_null() && unsafe { &*flag }.load(Ordering::Relaxed)
 }
 

@@ -35,7 +35,7 @@ mod segmented;
 mod tail;
 mod window;
 
-/// The locks of `group`; its tests compile it against others.
+/// The locks that `group` uses. Its tests compile it against other locks.
 mod primitives {
     pub use std::sync::atomic::{AtomicU64, Ordering};
     pub use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -153,9 +153,9 @@ pub struct LogStats {
 pub struct LogOptions {
     /// The size of a segment file in bytes: 1 KiB to 128 MiB, rounded up to sectors of 512.
     pub segment_bytes: u64,
-    /// The size of the first few, so that a new database is small and quick to make.
+    /// The size in bytes of the first `first_count` segment files, so that a new database is small and quick to make.
     pub first_bytes: u64,
-    /// How many those are.
+    /// How many segment files have the size `first_bytes`.
     pub first_count: u64,
     /// True: a thread of the log prepares files ahead. False: the writer does when it needs one.
     pub background: bool,
@@ -186,14 +186,14 @@ impl LogOptions {
 }
 
 impl SegmentedLog {
-    /// Opens the log in `dir`, making it where there is none; shows `f` every frame from position
-    /// `replay_from` on ([`Lsn::START`], or a position that the log once returned), in order, each with the
-    /// position just past it; cuts a torn tail; then is ready to append.
+    /// Opens the log in `dir`, and creates it if it does not exist. Calls `f` with every frame from position
+    /// `replay_from` on ([`Lsn::START`], or a position that the log once returned), in order, each with the position
+    /// just past it. Cuts a torn tail, and is then ready to append.
     ///
     /// The caller holds a lock on the directory: two logs in one would destroy it.
     ///
-    /// Fails with `Corrupt` where acknowledged data is damaged: no byte was changed then. Fails
-    /// with `Released` where `replay_from` is not kept any more.
+    /// Fails with `Corrupt` if acknowledged data is damaged; no byte has been changed then. Fails with `Released` if
+    /// the log no longer keeps `replay_from`.
     pub fn open(
         env: &vfs::Env,
         dir: &Path,

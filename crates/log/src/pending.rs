@@ -18,7 +18,7 @@ use crate::frame::{HEADER, Kind, ROOM_MIN, encode, padded, seed_of};
 use crate::segment::{Header, Segment, capacity};
 use crate::{LogError, LogOptions, PAYLOAD_MAX};
 
-/// Zeroes that one frame fills room with, at most.
+/// The most zeroes with which one frame fills the end of a segment.
 const FILL_BYTES: usize = 1 << 20;
 /// Buffers larger than this are given back after they were written.
 const KEPT_BYTES: usize = 4 << 20;
@@ -76,8 +76,8 @@ impl Pending {
         self.batch.end()
     }
 
-    /// The numbers of the segments that a payload of so many bytes begins. Fails if none is taken, or
-    /// none of that size.
+    /// Returns the numbers of the segments that a payload of so many bytes begins. Fails if the log is fenced, or if
+    /// the payload is too large.
     pub fn begun_by(
         &self,
         bytes: usize,
@@ -101,7 +101,7 @@ impl Pending {
         }
     }
 
-    /// The number of the segment that a turn begins. Fails if none is taken.
+    /// Returns the number of the segment that a turn begins. Fails if the log is fenced.
     pub fn begun_by_turn(&self) -> Result<RangeInclusive<u64>, LogError> {
         self.must_be_open()?;
         Ok(self.number + 1..=self.number + 1)

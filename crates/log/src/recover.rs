@@ -82,7 +82,7 @@ pub(crate) fn recover(
         segment.file.sync_data().map_err(LogError::io("sync", &segment.path))?;
     }
     let segments = files.with_predecessors(walk.live);
-    // The mark says that everything before it is durable; with a frame torn after it that holds still.
+    // The mark says that everything before it is durable. A torn frame after the mark does not change that.
     files.finish(fs, dir, options, segments, cut, walk.marked && walk.partial.is_none())
 }
 
@@ -139,7 +139,7 @@ impl Files {
             return Err(damaged_header(path));
         }
         match self.used.values().next() {
-            // The very first write went past the first segment, and of that the header was lost.
+            // The very first write reached past the first segment, and the header of the first segment was lost.
             Some(_) if from == 0 && self.unused.contains_key(&1) => match self.vouched_from(2)? {
                 Some(durable) if durable > 0 => {
                     let detail =
@@ -168,7 +168,7 @@ impl Files {
         Ok(furthest)
     }
 
-    /// Makes every file after segment `last` reserve, durably.
+    /// Clears the header of every file after segment `last`, durably, so that the file is a reserve file.
     fn invalidate_after(&mut self, last: u64) -> Result<(), LogError> {
         let used = self
             .used

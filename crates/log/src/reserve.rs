@@ -36,7 +36,8 @@ use crate::segment::path_of;
 
 /// Zeroes are written and synced in steps of so many bytes.
 const STEP: usize = 128 << 10;
-/// The background thread rests between steps: 16 MiB take most of a second, and fill in several.
+/// The background thread rests between steps: it prepares 16 MiB in less than a second, and commits fill them in
+/// several.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Released files that are kept for their next use: as many as one checkpoint releases at once where
 /// commits are large.
@@ -231,7 +232,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a file that is being made, which goes without its pauses meanwhile.
+    /// Waits for the file that another thread is preparing; that thread skips its pauses meanwhile.
     fn await_file(&self, state: &mut MutexGuard<'_, State>) {
         self.hurry.store(true, Ordering::Relaxed);
         self.changed.wait(state);

@@ -56,9 +56,9 @@ struct Out {
     batch: Batch,
     /// The segment being filled; none in a new log.
     segment: Option<Segment>,
-    /// True if it was written to since it was last synced.
+    /// True if `segment` was written to after its last sync.
     unsynced: bool,
-    /// Earlier segments of which that is true.
+    /// Earlier segments that were written to after their last sync.
     dirty: Vec<Segment>,
 }
 
@@ -103,8 +103,8 @@ impl SegmentedLog {
         let _ = self.poison.set(Arc::new(cause)); // The first cause stands.
     }
 
-    /// The buffer, once there are files for the segments that are about to begin. So a full disk refuses
-    /// what is not in the buffer yet, and nothing that is.
+    /// Returns the locked buffer once files exist for the segments that are about to begin. So a full disk refuses
+    /// frames that are not in the buffer yet, and never a frame that is.
     fn with_files_for(
         &self,
         begun: impl Fn(&Pending) -> Result<RangeInclusive<u64>, LogError>,

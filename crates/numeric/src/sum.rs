@@ -4,9 +4,8 @@
 //!   total = (low: i128 + high: big integer) / 10^scale
 //! ```
 //!
-//! Values are added to `low`, at the largest scale seen so far; only where that overflows is it
-//! emptied into `high`. NaN and infinities are counted apart, so that values can be taken out again
-//! when a window moves.
+//! Values are added to `low`, at the largest scale seen so far. Only when that overflows is `low` emptied into `high`.
+//! NaN and infinities are counted apart, so that values can be taken out again when a window moves.
 
 use num_bigint::BigInt;
 

@@ -167,8 +167,8 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Returns the SQL that makes the tables of a new storage in a schema that it makes. Without history, old records are
-    /// kept for ten minutes: for connections that have begun before.
+    /// Returns the SQL that makes a schema and the tables of a new storage in it. Without history, old records are kept
+    /// for ten minutes, for connections that have begun before.
     pub fn definition(schema: &str, keeps_history: bool) -> String {
         let schema = format!("\"{}\"", schema.replace('"', "\"\""));
         let table = format!("'{}.{OBJECTS}'::regclass", schema.replace('\'', "''"));
@@ -194,7 +194,8 @@ impl Storage {
         )
     }
 
-    /// Returns the storage whose objects are in a table; `None` if the table, or one beside it, is no such one.
+    /// Returns the storage whose objects are in a table; `None` if it is not a table of objects, or if its schema lacks
+    /// another table of a storage.
     fn open(storages: &Storages, objects: Oid) -> Result<Option<Storage>> {
         let tables = &storages.tables;
         let catalog = tables.catalogs().newest();
@@ -264,7 +265,7 @@ impl Storage {
         })
     }
 
-    /// Calls `f` with what computes the expressions of a table's indexes: once for all rows that are to be changed.
+    /// Calls `f` with the evaluator of the expressions of a table's indexes: once for all rows that are to be changed.
     fn with_values<R>(
         &self,
         table: &Table,

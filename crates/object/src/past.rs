@@ -24,13 +24,13 @@ use crate::Storage;
 pub struct TransactionInfo {
     /// Its id.
     pub tid: Tid,
-    /// A pack has been to a time after it: it cannot be undone.
+    /// True if a pack reached a time after it: it cannot be undone.
     pub is_packed: bool,
     /// Its user.
     pub user: Vec<u8>,
     /// Why.
     pub description: Vec<u8>,
-    /// A pickle of what else is known; may be empty.
+    /// The pickle of its extension; may be empty.
     pub extension: Vec<u8>,
 }
 

@@ -158,7 +158,8 @@ impl Storage {
         Ok(self.deletion(&now, storage, oid)?.is_some())
     }
 
-    /// The commit that deleted an object which there is none of, as far as that is kept; `None` if a pack did.
+    /// The commit that deleted an object that does not exist now; `None` if a pack deleted it, or if the commit is no
+    /// longer kept.
     fn deletion(&self, now: &Snapshot, storage: TableId, oid: u64) -> Result<Option<Csn>> {
         let csn = self.newest_change_of(now, storage, oid)?;
         match csn.filter(|csn| *csn > self.kept_from(storage)) {

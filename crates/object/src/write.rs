@@ -103,13 +103,13 @@ impl Storage {
     /// Begins a transaction of ZODB.
     ///
     /// # Errors
-    /// 22023 if it brings an id along that is not later than those of the storage, or says too much of itself; what
-    /// locking reports.
+    /// 22023 if it brings along an id that is not later than those of the storage, or if its metadata is too long; the
+    /// errors of locking.
     pub fn begin(self: &Arc<Self>, meta: Meta) -> Result<Writing> {
         self.begin_waiting(meta, Waits::default())
     }
 
-    /// As [`Storage::begin`], waiting for others in a certain way.
+    /// As [`Storage::begin`]; `waits` says how the transaction waits for others.
     ///
     /// # Errors
     /// As [`Storage::begin`]; 55P03 where a lock is waited for too long.

@@ -12,7 +12,7 @@
 //!                                                          Scan person
 //! ```
 //!
-//! Nothing is decided here about how things are computed.
+//! This step does not decide how an operator is computed.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::tree::{
     Table, Test, each_part,
 };
 
-/// The plan that does what a bound one means.
+/// Returns the plan with the same meaning as a bound plan.
 ///
 /// # Errors
 /// The binder's errors for checks and for expressions of indexes.
@@ -60,7 +60,7 @@ pub fn lower(
     })
 }
 
-/// A row around, and which of its columns are kept in slots for the rows further in.
+/// The row of an outer query, and those of its columns that are kept in slots for the queries inside.
 #[derive(Default)]
 struct Outer {
     kept: Vec<(Expr, u32)>,
@@ -92,13 +92,13 @@ fn constraints(
     Ok(())
 }
 
-/// The names of columns, for those who look at the plan.
+/// The names of columns, for people who read the plan.
 fn names(columns: &[bound::Column]) -> Arc<[String]> {
     columns.iter().map(|column| column.name.clone()).collect()
 }
 
 struct Lowering<'a> {
-    /// The rows around, the innermost last.
+    /// The rows of the outer queries, the innermost last.
     around: Vec<Outer>,
     subplans: Vec<Option<Subplan>>,
     slots: u32,
@@ -285,7 +285,7 @@ impl Lowering<'_> {
         }))
     }
 
-    /// Puts slots and subplans into an expression over a row inside of those that are around.
+    /// In an expression, replaces the columns of outer rows by slots, and subqueries by subplans.
     fn expr(&mut self, expr: &mut Expr) {
         each_part(expr, &mut |part| {
             match &part.kind {
@@ -374,7 +374,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The condition that the calls for the pairs of two rows make.
+/// The condition on two rows that consists of the calls for the pairs of their values.
 fn condition_of(symbol: &str, mut calls: Vec<bound::Call>) -> Expr {
     let of_kind = |kind| Expr::of(kind, Type::BOOL, sql::At::NONE);
     if calls.len() == 1 {
@@ -407,7 +407,7 @@ pub fn is_hashed(left: Type, right: Type, types: &dyn TypeSource) -> bool {
     };
     match (repr(left), repr(right)) {
         (Some(Repr::Record), _) | (_, Some(Repr::Record)) => false,
-        // Of values in the plane `=` compares an area, a length or a number of points.
+        // For values in the plane, `=` compares an area, a length or a number of points.
         _ if is_geometric(Facts(types).base(left)) => false,
         (Some(left), Some(right)) => class(left) == class(right),
         _ => false,

@@ -21,7 +21,7 @@ use crate::operators::{self, Operator};
 use crate::polymorphic;
 use crate::registry;
 
-/// A function of which it is known what the call means.
+/// A call of a function, resolved.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// The function.
@@ -44,7 +44,7 @@ pub enum Called {
     Cast(Type),
 }
 
-/// An operator of which it is known what it means.
+/// A call of an operator, resolved.
 #[derive(Debug, Clone)]
 pub struct ResolvedOperator {
     /// The operator.

@@ -182,8 +182,8 @@ impl Listener {
         }
     }
 
-    /// Accepts no connection for a while. Mostly there are no descriptors: the unknown client that came
-    /// first gives its own.
+    /// Accepts no connection for a while. Usually the process has no file descriptors left: the oldest connection
+    /// without a session is closed, which frees one.
     async fn pause(&self, error: &io::Error) {
         tracing::error!("cannot accept a connection: {error}");
         self.handshakes.lock().evict_oldest();
@@ -256,7 +256,7 @@ fn full() -> Error {
 }
 
 impl Shared {
-    /// Sets a socket up: small answers are not held back, and who has gone is found out.
+    /// Sets a socket up: small answers leave at once, and the system finds out if the client has gone.
     fn set_up(&self, socket: &TcpStream) {
         let keepalive = TcpKeepalive::new().with_time(self.options.limits.keepalive);
         let outcome = socket
@@ -307,8 +307,8 @@ impl Handshake {
         Ok(Some(Admitted { start, out, session }))
     }
 
-    /// The packet that begins a session, after whatever comes before it; none if the client
-    /// wanted something else, and has it.
+    /// The packet that begins a session, after any requests that come before it; `None` if the client wanted something
+    /// else and has got it.
     async fn start(&mut self, channel: &mut Channel) -> Result<Option<Start>, Refusal> {
         let encryption = self.listener.shared.encryption.as_ref();
         let offered = encryption.filter(|_| matches!(self.peer, Peer::Tcp { .. }));

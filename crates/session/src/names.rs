@@ -38,25 +38,25 @@ use crate::system::{self, System};
 pub struct Names {
     /// The catalog.
     pub catalog: Arc<Catalog>,
-    /// That of the present, which has the rights.
+    /// The catalog of the present, which has the rights.
     pub present: Arc<Catalog>,
-    /// The time that it is of; none for the present.
+    /// The time of the catalog; `None` for the present.
     pub moment: Option<TimestampTz>,
     /// The database.
     pub database: Oid,
     /// The schemas that names without one are looked for in, in this order.
     pub path: Vec<Oid>,
-    /// Those of them that the search path names, the one that new objects go to first.
+    /// The schemas of `path` that the search path names. New objects go to the first one.
     pub explicit: Vec<Oid>,
     /// The schema of the session's temporary objects, where it has one.
     pub temporary: Option<Oid>,
-    /// The number of the session, which that schema is called by.
+    /// The number of the session, which is part of the name of that schema.
     pub process: i32,
     /// The role whose rights are in force.
     pub role: Oid,
     /// True if it may do everything.
     pub is_superuser: bool,
-    /// Where functions and operators are looked for that are named without a schema.
+    /// Where functions and operators without a schema are looked up.
     origins: Origins,
     /// True if the database has `pg_stat_statements`: what statements cost is recorded.
     pub has_statements: bool,
@@ -195,7 +195,7 @@ impl Names {
         }
     }
 
-    /// No names: before it is known who asks.
+    /// No names, until the role and the database are known.
     pub fn none(handles: Arc<Handles>, files: Files) -> Self {
         let catalog: Arc<Catalog> = Arc::default();
         let seen = VisibleCatalog { present: Arc::clone(&catalog), catalog, moment: None };
@@ -418,8 +418,8 @@ impl Names {
         })
     }
 
-    /// The schema of an object of an extension; that of the system for what is built in, none for what the database
-    /// does not have.
+    /// The schema of a built-in object: that of its extension, or `pg_catalog` if it belongs to none; `None` if the
+    /// database does not have the extension.
     pub fn member_schema(&self, object: Oid) -> Option<Oid> {
         match types::extension::of(object) {
             None => Some(system::PG_CATALOG),
@@ -443,7 +443,8 @@ impl Names {
         constraint.is_some_and(|constraint| is_period(&constraint.kind))
     }
 
-    /// True if a name without a schema finds this function or operator, or what else is no type and no relation.
+    /// True if a name without a schema finds this function, operator, or other object that is neither a type nor a
+    /// relation.
     pub fn is_member_visible(&self, object: Oid) -> bool {
         self.member_schema(object).is_some_and(|schema| self.path.contains(&schema))
     }
@@ -589,7 +590,7 @@ impl Names {
         }
         for constraint in self.catalog.constraints_of(ConstraintOn::Domain(ty)) {
             if let ConstraintKind::Check { expr, .. } = &constraint.kind {
-                // Values of the domain that the check itself names are not checked by it.
+                // If the check itself makes values of the domain, these are not checked.
                 let context = types::Context { domains: &types::Builtins, ..context };
                 let bound = sql::bind::expression(&expr.text, Some(&over), self, context)
                     .map_err(|error| error.cause)?;

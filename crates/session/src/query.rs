@@ -133,7 +133,7 @@ impl Definition {
 }
 
 impl PlanDependencies {
-    /// The catalog objects of a plan that was just made, for a statement that uses these relations.
+    /// The dependencies of a new plan: the look-ups while it was made, and the relations that its statement uses.
     fn looked_up(looked: Looked, names: &Names, uses: &Uses) -> PlanDependencies {
         let Looked { mut relations, further, .. } = looked;
         relations.extend(uses.relations.iter().map(|used| used.relation));
@@ -270,7 +270,7 @@ pub(crate) fn tag_of(statement: &Statement) -> Option<(&'static str, bool)> {
     })
 }
 
-/// The query or change that a command holds, whose parameters are those of the command.
+/// The query or change inside a command, with the parameters of the command; `None` if the command has none.
 pub(crate) fn within(statement: &Statement) -> Option<Statement> {
     Some(match statement {
         Statement::Explain { statement, .. } => match tag_of(statement) {
@@ -294,7 +294,7 @@ impl Session {
     pub(crate) fn planned(&mut self, parsed: &Parsed, params: &[Type]) -> Result<Arc<Planned>> {
         let statement = parsed.statement.as_ref().expect("there is a statement");
         let statement_context = self.statement_context();
-        // Uncommitted changes of a transaction are its own, and a view of the past is as well.
+        // Plans that depend on uncommitted changes of the catalog, or on the past, are not shared.
         let own = self.has_own_catalog() || self.names.moment.is_some();
         let shared = parsed.known.as_ref().filter(|_| !own);
         let Some(known) = shared else {
@@ -339,8 +339,8 @@ impl Session {
         Ok(Arc::new(custom))
     }
 
-    /// A portal for a statement that is keyed by its template; `None` if the template cannot be used, and the
-    /// original statement is to be parsed.
+    /// A portal for a statement that is keyed by its template; `None` if the template cannot be used: the caller then
+    /// parses the original statement.
     pub(crate) fn plan_template(&mut self, parsed: &Parsed) -> Result<Option<Portal>> {
         self.look()?;
         let types: Vec<Type> = parsed.constants.iter().map(type_of).collect();
@@ -491,7 +491,7 @@ impl Session {
             given += 1;
             let flow = out.row(&row, columns, &types)?;
             if rows_max != 0 && given == rows_max {
-                // The tag counts the rows of the last piece.
+                // The tag counts only the rows of the last piece, so the count begins anew.
                 portal.rows = 0;
                 *has_given = true;
                 return Ok(Done::Suspended);
@@ -541,7 +541,7 @@ impl Session {
     }
 }
 
-/// The error of a portal whose transaction has failed.
+/// The error of a portal whose transaction has ended.
 pub(crate) fn gone() -> Error {
     Error::new(SqlState::IN_FAILED_SQL_TRANSACTION, "the transaction of the portal has ended")
 }
@@ -589,7 +589,7 @@ fn value_of(constant: &Constant, ty: Type, context: &types::Context<'_>) -> type
     }
 }
 
-/// Binds and prepares a statement, whose places count in `source`.
+/// Binds and prepares a statement. The positions in the statement count in `source`.
 pub(crate) fn plan(
     statement: &Statement,
     source: &str,

@@ -279,11 +279,12 @@ impl Session {
             }
         })?;
         if done == Done::Blocked {
-            // They will be given again.
+            // The statement will run again, and give these notices again.
             self.client.notices.get_mut().truncate(notices);
         }
         if matches!(done, Done::Complete(_)) {
-            // It may have cancelled itself, or been cancelled too late to notice: its changes are undone.
+            // The statement may have cancelled itself, or have been cancelled too late to notice: its changes are
+            // undone.
             if has_plan && let Some(stopped) = self.client.slot.stopped() {
                 return Err(stopped);
             }
@@ -400,7 +401,7 @@ impl Session {
 
     // --- inside ----------------------------------------------------------------------------------
 
-    /// Takes over what statements have changed.
+    /// Takes over the style of values, which statements may have changed by settings.
     fn refresh(&mut self) {
         self.style = Arc::clone(self.client.settings.get_mut().style());
     }
@@ -714,7 +715,7 @@ impl Session {
                 while let Some(row) = rows.pop_front() {
                     let flow = out.row(&row, columns, &statement_context.types())?;
                     given += 1;
-                    // Whether there are more is not looked at, as it is not for a plan.
+                    // As with a plan, it does not look whether there are more rows.
                     if rows_max != 0 && given == rows_max {
                         return Ok(Done::Suspended);
                     }

@@ -166,17 +166,17 @@ impl RowBlock {
         }
     }
 
-    /// Returns where in [`RowBlock::bytes`] the values of all rows of the block lie, those that the scan does not see among
-    /// them; `None` if some of its rows are not whole values, or if the block is new to the cache.
+    /// Returns where in [`RowBlock::bytes`] the values of all rows of the block lie, including the rows that the scan
+    /// does not see; `None` if some rows are not whole values, or if the block is new to the cache.
     pub fn all_values(&self) -> Option<impl ExactSizeIterator<Item = Span<usize>>> {
         self.place.as_ref()?;
         let all = self.block.value_spans()?;
         Some(all.map(|(start, end)| start as usize..end as usize))
     }
 
-    /// Returns what readers have derived from all rows of the block and left there; `None` if nothing of this type is there
-    /// and may be. `make` makes what is left first, of so many bytes. It is left only if the cache had the block before and
-    /// has room, and goes with the block.
+    /// Returns the value that readers have derived from all rows of the block and left with it. If there is none,
+    /// `make` makes one of `bytes` bytes, provided that the cache had the block before and has room. Returns `None` if
+    /// there still is none, or if its type is not `T`. The value goes when the block leaves the cache.
     pub fn derived<T: Any + Send + Sync>(
         &self,
         bytes: usize,
@@ -190,7 +190,7 @@ impl RowBlock {
         derived.get()?.downcast_ref()
     }
 
-    /// Returns true if what was derived may grow by so many bytes.
+    /// Returns true if the derived value may grow by so many bytes.
     pub fn may_grow(&self, bytes: usize) -> bool {
         let may_grow = |(file, number): &(Arc<Segment>, u64)| {
             file.cache().may_grow((file.meta.number, *number), bytes)
@@ -198,7 +198,7 @@ impl RowBlock {
         self.place.as_ref().is_some_and(may_grow)
     }
 
-    /// Makes room for so many bytes by which what was derived grows; false if there is none.
+    /// Makes room for a growth of the derived value by so many bytes; false if the cache has no room.
     pub fn grow(&self, bytes: usize) -> bool {
         let grow = |(file, number): &(Arc<Segment>, u64)| {
             file.cache().grow((file.meta.number, *number), bytes)
@@ -327,7 +327,8 @@ impl BlockScan {
         self.layer.is_none()
     }
 
-    /// Calls `f` with rows and blocks until it breaks (it has taken that one then) or nothing more comes.
+    /// Calls `f` with rows and blocks until `f` breaks or nothing more comes. The item at which `f` breaks counts as
+    /// taken.
     ///
     /// # Errors
     /// Fails if a file cannot be read.
@@ -384,8 +385,8 @@ impl BlockScan {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Goes in front of a block, or of the next one that has something at the commit; to the next layer where the range
-    /// ends.
+    /// Moves in front of the block, or of the first block after it that may have an entry at or below the commit. Where
+    /// the range ends, moves to the next layer.
     fn enter(&mut self, open: OpenSegment, number: usize) -> Result<(), StoreError> {
         let (mut open, mut number) = (open, number);
         loop {
@@ -443,7 +444,7 @@ impl BlockScan {
                 let last = hits[HITS - 1].key.to_vec();
                 rest = Some((Bound::Excluded(last), range.1));
             }
-            // A key that begins later is of an older layer.
+            // A key whose versions here are all above the commit has its state in an older layer.
             hits.retain(|hit| hit.state.is_some());
             hidden.clear();
             if !hits.is_empty() {

@@ -233,8 +233,8 @@ pub trait Table: Send + Sync + 'static {
         Retention::Forever
     }
 
-    /// The commit before which nothing need be kept, whatever [`Table::retention`] says. A table that
-    /// names one says [`Retention::Unsettled`] first, as it does before it keeps less: see
+    /// Returns the commit before which compaction need keep nothing, whatever [`Table::retention`] returns. Before a
+    /// table first returns such a commit, its retention is [`Retention::Unsettled`], as before any shorter history: see
     /// [`Store::after_flush`].
     fn forgotten(&self) -> Csn {
         Csn::ZERO
@@ -246,8 +246,8 @@ pub trait Table: Send + Sync + 'static {
         Some(key)
     }
 
-    /// For a key that describes a commit of a table: that table and commit. A merge that reaches the
-    /// oldest run drops the key once the state of the table at the commit need not be readable.
+    /// Returns the table and the commit that `key` describes; `None` if it describes no commit. A merge that reaches
+    /// the oldest run drops the key once the state of that table at that commit need not be readable.
     fn tells_of(&self, _key: &[u8]) -> Option<(TableId, Csn)> {
         None
     }
@@ -269,8 +269,8 @@ pub trait Table: Send + Sync + 'static {
         Compression::Small
     }
 
-    /// Returns the packer of the table's values for the files of [`Store::compact`]; `None` if values are not
-    /// packed. A table that once had a packer returns one for ever, which also reads the output of earlier ones.
+    /// Returns the packer of the table's values for the files of [`Store::compact`]; `None` if values are not packed. A
+    /// table that once had a packer returns a packer for ever. That packer also reads the output of earlier ones.
     fn packer(&self) -> Option<Box<dyn Packer>> {
         None
     }
@@ -281,8 +281,8 @@ pub trait Table: Send + Sync + 'static {
         None
     }
 
-    /// True for a dropped table whose past is read only through a [`Hold`] from before. The store keeps no horizon for
-    /// it, because it need not refuse reads.
+    /// True for a dropped table whose past is read only through a [`Hold`] from before the drop. The store keeps no
+    /// horizon for such a table, because it need not refuse reads of it.
     fn is_unread(&self) -> bool {
         false
     }

@@ -100,7 +100,7 @@ pub struct Meta {
     pub bytes: u64,
     /// Added to every commit number in the file (bulk loads; else 0).
     pub shift: u64,
-    /// Written by a bulk load: until a manifest names it, its commit does.
+    /// True if a bulk load wrote the file. Until a manifest names the file, the commit of the load does.
     pub bulk: bool,
     /// Distinct keys.
     pub keys: u64,
@@ -178,7 +178,7 @@ impl Footer {
         Outline { format, is_packed, guide: guide.0, blocks }
     }
 
-    /// The footer of a segment of which a manifest tells everything; an error tells what is wrong.
+    /// Returns the footer of a segment by its manifest entry. The error is the reason why the entry cannot be right.
     fn of(half: Half, meta: &Meta, outline: Outline) -> Result<Footer, &'static str> {
         let Outline { format, is_packed, guide, blocks } = outline;
         let at = meta.bytes.checked_sub(FOOTER as u64).and_then(|at| at.checked_sub(guide));
@@ -342,7 +342,7 @@ impl Guide {
         raw
     }
 
-    /// Takes the bytes of a guide apart; `None` if they are none.
+    /// Parses the bytes of a guide; `None` if they are not a valid guide.
     pub fn decode(raw: Vec<u8>, format: u32, blocks: u32, shift: u64) -> Option<Guide> {
         let index = u32::from_le_bytes(raw.get(..4)?.try_into().ok()?) as usize;
         let end = index.checked_add(4).filter(|&end| end <= raw.len())?;
@@ -381,7 +381,7 @@ impl Guide {
             + size_of::<Guide>()
     }
 
-    /// Where the first so many blocks end, in bytes.
+    /// Returns the offset at which the first `blocks` blocks end, in bytes.
     fn end_of(&self, blocks: usize) -> u64 {
         let last = blocks.checked_sub(1).map(|last| &self.blocks[last]);
         last.map_or(0, |last| last.offset + u64::from(last.len))
@@ -427,7 +427,7 @@ pub struct Segment {
 #[derive(Clone, Copy)]
 pub struct HeldTable {
     pub id: TableId,
-    /// Its keys tell of commits ([`crate::Table::tells_of`]).
+    /// True if its keys describe commits ([`crate::Table::tells_of`]).
     pub tells: bool,
 }
 
@@ -482,7 +482,7 @@ impl Source {
 impl Drop for Source {
     fn drop(&mut self) {
         if self.doomed.load(Ordering::Acquire) {
-            // Where this fails the file is an orphan, and the next opening removes it.
+            // If this fails, the file is an orphan, and the next opening removes it.
             let _ = self.home.delete(&self.name);
         }
     }
@@ -513,8 +513,8 @@ impl Segment {
         Ok(Segment { meta, footer, reader: reader.clone(), source })
     }
 
-    /// Takes the word of a manifest for what the footer says: the file is opened when it is first read. Where
-    /// the manifest does not tell, as [`Segment::open`].
+    /// Makes the segment from its manifest entry without opening the file: the first read opens the file and checks the
+    /// footer. If the entry lacks the fields of the footer, this is the same as [`Segment::open`].
     pub fn named(reader: &Reader, half: Half, meta: Meta) -> Result<Segment, StoreError> {
         let Some(outline) = meta.outline else { return Segment::open(reader, half, meta) };
         let file = || reader.home.describe(&meta.name());
@@ -552,7 +552,7 @@ impl Segment {
         Ok(self.source.file.get_or_init(|| file))
     }
 
-    /// Returns the place where the tables are noted that have keys in the file.
+    /// Returns the cell for the list of tables that have keys in the file. A merge fills it.
     pub fn tables(&self) -> &OnceLock<Box<[HeldTable]>> {
         &self.source.tables
     }

@@ -472,9 +472,10 @@ fn take_over(home: &Arc<dyn SegmentStore>, manifest: &mut Manifest) -> Result<()
         .map_err(|e| StoreError::swap(e, home.describe(MANIFEST), expected))
 }
 
-/// Removes the files that a crash left: the segments in `found` that no manifest names. With `bulk` false, at
-/// opening, those of flushes and merges. With `bulk` true, after the replay, those of bulk loads, whose commit
-/// may have been in the log. By then a flush may be writing, so the files of flushes are left alone.
+/// Removes the files that a crash left: the segments in `found` that no manifest names. At opening, `bulk` is false,
+/// and it removes the files of flushes and merges. After the replay, `bulk` is true, and it removes the files of bulk
+/// loads: until then, the log may have a commit that names them. By then a flush may be writing, so its files are left
+/// alone.
 fn remove_orphans(
     home: &Arc<dyn SegmentStore>,
     found: &[String],
@@ -487,15 +488,15 @@ fn remove_orphans(
     Ok(())
 }
 
-/// The names of all segments there are, whether anything names them or not.
+/// Returns the names of all segment files, whether a manifest names them or not.
 fn list(home: &Arc<dyn SegmentStore>) -> Result<Vec<String>, StoreError> {
     home.list().map_err(StoreError::io("cannot list", home.describe("")))
 }
 
 impl Store {
-    /// Opens the store in `dir`, making it where there is none. `resolve` finds a table by its number.
-    /// Reads the manifest alone; removes files that no manifest names. The caller holds a lock on the
-    /// directory, or on one above it.
+    /// Opens the store in `dir`, and creates it if it does not exist. `resolve` finds a table by its number. It reads
+    /// only the manifest, and removes files that no manifest names. The caller holds a lock on the directory, or on one
+    /// above it.
     pub fn open(
         env: &Env,
         dir: &Path,
@@ -543,7 +544,7 @@ impl Store {
         let history = open(Half::History, manifest.history)?;
         let checkpoint = manifest.checkpoint;
         let mut horizons = manifest.horizons;
-        // Earlier releases wrote them in no order.
+        // Earlier releases wrote the horizons unsorted.
         horizons.sort_unstable();
         let mut state = State {
             active: Arc::default(),
@@ -629,8 +630,8 @@ impl Store {
         self.shared.background.admit(&self.shared)
     }
 
-    /// Adds the writes of commit `csn`, which is above every commit before. One caller at a time. A reader
-    /// of a smaller commit sees nothing of it. Never waits for a flush: see [`Store::admit`].
+    /// Adds the writes of commit `csn`, which is above every earlier commit. One caller at a time. A reader as of a
+    /// smaller commit sees nothing of it. Never waits for a flush: see [`Store::admit`].
     ///
     /// A delta on a key without a live version is an error of the caller. If the memtable shows the error, the call
     /// fails and poisons the store, because the log holds a commit that cannot be applied. If only a segment would
@@ -639,8 +640,8 @@ impl Store {
         self.shared.apply(csn, writes)
     }
 
-    /// Says that every commit up to `csn` is durable in the log and may be flushed. `note` returns the caller's
-    /// note for it: a replay from there meets every commit above `csn`.
+    /// Tells the store that every commit up to `csn` is durable in the log and may be flushed. `note` returns the
+    /// caller's note for `csn`: a replay from there meets every commit above `csn`.
     pub fn set_durable(&self, csn: Csn, note: impl FnOnce() -> Vec<u8>) {
         let mut durable = self.shared.durable.lock();
         let before = durable.0;

@@ -45,7 +45,7 @@ use crate::heap::patch;
 use crate::rows::{COUNTS, ERASURES};
 use crate::shrink::shrink;
 
-/// How much of a table's past is kept: by its retention, and nothing before a commit.
+/// The part of a table's past that is kept: what `retention` keeps, and nothing before the commit `from`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct KeptHistory {
     pub retention: Retention,
@@ -64,7 +64,7 @@ impl KeptHistory {
             Retention::Forever if self.from == Csn::ZERO => document::Retention::Forever,
             Retention::None => document::Retention::None,
             Retention::Since(us) => document::Retention::For(Duration::from_micros(us)),
-            // Not for ever all of it.
+            // The past before `from` may be dropped, so `Forever` would promise too much.
             _ => document::Retention::For(Duration::from_micros(u64::MAX)),
         }
     }
@@ -83,7 +83,7 @@ pub struct StoredTable {
     relation: Oid,
     holds: Holds,
     kept: RwLock<KeptHistory>,
-    /// The commit that gave it up; none did as long as this is the largest number.
+    /// The commit that gave the table up; `u64::MAX` as long as none did.
     ended: AtomicU64,
     /// True if the past of the ended table cannot be read.
     is_unread: AtomicBool,
@@ -148,7 +148,7 @@ impl Table for StoredTable {
 
     fn retention(&self) -> Retention {
         match *self.kept.read() {
-            // Not for ever all of it.
+            // The past before `from` may be dropped, so `Forever` would promise too much.
             KeptHistory { retention: Retention::Forever, from } if from > Csn::ZERO => {
                 Retention::Unsettled
             }
@@ -362,8 +362,9 @@ impl Tables {
         self.drafted.write().insert(table, None);
     }
 
-    /// Keeps a write to a table that a transaction has made which goes on, in the place of the one before, until that
-    /// transaction commits ([`Tables::take_waiting`]). Returns false for any other table: it can be written to at once.
+    /// Keeps a write to a table that a running transaction has made until that transaction commits
+    /// ([`Tables::take_waiting`]). A later write replaces it. Returns false for any other table: the caller can write
+    /// to it at once.
     pub(crate) fn wait_with(&self, write: &Write) -> bool {
         let mut drafted = self.drafted.write();
         let waiting = drafted.get_mut(&write.table);

@@ -3,7 +3,7 @@
 use anywhen::time;
 use json::{JsonPath, Node, Tape};
 
-/// Why an answer is none.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The status code; 0 where the server could not be reached.
@@ -75,7 +75,7 @@ pub(crate) struct Outline {
     pub(crate) row: usize,
     pub(crate) found: Option<u64>,
     pub(crate) opened: Vec<u64>,
-    /// The nodes that the first row is inside of.
+    /// The nodes that contain the first row.
     pub(crate) above: Vec<Row>,
     pub(crate) rows: Vec<Row>,
     pub(crate) versions: Vec<Version>,

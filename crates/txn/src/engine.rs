@@ -9,10 +9,10 @@
 //!   (what is there)        apply
 //! ```
 //!
-//! Only the steps that need the order run under the commit mutex: no thread uses the disk or waits for
-//! a flush there. The store's `admit` holds writers that are faster than the flush back before the
-//! mutex, one by one. The store has a commit before the log has made it durable, but no reader sees
-//! it: readers read at the newest *visible* commit, and that moves only after the sync.
+//! Only the steps that need the order run under the commit mutex: no thread uses the disk or waits for a flush there.
+//! Before the mutex, `Store::admit` delays writers that are faster than the flush, one by one. The store has a commit
+//! before the log has made it durable, but no reader sees it: readers read at the newest *visible* commit, and that
+//! moves only after the sync.
 //!
 //! # When the log fails
 //! After a failed write or sync it is unknown what the disk holds. The engine is then poisoned: unfinished
@@ -76,7 +76,7 @@ use crate::snapshot::Snapshot;
 use crate::tracker::Tracker;
 use crate::transaction::{Isolation, Transaction};
 
-/// Finds the table of a number. It is not asked for the tables of commits and of changes.
+/// Finds a table by its number. The engine never asks it for the table of commits and the table of changes.
 pub type TableResolver = Arc<dyn Fn(TableId) -> Arc<dyn Table> + Send + Sync>;
 
 /// Bytes of log between two checks whether the log can be cut.
@@ -238,7 +238,7 @@ pub struct Engine {
     dir: Option<(PathBuf, Box<dyn DirLock>)>,
 }
 
-/// Why nothing more is written.
+/// The reason why the engine writes nothing more.
 enum Stopped {
     Closed,
     Failed(Failure),
@@ -443,8 +443,8 @@ impl Engine {
         changes::read(&self.store, table, csn.min(self.visible()))
     }
 
-    /// The commit after which the changes of `table` are kept: 0 unless retention has dropped some, or
-    /// some commits were made by a release that kept none.
+    /// The commit after which the changes of `table` are kept: 0 unless retention has dropped changes, or a release
+    /// without a table of changes made some commits.
     pub fn changes_kept(&self, table: TableId) -> Csn {
         let from = self.changes_from.load(Ordering::Relaxed);
         let before = if from == u64::MAX { self.visible().0 } else { from - 1 };
@@ -456,7 +456,7 @@ impl Engine {
         &self.store
     }
 
-    /// The table of a number.
+    /// Returns the table with this number.
     pub fn table(&self, table: TableId) -> Arc<dyn Table> {
         (self.resolve)(table)
     }
@@ -488,9 +488,9 @@ impl Engine {
         self.release_log()
     }
 
-    /// Removes the erased bytes at once: from the store's files, as far as no snapshot is older
-    /// than the erasure, and from the log. Returns the commit up to which nothing erased is left in
-    /// either. Makes a commit of its own, without a write, with which the log begins anew.
+    /// Removes the erased bytes at once: from the log, and from the store's files as far as no snapshot is older than
+    /// the erasure. Returns the commit up to which neither has erased bytes left. Makes an empty commit of its own,
+    /// with which the log begins anew.
     pub fn scrub(&self) -> Result<Csn, TxnError> {
         let upto = self.visible();
         let turned = self.log.turn()?;
@@ -510,7 +510,7 @@ impl Engine {
         self.store.scrub()?;
         self.log.wipe()?;
         let pending = self.store.erasures().first().map_or(upto, |(csn, _)| Csn(csn.0 - 1));
-        // Where not all could be flushed the log has to stay as it is.
+        // If some commits could not be flushed, the log has to stay as it is.
         Ok(if self.log.oldest() < turned { Csn::ZERO } else { pending.min(upto) })
     }
 
@@ -543,7 +543,7 @@ impl Engine {
         let placed = self.place(prepared);
         self.room.note(&placed);
         if let (Some(loaded), Err(error)) = (loaded, &placed) {
-            // Where the outcome is unknown the files stay: the log may name them.
+            // If the outcome is unknown, the files stay: the log may name them.
             if !matches!(error, TxnError::OutcomeUnknown { .. }) {
                 self.store.discard(&loaded);
             }
@@ -577,7 +577,7 @@ impl Engine {
         changes::put_list(&mut list, &told);
         let prepared = Prepared { note: Note { tables: &list, ..prepared.note }, ..prepared };
         let (mut bytes, tables) = encode(&prepared)?;
-        // Waits where memory is full, fails if files cannot be written: before the log has it.
+        // Waits while memory is full, and fails if files cannot be written, before the log has the commit.
         self.store.admit()?;
         let reads = self.validate(prepared.reads)?;
         let Prepared { writes, note, loaded, hooks, hints, .. } = prepared;
@@ -611,8 +611,9 @@ impl Engine {
         Ok(CommitPosition { commit, lsn, durability })
     }
 
-    /// Takes the next commit into memory. Called in the order of numbers; the commit is visible later.
-    /// `changes` is its list for the table of changes; `None` if a release without that table made it.
+    /// Takes the next commit into memory. The calls come in the order of commit numbers; the commit becomes visible
+    /// later. `changes` is the commit's list for the table of changes; `None` if a release without that table made the
+    /// commit.
     fn enter(
         &self,
         commit: Commit,
@@ -787,7 +788,7 @@ impl Tables {
     }
 }
 
-/// The record of a commit, but for its number and time, and the tables of its writes.
+/// Returns the record of a commit, still without number and time, and the tables that the commit changes.
 fn encode(prepared: &Prepared<'_>) -> Result<(Vec<u8>, Vec<TableId>), TxnError> {
     let Prepared { writes, note, loaded, .. } = prepared;
     limit("author", note.author.len(), record::AUTHOR_BYTES_MAX)?;

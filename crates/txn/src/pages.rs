@@ -18,9 +18,9 @@
 //!        +------------------------------------------------------------+
 //! ```
 //!
-//! So a commit costs about three bytes for its time and one each for what was seen before, the whole
-//! of history is searchable by time with one page read for each halving, and history-heavy callers
-//! ask for thousands of times at the cost of one decoded page.
+//! So a commit costs about three bytes for its time, and one byte for each author, message or other value that the page
+//! has already. A search of the whole history by time reads one page for each halving. A caller can ask for thousands
+//! of times at the cost of one decoded page.
 //!
 //! # Invariants
 //! * Times never decrease within a page, nor from one page to the next.
@@ -41,7 +41,7 @@ use crate::record::{Note, read_role};
 
 /// The table that holds the commits.
 pub const COMMITS_TABLE: TableId = TableId(1);
-/// Commits to a page.
+/// The number of commits in a page.
 pub(crate) const PAGE_COMMITS: u64 = 1024;
 
 const FORMAT: u8 = 1;
@@ -673,7 +673,7 @@ impl Table for Commits {
         Ok(())
     }
 
-    /// The open page is kept decoded in memory by the engine, so nobody reads it often enough here.
+    /// The engine keeps the open page decoded in memory, so stored pages are read too rarely to be worth an image.
     fn rebase(&self, _image_bytes: usize, _delta_bytes: usize) -> bool {
         false
     }

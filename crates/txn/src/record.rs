@@ -68,8 +68,8 @@ pub(crate) struct Note<'a> {
 }
 
 impl Note<'_> {
-    /// Which of two flags a stored note has: that the role is the author, or that it follows. None of them
-    /// where there is no role.
+    /// Returns the flag of a stored note for its role: `is_author` if the role is the author, `follows` if the text of
+    /// the role follows; 0 if there is no role.
     pub(crate) fn role_flag(&self, is_author: u8, follows: u8) -> u8 {
         match self.role {
             "" => 0,
@@ -193,7 +193,7 @@ pub(crate) fn writes(bytes: &[u8]) -> RecordWrites<'_> {
     open(bytes).expect("the record was read before").1
 }
 
-/// When the commit of such a record was made where it came from; `None` if the writer did not say.
+/// Returns the authored time of the commit in such a record; `None` if its writer gave none.
 pub(crate) fn authored_us(bytes: &[u8]) -> Option<u64> {
     open(bytes).expect("the record was read before").0.note.authored_us
 }
@@ -246,7 +246,7 @@ fn open(bytes: &[u8]) -> Result<(Head<'_>, RecordWrites<'_>), Malformed> {
     Ok((Head { csn, time_us, note, loaded, notes_changes }, RecordWrites { reader, count }))
 }
 
-/// The role of a stored note, by the two flags of [`Note::role_flag`].
+/// Reads the role of a stored note, by its flags: see [`Note::role_flag`].
 pub(crate) fn read_role<'a>(
     reader: &mut Reader<'a>,
     author: &'a str,
@@ -310,7 +310,7 @@ pub struct RecordWrites<'a> {
 }
 
 impl<'a> RecordWrites<'a> {
-    /// The next write, of which there is one more.
+    /// Reads the next write. The caller makes sure that there is one.
     fn read(&mut self) -> Result<WriteRef<'a>, Malformed> {
         let reader = &mut self.reader;
         let kind = reader.u8()?;

@@ -109,7 +109,7 @@ pub struct Transaction {
     queued: Option<Queued>,
     /// Locks of relations, few, each with the relation's number.
     relations: Vec<(u32, Held)>,
-    /// The list of its session for weak locks of relations, and how many it has there.
+    /// The session's list of weak relation locks, and how many of them are this transaction's.
     reader: Option<Arc<Reader>>,
     noted: usize,
     /// A mutex, not a cell, so that a transaction can be lent to other threads for reading.
@@ -170,7 +170,7 @@ impl Transaction {
         &self.snapshot
     }
 
-    /// True if it has written nothing (or has rolled all of it back) and loads nothing.
+    /// True if the transaction has no writes (or has rolled back all of them) and no bulk loads.
     pub fn is_read_only(&self) -> bool {
         self.writes.is_empty() && self.loads.is_empty()
     }
@@ -201,7 +201,7 @@ impl Transaction {
     /// Makes the transaction, which has read and written nothing yet, see the database as of `csn`.
     ///
     /// # Errors
-    /// [`TxnError::NoSuchCommit`] where that is not visible.
+    /// [`TxnError::NoSuchCommit`] if `csn` is not visible.
     pub fn see_at(&mut self, csn: Csn) -> Result<(), TxnError> {
         assert!(self.is_read_only(), "what was written under a snapshot keeps it");
         self.snapshot = Snapshot::past(Arc::clone(&self.engine), csn)?;
@@ -219,13 +219,13 @@ impl Transaction {
         self.interrupt = flag;
     }
 
-    /// Sets the list of its session for weak locks of relations.
+    /// Sets the list in which the session notes weak relation locks.
     pub fn set_reader(&mut self, reader: Arc<Reader>) {
         assert_eq!(self.noted, 0, "what was noted stays in its list");
         self.reader = Some(reader);
     }
 
-    /// Its identity among those that run on the engine.
+    /// Returns the identity of the transaction, which no other transaction of the open engine has.
     pub fn id(&self) -> TxnId {
         self.id
     }
@@ -298,8 +298,9 @@ impl Transaction {
         Ok(Some(row.csn()))
     }
 
-    /// The live keys of a range with their states, the transaction's own writes included, in order or
-    /// in reverse. Under SERIALIZABLE the part that it has passed counts as read once the scan is dropped.
+    /// Returns the live keys of a range with their states, the transaction's own writes included, in order or in
+    /// reverse. Under SERIALIZABLE the part of the range that the scan has passed counts as read once the scan is
+    /// dropped.
     pub fn scan(
         &self,
         table: TableId,
@@ -315,8 +316,8 @@ impl Transaction {
         View::of(self, &self.snapshot)
     }
 
-    /// Returns a snapshot of the newest visible commit, for a [`View::of`] it with the transaction's own
-    /// writes: for rows that are locked, and for constraints.
+    /// Returns a snapshot of the newest visible commit. A [`View::of`] the transaction and this snapshot has the
+    /// transaction's own writes too: callers use it to read locked rows and to check constraints.
     pub fn latest(&self) -> Snapshot {
         Snapshot::now(Arc::clone(&self.engine), false)
     }
@@ -339,9 +340,9 @@ impl Transaction {
         self.spill_if_full()
     }
 
-    /// Changes the value of `key` by a delta of its table's own kind. Takes the row lock; fails with
-    /// [`TxnError::NoBase`] where the key has no value, and with 40001, at every level, where it
-    /// changed since the snapshot and was not locked before.
+    /// Changes the value of `key` by a delta of its table's own kind. Takes the row lock. Fails with
+    /// [`TxnError::NoBase`] if the key has no value. Fails with 40001, at every level, if the key has changed since the
+    /// snapshot and was not locked before.
     pub fn delta(&mut self, table: TableId, key: &[u8], delta: Vec<u8>) -> Result<(), TxnError> {
         self.unload(table, key)?;
         self.check_size(key, delta.len())?;
@@ -422,7 +423,8 @@ impl Transaction {
         }
     }
 
-    /// The same, and that `table` has so many rows more, or fewer. A rollback takes it back.
+    /// As [`Transaction::note_changes`]; also records that `table` has so many rows more, or fewer. A rollback takes it
+    /// back.
     pub fn note_rows(&mut self, table: TableId, rows: i64) {
         self.changes.push(TableChange { table, rows });
     }
@@ -462,7 +464,7 @@ impl Transaction {
         if matches!(&touched, Touched::Keys(keys) if keys.iter().all(|key| key != subject)) {
             return Ok(());
         }
-        // The bytes of the value before go from the files too.
+        // The write also erases the previous value of the list, so that its bytes leave the files too.
         let op = changes::without(touched, subject).map_or(Op::Delete, Op::Put);
         self.write(CHANGES_TABLE, key.to_vec(), Op::Erase { from: Csn::ZERO, to: None })?;
         self.write(CHANGES_TABLE, key.to_vec(), op)
@@ -525,8 +527,8 @@ impl Transaction {
         self.writes.touches(table) || self.loads.touches(table)
     }
 
-    /// Writes what was loaded together with a key, if that was loaded: one commit does not both load and
-    /// write a key.
+    /// If `key` was loaded, turns the writes that were loaded together with it into ordinary writes: one commit does
+    /// not both load and write a key.
     fn unload(&mut self, table: TableId, key: &[u8]) -> Result<(), TxnError> {
         let Some(load) = self.loads.holder(table, key)? else { return Ok(()) };
         let (position, moment) = (self.writes.len(), self.writes.moment());

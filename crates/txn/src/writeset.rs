@@ -136,20 +136,22 @@ impl WriteSet {
         (self.operations.len(), before)
     }
 
-    /// Says that no rollback goes to a position that [`WriteSet::mark`] has given, nor to later ones.
+    /// Tells the write set that no rollback will go to the position that [`WriteSet::mark`] has returned, or to a later
+    /// one.
     pub(crate) fn unmark(&self, (_, before): (usize, usize)) {
         self.marked.store(before, Ordering::Relaxed);
     }
 
-    /// How many operations, from the first on, a reader's moment or a savepoint divides from the others.
+    /// Returns how many operations lie before the last moment of a reader or the last position of a savepoint,
+    /// whichever is later.
     pub(crate) fn divided(&self) -> usize {
         let asked = self.asked.load(Ordering::Relaxed);
         let start = self.operations.partition_point(|operation| operation.serial < asked);
         start.max(self.marked.load(Ordering::Relaxed))
     }
 
-    /// The operations that no reader's moment and no savepoint divides from the others and that are the first
-    /// of their keys, in the order of tables and keys.
+    /// Returns the operations from position [`WriteSet::divided`] on that are the first of their keys, in the order of
+    /// tables and keys.
     pub(crate) fn undivided(&self) -> impl Iterator<Item = &Write> {
         let start = self.divided();
         let mut tables: Vec<&(TableId, Keys)> = self.index.iter().collect();
@@ -161,7 +163,7 @@ impl WriteSet {
         tables.into_iter().flat_map(|(_, keys)| keys.values()).filter_map(first)
     }
 
-    /// Takes out those of [`WriteSet::undivided`] of which `goes` is true; the others stay, in their order.
+    /// Removes the operations of [`WriteSet::undivided`] for which `goes` is true; the others stay in their order.
     pub(crate) fn remove_undivided(&mut self, goes: impl Fn(&Write) -> bool) {
         let mut turns = Turns::new(OPERATIONS);
         let mut stays = |operation: Operation| {
@@ -239,7 +241,7 @@ impl WriteSet {
             }
         };
         self.bytes += size_of_write(&write);
-        // At the very end numbers stay: what is seen then is too much, never wrong.
+        // The largest number is given out again and again: a reader may then see too much, but nothing wrong.
         let Moment(serial) = self.step();
         self.operations.push(Operation { write, previous, serial });
     }
@@ -249,7 +251,7 @@ impl WriteSet {
         while self.operations.len() > position {
             drop(self.pop());
         }
-        // A position that is gone divides nothing any more.
+        // A savepoint at a removed position is gone too.
         self.marked.fetch_min(position, Ordering::Relaxed);
     }
 
@@ -267,8 +269,7 @@ impl WriteSet {
         Some(operation)
     }
 
-    /// Returns the transaction's own writes of `key` as of a moment; `None` if it had not
-    /// written it.
+    /// Returns the transaction's own writes of `key` as of a moment; `None` if it had not written the key by then.
     #[inline]
     pub(crate) fn own(&self, table: TableId, key: &[u8], at: Moment) -> Option<Own<'_>> {
         self.table(table)?.get(&Key::new(key)).and_then(|position| self.own_at(*position, at))
@@ -292,7 +293,7 @@ impl WriteSet {
                     break;
                 }
                 Op::Delta(delta) => deltas.push(delta.as_slice()),
-                // It is about the past alone.
+                // An erasure changes only the past.
                 Op::Erase { .. } => {}
             }
             position = operation.previous;

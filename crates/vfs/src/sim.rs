@@ -244,7 +244,7 @@ impl Disk {
         self.live.contents.values().map(|content| content.len()).sum()
     }
 
-    /// How many of so many bytes at an offset of a file can be written.
+    /// Returns how many of `bytes` bytes at an offset of a file the disk has room for.
     fn room(&self, inode: Inode, offset: u64, bytes: usize) -> usize {
         if self.capacity == u64::MAX {
             return bytes;

@@ -58,7 +58,8 @@ pub type Each<'a> = &'a mut dyn FnMut(&[Column], &[Option<String>]) -> ControlFl
 /// The result of SQL.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The values that `ALTER SYSTEM` has set in the folder of a database: settings and values, as they hold.
+/// The settings that `ALTER SYSTEM` has set in the folder of a database, with their values. Lines with an error are
+/// left out.
 ///
 /// # Errors
 /// Fails if their file cannot be read.
@@ -68,7 +69,7 @@ pub fn kept_settings(folder: &Path) -> io::Result<Vec<(String, String)>> {
     Ok(good.map(|line| (line.name, line.value)).collect())
 }
 
-/// The whole number that a text is for a setting, in the unit of `pg_settings`; `None` if it is none.
+/// Parses a text as the whole-number value of a setting, in the unit of `pg_settings`; `None` if it is none.
 pub fn setting_number(name: &str, value: &str) -> Option<u64> {
     session::configuration::number(name, value)
 }

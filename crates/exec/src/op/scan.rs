@@ -62,7 +62,7 @@ pub(crate) struct Columns {
     pub(crate) index: Oid,
     /// Which columns of the index, by number.
     pub(crate) numbers: Vec<i16>,
-    /// The programs that compute these of a row of the table.
+    /// The programs that compute these columns from a row of the table.
     pub(crate) values: Vec<Program>,
 }
 
@@ -77,9 +77,9 @@ pub(crate) struct Scan {
     sample: Option<Sample>,
     condition: Option<Program>,
     columns: Option<Columns>,
-    /// True if the rows of the table are read, and the columns of the index computed of them.
+    /// True if the scan reads the rows of the table and computes the columns of the index from them.
     computes_columns: bool,
-    /// A row of the table of which the columns of the index are computed.
+    /// The row of the table from which the columns of the index are computed.
     row: Row,
     /// True if `next_piece` does not evaluate the condition: the operator above does.
     leaves_condition: bool,
@@ -95,7 +95,7 @@ pub(crate) struct Scan {
     is_done: bool,
     /// How many rows the condition has left out.
     removed: AtomicU64,
-    /// The state of the random numbers of a sample, and below what a row is in it.
+    /// The state of the random numbers of a sample, and the limit below which a number puts a row into the sample.
     chance_of_row: Option<(u64, u64)>,
 }
 
@@ -169,8 +169,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Opens the next range, or all at once where a row may have versions in several; false if all have
-    /// been read.
+    /// Opens the next range; false if all have been read. If a row may have versions in several ranges, opens all of
+    /// them at once.
     fn open_next(&mut self, env: &Env<'_>) -> Result<bool> {
         if self.ranges.is_none() {
             self.choose(env)?;
@@ -225,12 +225,12 @@ impl Scan {
         Ok(true)
     }
 
-    /// True if there is one row at most, which is found by its key.
+    /// True if the scan has at most one row and finds it by its key.
     fn looks_up(&self) -> bool {
         self.path.is_single && matches!(self.when, When::Now) && self.conditional.is_none()
     }
 
-    /// The one row that has a key.
+    /// Puts the row that has the key into `out`; false if there is none, or if it does not fit the condition.
     fn look_up(&mut self, env: &Env<'_>, out: &mut Row) -> Result<bool> {
         if std::mem::replace(&mut self.is_done, true) {
             return Ok(false);
@@ -455,7 +455,7 @@ impl Operator for Scan {
 }
 
 impl Sample {
-    /// The state of the random numbers, and below what a row is taken.
+    /// The state of the random numbers, and the limit below which a number puts a row into the sample.
     fn start(&self, env: &Env<'_>) -> Result<(u64, u64)> {
         let percent = match env.value(&self.percent, EvalRow::NONE)? {
             Datum::Float4(percent) => f64::from(percent),

@@ -46,7 +46,7 @@ pub trait Computed {
     /// All rows of a table, with the columns of `attnums`.
     ///
     /// # Errors
-    /// The errors of computing them, or opening the file,.
+    /// The errors of computing the rows, or of opening the file.
     fn rows(&self, relation: Oid, attnums: &[i16]) -> Result<ComputedRows>;
 }
 
@@ -161,7 +161,7 @@ impl<'a> Stored<'a> {
         (from > 0).then_some(Csn(from))
     }
 
-    /// Does something to rows of a table.
+    /// Calls `f` with the context for changes of rows, and converts its error.
     fn change<R>(&self, f: impl FnOnce(&mut Change<'_>) -> table::Result<R>) -> Result<R> {
         let (mut txn, mut checks) = (self.txn.borrow_mut(), self.checks.borrow_mut());
         let mut values = self.values.borrow_mut();
@@ -169,7 +169,8 @@ impl<'a> Stored<'a> {
         f(&mut change).map_err(error)
     }
 
-    /// Notes that rows were inserted, where there are more than before, deleted, or updated.
+    /// Counts changed rows: inserted ones if `rows` is positive, deleted ones if it is negative, an updated one if it
+    /// is 0.
     fn grow(&self, table: &Arc<Table>, rows: i64) {
         let mut grown = self.grown.borrow_mut();
         let known = grown.iter().position(|known| known.table.storage() == table.storage());
@@ -219,7 +220,7 @@ fn position(attnum: i16) -> usize {
     usize::try_from(attnum - 1).unwrap_or_default()
 }
 
-/// 40001 where what decides is a row that the snapshot does not see.
+/// The error 40001 for a statement whose result depends on a row that the snapshot does not see.
 fn unseen(newest: Csn) -> table::Error {
     TxnError::Serialization { why: txn::SerializationFailure::Updated(newest) }.into()
 }
@@ -500,14 +501,14 @@ impl Tables for Stored<'_> {
                 }
                 Err(other) => return Err(error(other)),
             }
-            // Where its key was changed it goes on under another, which may be on its way again. Its own may be
-            // that of another row by now.
+            // If the key of the row was changed, the row goes on under another key, which may have changed again.
+            // Another row may have the old key by now.
             let mut moved = table.moved(after, &key);
             if moved.is_none() {
                 if self.read(relation, &key, attnums, out)? {
                     return Ok(Locked::Changed);
                 }
-                // The commit that has moved it here may have moved it on.
+                // The commit that has moved the row to this key may have moved it on.
                 moved = match passed.is_empty() {
                     true => None,
                     false => table.moved(Csn(after.0 - 1), &key),
@@ -560,7 +561,7 @@ fn no_handle(catalog: &Catalog, oid: Oid) -> Error {
     }
 }
 
-/// The key of a row of a partition, as the partitioned table knows the row by.
+/// The key by which the partitioned table knows a row of a partition.
 fn placed(table: &Table, key: &[u8]) -> Datum {
     Datum::bytea(partitions::placed(table.relation().oid, key))
 }

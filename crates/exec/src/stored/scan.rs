@@ -26,7 +26,7 @@ const ROWS_FIRST: usize = 4;
 const ROWS_MAX: usize = 256;
 /// How many rows in row form come in one piece at most.
 const PIECE_ROWS_MAX: usize = 1_024;
-/// Of so many columns the values are looked at without an allocation.
+/// The values of up to so many columns are read without an allocation.
 const COLUMNS_FEW: usize = 16;
 /// How many rows can be read one after the other in the time of a look-up.
 const ROWS_PER_LOOK_UP: u64 = 8;
@@ -38,7 +38,7 @@ fn index_of(table: &Table, oid: Option<types::Oid>) -> Option<&Index> {
     table.indexes().iter().find(|index| Some(index.relation().oid) == oid)
 }
 
-/// The key of the one row that there can be with a key of an index, or of the table itself.
+/// The key of the one row that can have a key of an index, or of the table itself.
 pub(super) fn found<'k>(
     table: &Table,
     view: View<'_>,
@@ -58,8 +58,8 @@ pub(super) fn leads_nowhere(table: &Table, index: Option<types::Oid>) -> Error {
 
 /// Where the rows come from.
 enum Source {
-    /// The present, or the past at a snapshot. Without a cursor all rows have been read.
-    /// Then those with these keys are looked up.
+    /// The present, or the past at a snapshot: the rows of the cursor, or without a cursor the rows with `keys`, which
+    /// are looked up.
     Rows {
         cursor: Option<Cursor>,
         keys: std::vec::IntoIter<Vec<u8>>,
@@ -75,19 +75,19 @@ enum Source {
     Versions { epochs: VecDeque<Walk>, now: Snapshot, from: Csn, to: Csn, own: Option<Own> },
 }
 
-/// By what rows are wanted.
+/// The ranges or the searches of an index that select the wanted rows.
 struct By<'a> {
     index: Option<types::Oid>,
     ranges: Vec<KeyRange>,
-    /// There is one range, in which at most one row is at a moment.
+    /// True if there is one range, and it has at most one row at any moment.
     is_single: bool,
-    /// Where the index is one of items, what rows must have.
+    /// The searches, if the index is one of items.
     scan_keys: &'a [ScanKey],
 }
 
 impl By<'_> {
-    /// The rows of which some version may be wanted, by what an index of the table knows of all that ever
-    /// was; none if no index tells.
+    /// The rows of which some version may be wanted, as an index with the entries of all versions tells them; `None` if
+    /// the index does not have all entries.
     fn rows_ever(
         &self,
         stored: &Stored<'_>,
@@ -121,7 +121,7 @@ struct Walk {
     found: VecDeque<RowVersion>,
 }
 
-/// A walk over the rows of now, of which those count that the transaction itself has written.
+/// A walk over the present rows, which gives only those that the transaction itself has written.
 struct Own {
     cursor: Cursor,
     batch: Batch,
@@ -280,8 +280,8 @@ impl Scan {
         })
     }
 
-    /// The rows as they were after a commit, by the catalog of then: those of the ranges, if the table had
-    /// the same key or its index of now knows what was, else all.
+    /// The rows as they were after a commit, by the catalog of that commit: those of the ranges, if the table had the
+    /// same key then or if its present index has the entries of that time; else all rows.
     fn past(
         stored: &Stored<'_>,
         attnums: &[i16],
@@ -334,7 +334,7 @@ impl Scan {
         };
         let index = by.index;
         if !has_key(&table, now, index) {
-            // An index says of a column that was added later what its versions have in it now.
+            // For a column that was added later, the index has the values that past versions have in it today.
             let is_there = table.storage() == now.storage()
                 && table.relation().columns.len() == now.relation().columns.len();
             let latest = stored.txn.borrow().snapshot().clone();
@@ -349,7 +349,7 @@ impl Scan {
         if !by.scan_keys.is_empty() {
             return Self::with_items(stored, table, attnums, (index, by.scan_keys), Some(snapshot));
         }
-        // Entries may have stood beside each other then.
+        // At that time the index may have had several entries for one key.
         let is_single = by.is_single && index_of(&table, index).is_none_or(Index::is_arbiter);
         let mut scans = VecDeque::with_capacity(by.ranges.len());
         for range in by.ranges {
@@ -399,7 +399,7 @@ impl Scan {
         Ok(if is_much { scan } else { scan.of_rows(oid, keys).all_there(oid) })
     }
 
-    /// The same of these rows alone, which are looked up.
+    /// The same scan over these rows alone, which are looked up.
     fn of_rows(mut self, index: Option<types::Oid>, rows: Vec<Vec<u8>>) -> Self {
         if let Source::Rows { cursor, keys, .. } = &mut self.source {
             *cursor = None;
@@ -409,7 +409,7 @@ impl Scan {
         self
     }
 
-    /// The same, where the keys are those of the index at the snapshot of the scan.
+    /// The same scan, whose keys are those of the index at its snapshot: no row may be missing.
     fn all_there(mut self, index: Option<types::Oid>) -> Self {
         // In the present the statement itself may delete rows while it reads them.
         if let Source::Rows { leads, past: Some(_), .. } = &mut self.source {
@@ -517,7 +517,7 @@ impl Scan {
         Ok(true)
     }
 
-    /// Puts the next row for which `test` is true into `out`; values are made of no other row.
+    /// Puts the next row for which `test` is true into `out`. Makes no values of other rows.
     pub(super) fn next_that(
         &mut self,
         stored: &Stored<'_>,
@@ -649,7 +649,7 @@ impl Scan {
         match cursor {
             Some(cursor) => cursor.fill(view, wanted, batch, *rows_next).map_err(error)?,
             None => {
-                // Of rows that were at some time not all are there.
+                // Some of the rows that existed at some time do not exist in this view.
                 while batch.len() < *rows_next
                     && let Some(key) = keys.next()
                 {
@@ -870,7 +870,7 @@ impl Own {
     }
 }
 
-/// A key, and before it the number of the table of the store that it is of.
+/// The number of the table of the store that has a key, followed by the key.
 fn key_within(table: &Table, key: &[u8]) -> Datum {
     Datum::bytea([&table.storage().0.to_be_bytes()[..], key].concat())
 }

@@ -204,7 +204,7 @@ impl<'a> Builder<'a> {
         self.name = Some(Span { at: short(at), len: short(len) });
     }
 
-    /// Length of the end of the heap, which is given up if it is too much.
+    /// The length of the heap from `at` on. If it is too long, notes the error and cuts it off.
     #[inline]
     fn kept_from(&mut self, at: usize) -> usize {
         let len = self.heap.len() - at;

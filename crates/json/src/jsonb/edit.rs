@@ -103,8 +103,8 @@ impl<'a> Change<'a> {
 }
 
 impl<'a> JsonbRef<'a> {
-    /// `jsonb || jsonb`: the fields of two objects, the second first where both have one; else the
-    /// elements of both, where what is no array is an array of one.
+    /// `jsonb || jsonb`: the fields of two objects, where the second wins if both have a field; else the elements of
+    /// both, where a value that is no array counts as an array of one.
     ///
     /// # Errors
     /// [`JsonbError::ArrayTooLarge`], [`JsonbError::ObjectTooLarge`].
@@ -214,8 +214,8 @@ impl<'a> JsonbRef<'a> {
         }
     }
 
-    /// `jsonb_set`: with `value` in the place that the path leads to; where nothing is there but a
-    /// container for it, only with `create`.
+    /// `jsonb_set`: with `value` in the place that the path leads to. If nothing is there but a container for it, the
+    /// value is added only with `create`.
     ///
     /// # Errors
     /// [`JsonbError::SetPathInScalar`], and those of the path.

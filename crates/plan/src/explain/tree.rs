@@ -81,7 +81,7 @@ pub struct ExplainContext<'a> {
 #[derive(Clone)]
 struct Name {
     text: String,
-    /// Without its table, as conditions of a scan tell it.
+    /// The name without its table, as the conditions of a scan show it.
     bare: String,
     /// True for a column of a table, which needs no parentheses.
     is_column: bool,
@@ -97,12 +97,12 @@ impl Name {
         Name { bare: text.clone(), text, is_column: false }
     }
 
-    /// As conditions of its scan tell it.
+    /// The name as the conditions of its scan show it.
     fn of_scan(&self, prefix: &str) -> Self {
         if self.is_column { Name::column(prefix, &*self.bare) } else { self.clone() }
     }
 
-    /// As what computes it tells it.
+    /// The name as the operator that computes the column shows it.
     fn own(&self) -> Self {
         let bare = self.bare.clone();
         Name { text: bare.clone(), bare, is_column: true }
@@ -122,7 +122,7 @@ struct Explainer<'a> {
     context: &'a ExplainContext<'a>,
     /// True if columns are shown with their tables.
     has_prefix: bool,
-    /// The names of what stands in slots.
+    /// The texts of the values in slots.
     slots: HashMap<u32, String>,
     /// The columns of the tables of `WITH`.
     tables: HashMap<u32, Vec<Name>>,
@@ -450,7 +450,7 @@ impl Explainer<'_> {
         (entry, names)
     }
 
-    /// The arguments of subplans stand in their slots.
+    /// Notes the texts of the arguments of subplans as the names of their slots.
     fn note_subplans(&mut self, names: &[Name], expr: &Expr) {
         each_part(&mut expr.clone(), &mut |part| {
             if let ExprKind::Subplan { number, args } = &part.kind {
@@ -464,7 +464,7 @@ impl Explainer<'_> {
         });
     }
 
-    /// The observed counts of a filter belong to the operator below it.
+    /// Puts the observed counts of a filter into the entry of the operator below it.
     fn put_seen(&self, entry: &mut Entry, node: &Node) {
         if let Some(mut seen) = self.seen(node) {
             if let Some(own) = entry.seen {
@@ -797,7 +797,7 @@ impl Explainer<'_> {
             let resolution = if conflict.update.is_some() { "UPDATE" } else { "NOTHING" };
             entry.properties.push(("Conflict Resolution", text(resolution)));
             let keys = modify.facts.as_ref().map(|facts| &facts.keys[..]).unwrap_or_default();
-            // The one that has no entries is the key of the rows.
+            // An index without entries of its own is the key of the rows.
             let name = |oid: &types::Oid| {
                 let own = || keys.iter().find(|key| key.index.is_none());
                 let found = keys.iter().find(|key| key.index == Some(*oid)).or_else(own);

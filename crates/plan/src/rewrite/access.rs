@@ -137,7 +137,7 @@ struct Score {
     is_asked: bool,
     ranges: usize,
     is_partial: bool,
-    /// It is the order in which the rows lie.
+    /// True if it is the key of the rows themselves.
     is_own: bool,
 }
 
@@ -146,7 +146,7 @@ struct Match {
     path: Path,
     /// The conditions that the path makes sure of.
     used: Vec<usize>,
-    /// When it has all of the rows.
+    /// The conditions under which the path has all wanted rows.
     start_conditions: Vec<Expr>,
     score: Score,
 }
@@ -197,8 +197,8 @@ impl Match {
 }
 
 impl Match {
-    /// Whether the versions between two moments can be found by a key: by the row's own, which no version
-    /// changes, or by an index that has them all.
+    /// True if a key finds the versions between two moments: the key of the row itself, which no version changes, or an
+    /// index that has the entries of all versions.
     fn finds_versions(&self, key: &KeyFacts, scan: &Scan) -> bool {
         key.index.is_none() || key.is_whole && !matches!(scan.moment, Moment::Ever)
     }
@@ -231,7 +231,7 @@ fn bind(
             }
         }
         if path.low.is_none() && path.high.is_none() {
-            // The condition stays, because the range may have more than it finds.
+            // The condition stays, because the range may contain addresses that it does not find.
             let found = list.iter().find_map(|conjunct| network_range(conjunct, part, types));
             (path.low, path.high) = found.unzip();
         }
@@ -239,7 +239,7 @@ fn bind(
     }
 }
 
-/// True if a value of a type can be looked for in a column that is held like this.
+/// True if a value of a type can be looked up in a column with this representation.
 pub(super) fn fits(ty: Type, repr: Repr, types: &dyn TypeSource) -> bool {
     let is_integer = |repr| matches!(repr, Repr::Int2 | Repr::Int4 | Repr::Int8);
     match types.repr_of(ty) {
@@ -248,7 +248,7 @@ pub(super) fn fits(ty: Type, repr: Repr, types: &dyn TypeSource) -> bool {
     }
 }
 
-/// True for types whose values are texts that are equal where they are the same.
+/// True for types of texts whose values are equal only if they are the same text.
 fn is_text(ty: Type, types: &dyn TypeSource) -> bool {
     matches!(scalar::facts::Facts(types).base(ty), Type::TEXT | Type::VARCHAR)
 }
@@ -292,7 +292,7 @@ fn equality(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<Equa
             let value = match (part.is(left), part.is(right)) {
                 (true, _) => right,
                 (_, true) => left,
-                // The same texts have equal sort keys with the texts in them, and no others have.
+                // A sort key contains its text, so two sort keys are equal exactly if their texts are the same.
                 _ => {
                     let found = part.key_for(left, right).map(|key| (key, right));
                     let (key, value) =
@@ -307,7 +307,7 @@ fn equality(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<Equa
     }
 }
 
-/// The end of a range that a condition is, and whether it is the lower one.
+/// The end of a range that a condition sets, and whether it is the lower end.
 fn range(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<(bool, End)> {
     let (symbol, left, right) = comparison(conjunct)?;
     let (is_low, inclusive) = match symbol {
@@ -328,8 +328,8 @@ fn range(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<(bool, 
     Some((is_low != turned, End { value: value.clone(), inclusive }))
 }
 
-/// The range in which all lies that `address << network` and `address <<= network` find: from the
-/// network itself to the last address in it.
+/// The range that contains all addresses that `address << network` and `address <<= network` find: from the network
+/// itself to the last address in it.
 fn network_range(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option<(End, End)> {
     let (symbol, left, right) = comparison(conjunct)?;
     let network = match symbol {
@@ -356,7 +356,7 @@ fn network_range(conjunct: &Expr, part: &Part, types: &dyn TypeSource) -> Option
     Some((end(low), end(high)))
 }
 
-/// Asks an index of items for whatever conditions imply.
+/// Adds the searches of an index of items that the conditions imply.
 fn ask(
     path: &mut Path,
     parts: &[Part],

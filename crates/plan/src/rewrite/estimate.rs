@@ -55,7 +55,7 @@ const ITEMS: f64 = 0.02;
 
 /// The statistics that the planner has of a column.
 pub(super) struct Known {
-    /// How many differ.
+    /// The number of distinct values.
     pub distinct: f64,
     /// The statistics of the table, and the position of the column.
     like: Option<(Arc<Statistics>, usize)>,
@@ -138,7 +138,7 @@ pub(crate) fn rows(node: &Node, schema: &dyn Schema) -> f64 {
                             1.0 / of_left.min(left).max(of_right.min(right)).max(1.0)
                         }
                     };
-                    // Keys of several columns leave no less than one row for each of the smaller side.
+                    // A join with keys gives at least a tenth of the rows of its smaller side.
                     let pairs = match join.keys.is_empty() {
                         true => left * right,
                         false => (left * right * by_keys).max(left.min(right) * 0.1),

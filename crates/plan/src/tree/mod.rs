@@ -115,7 +115,7 @@ pub enum Kind {
     },
     /// The rows without repetitions.
     Distinct(Box<Node>),
-    /// The rows as they are; conditions that tell of rows stay above. None is left when the plan is made.
+    /// The rows as they are. Conditions that could reveal rows stay above it. A finished plan has none.
     Barrier(Box<Node>),
     /// The first row of each run of rows with equal keys.
     DistinctOn {
@@ -171,7 +171,7 @@ pub enum Kind {
         /// The names of its columns, where they are known.
         columns: Arc<[String]>,
     },
-    /// One row that is put in the place of a scan, to see whether it still fits.
+    /// One row in the place of a scan, to test whether the row still fits.
     Given,
     /// The rows that the step before of a recursive table has found.
     WorkTable {
@@ -263,8 +263,8 @@ pub struct Aggregate {
     pub calls: Vec<AggregateCall>,
     /// Which keys each mask is about.
     pub masks: Vec<Vec<usize>>,
-    /// Some where rows of the input come in blocks of columns, and all of this is computed over those
-    /// ([`batch::Aggregation`]): the keys that identify groups. The other keys depend on these.
+    /// Present if the input comes in blocks of columns and all of this is computed over these ([`batch::Aggregation`]):
+    /// the keys that identify groups. The other keys depend on them.
     pub batches: Option<Vec<usize>>,
 }
 
@@ -350,7 +350,7 @@ pub struct Subplan {
     pub link: Link,
     /// The slots that its arguments go to.
     pub args: Vec<u32>,
-    /// The same for all values of its arguments at once, where there is such a way.
+    /// The same subquery, computed for all values of its arguments at once, if there is a way to do so.
     pub grouped: Option<Box<Grouped>>,
     /// True if results may be kept beyond the row that they were made for.
     pub is_kept: bool,
@@ -361,12 +361,12 @@ pub struct Subplan {
 pub struct Grouped {
     /// Rows of the keys and, behind them, the value. It sees none of the subquery's arguments.
     pub node: Node,
-    /// The one row of no key; none if that is NULL.
+    /// The row of the subquery over no rows; `None` if its value is NULL.
     pub empty: Option<Node>,
-    /// As `node`, only for keys that are rows of this work table. Some where the subquery reads whole tables, for one
-    /// value as for all.
+    /// As `node`, but only for the keys in this work table. Present if the subquery reads whole tables even for one
+    /// value.
     pub some: Option<(Node, u32)>,
-    /// For each key what it is asked to be equal to. They see slots only.
+    /// For each key, the expression that it must equal. These expressions see only slots.
     pub asked: Vec<Expr>,
     /// About how many rows are read for it.
     pub cost_rows: u64,
@@ -396,7 +396,7 @@ pub struct Test {
     pub left: Vec<(Expr, u32)>,
     /// The condition over a row of the subquery.
     pub condition: Expr,
-    /// Where the condition is equality of values that can be hashed: those of the row.
+    /// The values of the row, if the condition is equality of values that can be hashed.
     pub keys: Option<Vec<Expr>>,
 }
 
@@ -414,7 +414,7 @@ impl Node {
         self.types.iter().enumerate().map(column).collect()
     }
 
-    /// The operator of which the client sees the columns: below `WITH`, where there is one.
+    /// The operator whose columns the client sees: the one below `WITH`, if there is a `WITH`.
     pub fn main(&self) -> &Node {
         match &self.kind {
             Kind::With { input, .. } => input.main(),

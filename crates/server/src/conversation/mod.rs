@@ -101,7 +101,7 @@ pub(crate) struct Conversation {
     is_skipping: bool,
     /// True if the statement can go on only on a thread that may wait.
     must_block: bool,
-    /// The value that the session has now.
+    /// The value that [`Session::set_inline`] has got last.
     is_inline: bool,
     /// How many quick statements there must be until one runs on the core again.
     heavy: u32,

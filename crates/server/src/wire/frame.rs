@@ -49,7 +49,7 @@ pub(crate) struct Inbox {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// The most bytes that have waited at a time since it was empty.
+    /// The most bytes that have waited at one time since the inbox was last empty.
     most: usize,
     message_bytes_max: usize,
 }

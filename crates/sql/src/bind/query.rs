@@ -9,19 +9,18 @@ use crate::outline::Query as Outline;
 use crate::parse::ast::{self, Body, Query, SetOp, Statement, With};
 use crate::plan::{Column, Cte, CteBody, Expr, ExprKind, Node, Plan, SortKey};
 
-/// How often tables of one statement are looked for in themselves: where they are nested, each is
-/// bound twice for each time that the one around it is.
+/// The most tables of `WITH RECURSIVE` in one statement that are bound to see whether they refer to themselves. If such
+/// tables are nested, each is bound twice for each time that the one around it is bound.
 const PROBES_MAX: usize = 1000;
 
 /// A recursive table, and its columns.
 type Recursive = (CteBody, Option<Described>);
 
-/// Why a table is refused that is only looked for.
+/// The error of a reference from a table to itself while it is bound only to find such references.
 pub(super) const PROBE: &str = "recursive reference to query \"%\"";
 
 impl Binder<'_> {
-    /// A query or a statement that changes rows. At the `top` of a statement the latter may have
-    /// no `RETURNING`.
+    /// Binds a query, or a statement that changes rows. At the `top` of a statement, the latter may lack `RETURNING`.
     pub(super) fn data_statement(&mut self, statement: &Statement, top: bool) -> Result<Plan> {
         match statement {
             Statement::Query(query) => self.query(query, true),
@@ -409,8 +408,8 @@ impl Binder<'_> {
         Ok(Cte { table, name, materialized: cte.materialized, body })
     }
 
-    /// The plan of a table of `WITH RECURSIVE`; none if the table is made of itself, which is
-    /// found out by binding it with its own name in sight, and not to be used.
+    /// Returns the plan of a table of `WITH RECURSIVE`; `None` if the table refers to itself. To find that out, it
+    /// binds the table with its own name in scope, and any use of that name fails.
     fn without_itself(&mut self, cte: &ast::Cte, table: u32) -> Result<Option<Plan>> {
         self.probes += 1;
         if self.probes > PROBES_MAX {
@@ -605,7 +604,7 @@ fn leftmost(expr: &ast::Expr) -> At {
     }
 }
 
-/// The number of the output that a key of an order is, from 1.
+/// The number of the output that a sort key is, counted from 1; 0 if it is no output.
 pub(super) fn order_place(key: &SortKey, plan: &Plan) -> usize {
     let ExprKind::Column { index, .. } = key.expr.kind else { return 0 };
     plan.columns.iter().position(|column| column.id == index).map_or(0, |place| place + 1)

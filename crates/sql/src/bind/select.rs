@@ -131,8 +131,7 @@ impl Binder<'_> {
         Ok(targets)
     }
 
-    /// An output, or the several that a star stands for, with their names; `is_named` where others
-    /// can use these.
+    /// An output with its name, or all outputs that a star stands for. `is_named` is true if others can use the names.
     pub(super) fn output(
         &mut self,
         output: &Output,
@@ -215,7 +214,7 @@ impl Binder<'_> {
         Ok(columns.into_iter().map(|(name, column)| (name, self.read(column))).collect())
     }
 
-    /// A column of a `*` as it can be written: with a name that it is known by here.
+    /// A column of a `*` as SQL can write it: by a name that it has in this scope.
     fn starred(&self, column: &(String, Expr)) -> Written {
         let (name, expr) = column;
         let items = self.scopes.last().map_or(&[][..], |scope| &scope.items);
@@ -327,7 +326,7 @@ impl Binder<'_> {
         Ok(Key { expr, output })
     }
 
-    /// The keys of groups have no aggregates in them.
+    /// Fails if a key of `GROUP BY` contains an aggregate or a window function.
     fn no_calls(&mut self, expr: &Expr) -> Result<()> {
         let serial = self.scope().serial;
         let mut found = None;
@@ -524,7 +523,7 @@ fn named_output(name: &str, targets: &[Target], clause: &str, at: At) -> Result<
     Ok(found)
 }
 
-/// The output that a number means; other constants mean nothing here.
+/// The output that a number means; `None` if the expression is not such a constant. A string or NULL is an error.
 fn numbered_output(expr: &ast::Expr, targets: &[Target], clause: &str) -> Result<Option<usize>> {
     match &expr.kind {
         Ast::Number(digits) => {
@@ -554,8 +553,8 @@ pub(super) fn output_name(expr: &ast::Expr) -> String {
     name_of(expr).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
 }
 
-/// The name that follows from an expression, and whether it is a strong one: that of a cast's
-/// type gives way to that of the value.
+/// The name that follows from an expression, and whether it is strong. The name of a cast's type is not: it gives way
+/// to the name of the value.
 pub(super) fn name_of(expr: &ast::Expr) -> Option<(String, bool)> {
     let strong = |name: &str| Some((name.to_owned(), true));
     match &expr.kind {

@@ -524,9 +524,9 @@ impl<'a> Parser<'a> {
 
     /// A query, or what `other` reads, inside parentheses that are open already.
     ///
-    /// Which of them it is shows only after all opening parentheses: `((SELECT 1) + 1)` is an
-    /// expression and `((SELECT 1) UNION SELECT 2)` a query. An expression that was nothing but a
-    /// query in parentheses goes on as one where the next token says so.
+    /// Only the token behind the inner parentheses tells them apart: `((SELECT 1) + 1)` is an expression and
+    /// `((SELECT 1) UNION SELECT 2)` a query. An expression that is nothing but a query in parentheses becomes a query
+    /// if the next token continues the query or closes the parentheses.
     pub(super) fn query_or<T: FromExpr>(
         &mut self,
         other: impl FnOnce(&mut Self) -> Result<T>,

@@ -11,8 +11,8 @@
 //!
 //! # Invariants
 //! * Whatever is found by a name or as a part of a table is found by its number too.
-//! * All of it follows from the set of entries: the order in which they came makes no difference,
-//!   as long as tables come before what hangs on them.
+//! * The catalog depends only on the set of its entries: the order in which they came makes no difference, as long as
+//!   tables come before their parts.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Equivalent<Name> for NameRef<'_> {
     }
 }
 
-/// Which entry: what the key of its record says.
+/// The identity of an entry, as the key of its record has it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Key {
     Database(Oid),
@@ -86,8 +86,8 @@ impl Entry {
     }
 }
 
-/// A table with all that belongs to it. It is another one (see [`Arc::ptr_eq`]) as soon as anything
-/// of that changes, so what is made from it can be kept as long as it is the same.
+/// A table with all that belongs to it. Any change of these makes another `Arc` (see [`Arc::ptr_eq`]), so a caller can
+/// keep what it has derived from a definition as long as the `Arc` is the same.
 #[derive(Clone, Debug)]
 pub struct TableDef {
     /// The table.
@@ -200,14 +200,14 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The commit that made it what it is. A transaction's own catalog has the commit that it began
-    /// from.
+    /// The commit that last changed the catalog. A transaction's own catalog has the version of the catalog that it
+    /// began from.
     pub fn version(&self) -> Csn {
         self.version
     }
 
-    /// The last commit that changed more than relations, or gave a relation the name of a type. A plan that was
-    /// made of relations alone stands as long as this commit and the relations stay the same.
+    /// The last commit that changed more than relations, or gave a relation the name of a type. A plan that depends on
+    /// relations alone is valid as long as this commit and the relations stay the same.
     pub fn changed_widely(&self) -> Csn {
         self.wide
     }
@@ -219,8 +219,7 @@ impl Catalog {
         }
     }
 
-    /// True if changes only touch relations with what belongs to them, and give no name to a type that
-    /// another type has.
+    /// True if the changes touch only relations and their parts, and give no type a name that another type has.
     pub(crate) fn is_narrow(&self, put: &[Entry], removed: &[Key]) -> bool {
         let of_table = |constraint: &Constraint| matches!(constraint.on, ConstraintOn::Table(_));
         let is_removed = |key: &Key| match key {
@@ -303,7 +302,8 @@ impl Catalog {
         self.memberships_of.get(&member).map_or(&[], |all| all)
     }
 
-    /// The settings that sessions of `role` in `database` start with; either may be none, for all.
+    /// The settings with which sessions of `role` in `database` start; [`Oid::NONE`] stands for all roles or all
+    /// databases.
     pub fn settings_of(&self, database: Oid, role: Oid) -> Option<&Arc<Settings>> {
         self.settings.get(&(database, role))
     }
@@ -468,7 +468,7 @@ impl Catalog {
         self.dependents.get(&oid).map_or(&[], |all| all)
     }
 
-    /// All that refers to something else, in no order.
+    /// All references between objects, in no order.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.dependents.values().flat_map(|all| all.iter())
     }
@@ -517,11 +517,10 @@ impl Catalog {
             .chain(self.collations.values().cloned().map(Entry::Collation))
     }
 
-    /// Takes in what a commit leaves behind: the entries that it has put and the keys of those that it
-    /// has dropped, in any order.
+    /// Applies a commit: the entries that it has put, and the keys of the entries that it has dropped, in any order.
     pub(crate) fn apply(&mut self, mut put: Vec<Entry>, removed: &[Key]) {
         removed.iter().for_each(|key| self.remove(*key));
-        // Tables come before what hangs on them, whatever their numbers.
+        // Tables come before their parts, whatever their OIDs.
         put.sort_by_key(|entry| match entry {
             Entry::Relation(relation) => relation.index().is_some() as u8,
             _ => 2,
@@ -529,7 +528,7 @@ impl Catalog {
         put.into_iter().for_each(|entry| self.put(entry));
     }
 
-    /// Takes an entry in, in place of the one with its key.
+    /// Adds an entry. It replaces the one with the same key.
     pub(crate) fn put(&mut self, entry: Entry) {
         self.remove_names(entry.key());
         references(&entry, &mut |reference| {
@@ -642,7 +641,7 @@ impl Catalog {
         self.constraints.insert(constraint.oid, constraint);
     }
 
-    /// Takes out the entry with this key, where there is one.
+    /// Removes the entry with this key, if there is one.
     pub(crate) fn remove(&mut self, key: Key) {
         self.remove_names(key);
         match key {
@@ -661,7 +660,7 @@ impl Catalog {
                 });
             }
             Key::Collation(oid) => drop(self.collations.remove(&oid)),
-            // All that there was of these is what they are found by.
+            // `remove_names` has removed everything of a type already.
             Key::Type(_) => {}
             Key::Relation(oid) => {
                 let Some(relation) = self.relations.remove(&oid) else { return };
@@ -696,7 +695,7 @@ impl Catalog {
         }
     }
 
-    /// Takes out what the entry with this key is found by, beside its number, and its references.
+    /// Removes everything by which the entry with this key is found, apart from its OID, and removes its references.
     fn remove_names(&mut self, key: Key) {
         let Some(entry) = self.entry(key) else { return };
         references(&entry, &mut |reference| {
@@ -798,7 +797,7 @@ impl Catalog {
         }
     }
 
-    /// The object that an address names exists, as far as this catalog knows.
+    /// True if this catalog has the object that an address names.
     pub fn exists(&self, object: Address) -> bool {
         match object.class {
             Class::Relation if object.sub == 0 => self.relations.contains(&object.oid),
@@ -822,7 +821,7 @@ impl Catalog {
     }
 }
 
-/// Puts a part in its place by OID, instead of the one with the same.
+/// Inserts a part in the order of the OIDs. It replaces the part with the same OID.
 fn put_in_order<T>(all: &mut Vec<Arc<T>>, part: Arc<T>, oid: impl Fn(&T) -> Oid) {
     match all.binary_search_by_key(&oid(&part), |known| oid(known)) {
         Ok(at) => all[at] = part,

@@ -101,7 +101,7 @@ impl Table {
         self.parts.get(at) == other.parts.get(at)
     }
 
-    /// True if that holds for each column that both have.
+    /// True if [`Table::has_attributes_of`] holds for each column that both tables have.
     pub fn has_all_attributes_of(&self, other: &Table) -> bool {
         self.parts.iter().zip(&other.parts).all(|(one, other)| one == other)
     }
@@ -167,7 +167,7 @@ impl Table {
         self.storage
     }
 
-    /// How they lie there.
+    /// The layout of the stored rows.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
@@ -177,12 +177,12 @@ impl Table {
         &self.keyed_by
     }
 
-    /// How the key is made of these columns: for ranges of rows.
+    /// The shape of the key that is made of these columns. Ranges of rows are made with it.
     pub fn shape(&self) -> &KeyShape {
         &self.shape
     }
 
-    /// Its indexes in the order of their OIDs, the one that the rows themselves are among them.
+    /// Its indexes in the order of their OIDs, including the one that the rows themselves are.
     pub fn indexes(&self) -> &[Index] {
         &self.indexes
     }
@@ -681,7 +681,7 @@ fn is_taken(
     match txn.lock_latest(table, key, RowLock::Update, Wait::Allowed)? {
         Locked::Unchanged => is_there(txn.view()),
         Locked::Changed => {
-            // Checked before this read of the key counts as one.
+            // Checked first, because the read of the key below counts as a read of the transaction.
             let reads = txn.check_reads();
             let latest = txn.latest();
             let is_there = is_there(View::of(txn, &latest))?;
@@ -693,7 +693,7 @@ fn is_taken(
     }
 }
 
-/// The key of the row that a key leads to; if there is none, no other transaction can insert one any more.
+/// Returns the key of the row that a key leads to. If there is none, no other transaction can insert one any more.
 fn occupant(
     txn: &mut Transaction,
     (table, key): (TableId, &[u8]),

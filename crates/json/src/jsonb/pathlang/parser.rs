@@ -14,9 +14,9 @@
 //!   primary     literal  $  @  last  $x  ( any )
 //! ```
 //!
-//! One parenthesis may hold an expression or a predicate, and only behind it does it matter which.
-//! So every level returns a [`Term`], and the operators ask for the kind that they need: where it
-//! is the other one, the token that follows does not fit, which is where PostgreSQL sees the error.
+//! Parentheses may hold an expression or a predicate, and which of them is allowed depends on what follows. So every
+//! level returns a [`Term`], and the operators ask for the kind that they need. If the term is of the other kind, the
+//! token that follows does not fit, and PostgreSQL reports its error there too.
 //!
 //! Nesting is limited to [`DEPTH_MAX`], so that whatever walks a path may recurse.
 
