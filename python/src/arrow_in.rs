@@ -147,8 +147,8 @@ fn rows_of_message(batch: &RecordBatch) -> usize {
     (MESSAGE_BYTES / row_bytes.max(1)).clamp(1, MESSAGE_ROWS_MAX)
 }
 
-/// The values without what no row refers to: views point into buffers that belong to all rows, and a message would
-/// have all of these.
+/// Copies the values that the rows refer to. Views point into buffers that belong to all rows, and a message would
+/// contain these buffers whole.
 fn compacted(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     Ok(match array.data_type() {
         DataType::Utf8View => Arc::new(array.as_string_view().gc()),

@@ -1,7 +1,7 @@
 //! A database in this process, and the documents in it.
 //!
-//! Collections are named, not held: what is held would keep the database from being closed, and a look-up
-//! of a name costs less than the call that asks for it.
+//! Each call looks its collection up by name. A handle to a collection would keep the database from being
+//! closed, and the look-up costs less than the call from Python.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ impl Database {
         engine(py, || Ok(self.database()?.collections()))
     }
 
-    /// Makes a collection where there is none; what is not said is as it is, or as is usual.
+    /// Makes a collection if there is none. An option that is not given is that of the collection, or the default.
     #[pyo3(signature = (name, history=None, hashes=None, path_summary=None))]
     fn create_collection(
         &self,
@@ -204,7 +204,7 @@ impl Database {
         engine(py, || Ok(options(self.collection(name)?.options())))
     }
 
-    /// Keeps another part of a collection's past from now on.
+    /// Changes the retention of a collection's history.
     fn set_history(&self, py: Python<'_>, name: &str, history: &str) -> PyResult<()> {
         engine(py, || Ok(self.database()?.set_history(name, history_of(history)?)?))
     }
@@ -312,7 +312,7 @@ impl Database {
         engine(py, || Ok(committed(self.collection(collection)?.put_with(key, json, &meta)?)))
     }
 
-    /// Edits one node of a document; gives its key too where it is new or holds the value.
+    /// Edits one node of a document; also returns the key of the node that is new or holds the value.
     #[pyo3(signature = (collection, key, said, op, node, json=None, to=None, at=None, name=None))]
     #[expect(clippy::too_many_arguments, reason = "what an edit may need, by position")]
     fn edit(

@@ -22,7 +22,7 @@ impl From<NodeArgument> for NodeRef {
     }
 }
 
-/// Message, author, when it was made where it comes from, and the version that it is to follow.
+/// Message, author, the authored time, and the version that the new one must follow.
 pub(crate) type MetaArgument = (String, String, Option<u64>, Option<u64>);
 
 pub(crate) fn meta((message, author, authored_us, if_version): MetaArgument) -> Meta {
@@ -101,7 +101,7 @@ impl Step {
         Ok(Step { node: node.into(), op })
     }
 
-    /// Does it; gives the key of the node that is new, or holds the value.
+    /// Applies the edit; returns the key of the node that is new or holds the value.
     pub(crate) fn apply(&self, edit: &mut Edit<'_>) -> Result<Option<NodeKey>, DocumentError> {
         let node = &self.node;
         match &self.op {

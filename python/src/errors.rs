@@ -1,7 +1,7 @@
 //! Failures of the engine as errors of Python: which class, which SQLSTATE.
 //!
-//! The classes are made in `anywhen/errors.py`. A failure is told as one of the `KINDS` that are known
-//! there, or as `sql`, whose class follows from the SQLSTATE.
+//! The classes are made in `anywhen/errors.py`. A failure has one of the `KINDS` of that file, or
+//! `sql`, whose class follows from the SQLSTATE.
 
 use anywhen::{DocumentError, EngineError, Error};
 use json::JsonError;
@@ -20,7 +20,7 @@ pub(crate) struct Failure {
     detail: Option<String>,
     hint: Option<String>,
     position: Option<u32>,
-    /// The exception of a signal's handler, in place of all that.
+    /// The exception that a signal's handler raised. It replaces all the other fields.
     raised: Option<PyErr>,
 }
 
@@ -38,12 +38,12 @@ impl Failure {
         })
     }
 
-    /// The interface was not used as it can be.
+    /// Returns the failure of a wrong use of the interface.
     pub(crate) fn interface(message: String) -> Box<Failure> {
         Failure::new("interface", "", message)
     }
 
-    /// Something was used after its end.
+    /// Returns the failure for an object that was used after it was closed.
     pub(crate) fn closed(what: &str) -> Box<Failure> {
         Failure::interface(format!("the {what} is closed"))
     }
@@ -85,7 +85,7 @@ impl Failure {
         Failure::new("sql", state, message)
     }
 
-    /// The error of the engine, by its SQLSTATE, in one line with all that it follows from.
+    /// Returns an error of the engine as its SQLSTATE and one line with the error and its causes.
     fn of(error: &Error) -> Box<Failure> {
         Failure::sql(error.sqlstate().code(), anywhen::Causes(error).to_string())
     }
@@ -95,12 +95,12 @@ impl Failure {
         Failure::new("value", "22032", message)
     }
 
-    /// An edit, or an argument, that cannot be.
+    /// Returns the failure for an invalid edit or argument.
     pub(crate) fn edit(message: String) -> Box<Failure> {
         Failure::new("edit", "22023", message)
     }
 
-    /// A text that is no moment.
+    /// Returns the failure for a text that is not a time.
     pub(crate) fn time(message: String) -> Box<Failure> {
         Failure::new("value", "22007", message)
     }

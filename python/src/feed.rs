@@ -9,7 +9,7 @@ use crate::handle::engine;
 use crate::numbers::Numbers;
 use crate::value::from_json;
 
-/// Changes that are looked at at once.
+/// The most changes that one step reads.
 const BATCH: usize = 256;
 
 /// Commit, collection, key, version, whether it was removed, time, author, message, the differences; role and
@@ -52,7 +52,7 @@ pub(crate) struct Feed {
 
 #[pymethods]
 impl Feed {
-    /// Follows what is committed after `after`, up to `until` where that is said.
+    /// Follows the commits after `after`, up to `until` if it is given.
     #[new]
     #[pyo3(signature = (database, after, until, collection, key, path, diff))]
     #[expect(clippy::too_many_arguments, reason = "what may be chosen, by position")]

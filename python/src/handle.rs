@@ -73,7 +73,7 @@ impl<T> Handle<T> {
         Ok(Used { held, user: &self.user })
     }
 
-    /// Calls `f` with what is held. Not to be called attached.
+    /// Calls `f` with the held object. The caller must be detached from the interpreter.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> Outcome<R>) -> Outcome<R> {
         let mut used = self.lock(signals)?;
         f(used.held.as_mut().ok_or_else(|| Failure::closed(self.what))?)
@@ -88,7 +88,7 @@ impl<T> Handle<T> {
         Ok(used.held.take())
     }
 
-    /// [`take_from`](Handle::take_from) others who are left alone.
+    /// As [`take_from`](Handle::take_from), but only waits for a thread that uses it.
     pub(crate) fn take(&self) -> Outcome<Option<T>> {
         self.take_from(|| {})
     }
@@ -130,7 +130,7 @@ pub(crate) fn caught<T>(f: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     });
     match (done, given_up()) {
         (Err(_), Some(why)) => Err(why),
-        // It was not given up after all; the signal came nevertheless.
+        // The wait succeeded after all, but the exception of the signal must still be raised.
         (Ok(_), Some(why)) if why.is_raised() => Err(why),
         (done, _) => done,
     }

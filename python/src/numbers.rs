@@ -1,4 +1,4 @@
-//! Numbers of JSON and SQL as numbers of Python: nothing of their digits is lost unasked.
+//! Numbers of JSON and SQL as numbers of Python. No digit is lost unless the caller asks for floats.
 //!
 //! | text | with `exact` | `float` | `decimal` |
 //! |---|---|---|---|
@@ -99,7 +99,7 @@ pub(crate) fn decimal_text(number: &Bound<'_, PyAny>) -> PyResult<String> {
     written_or(number, is_written, || Ok(number.str()?.to_str()?.to_owned()))
 }
 
-/// The text from which a number was read, where it remembers one that is a number.
+/// Returns the text from which a number was read, if it has one that is a number of JSON; else the result of `or`.
 fn written_or(
     number: &Bound<'_, PyAny>,
     is_written: bool,
@@ -114,7 +114,7 @@ fn written_or(
     or()
 }
 
-/// True for a text that is a number of JSON: its class can be made of others too.
+/// True for a text that is a number of JSON. Python code can make the remembering classes with any text.
 fn is_number(text: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
@@ -132,7 +132,7 @@ fn is_number(text: &str) -> bool {
         && exponent.is_none_or(|text| digits(text.strip_prefix(['+', '-']).unwrap_or(text)))
 }
 
-/// True if a float is written with this text, of which it was read.
+/// True if a float that was read from `text` is written as the same text.
 fn is_as_written(text: &str, value: f64) -> bool {
     // Fifteen digits with nothing to leave out are the shortest text, unless it has an exponent.
     let is_short = text.len() <= 16 && !text.contains(['e', 'E']);

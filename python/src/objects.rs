@@ -329,7 +329,7 @@ pub(crate) struct ObjectsTransaction {
     handle: Handle<Begun>,
 }
 
-/// A transaction that has not ended, and who used it last.
+/// A transaction that has not ended, and the thread that used it last.
 struct Begun {
     writing: Writing,
     open: Open,
@@ -371,7 +371,8 @@ impl ObjectsTransaction {
         Ok(conflicts.into_iter().map(row).collect())
     }
 
-    /// Has an object stay as it is; the transaction of its newest record where that is another.
+    /// Locks an object against changes until the end of the transaction. Returns the transaction of its newest record
+    /// if that is not `serial`.
     fn check_current<'py>(
         &self,
         py: Python<'py>,
@@ -404,7 +405,7 @@ impl ObjectsTransaction {
         Ok((bytes(py, tid.0), before.map(|before| bytes(py, before.0))))
     }
 
-    /// Takes everything back; nothing where it has ended.
+    /// Rolls the transaction back; does nothing if it has ended.
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         engine(py, || {
             drop(self.handle.take()?);

@@ -1,4 +1,4 @@
-//! A database that is open: who is within a call of it, and how it is closed.
+//! A database that is open: the threads inside of its calls, and how it is closed.
 //!
 //! ```text
 //!   open ── refuse ──> closing ── close: waits until the last call has ended ──> closed
@@ -70,14 +70,14 @@ impl Opened {
         &self.waits
     }
 
-    /// Refuses calls from now on, and has those that wait for a lock end.
+    /// Refuses calls from now on, and ends the calls that wait for a lock.
     pub(crate) fn refuse(&self) -> Outcome<()> {
         self.must_be_ours()?;
         self.waits.close();
         Ok(())
     }
 
-    /// Closes it once the calls have ended that run; a signal ends the wait, and another call goes on with it.
+    /// Closes the database once all running calls have ended. A signal ends the wait; `close` can be called again.
     pub(crate) fn close(&self) -> Outcome<()> {
         self.refuse()?;
         let mut inside = self.inside.lock();
@@ -127,7 +127,7 @@ impl<'a> Call<'a> {
         self.collection_at(name, None)
     }
 
-    /// The same at a moment: one that was dropped since can be read before that.
+    /// The same as of a moment: a collection that was dropped later can be read.
     pub(crate) fn collection_at(self, name: &str, at: Option<Moment>) -> Outcome<InCall<'a>> {
         let then = match at {
             Some(Moment::Csn(csn)) => self.find_collection_at(name, csn)?,
@@ -150,7 +150,7 @@ impl Deref for Call<'_> {
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        // The reference goes before the closing thread hears of it.
+        // The reference is dropped before the closing thread is notified.
         self.database = None;
         let mut inside = self.of.inside.lock();
         let at = inside.callers.iter().position(|caller| *caller == this_thread());

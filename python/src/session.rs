@@ -1,6 +1,6 @@
 //! Sessions of SQL in this process.
 //!
-//! A statement runs on another thread ([`worker`]) while the one that asked waits, attached to nothing:
+//! A statement runs on another thread ([`worker`]) while the asking thread waits, detached from Python:
 //!
 //! ```text
 //!   asks       ── detach ── wait 10 ms ── signals? deadlines? ── wait ── ... ── attach, answer
@@ -114,7 +114,7 @@ impl Session {
     }
 }
 
-/// Where a session stays between statements.
+/// The state of a session between statements.
 struct SessionState {
     /// `None` while a statement has it, on its thread.
     connection: Option<Connection>,
@@ -125,7 +125,7 @@ struct SessionState {
 impl SessionState {
     fn settle(&mut self, connection: Connection, waits: &Arc<Waits>) {
         let block = connection.newest_transaction().filter(|_| connection.is_in_transaction());
-        // The one of before is forgotten first: it may be the same.
+        // The old entry is dropped first: it may be that of the same transaction.
         self.block = None;
         self.block = block.map(|id| Open::used(waits, id));
         self.connection = Some(connection);

@@ -106,7 +106,7 @@ impl Answer {
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The giver of a stream may honour a requested schema or not; all callers take the stream
+        // The producer of a stream may ignore a requested schema; all callers take the stream
         // as it is.
         let _ = requested_schema;
         let (schema, batches) = engine(py, || Ok(self.answer.to_arrow()?))?;
@@ -150,7 +150,7 @@ pub(crate) fn answer_from_http(py: Python<'_>, body: &[u8]) -> PyResult<Answer> 
             .collect();
         let command = root.get("command").and_then(|tag| tag.as_str()).unwrap_or_default();
         let count = root.get("count").and_then(|count| count.as_u64());
-        // As PostgreSQL tells it: with the number of a row that tables have not had for long.
+        // As PostgreSQL writes it: with the OID of the row, which is 0 because tables no longer have OIDs.
         let counted = if command == "INSERT" { "INSERT 0" } else { &command };
         let tag = count.map_or_else(|| command.to_string(), |count| format!("{counted} {count}"));
         let mut answer = sql::Answer::from_texts(columns, rows, tag)?;
@@ -220,7 +220,7 @@ fn python<'py>(
         DatumRef::Int8(value) => value.into_pyobject(py)?.into_any(),
         DatumRef::Oid(value) => value.0.into_pyobject(py)?.into_any(),
         DatumRef::Float4(value) => {
-            // The number that is shown: 0.1, not what its 24 bits are when there are 53.
+            // The shortest text decides: a `float4` of 0.1 becomes 0.1, and not 0.10000000149011612.
             let shown: f64 = value.to_string().parse().unwrap_or(f64::from(value));
             shown.into_pyobject(py)?.into_any()
         }

@@ -18,7 +18,7 @@ pub(crate) struct Transaction {
     handle: Handle<Begun>,
 }
 
-/// A transaction that has not ended, and who used it last.
+/// A transaction that has not ended, and the thread that used it last.
 struct Begun {
     txn: Txn,
     open: Open,
@@ -120,7 +120,7 @@ impl Transaction {
         })
     }
 
-    /// Takes all changes back; nothing where it has ended.
+    /// Rolls the transaction back; does nothing if it has ended.
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
         engine(py, || {
             drop(self.handle.take()?);

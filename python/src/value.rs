@@ -11,9 +11,9 @@
 //! | `list`, `tuple` | an array | `list` |
 //! | `dict` | an object, in its order | `dict` |
 //!
-//! Refused, with the place in the value: NaN and infinities, half of a surrogate pair in a `str`, names that
-//! are no `str`, objects of other types, and what is nested deeper than documents can be, which is also what
-//! becomes of a list that holds itself.
+//! An error names the place of a value that is refused: NaN and infinities, half of a surrogate pair in a
+//! `str`, names that are not `str`, objects of other types, and values that are nested deeper than a document
+//! can be. A list that contains itself is refused as too deep.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ const DEPTH_MAX: usize = 100_000;
 /// A value as compact JSON.
 ///
 /// # Errors
-/// `TypeError` and `InvalidValueError`, as the first page of this module says.
+/// `TypeError` and `InvalidValueError`, as the documentation of this module says.
 pub(crate) fn to_json(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let mut out = Vec::new();
     let depth_max = anywhen::limits().depth;
@@ -50,9 +50,9 @@ struct Bad {
 }
 
 enum BadCause {
-    /// A value of a type that JSON has, which it cannot hold.
+    /// A value that JSON cannot hold, of a type that it has.
     Value(String),
-    /// A type that JSON has not.
+    /// A type that JSON does not have.
     Type(String),
     /// Python itself failed.
     Raised(PyErr),
@@ -74,7 +74,7 @@ impl Bad {
     }
 
     fn told(self, py: Python<'_>) -> PyErr {
-        /// Steps that are shown of a long way.
+        /// The most steps of a path that an error shows.
         const SHOWN: usize = 12;
         let mut place = String::from("$");
         let shown: Vec<&str> = self.steps.iter().rev().map(String::as_str).collect();
@@ -206,10 +206,10 @@ fn write_object(
     Ok(())
 }
 
-/// The value of a text of JSON.
+/// Reads a JSON text as a Python value.
 ///
 /// # Errors
-/// `InvalidValueError` where it is none.
+/// `InvalidValueError` if the text is not JSON.
 pub(crate) fn from_json<'py>(
     py: Python<'py>,
     text: &[u8],

@@ -1,11 +1,11 @@
-//! Waits that are heard of: for locks of other transactions, for what another thread uses, for the end of
-//! calls when a database is closed.
+//! Waits that a signal or closing can end: for locks of other transactions, for an object that another thread
+//! uses, for the end of calls when a database is closed.
 //!
 //! ```text
 //!   db["c"]["a"] = 2 ── detach ── waits for the lock ── 10 ms ── asks ── waits ── ...
 //!                                                                  ├── a signal came: what its handler raised
 //!                                                                  ├── the database is being closed
-//!                                                                  └── who has it is this thread's own: 40P01
+//!                                                                  └── the lock belongs to this thread: 40P01
 //! ```
 //!
 //! The owner of a lock is known by the thread that used its transaction or session last. Where that is the
@@ -25,9 +25,9 @@ use crate::errors::{Failure, Outcome};
 thread_local! {
     /// The number of this thread.
     static THREAD: Cell<u64> = const { Cell::new(0) };
-    /// For whom this thread works.
+    /// The number of the thread on whose behalf this thread works; 0 for none.
     static ASKER: Cell<u64> = const { Cell::new(0) };
-    /// Why a wait of this thread was given up, until that is told.
+    /// Why a wait of this thread was given up, until the failure is reported.
     static GIVEN_UP: RefCell<Option<Box<Failure>>> = const { RefCell::new(None) };
 }
 
@@ -50,17 +50,17 @@ pub(crate) fn working_for<T>(asker: u64, f: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Fails if a signal came whose handler raised one. Not to be called attached.
+/// Fails if a signal's handler raised an exception. The caller must be detached from the interpreter.
 pub(crate) fn signals() -> Outcome<()> {
     Python::attach(|py| py.check_signals()).map_err(Failure::raised)
 }
 
-/// Why the wait that has failed was given up, where it was given up here.
+/// Takes the reason why [`Waits::look`] ended the wait that has failed; `None` if it did not.
 pub(crate) fn given_up() -> Option<Box<Failure>> {
     GIVEN_UP.take()
 }
 
-/// The watch that waits in a database ask.
+/// The watch that waiting transactions of a database call.
 #[derive(Default)]
 pub(crate) struct Waits {
     is_closing: AtomicBool,
@@ -104,21 +104,21 @@ impl Waits {
     }
 }
 
-/// A transaction that is open, of which is known who used it last.
+/// The entry of an open transaction in the list of `Waits`. Dropping it removes the entry.
 pub(crate) struct Open {
     id: TxnId,
     of: Arc<Waits>,
 }
 
 impl Open {
-    /// Notes that the thread which asks has used it.
+    /// Notes that the asking thread has used a transaction.
     pub(crate) fn used(of: &Arc<Waits>, id: TxnId) -> Open {
         let asker = ASKER.get();
         of.users.lock().insert(id, if asker == 0 { this_thread() } else { asker });
         Open { id, of: Arc::clone(of) }
     }
 
-    /// The same, of one that was noted before.
+    /// Notes that this thread has used the transaction again.
     pub(crate) fn use_again(&self) {
         self.of.users.lock().insert(self.id, this_thread());
     }

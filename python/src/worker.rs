@@ -1,8 +1,8 @@
-//! Threads that run statements: one for each thread that asks, made when it first does.
+//! Worker threads that run statements: one for each asking thread, started with its first statement.
 //!
-//! It waits for the next statement as long as the thread that asks is there, so that a statement costs two
-//! hand-overs and not a thread. None of them is shared: there is nothing to lock, and nothing that a fork
-//! could leave locked.
+//! A worker waits for the next statement until its asking thread ends. So a statement costs two hand-overs and
+//! not a thread. No two threads share a worker: there is nothing to lock, and nothing that a fork could leave
+//! locked.
 
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,7 +18,7 @@ thread_local! {
     static WORKER: RefCell<Option<(u64, Sender<Job>)>> = const { RefCell::new(None) };
 }
 
-/// Has the worker of this thread do a job.
+/// Runs a job on the worker of this thread.
 ///
 /// # Errors
 /// `53000` where the machine gives no thread.

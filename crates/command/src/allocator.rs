@@ -8,13 +8,13 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 unsafe extern "C" {
-    /// Of mimalloc: collects what the calling thread has freed and returns the free memory of the process to the system,
-    /// without `force` only what has been free for a moment.
+    /// Collects the memory that the calling thread has freed, and returns the free memory of the process to the system.
+    /// Without `force` it returns only memory that has been free for a moment. Part of mimalloc.
     safe fn mi_collect(force: bool);
 }
 
-/// Returns memory to the system that has been free for a moment. A server that rests does not allocate, so mimalloc would
-/// keep the memory of a large statement until the next one.
+/// Returns memory that has been free for a moment to the system. An idle server does not allocate, so without this call
+/// mimalloc would keep the memory of a large statement until the next one.
 pub(crate) fn release() {
     mi_collect(false);
 }

@@ -20,7 +20,7 @@ use crate::session::{Session, holds_data};
 
 /// The first and the longest pause before the next request to a lost server.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
-/// How long a server that was lost is waited for, where nothing follows the copy.
+/// How long a copy without `--follow` waits for a lost server.
 const WAIT: Duration = Duration::from_secs(300);
 
 pub(crate) fn backup(session: &mut Session, a: &BackupArgs) -> Outcome {
@@ -78,7 +78,7 @@ pub(crate) fn token(file: Option<&Path>) -> Outcome<Option<String>> {
     }
 }
 
-/// A folder that is no place for a backup.
+/// Returns the failure for an error of a backup's folder.
 fn refused(error: Error, folder: &Path) -> Failure {
     match error {
         Error::Exists(_) => Failure::refused(format!("{} is not empty", folder.display()))

@@ -69,7 +69,7 @@ fn limits(root: &Path) -> Vec<u64> {
             _ => continue,
         };
         let group = Path::new(group.trim_start_matches('/'));
-        // In a container the path is often that of the host, and what is mounted is the own group.
+        // In a container the path is often the one on the host, but the mounted folder is the container's own group.
         files.extend(group.ancestors().map(|above| root.join(folder).join(above).join(file)));
     }
     let limit = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();

@@ -49,7 +49,7 @@ impl Failure {
         Self { kind, message: message.into(), hint: None }
     }
 
-    /// The caller asked for what is not there or cannot be.
+    /// Returns the failure of a request for something that does not exist or is not possible.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self::new(Kind::Refused, message)
     }
@@ -178,7 +178,7 @@ fn document_refused(error: &DocumentError) -> bool {
         DocumentError::Store(error) => store_refused(error),
         DocumentError::Txn(error) => txn_refused(error),
         DocumentError::Engine(error) => engine_refused(error),
-        // Below documents lie the data; all other mistakes are the caller's.
+        // An error from below the documents concerns the data. The caller can put all others right.
         error => error.sqlstate_below().is_none(),
     }
 }

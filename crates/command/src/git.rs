@@ -59,8 +59,8 @@ pub(crate) fn versions(
     Ok(entries.into_iter().map(move |entry| version(&mut blobs, entry)))
 }
 
-/// Where the newest revision of a document stands among the versions. Author, time and message tell; where several
-/// versions have the same, the document itself does.
+/// Returns the position of a document's newest revision among the versions. Its author, time and message identify it;
+/// if several versions have the same, the document decides.
 fn position(blobs: &mut Blobs, entries: &[Entry], newest: &Newest) -> Outcome<Option<usize>> {
     let is_same = |entry: &Entry| {
         Some(entry.authored_us) == newest.authored_us
@@ -141,8 +141,8 @@ fn no_git(error: &std::io::Error) -> Failure {
 /// The commits that changed the file, newest first.
 fn log(repository: &Path, path: &str, first_parent: bool) -> Outcome<Vec<Entry>> {
     let mut command = git(repository);
-    // Of a merge, what it changed on its main line: else git is silent on what
-    // resolving a conflict made of the file.
+    // For a merge, list its changes against the first parent. Otherwise git does not
+    // list a file that changed when a conflict was resolved.
     command.args(["log", "--follow", "--raw", "-z", "--no-abbrev", "-M"]);
     command.arg("--diff-merges=first-parent");
     if first_parent {

@@ -2,9 +2,9 @@
 //! old.
 //!
 //! ```text
-//!   server.log    the lines of now
-//!   server.log.1  those before; of a server that keeps 3 files
-//!   server.log.2  older ones; the oldest goes when the file begins anew
+//!   server.log    the current lines             a server that keeps 3 files
+//!   server.log.1  the lines before these
+//!   server.log.2  the oldest lines, which are removed when the file begins anew
 //! ```
 //!
 //! A line that cannot be written, because the disk is full, is lost; the server goes on, and tells on standard
@@ -23,7 +23,7 @@ pub(crate) struct Rotation {
     pub bytes: Option<u64>,
     /// So old at most.
     pub age: Option<Duration>,
-    /// The file of now and those before it.
+    /// How many files are kept, the current one included.
     pub files: usize,
 }
 
@@ -95,7 +95,7 @@ impl State {
             && (bytes.is_some_and(|most| self.bytes >= most) || age.is_some_and(|most| old >= most))
     }
 
-    /// The name of the file that was the one of now so many files ago.
+    /// The name of the file that was current `count` rotations ago.
     fn before(&self, count: usize) -> PathBuf {
         match count {
             0 => self.path.clone(),

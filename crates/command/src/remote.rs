@@ -43,7 +43,7 @@ impl HttpSource {
         Ok(HttpSource { client, backup: None })
     }
 
-    /// Asks until there is an answer that is worth having.
+    /// Sends a request, and repeats it for up to `again` while the server is lost.
     fn ask(&mut self, method: &str, path: &str, again: Duration) -> anywhen::Result<bytes::Bytes> {
         let begun = Instant::now();
         let mut pause = PAUSES.0;
@@ -74,7 +74,7 @@ impl HttpSource {
         }
         let told = told(&answer.body).unwrap_or_else(|| format!("the answer is {}", answer.status));
         Err(match answer.status {
-            // The server was opened again, or has waited too long: the backup is to be begun again.
+            // The server restarted, or has given the backup up: the backup must begin again.
             404 if self.backup.take().is_some() => BackupError::Lost(told),
             408 | 429 | 500..=599 => BackupError::Lost(told),
             _ => BackupError::Refused(told),

@@ -245,9 +245,9 @@ fn http_options(
     }))
 }
 
-/// Settles how much memory the database takes for what, and the settings of SQL: the command line goes before
-/// the configuration file, that before what `ALTER SYSTEM` has set, and shares of the memory come last. Returns
-/// how many sessions there may be.
+/// Sets the memory budgets of the database and the settings of SQL. The command line overrides the configuration
+/// file, and the file overrides `ALTER SYSTEM`. The defaults are shares of the memory. Returns the most sessions
+/// that there may be.
 fn budgets(session: &mut Session, args: &ServeArgs, config: &Config) -> Outcome<usize> {
     let given = &args.budget;
     let mut said: Vec<(String, String)> = config.settings.clone().into_iter().collect();
@@ -290,7 +290,7 @@ fn budgets(session: &mut Session, args: &ServeArgs, config: &Config) -> Outcome<
     if let Some(ms) = args.slow_statement_ms.or(config.slow_statement_ms) {
         say("log_min_duration_statement", ms.to_string());
     }
-    // A value that an option names goes before the file of `ALTER SYSTEM`, a share of the memory after it.
+    // The value of an option overrides `ALTER SYSTEM`; `ALTER SYSTEM` overrides a share of the memory.
     let blocks = format!("{}kB", cache.max(BLOCK_BYTES * 16) >> 10);
     // PostgreSQL's default is off: here the log has connections unless the setting is off.
     let mut defaults: Vec<(String, String)> =
@@ -378,7 +378,7 @@ impl Hangups {
     fn reload(self, _: &Database, _: Option<LogFile>) {}
 }
 
-/// Where the keys of JSON web tokens are; what the command line says goes before the file.
+/// Returns where the keys of JSON web tokens are. The command line overrides the file.
 fn keys(given: &HttpArgs, config: &Config) -> Outcome<Option<http::KeySet>> {
     let of = |file: &Option<PathBuf>, url: &Option<String>| match (file, url) {
         (None, None) => Ok(None),
@@ -410,7 +410,7 @@ fn tls(args: &ServeArgs, config: &Config) -> Outcome<Option<(PathBuf, PathBuf)>>
     }
 }
 
-/// The options of the server: the file, and above it what the command line and the environment say.
+/// Returns the options of the server. The command line and the environment override the file.
 fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
     let is_required = args.tls_required || config.tls_required;
     let tls = tls(args, &config)?.map(|(certificate, key)| Tls { certificate, key, is_required });
@@ -437,8 +437,8 @@ fn options(args: &ServeArgs, config: Config) -> Outcome<Options> {
     Ok(options)
 }
 
-/// Says what the server would do, and whether it can open the data folder and listen. Where another process has
-/// the folder, it may well be the server that listens there.
+/// Says what the server would do, and whether it can open the data folder and listen. If another process has
+/// the folder open, that process may be the server that listens on these addresses.
 fn check(session: &Session, options: &Options, http: Option<&http::Options>) -> Outcome {
     let found = look(session)?;
     let named = |listen: &[SocketAddr]| {

@@ -12,7 +12,7 @@ use crate::screen;
 pub(crate) struct Session {
     pub data: PathBuf,
     pub json: bool,
-    /// How the database is opened where that is said.
+    /// The options for opening the database.
     pub options: anywhen::Options,
     database: Option<Database>,
 }

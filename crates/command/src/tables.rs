@@ -5,7 +5,7 @@
 //!   export TABLE|QUERY FILE     ──> COPY (SELECT ...) TO 'FILE'
 //! ```
 //!
-//! SQL does the work; here are the words, what is said before it starts, and how far it is.
+//! SQL does the work. This module builds the statements, reports usage errors first, and shows progress.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;

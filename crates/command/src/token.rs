@@ -11,7 +11,7 @@ use crate::json_out::{Object, array, quoted};
 use crate::session::{Session, holds_data};
 use crate::{render, screen};
 
-/// Where tokens are, where nothing else is said.
+/// Returns the file of the tokens: `given`, or by default one in the data folder.
 pub(crate) fn file(data: &Path, given: Option<&PathBuf>) -> PathBuf {
     given.cloned().unwrap_or_else(|| data.join("http-tokens"))
 }
@@ -22,8 +22,8 @@ pub(crate) fn token(session: &mut Session, args: &TokenArgs) -> Outcome {
     let failed = |error: std::io::Error| Failure::file(&path, &error);
     match &args.what {
         TokenCommand::Create { name, roles, sql_role, days } => {
-            // A database that a server has open is left alone; where there is none yet one is made,
-            // because a folder that held nothing but tokens could not become one.
+            // An existing database is not opened, because a server may have it open. If the folder has no
+            // database yet, the command makes one: a folder with nothing but tokens could not become one.
             if args.http_tokens.is_none() && !holds_data(&session.data) {
                 session.database_or_new()?;
             }

@@ -21,7 +21,7 @@ const WHOLE_BYTES_MAX: u64 = 16 << 20;
 
 /// A document that is being written.
 pub(crate) enum Incoming {
-    /// Small enough to be known to be JSON before anything is made for it.
+    /// A document that is small enough to be parsed before anything is made for it.
     Whole(Box<Tape>),
     Stream(Box<dyn Read>),
 }
@@ -85,7 +85,7 @@ fn source(source: &str) -> Outcome<Incoming> {
     Incoming::read(Box::new(file), path)
 }
 
-/// An error for a key that no document can have: to be told before a collection is made for it.
+/// Fails for a key that no document can have, so that no collection is made for it.
 pub(crate) fn check_key(key: &str) -> Outcome {
     match key.len() {
         0 => Err(DocumentError::BadKey("is empty").into()),

@@ -293,7 +293,9 @@ impl Draft {
     pub fn set_scalar(&mut self, key: NodeKey, kind: Kind, text: &[u8]) -> Result<()> {
         let node = self.expect(key)?;
         if node.kind.is_container() || kind.is_container() {
-            return Err(DocumentError::BadEdit("a container is replaced, not set".into()));
+            return Err(DocumentError::BadEdit(
+                "only a scalar can get another scalar: an array or object must be replaced".into(),
+            ));
         }
         if node.kind == kind && node.text == text {
             return Ok(());

@@ -490,7 +490,7 @@ impl Tree {
 fn chunks_below(next_key: u64) -> Result<usize> {
     match next_key.div_ceil(CHUNK_NODES as u64) {
         count @ 1..=0xffff_ffff => Ok(count as usize),
-        _ => Err(Damaged::new("a document with an impossible next key").into()),
+        _ => Err(Damaged::new("the next node key of the document is 0 or too large").into()),
     }
 }
 

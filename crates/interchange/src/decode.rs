@@ -5,7 +5,7 @@
 //! | `Boolean`, `Int8` to `Int64`, `Float16` to `Float64` | `bool`, `int2`, `int4`, `int8`, `float4`, `float8` |
 //! | `UInt8`, `UInt16`, `UInt32`, `UInt64` | `int2`, `int4`, `int8`, `numeric(20, 0)`: the next type that holds all |
 //! | `Decimal32` to `Decimal256` | `numeric(p, s)`, exactly |
-//! | `Utf8`, `LargeUtf8`, `Utf8View` | `text`; `jsonb` with the extension type `arrow.json`; what [`encode`](crate::encode) has marked is what it was |
+//! | `Utf8`, `LargeUtf8`, `Utf8View` | `text`; `jsonb` with the extension type `arrow.json`; the type that [`encode`](crate::encode) has marked |
 //! | `Binary`, `LargeBinary`, `BinaryView`, `FixedSizeBinary` | `bytea`; `uuid` with the extension type `arrow.uuid` |
 //! | `Date32`, `Date64`, `Time32`, `Time64` | `date`, `time` |
 //! | `Timestamp` of any unit, with a zone | `timestamp`, `timestamptz` |
@@ -46,7 +46,7 @@ impl From<Type> for Natural {
 /// The type of SQL that holds all values of an Arrow column.
 ///
 /// # Errors
-/// 0A000 for unions and other types that nothing of SQL stands for.
+/// 0A000 for unions and other types without a counterpart in SQL.
 pub fn natural(field: &Field) -> Result<Natural> {
     of_type(field.data_type(), meaning(field)).ok_or_else(|| {
         let message =
@@ -139,7 +139,7 @@ enum Kind {
 }
 
 impl Cells {
-    /// The values of a column, whose field says what they are.
+    /// Returns the values of a column; `field` gives their type.
     ///
     /// # Errors
     /// As [`natural`].
@@ -194,7 +194,7 @@ impl Cells {
         self.natural
     }
 
-    /// The value of a row as its JSON or text is written in the file; `None` for NULL, and for what is no text.
+    /// Returns the JSON or text of a row as the file has it; `None` for NULL and for values that are not text.
     pub fn text(&self, row: usize) -> Option<&str> {
         if self.array.is_null(row) {
             return None;

@@ -15,11 +15,11 @@
 //! | arrays of one dimension | `List` |
 //! | everything else | `Utf8`, as PostgreSQL shows it |
 //!
-//! The field of a marked column says which type of SQL its texts are of, so that [`decode`](crate::decode) reads them
-//! as that.
+//! The metadata of a marked column names the SQL type of its texts, so that [`decode`](crate::decode) reads them as
+//! values of that type.
 //!
-//! (Apache Arrow, *Columnar Format* and *Canonical Extension Types*.) Rows go into the columns as they are computed;
-//! there is no copy of them between.
+//! (Apache Arrow, *Columnar Format* and *Canonical Extension Types*.) The encoder appends
+//! rows to the columns as they are computed, without a copy in between.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ impl Encoder {
         &self.schema
     }
 
-    /// Adds a row; returns a batch where this row fills one.
+    /// Adds a row; returns a batch if this row completes one.
     ///
     /// # Errors
     /// 22003 for a value that the Arrow type of its column has no place for: NaN in a `numeric(p, s)`, a date or
@@ -148,8 +148,8 @@ fn no_place(what: &str) -> Error {
     .with_hint("Cast the column to text.")
 }
 
-/// The key of a field's metadata that says which type of SQL its texts are of, and the types that are marked so:
-/// readers other than this crate see text.
+/// The metadata key that names the SQL type of a column of texts, and the types that are marked in this way. Readers
+/// other than this crate see text.
 pub(crate) const TYPE_KEY: &str = "anywhen.type";
 pub(crate) const MARKED_TYPES: [(Type, &str); 3] =
     [(Type::NUMERIC, "numeric"), (Type::INTERVAL, "interval"), (Type::TIMETZ, "timetz")];
@@ -354,7 +354,7 @@ impl Builder {
                 DatumRef::Text(value) if ty != Type::BPCHAR => builder.append_value(value),
                 value => {
                     text.clear();
-                    // How an interval is read must not depend on how the session shows it.
+                    // The text of an interval must not depend on the style of the session.
                     let style = (ty == Type::INTERVAL).then(Style::default);
                     let context =
                         Context { style: style.as_ref().unwrap_or(context.style), ..*context };
@@ -440,7 +440,7 @@ fn decimal(modifier: Modifier) -> Option<(u8, i8)> {
     (precision <= 76).then_some((precision as u8, scale.max(0) as i8))
 }
 
-/// A mantissa with a scale as one with another, where it fits.
+/// Converts a mantissa to another scale; `None` if the result does not fit or is not exact.
 fn scaled((mantissa, has): (i128, u32), scale: u32) -> Option<i128> {
     match has.cmp(&scale) {
         std::cmp::Ordering::Greater => {

@@ -87,10 +87,10 @@ impl Read for Cursor {
     }
 }
 
-/// A file that takes the place of the one with its name when it is whole.
+/// A file that replaces the file at its path once it is complete.
 ///
-/// The bytes go into a file beside it. [`Replacement::finish`] syncs that file, renames it and syncs the folder; if
-/// the replacement is dropped before, the file beside is removed.
+/// The bytes go into a temporary file in the same folder. [`Replacement::finish`] syncs that file, renames it and syncs
+/// the folder. Dropping an unfinished replacement removes the temporary file.
 pub struct Replacement {
     env: Env,
     path: PathBuf,
@@ -135,7 +135,7 @@ impl Replacement {
     }
 }
 
-/// Fails for what is there and is no file of bytes: a device such as `/dev/null` must not be replaced by a file.
+/// Fails if the existing `path` is not a regular file: a device such as `/dev/null` must not be replaced by a file.
 fn require_regular(env: &Env, path: &Path) -> io::Result<()> {
     let file = env.fs.open(path, OpenMode::ReadWrite)?;
     // Devices and pipes have no length, and refuse to be given one.
@@ -172,7 +172,7 @@ impl Drop for Replacement {
     }
 }
 
-/// The error of a file that could not be opened, read or written: `what` is that word.
+/// Returns the error of a file that could not be opened, read or written; `what` is that verb.
 pub fn could_not(what: &str, path: &Path, error: &io::Error) -> Error {
     let state = match error.kind() {
         io::ErrorKind::NotFound => SqlState::UNDEFINED_FILE,

@@ -1,8 +1,8 @@
 //! The checks of a file before a decoder may trust it.
 //!
-//! The crates `parquet` and `arrow-ipc` check what they read, but not everywhere: some lengths are allocated before
-//! they are compared with anything, and some inconsistencies end in a panic. So lengths are compared here first, and
-//! a panic of a decoder is an error of the file.
+//! The crates `parquet` and `arrow-ipc` check most of what they read, but they allocate memory for some unchecked
+//! lengths and panic on some inconsistencies. So this crate checks lengths first, and reports a panic of a decoder as
+//! a damaged file.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A file is `ARROW1 00 00`, such a stream, a footer, the footer's length and `ARROW1`. The footer says where the
-//! batches are; a reader of all of them needs only the stream, so one way reads both.
+//! batches are. A reader of all batches needs only the stream, so the same code reads files and streams.
 //!
 //! Lengths are compared with the bytes that are there before a message goes to the decoder.
 
@@ -24,7 +24,7 @@ use crate::guard::{damaged, sound};
 const MESSAGE_BYTES_MAX: usize = 2 << 30;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
-/// A stream of which bytes come in pieces, cut anywhere.
+/// Decodes a stream whose bytes arrive in pieces of any length.
 pub struct Stream {
     what: String,
     decoder: StreamDecoder,
@@ -37,7 +37,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream that messages of errors call `what`.
+    /// Returns a decoder without bytes. Error messages call the stream `what`.
     pub fn new(what: impl Into<String>) -> Stream {
         Stream {
             what: what.into(),
@@ -79,7 +79,7 @@ impl Stream {
     /// The next batch; `None` if more bytes are needed, or none follow.
     ///
     /// # Errors
-    /// XX001 for what is no stream, 54000 for a batch that is too large.
+    /// XX001 for bytes that are not an Arrow IPC stream, 54000 for a batch that is too large.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         while !self.ended {
             let Some((head, length)) = self.message()? else { return Ok(None) };
@@ -91,7 +91,8 @@ impl Stream {
             let mut buffer = MutableBuffer::with_capacity(length);
             buffer.extend_from_slice(message);
             let mut buffer = Buffer::from(buffer);
-            // A message without a body is taken in when the next byte comes; a continuation mark always does.
+            // The decoder takes a message without a body only when the next byte arrives. One always does: a
+            // continuation mark follows.
             let Stream { decoder, what, .. } = self;
             let found = sound(what, || {
                 let found = decoder.decode(&mut buffer);
@@ -107,7 +108,8 @@ impl Stream {
         Ok(None)
     }
 
-    /// Where the flatbuffer of the message begins that is whole next, and how long the message is with its body.
+    /// Returns the offset of the next message's flatbuffer, and the length of the message with its body; `None` if
+    /// bytes of it are missing.
     fn message(&self) -> Result<Option<(usize, usize)>> {
         let bytes = &self.held[self.start..];
         let head = if bytes.starts_with(&CONTINUATION) { 8 } else { 4 };
@@ -140,8 +142,8 @@ impl Stream {
     }
 }
 
-/// Checks the buffers of a batch: each lies in its body, and what a compressed one says that it holds is not more
-/// than a batch may have.
+/// Checks the buffers of a batch: each lies in the body, and the lengths that compressed buffers announce are together
+/// not more than a batch may have.
 fn check(message_and_body: &[u8], what: &str) -> Result<()> {
     let message =
         arrow_ipc::root_as_message(message_and_body).map_err(|error| damaged(what, error))?;

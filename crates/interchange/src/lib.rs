@@ -10,9 +10,10 @@
 //! writers use these two.
 //!
 //! # Invariants
-//! * No value changes by the conversion: a decimal stays a decimal, and a value without an exact counterpart goes as its text.
-//! * A damaged file gives an error. It never ends the process, and no length in it is allocated before it was compared
-//!   with the length of the file ([`guard`]).
+//! * The conversion changes no value: a decimal stays a decimal, and a value without an exact counterpart is written as
+//!   text.
+//! * A damaged file gives an error and never ends the process. A reader compares each length in a file with the length
+//!   of the file before it allocates memory ([`guard`]).
 //! * A written file appears under its name when it is whole and durable, or not at all ([`Replacement`]).
 //!
 //! # Absent on purpose

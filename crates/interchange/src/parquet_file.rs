@@ -14,17 +14,17 @@ use crate::guard::{damaged, sound};
 /// Rows that are decoded together.
 const BATCH_ROWS: usize = 8_192;
 
-/// A file of which batches are read.
+/// A Parquet file that is read batch by batch.
 pub(crate) struct Parquet {
     what: String,
     batches: ParquetRecordBatchReader,
     rows: u64,
-    /// How many rows have not come yet.
+    /// The number of rows that are not read yet.
     left: u64,
 }
 
 impl Parquet {
-    /// Opens a file: the columns that it has, how many rows, and the reader of those columns that are wanted.
+    /// Opens a file. Returns its columns, its number of rows, and a reader of the `wanted` columns (`None`: all).
     pub fn open(
         source: Source,
         what: String,

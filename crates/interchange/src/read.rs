@@ -117,7 +117,7 @@ impl ArrowFile {
         let is_file = head.starts_with(ARROW_MAGIC);
         let footer = if is_file { Some(footer(&source, &what)?) } else { None };
         let stream = Stream::new(what.clone());
-        // Zeroes stand between what a file begins with and its stream, as many as its writer aligns to.
+        // Zeroes fill the space between the magic bytes of a file and its stream, up to the alignment of the writer.
         let zeroes = || head[8..].chunks(8).take_while(|chunk| **chunk == [0; 8]).count();
         let at = if is_file { 8 + 8 * zeroes() as u64 } else { 0 };
         let mut file =
@@ -159,7 +159,7 @@ impl ArrowFile {
         }
     }
 
-    /// Checks that all has come.
+    /// Returns `None` if the file or stream is complete, and the error of a damaged one if not.
     fn ended(&self) -> Result<Option<RecordBatch>> {
         if !self.stream.is_whole() {
             return Err(damaged(&self.what, "it ends within a message"));

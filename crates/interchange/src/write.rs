@@ -11,7 +11,7 @@ use types::{Context, Datum, Error, Result, SqlState};
 
 use crate::encode::{Column, Encoder, Target};
 
-/// Rows of a row group of Parquet: a reader that skips does so by row groups.
+/// The most rows of a row group of Parquet. Readers skip whole row groups.
 const GROUP_ROWS_MAX: usize = 131_072;
 /// A row group of Parquet ends with the batch after which it has so many bytes in memory.
 const GROUP_BYTES_MAX: usize = 128 << 20;
@@ -21,7 +21,7 @@ const GROUP_BYTES_MAX: usize = 128 << 20;
 pub enum Compression {
     /// Not at all.
     None,
-    /// Snappy: fast, which Parquet takes where nothing is said.
+    /// Snappy: fast. The default for Parquet.
     Snappy,
     /// Zstandard, the level 3.
     Zstd,
@@ -32,7 +32,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The one with this name, in any case.
+    /// Returns the compression with this name, whatever its case; `None` if there is none.
     pub fn named(name: &str) -> Option<Compression> {
         Some(match name.to_ascii_lowercase().as_str() {
             "none" | "uncompressed" => Compression::None,

@@ -146,7 +146,7 @@ pub struct Pace {
     done: usize,
 }
 
-/// After how much work a [`Pace`] checks: bytes, or whatever takes a nanosecond or two.
+/// The work after which a [`Pace`] checks, in bytes, or in other steps of a nanosecond or two.
 const WORK_MAX: usize = 1 << 16;
 
 impl Pace {
@@ -173,7 +173,7 @@ impl Pace {
 /// How many bytes are copied between two checks.
 const COPY_BYTES: usize = 16 << 20;
 
-/// Appends bytes as [`Vec::extend_from_slice`] does, and checks between the parts of many.
+/// Appends bytes as [`Vec::extend_from_slice`] does, and calls [`check`] between parts of a long slice.
 ///
 /// # Errors
 /// As [`check`]; `out` has some of the bytes then.

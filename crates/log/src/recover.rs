@@ -142,8 +142,9 @@ impl Files {
             // The very first write reached past the first segment, and the header of the first segment was lost.
             Some(_) if from == 0 && self.unused.contains_key(&1) => match self.vouched_from(2)? {
                 Some(durable) if durable > 0 => {
-                    let detail =
-                        format!("the log does not start, but all below {durable} was durable");
+                    let detail = format!(
+                        "segment 1 has no header, but positions below {durable} were durable"
+                    );
                     Err(LogError::Corrupt { file: dir.to_path_buf(), offset: 0, detail })
                 }
                 _ => Ok(None),

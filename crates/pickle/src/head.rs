@@ -21,7 +21,7 @@ use crate::literal::Big;
 use crate::machine::{Construction, Heap, Machine};
 use crate::tree::{Id, Node, Tree};
 
-/// Up to so many references, duplicates are found by looking through those before.
+/// Up to this number of references, a linear search of the earlier ones finds duplicates.
 const SCANNED_REFERENCES_MAX: usize = 32;
 
 /// The kept part of a value.
@@ -267,7 +267,7 @@ impl<'a> Heap<'a> for Tags<'_> {
 #[cfg(test)]
 pub(crate) type Found<'a> = (Class<'a>, Vec<u64>);
 
-/// Class and references by the tags, where they can follow, and by the tree.
+/// Returns class and references as the tags find them (`None` if they cannot follow) and as the tree does.
 #[cfg(test)]
 pub(crate) fn read_both_ways(record: &[u8]) -> (Option<Found<'_>>, Result<Found<'_>, Error>) {
     let (mut fast, mut thorough) = (Vec::new(), Vec::new());

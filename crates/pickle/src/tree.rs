@@ -82,8 +82,8 @@ pub(crate) struct Object {
 pub(crate) struct Tree<'a> {
     nodes: Vec<Node<'a>>,
     tuples: Vec<Id>,
-    /// The results of calls with a string or bytes, by the argument and by whether the result is
-    /// mutable. A record may make bytes of one long string in each five bytes: it gets one node.
+    /// The results of calls that make bytes, by the argument and by whether the result is mutable. A call
+    /// takes five bytes of a record and may have a long string as its argument, so equal calls share a node.
     called_bytes: HashMap<(Id, bool), Option<Id>>,
     /// Strong references within the database, in the order met.
     pub references: Vec<u64>,

@@ -25,7 +25,7 @@ impl Regex {
     /// The compiled form of an expression: one that this thread made before, or a new one.
     ///
     /// # Errors
-    /// An expression that is none, or is too large.
+    /// Fails if the expression is invalid or too large.
     pub fn cached(pattern: &str, options: Options, groups: bool) -> Result<Rc<Regex>> {
         CACHE.with_borrow_mut(|cache| {
             let is_it = |cached: &Cached| {

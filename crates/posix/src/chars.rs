@@ -208,7 +208,7 @@ pub fn is_alpha(c: char) -> bool {
     }
 }
 
-/// White space without what forbids a break.
+/// True for white space at which a line may break.
 pub fn is_space(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}')
 }
@@ -221,7 +221,7 @@ fn is_printing(c: char) -> bool {
     }
 }
 
-/// A ligature whose first letter alone is large.
+/// True for a ligature of which only the first letter is a capital.
 fn is_of_both_cases(c: char) -> bool {
     matches!(c, '\u{1c5}' | '\u{1c8}' | '\u{1cb}' | '\u{1f2}')
 }

@@ -28,7 +28,7 @@ const EMPTY: u32 = 2;
 /// How many bits of a step are flags.
 const FLAGS: u32 = 2;
 
-/// A set of states, sorted, and what was before the place, where assertions care.
+/// A sorted set of states, and the neighbour before the place if assertions need it.
 type Key = (Rc<[u32]>, Neighbour);
 
 #[derive(Debug)]
@@ -213,8 +213,8 @@ impl Dfa {
         }
     }
 
-    /// Takes steps over ASCII characters while nothing is to be told of them: no match, no empty
-    /// set, no step that is not in the table.
+    /// Takes steps over ASCII characters up to the first step that has a match, leads to an empty set, or is not in the
+    /// table.
     #[inline]
     fn skim(
         &self,
@@ -326,8 +326,8 @@ impl Dfa {
         }
     }
 
-    /// Finds where the first match to end does so, from a place on. Returns the place behind which
-    /// every match up to there begins, and the end.
+    /// Finds the match that ends first, from a place on. Returns a place at or before the begin of every match that
+    /// ends there, and the end.
     pub fn first_end(&mut self, text: &Text<'_>, from: usize) -> Result<Option<(usize, usize)>> {
         let bytes = text.text.as_bytes();
         let Some(mut at) = text.skip(from) else { return Ok(None) };

@@ -63,7 +63,7 @@ impl<'d, 't> Dissection<'d, 't> {
         }
     }
 
-    /// Collects the groups that back references at or below a node name.
+    /// Collects the groups that are named by back references at or below a node.
     fn references(&self, id: NodeId, found: &mut Vec<Option<(usize, usize)>>) {
         let node = self.regex.node(id);
         if let Shape::Reference { group, .. } = node.shape {
@@ -240,8 +240,8 @@ impl<'d, 't> Dissection<'d, 't> {
         Ok(false)
     }
 
-    /// The part that the last repetition takes, where no back reference is in it: only that one's
-    /// groups are seen. None if there is no repetition.
+    /// Returns the part of the last repetition, whose groups alone are visible; `None` if there is no repetition. The
+    /// body has no back references.
     fn last_repetition(
         &mut self,
         id: NodeId,
@@ -252,7 +252,7 @@ impl<'d, 't> Dissection<'d, 't> {
     ) -> Result<Option<(usize, usize)>> {
         let shortest = self.regex.node(body).traits.shortest();
         if begin == end {
-            // One empty repetition is better than none, but for those who want little.
+            // One empty repetition is preferred to none, unless the expression prefers the shortest match.
             let once = !shortest && self.accepts(body, begin, end)?;
             return Ok(once.then_some((begin, end)));
         }
@@ -340,7 +340,7 @@ impl<'d, 't> Dissection<'d, 't> {
                 if times >= most_times {
                     return false;
                 }
-                // Nothing is taken only where too many repetitions are asked for.
+                // A repetition is empty only if more repetitions are required than characters are left.
                 to > from || {
                     let rest = self.text.text[from..end].chars().count();
                     times < least_times && least_times - times >= rest
@@ -422,7 +422,7 @@ impl<'d, 't> Dissection<'d, 't> {
         Some(ends)
     }
 
-    /// Where what a group matched stands again at a place, its end.
+    /// Returns the end of the text at `at` if it repeats the text of a group.
     fn repeats(&self, (from, to): (usize, usize), at: usize, limit: usize) -> Option<usize> {
         let (known, rest) = (&self.text.text[from..to], &self.text.text[at..limit]);
         if !self.regex.any_case {
@@ -438,7 +438,7 @@ impl<'d, 't> Dissection<'d, 't> {
         Some(limit - rest.as_str().len())
     }
 
-    /// True if a part of the text is what a group matched, so many times.
+    /// True if a part of the text is the text of a group, repeated so many times.
     fn is_repeated(
         &self,
         (group, least, most): (u32, u32, Option<u32>),

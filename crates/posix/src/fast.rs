@@ -1,20 +1,20 @@
 //! The begin of the first match, by the `regex` crate.
 //!
-//! Which match the crate takes is not PostgreSQL's rule, but whether there is one, and where the
-//! first one begins, does not depend on rules. So an expression that is used often is written down
-//! for the crate once more, from its parsed form: each set as its ranges, nothing as a class that
-//! the crate might see otherwise. Expressions that cannot be written (lookaround constraints, back
-//! references) or get too large are left to the automata of this crate.
+//! The crate and PostgreSQL can choose different matches, but they agree on whether a match exists and
+//! where the first one begins. So an expression that is used often is translated for the crate, from its
+//! parsed form: each set as its ranges, without classes, which the crate may define differently.
+//! Expressions that cannot be translated (lookaround constraints, back references) or become too large
+//! are left to the automata of this crate.
 
 use std::cell::{Cell, OnceCell};
 
 use crate::chars::CharSet;
 use crate::tree::{Assertion, Expr};
 
-/// After so many searches an expression is written for the crate: to compile it takes about as long.
+/// After so many searches an expression is translated for the crate: compiling it takes about as long as they do.
 const USES_MIN: u32 = 32;
 
-/// A search in a long text counts as so many as it has pieces of this many bytes.
+/// A search in a long text counts once more for each piece of this many bytes.
 const PIECE_BYTES: usize = 512;
 
 /// Longer texts are read by automata that ask between pieces whether to go on.
@@ -38,7 +38,7 @@ struct Written {
 }
 
 impl Fast {
-    /// The crate's expression, if this text is one for it.
+    /// Counts a search in `text`. Returns the crate's expression if it is in use and can search this text.
     pub fn get(&self, expr: &Expr, sets: &[CharSet], text: &str) -> Option<&regex::Regex> {
         let uses = 1 + (text.len() / PIECE_BYTES).min(USES_MIN as usize) as u32;
         self.uses.set(self.uses.get().saturating_add(uses));

@@ -236,7 +236,7 @@ impl Lexer {
         }
     }
 
-    /// False behind a quantifier that has a `?` behind it.
+    /// Takes the `?` behind a quantifier; returns false if there is one.
     fn greedy(&mut self) -> bool {
         self.options.syntax != Syntax::Advanced || !self.eat('?')
     }

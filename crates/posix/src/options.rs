@@ -1,6 +1,6 @@
 //! The options for reading and matching an expression.
 
-/// Which characters mean something.
+/// The syntax of expressions: the characters that have a special meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Syntax {
     /// Advanced expressions, the usual ones.
@@ -17,7 +17,7 @@ pub enum Syntax {
 /// The options that the letters of a flags argument, or of `(?letters)`, set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Options {
-    /// `b`, `e` and `q` choose another one than the advanced.
+    /// Advanced, unless `b`, `e` or `q` chooses another syntax.
     pub syntax: Syntax,
     /// `i`: letters match in both cases.
     pub any_case: bool,
@@ -49,12 +49,12 @@ impl Options {
         true
     }
 
-    /// Takes the expression as a plain text, of which only the case may count or not.
+    /// Takes the expression as a plain text. Only the option on case stays.
     pub(crate) fn quote(&mut self) {
         *self = Self { syntax: Syntax::Quoted, any_case: self.any_case, ..Self::default() };
     }
 
-    /// True if a plain text is asked for together with what means nothing for it.
+    /// True if the options ask for a plain text and have others that mean nothing for it.
     pub(crate) fn contradict(&self) -> bool {
         self.syntax == Syntax::Quoted && (self.expanded || self.breaks_stop || self.breaks_anchor)
     }

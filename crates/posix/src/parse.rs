@@ -108,7 +108,7 @@ struct Quantifier {
 struct Gathered {
     parts: Vec<Rc<Expr>>,
     traits: Traits,
-    /// True if anything stands there, be it nothing to match.
+    /// True if there is any part, even one that matches only the empty text.
     begun: bool,
 }
 

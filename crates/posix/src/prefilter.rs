@@ -83,7 +83,7 @@ impl Prefilter {
         Some(Self::Literal { finder, whole })
     }
 
-    /// The text that the expression is, if it is nothing else.
+    /// Returns the finder of the text if the expression is only that text.
     pub fn whole(&self) -> Option<&Finder<'static>> {
         match self {
             Self::Literal { finder, whole: true } => Some(finder),

@@ -47,7 +47,7 @@ pub(crate) type Result<T> = std::result::Result<T, Stopped>;
 /// Where a match and its groups lie, in bytes: first the whole, then each group that took part.
 pub type Spans = Vec<Option<(usize, usize)>>;
 
-/// How many bytes of steps the automaton of the whole expression keeps, and those of its parts.
+/// The most bytes of steps that an automaton keeps: that of the whole expression, and that of a part.
 const WHOLE_BYTES_MAX: usize = 2 << 20;
 const PART_BYTES_MAX: usize = 256 << 10;
 
@@ -77,8 +77,8 @@ pub(crate) struct Machines {
 }
 
 impl Regex {
-    /// Compiles an expression. Without groups, a match has none; it is found faster then, and back
-    /// references still work.
+    /// Compiles an expression. If `groups` is false, matches have no groups and are found faster. Back references
+    /// still work.
     ///
     /// # Errors
     /// Fails if the expression is invalid, or too large.
@@ -175,7 +175,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// How many characters are read between two questions.
+    /// The number of characters that are read between two calls of `interrupted`.
     pub fn stretch(&self) -> usize {
         1 << 16
     }
@@ -184,7 +184,7 @@ impl Watch {
         if (self.interrupted)() { Err(Stopped::Interrupted) } else { Ok(()) }
     }
 
-    /// Counts steps that are no reading of characters.
+    /// Counts steps other than reading characters; asks the caller once they reach [`Watch::stretch`].
     pub fn spend(&self, steps: usize) -> Result<()> {
         let spent = self.spent.get() + steps;
         self.spent.set(spent % self.stretch());
@@ -326,7 +326,7 @@ impl<'a> Search<'a> {
         Ok(Some(spans))
     }
 
-    /// The expression of the `regex` crate, where it is of use.
+    /// The expression of the `regex` crate, if it can search this text.
     fn fast(&self) -> Option<&'a regex::Regex> {
         let regex = self.regex;
         regex.fast.get(&regex.node(regex.root).expr, &regex.sets, self.text)
@@ -487,7 +487,7 @@ pub struct Matches<'a> {
     groups: bool,
 }
 
-/// As how many steps one match counts.
+/// The number of steps that one match counts as.
 const MATCH_STEPS: usize = 64;
 
 impl Iterator for Matches<'_> {

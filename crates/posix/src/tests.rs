@@ -22,8 +22,8 @@ fn found(pattern: &str, text: &str) -> String {
     spans.map_or("none".to_owned(), |spans| spans.iter().map(show).collect::<Vec<_>>().join(","))
 }
 
-/// `substring('foobar' from 'foo|foobar')` was `foo`: the first alternative that matched was taken.
-/// The longest match counts, and where an expression prefers the shortest, that as a whole.
+/// `substring('foobar' from 'foo|foobar')` was `foo`, because the first alternative that matched was taken.
+/// The search must return the longest match, or the shortest if the expression as a whole prefers it.
 #[test]
 fn the_longest_match_counts() {
     for (pattern, text, answer) in [

@@ -182,10 +182,10 @@ impl Footer {
     fn of(half: Half, meta: &Meta, outline: Outline) -> Result<Footer, &'static str> {
         let Outline { format, is_packed, guide, blocks } = outline;
         let at = meta.bytes.checked_sub(FOOTER as u64).and_then(|at| at.checked_sub(guide));
-        let len = at.ok_or("the manifest tells of a guide that does not end at the footer")?;
+        let len = at.ok_or("the guide offset in the manifest is past the start of the footer")?;
         let csns = (meta.csns.0.checked_sub(meta.shift), meta.csns.1.checked_sub(meta.shift));
         let (Some(first), Some(last)) = csns else {
-            return Err("the manifest tells of commits before those of the load");
+            return Err("the manifest has a commit number below the one of the bulk load");
         };
         Ok(Footer {
             format,
@@ -460,7 +460,7 @@ impl Source {
         let at = meta.bytes.wrapping_sub(FOOTER as u64);
         let bad = corrupt(&name, at);
         if len != meta.bytes || meta.bytes < FOOTER as u64 {
-            return Err(bad("the file has another length than the manifest says"));
+            return Err(bad("the length of the file does not match the manifest"));
         }
         let mut bytes = [0; FOOTER];
         file.read_exact_at(&mut bytes, at).map_err(StoreError::io("cannot read", name.clone()))?;
@@ -470,7 +470,7 @@ impl Source {
         if counts != (meta.salt, half, meta.keys, meta.entries, meta.csns)
             || meta.outline.is_some_and(|outline| outline != footer.outline())
         {
-            return Err(bad("the footer tells of another segment than the manifest"));
+            return Err(bad("the footer does not match the segment's entry in the manifest"));
         }
         if footer.guide.0.checked_add(footer.guide.1) != Some(at) {
             return Err(bad("the guide does not end at the footer"));

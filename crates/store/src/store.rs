@@ -450,7 +450,9 @@ fn load_manifest(home: &Arc<dyn SegmentStore>) -> Result<Manifest, StoreError> {
     {
         let manifest = Manifest::decode(&bytes, &name)?;
         if manifest.epoch != epoch {
-            return Err(corrupt(&name, 12)("the manifest has the epoch of another one"));
+            return Err(corrupt(&name, 12)(
+                "the epoch in the manifest is not the epoch that it is stored under",
+            ));
         }
         return Ok(manifest);
     }

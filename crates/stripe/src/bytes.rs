@@ -16,7 +16,7 @@ use crate::cursor::{Cursor, put_unsigned};
 use crate::ints::Ints;
 use crate::{BLOCK_ROWS, CHUNK_BYTES_MAX, CHUNK_ROWS_MAX, Error, Result};
 
-/// How byte strings are compressed that have no shorter form.
+/// The compression of byte strings for which no other form is shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all.
@@ -53,7 +53,7 @@ impl Default for ByteStrings {
 }
 
 impl ByteStrings {
-    /// Returns no strings, with room for so many, and for so many bytes of them.
+    /// Returns an empty list with room for `strings` strings and for `bytes` bytes of them together.
     pub fn with_capacity(strings: usize, bytes: usize) -> ByteStrings {
         let mut bounds = Vec::with_capacity(strings + 1);
         bounds.push(0);
@@ -65,10 +65,10 @@ impl ByteStrings {
         self.bytes.len()
     }
 
-    /// Adds a string. All together have at most [`CHUNK_BYTES_MAX`] bytes.
+    /// Adds a string.
     ///
     /// # Panics
-    /// If they have more.
+    /// If all strings together have more than [`CHUNK_BYTES_MAX`] bytes.
     pub fn push(&mut self, string: &[u8]) {
         self.bytes.extend_from_slice(string);
         assert!(self.bytes.len() <= CHUNK_BYTES_MAX, "too many bytes for a chunk");
@@ -130,17 +130,17 @@ impl Dictionary {
     /// The most strings in a dictionary.
     pub const STRINGS_MAX: usize = 1 << 16;
 
-    /// Returns a dictionary of the strings, or `None` if there are too many different ones for it to pay.
+    /// Returns a dictionary of the strings; `None` if too many of them differ for a dictionary to save bytes.
     pub fn of<'s>(strings: impl Iterator<Item = &'s [u8]>) -> Option<Dictionary> {
         Dictionary::with_codes(strings).map(|(dictionary, _)| dictionary)
     }
 
-    /// Returns a dictionary of the strings, and the code of each of them; `None` if there are too many different ones
-    /// for it to pay.
+    /// Returns a dictionary of the strings, and the code of each of them; `None` if too many of them differ
+    /// for a dictionary to save bytes.
     pub fn with_codes<'s>(
         strings: impl Iterator<Item = &'s [u8]>,
     ) -> Option<(Dictionary, Vec<u32>)> {
-        /// So many strings tell whether there are few different ones: values that come in turns look different at first.
+        /// The number of strings to see before giving up: values that alternate look all different at first.
         const TELLING: usize = 1 << 15;
         let mut seen = DistinctStrings::default();
         let mut numbers: Vec<u32> = Vec::with_capacity(strings.size_hint().0);
@@ -175,7 +175,7 @@ impl Dictionary {
         self.to_bytes_by(Compression::default())
     }
 
-    /// Returns the dictionary as bytes that are compressed so.
+    /// Returns the dictionary as bytes with this compression.
     pub fn to_bytes_by(&self, compression: Compression) -> Vec<u8> {
         let mut out = Vec::new();
         put_unsigned(&mut out, self.0.len() as u64);

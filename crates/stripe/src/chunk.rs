@@ -17,8 +17,8 @@ const FLOATS: u8 = 3;
 const FLOATS_32: u8 = 4;
 const STRINGS: u8 = 5;
 
-/// The values of a column of a chunk group, as a caller gives them. Where a value is NULL, any value stands:
-/// the value before it is the best one.
+/// The values of a column of a chunk group, as a caller gives them. A NULL has a placeholder of any value:
+/// a copy of the value before it takes the fewest bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Column<'v> {
     /// Integers, dates, times, truth values.
@@ -92,12 +92,12 @@ impl<'a> Chunk<'a> {
     /// Appends a chunk to `out`; `is_null` has as many entries as the column.
     ///
     /// # Panics
-    /// If it has not, or there are more than [`CHUNK_ROWS_MAX`] values.
+    /// If the number of entries differs, or there are more than [`CHUNK_ROWS_MAX`] values.
     pub fn write(column: Column<'_>, is_null: &[bool], out: &mut Vec<u8>) {
         Chunk::write_by(Compression::default(), column, is_null, out);
     }
 
-    /// Appends a chunk, as [`Chunk::write`], whose byte strings are compressed so.
+    /// Appends a chunk as [`Chunk::write`] does, with this compression for its byte strings.
     ///
     /// # Panics
     /// As [`Chunk::write`].
@@ -177,7 +177,7 @@ impl<'a> Chunk<'a> {
         self.nulls
     }
 
-    /// Returns the values. Where one is NULL, any value stands.
+    /// Returns the values. A NULL has a placeholder of any value.
     pub fn values(&self) -> &Values<'a> {
         &self.values
     }

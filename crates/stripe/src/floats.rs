@@ -1,4 +1,4 @@
-//! Floating point numbers: as decimals where they are ones, else as they are.
+//! Floating point numbers: as decimals if nearly all of them are decimals, else unchanged.
 //!
 //! ```text
 //!   19.99  5.00  7.25        decimal, 2 digits     1999 500 725
@@ -102,7 +102,7 @@ enum Form<'a, F> {
     Decimal {
         power: f64,
         mantissas: Ints<'a>,
-        /// Values that are no such decimals: positions, ascending, and what stands there.
+        /// The values that are not such decimals, with their positions, ascending.
         exceptions: Vec<(u32, F)>,
     },
 }
@@ -195,14 +195,14 @@ fn decimal<F: Float>(mantissa: i64, power: f64) -> F {
     F::narrow(mantissa as f64 / power)
 }
 
-/// Returns the mantissa of a number that is a decimal with so many digits after the point.
+/// Returns the mantissa of a number that is exactly `mantissa / power`; `None` for other numbers.
 fn mantissa_of<F: Float>(value: F, power: f64) -> Option<i64> {
     let scaled = (value.widen() * power).round();
     let mantissa = scaled as i64;
     (scaled.abs() <= EXACT_MAX && decimal::<F>(mantissa, power).is(value)).then_some(mantissa)
 }
 
-/// Returns the number of digits that makes most of a sample decimals; `None` if it is not nearly all.
+/// Returns the number of digits with which most of a sample are decimals; `None` if fewer than nine tenths are.
 fn choose_digits<F: Float>(values: &[F]) -> Option<usize> {
     const SAMPLE: usize = 64;
     let step = values.len().div_ceil(SAMPLE).max(1);

@@ -113,7 +113,7 @@ impl<'a> Ints<'a> {
         self.count == 0
     }
 
-    /// Returns the value that all have, if the stream says so.
+    /// Returns the common value of a constant stream; `None` for other streams.
     pub fn constant(&self) -> Option<i64> {
         match &self.form {
             Form::Constant(value) => Some(*value),
@@ -147,7 +147,8 @@ impl<'a> Ints<'a> {
         }
     }
 
-    /// Returns the values of block `index` at these places within it; `None` if it takes no longer to return all.
+    /// Returns the values of block `index` at these places within it; `None` if decoding the
+    /// whole block is as fast.
     ///
     /// # Panics
     /// If a place is not below [`BLOCK_ROWS`].
@@ -161,8 +162,8 @@ impl<'a> Ints<'a> {
         }
     }
 
-    /// Sets the mark of each value of block `index` to 0 that is not from `low` to `high`. Marks are 0 or 1. Returns
-    /// `None`, and sets none, if it takes no longer to compare the decoded values.
+    /// Sets to 0 the marks of the values of block `index` that are outside of `low` to `high`. Marks are 0 or 1.
+    /// Returns `None` and sets no mark if comparing the decoded values is as fast.
     pub fn unmark(
         &self,
         index: usize,

@@ -1,7 +1,7 @@
 //! The NULLs among the values of a chunk.
 //!
-//! A NULL has a value in the stream of values too, the one before it, which nobody reads. So positions in
-//! the streams are positions of rows.
+//! A NULL has a placeholder in the stream of values, a copy of the value before it, which no reader uses. So
+//! positions in the streams are positions of rows.
 
 use crate::cursor::Cursor;
 use crate::{Error, Result};

@@ -46,7 +46,7 @@ pub(crate) fn unpack(packed: &[u8], width: u32, reference: i64, count: usize) ->
     }
 }
 
-/// Unpacks a whole block of integers, each plus `reference`, if none of them can need more than 32 bits.
+/// Unpacks a whole block of integers, each plus `reference`; `None` if one of them could need more than 32 bits.
 pub(crate) fn unpack_small(
     packed: &[u8],
     width: u32,
@@ -66,8 +66,8 @@ pub(crate) fn unpack_small(
     Some(())
 }
 
-/// Sets the mark of each integer of a whole block to 0 that is not from `low` to `low + span`. Both are distances from
-/// the reference, and their sum needs no more than `width` bits.
+/// Sets to 0 the marks of the integers of a whole block that are outside of `low` to `low + span`. `low` and `span` are
+/// distances from the reference, and their sum needs no more than `width` bits.
 pub(crate) fn unmark(packed: &[u8], width: u32, low: u64, span: u64, marks: &mut [u8; BLOCK_ROWS]) {
     match width {
         ..=8 => unmark_lanes::<u8>(packed, width, low, span, marks),

@@ -50,7 +50,7 @@ fn compare(one: f64, other: f64) -> Ordering {
 }
 
 impl Zone {
-    /// Returns what is known of a column.
+    /// Returns the facts about a chunk with these values.
     pub fn of(column: Column<'_>, is_null: &[bool]) -> Zone {
         let present = |at: &usize| !is_null[*at];
         let places = || (0..is_null.len()).filter(present);

@@ -16,7 +16,7 @@ pub struct Refusal {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) revision: u64,
-    /// The time at which it was made where it comes from, else of its commit. Microseconds since 1970.
+    /// The authored time if the revision has one, else the time of its commit. Microseconds since 1970.
     pub(crate) time_us: u64,
     pub(crate) author: String,
     pub(crate) message: String,
@@ -40,7 +40,7 @@ pub(crate) struct Density {
     pub(crate) buckets: Vec<Bucket>,
 }
 
-/// How a node is called by its parent.
+/// The name or the index of a node in its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
     Root,
@@ -171,7 +171,7 @@ fn time_us(node: Node<'_>, name: &str) -> Option<u64> {
     time::parse(&node.get(name)?.as_str()?)
 }
 
-/// The elements of an array that a member is; none if it is missing.
+/// Returns the elements of the array in the member `name`; none if the member is missing.
 fn each<'a>(node: Node<'a>, name: &str) -> impl Iterator<Item = Node<'a>> + use<'a> {
     node.get(name).into_iter().flat_map(Node::children)
 }

@@ -114,14 +114,14 @@ pub(crate) struct SentRequest {
 pub(crate) struct Queue {
     waiting: Vec<Ask>,
     is_sent: bool,
-    /// True from a search, or a moment, to the rows of where it leads.
+    /// True from the request for a search or a moment until the rows of its target arrive.
     is_jump: bool,
     /// Counts the pages that the reader has been on.
     page: u64,
 }
 
 impl Queue {
-    /// Asks this soon, instead of what waits of the same kind.
+    /// Adds a request. It replaces a waiting request of the same kind.
     pub(crate) fn want(&mut self, ask: Ask) {
         let is_jump = matches!(ask, Ask::Search { .. } | Ask::Revision { .. });
         self.is_jump |= is_jump;
@@ -131,7 +131,7 @@ impl Queue {
         }
     }
 
-    /// Begins a page: nothing that was asked for the one before matters any more.
+    /// Begins a page: drops the requests for the page before, and answers to them.
     pub(crate) fn turn(&mut self) {
         self.waiting.clear();
         self.page += 1;
@@ -142,12 +142,12 @@ impl Queue {
         self.is_sent || !self.waiting.is_empty()
     }
 
-    /// True while it is open where the reader will be: keys that follow are meant for there.
+    /// True while the target of a jump is not on the screen yet: keys that follow are meant for the target.
     pub(crate) fn is_jumping(&self) -> bool {
         self.is_jump && self.is_busy()
     }
 
-    /// An answer was taken in: where it led to no further question a jump has ended.
+    /// Notes that an answer was taken in. If it led to no further request, a jump has ended.
     pub(crate) fn settle(&mut self) {
         self.is_jump &= self.is_busy();
     }

@@ -31,11 +31,11 @@ use crate::layout::Size;
 use crate::model::{Model, MomentParser};
 use crate::source::Source;
 
-/// How long keys are waited for while an answer is missing, while the history plays, and else.
+/// How long the explorer waits for a key: while an answer is missing, while the history plays, and otherwise.
 const WAIT_BUSY: Duration = Duration::from_millis(10);
 const WAIT_PLAYING: Duration = Duration::from_millis(80);
 const WAIT: Duration = Duration::from_millis(250);
-/// How long keys stay unread while it is open where they will be meant for.
+/// How long keys stay unread, at most, while the target of a jump is not on the screen.
 const WAIT_JUMPING: Duration = Duration::from_millis(300);
 /// How long the end waits for the last answer.
 const LAST_WAIT: Duration = Duration::from_secs(2);
@@ -51,7 +51,7 @@ pub struct Options {
     pub target: Option<(String, Option<String>)>,
     /// Reads moments as the program that starts the explorer does.
     pub moments: MomentParser,
-    /// Set from outside where the explorer is to end.
+    /// The caller sets it to end the explorer.
     pub stopped: Arc<AtomicBool>,
 }
 
@@ -187,7 +187,8 @@ fn show(model: &mut Model, worker: &Worker, stopped: &AtomicBool) -> Result<(), 
             worker.asks.send(asked).map_err(|_| ExploreError::Lost)?;
         }
         terminal.draw(|frame| draw(model, frame.buffer_mut())).map_err(ExploreError::Terminal)?;
-        // Keys that were typed ahead are meant for where a search or a moment leads; a slow server holds up nobody.
+        // Keys that were typed ahead are meant for the target of a search or a moment. They wait for a slow server
+        // for `WAIT_JUMPING` only.
         match model.queue.is_jumping() {
             true if jumped.get_or_insert_with(Instant::now).elapsed() < WAIT_JUMPING => {
                 std::thread::sleep(WAIT_BUSY);

@@ -14,12 +14,12 @@ enum Way {
 }
 
 impl Source {
-    /// The server that a client asks.
+    /// Returns a source that asks the server of `client`.
     pub fn server(client: http::Client) -> Source {
         Source(Way::Server(Box::new(client)))
     }
 
-    /// A database of this process.
+    /// Returns a source that asks a database in this process.
     ///
     /// # Errors
     /// Fails if the system gives no thread.

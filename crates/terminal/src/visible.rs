@@ -31,7 +31,7 @@ pub fn is_obeyed(c: char) -> bool {
         )
 }
 
-/// The text with an escape for each character that a terminal obeys, but for those that `keeps` names.
+/// The text with an escape for each character that a terminal obeys, except those for which `keeps` is true.
 pub fn escaped(text: &str, keeps: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_escaped = |c: char| is_obeyed(c) && !keeps(c);
     if !text.chars().any(is_escaped) {

@@ -744,7 +744,7 @@ impl Engine {
 
     /// The error of a transaction that waited for a row when writing stopped.
     pub(crate) fn stopped_error(&self) -> TxnError {
-        self.refuse_if_stopped().expect_err("waiters are sent away once writing has stopped")
+        self.refuse_if_stopped().expect_err("locks are poisoned only after writing has stopped")
     }
 
     /// Stops all writing, and returns the error of a commit whose outcome is unknown.

@@ -192,7 +192,7 @@ impl Transaction {
     /// Moves the snapshot to the newest visible commit, at every level: for a transaction that was begun
     /// before its first statement, and has read and written nothing yet.
     pub fn settle(&mut self) {
-        assert!(self.is_read_only(), "what was written under a snapshot keeps it");
+        assert!(self.is_read_only(), "a transaction with writes cannot change its snapshot");
         if self.snapshot.csn() != self.engine.visible() {
             self.snapshot = Snapshot::now(Arc::clone(&self.engine), self.is_serializable());
         }
@@ -203,7 +203,7 @@ impl Transaction {
     /// # Errors
     /// [`TxnError::NoSuchCommit`] if `csn` is not visible.
     pub fn see_at(&mut self, csn: Csn) -> Result<(), TxnError> {
-        assert!(self.is_read_only(), "what was written under a snapshot keeps it");
+        assert!(self.is_read_only(), "a transaction with writes cannot change its snapshot");
         self.snapshot = Snapshot::past(Arc::clone(&self.engine), csn)?;
         Ok(())
     }
@@ -221,7 +221,7 @@ impl Transaction {
 
     /// Sets the list in which the session notes weak relation locks.
     pub fn set_reader(&mut self, reader: Arc<Reader>) {
-        assert_eq!(self.noted, 0, "what was noted stays in its list");
+        assert_eq!(self.noted, 0, "the list cannot change while it has locks of the transaction");
         self.reader = Some(reader);
     }
 

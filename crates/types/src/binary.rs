@@ -534,7 +534,7 @@ fn take_counted(
     }
 }
 
-/// A record. Without `fields` its own types are believed, where they are types.
+/// Reads a record. Without `fields` its columns have the types that the bytes name.
 fn take_record(
     bytes: &mut &[u8],
     fields: Option<&[Field]>,

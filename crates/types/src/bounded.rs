@@ -33,7 +33,7 @@ pub fn too_large(bytes: usize) -> Error {
     Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
 }
 
-/// Fails if a value of so many bytes cannot be.
+/// Fails if so many bytes are too many for a value.
 ///
 /// # Errors
 /// 54000.
@@ -42,7 +42,7 @@ pub fn check(bytes: usize) -> Result<()> {
     if bytes > VALUE_BYTES_MAX { Err(too_large(bytes)) } else { Ok(()) }
 }
 
-/// Fails if an argument of a function asks for so many bytes and a value cannot have them.
+/// Fails if the argument of a function asks for more bytes than a value can have.
 ///
 /// # Errors
 /// 54000.
@@ -54,7 +54,7 @@ pub fn check_requested(bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// The same value, where it is not too large.
+/// Returns the same value; fails if it is too large.
 ///
 /// # Errors
 /// 54000.
@@ -76,7 +76,7 @@ pub fn value(value: Datum) -> Result<Datum> {
     Ok(value)
 }
 
-/// Appends a text that has its limit already, and looks now and then whether the statement is to stop.
+/// Appends a text of checked length, and looks now and then whether the statement is to stop.
 ///
 /// # Errors
 /// 57014.

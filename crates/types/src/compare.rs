@@ -12,11 +12,11 @@
 //!   NULL        above everything, and equal to itself
 //! ```
 //!
-//! A comparison *operator* of SQL yields NULL where an operand is NULL; that is decided above. Inside
-//! of arrays and records NULL is a value that is greater than others, there too.
+//! A comparison *operator* of SQL yields NULL where an operand is NULL; the caller decides that. Inside
+//! of arrays and records, NULL is a value greater than all others, for operators too.
 //!
-//! Values of different representations are never compared by a plan that is right; their order here
-//! is that of the representations, so that it is a total one.
+//! A correct plan never compares values of different representations. Here their order is that of the
+//! representations, so that the order is total.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};

@@ -298,7 +298,7 @@ impl Datum {
         }
     }
 
-    /// The text that the value is; `None` if it is none.
+    /// Returns the text of the value; `None` if the value is not a text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Datum::Text(text) => Some(text),

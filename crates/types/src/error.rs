@@ -51,7 +51,7 @@ impl PartialEq for Parts {
 
 impl Eq for Parts {}
 
-/// Why a statement stopped on a thread that other sessions need: the session takes back what the statement has done,
+/// Why a statement stopped on a thread that other sessions need: the session undoes the changes of the statement,
 /// and runs it again on a thread that may wait. No client sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RetryReason {

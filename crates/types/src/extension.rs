@@ -32,7 +32,7 @@ pub struct Extension {
     pub version: &'static str,
     /// The comment that it comes with.
     pub comment: &'static str,
-    /// True if a role with `CREATE` on the database may make it, who need not be a superuser.
+    /// True if a role with `CREATE` on the database may make it without being a superuser.
     pub is_trusted: bool,
     /// The first of its numbers.
     first: u32,
@@ -44,7 +44,7 @@ pub const PLPGSQL: Extension = Extension {
     version: "1.0",
     comment: "PL/pgSQL procedural language",
     is_trusted: true,
-    // It has no objects, and no range is there.
+    // It has no objects, so it has no range of numbers.
     first: 0,
 };
 

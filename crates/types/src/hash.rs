@@ -1,7 +1,7 @@
 //! Hashes: those that PostgreSQL's hash indexes and partitions are made with, bit for bit.
 //!
-//! The function is Bob Jenkins' lookup3 over the bytes of a value, in groups of twelve. People keep
-//! what it gives, so it must be the same here.
+//! The function is Bob Jenkins' lookup3 over the bytes of a value, in groups of twelve. Users store
+//! its results, so they must be the same here.
 
 use crate::time::{Interval, TimeTz};
 use crate::{Datum, DatumRef, KeyOrder, key};
@@ -86,7 +86,7 @@ pub fn word(value: u32, seed: i64) -> u64 {
     words.finish()
 }
 
-/// An integer of 64 bits hashes as one of 32 where it is one.
+/// Returns the hash of an integer of 64 bits: that of the same integer of 32 bits, if it fits.
 pub fn long(value: i64, seed: i64) -> u64 {
     let high = (value >> 32) as u32;
     word(value as u32 ^ if value >= 0 { high } else { !high }, seed)

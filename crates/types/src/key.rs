@@ -203,7 +203,7 @@ fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// True for representations whose values [`read`] gives back exactly as they were.
 ///
-/// The others are those of which values that look different are equal.
+/// Of the other representations, values that look different can be equal.
 pub fn is_reversible(repr: Repr) -> bool {
     match repr {
         Repr::Bool

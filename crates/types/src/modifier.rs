@@ -297,7 +297,7 @@ fn fit(text: &str, length: usize, ty: Type, coercion: Coercion) -> Result<Option
         return Ok(None);
     };
     let (fitting, rest) = text.split_at(end);
-    // Blanks too many never matter.
+    // Excess blanks are cut off without an error.
     if coercion == Coercion::Assignment && !rest.bytes().all(|byte| byte == b' ') {
         let name = if ty == Type::BPCHAR { "character" } else { "character varying" };
         return Err(Error::new(

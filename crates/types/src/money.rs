@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Result<i64> {
         rest = rest.strip_prefix('+').unwrap_or(rest);
     }
     rest = &rest[rest.len() - unmarked(rest)..];
-    // The amount is gathered below zero, where there is one more.
+    // The amount is collected as a negative number: there is one more of these.
     let (mut cents, mut places, mut has_point) = (0_i64, 0, false);
     while let Some(c) = rest.chars().next() {
         match c {

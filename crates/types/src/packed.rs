@@ -280,7 +280,7 @@ fn text_of(bytes: &[u8]) -> Result<&str> {
 
 /// Writes a sequence of `count` values: the flag, the bitmap where there are NULLs, the values.
 ///
-/// Values beyond `count` are not written, and how many there were in all is the result.
+/// Values beyond `count` are not written. Returns how many values there were in all.
 pub(crate) fn put_sequence<'a>(
     out: &mut Vec<u8>,
     count: usize,
@@ -315,7 +315,7 @@ pub(crate) struct Sequence<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// The sequence of `count` values that `input` starts with, and may go beyond.
+    /// Returns the sequence of `count` values at the start of `input`, which may be longer.
     #[inline]
     pub(crate) fn new(mut input: &'a [u8], count: usize) -> Result<Self> {
         let nulls = match take_array::<1>(&mut input)? {

@@ -67,7 +67,7 @@ impl<'a> Bound<'a> {
         Bound { is_inclusive: is_inclusive && value.is_some(), value, is_lower }
     }
 
-    /// Returns the bound on the other side of the same place: of what ends in front of it, or begins behind it.
+    /// Returns the bound of an adjacent range at this place: of the range before a lower bound, or after an upper one.
     #[must_use]
     pub fn turned(self) -> Self {
         let is_inclusive = self.value.is_some() && !self.is_inclusive;
@@ -189,8 +189,8 @@ pub fn is_discrete(ty: Type) -> bool {
     [Type::INT4RANGE, Type::INT8RANGE, Type::DATERANGE].contains(&ty)
 }
 
-/// Returns the value of a bound of a discrete range, and whether it belongs to the range, after a step to the next value
-/// if only that makes it belong to the range or not as wanted. Infinite dates have no next one.
+/// Returns a bound of a discrete range in the wanted form: the value, and whether it belongs to the range. If the bound
+/// has the other form, the value is the next one. Infinite dates have no next value and stay as they are.
 fn stepped(bound: Bound<'_>, is_inclusive: bool) -> Result<(Datum, bool)> {
     let out_of_range = |state, what: &str| Error::new(state, format!("{what} out of range"));
     let Some(value) = bound.value else { return Ok((Datum::Null, false)) };

@@ -9,9 +9,8 @@
 //! As with arrays the bytes are the value: [`Record`] shares them, [`RecordRef`] looks at them.
 //!
 //! The names of the fields belong to the type of the record. Only the rows of a subquery have a type
-//! without a name, and nobody to ask for theirs: such a record brings them along, behind its values,
-//! each after the modifier of its field (4 bytes) and its length (a varint). They mean nothing to
-//! order and equality.
+//! that the catalog does not have. Such a record has the names behind its values: for each field its
+//! modifier (4 bytes), the length of the name (a varint) and the name. Order and equality ignore them.
 
 use std::fmt;
 use std::sync::Arc;

@@ -37,7 +37,7 @@ enum Step {
 }
 
 impl<'c> RowPicker<'c> {
-    /// Returns what picks the columns at `positions`, which ascend, from rows whose values are held as `columns` says.
+    /// Returns a picker for the columns at `positions`, which ascend, of rows with these representations.
     pub fn new(columns: &'c [Repr], positions: Vec<usize>) -> RowPicker<'c> {
         let mut steps = Vec::new();
         let mut at = 0;
@@ -55,11 +55,11 @@ impl<'c> RowPicker<'c> {
         RowPicker { columns, positions, steps }
     }
 
-    /// Calls `f` for all rows as [`RowPicker::pick`] does for one, with the number of the row first, for some values
-    /// twice. Returns false if a row is older than some of the columns.
+    /// Calls `f` for all rows as [`RowPicker::pick`] does for one, with the number of the row first. It may call `f`
+    /// twice for a value. Returns false if a row is older than some of the columns.
     ///
     /// # Errors
-    /// As those of [`RowPicker::pick`].
+    /// As [`RowPicker::pick`].
     pub fn pick_all<'a>(
         &self,
         rows: impl IntoIterator<Item = &'a [u8]>,

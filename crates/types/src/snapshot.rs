@@ -18,7 +18,7 @@ pub struct Visibility {
     pub xmin: u64,
     /// The first that had not begun.
     pub xmax: u64,
-    /// Those between that were running, in order.
+    /// The transactions from `xmin` to `xmax` that were running, in ascending order.
     pub running: Vec<u64>,
 }
 
@@ -51,8 +51,8 @@ impl Visibility {
         Some(snapshot)
     }
 
-    /// Adds one that was running; false if it is out of order. A transaction that is in the list
-    /// already is left out.
+    /// Adds a running transaction; returns false if it is out of order. A transaction that is in the
+    /// list already is not added again.
     fn add(&mut self, running: u64) -> bool {
         let last = self.running.last().copied().unwrap_or(0);
         if running < self.xmin || running >= self.xmax || running < last {

@@ -55,7 +55,7 @@ impl File for OsFile {
 }
 
 /// True if the system prefers this thread to threads of ordinary priority, because of a negative nice value
-/// or a real-time policy; false also where it does not tell.
+/// or a real-time policy. False also if the system does not tell.
 pub fn is_preferred() -> bool {
     let stat = fs::read_to_string("/proc/thread-self/stat");
     stat.is_ok_and(|stat| priority(&stat).is_some_and(|priority| priority < ORDINARY))
@@ -168,13 +168,13 @@ impl Vfs for OsVfs {
     }
 }
 
-/// The reason why a lock was not given, and the process that has it.
+/// Returns the error for a refused lock, with the process that holds it if that is known.
 fn refused(errno: rustix::io::Errno, file: &fs::File, path: &Path) -> io::Error {
     if errno != rustix::io::Errno::WOULDBLOCK {
         return errno.into();
     }
     let mut holder = String::new();
-    // Bounded: the file may be anything at all, where the path is not ours.
+    // The read is bounded: a file at another path than ours may have any content.
     let _ = Read::take(file, 20).read_to_string(&mut holder);
     let holder = match holder.trim() {
         "" => String::from("another process"),

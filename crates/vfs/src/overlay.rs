@@ -5,15 +5,15 @@
 //!     └────── write ──> pages in memory       (never written, created, renamed, removed or synced)
 //! ```
 //!
-//! A database whose process was killed is brought up to date from its log when it is opened. Over an
-//! overlay that happens in memory, so a folder can be opened and checked to its last commit although it
-//! must not change, or cannot: a copy that is evidence, a read-only mount, a full disk.
+//! Opening a database whose process was killed replays its log. Over an overlay the replay writes to memory
+//! only. So a folder that must not or cannot change can be opened and checked up to its last commit: a copy
+//! that is evidence, a read-only mount, a full disk.
 //!
-//! Memory: 4 KiB for each page that was written. Opening writes what a crash leaves to be replayed, which
-//! is a fixed amount.
+//! Memory: 4 KiB for each page that was written. Opening writes only what it replays, which has a fixed
+//! limit.
 //!
-//! Invariant: of the file system below nothing but [`Vfs::open`] to read, [`Vfs::list`], [`Vfs::exists`] and
-//! [`Vfs::lock_to_read`] is called.
+//! Invariant: an overlay calls only [`Vfs::open`] for reading, [`Vfs::list`], [`Vfs::exists`] and
+//! [`Vfs::lock_to_read`] of the file system below.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -35,7 +35,7 @@ pub struct Overlay {
 /// The names that differ from the file system below.
 #[derive(Default)]
 struct Names {
-    /// Files that were opened to be written, were made or renamed.
+    /// Files that were opened for writing, created or renamed.
     files: BTreeMap<PathBuf, Arc<Content>>,
     /// Files below that were removed, or renamed to another name.
     gone: BTreeSet<PathBuf>,

@@ -91,7 +91,7 @@ struct Disk {
     replay: Replay,
     faults: Faults,
     locks: BTreeSet<PathBuf>,
-    /// How many handles are open on a file: an unnamed one lives on until the last is closed.
+    /// The number of open handles of each file. A removed file keeps its bytes until its last handle is closed.
     handles: BTreeMap<Inode, usize>,
     /// How many bytes its files may have in all.
     capacity: u64,

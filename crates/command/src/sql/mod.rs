@@ -117,7 +117,7 @@ impl Shell {
         done
     }
 
-    /// Does all that stands in a text; what is left at its end without a semicolon too.
+    /// Runs all pieces of a text, also a last statement without a semicolon.
     fn text(&mut self, text: &str) -> Outcome {
         let mut splitter = Splitter::default();
         for line in text.lines() {
@@ -133,7 +133,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Does what begins in a line of the text, counted from 1.
+    /// Runs a piece that begins in line `line` of its text, counted from 1.
     fn piece(&mut self, piece: Piece, line: usize) -> Outcome<Next> {
         let start = Instant::now();
         let done = match piece {
@@ -162,7 +162,7 @@ impl Shell {
         Ok(Next::Go)
     }
 
-    /// A failure of what begins in a line, with that, where it stands in a file.
+    /// Adds the file and the line to a failure, if the text comes from a file.
     fn located(&self, failure: Failure, line: usize) -> Failure {
         match &self.file {
             Some(path) => failure.at(format!("{}, line {line}", path.display())),
@@ -170,7 +170,7 @@ impl Shell {
         }
     }
 
-    /// Runs a statement, which begins in a line of its text, and shows what it gives.
+    /// Runs a statement that begins in line `line` of its text, and shows the answer.
     fn statement(&mut self, text: &str, line: usize) -> Outcome {
         if meta::is_copy(text) {
             return self.copy(text, line);

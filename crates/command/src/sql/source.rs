@@ -59,7 +59,7 @@ impl Answer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Refusal {
     pub(super) severity: String,
-    /// The SQLSTATE; empty where it is not a server that speaks.
+    /// The SQLSTATE; empty if the refusal does not come from a server.
     pub(super) state: String,
     pub(super) message: String,
     pub(super) detail: Option<String>,
@@ -75,7 +75,7 @@ impl Refusal {
         Refusal { state: state.to_owned(), message, ..Refusal::default() }
     }
 
-    /// The server is gone, or never was.
+    /// Returns the refusal for a server that is gone or was never there.
     pub(super) fn lost(message: String) -> Refusal {
         Refusal { message, is_end: true, ..Refusal::default() }
     }
@@ -147,7 +147,7 @@ impl Source {
         }
     }
 
-    /// Tells in a sentence who answers.
+    /// Describes the source in a sentence.
     pub(super) fn described(&self) -> String {
         match self {
             Source::Embedded(_) => "The database is open in this process.".to_owned(),

@@ -36,12 +36,12 @@ pub(super) struct Splitter {
     inside: Inside,
     /// Lines that were taken in before the one at hand.
     lines: usize,
-    /// The line, from 1, in which what is in `text` begins.
+    /// The number of the line, from 1, in which `text` begins.
     first: usize,
 }
 
 impl Splitter {
-    /// Takes a line; gives what has ended with it, each with the line in which it begins.
+    /// Takes a line; returns the pieces that end in it, each with the number of the line in which it begins.
     pub(super) fn feed(&mut self, line: &str) -> Vec<(Piece, usize)> {
         self.lines += 1;
         if self.is_empty() && line.trim_start().starts_with('\\') {

@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::failure::{Failure, Outcome};
 
-/// Whether what is sent is encrypted.
+/// The encryption of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encryption {
     /// Never.
@@ -19,7 +19,7 @@ pub(super) enum Encryption {
     VerifyFull,
 }
 
-/// A server, and who wants to connect.
+/// A server, and the user that connects to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Url {
     /// A name, an address, or the folder of a Unix socket.

@@ -46,7 +46,7 @@ pub(super) struct Client {
     notices: Vec<Refusal>,
     block: Block,
     url: Url,
-    /// The process and the secret by which the server knows whose statement to cancel.
+    /// The process number and the secret that identify this connection in a request to cancel.
     key: Option<(i32, i32)>,
 }
 
@@ -304,8 +304,8 @@ impl Client {
         })
     }
 
-    /// Reads messages until the server waits for the next request. The first error that it tells is what
-    /// the request came to.
+    /// Reads messages until the server waits for the next request. Fails with the first error that the server
+    /// reports.
     fn until_ready(&mut self, mut f: impl FnMut(&mut Client, Message) -> Done<()>) -> Done<()> {
         let mut failed = None;
         loop {
@@ -441,8 +441,8 @@ fn open(url: &Url) -> io::Result<Box<dyn Socket>> {
     Ok(Box::new(rustls::StreamOwned::new(connection, tcp)))
 }
 
-/// Takes any certificate, as PostgreSQL's clients do where they are not told whom to trust: what is sent
-/// is hidden from those who listen, not from those who pretend to be the server.
+/// Accepts any certificate, as PostgreSQL's clients do without a root certificate. The connection is
+/// protected against eavesdroppers, but not against a process that pretends to be the server.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -571,7 +571,7 @@ fn row_number(table: &Table, key: &[u8]) -> Result<Datum> {
     let number = key.try_into().ok().filter(|_| table.keyed_by().is_empty());
     let number = number.map(i64::from_be_bytes).ok_or_else(|| {
         let message = format!(
-            "ctid of table \"{}\", whose rows lie by their primary key, is not supported",
+            "ctid of table \"{}\" is not supported: its rows are stored by primary key",
             table.relation().name
         );
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)

@@ -455,7 +455,9 @@ fn load(snapshot: &Snapshot) -> Result<Loaded> {
             Record::NextOid(next) => version = Some((next, value.csn())),
         }
     }
-    let Some((next_oid, csn)) = version else { return damaged("a catalog without a version") };
+    let Some((next_oid, csn)) = version else {
+        return damaged("the catalog has no version record");
+    };
     let mut catalog = Catalog::default();
     catalog.apply(entries, &[]);
     catalog.set_version(csn, true);

@@ -10,9 +10,9 @@ pub(crate) struct List {
     pub(crate) names: Vec<String>,
     pub(crate) cursor: usize,
     pub(crate) top: usize,
-    /// Only names that begin so.
+    /// The list has only names with this prefix.
     pub(crate) prefix: String,
-    /// The last name that is known, where there are more.
+    /// The last loaded name, if more names follow.
     pub(crate) next: Option<String>,
     pub(crate) is_loaded: bool,
     /// The name to choose once it is there.
@@ -40,7 +40,7 @@ impl List {
         self.move_by(0, height);
     }
 
-    /// Moves the choice to the first name that begins so.
+    /// Moves the choice to the first name with this prefix.
     pub(crate) fn choose(&mut self, prefix: &str, height: usize) {
         if let Some(at) = self.names.iter().position(|name| name.starts_with(prefix)) {
             self.cursor = at;
@@ -55,7 +55,7 @@ impl List {
         self.top = self.top.min(self.cursor).max((self.cursor + 1).saturating_sub(height.max(1)));
     }
 
-    /// A key was pressed; gives the name that it opens.
+    /// Handles a key; returns the name that it opens, if it opens one.
     pub(crate) fn key(&mut self, key: KeyEvent, height: usize) -> Option<String> {
         let page = height.max(2).cast_signed() - 1;
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);

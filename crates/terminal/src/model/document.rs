@@ -56,7 +56,7 @@ pub(crate) struct Doc {
     pub(crate) outline: Outline,
     /// Why the revision in view has no rows.
     pub(crate) absence: Option<String>,
-    /// Containers that are open though they would be closed, and the other way round.
+    /// Containers that the reader opened or closed against their default.
     pub(crate) toggled: BTreeSet<u64>,
     /// The first row on the screen, and the chosen one.
     pub(crate) top: usize,
@@ -122,7 +122,7 @@ impl Doc {
         }
     }
 
-    /// Takes in an answer; `None` if it is not as it should be.
+    /// Takes in an answer; `None` if it is malformed.
     fn take(&mut self, ask: &Ask, tape: &Tape, size: Size, queue: &mut Queue) -> Option<Wish> {
         match ask {
             Ask::Density { .. } => self.take_density(Density::read(tape)?, size, queue),

@@ -59,7 +59,7 @@ impl Panel {
         runs.earlier.filter(|_| is_near)
     }
 
-    /// A key was pressed. `changes` is the number of changes, where it lists them.
+    /// Handles a key. `changes` is the number of changes if the panel lists changes.
     pub(super) fn key(&mut self, key: KeyEvent, changes: usize, size: Size) {
         let (count, rows) = match &self.view {
             PanelView::Runs(runs) => (runs.runs.len(), RUN_ROWS),

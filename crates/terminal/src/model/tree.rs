@@ -17,7 +17,7 @@ pub(crate) enum TreeLine {
     Row(usize),
     /// A deleted node, by its place among the changes, and the depth at which it stood.
     Deleted { change: usize, depth: usize },
-    /// So many more were deleted.
+    /// The number of deleted nodes that have no line of their own.
     MoreDeleted { count: usize, depth: usize },
 }
 

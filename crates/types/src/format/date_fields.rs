@@ -9,7 +9,7 @@ use crate::{Error, Result, SqlState};
 /// Farthest that a zone may be from Greenwich, in hours.
 pub(super) const ZONE_HOURS_MAX: i64 = 15;
 
-/// A field of the text, by what a second value of it would contradict.
+/// A field of the text. Two different values of one field contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     Hour,
@@ -112,7 +112,7 @@ pub(super) fn settle(text: &str, fields: Fields) -> Result<Reading> {
     Ok(Reading { day, time_us, west_s, precision: fields.precision })
 }
 
-/// A field, or what the second of the day says where it was not given.
+/// Returns a field; computes it from the second of the day if it was not given.
 fn or_of_day(fields: &Fields, slot: Slot, of_day: impl Fn(i64) -> i64) -> i64 {
     match fields.get(slot) {
         0 => of_day(fields.get(Slot::SecondOfDay)),

@@ -5,8 +5,8 @@
 //!   text       $  1  ,  2  3  4  .  5  0  -        -1234.50
 //! ```
 //!
-//! Each piece of the template passes over what it stands for in the text. Digits are collected, and
-//! one sign, in front or behind; what is no part of a number is passed over by what is none either.
+//! Each piece of the template passes over its counterpart in the text. Digits are collected, and one
+//! sign, in front or behind. Pieces that are not part of a number pass over such characters of the text.
 
 use numeric::{Numeric, Precision};
 

@@ -9,8 +9,8 @@
 //!
 //! Numbers are big-endian. Nodes come before their operands, the right one first; the distance of a
 //! phrase comes after both. So the order of the bytes is PostgreSQL's order of the values, up to
-//! weights and prefixes: PostgreSQL takes values for equal that differ in these only, and here they
-//! are ordered by them at last.
+//! weights and prefixes: PostgreSQL takes values that differ only in these for equal. Here these decide
+//! last.
 
 use std::borrow::Cow;
 
@@ -45,7 +45,7 @@ pub enum Node<'a> {
     Or(Box<[Node<'a>; 2]>),
     /// It has both, the second so many places after the first.
     Phrase(Box<[Node<'a>; 2]>, u16),
-    /// A word that no document has, which is left out before a query is done.
+    /// A stop word. Reading a query removes it at the end.
     Stop,
 }
 

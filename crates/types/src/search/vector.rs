@@ -217,8 +217,8 @@ pub fn build<'a>(
     Ok(held)
 }
 
-/// The same for the lexemes of a text, of which each has one position: as PostgreSQL does, one fewer
-/// is kept of each.
+/// As [`build`], for the lexemes of a text: each entry has one position. As in PostgreSQL, a lexeme keeps one
+/// position fewer here.
 ///
 /// # Errors
 /// As [`build`].

@@ -390,7 +390,7 @@ pub(super) fn write(
     let mut text = String::new();
     let mut pace = Pace::new();
     for (at, value) in array.iter().enumerate() {
-        // Before an element as many arrays open as its place is a multiple of their size.
+        // An array opens before an element for each dimension whose size divides the place of the element.
         let opened = at_boundary(&dimensions, at);
         if at > 0 {
             out.push(delimiter);

@@ -356,7 +356,7 @@ pub fn try_to_string(
     Ok(Some(out))
 }
 
-/// The same also where the statement was told to stop: for messages.
+/// As [`try_to_string`], but also when the statement must stop: for messages.
 pub fn to_string(
     value: DatumRef<'_>,
     ty: Type,

@@ -156,7 +156,7 @@ impl Timestamp {
         if us < 0 {
             (us, days) = (us + DAY_US, days - 1);
         }
-        // Borrowed is the month that the earlier one is in.
+        // The borrowed month is that of the earlier timestamp.
         let borrowed = i64::from(days_in_month(first.year, first.month));
         while days < 0 {
             (days, months) = (days + borrowed, months - 1);

@@ -204,7 +204,7 @@ impl Timestamp {
             Unit::Epoch => epoch(finite),
             unit => match of_day_and_time(unit, finite) {
                 Some(value) => value,
-                // An infinity is asked no further.
+                // An infinity has no fields of a zone: they are NULL, and no error.
                 None if !self.is_finite() && of_zone(unit, 0).is_some() => return Ok(None),
                 None => return Err(not_supported(name, TYPE)),
             },

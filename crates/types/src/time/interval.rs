@@ -213,7 +213,7 @@ fn whole_i32(number: f64) -> Option<i32> {
 }
 
 impl Interval {
-    /// -1 for an interval that is less than none, 0 for one as long as none, 1 for others.
+    /// Returns -1 for an interval below zero, 0 for one of length zero, 1 for others.
     fn signum(self) -> i128 {
         self.span_us().signum()
     }

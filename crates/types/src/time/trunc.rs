@@ -57,7 +57,7 @@ fn first_day(unit: Unit, day: i64) -> Option<i64> {
 }
 
 impl Timestamp {
-    /// The start of the unit that the timestamp lies in; an infinity is its own, whatever the unit.
+    /// Returns the start of the unit that the timestamp lies in; an infinity unchanged, whatever the unit.
     ///
     /// # Errors
     /// 22023 for what is no unit, 0A000 for one that there is no start of, 22008 out of range.

@@ -56,7 +56,7 @@ impl Content {
         n
     }
 
-    /// Writes the bytes `range` of `data`, which as a whole was aimed at `offset`.
+    /// Writes the bytes `range` of `data`. `offset` is the place of the whole `data` in the file.
     pub fn write_part(&mut self, offset: u64, data: &Data, range: std::ops::Range<usize>) {
         let at = offset + range.start as u64;
         match data {

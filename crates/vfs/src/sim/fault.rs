@@ -1,8 +1,8 @@
 //! Faults on purpose: operations that fail, and syncs that lie.
 //!
-//! A [`FaultPlan`] makes an operation return an error; a [`Mutation`] makes it return success
-//! without the promised durability, which is how a test shows that it would notice if the code
-//! under test forgot that very call.
+//! A [`FaultPlan`] makes an operation return an error. A [`Mutation`] makes it return success without the
+//! promised durability. With a mutation a test proves that it would notice if the code under test forgot
+//! that call.
 
 use std::io;
 use std::ops::BitOr;
@@ -74,7 +74,7 @@ pub struct FaultPlan {
     pub nth: usize,
     /// How it fails.
     pub kind: FaultKind,
-    /// True: that one only. False: that one and every later one.
+    /// True: one operation fails. False: it and every later one fail.
     pub once: bool,
     /// The operations that count and fail.
     pub on: OpClasses,
@@ -124,7 +124,7 @@ impl Faults {
         self.mutations.clear();
     }
 
-    /// Counts an operation; tells how it is to fail, if it is.
+    /// Counts an operation; returns how it must fail, or `None` if it succeeds.
     pub fn strike(&mut self, class: OpClasses) -> Option<FaultKind> {
         let mut found = None;
         self.plans.retain_mut(|plan| {
@@ -142,7 +142,7 @@ impl Faults {
         found
     }
 
-    /// Counts an operation whose durability could be a lie; true if it is one.
+    /// Counts an operation that a mutation could disable; true if one does.
     pub fn lies(&mut self, what: Mutation) -> bool {
         let mut lies = false;
         self.mutations.retain_mut(|(mutation, which)| {

@@ -11,10 +11,10 @@ pub fn seed(default: u64) -> u64 {
 }
 
 /// Runs `case` on `cases` seeds from `base` on, on two threads, and names the seed that fails.
-/// `ANYWHEN_SEED` runs that one alone; `ANYWHEN_TIMES` runs so many times as many, for a long night.
+/// `ANYWHEN_SEED` runs that seed alone; `ANYWHEN_TIMES` multiplies the number of cases, for a long night.
 ///
 /// # Panics
-/// Where a case does.
+/// If a case panics.
 pub fn seeds(base: u64, cases: u64, case: impl Fn(u64) + Sync) {
     if let Some(seed) = variable("ANYWHEN_SEED") {
         return case(seed);

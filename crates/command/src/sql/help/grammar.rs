@@ -103,10 +103,10 @@ pub(in crate::sql) const ENDS: &str = " ALTER AND AS ASC BY CASCADE CHECK COLLAT
     FOREIGN FROM FULL GRANT GROUP HAVING INNER INTERSECT INTO JOIN LEFT LIMIT NATURAL NOT NULL OFFSET ON ORDER PRIMARY \
     REFERENCES RESTRICT RETURNING RIGHT SELECT SET TABLESAMPLE THEN UNION UNIQUE USING VALUES WHEN WHERE WINDOW WITH ";
 
-/// Words of [`ENDS`] that an expression can have all the same.
+/// Words of [`ENDS`] that can also be part of an expression.
 const IN_EXPRESSIONS: &str = " AND NOT NULL COLLATE THEN WHEN ";
 
-/// Words behind which an operand is missing.
+/// Words after which an operand must follow.
 pub(in crate::sql) const OPERATORS: &str = " AND OR NOT IS IN LIKE ILIKE BETWEEN SIMILAR TO CASE WHEN THEN ELSE ANY SOME ALL DISTINCT ESCAPE SYMMETRIC ";
 
 pub(in crate::sql) fn is_in(list: &str, word: &str) -> bool {
@@ -154,7 +154,7 @@ enum Node {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct State {
     node: usize,
-    /// Nothing of the place has been read, or so many parentheses are open in it.
+    /// `None` if no token of the place has been read; else the number of open parentheses in it.
     open: Option<usize>,
 }
 

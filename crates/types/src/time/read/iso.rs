@@ -4,8 +4,8 @@
 //!   2024-02-03   2024-02-03 04:05   2024-02-03T04:05:06.789+02   2024-02-03 04:05:06Z
 //! ```
 //!
-//! It takes what can mean only one thing under every setting, and what is certainly in range. For
-//! everything else it has no answer, and no opinion about why: the long way finds out.
+//! It reads only texts that mean the same under every setting and are certainly in range. For every other
+//! text it returns `None` without a reason: the long way finds the value or the error.
 
 use super::moment::Moment;
 use crate::time::calendar::{Civil, days_in_month};
