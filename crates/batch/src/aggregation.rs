@@ -674,7 +674,7 @@ impl Aggregation {
         let mut accumulator = call.start();
         if !call.direct.is_empty() {
             let keys: Vec<Datum> =
-                (0..self.places.len()).map(|at| self.key(group, at).clone()).collect();
+                (0..self.places.len()).map(|at| self.key(group, at).to_owned()).collect();
             let direct = call.direct.iter().map(|one| run.value(one, Row::Values(&keys)));
             let direct = direct.collect::<Result<Vec<Datum>>>()?;
             let direct: Vec<DatumRef<'_>> = direct.iter().map(Datum::as_ref).collect();
@@ -701,10 +701,10 @@ impl Aggregation {
     }
 
     /// Returns a key of a group.
-    fn key(&self, group: usize, at: usize) -> &Datum {
+    fn key(&self, group: usize, at: usize) -> DatumRef<'_> {
         match self.places[at] {
             GroupKeyColumn::Leading(at) => self.groups.key(group, at),
-            GroupKeyColumn::Dependent(at) => &self.dependent[at].1[group],
+            GroupKeyColumn::Dependent(at) => self.dependent[at].1[group].as_ref(),
         }
     }
 
@@ -735,8 +735,13 @@ impl<'p> Load<'p> for Finished<'p> {
         let Self { aggregation, run, groups } = self;
         let repr = aggregation.reprs[at];
         let Some(call) = at.checked_sub(aggregation.places.len()) else {
-            let keys = groups.clone().map(|group| aggregation.key(group, at).as_ref());
-            return Ok(Vector::of_refs(repr, keys.collect()));
+            return Ok(match aggregation.places[at] {
+                GroupKeyColumn::Leading(at) => aggregation.groups.keys(groups.clone(), at, repr),
+                GroupKeyColumn::Dependent(at) => {
+                    let values = &aggregation.dependent[at].1[groups.clone()];
+                    Vector::of_refs(repr, values.iter().map(Datum::as_ref).collect())
+                }
+            });
         };
         let call = &aggregation.calls[call];
         let state = &aggregation.states[call.state];

@@ -105,9 +105,9 @@ impl Compare {
     /// column are not compared as they are packed.
     pub fn unmark(&self, run: Run<'_>, slice: &Slice<'_>, marks: &mut Marks) -> Result<bool> {
         let Value::Column(at) = self.value else { return Ok(false) };
-        // An error is one only if a row needs the value.
-        let Ok(with) = run.value(&self.with.program, Row::NONE) else { return Ok(false) };
         slice.unmark(at, marks, |number| {
+            // An error is one only if a row needs the value.
+            let with = run.value(&self.with.program, Row::NONE).ok()?;
             let (how, with) = match number {
                 Number::Int(repr) => with_date(self.how, with, repr),
                 Number::Decimal(_) => (self.how, with),

@@ -11,9 +11,10 @@
 //! in an array if it is small, else in a hash table.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use foldhash::fast::FixedState;
-use types::Datum;
+use types::{DatumRef, Repr};
 
 use crate::key_values::{EntryNumbers, KeyValues};
 use crate::slice::Selection;
@@ -80,13 +81,21 @@ impl Groups {
     }
 
     /// Returns a key of a group.
-    pub fn key(&self, group: usize, at: usize) -> &Datum {
+    pub fn key(&self, group: usize, at: usize) -> DatumRef<'_> {
         let width = self.keys.len();
         let number = match width {
             1 => group as u32,
             _ => self.members[group * width + at],
         };
         self.keys[at].value(number)
+    }
+
+    /// Returns a key of these groups, which is held like this.
+    pub fn keys(&self, groups: Range<usize>, at: usize, repr: Repr) -> Vector<'_> {
+        match &self.keys[..] {
+            [only] => only.vector(repr, groups),
+            _ => Vector::of_refs(repr, groups.map(|group| self.key(group, at)).collect()),
+        }
     }
 
     /// Puts the group of each selected row into `out`, which has a place for each row. If `may_grow` is false,
@@ -290,7 +299,7 @@ fn mix(bits: &[u32], members: &[u32]) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use types::Repr;
+    use types::Datum;
 
     use super::*;
 
@@ -310,7 +319,7 @@ mod tests {
         assert!(groups.len() > 600, "{}", groups.len());
         groups.numbers(&[&few, &few], &rows, false, &mut again, 1_000);
         assert_eq!(again, first);
-        assert_eq!([groups.key(2, 0), groups.key(2, 1)], [&Datum::Int8(2), &Datum::Int8(2)]);
+        assert_eq!([groups.key(2, 0), groups.key(2, 1)], [DatumRef::Int8(2), DatumRef::Int8(2)]);
 
         // The numbers of 16 keys with 1,000 values each do not fit 128 bits.
         let mut wide = Groups::new(16);
@@ -320,6 +329,6 @@ mod tests {
         wide.numbers(&[&all; 16], &rows, true, &mut again, 1_000);
         assert_eq!((&again[..4], wide.len()), (&[0, 1, 2, 3][..], 1_000));
         wide.numbers(&few, &rows, false, &mut again, 1_000);
-        assert_eq!((again, wide.key(999, 0)), (first, &Datum::Int8(999)));
+        assert_eq!((again, wide.key(999, 0)), (first, DatumRef::Int8(999)));
     }
 }

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use types::{Datum, Repr};
+use hashbrown::HashTable;
+use types::{Datum, DatumRef, Repr};
 
 use crate::groups::NONE;
 use crate::slice::Selection;
-use crate::vector::{Ints, Values, Vector, int_datum, int_of};
+use crate::vector::{Ints, Values, Vector, bound_of, int_datum, int_of};
 use crate::words::Words;
 
 /// Gives integers numbers, from 0 on: by an array if they lie close together, else by a hash table.
@@ -116,8 +118,9 @@ impl Numbers {
 /// The different values of a key.
 #[derive(Debug, Default)]
 pub struct KeyValues {
-    values: Vec<Datum>,
-    numbers: HashMap<u64, Vec<u32>, FixedState>,
+    values: ByNumber,
+    /// The numbers of values that are not in `ints`, by their hashes.
+    others: HashTable<(u64, u32)>,
     hasher: FixedState,
     ints: Numbers,
     /// The representation of `ints`.
@@ -125,7 +128,22 @@ pub struct KeyValues {
     null: Option<u32>,
     /// The numbers of the entries of a dictionary.
     words: EntryNumbers,
-    bytes: usize,
+    /// The bytes of texts and other values that lie elsewhere.
+    heap_bytes: usize,
+}
+
+/// The values of a key by their numbers.
+#[derive(Debug)]
+enum ByNumber {
+    /// Integers of the representation of the key; in the place of NULL any.
+    Ints(Vec<i64>),
+    Datums(Vec<Datum>),
+}
+
+impl Default for ByNumber {
+    fn default() -> ByNumber {
+        ByNumber::Datums(Vec::new())
+    }
 }
 
 /// A dictionary, and the numbers that its entries have as values of a key.
@@ -146,22 +164,42 @@ impl KeyValues {
             return known;
         }
         let number = self.push(value);
-        self.numbers.entry(hash).or_default().push(number);
-        self.bytes += 64;
+        self.others.insert_unique(hash, (hash, number), |(hash, _)| *hash);
         number
     }
 
     /// Returns the number of a value with a hash; [`NONE`] if it has none.
     fn known(&self, hash: u64, value: &Datum) -> u32 {
-        let known = self.numbers.get(&hash).into_iter().flatten();
-        let found = known.copied().find(|number| self.values[*number as usize] == *value);
-        found.unwrap_or(NONE)
+        let is_it = |other: &(u64, u32)| other.0 == hash && self.value(other.1) == value.as_ref();
+        self.others.find(hash, is_it).map_or(NONE, |(_, number)| *number)
     }
 
+    /// Keeps a value under the next number.
     fn push(&mut self, value: Datum) -> u32 {
-        let number = self.values.len() as u32;
-        self.bytes += size_of::<Datum>() + value.heap_bytes();
-        self.values.push(value);
+        let number = self.len() as u32;
+        self.heap_bytes += value.heap_bytes();
+        match &mut self.values {
+            ByNumber::Ints(ints) if value.is_null() => ints.push(0),
+            ByNumber::Datums(_) if number == 0 && value.is_null() && self.repr.is_some() => {
+                self.values = ByNumber::Ints(vec![0]);
+            }
+            ByNumber::Datums(datums) => datums.push(value),
+            ByNumber::Ints(_) => {
+                let known = (0..number).map(|number| self.value(number).to_owned());
+                self.values = ByNumber::Datums(known.chain([value]).collect());
+            }
+        }
+        number
+    }
+
+    /// Keeps an integer of the key's representation under the next number.
+    fn push_int(&mut self, repr: Repr, value: i64) -> u32 {
+        let number = self.len() as u32;
+        match &mut self.values {
+            ByNumber::Ints(ints) => ints.push(value),
+            ByNumber::Datums(_) if number == 0 => self.values = ByNumber::Ints(vec![value]),
+            ByNumber::Datums(datums) => datums.push(int_datum(repr, value).to_owned()),
+        }
         number
     }
 
@@ -244,17 +282,18 @@ impl KeyValues {
         let repr = other.repr.filter(|repr| self.repr.is_none_or(|known| known == *repr));
         self.repr = self.repr.or(repr);
         let mut ints = std::mem::take(&mut self.ints);
-        let number = |value: &Datum| {
+        let number = |number: u32| {
+            let value = other.value(number);
             let int = repr.and_then(|repr| {
-                let int = int_of(value.as_ref())?;
-                (int_datum(repr, int) == value.as_ref()).then_some(int)
+                let int = int_of(value)?;
+                (int_datum(repr, int) == value).then_some((repr, int))
             });
             match int {
-                Some(int) => ints.get(int, || self.push(value.clone())),
-                None => self.number(value.clone(), true),
+                Some((repr, int)) => ints.get(int, || self.push_int(repr, int)),
+                None => self.number(value.to_owned(), true),
             }
         };
-        let numbers = other.values.iter().map(number).collect();
+        let numbers = (0..other.len() as u32).map(number).collect();
         self.ints = ints;
         numbers
     }
@@ -284,7 +323,7 @@ impl KeyValues {
             let number = match last {
                 Some((before, number)) if before == value => number,
                 _ => numbers.get(value, || match may_grow {
-                    true => self.push(int_datum(ints.repr, value).to_owned()),
+                    true => self.push_int(ints.repr, value),
                     false => NONE,
                 }),
             };
@@ -295,18 +334,46 @@ impl KeyValues {
     }
 
     /// Returns the value with a number.
-    pub fn value(&self, number: u32) -> &Datum {
-        &self.values[number as usize]
+    pub fn value(&self, number: u32) -> DatumRef<'_> {
+        match (&self.values, self.repr) {
+            (ByNumber::Datums(datums), _) => datums[number as usize].as_ref(),
+            (ByNumber::Ints(ints), Some(repr)) if self.null != Some(number) => {
+                int_datum(repr, ints[number as usize])
+            }
+            (ByNumber::Ints(_), _) => DatumRef::Null,
+        }
+    }
+
+    /// Returns the values with these numbers, which are held like this.
+    pub fn vector(&self, repr: Repr, numbers: Range<usize>) -> Vector<'_> {
+        let is_plain = self.repr == Some(repr)
+            && self.null.is_none_or(|null| !numbers.contains(&(null as usize)));
+        if let ByNumber::Ints(ints) = &self.values
+            && is_plain
+        {
+            let values = ints[numbers].to_vec();
+            let bound = bound_of(&values);
+            let values = Values::Ints(Ints { repr, values, bound });
+            return Vector { values, nulls: Vec::new() };
+        }
+        Vector::of_refs(repr, numbers.map(|number| self.value(number as u32)).collect())
     }
 
     /// Returns the number of different values.
     pub fn len(&self) -> usize {
-        self.values.len()
+        match &self.values {
+            ByNumber::Ints(ints) => ints.len(),
+            ByNumber::Datums(datums) => datums.len(),
+        }
     }
 
     /// Returns about how many bytes are held.
     pub fn bytes(&self) -> usize {
-        self.bytes + self.ints.bytes()
+        let values = match &self.values {
+            ByNumber::Ints(ints) => ints.len() * size_of::<i64>(),
+            ByNumber::Datums(datums) => datums.len() * size_of::<Datum>(),
+        };
+        values + self.others.capacity() * 2 * size_of::<u64>() + self.heap_bytes + self.ints.bytes()
     }
 }
 
@@ -357,5 +424,57 @@ mod tests {
         }
         assert_eq!(numbers.get(77, || NONE), NONE, "there is no room");
         assert_eq!(numbers.get(77, || 100), 100);
+    }
+
+    /// Integers, NULL and the values of another key keep their numbers, however they are held.
+    #[test]
+    fn values_keep_their_numbers() {
+        let vector = |all: &[Option<i64>]| {
+            let datum =
+                |value: &Option<i64>| value.map_or(Datum::Null, |value| Datum::Int4(value as i32));
+            Vector::of_datums(Repr::Int4, all.iter().map(datum).collect())
+        };
+        let numbers_of = |key: &mut KeyValues, all: &[Option<i64>]| {
+            let mut out = vec![NONE; all.len()];
+            key.numbers(&vector(all), &Selection::All(all.len()), true, &mut out);
+            out
+        };
+        let value = |value: i32| DatumRef::Int4(value);
+        for null_comes_first in [true, false] {
+            let first = if null_comes_first { [None, Some(7)] } else { [Some(7), None] };
+            let mut key = KeyValues::default();
+            assert_eq!(numbers_of(&mut key, &first), [0, 1]);
+            assert_eq!(numbers_of(&mut key, &[Some(-3), None, Some(7)])[0], 2);
+            assert!(
+                matches!(key.values, ByNumber::Ints(_)),
+                "NULL does not change how they are held"
+            );
+            let null = u32::from(!null_comes_first);
+            assert_eq!(
+                [key.value(null), key.value(1 - null), key.value(2)],
+                [DatumRef::Null, value(7), value(-3)]
+            );
+            let all = key.vector(Repr::Int4, 0..3);
+            assert_eq!((all.is_null(null as usize), all.datum(2)), (true, Datum::Int4(-3)));
+            assert_eq!(key.vector(Repr::Int4, 2..3).datum(0), Datum::Int4(-3));
+
+            let mut other = KeyValues::default();
+            numbers_of(&mut other, &[Some(-3), Some(8), None]);
+            assert_eq!(key.merge(&other), [2, 3, null]);
+            assert_eq!((key.len(), key.value(3)), (4, value(8)));
+        }
+
+        // A text among integers is a value of its own.
+        let mut mixed = KeyValues::default();
+        numbers_of(&mut mixed, &[Some(1), None]);
+        let text = Vector::of_datums(Repr::Text, vec![Datum::from("one")]);
+        let mut out = [NONE];
+        mixed.numbers(&text, &Selection::All(1), true, &mut out);
+        assert_eq!((out, mixed.len()), ([2], 3));
+        assert_eq!(
+            [mixed.value(0), mixed.value(1), mixed.value(2)],
+            [value(1), DatumRef::Null, DatumRef::Text("one")]
+        );
+        assert_eq!(numbers_of(&mut mixed, &[Some(2), Some(1), None]), [3, 0, 1]);
     }
 }

@@ -285,10 +285,7 @@ impl State {
             }
             (State::Distinct(distinct), "count") => counts(&|group| distinct.count(group)),
             (State::Totals(totals), "sum") => totals.sums(groups, rows, repr),
-            (State::Extremes(extremes), "min" | "max") => {
-                let values = groups.map(|group| extremes.value(group)).collect();
-                Some(Vector::of_datums(repr, values))
-            }
+            (State::Extremes(extremes), "min" | "max") => Some(extremes.results(groups, repr)),
             _ => None,
         }
     }

@@ -15,9 +15,11 @@ use crate::vector::{Decimals, Ints, SCALE_MAX, Shown, Values, Vector, bound_of, 
 #[derive(Default)]
 pub struct Totals {
     missing: Missing,
-    /// The part of each sum that fits 64 bits, and how much can still be added to any without a look.
+    /// The part of each sum that fits 64 bits.
     narrow: Vec<i64>,
-    room: u64,
+    /// No sum in `narrow` is further from 0.
+    narrow_bound: u64,
+    /// The rest of each sum; empty as long as there is none.
     wide: Vec<i128>,
     /// The digits after the point that all sums have.
     scale: u32,
@@ -30,7 +32,9 @@ pub struct Totals {
 impl Totals {
     fn reach(&mut self, count: usize) {
         self.narrow.resize(count, 0);
-        self.wide.resize(count, 0);
+        if !self.wide.is_empty() {
+            self.wide.resize(count, 0);
+        }
         if self.shown_by_all.is_none() {
             self.shown.resize(count, 0);
         }
@@ -38,16 +42,19 @@ impl Totals {
 
     /// Moves what is in 64 bits to where 128 are.
     fn widen(&mut self) {
+        self.wide.resize(self.narrow.len(), 0);
         for (narrow, wide) in self.narrow.iter_mut().zip(&mut self.wide) {
             *wide += i128::from(std::mem::take(narrow));
         }
-        self.room = i64::MAX as u64;
+        self.narrow_bound = 0;
     }
 
     /// Gives all sums as many digits after the point as `numbers`, or `numbers` as many as the sums.
     fn align<'d>(&mut self, numbers: &'d Decimals) -> Option<(std::borrow::Cow<'d, [i64]>, u64)> {
         if numbers.scale > self.scale {
-            self.widen();
+            if self.narrow_bound > 0 {
+                self.widen();
+            }
             let factor = i128::from(power(numbers.scale - self.scale));
             if self.wide.iter().any(|sum| sum.checked_mul(factor).is_none()) {
                 return None;
@@ -100,13 +107,14 @@ impl Totals {
         self.missing.update(vector, rows);
         let most = bound.saturating_mul(rows.rows.len() as u64);
         if most > i64::MAX as u64 / 2 {
+            self.wide.resize(self.narrow.len(), 0);
             let wide = &mut self.wide;
             return rows.each(vector, |row, group| wide[group] += i128::from(values[row]), |_| {});
         }
-        if most > self.room {
+        if most > i64::MAX as u64 - self.narrow_bound {
             self.widen();
         }
-        self.room -= most;
+        self.narrow_bound += most;
         let narrow = &mut self.narrow;
         match (rows.groups, rows.rows, vector.nulls.is_empty()) {
             (None, Selection::All(count), true) => {
@@ -117,8 +125,11 @@ impl Totals {
                 rows.each(vector, |row, _| sum += values[row], |_| {});
                 narrow[0] += sum;
             }
+            (Some(groups), selected, true) if narrow.len() <= VERY_FEW => {
+                add_to_few::<VERY_FEW>(values, groups, selected, narrow);
+            }
             (Some(groups), selected, true) if narrow.len() <= FEW => {
-                add_to_few(values, groups, selected, narrow);
+                add_to_few::<FEW>(values, groups, selected, narrow);
             }
             _ => {
                 let narrow = &mut narrow[..];
@@ -129,7 +140,6 @@ impl Totals {
         }
     }
 
-    /// Takes in other sums; false if that would take more than 128 bits.
     /// Takes all rows of a block in, as [`State::update_by_zone`](crate::state::State::update_by_zone) does.
     pub(crate) fn update_by_zone(&mut self, zone: &Zone, scale: Option<(u32, u8)>) -> bool {
         let Some(sum) = zone.sum else { return false };
@@ -140,17 +150,40 @@ impl Totals {
         }
         (self.begun, self.shown_by_all, self.scale) = (true, Some(shown), scale);
         self.reach(1);
+        self.wide.resize(1, 0);
         let Some(total) = self.wide[0].checked_add(sum) else { return false };
         self.wide[0] = total;
         self.missing.add_many(u64::from(zone.nulls));
         true
     }
 
+    /// Takes in other sums; false if that would take more than 128 bits.
     pub(crate) fn merge(&mut self, mut other: Totals, merging: Merging<'_>) -> bool {
         self.reach(merging.rows_before.len());
         other.reach(merging.groups.len());
         if !other.begun {
             self.missing.merge(&other.missing, merging);
+            return true;
+        }
+        if !self.begun {
+            (self.begun, self.shown_by_all) = (true, other.shown_by_all);
+            self.scale = other.scale;
+        }
+        if self.shown_by_all.is_none() || self.shown_by_all != other.shown_by_all {
+            self.shown_by_each(merging.rows_before);
+            other.shown_by_each(merging.rows);
+            for (from, _, to) in merging.groups() {
+                self.shown[to] = self.shown[to].max(other.shown[from]);
+            }
+        }
+        self.missing.merge(&other.missing, merging);
+        let is_narrow = self.wide.is_empty() && other.wide.is_empty() && self.scale == other.scale;
+        let bound = self.narrow_bound.saturating_add(other.narrow_bound);
+        if is_narrow && bound <= i64::MAX as u64 {
+            for (sum, to) in other.narrow.iter().zip(merging.groups) {
+                self.narrow[*to as usize] += sum;
+            }
+            self.narrow_bound = bound;
             return true;
         }
         let scale = self.scale.max(other.scale);
@@ -163,17 +196,6 @@ impl Totals {
             }
             totals.scale = scale;
         }
-        if !self.begun {
-            (self.begun, self.shown_by_all) = (true, other.shown_by_all);
-        }
-        if self.shown_by_all.is_none() || self.shown_by_all != other.shown_by_all {
-            self.shown_by_each(merging.rows_before);
-            other.shown_by_each(merging.rows);
-            for (from, _, to) in merging.groups() {
-                self.shown[to] = self.shown[to].max(other.shown[from]);
-            }
-        }
-        self.missing.merge(&other.missing, merging);
         for (from, _, to) in merging.groups() {
             let Some(sum) = self.wide[to].checked_add(other.wide[from]) else { return false };
             self.wide[to] = sum;
@@ -233,8 +255,9 @@ impl Totals {
     pub(crate) fn sum(&self, group: usize, rows: u64) -> Sum {
         let mut sum = Sum::new();
         let count = self.missing.present(group, rows);
-        let Some(wide) = self.wide.get(group).filter(|_| count > 0) else { return sum };
-        let total = wide + i128::from(self.narrow[group]);
+        let Some(narrow) = self.narrow.get(group).filter(|_| count > 0) else { return sum };
+        let wide = self.wide.get(group).copied().unwrap_or(0);
+        let total = wide + i128::from(*narrow);
         let shown = self.shown_by_all.unwrap_or_else(|| self.shown[group]);
         let cut = total / i128::from(power(self.scale - u32::from(shown)));
         let total = Numeric::new(cut, shown.into()).expect("a scale of two digits");
@@ -246,12 +269,15 @@ impl Totals {
 /// Up to so many groups have several tables each.
 pub const FEW: usize = 64;
 
-/// Adds values to the sums of up to [`FEW`] groups.
-fn add_to_few(values: &[i64], groups: &[u32], rows: &Selection, sums: &mut [i64]) {
+/// Tables of so many groups are shorter.
+const VERY_FEW: usize = 8;
+
+/// Adds values to the sums of up to `N` groups.
+fn add_to_few<const N: usize>(values: &[i64], groups: &[u32], rows: &Selection, sums: &mut [i64]) {
     // Neighbours are often of one group: in tables of their own no addition waits for the one before it.
-    let mut tables = [[0_i64; FEW]; 4];
+    let mut tables = [[0_i64; N]; 4];
     let mut add = |table: usize, value: i64, group: u32| {
-        tables[table][group as usize % FEW] += value;
+        tables[table][group as usize % N] += value;
     };
     match rows {
         Selection::All(count) => {
@@ -303,5 +329,36 @@ mod tests {
         assert!(totals.update(&texts(["1.5", "2.5", "0.5", "0.5"]), rows));
         assert!(totals.update(&texts(["1.25", "7", "0.125", "0"]), rows));
         assert_eq!((sum(&totals, 0), sum(&totals, 1)), ("3.375".into(), "10.0".into()));
+    }
+
+    /// Sums of two threads are added in 64 bits if they fit, else in 128.
+    #[test]
+    fn merged_sums_are_exact() {
+        let ints = |all: [i64; 2]| Vector::of_datums(Repr::Int8, all.map(Datum::Int8).into());
+        let decimals = |all: [&str; 2]| {
+            let number = |text: &str| Datum::from(text.parse::<Numeric>().unwrap());
+            Vector::of_datums(Repr::Numeric, all.map(number).into())
+        };
+        // The second group of the other is the first one here.
+        let merged = |one: &Vector<'_>, other: &Vector<'_>| {
+            let (all, groups) = (Selection::All(2), [0, 1]);
+            let rows = Rows { rows: &all, groups: Some(&groups), count: 2 };
+            let (mut totals, mut others) = (Totals::default(), Totals::default());
+            assert!(totals.update(one, rows) && others.update(other, rows));
+            let merging = Merging { groups: &[2, 0], rows: &[1, 1], rows_before: &[1, 1, 0] };
+            assert!(totals.merge(others, merging));
+            let is_narrow = totals.wide.is_empty();
+            let sum = |group| totals.sum(group, 2).sum().unwrap().unwrap().to_string();
+            (is_narrow, [sum(0), sum(1), sum(2)])
+        };
+        let sums = |all: [&str; 3]| all.map(String::from);
+        assert_eq!(merged(&ints([1, 2]), &ints([30, 40])), (true, sums(["41", "2", "30"])));
+        let (is_narrow, all) = merged(&ints([i64::MAX / 4, 2]), &ints([3, i64::MAX / 4 * 3]));
+        assert_eq!((is_narrow, &all[1..]), (false, &sums(["0", "2", "3"])[1..]));
+        assert_eq!(all[0], (i128::from(i64::MAX / 4) + i128::from(i64::MAX / 4 * 3)).to_string());
+        let tenths = merged(&decimals(["0.5", "2.0"]), &decimals(["1.5", "0.1"]));
+        assert_eq!(tenths, (true, sums(["0.6", "2.0", "1.5"])));
+        let other_scale = merged(&decimals(["0.5", "2.0"]), &decimals(["1.25", "0.25"]));
+        assert_eq!(other_scale, (false, sums(["0.75", "2.0", "1.25"])));
     }
 }
